@@ -1,0 +1,96 @@
+//! Where terminals are: hosts, tmux servers, panes, and the names that people give them.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// A tmux socket, as `-L` and `-S` name it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Socket {
+    /// The server that plain `tmux` talks to.
+    #[default]
+    Default,
+    /// `-L NAME`.
+    Name(String),
+    /// `-S PATH`.
+    Path(PathBuf),
+}
+
+impl fmt::Display for Socket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Socket::Default => f.write_str("default"),
+            Socket::Name(name) => f.write_str(name),
+            Socket::Path(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// A tmux server: a host and a socket on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ServerId {
+    /// `None` is this machine, else the name that `ssh` takes.
+    pub host: Option<String>,
+    pub socket: Socket,
+}
+
+impl fmt::Display for ServerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.host, &self.socket) {
+            (None, Socket::Default) => f.write_str("local"),
+            (None, socket) => write!(f, "{socket}"),
+            (Some(host), Socket::Default) => f.write_str(host),
+            (Some(host), socket) => write!(f, "{host}:{socket}"),
+        }
+    }
+}
+
+/// A tmux pane id without its `%`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PaneId(pub u32);
+
+impl fmt::Display for PaneId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "%{}", self.0)
+    }
+}
+
+/// The identity of a terminal (SPEC §1): a pane id that comes back with another pid is another terminal.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TerminalKey {
+    pub server: ServerId,
+    pub pane: PaneId,
+    /// The process that tmux started in the pane.
+    pub pid: u32,
+}
+
+/// Where in its tmux server a pane stands now. All of it may change while the terminal stays the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    pub session: String,
+    pub window_index: u32,
+    pub window_name: String,
+    pub pane_index: u32,
+    /// Panes in the same window.
+    pub window_panes: u32,
+    /// Windows in the same session.
+    pub session_windows: u32,
+}
+
+impl Place {
+    /// The name that is derived for a terminal: the session when the pane has it to itself, else with the window,
+    /// else with window and pane. It depends on nothing but the listing, so that every command derives the same.
+    pub fn derived_name(&self) -> String {
+        if self.window_panes > 1 {
+            self.target()
+        } else if self.session_windows > 1 {
+            format!("{}:{}", self.session, self.window_index)
+        } else {
+            self.session.clone()
+        }
+    }
+
+    /// `session:window.pane`, as tmux takes it for a target.
+    pub fn target(&self) -> String {
+        format!("{}:{}.{}", self.session, self.window_index, self.pane_index)
+    }
+}

@@ -1,0 +1,61 @@
+//! What the feed tells the fleet of one look at one tmux server.
+
+use std::sync::Arc;
+
+use super::place::{Place, ServerId, TerminalKey};
+use crate::moment::Moment;
+use crate::profile::Program;
+use crate::screen::{PaneFacts, Screen};
+use crate::state::Problem;
+
+/// One look at one server.
+#[derive(Clone, Debug)]
+pub struct ServerReport {
+    pub server: ServerId,
+    /// When tmux answered.
+    pub at: Moment,
+    pub outcome: Outcome,
+}
+
+/// What came of a look at a server.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// Every watched pane of the server. A terminal that was there before and is not in the list is gone.
+    Listed(Vec<PaneReport>),
+    /// There is no such server (no socket, or nobody answers on it): all its panes are gone.
+    NoServer(Problem),
+    /// The server could not be asked; nothing is known of its panes.
+    Failed(Problem),
+}
+
+/// One pane in a listing.
+#[derive(Clone, Debug)]
+pub struct PaneReport {
+    pub key: TerminalKey,
+    pub place: Place,
+    pub cwd: Option<String>,
+    pub facts: PaneFacts,
+    /// What runs in the pane.
+    pub program: Program,
+    pub capture: Capture,
+    /// What the configuration says of this pane, if it names it.
+    pub declared: Option<Declared>,
+}
+
+/// The part of the configuration that is about one pane.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Declared {
+    pub name: Option<String>,
+    pub tool: Option<String>,
+    pub version: Option<String>,
+}
+
+/// The screen of a pane in a listing.
+#[derive(Clone, Debug)]
+pub enum Capture {
+    /// Nothing was printed since the last capture, which still holds.
+    Unchanged,
+    Fresh(Arc<Screen>),
+    /// The pane is listed but its screen could not be had.
+    Failed(Problem),
+}

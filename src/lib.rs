@@ -1,0 +1,6 @@
+//! fleetwatch: see src/lib.rs (work in progress).
+pub mod fleet;
+pub mod moment;
+pub mod profile;
+pub mod screen;
+pub mod state;

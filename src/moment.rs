@@ -1,0 +1,105 @@
+//! Time as the core sees it: a number that somebody else read from a clock.
+
+use std::fmt;
+use std::ops::{Add, Sub};
+
+use serde::{Serialize, Serializer};
+
+/// A point in time, in milliseconds since the Unix epoch; shown and written as RFC 3339 in UTC with milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Moment(i64);
+
+/// A length of time in milliseconds. It is never negative: [`Moment::since`] saturates at zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span(u64);
+
+impl Moment {
+    /// The moment that lies `ms` milliseconds after the Unix epoch.
+    pub const fn from_millis(ms: i64) -> Self {
+        Self(ms)
+    }
+
+    /// Milliseconds since the Unix epoch.
+    pub const fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// How long after `earlier` this is; zero when it is not later.
+    pub fn since(self, earlier: Moment) -> Span {
+        Span(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+}
+
+impl Span {
+    /// No time at all.
+    pub const ZERO: Span = Span(0);
+
+    /// A span of `ms` milliseconds.
+    pub const fn from_millis(ms: u64) -> Self {
+        Self(ms)
+    }
+
+    /// A span of whole seconds.
+    pub const fn from_secs(seconds: u64) -> Self {
+        Self(seconds * 1000)
+    }
+
+    /// The span in milliseconds.
+    pub const fn as_millis(self) -> u64 {
+        self.0
+    }
+
+    /// The span in seconds, with a fraction.
+    pub fn as_secs(self) -> f64 {
+        // Exact for every span shorter than 285,000 years.
+        self.0 as f64 / 1000.0
+    }
+}
+
+impl Add<Span> for Moment {
+    type Output = Moment;
+    fn add(self, span: Span) -> Moment {
+        Moment(self.0.saturating_add(i64::try_from(span.0).unwrap_or(i64::MAX)))
+    }
+}
+
+impl Sub<Span> for Moment {
+    type Output = Moment;
+    fn sub(self, span: Span) -> Moment {
+        Moment(self.0.saturating_sub(i64::try_from(span.0).unwrap_or(i64::MAX)))
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_millisecond(self.0) {
+            Ok(timestamp) => write!(f, "{timestamp:.3}"),
+            // Outside of the years that RFC 3339 can write, the number is the most honest thing to show.
+            Err(_) => write!(f, "{} ms", self.0),
+        }
+    }
+}
+
+impl Serialize for Moment {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_written_as_rfc_3339_with_milliseconds() {
+        assert_eq!(Moment::from_millis(1_700_000_000_031).to_string(), "2023-11-14T22:13:20.031Z");
+        assert_eq!(Moment::from_millis(0).to_string(), "1970-01-01T00:00:00.000Z");
+    }
+
+    #[test]
+    fn time_never_runs_backwards() {
+        let (early, late) = (Moment::from_millis(5), Moment::from_millis(9));
+        assert_eq!(late.since(early), Span::from_millis(4));
+        assert_eq!(early.since(late), Span::ZERO);
+    }
+}

@@ -1,0 +1,255 @@
+//! One look at a terminal: a grid of styled rows and the facts that tmux tells about the pane.
+//!
+//! A [`Screen`] holds text and styles only. Control characters and marks that reorder text are dropped when it is
+//! built, so that whatever is drawn or logged from a screen cannot act on the operator's terminal.
+
+mod capture;
+
+use std::sync::Arc;
+
+use unicode_width::UnicodeWidthChar;
+
+use crate::moment::Moment;
+
+/// A colour as the program in the pane asked for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Color {
+    #[default]
+    Default,
+    /// One of the terminal's 256 colours.
+    Indexed(u8),
+    Rgb(u8, u8, u8),
+}
+
+/// How a stretch of text is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Style {
+    pub foreground: Color,
+    pub background: Color,
+    pub bold: bool,
+    pub dim: bool,
+    pub italic: bool,
+    pub underline: bool,
+    pub inverse: bool,
+}
+
+impl Style {
+    /// Whether a blank in this style can be seen.
+    fn shows_on_blank(self) -> bool {
+        self.background != Color::Default || self.inverse || self.underline
+    }
+}
+
+/// A stretch of one style within a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Run {
+    /// The byte at which the stretch begins.
+    start: u32,
+    style: Style,
+}
+
+/// One row of the screen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Row {
+    text: String,
+    /// Bytes of `text` without the blanks at its end.
+    trimmed: usize,
+    runs: Vec<Run>,
+}
+
+impl Row {
+    /// The row's text without the blanks at its end.
+    pub fn text(&self) -> &str {
+        &self.text[..self.trimmed]
+    }
+
+    /// Whether nothing but blanks stands in the row.
+    pub fn is_blank(&self) -> bool {
+        self.text().trim().is_empty()
+    }
+
+    /// The style at a byte of the text; beyond the text it is the default style.
+    pub fn style_at(&self, byte: usize) -> Style {
+        if byte >= self.text.len() {
+            return Style::default();
+        }
+        let after = self.runs.partition_point(|run| run.start as usize <= byte);
+        after.checked_sub(1).and_then(|i| self.runs.get(i)).map_or(Style::default(), |run| run.style)
+    }
+
+    /// The stretches of one style, left to right, with the blanks at the end that can be seen.
+    pub fn runs(&self) -> impl Iterator<Item = (&str, Style)> {
+        self.runs.iter().enumerate().map(|(i, run)| {
+            let end = self.runs.get(i + 1).map_or(self.text.len(), |next| next.start as usize);
+            (&self.text[run.start as usize..end], run.style)
+        })
+    }
+
+    /// The byte at which a column's character begins, if the row reaches that far.
+    pub fn byte_of_column(&self, column: usize) -> Option<usize> {
+        let mut at = 0;
+        for (byte, c) in self.text.char_indices() {
+            let width = c.width().unwrap_or(0);
+            if width > 0 && at + width > column {
+                return Some(byte);
+            }
+            at += width;
+        }
+        None
+    }
+
+    /// Columns that the text without its trailing blanks takes.
+    pub fn width(&self) -> usize {
+        self.text().chars().map(|c| c.width().unwrap_or(0)).sum()
+    }
+}
+
+/// Builds a row from left to right.
+#[derive(Default)]
+pub(crate) struct RowBuilder {
+    row: Row,
+}
+
+impl RowBuilder {
+    /// Appends a character, unless it is one that must not reach a terminal.
+    pub(crate) fn push(&mut self, c: char, style: Style) {
+        if !is_harmless(c) {
+            return;
+        }
+        if self.row.runs.last().is_none_or(|run| run.style != style) {
+            // A row longer than 4 GiB cannot be captured.
+            let start = u32::try_from(self.row.text.len()).unwrap_or(u32::MAX);
+            self.row.runs.push(Run { start, style });
+        }
+        self.row.text.push(c);
+    }
+
+    /// Ends the row and cuts the blanks at its end that cannot be seen.
+    pub(crate) fn finish(self) -> Row {
+        let mut row = self.row;
+        while row.text.ends_with(' ') && !row.style_at(row.text.len() - 1).shows_on_blank() {
+            row.text.pop();
+        }
+        while row.runs.last().is_some_and(|run| run.start as usize >= row.text.len()) {
+            row.runs.pop();
+        }
+        row.trimmed = row.text.trim_end_matches(' ').len();
+        row
+    }
+}
+
+/// Whether a character can be drawn without acting on the terminal: no controls, no marks that reorder text.
+pub fn is_harmless(c: char) -> bool {
+    !c.is_control()
+        && !matches!(c, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')
+}
+
+/// A text from outside (a title, a name, a directory) without anything that could act on a terminal.
+pub fn harmless(text: &str) -> String {
+    text.chars().filter(|&c| is_harmless(c)).collect()
+}
+
+/// The visible screen of a pane.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Screen {
+    columns: u16,
+    rows: Vec<Row>,
+}
+
+impl Screen {
+    /// A screen of `columns` cells a row with the given rows, top first.
+    pub fn new(columns: u16, rows: Vec<Row>) -> Self {
+        Self { columns, rows }
+    }
+
+    /// Reads what `tmux capture-pane -p -e` printed for a pane of this many columns and rows.
+    ///
+    /// Never fails: bytes that are no UTF-8 become U+FFFD, unknown sequences are dropped, missing rows are blank.
+    pub fn from_capture(bytes: &[u8], columns: u16, rows: u16) -> Self {
+        capture::read(bytes, columns, rows)
+    }
+
+    /// Copies what a terminal emulator shows, as a recording is replayed.
+    pub fn from_vt100(screen: &vt100::Screen) -> Self {
+        capture::copy(screen)
+    }
+
+    /// A screen of unstyled lines, as tests and tools write them.
+    pub fn from_text(text: &str, columns: u16) -> Self {
+        let rows = text
+            .lines()
+            .map(|line| {
+                let mut row = RowBuilder::default();
+                line.chars().for_each(|c| row.push(c, Style::default()));
+                row.finish()
+            })
+            .collect();
+        Self { columns, rows }
+    }
+
+    /// Cells in a row.
+    pub fn columns(&self) -> u16 {
+        self.columns
+    }
+
+    /// All rows, top first.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// The row at an index from the top.
+    pub fn row(&self, index: usize) -> Option<&Row> {
+        self.rows.get(index)
+    }
+
+    /// Whether nothing at all is shown.
+    pub fn is_blank(&self) -> bool {
+        self.rows.iter().all(Row::is_blank)
+    }
+
+    /// The index of the last row that is not blank.
+    pub fn last_row(&self) -> Option<usize> {
+        self.rows.iter().rposition(|row| !row.is_blank())
+    }
+}
+
+/// Where the pane's cursor is, in cells from the top left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Cursor {
+    pub column: u16,
+    pub row: u16,
+    pub visible: bool,
+}
+
+/// What tmux tells about a pane beside its screen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PaneFacts {
+    /// `pane_title`, without control characters.
+    pub title: String,
+    /// `pane_current_command`.
+    pub command: String,
+    pub cursor: Cursor,
+    /// Whether the alternate screen is shown.
+    pub alternate: bool,
+    /// Whether the pane's program has ended (`remain-on-exit`).
+    pub dead: bool,
+    /// The exit status of a dead pane, when tmux knows it.
+    pub exit_status: Option<i32>,
+    /// Whether a bell rang since the window was last looked at.
+    pub bell: bool,
+    /// Rows in the scrollback.
+    pub history_size: u32,
+    /// Whether the pane is in copy mode or another mode, in which keys do not reach its program.
+    pub in_mode: bool,
+}
+
+/// One capture of the visible screen with its pane facts, at one time (SPEC §1).
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    pub at: Moment,
+    pub screen: Arc<Screen>,
+    pub facts: PaneFacts,
+}
+
+#[cfg(test)]
+mod tests;

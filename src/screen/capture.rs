@@ -1,0 +1,160 @@
+//! Screens from what tmux prints and from the terminal emulator that plays recordings.
+
+use unicode_width::UnicodeWidthChar;
+use vte::{Params, Parser, Perform};
+
+use super::{Color, Row, RowBuilder, Screen, Style};
+
+/// Reads the rows that `capture-pane -p -e` printed. tmux carries the style over from row to row.
+pub(super) fn read(bytes: &[u8], columns: u16, rows: u16) -> Screen {
+    let mut reader = Reader { columns, limit: usize::from(rows), ..Reader::default() };
+    Parser::new().advance(&mut reader, bytes);
+    if reader.column > 0 || reader.done.len() < reader.limit {
+        reader.end_row();
+    }
+    reader.done.resize_with(reader.limit, Row::default);
+    Screen::new(columns, reader.done)
+}
+
+#[derive(Default)]
+struct Reader {
+    columns: u16,
+    limit: usize,
+    column: u16,
+    style: Style,
+    row: RowBuilder,
+    done: Vec<Row>,
+}
+
+impl Reader {
+    fn end_row(&mut self) {
+        let row = std::mem::take(&mut self.row).finish();
+        if self.done.len() < self.limit {
+            self.done.push(row);
+        }
+        self.column = 0;
+    }
+}
+
+impl Perform for Reader {
+    fn print(&mut self, c: char) {
+        let width = u16::try_from(c.width().unwrap_or(0)).unwrap_or(0);
+        // A row wider than the pane comes from a pane that was resized between listing and capture; the surplus
+        // is cut, as it would be on the screen.
+        if width > 0 && self.column + width > self.columns {
+            return;
+        }
+        self.column += width;
+        self.row.push(c, self.style);
+    }
+
+    fn execute(&mut self, byte: u8) {
+        match byte {
+            b'\n' => self.end_row(),
+            b'\t' => self.print(' '),
+            _ => {}
+        }
+    }
+
+    fn csi_dispatch(&mut self, params: &Params, intermediates: &[u8], ignore: bool, action: char) {
+        if action == 'm' && intermediates.is_empty() && !ignore {
+            apply_sgr(&mut self.style, params);
+        }
+    }
+}
+
+/// Applies one `CSI … m` sequence.
+fn apply_sgr(style: &mut Style, params: &Params) {
+    let mut params = params.iter();
+    while let Some(param) = params.next() {
+        match param.first().copied().unwrap_or(0) {
+            0 => *style = Style::default(),
+            1 => style.bold = true,
+            2 => style.dim = true,
+            3 => style.italic = true,
+            // `4:0` is the spelling of "no underline" among the curly and dotted kinds.
+            4 => style.underline = param.get(1) != Some(&0),
+            7 => style.inverse = true,
+            21 => style.underline = true,
+            22 => (style.bold, style.dim) = (false, false),
+            23 => style.italic = false,
+            24 => style.underline = false,
+            27 => style.inverse = false,
+            n @ 30..=37 => style.foreground = Color::Indexed(byte(n - 30)),
+            38 => style.foreground = extended(param, &mut params).unwrap_or(style.foreground),
+            39 => style.foreground = Color::Default,
+            n @ 40..=47 => style.background = Color::Indexed(byte(n - 40)),
+            48 => style.background = extended(param, &mut params).unwrap_or(style.background),
+            49 => style.background = Color::Default,
+            58 => drop(extended(param, &mut params)),
+            n @ 90..=97 => style.foreground = Color::Indexed(byte(n - 90 + 8)),
+            n @ 100..=107 => style.background = Color::Indexed(byte(n - 100 + 8)),
+            _ => {}
+        }
+    }
+}
+
+/// A 256-colour or true colour, spelled with `:` (all in one parameter) or with `;` (in the ones that follow).
+fn extended<'a>(param: &[u16], rest: &mut impl Iterator<Item = &'a [u16]>) -> Option<Color> {
+    let mut next = || rest.next().and_then(|p| p.first().copied());
+    if param.len() > 1 {
+        return match (param[1], &param[2..]) {
+            (5, [index, ..]) => Some(Color::Indexed(byte(*index))),
+            (2, [r, g, b]) | (2, [_, r, g, b, ..]) => Some(Color::Rgb(byte(*r), byte(*g), byte(*b))),
+            _ => None,
+        };
+    }
+    match next()? {
+        5 => Some(Color::Indexed(byte(next()?))),
+        2 => Some(Color::Rgb(byte(next()?), byte(next()?), byte(next()?))),
+        _ => None,
+    }
+}
+
+fn byte(n: u16) -> u8 {
+    u8::try_from(n).unwrap_or(u8::MAX)
+}
+
+/// Copies the emulator's visible cells.
+pub(super) fn copy(screen: &vt100::Screen) -> Screen {
+    let (rows, columns) = screen.size();
+    let copied = (0..rows.get())
+        .map(|y| {
+            let mut row = RowBuilder::default();
+            for x in 0..columns.get() {
+                let Some(cell) = screen.cell(y, x) else { continue };
+                if cell.is_wide_continuation() {
+                    continue;
+                }
+                let style = style_of(cell);
+                if cell.has_contents() {
+                    cell.contents().chars().for_each(|c| row.push(c, style));
+                } else {
+                    row.push(' ', style);
+                }
+            }
+            row.finish()
+        })
+        .collect();
+    Screen::new(columns.get(), copied)
+}
+
+fn style_of(cell: &vt100::Cell) -> Style {
+    Style {
+        foreground: color_of(cell.fgcolor()),
+        background: color_of(cell.bgcolor()),
+        bold: cell.bold(),
+        dim: cell.dim(),
+        italic: cell.italic(),
+        underline: cell.underline(),
+        inverse: cell.inverse(),
+    }
+}
+
+fn color_of(color: vt100::Color) -> Color {
+    match color {
+        vt100::Color::Default => Color::Default,
+        vt100::Color::Idx(index) => Color::Indexed(index),
+        vt100::Color::Rgb(r, g, b) => Color::Rgb(r, g, b),
+    }
+}

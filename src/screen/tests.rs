@@ -1,0 +1,58 @@
+use std::num::NonZeroU16;
+
+use super::*;
+
+#[test]
+fn style_is_carried_from_row_to_row() {
+    let screen = Screen::from_capture(b"\x1b[31mred\nstill\x1b[0m plain\n", 20, 3);
+    let red = Style { foreground: Color::Indexed(1), ..Style::default() };
+    assert_eq!(screen.row(0).map(|r| r.style_at(0)), Some(red));
+    assert_eq!(screen.row(1).map(|r| r.style_at(0)), Some(red));
+    assert_eq!(screen.row(1).map(|r| r.style_at(6)), Some(Style::default()));
+    assert_eq!(screen.rows().len(), 3);
+}
+
+#[test]
+fn a_hostile_capture_leaves_only_text() {
+    let hostile =
+        b"a\x1b]52;c;aGk=\x07b\x00c\x1b[2Jd\xff\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\ \xe2\x80\xaeabc\x1bPq\x1b\\";
+    let screen = Screen::from_capture(hostile, 80, 2);
+    assert_eq!(screen.row(0).map(Row::text), Some("abcd\u{fffd}link abc"));
+}
+
+#[test]
+fn rows_wider_than_the_pane_are_cut() {
+    let screen = Screen::from_capture("wide 漢字漢字".as_bytes(), 8, 1);
+    assert_eq!(screen.row(0).map(Row::text), Some("wide 漢"));
+}
+
+#[test]
+fn both_spellings_of_a_colour_are_read() {
+    let screen = Screen::from_capture(b"\x1b[38;5;246mx\x1b[38:2::1:2:3my\x1b[38;2;4;5;6mz", 10, 1);
+    let colors: Vec<Color> = (0..3).map(|i| screen.rows()[0].style_at(i).foreground).collect();
+    assert_eq!(colors, [Color::Indexed(246), Color::Rgb(1, 2, 3), Color::Rgb(4, 5, 6)]);
+}
+
+#[test]
+fn the_emulator_and_the_capture_agree() {
+    let text = "\x1b[1mbold\x1b[0m \x1b[2mdim\x1b[0m \x1b[48;5;238mband   \x1b[0m";
+    let size = |n| NonZeroU16::new(n).expect("sizes here are not zero");
+    let mut parser = vt100::Parser::new(size(2), size(20), 0);
+    parser.process(text.as_bytes());
+    assert_eq!(Screen::from_vt100(parser.screen()), Screen::from_capture(text.as_bytes(), 20, 2));
+}
+
+#[test]
+fn trailing_blanks_with_a_background_are_drawn_but_not_matched() {
+    let screen = Screen::from_capture(b"\x1b[48;5;238mband   \x1b[0m", 20, 1);
+    assert_eq!(screen.rows()[0].text(), "band");
+    assert_eq!(screen.rows()[0].runs().map(|(t, _)| t).collect::<String>(), "band   ");
+}
+
+#[test]
+fn a_column_is_found_behind_wide_characters() {
+    let screen = Screen::from_text("漢x", 10);
+    assert_eq!(screen.rows()[0].byte_of_column(2), Some(3));
+    assert_eq!(screen.rows()[0].byte_of_column(1), Some(0));
+    assert_eq!(screen.rows()[0].byte_of_column(3), None);
+}

@@ -1,0 +1,357 @@
+//! The words of the contract: every value that fleetwatch says of a terminal (SPEC §2), as types.
+//!
+//! Nothing here decides anything. The names that serde writes are the public names; they are never renamed.
+
+use serde::Serialize;
+
+use crate::moment::Moment;
+
+/// Declares an enum whose variants have the fixed public names of the contract.
+macro_rules! words {
+    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        pub enum $name { $($(#[$vmeta])* #[serde(rename = $word)] $variant),+ }
+
+        impl $name {
+            /// Every value, in the order of the contract.
+            pub const ALL: &'static [$name] = &[$($name::$variant),+];
+
+            /// The public name, as it stands in JSON.
+            pub const fn word(self) -> &'static str {
+                match self { $($name::$variant => $word),+ }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.word())
+            }
+        }
+    };
+}
+
+words! {
+    /// Whether the agent can be watched and used at all (SPEC §3).
+    Availability {
+        Available = "available", Unavailable = "unavailable", TuiDown = "tui_down", Error = "error", Unknown = "unknown",
+    }
+}
+words! {
+    /// Whether tmux still has the pane.
+    TransportState { TmuxUp = "tmux_up", TmuxMissing = "tmux_missing", ProbeError = "probe_error" }
+}
+words! {
+    /// Whether a known agent runs in the pane.
+    ProcessState {
+        TuiUp = "tui_up", TuiDown = "tui_down", UnsupportedTool = "unsupported_tool", ProbeError = "probe_error",
+        Unknown = "unknown",
+    }
+}
+words! {
+    /// What became of reading the screen.
+    ParseStatus {
+        Parsed = "parsed", SkippedTuiDown = "skipped_tui_down", UnsupportedTool = "unsupported_tool",
+        TransportUnavailable = "transport_unavailable", ProbeError = "probe_error", ParseError = "parse_error",
+    }
+}
+words! {
+    /// A question about the surface that a screen may leave open.
+    Tri { Yes = "yes", No = "no", Unknown = "unknown" }
+}
+words! {
+    /// Whether a turn is in flight (SPEC §4).
+    Phase { Ready = "ready", Active = "active", Unknown = "unknown" }
+}
+words! {
+    /// How the last turn ended.
+    TurnResult { Success = "success", Interrupted = "interrupted", KnownFailure = "known_failure", None = "none" }
+}
+words! {
+    /// How the last turn was known to have begun.
+    TurnSource { ExplicitInput = "explicit_input", SurfaceInference = "surface_inference", None = "none" }
+}
+words! {
+    /// What the assessment says of the profile's grip on the screen.
+    AssessedAvailability {
+        Supported = "supported", Unsupported = "unsupported", Disconnected = "disconnected", Unknown = "unknown",
+    }
+}
+words! {
+    /// Whose move it is.
+    BusinessState { Idle = "idle", Working = "working", AwaitingOperator = "awaiting_operator", Unknown = "unknown" }
+}
+words! {
+    /// Where typed characters would go.
+    InputMode { Freeform = "freeform", Modal = "modal", Closed = "closed", Unknown = "unknown" }
+}
+words! {
+    /// What stands in front of the operator.
+    UiContext {
+        NormalPrompt = "normal_prompt", SelectionMenu = "selection_menu", SlashCommand = "slash_command",
+        ApprovalPrompt = "approval_prompt", TrustPrompt = "trust_prompt", Question = "question", Setup = "setup",
+        ErrorBanner = "error_banner", Unknown = "unknown",
+    }
+}
+words! {
+    /// What the operator may expect of the terminal (SPEC §7).
+    OperatorStatus {
+        Ready = "ready", Processing = "processing", WaitingUserAnswer = "waiting_user_answer", Completed = "completed",
+        TuiDown = "tui_down", Unavailable = "unavailable", Error = "error", Unknown = "unknown",
+    }
+}
+words! {
+    /// Whether the terminal can take a prompt (SPEC §7).
+    Readiness {
+        Ready = "ready", Waiting = "waiting", Blocked = "blocked", Failed = "failed", Unknown = "unknown",
+        Stalled = "stalled",
+    }
+}
+words! {
+    /// How far an armed turn has come (SPEC §7).
+    Completion {
+        Inactive = "inactive", InProgress = "in_progress", CandidateComplete = "candidate_complete",
+        Completed = "completed", Waiting = "waiting", Blocked = "blocked", Failed = "failed", Unknown = "unknown",
+        Stalled = "stalled",
+    }
+}
+words! {
+    /// What a completion rests on (SPEC §7).
+    CompletionAuthority { TurnAnchored = "turn_anchored", UnanchoredBackground = "unanchored_background" }
+}
+words! {
+    /// Whether an explicit input still holds the turn (SPEC §7).
+    AnchorState { Active = "active", Absent = "absent", Lost = "lost" }
+}
+words! {
+    /// The one thing that an operator should know, most urgent first (SPEC §2).
+    Attention {
+        Approval = "approval", Question = "question", Trust = "trust", Setup = "setup", Failed = "failed",
+        Interrupted = "interrupted", Finished = "finished", Stalled = "stalled", Gone = "gone", None = "none",
+    }
+}
+words! {
+    /// Oddities that an assessment names (SPEC §6).
+    Anomaly {
+        UnknownVersionFloorUsed = "unknown_version_floor_used", PresetOverrideUsed = "preset_override_used",
+        BaselineInvalidated = "baseline_invalidated", StalledEntered = "stalled_entered",
+        StalledRecovered = "stalled_recovered",
+    }
+}
+
+/// A failure to look at a terminal or to read what it shows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, serde::Deserialize)]
+pub struct Problem {
+    /// A short, stable name such as `timeout` or `empty_capture`.
+    pub kind: String,
+    /// What happened, for people.
+    pub message: String,
+}
+
+/// Who and where a terminal is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TerminalFacts {
+    /// The configured or derived unique name.
+    pub id: String,
+    /// `None` is this machine.
+    pub host: Option<String>,
+    /// The tmux socket's name or path; `None` in a replay.
+    pub socket: Option<String>,
+    pub session: Option<String>,
+    /// `index:name` of the window.
+    pub window: Option<String>,
+    /// The `%pane` id.
+    pub pane: Option<String>,
+    pub pid: Option<u32>,
+    /// The agent, by its profile family's name (`claude`, `codex`, …), or the program's name.
+    pub tool: String,
+    pub observed_tool_version: Option<String>,
+    /// The profile that read the screen.
+    pub profile: Option<String>,
+    pub title: String,
+    pub cwd: Option<String>,
+}
+
+/// How watching itself is going.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Diagnostics {
+    pub availability: Availability,
+    pub transport_state: TransportState,
+    pub process_state: ProcessState,
+    pub parse_status: ParseStatus,
+    pub probe_error: Option<Problem>,
+    pub parse_error: Option<Problem>,
+}
+
+/// What the prompt would do with a key (SPEC §4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Surface {
+    pub accepting_input: Tri,
+    pub editing_input: Tri,
+    pub ready_posture: Tri,
+    pub pending_input: Tri,
+}
+
+impl Surface {
+    /// Nothing can be said.
+    pub const UNKNOWN: Surface = Surface {
+        accepting_input: Tri::Unknown,
+        editing_input: Tri::Unknown,
+        ready_posture: Tri::Unknown,
+        pending_input: Tri::Unknown,
+    };
+}
+
+/// The turn in flight, or the lack of one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Turn {
+    pub phase: Phase,
+    pub background_work: Tri,
+    /// When this phase began.
+    pub since: Moment,
+    /// Seconds since then, at the time of the state.
+    pub elapsed_seconds: f64,
+}
+
+/// How the last turn that ended did end. It stays through the next turn until that one ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LastTurn {
+    pub result: TurnResult,
+    pub source: TurnSource,
+    pub at: Option<Moment>,
+    /// The failure or interruption line.
+    pub detail: Option<String>,
+}
+
+impl LastTurn {
+    /// No turn has been seen to end.
+    pub const NONE: LastTurn = LastTurn { result: TurnResult::None, source: TurnSource::None, at: None, detail: None };
+}
+
+/// What one screen says by itself (SPEC §6).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Assessment {
+    pub availability: AssessedAvailability,
+    pub business_state: BusinessState,
+    pub input_mode: InputMode,
+    pub ui_context: UiContext,
+    pub anomalies: Vec<Anomaly>,
+    /// The dialog's own text: question, options, which one is selected.
+    pub operator_excerpt: Option<String>,
+}
+
+/// What the operator may expect (SPEC §7).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Operator {
+    pub status: OperatorStatus,
+    pub readiness: Readiness,
+    pub completion: Completion,
+    /// One line for people.
+    pub detail: Option<String>,
+}
+
+/// The running timers and the windows that they run in, in seconds (SPEC §7).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LifecycleTiming {
+    pub readiness_unknown_elapsed_seconds: Option<f64>,
+    pub completion_unknown_elapsed_seconds: Option<f64>,
+    pub completion_candidate_elapsed_seconds: Option<f64>,
+    pub unknown_to_stalled_timeout_seconds: f64,
+    pub completion_stability_seconds: f64,
+    pub stale_active_recovery_seconds: f64,
+    pub final_stable_active_recovery_seconds: f64,
+}
+
+/// What a completion would rest on (SPEC §7).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LifecycleAuthority {
+    pub completion_authority: CompletionAuthority,
+    pub turn_anchor_state: AnchorState,
+    pub completion_monitoring_armed: bool,
+    pub anchor_armed_at: Option<Moment>,
+    pub anchor_lost_at: Option<Moment>,
+    pub anchor_loss_reason: Option<String>,
+}
+
+/// How long the published state has stood (SPEC §8).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Stability {
+    /// A stable hash over diagnostics, assessment, surface, turn without times, and last turn, in hexadecimal.
+    pub signature: String,
+    pub stable: bool,
+    pub stable_for_seconds: f64,
+    pub stable_since: Moment,
+}
+
+/// A rule of the profile that fired, and where on the screen.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Evidence {
+    pub rule: String,
+    /// The screen row, from 0; `None` for the title and other pane facts.
+    pub line: Option<usize>,
+    /// The row's text, cut to 200 characters.
+    pub text: String,
+}
+
+/// The last good surface of a terminal that cannot be read now (SPEC §3).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Stale {
+    /// When it was read.
+    pub at: Moment,
+    pub surface: Surface,
+    pub phase: Phase,
+}
+
+/// The public state of an agent terminal (SPEC §2). Every key is always there.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct State {
+    pub terminal: TerminalFacts,
+    pub diagnostics: Diagnostics,
+    pub surface: Surface,
+    pub turn: Turn,
+    pub last_turn: LastTurn,
+    pub assessment: Assessment,
+    pub operator: Operator,
+    pub lifecycle_timing: LifecycleTiming,
+    pub lifecycle_authority: LifecycleAuthority,
+    pub stability: Stability,
+    pub attention: Attention,
+    pub evidence: Vec<Evidence>,
+    /// The last good surface while the terminal cannot be read; `None` when what is shown is current.
+    pub stale: Option<Stale>,
+    /// One line of what it waits for or does: the dialog's question, the running tool, the answer's first line.
+    pub activity: Option<String>,
+    /// When the state was last confirmed by looking.
+    pub observed_at: Moment,
+}
+
+/// One field that changed, by its public name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Change {
+    pub field: &'static str,
+    pub from: serde_json::Value,
+    pub to: serde_json::Value,
+}
+
+/// The whole public state in short, as a transition keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    pub availability: Availability,
+    pub phase: Phase,
+    pub result: TurnResult,
+    pub source: TurnSource,
+    pub ui_context: UiContext,
+    pub status: OperatorStatus,
+}
+
+/// A record of what changed in one terminal at one observation (SPEC §2).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Transition {
+    /// The time of the observation that showed it.
+    pub at: Moment,
+    pub changed: Vec<Change>,
+    pub summary: Summary,
+    /// What was decided beside the plain reading: `premature success retracted`, a recovery's name, `left the fleet`.
+    pub note: Option<String>,
+    pub evidence: Vec<Evidence>,
+}
