@@ -4,3 +4,4 @@ pub mod moment;
 pub mod profile;
 pub mod screen;
 pub mod state;
+pub mod tracker;

@@ -33,3 +33,21 @@ pub struct ProcessInfo {
     /// Whether the process belongs to the foreground process group of its terminal.
     pub foreground: bool,
 }
+
+/// All profiles: the ones that are compiled in and the user's.
+#[derive(Debug, Default)]
+pub struct Library {}
+
+impl Library {
+    /// The profiles that are compiled in.
+    pub fn builtin() -> Self {
+        Self {}
+    }
+
+    /// Which program a pane runs, from tmux's `pane_current_command` and the processes under the pane's pid.
+    ///
+    /// `pinned` is the tool that the configuration gives for the pane.
+    pub fn identify(&self, current_command: &str, _processes: &[ProcessInfo], _pinned: Option<&str>) -> Program {
+        Program::Other { command: current_command.to_owned() }
+    }
+}

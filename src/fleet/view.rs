@@ -1,0 +1,64 @@
+//! What the fleet shows to whoever draws or prints it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::place::{Place, ServerId, TerminalKey};
+use crate::moment::Moment;
+use crate::screen::{PaneFacts, Screen};
+use crate::state::{Problem, State, Transition};
+
+/// One watched terminal.
+#[derive(Clone, Debug)]
+pub struct Terminal {
+    pub key: TerminalKey,
+    pub place: Place,
+    /// The public state (SPEC §2), with its times as of [`View::now`].
+    pub state: State,
+    pub facts: PaneFacts,
+    /// The last screen that was captured.
+    pub screen: Option<Arc<Screen>>,
+    /// Newest last, bounded.
+    pub transitions: VecDeque<Transition>,
+}
+
+/// How a server answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// It has not been asked yet.
+    Waiting,
+    Up,
+    NoServer(Problem),
+    Failed(Problem),
+}
+
+/// One watched server.
+#[derive(Clone, Debug)]
+pub struct ServerView {
+    pub id: ServerId,
+    pub health: Health,
+    /// When it last answered a listing.
+    pub answered_at: Option<Moment>,
+    /// Watched terminals on it.
+    pub terminals: usize,
+}
+
+/// A transition with the terminal that made it.
+#[derive(Clone, Debug)]
+pub struct RecentTransition {
+    pub key: TerminalKey,
+    /// The terminal's id at that time.
+    pub id: String,
+    pub transition: Transition,
+}
+
+/// What there is to show at one time.
+#[derive(Clone, Debug)]
+pub struct View<'a> {
+    pub now: Moment,
+    /// Most urgent first.
+    pub terminals: Vec<&'a Terminal>,
+    pub servers: Vec<&'a ServerView>,
+    /// Newest last, over all terminals, bounded.
+    pub recent: &'a VecDeque<RecentTransition>,
+}
