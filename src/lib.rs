@@ -1,7 +1,9 @@
 //! fleetwatch: see src/lib.rs (work in progress).
+pub mod cli;
 pub mod fleet;
 pub mod moment;
 pub mod profile;
+pub mod recording;
 pub mod screen;
 pub mod state;
 pub mod tracker;

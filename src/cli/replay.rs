@@ -1,0 +1,163 @@
+//! `fleetwatch replay`: the public state over a recording, in its own time, as fast as it can.
+
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::moment::{Moment, Span};
+use crate::profile::Library;
+use crate::recording::{Options, Recording, Sampling, Version, replay};
+use crate::state::{LifecycleTiming, Stability, State, Turn};
+
+/// Show what fleetwatch says of a recorded terminal, at the start and at each change.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// The recording, asciicast v3 or v2.
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub options: ReplayArgs,
+    /// Print `{"t": seconds, "state": {…}}`, one object a line.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How recordings are replayed, for every command that replays some.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct ReplayArgs {
+    /// The agent that runs in the recording, instead of the one that it names.
+    #[arg(long, value_name = "TOOL")]
+    pub tool: Option<String>,
+    /// The agent's version, instead of the one that the recording names.
+    #[arg(long, value_name = "VERSION", conflicts_with = "no_version")]
+    pub tool_version: Option<String>,
+    /// Replay as if nothing told the agent's version.
+    #[arg(long)]
+    pub no_version: bool,
+    /// Look at the terminal every MS milliseconds, as live watching does, instead of at every change of the screen.
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    pub tick: Option<u64>,
+}
+
+impl ReplayArgs {
+    /// The options with the default settings of the fleet.
+    pub fn options(&self) -> Options {
+        let version = match &self.tool_version {
+            _ if self.no_version => Version::Withheld,
+            Some(version) => Version::Given(version.clone()),
+            None => Version::FromHeader,
+        };
+        let sampling = self.tick.map_or(Sampling::EveryFrame, |ms| Sampling::Every(Span::from_millis(ms)));
+        Options { tool: self.tool.clone(), version, sampling, ..Options::default() }
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// The recording cannot be read, or standard output cannot be written.
+pub fn run(args: &Args, library: Arc<Library>) -> color_eyre::Result<ExitCode> {
+    let recording = Recording::open(&args.file)?;
+    let out = BufWriter::new(io::stdout().lock());
+    match write_changes(&recording, library, &args.options.options(), args.json, out) {
+        // Whoever reads has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+        written => written.map(|()| ExitCode::SUCCESS).map_err(Into::into),
+    }
+}
+
+/// Writes the state at the start and at each change.
+fn write_changes(
+    recording: &Recording,
+    library: Arc<Library>,
+    options: &Options,
+    json: bool,
+    mut out: impl Write,
+) -> io::Result<()> {
+    let mut last: Option<State> = None;
+    let mut last_row = String::new();
+    let mut result = if json { Ok(()) } else { writeln!(out, "{}", table_head()) };
+    replay(recording, library, options, |at, state| {
+        if result.is_err() {
+            return;
+        }
+        if json {
+            let timeless = timeless(state);
+            if last.as_ref() != Some(&timeless) {
+                last = Some(timeless);
+                result = write_line(&mut out, at, state);
+            }
+        } else {
+            let row = table_row(state);
+            if row != last_row {
+                result = writeln!(out, "{:>9.3}  {row}", at.as_secs());
+                last_row = row;
+            }
+        }
+    });
+    result?;
+    out.flush()
+}
+
+fn write_line(out: &mut impl Write, at: Span, state: &State) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Line<'a> {
+        t: f64,
+        state: &'a State,
+    }
+    serde_json::to_writer(&mut *out, &Line { t: at.as_secs(), state })?;
+    out.write_all(b"\n")
+}
+
+/// The state without the numbers that run while nothing happens.
+fn timeless(state: &State) -> State {
+    State {
+        turn: Turn { elapsed_seconds: 0.0, ..state.turn },
+        lifecycle_timing: LifecycleTiming {
+            readiness_unknown_elapsed_seconds: None,
+            completion_unknown_elapsed_seconds: None,
+            completion_candidate_elapsed_seconds: None,
+            ..state.lifecycle_timing
+        },
+        stability: Stability { stable_for_seconds: 0.0, ..state.stability.clone() },
+        observed_at: Moment::default(),
+        ..state.clone()
+    }
+}
+
+fn table_head() -> String {
+    format!(
+        "{:>9}  {:<11} {:<7} {:<7} {:<7} {:<7} {:<17} {:<16} {:<19} {:<11} {:<6} {}",
+        "SECONDS",
+        "AVAILABLE",
+        "PHASE",
+        "ACCEPTS",
+        "EDITING",
+        "POSTURE",
+        "BUSINESS",
+        "CONTEXT",
+        "OPERATOR",
+        "LAST TURN",
+        "STABLE",
+        "ATTENTION"
+    )
+}
+
+fn table_row(state: &State) -> String {
+    format!(
+        "{:<11} {:<7} {:<7} {:<7} {:<7} {:<17} {:<16} {:<19} {:<11} {:<6} {}",
+        state.diagnostics.availability,
+        state.turn.phase,
+        state.surface.accepting_input,
+        state.surface.editing_input,
+        state.surface.ready_posture,
+        state.assessment.business_state,
+        state.assessment.ui_context,
+        state.operator.status,
+        state.last_turn.result.word().trim_start_matches("known_"),
+        if state.stability.stable { "yes" } else { "no" },
+        state.attention,
+    )
+}

@@ -1,0 +1,121 @@
+//! Recordings of terminals: asciicast v3 and v2 in, frames, truth and replayed states out (SPEC §13).
+//!
+//! Beside what any asciinema player shows, markers carry what tmux knows (`process NAME`) and, in labelled recordings,
+//! what was true (`truth {json}`). The [`Player`] shows the detector everything but the truth, which only
+//! scoring reads.
+
+mod player;
+mod reader;
+mod replay;
+
+use std::path::Path;
+
+pub use player::{Frame, Player};
+pub use replay::{Options, Sampling, Version, program, replay};
+
+use crate::moment::{Moment, Span};
+
+/// The most columns and the most rows that a recording may have: far above any real terminal, far below what would
+/// take memory in earnest.
+pub const LARGEST_SIDE: u16 = 2000;
+
+/// A recording that was read whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recording {
+    /// The file's name without its directory and extension.
+    pub name: String,
+    pub header: Header,
+    /// In the order of their times.
+    pub events: Vec<Event>,
+}
+
+/// What the first line of a recording says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The agent, by its command's name; `None` when the recording does not say.
+    pub tool: Option<String>,
+    pub version: Option<String>,
+    /// What the recording shows, in a few words.
+    pub situation: Option<String>,
+    pub size: Size,
+    /// When the recording began.
+    pub began: Option<Moment>,
+}
+
+/// A terminal's size in cells; both sides lie between 1 and [`LARGEST_SIDE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    pub columns: u16,
+    pub rows: u16,
+}
+
+/// One line of a recording after the header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Time since the start of the recording.
+    pub at: Span,
+    /// The line of the file, from 1.
+    pub line: usize,
+    pub kind: EventKind,
+}
+
+/// What happened in the recorded terminal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// `o`: the program printed.
+    Output(String),
+    /// `i`: somebody typed.
+    Input(String),
+    /// `r`: the terminal was resized.
+    Resize(Size),
+    /// `m` with `process NAME`: tmux's `pane_current_command` is NAME from now on.
+    Process(String),
+    /// `m` with `truth {json}`: what the recording's maker knows.
+    Truth(String),
+    /// Any other `m`.
+    Marker(String),
+    /// `x`: the pane's program ended.
+    Exit(i32),
+}
+
+impl Recording {
+    /// Reads a recording from a file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or it is no recording; then the error names the line.
+    pub fn open(path: &Path) -> Result<Self, RecordingError> {
+        reader::open(path)
+    }
+
+    /// Reads a recording from the bytes of a file; `source` is how errors call it.
+    ///
+    /// # Errors
+    /// The bytes are no recording; the error names the line.
+    pub fn parse(source: &str, bytes: &[u8]) -> Result<Self, RecordingError> {
+        reader::parse(source, bytes)
+    }
+
+    /// The time of the last event.
+    pub fn duration(&self) -> Span {
+        self.events.last().map_or(Span::ZERO, |event| event.at)
+    }
+
+    /// When the recording began; the Unix epoch when it does not say.
+    pub fn began(&self) -> Moment {
+        self.header.began.unwrap_or_default()
+    }
+}
+
+/// Why something is no recording, with the place: `file:line: what is wrong`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecordingError {
+    /// The file cannot be read at all.
+    #[error("{source_name}: {message}")]
+    Unreadable { source_name: String, message: String },
+    /// A line is wrong.
+    #[error("{source_name}:{line}: {message}")]
+    Line { source_name: String, line: usize, message: String },
+}
+
+#[cfg(test)]
+mod tests;

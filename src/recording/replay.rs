@@ -1,0 +1,173 @@
+//! Driving the fleet with a recording exactly as live watching drives it: what is read from a recording in the tests is
+//! what an operator would have been told.
+
+use std::sync::Arc;
+
+use super::{Frame, Player, Recording};
+use crate::fleet::{
+    Capture, Declared, Fleet, Input, Outcome, PaneId, PaneReport, Place, ServerId, ServerReport, Settings, TerminalKey,
+};
+use crate::moment::{Moment, Span};
+use crate::profile::{Library, Program};
+use crate::state::State;
+
+/// How a recording is replayed.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The agent, instead of the one that the header names.
+    pub tool: Option<String>,
+    pub version: Version,
+    pub sampling: Sampling,
+    pub settings: Settings,
+}
+
+/// Where the agent's version comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Version {
+    #[default]
+    FromHeader,
+    Given(String),
+    /// As if nothing told it.
+    Withheld,
+}
+
+/// When the terminal is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sampling {
+    /// At every frame of the recording.
+    #[default]
+    EveryFrame,
+    /// At the multiples of a poll interval, as live watching does.
+    Every(Span),
+}
+
+/// Replays a recording and calls `published` with the time since its start and the public state after every look at the
+/// terminal and after every timer, whether or not the state changed.
+pub fn replay(
+    recording: &Recording,
+    library: Arc<Library>,
+    options: &Options,
+    mut published: impl FnMut(Span, &State),
+) {
+    let began = recording.began();
+    let mut watch = Watch::new(recording, library, options);
+    match options.sampling {
+        Sampling::EveryFrame => {
+            for frame in Player::new(recording) {
+                watch.pass_time(began + frame.at, &mut published);
+                watch.look(frame, &mut published);
+            }
+        }
+        Sampling::Every(tick) => {
+            let tick = tick.max(Span::from_millis(1)).as_millis();
+            let mut latest: Option<Frame> = None;
+            let mut frames = Player::new(recording).peekable();
+            for n in 0..=recording.duration().as_millis() / tick {
+                let at = Span::from_millis(n * tick);
+                while let Some(frame) = frames.next_if(|frame| frame.at <= at) {
+                    let printed = frame.printed || latest.as_ref().is_some_and(|l| l.printed);
+                    latest = Some(Frame { printed, ..frame });
+                }
+                watch.pass_time(began + at, &mut published);
+                if let Some(frame) = &mut latest {
+                    frame.at = at;
+                    watch.look(frame.clone(), &mut published);
+                    frame.printed = false;
+                }
+            }
+        }
+    }
+    watch.pass_time(began + recording.duration(), &mut published);
+}
+
+/// Which program a pane runs, when `command` is tmux's `pane_current_command` (SPEC §13): the agent runs while that
+/// names it or the interpreter it started under; a recording without process markers (`None`) shows it all along.
+pub fn program(tool: Option<&str>, version: Option<&str>, command: Option<&str>) -> Program {
+    let other = || Program::Other { command: command.unwrap_or_default().to_owned() };
+    let Some(tool) = tool.filter(|tool| *tool != "shell") else { return other() };
+    if command.is_none_or(|command| command == tool || is_interpreter(command)) {
+        return Program::Agent { tool: tool.to_owned(), version: version.map(str::to_owned) };
+    }
+    other()
+}
+
+fn is_interpreter(command: &str) -> bool {
+    let python = command.strip_prefix("python").is_some_and(|v| v.chars().all(|c| c.is_ascii_digit() || c == '.'));
+    python || matches!(command, "node" | "bun")
+}
+
+/// A fleet with one terminal that is fed from a recording.
+struct Watch<'a> {
+    fleet: Fleet,
+    key: TerminalKey,
+    place: Place,
+    name: &'a str,
+    tool: Option<&'a str>,
+    version: Option<&'a str>,
+    began: Moment,
+    now: Moment,
+}
+
+impl<'a> Watch<'a> {
+    fn new(recording: &'a Recording, library: Arc<Library>, options: &'a Options) -> Self {
+        let header = &recording.header;
+        let place = Place {
+            session: recording.name.clone(),
+            window_name: recording.name.clone(),
+            window_panes: 1,
+            session_windows: 1,
+            ..Place::default()
+        };
+        Self {
+            fleet: Fleet::new(options.settings.clone(), library),
+            key: TerminalKey { server: ServerId::default(), pane: PaneId(0), pid: 1 },
+            place,
+            name: &recording.name,
+            tool: options.tool.as_deref().or(header.tool.as_deref()),
+            version: match &options.version {
+                Version::FromHeader => header.version.as_deref(),
+                Version::Given(version) => Some(version),
+                Version::Withheld => None,
+            },
+            began: recording.began(),
+            now: recording.began(),
+        }
+    }
+
+    /// Lets the fleet's timers run until `until`, exclusively.
+    fn pass_time(&mut self, until: Moment, published: &mut impl FnMut(Span, &State)) {
+        while let Some(due) = self.fleet.poll_timeout().filter(|due| *due < until) {
+            // A timer that is due at once must not stop the time.
+            self.handle(Input::TimePassed, due.max(self.now + Span::from_millis(1)).min(until), published);
+            if self.now >= until {
+                return;
+            }
+        }
+    }
+
+    fn look(&mut self, frame: Frame, published: &mut impl FnMut(Span, &State)) {
+        let command = Some(frame.facts.command.as_str()).filter(|command| !command.is_empty());
+        let report = PaneReport {
+            key: self.key.clone(),
+            place: self.place.clone(),
+            cwd: None,
+            program: program(self.tool, self.version, command),
+            facts: frame.facts,
+            capture: if frame.printed { Capture::Fresh(frame.screen) } else { Capture::Unchanged },
+            // A name makes it a watched terminal from the start, before its agent runs.
+            declared: Some(Declared { name: Some(self.name.to_owned()), ..Declared::default() }),
+        };
+        let at = self.began + frame.at;
+        let outcome = Outcome::Listed(vec![report]);
+        self.handle(Input::Server(ServerReport { server: self.key.server.clone(), at, outcome }), at, published);
+    }
+
+    fn handle(&mut self, input: Input, now: Moment, published: &mut impl FnMut(Span, &State)) {
+        self.now = now;
+        self.fleet.handle(input, now);
+        while self.fleet.poll_effect().is_some() {}
+        if let Some(terminal) = self.fleet.terminal(&self.key) {
+            published(now.since(self.began), &terminal.state);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+use super::*;
+
+const V3: &str =
+    r#"{"version": 3, "term": {"cols": 20, "rows": 3}, "command": "claude", "tags": ["claude", "2.1.197", "idle"]}"#;
+const V2: &str =
+    r#"{"version": 2, "width": 20, "height": 3, "timestamp": 1700000000, "command": "/usr/bin/codex --yolo"}"#;
+
+fn parse(lines: &[&str]) -> Result<Recording, RecordingError> {
+    Recording::parse("some/a.cast", lines.join("\n").as_bytes())
+}
+
+fn times(recording: &Recording) -> Vec<u64> {
+    recording.events.iter().map(|event| event.at.as_millis()).collect()
+}
+
+#[test]
+fn version_3_counts_from_the_event_before() {
+    let read =
+        parse(&[V3, "# a comment", "", r#"[0.5, "o", "a"]"#, r#"[0.25, "z", {"later": 1}]"#, r#"[1, "i", "b"]"#])
+            .unwrap();
+    assert_eq!(read.name, "a");
+    assert_eq!(times(&read), [500, 1750]);
+    assert_eq!(read.events[1].line, 6);
+    let Header { tool, version, situation, size, began } = read.header;
+    assert_eq!(
+        (tool.as_deref(), version.as_deref(), situation.as_deref()),
+        (Some("claude"), Some("2.1.197"), Some("idle"))
+    );
+    assert_eq!((size, began), (Size { columns: 20, rows: 3 }, None));
+}
+
+#[test]
+fn version_2_counts_from_the_start() {
+    let read = parse(&[V2, r#"[0.5, "o", "a"]"#, r#"[0.75, "r", "80x24"]"#]).unwrap();
+    assert_eq!(times(&read), [500, 750]);
+    assert_eq!(read.events[1].kind, EventKind::Resize(Size { columns: 80, rows: 24 }));
+    assert_eq!(read.header.tool.as_deref(), Some("codex"));
+    assert_eq!(read.header.version, None);
+    assert_eq!(read.header.began, Some(Moment::from_millis(1_700_000_000_000)));
+}
+
+#[test]
+fn a_wrong_line_is_refused_with_its_number() {
+    let cases: &[(&[&str], &str)] = &[
+        (&[""], "1: the header is missing"),
+        (&["[0, \"o\", \"a\"]"], "1: this is no asciicast header"),
+        (&["{\"version\": 3, "], "1: the header is broken JSON"),
+        (&["{\"version\": 1, \"width\": 8, \"height\": 2, \"stdout\": []}"], "1: asciicast version 1 is not read"),
+        (&["{\"version\": 3, \"width\": 8, \"height\": 2}"], "1: the header has no `term`"),
+        (&["{\"version\": 2, \"width\": 8}"], "1: the header has no `width` and `height`"),
+        (&["{\"version\": 3, \"term\": {\"cols\": 0, \"rows\": 3}}"], "1: a terminal of 0x3 is not read"),
+        (&["{\"version\": 3, \"term\": {\"cols\": 80, \"rows\": 65535}}"], "1: a terminal of 80x65535 is not read"),
+        (&["{\"version\": 3, \"term\": {\"cols\": -1, \"rows\": 3}}"], "1: this is no asciicast header"),
+        (&[V3, "[0.1, \"o\", \"a\"", "[0.1, \"o\", \"b\"]"], "2: broken JSON"),
+        (&[V3, "[0.1, \"o\", \"a\"]", "nonsense"], "3: broken JSON"),
+        (&[V3, "{\"a\": 1}"], "2: an event must be [time, code, data]"),
+        (&[V3, "[\"soon\", \"o\", \"a\"]"], "2: an event must be [time, code, data]"),
+        (&[V3, "[0.1, \"o\"]"], "2: an event must be [time, code, data]"),
+        (&[V3, "[0.1, \"o\", 7]"], "2: the data of an `o` event must be a string"),
+        (&[V3, "", "[-0.1, \"o\", \"a\"]"], "3: negative time -0.1"),
+        (&[V3, "[1e300, \"o\", \"a\"]"], "2: time 1"),
+        (&[V2, "[2, \"o\", \"a\"]", "[1, \"o\", \"a\"]"], "3: time runs backwards, from 2 to 1"),
+        (&[V3, "[0, \"r\", \"80\"]"], "2: a resize must be COLUMNSxROWS"),
+        (&[V3, "[0, \"r\", \"80x2001\"]"], "2: a terminal of 80x2001 is not read"),
+        (&[V3, "[0, \"x\", \"ok\"]"], "2: exit status \"ok\" is no number"),
+    ];
+    for (lines, expected) in cases {
+        let error = parse(lines).expect_err(expected).to_string();
+        assert!(error.starts_with(&format!("some/a.cast:{expected}")), "{error}\nwanted {expected}");
+    }
+}
+
+#[test]
+fn a_line_that_is_not_utf_8_is_refused() {
+    let mut bytes = V3.as_bytes().to_vec();
+    bytes.extend_from_slice(b"\n[0, \"o\", \"\xff\"]\n");
+    assert_eq!(Recording::parse("b", &bytes).unwrap_err().to_string(), "b:2: the line is not UTF-8");
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let error = Recording::open(Path::new("no/such.cast")).unwrap_err().to_string();
+    assert!(error.starts_with("no/such.cast: "), "{error}");
+}
+
+#[test]
+fn frames_are_what_can_be_seen_from_outside() {
+    let read = parse(&[
+        V3,
+        r#"[0, "m", "truth {\"phase\": \"ready\"}"]"#,
+        r#"[0, "m", "process bash"]"#,
+        r#"[0, "o", "\u001b]2;a\u0085b\u0007\u001b[1;1Hone\u001b[?25l"]"#,
+        r#"[0.5, "i", "secret"]"#,
+        r#"[0.5, "o", "\u001b[1;1Hone\u001b[2;4H\u001b[?25h\u0007"]"#,
+        r#"[1, "m", "process claude"]"#,
+        r#"[1, "r", "30x4"]"#,
+        r#"[0, "o", "\u001b[4;1Hfour"]"#,
+        r#"[1, "x", "3"]"#,
+    ])
+    .unwrap();
+    let frames: Vec<Frame> = Player::new(&read).collect();
+    assert_eq!(frames.iter().map(|f| f.at.as_millis()).collect::<Vec<_>>(), [0, 1000, 2000, 3000, 4000]);
+    let [first, bell, process, resized, dead] = &frames[..] else { panic!("five frames") };
+    assert_eq!((first.facts.title.as_str(), first.facts.command.as_str()), ("ab", "bash"));
+    assert!(!first.facts.cursor.visible && !first.facts.bell && first.printed);
+    assert_eq!(first.screen.row(0).unwrap().text(), "one");
+    assert_eq!(bell.facts.cursor, crate::screen::Cursor { column: 3, row: 1, visible: true });
+    assert!(bell.facts.bell && bell.printed);
+    assert!(std::sync::Arc::ptr_eq(&first.screen, &bell.screen), "the same screen is not copied again");
+    assert_eq!(process.facts.command, "claude");
+    assert!(!process.printed);
+    assert_eq!((resized.screen.columns(), resized.screen.rows().len()), (30, 4));
+    assert_eq!(resized.screen.row(3).unwrap().text(), "four");
+    assert_eq!((dead.facts.dead, dead.facts.exit_status), (true, Some(3)));
+}
+
+#[test]
+fn the_agent_runs_while_the_process_marker_names_it_or_its_interpreter() {
+    use crate::profile::Program;
+    let agent = |tool: &str| Program::Agent { tool: tool.to_owned(), version: Some("1".to_owned()) };
+    let other = |command: &str| Program::Other { command: command.to_owned() };
+    for command in [Some("pi"), Some("node"), Some("bun"), Some("python3"), Some("python3.12"), None] {
+        assert_eq!(program(Some("pi"), Some("1"), command), agent("pi"), "{command:?}");
+    }
+    for command in ["bash", "env", "vim", "nodemon", "pythonista", "claude"] {
+        assert_eq!(program(Some("pi"), Some("1"), Some(command)), other(command));
+    }
+    assert_eq!(program(Some("shell"), None, Some("python3")), other("python3"));
+    assert_eq!(program(None, None, Some("make")), other("make"));
+}
