@@ -1,5 +1,6 @@
 //! fleetwatch: see src/lib.rs (work in progress).
 pub mod cli;
+pub mod config;
 pub mod fleet;
 pub mod moment;
 pub mod profile;

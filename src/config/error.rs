@@ -1,0 +1,68 @@
+//! What is wrong with a configuration, where, and what to do about it.
+
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// A configuration that is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct ConfigError {
+    pub path: PathBuf,
+    /// `None` when the file as a whole is at fault.
+    pub position: Option<Position>,
+    /// What is wrong.
+    pub what: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+/// A place in a text file, both counted from 1; the column counts characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    pub line: usize,
+    pub column: usize,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        if let Some(Position { line, column }) = self.position {
+            write!(f, ":{line}:{column}")?;
+        }
+        write!(f, ": {}", self.what)
+    }
+}
+
+impl ConfigError {
+    /// A file that cannot be read at all.
+    pub(super) fn unreadable(path: &Path, error: &io::Error) -> Self {
+        let (what, hint) = match error.kind() {
+            io::ErrorKind::NotFound => (
+                "there is no such file".to_owned(),
+                "`fleetwatch config` prints the default, to start a file from; `fleetwatch config paths` says where \
+                 one is looked for",
+            ),
+            io::ErrorKind::InvalidData => {
+                ("the file is not UTF-8 text".to_owned(), "a configuration is a TOML file in UTF-8")
+            }
+            _ => (format!("cannot be read: {error}"), "check that it is a file and that you may read it"),
+        };
+        Self { path: path.to_owned(), position: None, what, hint: hint.to_owned() }
+    }
+
+    /// A fault at a place of the text.
+    pub(super) fn at(path: &Path, text: &str, span: Option<Range<usize>>, what: String, hint: String) -> Self {
+        let position = span.map(|span| Position::of_byte(text, span.start));
+        Self { path: path.to_owned(), position, what, hint }
+    }
+}
+
+impl Position {
+    /// The place of a byte of `text`; beyond its end, the place after the last character.
+    fn of_byte(text: &str, byte: usize) -> Self {
+        let before = text.get(..byte).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Self { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
+    }
+}

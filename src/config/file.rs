@@ -1,0 +1,111 @@
+//! The configuration as it stands in the file, before it is checked. The doc comments go into the JSON schema.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// The configuration of fleetwatch.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(title = "fleetwatch")]
+pub(super) struct File {
+    pub watch: WatchTable,
+    /// The tmux servers to watch; none means the default server, or the one that fleetwatch runs in.
+    pub server: Vec<ServerTable>,
+    /// Panes to watch whatever runs in them, with what is known of them.
+    pub terminal: Vec<TerminalTable>,
+    pub tracker: TrackerTable,
+    pub ui: UiTable,
+}
+
+/// How the servers are looked at, and which of their panes.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct WatchTable {
+    /// Watch every pane in which a known agent runs, and not only those of [[terminal]].
+    pub discover: Option<bool>,
+    /// Glob patterns of panes that are never watched, matched against `session`, `session:window`,
+    /// `session:window.pane` and `%pane`; the window by its index or its name.
+    pub ignore: Vec<String>,
+    /// Milliseconds between two looks at a server.
+    pub tick_ms: Option<i64>,
+    /// Milliseconds between two looks while something changes.
+    pub fastest_tick_ms: Option<i64>,
+    /// Milliseconds between two looks while nothing changes.
+    pub slowest_tick_ms: Option<i64>,
+    /// Milliseconds that a server may take to answer.
+    pub timeout_ms: Option<i64>,
+}
+
+/// A tmux server.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct ServerTable {
+    /// The socket's name, as `tmux -L` takes it.
+    pub socket: Option<String>,
+    /// The socket's path, as `tmux -S` takes it.
+    pub path: Option<String>,
+    /// The host, as `ssh` takes it; none means this machine.
+    pub host: Option<String>,
+}
+
+/// A pane, or all panes that the patterns match.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct TerminalTable {
+    /// Glob pattern of the session's name.
+    pub session: Option<String>,
+    /// Glob pattern of the window's index or name.
+    pub window: Option<String>,
+    /// Glob pattern of the pane's index in its window, or of its `%` id.
+    pub pane: Option<String>,
+    /// Glob pattern of the server's socket name or path.
+    pub socket: Option<String>,
+    /// Glob pattern of the server's host.
+    pub host: Option<String>,
+    /// The terminal's name in fleetwatch.
+    pub name: Option<String>,
+    /// The agent that runs there, by its profile's name, whatever the processes say.
+    pub tool: Option<String>,
+    /// The agent's version, whatever its screen says.
+    pub version: Option<String>,
+}
+
+/// The time windows by which states are told.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct TrackerTable {
+    /// How long the end of a turn must stand still before it counts as a success.
+    pub completion_stability_seconds: Option<f64>,
+    /// How long a prompt that was sent counts as work while the screen shows nothing of it.
+    pub no_reaction_seconds: Option<f64>,
+    /// How soon after a success the same turn may turn out to go on.
+    pub retraction_seconds: Option<f64>,
+    /// How long an unbroken unknown lasts until it is a stall.
+    pub unknown_to_stalled_timeout_seconds: Option<f64>,
+    /// How long a lone status row may stand still beside a ready prompt.
+    pub stale_active_recovery_seconds: Option<f64>,
+    /// How long a whole screen may stand still beside a ready prompt while it counts as work.
+    pub final_stable_active_recovery_seconds: Option<f64>,
+    /// How long a state must stand to be called stable.
+    pub stable_seconds: Option<f64>,
+    /// How many failed looks in a row are an error.
+    pub failed_probes: Option<i64>,
+    /// How long failed looks may go on before they are an error.
+    pub failed_probe_seconds: Option<f64>,
+    /// Transitions of each terminal that are kept in memory.
+    pub kept_transitions: Option<i64>,
+}
+
+/// How the dashboard looks.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct UiTable {
+    /// The theme's name.
+    pub theme: Option<String>,
+    /// Whether glyphs beyond ASCII may be drawn.
+    pub unicode: Option<bool>,
+    /// Whether the spinner of a working row moves.
+    pub motion: Option<bool>,
+    /// Whether the mouse is taken.
+    pub mouse: Option<bool>,
+}

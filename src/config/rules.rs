@@ -1,0 +1,153 @@
+//! Which panes are watched, and what the configuration says of them.
+
+use globset::{GlobMatcher, GlobSet};
+
+use crate::fleet::{Declared, PaneId, Place, ServerId, Socket};
+
+/// The panes that the configuration names.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// Whether panes that no rule names are watched when a known agent runs in them.
+    pub discover: bool,
+    pub(super) ignore: Patterns,
+    pub(super) terminals: Vec<TerminalRule>,
+}
+
+/// One `[[terminal]]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TerminalRule {
+    pub(super) session: Option<Pattern>,
+    pub(super) window: Option<Pattern>,
+    pub(super) pane: Option<Pattern>,
+    pub(super) socket: Option<Pattern>,
+    pub(super) host: Option<Pattern>,
+    pub(super) declared: Declared,
+}
+
+/// A pane, by everything that a rule can match.
+#[derive(Clone, Copy, Debug)]
+pub struct PaneAddress<'a> {
+    pub server: &'a ServerId,
+    pub place: &'a Place,
+    pub pane: PaneId,
+}
+
+/// What the configuration wants of a pane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Match {
+    /// It is never watched.
+    Ignored,
+    /// It is watched, whatever runs in it.
+    Named(Declared),
+    /// It is watched when a known agent runs in it.
+    Discovered,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { discover: true, ignore: Patterns::default(), terminals: Vec::new() }
+    }
+}
+
+impl PartialEq for Rules {
+    fn eq(&self, other: &Self) -> bool {
+        self.discover == other.discover && self.ignore.texts == other.ignore.texts && self.terminals == other.terminals
+    }
+}
+
+impl Eq for Rules {}
+
+impl Rules {
+    /// What the configuration wants of a pane. Ignoring wins over naming; of several `[[terminal]]` the first one that
+    /// matches is taken.
+    pub fn of_pane(&self, address: PaneAddress<'_>) -> Match {
+        if address.spellings().iter().any(|spelling| self.ignore.set.is_match(spelling)) {
+            return Match::Ignored;
+        }
+        if let Some(rule) = self.terminals.iter().find(|rule| rule.matches(address)) {
+            return Match::Named(rule.declared.clone());
+        }
+        if self.discover { Match::Discovered } else { Match::Ignored }
+    }
+}
+
+impl TerminalRule {
+    fn matches(&self, address: PaneAddress<'_>) -> bool {
+        let fits =
+            |pattern: &Option<Pattern>, names: &[&str]| pattern.as_ref().is_none_or(|pattern| pattern.is_any(names));
+        let PaneAddress { server, place, pane } = address;
+        let (socket, host) = (socket_name(&server.socket), server.host.as_deref().unwrap_or("local"));
+        fits(&self.session, &[&place.session])
+            && fits(&self.window, &[&place.window_index.to_string(), &place.window_name])
+            && fits(&self.pane, &[&place.pane_index.to_string(), &pane.to_string()])
+            && fits(&self.socket, &[&socket])
+            && fits(&self.host, &[host])
+    }
+}
+
+impl PaneAddress<'_> {
+    /// Every way in which people write the pane down.
+    fn spellings(&self) -> [String; 6] {
+        let Place { session, window_index, window_name, pane_index, .. } = self.place;
+        [
+            session.clone(),
+            format!("{session}:{window_index}"),
+            format!("{session}:{window_name}"),
+            format!("{session}:{window_index}.{pane_index}"),
+            format!("{session}:{window_name}.{pane_index}"),
+            self.pane.to_string(),
+        ]
+    }
+}
+
+fn socket_name(socket: &Socket) -> String {
+    socket.to_string()
+}
+
+/// One glob pattern, with its text.
+#[derive(Clone, Debug)]
+pub(super) struct Pattern {
+    text: String,
+    matcher: GlobMatcher,
+}
+
+impl Pattern {
+    /// # Errors
+    /// The text is no glob pattern; the error's kind says why.
+    pub(super) fn new(text: &str) -> Result<Self, globset::Error> {
+        // Session names hold slashes and dots as other characters, so `*` stands for any of them.
+        let matcher = globset::GlobBuilder::new(text).literal_separator(false).build()?.compile_matcher();
+        Ok(Self { text: text.to_owned(), matcher })
+    }
+
+    fn is_any(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.matcher.is_match(name))
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Pattern {}
+
+/// Several glob patterns, any of which may match.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Patterns {
+    texts: Vec<String>,
+    set: GlobSet,
+}
+
+impl Patterns {
+    /// # Errors
+    /// The set as a whole is too large to be compiled.
+    pub(super) fn new(patterns: Vec<Pattern>) -> Result<Self, globset::Error> {
+        let mut set = globset::GlobSetBuilder::new();
+        for pattern in &patterns {
+            set.add(pattern.matcher.glob().clone());
+        }
+        Ok(Self { set: set.build()?, texts: patterns.into_iter().map(|pattern| pattern.text).collect() })
+    }
+}

@@ -1,0 +1,218 @@
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use rstest::rstest;
+
+use super::*;
+use crate::fleet::{Declared, PaneId, Place, Socket};
+
+fn parse(text: &str) -> Result<Config, ConfigError> {
+    Config::parse(text, Path::new("test.toml"))
+}
+
+/// The first two lines of each file say how it is refused: `# error: LINE:COLUMN: what` and `# hint: what to do`.
+#[rstest]
+fn a_broken_file_is_refused_with_place_and_remedy(#[files("tests/invalid_configs/*.toml")] path: PathBuf) {
+    let text = std::fs::read_to_string(&path).unwrap();
+    let name = Path::new(path.file_name().unwrap());
+    let error = Config::parse(&text, name).expect_err("a file of this folder must be refused");
+    let said = format!("# error: {error}\n# hint: {}\n", error.hint);
+    let said = said.replace(&format!("{}:", name.display()), "");
+    let wanted: String = text.lines().take(2).map(|line| format!("{line}\n")).collect();
+    assert_eq!(said, wanted);
+}
+
+#[test]
+fn the_shipped_file_says_what_the_program_does_without_one() {
+    assert_eq!(parse(DEFAULT_TEXT).unwrap(), Config::default());
+    assert_eq!(parse("").unwrap(), Config::default());
+}
+
+/// A key that the file could set and the shipped file does not show would be a secret.
+#[test]
+fn the_shipped_file_shows_every_key() {
+    let schema = Config::schema();
+    let mut tables = vec![("", &schema["properties"])];
+    for (name, definition) in schema["$defs"].as_object().unwrap() {
+        tables.push((name, &definition["properties"]));
+    }
+    for (table, properties) in tables {
+        for key in properties.as_object().unwrap().keys() {
+            let shown = DEFAULT_TEXT
+                .lines()
+                .map(|line| line.trim_start_matches(['#', ' ', '[']))
+                .any(|line| line.strip_prefix(key.as_str()).is_some_and(|rest| rest.starts_with([' ', '=', ']'])));
+            assert!(shown, "`{key}` of `{table}` is missing in config/fleetwatch.toml");
+        }
+    }
+}
+
+#[test]
+fn the_commented_examples_of_the_shipped_file_are_right() {
+    let mut text = String::new();
+    let mut in_example = false;
+    for line in DEFAULT_TEXT.lines() {
+        let bare = line.trim_start_matches(['#', ' ']);
+        in_example = line.starts_with('#') && (bare.starts_with("[[") || in_example && bare.contains(" = "));
+        if in_example {
+            text += &format!("{bare}\n");
+        }
+    }
+    let config = parse(&text).unwrap();
+    assert!(!config.servers.is_empty() && !config.rules.terminals.is_empty(), "no example found in:\n{text}");
+}
+
+#[test]
+fn a_file_that_is_not_there_or_not_text_is_an_error_without_a_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing.toml");
+    let error = Config::load(&missing).unwrap_err();
+    assert_eq!(error.to_string(), format!("{}: there is no such file", missing.display()));
+    let binary = folder.path().join("binary.toml");
+    std::fs::write(&binary, [0xff, 0xfe, 0x00]).unwrap();
+    assert_eq!(
+        Config::load(&binary).unwrap_err().to_string(),
+        format!("{}: the file is not UTF-8 text", binary.display())
+    );
+}
+
+#[test]
+fn a_failed_reload_keeps_what_was_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.toml");
+    std::fs::write(&path, "[ui]\ntheme = \"light\"\n").unwrap();
+    let search = SearchPath::new(Some(&path), |_| None, None);
+    let mut loaded = Loaded::find(&search).unwrap();
+    std::fs::write(&path, "[ui]\ntheme = 7\n").unwrap();
+    let error = loaded.reload(&search).unwrap_err();
+    assert_eq!(error.position, Some(Position { line: 2, column: 9 }));
+    assert_eq!(loaded.config.ui.theme, "light");
+    std::fs::write(&path, "[ui]\ntheme = \"dark\"\n").unwrap();
+    loaded.reload(&search).unwrap();
+    assert_eq!(loaded.config.ui.theme, "dark");
+}
+
+#[test]
+fn the_search_path_asks_the_nearest_voice_first() {
+    let environment = |names: &'static [(&'static str, &'static str)]| {
+        move |name: &str| names.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(*value))
+    };
+    let paths = |search: SearchPath| {
+        search.candidates().iter().map(|found| (found.origin, found.path.display().to_string())).collect::<Vec<_>>()
+    };
+    let platform = Some(Path::new("/home/user/.config/fleetwatch"));
+    let all = environment(&[("FLEETWATCH_CONFIG", "/env.toml"), ("XDG_CONFIG_HOME", "/xdg")]);
+    let xdg = environment(&[("FLEETWATCH_CONFIG", ""), ("XDG_CONFIG_HOME", "/xdg")]);
+    assert_eq!(
+        paths(SearchPath::new(Some(Path::new("option.toml")), all, platform)),
+        [(Origin::CommandLine, "option.toml".into())]
+    );
+    assert_eq!(paths(SearchPath::new(None, all, platform)), [(Origin::Environment, "/env.toml".into())]);
+    assert_eq!(
+        paths(SearchPath::new(None, xdg, platform)),
+        [
+            (Origin::XdgConfigHome, "/xdg/fleetwatch/config.toml".into()),
+            (Origin::Platform, "/home/user/.config/fleetwatch/config.toml".into()),
+        ]
+    );
+    assert_eq!(
+        paths(SearchPath::new(None, environment(&[("XDG_CONFIG_HOME", "relative")]), platform)),
+        [(Origin::Platform, "/home/user/.config/fleetwatch/config.toml".into())]
+    );
+}
+
+#[test]
+fn a_file_is_needed_only_where_it_was_asked_for() {
+    let nowhere = Path::new("/nonexistent/fleetwatch");
+    assert_eq!(Loaded::find(&SearchPath::new(None, |_| None, Some(nowhere))).unwrap(), Loaded::default());
+    assert!(Loaded::find(&SearchPath::new(Some(nowhere), |_| None, None)).is_err());
+    assert!(
+        Loaded::find(&SearchPath::new(None, |name| (name == "FLEETWATCH_CONFIG").then(|| nowhere.into()), None))
+            .is_err()
+    );
+}
+
+fn place(session: &str, window_index: u32, window_name: &str, pane_index: u32) -> Place {
+    Place { session: session.into(), window_index, window_name: window_name.into(), pane_index, ..Place::default() }
+}
+
+fn decide(config: &Config, server: &ServerId, place: &Place, pane: u32) -> Match {
+    config.rules.of_pane(PaneAddress { server, place, pane: PaneId(pane) })
+}
+
+#[test]
+fn the_first_terminal_that_matches_holds_and_ignoring_wins() {
+    let config = parse(
+        r#"
+        [watch]
+        ignore = ["shop:logs", "%99", "scratch*", "work:3.1"]
+        [[terminal]]
+        session = "shop"
+        window = "api*"
+        name = "shop-api"
+        tool = "claude"
+        [[terminal]]
+        session = "shop"
+        version = "1.0"
+        [[terminal]]
+        pane = "%7"
+        host = "box-?"
+        tool = "codex"
+        "#,
+    )
+    .unwrap();
+    let local = ServerId::default();
+    let remote = ServerId { host: Some("box-2".into()), socket: Socket::Name("work".into()) };
+    let named = |name: Option<&str>, tool: Option<&str>, version: Option<&str>| {
+        Match::Named(Declared {
+            name: name.map(Into::into),
+            tool: tool.map(Into::into),
+            version: version.map(Into::into),
+        })
+    };
+    assert_eq!(
+        decide(&config, &local, &place("shop", 1, "api-2", 0), 1),
+        named(Some("shop-api"), Some("claude"), None)
+    );
+    assert_eq!(decide(&config, &local, &place("shop", 2, "web", 0), 2), named(None, None, Some("1.0")));
+    assert_eq!(decide(&config, &local, &place("shop", 3, "logs", 0), 3), Match::Ignored);
+    assert_eq!(decide(&config, &local, &place("shop", 1, "api", 0), 99), Match::Ignored);
+    assert_eq!(decide(&config, &local, &place("scratch/pad", 0, "x", 0), 4), Match::Ignored);
+    assert_eq!(decide(&config, &local, &place("work", 3, "x", 1), 5), Match::Ignored);
+    assert_eq!(decide(&config, &local, &place("work", 3, "x", 0), 7), Match::Discovered);
+    assert_eq!(decide(&config, &remote, &place("work", 3, "x", 0), 7), named(None, Some("codex"), None));
+}
+
+#[test]
+fn without_discovery_only_named_panes_are_watched() {
+    let config = parse("[watch]\ndiscover = false\n[[terminal]]\nsession = \"a\"\n").unwrap();
+    let local = ServerId::default();
+    assert_eq!(decide(&config, &local, &place("a", 0, "x", 0), 1), Match::Named(Declared::default()));
+    assert_eq!(decide(&config, &local, &place("b", 0, "x", 0), 2), Match::Ignored);
+}
+
+#[test]
+fn servers_are_sockets_by_name_or_path_on_a_host() {
+    let config = parse(
+        "[[server]]\nsocket = \"work\"\n[[server]]\npath = \"/run/t\"\n[[server]]\nhost = \"me@box\"\n\
+         [[server]]\nsocket = \"default\"\n",
+    )
+    .unwrap();
+    let server = |host: Option<&str>, socket| ServerId { host: host.map(Into::into), socket };
+    assert_eq!(
+        config.servers,
+        [
+            server(None, Socket::Name("work".into())),
+            server(None, Socket::Path("/run/t".into())),
+            server(Some("me@box"), Socket::Default),
+            server(None, Socket::Default),
+        ]
+    );
+}
+
+#[test]
+fn seconds_are_taken_with_and_without_a_fraction() {
+    let config = parse("[tracker]\ncompletion_stability_seconds = 2\nretraction_seconds = 0.25\n").unwrap();
+    assert_eq!(config.tracker.settle, Span::from_secs(2));
+    assert_eq!(config.tracker.retraction, Span::from_millis(250));
+}

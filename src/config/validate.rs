@@ -1,0 +1,348 @@
+//! From the file's words to checked values, or to the place where they are wrong.
+
+mod syntax;
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use toml::de::{DeTable, DeValue};
+
+use super::file::{File, ServerTable, TerminalTable, TrackerTable, UiTable, WatchTable};
+use super::rules::{Pattern, Patterns};
+use super::{Config, ConfigError, Rules, TerminalRule, Ui, Watch};
+use crate::fleet::{Declared, ServerId, Socket};
+use crate::moment::Span;
+use crate::tracker;
+
+/// Checks a configuration's text.
+///
+/// # Errors
+/// The first fault, with its place.
+pub(super) fn parse(text: &str, path: &Path) -> Result<Config, ConfigError> {
+    let file: File = toml::from_str(text).map_err(|error| syntax::explain(&error, text, path))?;
+    // The same text a second time, for the places of its values: the tables above stay plain values that way.
+    let document = DeTable::parse(text).map_err(|error| syntax::explain(&error, text, path))?;
+    Source { path, text, root: document.get_ref() }.config(&file)
+}
+
+/// The text that is checked, with the places of its values.
+struct Source<'a> {
+    path: &'a Path,
+    text: &'a str,
+    root: &'a DeTable<'a>,
+}
+
+/// A step from a table to a value in it.
+#[derive(Clone, Copy, Debug)]
+enum Step<'a> {
+    Key(&'a str),
+    Index(usize),
+}
+
+impl Source<'_> {
+    fn config(&self, file: &File) -> Result<Config, ConfigError> {
+        Ok(Config {
+            watch: self.watch(&file.watch)?,
+            servers: self.servers(&file.server)?,
+            rules: self.rules(file)?,
+            tracker: self.tracker(&file.tracker)?,
+            ui: self.ui(&file.ui)?,
+        })
+    }
+
+    fn watch(&self, table: &WatchTable) -> Result<Watch, ConfigError> {
+        let default = Watch::default();
+        let milliseconds = |key, value: Option<i64>, default: Span, least, most| {
+            self.whole("watch", key, value, default.as_millis(), least, most).map(Span::from_millis)
+        };
+        let watch = Watch {
+            tick: milliseconds("tick_ms", table.tick_ms, default.tick, 50, 60_000)?,
+            fastest_tick: milliseconds("fastest_tick_ms", table.fastest_tick_ms, default.fastest_tick, 50, 60_000)?,
+            slowest_tick: milliseconds("slowest_tick_ms", table.slowest_tick_ms, default.slowest_tick, 50, 60_000)?,
+            timeout: milliseconds("timeout_ms", table.timeout_ms, default.timeout, 100, 60_000)?,
+        };
+        if watch.fastest_tick > watch.tick || watch.tick > watch.slowest_tick {
+            let key = if table.tick_ms.is_some() {
+                "tick_ms"
+            } else if table.fastest_tick_ms.is_some() {
+                "fastest_tick_ms"
+            } else {
+                "slowest_tick_ms"
+            };
+            let what = format!(
+                "the ticks are out of order: fastest {} ms, normal {} ms, slowest {} ms",
+                watch.fastest_tick.as_millis(),
+                watch.tick.as_millis(),
+                watch.slowest_tick.as_millis()
+            );
+            let hint = "choose fastest_tick_ms <= tick_ms <= slowest_tick_ms; a key that is left out has its default";
+            return Err(self.fault(&[Step::Key("watch"), Step::Key(key)], what, hint));
+        }
+        Ok(watch)
+    }
+
+    fn servers(&self, tables: &[ServerTable]) -> Result<Vec<ServerId>, ConfigError> {
+        let mut servers = Vec::new();
+        for (index, table) in tables.iter().enumerate() {
+            let at = |key| [Step::Key("server"), Step::Index(index), Step::Key(key)];
+            for (key, value) in [("socket", &table.socket), ("path", &table.path), ("host", &table.host)] {
+                self.word(&at(key), key, value.as_deref())?;
+            }
+            let socket = match (&table.socket, &table.path) {
+                (Some(_), Some(_)) => {
+                    let hint = "keep `socket` for a name as in `tmux -L`, or `path` for a path as in `tmux -S`";
+                    return Err(self.fault(&at("path"), "a server has `socket` and `path`".to_owned(), hint));
+                }
+                (Some(name), None) if name.contains('/') => {
+                    let hint = format!("write it as a path: path = \"{name}\"");
+                    return Err(self.fault(&at("socket"), format!("`{name}` is a path, not a socket's name"), hint));
+                }
+                (Some(name), None) if name == "default" => Socket::Default,
+                (Some(name), None) => Socket::Name(name.clone()),
+                (None, Some(path)) if !path.starts_with('/') => {
+                    let hint = "write the whole path of the socket, from `/` on";
+                    return Err(self.fault(&at("path"), format!("`{path}` is not an absolute path"), hint));
+                }
+                (None, Some(path)) => Socket::Path(PathBuf::from(path)),
+                (None, None) => Socket::Default,
+            };
+            if let Some(host) = table.host.as_deref().filter(|host| host.starts_with('-')) {
+                let hint = "write the host as `ssh` takes it, such as `box-2` or `me@box-2`";
+                return Err(self.fault(&at("host"), format!("`{host}` is an option, not a host"), hint));
+            }
+            let server = ServerId { host: table.host.clone(), socket };
+            if servers.contains(&server) {
+                let hint = "remove one of the two [[server]] tables";
+                let step = [Step::Key("server"), Step::Index(index)];
+                return Err(self.fault(&step, format!("the server `{server}` is named twice"), hint));
+            }
+            servers.push(server);
+        }
+        Ok(servers)
+    }
+
+    fn rules(&self, file: &File) -> Result<Rules, ConfigError> {
+        let mut ignored = Vec::new();
+        for (index, text) in file.watch.ignore.iter().enumerate() {
+            ignored.push(self.pattern(&[Step::Key("watch"), Step::Key("ignore"), Step::Index(index)], text)?);
+        }
+        let ignore = Patterns::new(ignored).map_err(|error| {
+            let hint = "use fewer or shorter patterns";
+            self.fault(&[Step::Key("watch"), Step::Key("ignore")], format!("cannot be compiled: {error}"), hint)
+        })?;
+        let terminals = self.terminals(&file.terminal)?;
+        Ok(Rules { discover: file.watch.discover.unwrap_or(Rules::default().discover), ignore, terminals })
+    }
+
+    fn terminals(&self, tables: &[TerminalTable]) -> Result<Vec<TerminalRule>, ConfigError> {
+        let mut names: HashMap<&str, usize> = HashMap::new();
+        let mut rules = Vec::new();
+        for (index, table) in tables.iter().enumerate() {
+            let at = |key| [Step::Key("terminal"), Step::Index(index), Step::Key(key)];
+            let pattern =
+                |key, text: &Option<String>| text.as_deref().map(|text| self.pattern(&at(key), text)).transpose();
+            let rule = TerminalRule {
+                session: pattern("session", &table.session)?,
+                window: pattern("window", &table.window)?,
+                pane: pattern("pane", &table.pane)?,
+                socket: pattern("socket", &table.socket)?,
+                host: pattern("host", &table.host)?,
+                declared: Declared {
+                    name: table.name.clone(),
+                    tool: table.tool.clone(),
+                    version: table.version.clone(),
+                },
+            };
+            if rule.session.is_none() && rule.window.is_none() && rule.pane.is_none() {
+                let what = "a terminal that names no pane".to_owned();
+                let hint = "give it `session`, `window` or `pane`; session = \"*\" means every pane";
+                return Err(self.fault(&[Step::Key("terminal"), Step::Index(index)], what, hint));
+            }
+            for (key, value) in [("name", &table.name), ("tool", &table.tool), ("version", &table.version)] {
+                self.word(&at(key), key, value.as_deref())?;
+            }
+            if let Some(name) = table.name.as_deref() {
+                if name.contains(':') || name.starts_with(['%', '-']) {
+                    let hint = "a name has no `:` and begins with neither `%` nor `-`, so that it can be told from a \
+                                tmux target and from an option";
+                    return Err(self.fault(&at("name"), format!("`{name}` cannot be a terminal's name"), hint));
+                }
+                if let Some(first) = names.insert(name, index) {
+                    let line = self.line_of(&[Step::Key("terminal"), Step::Index(first), Step::Key("name")]);
+                    let hint = format!("give each terminal its own name; the first `{name}` is on line {line}");
+                    return Err(self.fault(&at("name"), format!("the name `{name}` is given twice"), hint));
+                }
+            }
+            rules.push(rule);
+        }
+        Ok(rules)
+    }
+
+    fn tracker(&self, table: &TrackerTable) -> Result<tracker::Settings, ConfigError> {
+        let default = tracker::Settings::default();
+        let seconds = |key, value, default, least, most| self.seconds("tracker", key, value, default, least, most);
+        let whole = |key, value, default, least, most| self.whole("tracker", key, value, default, least, most);
+        Ok(tracker::Settings {
+            settle: seconds(
+                "completion_stability_seconds",
+                table.completion_stability_seconds,
+                default.settle,
+                0.1,
+                60.0,
+            )?,
+            no_reaction: seconds("no_reaction_seconds", table.no_reaction_seconds, default.no_reaction, 1.0, 600.0)?,
+            retraction: seconds("retraction_seconds", table.retraction_seconds, default.retraction, 0.0, 600.0)?,
+            unknown_to_stalled: seconds(
+                "unknown_to_stalled_timeout_seconds",
+                table.unknown_to_stalled_timeout_seconds,
+                default.unknown_to_stalled,
+                1.0,
+                3600.0,
+            )?,
+            stale_active_recovery: seconds(
+                "stale_active_recovery_seconds",
+                table.stale_active_recovery_seconds,
+                default.stale_active_recovery,
+                1.0,
+                600.0,
+            )?,
+            final_stable_active_recovery: seconds(
+                "final_stable_active_recovery_seconds",
+                table.final_stable_active_recovery_seconds,
+                default.final_stable_active_recovery,
+                1.0,
+                3600.0,
+            )?,
+            stable: seconds("stable_seconds", table.stable_seconds, default.stable, 0.0, 600.0)?,
+            failed_probes: u32::try_from(whole(
+                "failed_probes",
+                table.failed_probes,
+                u64::from(default.failed_probes),
+                1,
+                100,
+            )?)
+            .unwrap_or(default.failed_probes),
+            failed_probe_time: seconds(
+                "failed_probe_seconds",
+                table.failed_probe_seconds,
+                default.failed_probe_time,
+                0.1,
+                600.0,
+            )?,
+            kept_transitions: usize::try_from(whole(
+                "kept_transitions",
+                table.kept_transitions,
+                default.kept_transitions as u64,
+                1,
+                100_000,
+            )?)
+            .unwrap_or(default.kept_transitions),
+        })
+    }
+
+    fn ui(&self, table: &UiTable) -> Result<Ui, ConfigError> {
+        let default = Ui::default();
+        self.word(&[Step::Key("ui"), Step::Key("theme")], "theme", table.theme.as_deref())?;
+        Ok(Ui {
+            theme: table.theme.clone().unwrap_or(default.theme),
+            unicode: table.unicode.unwrap_or(default.unicode),
+            motion: table.motion.unwrap_or(default.motion),
+            mouse: table.mouse.unwrap_or(default.mouse),
+        })
+    }
+
+    /// A whole number of a table, within bounds.
+    fn whole(
+        &self,
+        table: &str,
+        key: &str,
+        value: Option<i64>,
+        default: u64,
+        least: u64,
+        most: u64,
+    ) -> Result<u64, ConfigError> {
+        let Some(value) = value else { return Ok(default) };
+        u64::try_from(value)
+            .ok()
+            .filter(|value| (least..=most).contains(value))
+            .ok_or_else(|| self.out_of_range(table, key, &value.to_string(), &format!("{least} to {most}")))
+    }
+
+    /// A number of seconds of a table, within bounds.
+    fn seconds(
+        &self,
+        table: &str,
+        key: &str,
+        value: Option<f64>,
+        default: Span,
+        least: f64,
+        most: f64,
+    ) -> Result<Span, ConfigError> {
+        let Some(value) = value else { return Ok(default) };
+        // The comparison is false for NaN as well, which TOML can write.
+        if !(least..=most).contains(&value) {
+            return Err(self.out_of_range(table, key, &value.to_string(), &format!("{least} to {most} seconds")));
+        }
+        // The bounds above keep the product far inside of what the integer holds.
+        Ok(Span::from_millis((value * 1000.0).round() as u64))
+    }
+
+    fn out_of_range(&self, table: &str, key: &str, value: &str, range: &str) -> ConfigError {
+        let hint = format!("`{key}` takes {range}");
+        self.fault(&[Step::Key(table), Step::Key(key)], format!("`{key}` is out of range: {value}"), hint)
+    }
+
+    fn pattern(&self, at: &[Step<'_>], text: &str) -> Result<Pattern, ConfigError> {
+        if text.is_empty() {
+            return Err(self.fault(at, "an empty pattern matches nothing".to_owned(), "write `*` for everything"));
+        }
+        Pattern::new(text).map_err(|error| {
+            let hint = "patterns are globs: `*` any text, `?` one character, `[ab]` one of these, `{a,b}` either; \
+                        `\\\\` in front takes one literally";
+            self.fault(at, format!("bad pattern `{text}`: {}", error.kind()), hint)
+        })
+    }
+
+    /// Refuses an empty text and control characters where a name is wanted.
+    fn word(&self, at: &[Step<'_>], key: &str, value: Option<&str>) -> Result<(), ConfigError> {
+        match value {
+            Some("") => Err(self.fault(at, format!("`{key}` is empty"), "write a value, or leave the key out")),
+            Some(text) if text.chars().any(char::is_control) => Err(self.fault(
+                at,
+                format!("`{key}` has a control character in it"),
+                "write it in printable characters",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn fault(&self, at: &[Step<'_>], what: String, hint: impl Into<String>) -> ConfigError {
+        ConfigError::at(self.path, self.text, self.span(at), what, hint.into())
+    }
+
+    fn line_of(&self, at: &[Step<'_>]) -> usize {
+        ConfigError::at(self.path, self.text, self.span(at), String::new(), String::new())
+            .position
+            .map_or(0, |position| position.line)
+    }
+
+    /// The bytes of a value, or of the nearest table around it that the file has.
+    fn span(&self, steps: &[Step<'_>]) -> Option<Range<usize>> {
+        let (first, rest) = steps.split_first()?;
+        let Step::Key(key) = first else { return None };
+        let mut value = self.root.get(*key)?;
+        for step in rest {
+            let inner = match (step, value.get_ref()) {
+                (Step::Key(key), DeValue::Table(table)) => table.get(*key),
+                (Step::Index(index), DeValue::Array(array)) => array.get(*index),
+                _ => None,
+            };
+            match inner {
+                Some(inner) => value = inner,
+                None => break,
+            }
+        }
+        Some(value.span())
+    }
+}

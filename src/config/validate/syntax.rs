@@ -1,0 +1,113 @@
+//! What the TOML parser and serde say of a text, in words that name the key and what was meant.
+
+use std::ops::Range;
+use std::path::Path;
+
+use toml::de::{DeTable, DeValue};
+
+use super::ConfigError;
+
+/// The farthest spelling that still counts as a slip of the fingers, from 0 (nothing alike) to 1 (the same).
+const LIKENESS: f64 = 0.75;
+
+const KEYS_WITH_DEFAULTS: &str = "`fleetwatch config` prints every key with its default";
+
+/// Turns a parser's error into one that says what was meant.
+pub(super) fn explain(error: &toml::de::Error, text: &str, path: &Path) -> ConfigError {
+    let message = error.message().trim();
+    let fault = |what, hint| ConfigError::at(path, text, error.span(), what, hint);
+    if let Some((unknown, known)) = choices(message, "unknown field ") {
+        let place = error.span().map(|span| place_of(text, &span)).unwrap_or_default();
+        let table = if place.is_empty() { "at the top level".to_owned() } else { format!("in [{place}]") };
+        return fault(format!("unknown key `{unknown}` {table}"), suggestion(&unknown, &known, "known keys"));
+    }
+    if let Some((unknown, known)) = choices(message, "unknown variant ") {
+        return fault(format!("unknown value `{unknown}`"), suggestion(&unknown, &known, "known values"));
+    }
+    if let Some(mismatch) = message.strip_prefix("invalid type: ") {
+        let key = error.span().map(|span| place_of(text, &span)).unwrap_or_default();
+        let (found, expected) = mismatch.split_once(", expected ").unwrap_or((mismatch, "something else"));
+        let what = format!("wrong type for `{key}`: {}, where {} is expected", in_toml(found), in_toml(expected));
+        let hint = match (found, expected) {
+            ("map", "a sequence") => format!("write the table's name in two pairs of brackets: [[{key}]]"),
+            (_, "a sequence") => "write a list in brackets, such as [\"one\", \"two\"]".to_owned(),
+            (_, "a string") => "write it in quotes".to_owned(),
+            (_, "a boolean") => "write `true` or `false`, without quotes".to_owned(),
+            _ => KEYS_WITH_DEFAULTS.to_owned(),
+        };
+        return fault(what, hint);
+    }
+    let first_line = message.lines().next().unwrap_or("not understood");
+    let hint = match first_line {
+        "duplicate key" => "keep one of the two",
+        _ if first_line.starts_with("string values must be quoted") => "write texts in quotes, and `true` or `false`",
+        _ => KEYS_WITH_DEFAULTS,
+    };
+    fault(format!("this is not TOML: {first_line}"), hint.to_owned())
+}
+
+/// A type or value as serde names it, in the words of people who write TOML.
+fn in_toml(name: &str) -> String {
+    match name {
+        "map" => "a table".to_owned(),
+        "sequence" | "a sequence" => "a list".to_owned(),
+        "i64" => "a whole number".to_owned(),
+        "f64" => "a number".to_owned(),
+        other => match other.strip_suffix(" as i128") {
+            Some(number) => format!("{number} is too large"),
+            None => other.to_owned(),
+        },
+    }
+}
+
+/// Reads serde's "unknown field `x`, expected one of `a`, `b`".
+fn choices(message: &str, beginning: &str) -> Option<(String, Vec<String>)> {
+    // Every second piece between backticks is a name.
+    let mut names = message.strip_prefix(beginning)?.split('`').skip(1).step_by(2).map(str::to_owned);
+    Some((names.next()?, names.collect()))
+}
+
+fn suggestion(unknown: &str, known: &[String], title: &str) -> String {
+    let nearest = known
+        .iter()
+        .map(|name| (strsim::jaro_winkler(unknown, name), name))
+        .filter(|(likeness, _)| *likeness >= LIKENESS)
+        .max_by(|(left, _), (right, _)| left.total_cmp(right));
+    match nearest {
+        Some((_, name)) => format!("did you mean `{name}`?"),
+        None => format!("{title}: {}", known.join(", ")),
+    }
+}
+
+/// The dotted name of the value that stands at a span, or of the table that holds the key there.
+fn place_of(text: &str, span: &Range<usize>) -> String {
+    let (document, _) = DeTable::parse_recoverable(text);
+    let mut names = Vec::new();
+    find(document.get_ref(), span, &mut names);
+    names.join(".")
+}
+
+/// Pushes the names on the way to the value or key at a span; says whether it was found.
+fn find(table: &DeTable<'_>, wanted: &Range<usize>, names: &mut Vec<String>) -> bool {
+    for (key, value) in table {
+        if key.span() == *wanted {
+            return true;
+        }
+        names.push(key.get_ref().to_string());
+        if value.span() == *wanted || find_inside(value.get_ref(), wanted, names) {
+            return true;
+        }
+        names.pop();
+    }
+    false
+}
+
+fn find_inside(value: &DeValue<'_>, wanted: &Range<usize>, names: &mut Vec<String>) -> bool {
+    match value {
+        DeValue::Table(table) => find(table, wanted, names),
+        DeValue::Array(array) => {
+            array.iter().any(|item| item.span() == *wanted || find_inside(item.get_ref(), wanted, names))
+        }
+        _ => false,
+    }
+}
