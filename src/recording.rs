@@ -7,6 +7,8 @@
 mod player;
 mod reader;
 mod replay;
+pub mod score;
+pub mod truth;
 
 use std::path::Path;
 

@@ -1,0 +1,126 @@
+//! What a labelled recording's maker knows to be true, over its time (SPEC §13). Only scoring reads it.
+
+use serde_json::{Map, Value};
+
+use super::{EventKind, Recording, RecordingError};
+use crate::moment::Span;
+
+/// A field of the public state that recordings judge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Field {
+    Availability,
+    AcceptingInput,
+    EditingInput,
+    ReadyPosture,
+    Phase,
+    Blocked,
+    LastResult,
+}
+
+impl Field {
+    /// Every field, in the order of SPEC §13.
+    pub const ALL: [Field; 7] = [
+        Field::Availability,
+        Field::AcceptingInput,
+        Field::EditingInput,
+        Field::ReadyPosture,
+        Field::Phase,
+        Field::Blocked,
+        Field::LastResult,
+    ];
+
+    /// The name in `truth` markers.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Field::Availability => "availability",
+            Field::AcceptingInput => "accepting_input",
+            Field::EditingInput => "editing_input",
+            Field::ReadyPosture => "ready_posture",
+            Field::Phase => "phase",
+            Field::Blocked => "blocked",
+            Field::LastResult => "last_result",
+        }
+    }
+
+    /// The field with a name.
+    pub fn named(name: &str) -> Option<Field> {
+        Field::ALL.into_iter().find(|field| field.word() == name)
+    }
+
+    /// The values that the field may have.
+    const fn values(self) -> &'static [&'static str] {
+        match self {
+            Field::Availability => &["available", "unavailable", "tui_down", "error", "unknown"],
+            Field::AcceptingInput | Field::EditingInput | Field::ReadyPosture => &["yes", "no", "unknown"],
+            Field::Phase => &["ready", "active", "unknown"],
+            Field::Blocked => &["none", "approval", "trust", "question", "setup", "menu"],
+            Field::LastResult => &["success", "interrupted", "known_failure", "none"],
+        }
+    }
+}
+
+/// What holds from one time until the next; `None` is not judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label {
+    pub from: Span,
+    pub value: Option<&'static str>,
+}
+
+/// The labels of a recording, by field, in the order of time and without repetitions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Truth {
+    labels: [Vec<Label>; Field::ALL.len()],
+}
+
+impl Truth {
+    /// Collects the `truth` markers of a recording. Fields that are not about an agent's state are passed over.
+    ///
+    /// # Errors
+    /// A marker is no JSON object or gives a field a value that it cannot have; `source_name` is how the error calls
+    /// the recording.
+    pub fn of(recording: &Recording, source_name: &str) -> Result<Self, RecordingError> {
+        let mut truth = Self::default();
+        for event in &recording.events {
+            let EventKind::Truth(json) = &event.kind else { continue };
+            truth.add(event.at, json).map_err(|message| RecordingError::Line {
+                source_name: source_name.to_owned(),
+                line: event.line,
+                message,
+            })?;
+        }
+        Ok(truth)
+    }
+
+    /// The labels of a field; before the first nothing is judged.
+    pub fn labels(&self, field: Field) -> &[Label] {
+        &self.labels[field as usize]
+    }
+
+    fn add(&mut self, at: Span, json: &str) -> Result<(), String> {
+        let fields: Map<String, Value> =
+            serde_json::from_str(json).map_err(|e| format!("the truth is no JSON object: {e}"))?;
+        for (name, value) in fields {
+            let Some(field) = Field::named(&name) else { continue };
+            let value = match value {
+                Value::Null => None,
+                given => Some(known(field, &given).ok_or_else(|| {
+                    format!("the truth of {name} cannot be {given}, only null or one of {}", field.values().join(", "))
+                })?),
+            };
+            let labels = &mut self.labels[field as usize];
+            if labels.last().and_then(|label| label.value) == value {
+                continue;
+            }
+            match labels.last_mut().filter(|label| label.from == at) {
+                Some(label) => label.value = value,
+                None => labels.push(Label { from: at, value }),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn known(field: Field, value: &Value) -> Option<&'static str> {
+    let word = value.as_str()?;
+    field.values().iter().copied().find(|known| *known == word)
+}
