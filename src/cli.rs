@@ -1,6 +1,7 @@
 //! The command line.
 
 pub mod replay;
+pub mod score;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ struct Cli {
 #[derive(clap::Subcommand)]
 enum Command {
     Replay(replay::Args),
+    Score(score::Args),
 }
 
 /// Runs the program and says how it ended.
@@ -26,6 +28,7 @@ pub fn run() -> ExitCode {
     let library = Arc::new(Library::builtin());
     let done = match Cli::parse().command {
         Command::Replay(args) => replay::run(&args, library),
+        Command::Score(args) => score::run(&args, library),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error}");
