@@ -4,6 +4,7 @@
 //! what was true (`truth {json}`). The [`Player`] shows the detector everything but the truth, which only
 //! scoring reads.
 
+mod archive;
 mod player;
 mod reader;
 mod replay;
@@ -12,6 +13,7 @@ pub mod truth;
 
 use std::path::Path;
 
+pub use archive::{Archive, checksum};
 pub use player::{Frame, Player};
 pub use replay::{Options, Sampling, Version, program, replay};
 

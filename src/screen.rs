@@ -174,6 +174,12 @@ impl Screen {
         capture::copy(screen)
     }
 
+    /// Like [`Screen::from_vt100`], with the rows from an earlier copy for which `changed`, given their index from the
+    /// top, says no.
+    pub fn from_vt100_rows(screen: &vt100::Screen, earlier: &Screen, changed: impl Fn(u16) -> bool) -> Self {
+        capture::copy_changed(screen, earlier, changed)
+    }
+
     /// A screen of unstyled lines, as tests and tools write them.
     pub fn from_text(text: &str, columns: u16) -> Self {
         let rows = text

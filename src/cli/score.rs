@@ -3,6 +3,7 @@
 mod report;
 mod text;
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,12 +16,12 @@ use super::replay::ReplayArgs;
 use crate::profile::Library;
 use crate::recording::score::score;
 use crate::recording::truth::Field;
-use crate::recording::{Options, Recording, RecordingError};
+use crate::recording::{Archive, Options, Recording, RecordingError};
 
 /// Score what fleetwatch says of labelled recordings against what is known to be true.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Recordings, and directories that are searched for `*.cast`.
+    /// Recordings, archives of them (`*.zst`), and directories that are searched for `*.cast`.
     #[arg(required = true)]
     pub paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -47,8 +48,8 @@ pub struct Args {
 /// # Errors
 /// A recording cannot be read, none is found, or standard output cannot be written.
 pub fn run(args: &Args, library: Arc<Library>) -> color_eyre::Result<ExitCode> {
-    let files = find(&args.paths)?;
-    let scored = score_all(&files, &library, &args.options.options())?;
+    let sources = find(&args.paths)?;
+    let scored = score_all(&sources, &library, &args.options.options())?;
     let report = Report::new(scored, &args.fields);
     let printed = if args.json { report.json(args.worst) } else { text::print(&report, args.worst, args.recordings) };
     match io::stdout().lock().write_all(printed.as_bytes()) {
@@ -65,19 +66,49 @@ fn field(name: &str) -> Result<Field, String> {
     Field::named(name).ok_or_else(|| format!("the fields are {}", Field::ALL.map(Field::word).join(", ")))
 }
 
-/// The recordings among files and directories, in the order of their paths.
-fn find(paths: &[PathBuf]) -> color_eyre::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for path in paths {
-        if path.is_dir() { search(path, &mut found)? } else { found.push(path.clone()) }
-    }
-    found.sort();
-    found.dedup();
-    color_eyre::eyre::ensure!(!found.is_empty(), "no recording (*.cast) found");
-    Ok(found)
+/// Where a recording is.
+#[derive(Clone, Debug)]
+enum Source {
+    File(PathBuf),
+    Packed { archive: Arc<Archive>, name: String },
 }
 
-fn search(directory: &Path, found: &mut Vec<PathBuf>) -> color_eyre::Result<()> {
+impl Source {
+    /// How errors and reports call it.
+    fn name(&self) -> String {
+        match self {
+            Source::File(path) => path.display().to_string(),
+            Source::Packed { archive, name } => archive.source_name(name),
+        }
+    }
+
+    fn read(&self) -> Result<Recording, RecordingError> {
+        match self {
+            Source::File(path) => Recording::open(path),
+            Source::Packed { archive, name } => archive.recording(name),
+        }
+    }
+}
+
+/// The recordings among files, archives and directories, in the order of their names and each only once.
+fn find(paths: &[PathBuf]) -> color_eyre::Result<Vec<Source>> {
+    let mut found = BTreeMap::new();
+    for path in paths {
+        if path.is_dir() {
+            search(path, &mut found)?;
+        } else if path.extension().is_some_and(|e| e == "zst") {
+            let archive = Arc::new(Archive::open(path)?);
+            let packed = |name: &str| Source::Packed { archive: Arc::clone(&archive), name: name.to_owned() };
+            found.extend(archive.names().map(packed).map(|source| (source.name(), source)));
+        } else {
+            found.insert(path.display().to_string(), Source::File(path.clone()));
+        }
+    }
+    color_eyre::eyre::ensure!(!found.is_empty(), "no recording (*.cast) found");
+    Ok(found.into_values().collect())
+}
+
+fn search(directory: &Path, found: &mut BTreeMap<String, Source>) -> color_eyre::Result<()> {
     let unreadable = |e: io::Error| color_eyre::eyre::eyre!("{}: {e}", directory.display());
     for entry in std::fs::read_dir(directory).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
@@ -86,23 +117,25 @@ fn search(directory: &Path, found: &mut Vec<PathBuf>) -> color_eyre::Result<()> 
         if entry.file_type().map_err(unreadable)?.is_dir() {
             search(&path, found)?;
         } else if path.extension().is_some_and(|e| e == "cast") {
-            found.push(path);
+            found.insert(path.display().to_string(), Source::File(path));
         }
     }
     Ok(())
 }
 
 /// Scores recordings on all processors; the result does not depend on how many there are.
-fn score_all(files: &[PathBuf], library: &Arc<Library>, options: &Options) -> Result<Vec<Scored>, RecordingError> {
+fn score_all(sources: &[Source], library: &Arc<Library>, options: &Options) -> Result<Vec<Scored>, RecordingError> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut done = Vec::new();
-        while let Some((n, file)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, files.get(n)?))) {
-            done.push((n, score_one(file, library, options)));
+        while let Some((n, source)) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, sources.get(n)?)))
+        {
+            done.push((n, score_one(source, library, options)));
         }
         done
     };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(files.len());
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(sources.len());
     let mut results: Vec<(usize, Result<Scored, RecordingError>)> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         workers.into_iter().flat_map(|w| w.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
@@ -111,12 +144,12 @@ fn score_all(files: &[PathBuf], library: &Arc<Library>, options: &Options) -> Re
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-fn score_one(file: &Path, library: &Arc<Library>, options: &Options) -> Result<Scored, RecordingError> {
-    let recording = Recording::open(file)?;
-    let score = score(&recording, &file.display().to_string(), Arc::clone(library), options)?;
+fn score_one(source: &Source, library: &Arc<Library>, options: &Options) -> Result<Scored, RecordingError> {
+    let (recording, path) = (source.read()?, source.name());
+    let score = score(&recording, &path, Arc::clone(library), options)?;
     let word = |given: &Option<String>| given.clone().unwrap_or_else(|| "unknown".to_owned());
     let version = format!("{} {}", word(&recording.header.tool), word(&recording.header.version));
-    Ok(Scored { path: file.display().to_string(), name: recording.name, version, score })
+    Ok(Scored { path, name: recording.name, version, score })
 }
 
 #[cfg(test)]

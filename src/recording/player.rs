@@ -26,7 +26,7 @@ pub struct Player<'a> {
     /// tmux's `pane_current_command`; `None` until a marker tells it.
     command: Option<&'a str>,
     exit: Option<i32>,
-    screen: Option<Arc<Screen>>,
+    copied: Copied,
 }
 
 impl<'a> Player<'a> {
@@ -38,7 +38,7 @@ impl<'a> Player<'a> {
             terminal: vt100::Parser::new_with_callbacks(rows, columns, 0, Heard::default()),
             command: None,
             exit: None,
-            screen: None,
+            copied: Copied::default(),
         }
     }
 
@@ -67,15 +67,7 @@ impl<'a> Player<'a> {
     }
 
     fn frame(&mut self, at: Span, printed: bool) -> Frame {
-        let screen = match self.screen.take() {
-            Some(screen) if !printed => screen,
-            earlier => {
-                let now = Screen::from_vt100(self.terminal.screen());
-                // The same screen stays the same allocation, so that whoever compares finds that out at once.
-                earlier.filter(|earlier| **earlier == now).unwrap_or_else(|| Arc::new(now))
-            }
-        };
-        self.screen = Some(Arc::clone(&screen));
+        let screen = self.copied.update(self.terminal.screen(), printed);
         let (row, column) = self.terminal.screen().cursor_position();
         let facts = PaneFacts {
             title: self.terminal.callbacks().title.clone(),
@@ -106,6 +98,45 @@ impl Iterator for Player<'_> {
         }
         None
     }
+}
+
+/// The last copy of the emulator's screen. Copying cells takes most of the time of a replay, so that only the rows that
+/// changed are copied.
+#[derive(Default)]
+struct Copied {
+    screen: Option<Arc<Screen>>,
+    /// Each row as the emulator writes it in one go, to find the rows that changed.
+    written: Vec<String>,
+}
+
+impl Copied {
+    /// The screen as it is now. While nothing changes it stays the same allocation, so that whoever compares two
+    /// screens finds that out at once.
+    fn update(&mut self, terminal: &vt100::Screen, printed: bool) -> Arc<Screen> {
+        if let Some(screen) = self.screen.as_ref().filter(|_| !printed) {
+            return Arc::clone(screen);
+        }
+        let (rows, columns) = terminal.size();
+        let written: Vec<String> = terminal.rows_formatted(0, columns.get()).collect();
+        let same = |y: u16| self.written.get(usize::from(y)) == written.get(usize::from(y));
+        let screen = match self.screen.take() {
+            Some(earlier) if size_of_screen(&earlier) == (columns.get(), usize::from(rows.get())) => {
+                if self.written == written {
+                    earlier
+                } else {
+                    Arc::new(Screen::from_vt100_rows(terminal, &earlier, |y| !same(y)))
+                }
+            }
+            _ => Arc::new(Screen::from_vt100(terminal)),
+        };
+        self.written = written;
+        self.screen = Some(Arc::clone(&screen));
+        screen
+    }
+}
+
+fn size_of_screen(screen: &Screen) -> (u16, usize) {
+    (screen.columns(), screen.rows().len())
 }
 
 /// What the terminal emulator only calls out.

@@ -118,25 +118,35 @@ fn byte(n: u16) -> u8 {
 /// Copies the emulator's visible cells.
 pub(super) fn copy(screen: &vt100::Screen) -> Screen {
     let (rows, columns) = screen.size();
-    let copied = (0..rows.get())
-        .map(|y| {
-            let mut row = RowBuilder::default();
-            for x in 0..columns.get() {
-                let Some(cell) = screen.cell(y, x) else { continue };
-                if cell.is_wide_continuation() {
-                    continue;
-                }
-                let style = style_of(cell);
-                if cell.has_contents() {
-                    cell.contents().chars().for_each(|c| row.push(c, style));
-                } else {
-                    row.push(' ', style);
-                }
-            }
-            row.finish()
-        })
-        .collect();
-    Screen::new(columns.get(), copied)
+    Screen::new(columns.get(), (0..rows.get()).map(|y| copy_row(screen, y, columns.get())).collect())
+}
+
+/// Copies the emulator's visible cells; rows that did not change are taken from the copy before.
+pub(super) fn copy_changed(screen: &vt100::Screen, earlier: &Screen, changed: impl Fn(u16) -> bool) -> Screen {
+    let (rows, columns) = screen.size();
+    let same_size = earlier.columns() == columns.get();
+    let row = |y| match earlier.row(usize::from(y)) {
+        Some(row) if same_size && !changed(y) => row.clone(),
+        _ => copy_row(screen, y, columns.get()),
+    };
+    Screen::new(columns.get(), (0..rows.get()).map(row).collect())
+}
+
+fn copy_row(screen: &vt100::Screen, y: u16, columns: u16) -> Row {
+    let mut row = RowBuilder::default();
+    for x in 0..columns {
+        let Some(cell) = screen.cell(y, x) else { continue };
+        if cell.is_wide_continuation() {
+            continue;
+        }
+        let style = style_of(cell);
+        if cell.has_contents() {
+            cell.contents().chars().for_each(|c| row.push(c, style));
+        } else {
+            row.push(' ', style);
+        }
+    }
+    row.finish()
 }
 
 fn style_of(cell: &vt100::Cell) -> Style {

@@ -19,13 +19,17 @@ fn directories_are_searched_and_files_taken_as_they_are() {
     written(directory.path());
     let names = |paths: &[PathBuf]| -> Vec<String> {
         let found = find(paths).unwrap();
-        found.iter().map(|p| p.strip_prefix(directory.path()).unwrap().display().to_string()).collect()
+        let inside = |name: String| Path::new(&name).strip_prefix(directory.path()).unwrap().display().to_string();
+        found.iter().map(|source| inside(source.name())).collect()
     };
     assert_eq!(names(&[directory.path().to_owned()]), ["deep/er/one.cast", "two.cast"]);
     assert_eq!(
         names(&[directory.path().join("notes.txt"), directory.path().join("deep")]),
         ["deep/er/one.cast", "notes.txt"]
     );
+    let recordings = BTreeMap::from([("claude-9.9/idle".to_owned(), TRUTH.as_bytes().to_vec())]);
+    std::fs::write(directory.path().join("some.zst"), Archive::pack(&recordings).unwrap()).unwrap();
+    assert_eq!(names(&[directory.path().join("some.zst")]), ["some.zst:claude-9.9/idle"]);
     let empty = tempfile::tempdir().unwrap();
     assert!(find(&[empty.path().to_owned()]).is_err());
 }

@@ -1,0 +1,74 @@
+//! The archive of recordings that the other tests stand on: whole, unaltered and readable.
+
+use std::num::NonZeroU16;
+use std::path::Path;
+
+use fleetwatch::recording::truth::{Field, Truth};
+use fleetwatch::recording::{Archive, EventKind, Player, RecordingError, Size, checksum};
+use fleetwatch::screen::Screen;
+
+fn archive() -> Result<Archive, RecordingError> {
+    Archive::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst"))
+}
+
+#[test]
+fn the_archive_holds_exactly_the_listed_recordings() {
+    let archive = archive().expect("the archive can be read");
+    let contents: String = archive
+        .names()
+        .map(|name| {
+            let bytes = archive.bytes(name).expect("a listed name has bytes");
+            format!("{:016x} {:>6} {name}\n", checksum(bytes), bytes.len())
+        })
+        .collect();
+    assert_eq!(contents, include_str!("../recordings/CONTENTS"));
+    assert_eq!(archive.names().count(), 239);
+}
+
+#[test]
+fn every_recording_is_read_played_and_labelled() {
+    let archive = archive().expect("the archive can be read");
+    for name in archive.names() {
+        let recording = archive.recording(name).expect("a recording can be read");
+        let (directory, situation) = name.split_once('/').expect("a name has two parts");
+        let header = &recording.header;
+        let (tool, version) = (header.tool.as_deref().expect(name), header.version.as_deref().expect(name));
+        assert_eq!(header.situation.as_deref(), Some(situation), "{name}");
+        assert!(directory == format!("{tool}-{version}") || (directory, tool) == ("shell", "shell"), "{name}");
+        let frames: Vec<_> = Player::new(&recording).collect();
+        assert!(!frames.is_empty(), "{name} has frames");
+        assert!(frames.windows(2).all(|pair| pair[0].at < pair[1].at), "{name} runs forwards");
+        assert!(frames.iter().any(|frame| !frame.screen.is_blank()), "{name} shows something");
+        let truth = Truth::of(&recording, name).expect("its truth can be read");
+        let judged = Field::ALL.iter().any(|field| truth.labels(*field).iter().any(|label| label.value.is_some()));
+        assert_eq!(judged, tool != "shell", "{name} is labelled");
+    }
+}
+
+/// The player copies only the rows that changed; an emulator beside it, whose screen is copied whole, must agree.
+#[test]
+fn frames_are_what_an_emulator_shows() {
+    let archive = archive().expect("the archive can be read");
+    let mut compared = 0;
+    for name in
+        archive.names().filter(|name| name.ends_with("-success") || name.contains("resize") || name.contains("kill"))
+    {
+        let recording = archive.recording(name).expect("a recording can be read");
+        let Size { columns, rows } = recording.header.size;
+        let side = |n| NonZeroU16::new(n).expect("a side is never zero");
+        let mut emulator = vt100::Parser::new(side(rows), side(columns), 0);
+        let mut events = recording.events.iter().peekable();
+        for frame in Player::new(&recording) {
+            while let Some(event) = events.next_if(|event| event.at <= frame.at) {
+                match &event.kind {
+                    EventKind::Output(text) => emulator.process(text.as_bytes()),
+                    EventKind::Resize(size) => emulator.set_size(side(size.rows), side(size.columns)),
+                    _ => {}
+                }
+            }
+            assert_eq!(*frame.screen, Screen::from_vt100(emulator.screen()), "{name} at {:?}", frame.at);
+            compared += 1;
+        }
+    }
+    assert!(compared > 1000, "{compared} frames compared");
+}
