@@ -1,8 +1,18 @@
 //! Rules as data, and the small engine that reads a screen with them (SPEC §4–6).
 
+mod color;
+mod compile;
+mod engine;
+mod library;
 mod reading;
+mod rules;
+mod sight;
+mod version;
 
-pub use reading::{Activity, EndMark, Reading, TurnEnd, TurnRegion};
+pub use compile::{Profile, ProfileError};
+pub use engine::Miss;
+pub use library::{Library, Selected, Selection};
+pub use reading::{Activity, EndMark, Family, Reading, TurnEnd, TurnRegion};
 
 /// What runs in a pane, as its processes tell (SPEC §3).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,22 +42,4 @@ pub struct ProcessInfo {
     pub executable: Option<String>,
     /// Whether the process belongs to the foreground process group of its terminal.
     pub foreground: bool,
-}
-
-/// All profiles: the ones that are compiled in and the user's.
-#[derive(Debug, Default)]
-pub struct Library {}
-
-impl Library {
-    /// The profiles that are compiled in.
-    pub fn builtin() -> Self {
-        Self {}
-    }
-
-    /// Which program a pane runs, from tmux's `pane_current_command` and the processes under the pane's pid.
-    ///
-    /// `pinned` is the tool that the configuration gives for the pane.
-    pub fn identify(&self, current_command: &str, _processes: &[ProcessInfo], _pinned: Option<&str>) -> Program {
-        Program::Other { command: current_command.to_owned() }
-    }
 }

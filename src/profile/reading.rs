@@ -1,12 +1,13 @@
 //! What a profile says of one screen.
 
-use crate::state::{Assessment, Evidence, Surface, Tri};
+use std::sync::Arc;
+
+use crate::state::{Assessment, Evidence, Phase, Surface, Tri};
 
 /// How a turn ended, as the screen's latest turn says it (SPEC §4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EndMark {
-    /// A row that agents draw when a turn has ended well.
+    /// A row that the agent draws when a turn has ended well.
     Completed,
     Interrupted,
     Failed,
@@ -19,8 +20,10 @@ pub struct Activity {
     pub fingerprint: u64,
     /// Whether the agent is known to repaint these rows while it works, so that a still one is a stall.
     pub ticks: bool,
-    /// Whether nothing but a status row shows it, which an agent may leave behind.
+    /// Whether nothing but a status row shows it, which an agent may leave behind (SPEC §7, stale-active).
     pub status_row_only: bool,
+    /// Whether the prompt would take a submission if this work were not shown.
+    pub prompt_idle: bool,
 }
 
 /// The end of the latest turn, as shown below the last submitted prompt.
@@ -34,25 +37,58 @@ pub struct TurnEnd {
 /// The rows from the last submitted prompt to the live edge, reduced to what matters over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TurnRegion {
-    /// A hash of the last submitted prompt's text and of how many are visible; `None` when none is visible.
+    /// A hash of the last submitted prompt's row; `None` when no submitted prompt is visible.
     pub prompt: Option<u64>,
-    /// A hash of the region's text without spaces and progress rows, so that a resize does not change it.
-    pub signature: u64,
-    /// Characters of answer, tool and other transcript text below the submitted prompt.
-    pub length: usize,
-    /// A hash of the text before its last characters: text that only grew keeps its beginning.
-    pub answered: bool,
+    /// How many submitted prompts are visible.
+    pub prompts: usize,
+    /// The text below the submitted prompt without blanks, progress rows and other chrome, so that neither a footer
+    /// nor a reflow changes it.
+    pub text: Arc<str>,
+}
+
+impl TurnRegion {
+    /// Whether `self` shows all that `earlier` showed and something more below it: the answer grew.
+    pub fn grew_from(&self, earlier: &TurnRegion) -> bool {
+        if self.text == earlier.text {
+            return false;
+        }
+        if self.text.len() > earlier.text.len() && self.text.starts_with(&*earlier.text) {
+            return !earlier.text.is_empty() || self.prompt == earlier.prompt;
+        }
+        // The top of a long turn scrolls away, so its end is looked for instead of its beginning.
+        const TAIL: usize = 48;
+        let tail_start = earlier.text.char_indices().rev().nth(TAIL - 1).map(|(i, _)| i);
+        tail_start.is_some_and(|start| {
+            let tail = &earlier.text[start..];
+            self.text.rfind(tail).is_some_and(|at| at + tail.len() < self.text.len())
+        })
+    }
+}
+
+/// The family of screens that a reading belongs to (SPEC §6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Family {
+    Idle,
+    Answer,
+    Waiting,
+    Working,
 }
 
 /// The profile's reading of one snapshot. It is a pure function of the snapshot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
+    /// The phase that this screen by itself supports.
+    pub phase: Phase,
+    /// Whether a dialog waits for the operator.
+    pub in_dialog: bool,
     pub surface: Surface,
     pub assessment: Assessment,
     pub background_work: Tri,
     pub activity: Option<Activity>,
     pub end: Option<TurnEnd>,
     pub turn: TurnRegion,
+    pub family: Option<Family>,
     /// What it waits for or does, in one line: the dialog's question, the running tool, the answer's first line.
     pub headline: Option<String>,
     /// Why the screen contradicts itself, when it does; such a reading claims no phase.

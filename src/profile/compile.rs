@@ -1,0 +1,430 @@
+//! From the written rules to compiled ones, with every name and pattern checked.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use regex::{Regex, RegexSet};
+use toml::Spanned;
+
+use super::color::ColorTest;
+use super::reading::Family;
+use super::rules::{
+    ComposerData, ComposerTest, CursorData, ProfileData, Region, RowData, RuleData, Signal, StyleData, ToolData,
+    ToolFile, TurnData,
+};
+use super::version::Version;
+use crate::moment::Span;
+use crate::screen::{Row, Style};
+
+/// Why a profile file is refused. Lines and columns count from 1.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}:{column}: {message}")]
+pub struct ProfileError {
+    pub file: String,
+    pub line: usize,
+    pub column: usize,
+    pub message: String,
+}
+
+/// A kind of row, by its place in the profile's table. At most 128 kinds fit into a [`Kinds`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Kind(pub(super) u8);
+
+/// A set of kinds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Kinds(u128);
+
+impl Kinds {
+    pub(super) fn insert(&mut self, kind: Kind) {
+        self.0 |= 1 << kind.0;
+    }
+
+    pub(super) fn contains(self, kind: Kind) -> bool {
+        self.0 & (1 << kind.0) != 0
+    }
+
+    pub(super) fn intersects(self, other: Kinds) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+impl FromIterator<Kind> for Kinds {
+    fn from_iter<I: IntoIterator<Item = Kind>>(kinds: I) -> Self {
+        let mut set = Kinds::default();
+        kinds.into_iter().for_each(|kind| set.insert(kind));
+        set
+    }
+}
+
+/// A kind of row: a pattern and what is asked of the style.
+#[derive(Clone, Debug)]
+pub(super) struct RowKind {
+    pub name: String,
+    pub pattern: Regex,
+    styles: Vec<StyleTest>,
+}
+
+impl RowKind {
+    /// Whether the styles are right in a row whose text has already matched.
+    pub(super) fn styles_fit(&self, row: &Row) -> bool {
+        self.styles.iter().all(|test| match &test.at {
+            Place::First => {
+                let text = row.text();
+                let first = text.len() - text.trim_start().len();
+                test.accepts(row.style_at(first))
+            }
+            Place::Group(name) => self
+                .pattern
+                .captures(row.text())
+                .and_then(|captures| captures.name(name).map(|found| found.start()))
+                .is_some_and(|start| test.accepts(row.style_at(start))),
+        })
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Place {
+    First,
+    Group(String),
+}
+
+/// What is asked of one style.
+#[derive(Clone, Debug)]
+pub(super) struct StyleTest {
+    at: Place,
+    foreground: Option<ColorTest>,
+    background: Option<ColorTest>,
+    bold: Option<bool>,
+    dim: Option<bool>,
+    italic: Option<bool>,
+    inverse: Option<bool>,
+}
+
+impl StyleTest {
+    pub(super) fn accepts(&self, style: Style) -> bool {
+        let flag = |wanted: Option<bool>, is: bool| wanted.is_none_or(|wanted| wanted == is);
+        self.foreground.as_ref().is_none_or(|test| test.accepts(style.foreground))
+            && self.background.as_ref().is_none_or(|test| test.accepts(style.background))
+            && flag(self.bold, style.bold)
+            && flag(self.dim, style.dim)
+            && flag(self.italic, style.italic)
+            && flag(self.inverse, style.inverse)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Composer {
+    pub prompt: Kind,
+    pub continuation: Option<Kind>,
+    pub above: Option<Kind>,
+    pub below: Option<Kind>,
+    pub rows_below: usize,
+    pub ghost: Vec<StyleTest>,
+    pub placeholders: Vec<String>,
+    pub cursor: Option<CursorData>,
+    pub cursor_inside: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct TurnRules {
+    pub prompts: Kinds,
+    pub chrome: Kinds,
+    pub tools: Vec<Kind>,
+    pub answers: Vec<Kind>,
+    pub linger_ms: u64,
+    pub growth: bool,
+    pub completion_row: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Rule {
+    pub id: String,
+    pub gives: Signal,
+    pub region: Region,
+    pub last: Option<usize>,
+    pub rows: Vec<Kind>,
+    pub none: Kinds,
+    pub not_after: Kinds,
+    pub title: Option<Regex>,
+    pub cursor: Option<CursorData>,
+    pub composer: Option<ComposerTest>,
+    pub prompt: Option<Kind>,
+    pub excerpt: Option<Kind>,
+    pub question: Option<Kind>,
+    pub ticks: bool,
+    pub status_row: bool,
+}
+
+/// A profile that is ready to read screens.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    pub(super) id: String,
+    pub(super) tool: String,
+    pub(super) min: Version,
+    pub(super) max: Option<Version>,
+    pub(super) banner: Option<Regex>,
+    pub(super) families: BTreeMap<Family, String>,
+    pub(super) rows: Vec<RowKind>,
+    pub(super) patterns: RegexSet,
+    pub(super) composer: Option<Composer>,
+    pub(super) turn: TurnRules,
+    pub(super) rules: Vec<Rule>,
+}
+
+/// A tool and its profiles, as one file describes them.
+#[derive(Clone, Debug)]
+pub(super) struct Tool {
+    pub data: ToolData,
+    pub scripts: Vec<Regex>,
+    pub profiles: Vec<Profile>,
+}
+
+/// Reads and checks one file. `file` names it in errors.
+pub(super) fn compile(file: &str, text: &str) -> Result<Tool, ProfileError> {
+    let source = Source { file, text };
+    let parsed: ToolFile = toml::from_str(text)
+        .map_err(|error| source.error(error.span().unwrap_or(0..0), error.message().to_owned()))?;
+    let scripts =
+        parsed.tool.scripts.iter().map(|script| source.regex(script.span(), script.as_ref())).collect::<Result<_, _>>()?;
+    let mut written: BTreeMap<String, ProfileData> = BTreeMap::new();
+    let mut profiles = Vec::new();
+    for data in parsed.profiles {
+        let data = inherit(&source, data, &written)?;
+        profiles.push(profile(&source, parsed.tool.name.as_ref(), &data)?);
+        let id = data.id.as_ref().clone();
+        if written.insert(id.clone(), data.clone()).is_some() {
+            return Err(source.error(data.id.span(), format!("there are two profiles called `{id}`")));
+        }
+    }
+    Ok(Tool { data: parsed.tool, scripts, profiles })
+}
+
+/// Adds what the extended profile says where the extending one is silent.
+fn inherit(
+    source: &Source<'_>,
+    mut data: ProfileData,
+    written: &BTreeMap<String, ProfileData>,
+) -> Result<ProfileData, ProfileError> {
+    let Some(extends) = &data.extends else { return Ok(data) };
+    let parent = written.get(extends.as_ref()).ok_or_else(|| {
+        source.error(extends.span(), format!("no profile above this one is called `{}`", extends.as_ref()))
+    })?;
+    for (name, row) in &parent.rows {
+        data.rows.entry(name.clone()).or_insert_with(|| row.clone());
+    }
+    for (family, name) in &parent.families {
+        data.families.entry(*family).or_insert_with(|| name.clone());
+    }
+    let own: Vec<String> = data.rules.iter().map(|rule| rule.as_ref().id.clone()).collect();
+    let kept = parent.rules.iter().filter(|rule| !own.contains(&rule.as_ref().id)).cloned();
+    data.rules = data.rules.iter().cloned().chain(kept).collect();
+    data.composer = data.composer.or_else(|| parent.composer.clone());
+    data.turn = data.turn.or_else(|| parent.turn.clone());
+    data.banner = data.banner.or_else(|| parent.banner.clone());
+    Ok(data)
+}
+
+fn profile(source: &Source<'_>, tool: &str, data: &ProfileData) -> Result<Profile, ProfileError> {
+    if data.rows.len() > 128 {
+        return Err(source.error(data.id.span(), "a profile has room for 128 kinds of rows".to_owned()));
+    }
+    let rows = data.rows.iter().map(|(name, row)| row_kind(source, name, row)).collect::<Result<Vec<_>, _>>()?;
+    let patterns = RegexSet::new(rows.iter().map(|row| row.pattern.as_str()))
+        .map_err(|error| source.error(data.id.span(), format!("the rows' patterns are too large together: {error}")))?;
+    let names = Names { source, rows: &rows };
+    let composer = data.composer.as_ref().map(|c| composer(&names, c.span(), c.as_ref())).transpose()?;
+    let turn = data.turn.as_ref().map(|t| turn(&names, t.span(), t.as_ref())).transpose()?.unwrap_or_default();
+    let rules = data.rules.iter().map(|r| rule(&names, r.span(), r.as_ref())).collect::<Result<_, _>>()?;
+    Ok(Profile {
+        id: data.id.as_ref().clone(),
+        tool: tool.to_owned(),
+        min: source.version(&data.min)?,
+        max: data.max.as_ref().map(|max| source.version(max)).transpose()?,
+        banner: data.banner.as_ref().map(|banner| source.regex(banner.span(), banner.as_ref())).transpose()?,
+        families: data.families.clone(),
+        rows,
+        patterns,
+        composer,
+        turn,
+        rules,
+    })
+}
+
+fn row_kind(source: &Source<'_>, name: &str, row: &Spanned<RowData>) -> Result<RowKind, ProfileError> {
+    let pattern = source.regex(row.span(), &row.as_ref().text)?;
+    let styles = row
+        .as_ref()
+        .style
+        .iter()
+        .map(|style| style_test(source, row.span(), style, Some(&pattern)))
+        .collect::<Result<_, _>>()?;
+    Ok(RowKind { name: name.to_owned(), pattern, styles })
+}
+
+fn style_test(
+    source: &Source<'_>,
+    span: Range<usize>,
+    data: &StyleData,
+    pattern: Option<&Regex>,
+) -> Result<StyleTest, ProfileError> {
+    let color = |text: &Option<String>| {
+        text.as_deref().map(ColorTest::parse).transpose().map_err(|message| source.error(span.clone(), message))
+    };
+    let at = match data.at.as_deref() {
+        None | Some("first") => Place::First,
+        Some(group) if pattern.is_some_and(|p| p.capture_names().flatten().any(|name| name == group)) => {
+            Place::Group(group.to_owned())
+        }
+        Some(group) => return Err(source.error(span, format!("the pattern has no group called `{group}`"))),
+    };
+    Ok(StyleTest {
+        at,
+        foreground: color(&data.foreground)?,
+        background: color(&data.background)?,
+        bold: data.bold,
+        dim: data.dim,
+        italic: data.italic,
+        inverse: data.inverse,
+    })
+}
+
+fn composer(names: &Names<'_>, span: Range<usize>, data: &ComposerData) -> Result<Composer, ProfileError> {
+    let optional = |name: &Option<String>| name.as_deref().map(|name| names.kind(&span, name)).transpose();
+    Ok(Composer {
+        prompt: names.kind(&span, &data.prompt)?,
+        continuation: optional(&data.continuation)?,
+        above: optional(&data.above)?,
+        below: optional(&data.below)?,
+        rows_below: data.rows_below,
+        ghost: data
+            .ghost
+            .iter()
+            .map(|style| style_test(names.source, span.clone(), style, None))
+            .collect::<Result<_, _>>()?,
+        placeholders: data.placeholders.clone(),
+        cursor: data.cursor,
+        cursor_inside: data.cursor_inside,
+    })
+}
+
+fn turn(names: &Names<'_>, span: Range<usize>, data: &TurnData) -> Result<TurnRules, ProfileError> {
+    Ok(TurnRules {
+        prompts: names.kinds(&span, &data.prompts)?.into_iter().collect(),
+        chrome: names.kinds(&span, &data.chrome)?.into_iter().collect(),
+        tools: names.kinds(&span, &data.tools)?,
+        answers: names.kinds(&span, &data.answers)?,
+        linger_ms: data.linger_ms,
+        growth: data.growth,
+        completion_row: data.completion_row,
+    })
+}
+
+fn rule(names: &Names<'_>, span: Range<usize>, data: &RuleData) -> Result<Rule, ProfileError> {
+    if data.rows.is_empty() && data.title.is_none() && data.composer.is_none() && data.prompt.is_none() {
+        let message = format!("rule `{}` asks for nothing: give it rows, a title, a composer or a prompt", data.id);
+        return Err(names.source.error(span, message));
+    }
+    let optional = |name: &Option<String>| name.as_deref().map(|name| names.kind(&span, name)).transpose();
+    Ok(Rule {
+        id: data.id.clone(),
+        gives: data.gives,
+        region: data.region,
+        last: data.last,
+        rows: names.kinds(&span, &data.rows)?,
+        none: names.kinds(&span, &data.none)?.into_iter().collect(),
+        not_after: names.kinds(&span, &data.not_after)?.into_iter().collect(),
+        title: data.title.as_deref().map(|title| names.source.regex(span.clone(), title)).transpose()?,
+        cursor: data.cursor,
+        composer: data.composer,
+        prompt: optional(&data.prompt)?,
+        excerpt: optional(&data.excerpt)?,
+        question: optional(&data.question)?,
+        ticks: data.ticks,
+        status_row: data.status_row,
+    })
+}
+
+/// The names of rows that a profile may use.
+struct Names<'a> {
+    source: &'a Source<'a>,
+    rows: &'a [RowKind],
+}
+
+impl Names<'_> {
+    fn kind(&self, span: &Range<usize>, name: &str) -> Result<Kind, ProfileError> {
+        let index = self.rows.iter().position(|row| row.name == name);
+        index
+            .and_then(|index| u8::try_from(index).ok())
+            .map(Kind)
+            .ok_or_else(|| self.source.error(span.clone(), format!("no row is called `{name}`")))
+    }
+
+    fn kinds(&self, span: &Range<usize>, names: &[String]) -> Result<Vec<Kind>, ProfileError> {
+        names.iter().map(|name| self.kind(span, name)).collect()
+    }
+}
+
+/// The text that errors point into.
+struct Source<'a> {
+    file: &'a str,
+    text: &'a str,
+}
+
+impl Source<'_> {
+    fn error(&self, span: Range<usize>, message: String) -> ProfileError {
+        let before = self.text.get(..span.start).unwrap_or(self.text);
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        ProfileError {
+            file: self.file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            message,
+        }
+    }
+
+    fn regex(&self, span: Range<usize>, pattern: &str) -> Result<Regex, ProfileError> {
+        Regex::new(pattern).map_err(|error| {
+            // The crate draws its errors over several lines; the last one says what is wrong.
+            let text = error.to_string();
+            let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            self.error(span, format!("`{pattern}` is no pattern: {reason}"))
+        })
+    }
+
+    fn version(&self, text: &Spanned<String>) -> Result<Version, ProfileError> {
+        Version::parse(text.as_ref())
+            .ok_or_else(|| self.error(text.span(), format!("`{}` is no version; write it like 2.1.0", text.as_ref())))
+    }
+}
+
+impl Profile {
+    /// The profile's name, such as `claude_code/2.1.62`.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The tool that it reads.
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// How long work is taken to go on after its last trace.
+    pub fn linger(&self) -> Span {
+        Span::from_millis(self.turn.linger_ms)
+    }
+
+    /// Whether a growing turn is work by itself.
+    pub fn growth_is_work(&self) -> bool {
+        self.turn.growth
+    }
+
+    /// Whether a turn ends well only with a completion row.
+    pub fn needs_completion_row(&self) -> bool {
+        self.turn.completion_row
+    }
+
+    /// The public name of a family of screens (SPEC §6).
+    pub fn family(&self, family: Family) -> Option<&str> {
+        self.families.get(&family).map(String::as_str)
+    }
+}

@@ -1,0 +1,211 @@
+//! Which profile reads which pane: identification by process, and the floor look-up by version (SPEC §3, §5).
+
+use std::sync::Arc;
+
+use super::compile::{Profile, ProfileError, Tool, compile};
+use super::version::Version;
+use super::{ProcessInfo, Program};
+
+/// The files that are compiled in, with the names that errors give them.
+const BUILTIN: &[(&str, &str)] = &[
+    ("aider.toml", include_str!("../../config/profiles/aider.toml")),
+    ("amp.toml", include_str!("../../config/profiles/amp.toml")),
+    ("claude.toml", include_str!("../../config/profiles/claude.toml")),
+    ("codex.toml", include_str!("../../config/profiles/codex.toml")),
+    ("copilot.toml", include_str!("../../config/profiles/copilot.toml")),
+    ("gemini.toml", include_str!("../../config/profiles/gemini.toml")),
+    ("opencode.toml", include_str!("../../config/profiles/opencode.toml")),
+    ("pi.toml", include_str!("../../config/profiles/pi.toml")),
+    ("qwen.toml", include_str!("../../config/profiles/qwen.toml")),
+];
+
+/// How a profile came to be chosen (SPEC §6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// The configuration names the version.
+    Configured,
+    /// The version was seen and lies in the profile's interval.
+    DetectedVersion,
+    /// The version was seen, but no profile is made for it; the nearest older one is used.
+    FallbackFloor,
+    /// No version is known; the newest profile is used.
+    FallbackLatest,
+}
+
+impl Selection {
+    /// The public name.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Selection::Configured => "configured",
+            Selection::DetectedVersion => "detected_version",
+            Selection::FallbackFloor => "fallback_floor",
+            Selection::FallbackLatest => "fallback_latest",
+        }
+    }
+}
+
+/// A profile and why it is this one.
+#[derive(Clone, Debug)]
+pub struct Selected {
+    pub profile: Arc<Profile>,
+    pub selection: Selection,
+}
+
+/// One tool of the library.
+#[derive(Clone, Debug)]
+struct KnownTool {
+    tool: Tool,
+    profiles: Vec<Arc<Profile>>,
+}
+
+/// All profiles: the ones that are compiled in and the user's.
+#[derive(Clone, Debug, Default)]
+pub struct Library {
+    tools: Vec<KnownTool>,
+}
+
+impl Library {
+    /// The profiles that are compiled in.
+    pub fn builtin() -> Self {
+        let mut library = Self::default();
+        for (file, text) in BUILTIN {
+            // A test compiles every file that is built in, so none is left out here.
+            if let Ok(tool) = compile(file, text) {
+                library.insert(tool);
+            }
+        }
+        library
+    }
+
+    /// Adds a file of profiles; a tool of the same name takes the place of the one that was there, except for those
+    /// of its profiles that the file does not name.
+    ///
+    /// # Errors
+    /// When the file is not well-formed; the library is unchanged then.
+    pub fn add(&mut self, file: &str, text: &str) -> Result<(), ProfileError> {
+        self.insert(compile(file, text)?);
+        Ok(())
+    }
+
+    /// Checks a file without adding it.
+    ///
+    /// # Errors
+    /// What is wrong first, with its place.
+    pub fn check(file: &str, text: &str) -> Result<Vec<String>, ProfileError> {
+        compile(file, text).map(|tool| tool.profiles.iter().map(|profile| profile.id.clone()).collect())
+    }
+
+    /// Checks every built-in file.
+    ///
+    /// # Errors
+    /// The first that is refused.
+    pub fn check_builtin() -> Result<(), ProfileError> {
+        BUILTIN.iter().try_for_each(|(file, text)| compile(file, text).map(drop))
+    }
+
+    fn insert(&mut self, tool: Tool) {
+        let name = tool.data.name.as_ref().clone();
+        let mut profiles: Vec<Arc<Profile>> = tool.profiles.iter().cloned().map(Arc::new).collect();
+        if let Some(old) = self.tools.iter().position(|known| *known.tool.data.name.as_ref() == name) {
+            let old = self.tools.remove(old);
+            profiles.extend(old.profiles.into_iter().filter(|old| tool.profiles.iter().all(|new| new.id != old.id)));
+        }
+        profiles.sort_by(|a, b| a.min.cmp(&b.min));
+        self.tools.push(KnownTool { tool, profiles });
+        self.tools.sort_by(|a, b| a.tool.data.name.as_ref().cmp(b.tool.data.name.as_ref()));
+    }
+
+    /// The names of all tools.
+    pub fn tools(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(|known| known.tool.data.name.as_ref().as_str())
+    }
+
+    /// All profiles, by tool and version.
+    pub fn profiles(&self) -> impl Iterator<Item = &Arc<Profile>> {
+        self.tools.iter().flat_map(|known| &known.profiles)
+    }
+
+    /// Names of packages whose metadata tells a tool's version.
+    pub fn packages(&self, tool: &str) -> &[String] {
+        self.find(tool).map_or(&[], |known| &known.tool.data.packages)
+    }
+
+    fn find(&self, tool: &str) -> Option<&KnownTool> {
+        self.tools.iter().find(|known| known.tool.data.name.as_ref() == tool)
+    }
+
+    /// The profile for a tool at a version: the highest minimum that fits (SPEC §5). `None` for an unknown tool.
+    ///
+    /// `configured` says that the version comes from the configuration.
+    pub fn select(&self, tool: &str, version: Option<&str>, configured: bool) -> Option<Selected> {
+        let profiles = &self.find(tool)?.profiles;
+        let selected = |profile: &Arc<Profile>, selection| {
+            Some(Selected { profile: Arc::clone(profile), selection })
+        };
+        let Some(version) = version.and_then(Version::parse) else {
+            return selected(profiles.last()?, Selection::FallbackLatest);
+        };
+        let floor = profiles.iter().rev().find(|profile| profile.min <= version);
+        match floor {
+            Some(profile) if configured => selected(profile, Selection::Configured),
+            Some(profile) if profile.max.as_ref().is_none_or(|max| version < *max) => {
+                selected(profile, Selection::DetectedVersion)
+            }
+            Some(profile) => selected(profile, Selection::FallbackFloor),
+            None => selected(profiles.first()?, Selection::FallbackFloor),
+        }
+    }
+
+    /// Which program a pane runs, from tmux's `pane_current_command` and the processes under the pane's pid.
+    ///
+    /// `pinned` is the tool that the configuration gives for the pane: then the processes only tell whether it runs.
+    /// The version is left open; who looked at the processes knows more about it.
+    pub fn identify(&self, current_command: &str, processes: &[ProcessInfo], pinned: Option<&str>) -> Program {
+        let candidates = self.tools.iter().filter(|known| pinned.is_none_or(|name| known.tool.data.name.as_ref() == name));
+        let found = candidates
+            .filter_map(|known| {
+                let own = processes.iter().filter(|process| process.foreground).any(|process| known.runs_as(process));
+                let by_command = known.tool.data.processes.iter().any(|name| name == current_command);
+                // Under an interpreter only the script tells; with no processes to look at, a pinned tool is believed.
+                let by_interpreter = pinned.is_some()
+                    && processes.is_empty()
+                    && known.tool.data.interpreters.iter().any(|name| name == current_command);
+                (own || by_command || by_interpreter).then_some(known)
+            })
+            .next();
+        match found {
+            Some(known) => Program::Agent { tool: known.tool.data.name.as_ref().clone(), version: None },
+            None => Program::Other { command: current_command.to_owned() },
+        }
+    }
+
+    /// Whether a command name, as a recording's process marker gives it, means that a tool runs (SPEC §13).
+    pub fn command_means_tool(&self, tool: &str, command: &str) -> bool {
+        self.find(tool).is_some_and(|known| {
+            let data = &known.tool.data;
+            data.processes.iter().chain(&data.interpreters).any(|name| name == command)
+        })
+    }
+}
+
+impl KnownTool {
+    /// Whether a process is this tool: by its own name, or as the script of an interpreter.
+    fn runs_as(&self, process: &ProcessInfo) -> bool {
+        let data = &self.tool.data;
+        let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+        let named = data.processes.iter().any(|name| {
+            *name == process.name
+                || process.arguments.first().is_some_and(|first| base(first) == *name)
+        });
+        let interpreter = |name: &str| {
+            // `python3.11` is `python3`.
+            data.interpreters.iter().any(|known| name == known || name.strip_prefix(known.as_str()).is_some_and(|rest| rest.starts_with('.')))
+        };
+        let interpreted = interpreter(&process.name) || process.arguments.first().is_some_and(|first| interpreter(&base(first)));
+        let script = || process.arguments.iter().skip(1).take(4).any(|word| self.tool.scripts.iter().any(|script| script.is_match(word)));
+        named || (interpreted && script())
+    }
+}
+
+#[cfg(test)]
+mod tests;

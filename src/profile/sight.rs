@@ -1,0 +1,202 @@
+//! A screen as a profile sees it: every row's kinds, the live prompt, and the regions around it.
+
+use std::ops::Range;
+
+use unicode_width::UnicodeWidthChar;
+
+use super::compile::{Composer, Kind, Kinds, Profile};
+use super::rules::{CursorData, Region};
+use crate::screen::{PaneFacts, Row, Screen};
+
+/// One screen under one profile.
+pub(super) struct Sight<'a> {
+    pub profile: &'a Profile,
+    pub screen: &'a Screen,
+    pub facts: &'a PaneFacts,
+    kinds: Vec<Kinds>,
+    pub prompt: Option<LivePrompt>,
+    /// The first row below the last submitted prompt; 0 when none is visible.
+    pub turn_start: usize,
+    /// The rows of submitted prompts.
+    pub submitted: Vec<usize>,
+}
+
+/// The live prompt's rows and what stands in it.
+#[derive(Clone, Debug)]
+pub(super) struct LivePrompt {
+    /// With the rules above and below.
+    pub outer: Range<usize>,
+    /// The row with the glyph.
+    pub row: usize,
+    pub draft: Draft,
+    /// Whether the cursor says that it takes the keys.
+    pub focused: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Draft {
+    Empty,
+    /// A placeholder or a suggestion, which is no user text.
+    Ghost,
+    Text,
+}
+
+impl<'a> Sight<'a> {
+    pub(super) fn new(profile: &'a Profile, screen: &'a Screen, facts: &'a PaneFacts) -> Self {
+        let kinds = screen.rows().iter().map(|row| kinds_of(profile, row)).collect();
+        let mut sight = Self { profile, screen, facts, kinds, prompt: None, turn_start: 0, submitted: Vec::new() };
+        sight.prompt = profile.composer.as_ref().and_then(|composer| sight.find_prompt(composer));
+        let above = sight.region(Region::Above);
+        sight.submitted = above.filter(|&y| sight.kinds[y].intersects(profile.turn.prompts)).collect();
+        sight.turn_start = sight.submitted.last().map_or(0, |&y| y + 1);
+        sight
+    }
+
+    /// Whether a row is of a kind.
+    pub(super) fn is(&self, y: usize, kind: Kind) -> bool {
+        self.kinds.get(y).is_some_and(|kinds| kinds.contains(kind))
+    }
+
+    /// Whether a row is of any of these kinds.
+    pub(super) fn is_any(&self, y: usize, kinds: Kinds) -> bool {
+        self.kinds.get(y).is_some_and(|of_row| of_row.intersects(kinds))
+    }
+
+    pub(super) fn row(&self, y: usize) -> &'a str {
+        self.screen.row(y).map_or("", Row::text)
+    }
+
+    /// The text of a group of the kind's pattern in a row.
+    pub(super) fn group(&self, y: usize, kind: Kind, name: &str) -> Option<&'a str> {
+        let captures = self.profile.rows.get(usize::from(kind.0))?.pattern.captures(self.row(y))?;
+        captures.name(name).map(|found| found.as_str())
+    }
+
+    /// The rows of a region, top first.
+    pub(super) fn region(&self, region: Region) -> Range<usize> {
+        let end = self.screen.rows().len();
+        let (top, bottom) = self.prompt.as_ref().map_or((end, end), |p| (p.outer.start, p.outer.end));
+        match region {
+            Region::All => 0..end,
+            Region::Above => 0..top,
+            Region::Turn => self.turn_start.min(top)..top,
+            Region::Composer => top..bottom,
+            Region::Footer => bottom..end,
+        }
+    }
+
+    /// The part of a region that holds its last `count` rows that are not blank.
+    pub(super) fn last_rows(&self, region: Range<usize>, count: Option<usize>) -> Range<usize> {
+        let Some(count) = count else { return region };
+        let start = region.clone().rev().filter(|&y| !self.is_blank(y)).nth(count.saturating_sub(1));
+        start.unwrap_or(region.start)..region.end
+    }
+
+    pub(super) fn is_blank(&self, y: usize) -> bool {
+        self.screen.row(y).is_none_or(Row::is_blank)
+    }
+
+    /// Looks for the live prompt from the bottom up.
+    fn find_prompt(&self, composer: &Composer) -> Option<LivePrompt> {
+        let mut below = 0;
+        for y in (0..self.screen.rows().len()).rev() {
+            if let Some(found) = self.prompt_at(composer, y) {
+                let footer = (found.outer.end..self.screen.rows().len()).filter(|&y| !self.is_blank(y)).count();
+                return (footer <= composer.rows_below).then_some(found);
+            }
+            below += usize::from(!self.is_blank(y));
+            if below > composer.rows_below + MAX_DRAFT_ROWS {
+                return None;
+            }
+        }
+        None
+    }
+
+    fn prompt_at(&self, composer: &Composer, y: usize) -> Option<LivePrompt> {
+        if !self.is(y, composer.prompt) {
+            return None;
+        }
+        let start = match composer.above {
+            Some(above) => y.checked_sub(1).filter(|&rule| self.is(rule, above))?,
+            None => y,
+        };
+        let mut end = y + 1;
+        let ends = |row: usize| composer.below.is_some_and(|below| self.is(row, below));
+        while end < self.screen.rows().len()
+            && !ends(end)
+            && composer.continuation.is_some_and(|continuation| self.is(end, continuation))
+        {
+            end += 1;
+        }
+        if composer.below.is_some() && !ends(end) {
+            return None;
+        }
+        let outer_end = end + usize::from(composer.below.is_some());
+        Some(LivePrompt {
+            outer: start..outer_end,
+            row: y,
+            draft: self.draft(composer, y..end),
+            focused: self.is_focused(composer, y..end),
+        })
+    }
+
+    fn is_focused(&self, composer: &Composer, rows: Range<usize>) -> bool {
+        let cursor = self.facts.cursor;
+        let shown = match composer.cursor {
+            Some(CursorData::Visible) => cursor.visible,
+            Some(CursorData::Hidden) => !cursor.visible,
+            None => true,
+        };
+        shown && (!composer.cursor_inside || rows.contains(&usize::from(cursor.row)))
+    }
+
+    /// What stands in the prompt. An inverse cell is the drawn caret; a placeholder's first letter may stand in it.
+    fn draft(&self, composer: &Composer, rows: Range<usize>) -> Draft {
+        let (mut typed, mut ghost, mut under_caret) = (0, 0, 0);
+        let mut shown = String::new();
+        for y in rows.clone() {
+            let Some(row) = self.screen.row(y) else { continue };
+            let text = row.text();
+            let from = if y == rows.start {
+                let group = self.group(y, composer.prompt, "draft");
+                group.map_or(0, |draft| draft.as_ptr().addr() - text.as_ptr().addr())
+            } else {
+                0
+            };
+            let to = self.group(y, composer.prompt, "draft").filter(|_| y == rows.start).map_or(text.len(), |d| from + d.len());
+            for (byte, c) in text[from..to].char_indices() {
+                if c.is_whitespace() || c.width().unwrap_or(0) == 0 {
+                    continue;
+                }
+                shown.push(c);
+                let style = row.style_at(from + byte);
+                if style.inverse {
+                    under_caret += 1;
+                } else if composer.ghost.iter().any(|test| test.accepts(style)) {
+                    ghost += 1;
+                } else {
+                    typed += 1;
+                }
+            }
+        }
+        let without_blanks = |text: &String| text.split_whitespace().collect::<String>();
+        if shown.is_empty() {
+            Draft::Empty
+        } else if composer.placeholders.iter().any(|p| without_blanks(p) == shown)
+            || (typed == 0 && ghost > 0 && under_caret <= 1)
+        {
+            Draft::Ghost
+        } else {
+            Draft::Text
+        }
+    }
+}
+
+/// A prompt of more rows than this is not looked for.
+const MAX_DRAFT_ROWS: usize = 40;
+
+fn kinds_of(profile: &Profile, row: &Row) -> Kinds {
+    let fits = |index: &usize| profile.rows.get(*index).is_some_and(|kind| kind.styles_fit(row));
+    let matches = profile.patterns.matches(row.text());
+    matches.into_iter().filter(fits).filter_map(|index| u8::try_from(index).ok()).map(Kind).collect()
+}
