@@ -7,4 +7,5 @@ pub mod profile;
 pub mod recording;
 pub mod screen;
 pub mod state;
+pub mod tmux;
 pub mod tracker;

@@ -1,0 +1,134 @@
+//! The only place that knows tmux: its commands, their quoting, and what it prints.
+//!
+//! Every call is one short `tmux` process with a deadline. A look at a server is a script that goes to
+//! `tmux source-file -` on standard input, so that its size is not limited, an error in one line (a pane that is
+//! gone) does not stop the others, and nothing of it passes through a shell. The parts of the output are framed by a
+//! nonce that no pane can guess. A text that is sent is the standard input of `load-buffer -`, so that it is neither
+//! quoted nor seen in tmux's message log. No call attaches a client, sets an option or starts a server: `source-file`
+//! and `if-shell` never do (checked on 3.3a; the `-N` that would forbid it is younger than 3.2).
+//!
+//! A host's tmux is reached by the `ssh` program with the same words behind it. What the shell over there gets to see
+//! is made of constants, pane ids and numbers only.
+
+mod error;
+mod listing;
+mod nonce;
+mod run;
+mod script;
+mod send;
+mod words;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use error::Error;
+pub use listing::{CapturedPane, ListedPane, Look};
+pub use send::{Delivery, Key, Obstacle, PasteText, UnfitText, UnknownKey};
+pub use words::quote;
+
+use crate::fleet::{PaneId, ServerId, Socket};
+use nonce::Nonce;
+use script::Script;
+
+/// How tmux is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The `tmux` program on this machine.
+    pub tmux: PathBuf,
+    /// The `ssh` program.
+    pub ssh: PathBuf,
+    /// How long a call to a server on this machine may take.
+    pub deadline: Duration,
+    /// How long a call to a host may take, connecting included.
+    pub host_deadline: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            tmux: PathBuf::from("tmux"),
+            ssh: PathBuf::from("ssh"),
+            deadline: Duration::from_secs(2),
+            host_deadline: Duration::from_secs(8),
+        }
+    }
+}
+
+/// One tmux server, here or on a host. It holds no connection: every call is a process of its own.
+#[derive(Clone, Debug)]
+pub struct Server {
+    id: ServerId,
+    settings: Settings,
+}
+
+impl Server {
+    /// A handle to a server; nothing is called yet.
+    ///
+    /// Fails when the host's or the socket's name could be read as an option or by a shell.
+    pub fn new(id: ServerId, settings: Settings) -> Result<Self, Error> {
+        words::check(&id)?;
+        Ok(Self { id, settings })
+    }
+
+    /// Which server this is.
+    pub fn id(&self) -> &ServerId {
+        &self.id
+    }
+
+    /// Lists every pane of the server and captures the given ones, in one process.
+    ///
+    /// A pane that is gone is in neither list; that is no error.
+    pub async fn look(&self, captures: &[PaneId]) -> Result<Look, Error> {
+        self.ask(true, captures).await
+    }
+
+    /// Captures panes without listing the others.
+    pub async fn capture(&self, panes: &[PaneId]) -> Result<Look, Error> {
+        self.ask(false, panes).await
+    }
+
+    async fn ask(&self, list: bool, captures: &[PaneId]) -> Result<Look, Error> {
+        let nonce = Nonce::new();
+        let mut script = Script::new();
+        script.header(&nonce);
+        if list {
+            script.list(&nonce);
+        }
+        for &pane in captures {
+            script.capture(&nonce, pane);
+        }
+        script.end(&nonce);
+        let output = self.run_script(script).await?;
+        match listing::parse(&String::from_utf8_lossy(&output.stdout), &nonce) {
+            Ok(look) => Ok(look),
+            Err(Error::TooOld { found, .. }) => Err(Error::TooOld { found, host: self.id.host.clone() }),
+            // What tmux or ssh said on standard error explains better what is wrong than what was not printed.
+            Err(error) => Err(self.explain(&output, error)),
+        }
+    }
+
+    async fn run_script(&self, script: Script) -> Result<run::Output, Error> {
+        run::run(&self.settings, &self.id, &["source-file", "-"], script.into_bytes()).await
+    }
+
+    fn explain(&self, output: &run::Output, otherwise: Error) -> Error {
+        error::from_stderr(&self.id, &output.stderr, output.code).unwrap_or(otherwise)
+    }
+
+    /// The words of a `tmux` call to this server by somebody else: the program and what selects the server.
+    ///
+    /// Only for servers on this machine; a command that needs the operator's terminal (`attach-session`) is run so.
+    pub fn command_line(&self) -> (PathBuf, Vec<String>) {
+        (self.settings.tmux.clone(), words::server_words(&self.id.socket))
+    }
+}
+
+/// The server that plain `tmux` would talk to, by `-L NAME` or `-S PATH` as tmux takes them; the path wins.
+pub fn local(name: Option<String>, path: Option<PathBuf>) -> ServerId {
+    let socket = match (path, name) {
+        (Some(path), _) => Socket::Path(path),
+        (None, Some(name)) => Socket::Name(name),
+        (None, None) => Socket::Default,
+    };
+    ServerId { host: None, socket }
+}

@@ -1,0 +1,176 @@
+//! What can go wrong with a call to tmux, what kind of trouble it is, and what to do about it.
+
+use std::time::Duration;
+
+use crate::fleet::ServerId;
+use crate::state::Problem;
+
+/// The oldest tmux that has what fleetwatch uses.
+pub(super) const OLDEST: (u32, u32) = (3, 2);
+
+/// A call to tmux that did not do what it was for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The program is not installed, or not in the path.
+    #[error("{program} is not installed{}", on(.host))]
+    Missing { program: String, host: Option<String> },
+    #[error("tmux {found} is too old{}", on(.host))]
+    TooOld { found: String, host: Option<String> },
+    /// Nobody listens on the socket.
+    #[error("no tmux server is running on {server}")]
+    NoServer { server: String, message: String },
+    /// The socket is there but may not be used.
+    #[error("tmux refused: {message}")]
+    Refused { message: String },
+    #[error("tmux on {server} did not answer within {} ms", .after.as_millis())]
+    TimedOut { server: String, after: Duration },
+    /// `ssh` could not get to the host.
+    #[error("host {host} cannot be reached: {message}")]
+    Unreachable { host: String, message: String },
+    /// A name from the configuration or the command line that must not reach a command line.
+    #[error("{what} {name:?} cannot be used: {why}")]
+    BadName { what: &'static str, name: String, why: &'static str },
+    /// The output is not what was asked for.
+    #[error("tmux gave an answer that cannot be read: {0}")]
+    Garbled(String),
+    /// tmux or the system said no for another reason.
+    #[error("tmux failed: {0}")]
+    Failed(String),
+}
+
+fn on(host: &Option<String>) -> String {
+    host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default()
+}
+
+impl Error {
+    /// A short, stable name of the kind of trouble.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Error::Missing { .. } => "tmux_missing",
+            Error::TooOld { .. } => "tmux_too_old",
+            Error::NoServer { .. } => "no_server",
+            Error::Refused { .. } => "refused",
+            Error::TimedOut { .. } => "timeout",
+            Error::Unreachable { .. } => "unreachable",
+            Error::BadName { .. } => "bad_name",
+            Error::Garbled(_) => "garbled",
+            Error::Failed(_) => "tmux_failed",
+        }
+    }
+
+    /// What the operator can do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Error::Missing { program, .. } if program == "ssh" => {
+                "install the OpenSSH client, or watch local servers only".into()
+            }
+            Error::Missing { .. } => {
+                format!("install tmux {}.{} or newer, and see that it is in the PATH", OLDEST.0, OLDEST.1)
+            }
+            Error::TooOld { .. } => format!("fleetwatch needs tmux {}.{} or newer", OLDEST.0, OLDEST.1),
+            Error::NoServer { .. } => {
+                "start one with `tmux new-session`, or name another with -L NAME or -S PATH".into()
+            }
+            Error::Refused { .. } => {
+                "check who owns the socket, and that client and server are the same tmux version".into()
+            }
+            Error::TimedOut { .. } => "the server may be stopped or overloaded; it is asked again by itself".into(),
+            Error::Unreachable { host, .. } => {
+                format!("`ssh -o BatchMode=yes {host} true` must work without a password or a question")
+            }
+            Error::BadName { .. } => "use letters, digits, `.`, `_`, `-` and, in paths, `/`".into(),
+            Error::Garbled(_) | Error::Failed(_) => "run `fleetwatch doctor` to see what tmux answers".into(),
+        }
+    }
+
+    /// The error as the public state carries it.
+    pub fn problem(&self) -> Problem {
+        Problem { kind: self.kind().to_owned(), message: self.to_string() }
+    }
+
+    /// Whether it says for certain that there is no such server, and so no pane of it.
+    pub fn is_no_server(&self) -> bool {
+        matches!(self, Error::NoServer { .. })
+    }
+}
+
+/// Reads what `tmux` or `ssh` wrote to standard error. `None` when it says nothing about the call as a whole.
+pub(super) fn from_stderr(id: &ServerId, stderr: &[u8], code: Option<i32>) -> Option<Error> {
+    let stderr = String::from_utf8_lossy(stderr);
+    let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
+    let message = |line: &str| crate::screen::harmless(line).chars().take(300).collect::<String>();
+    for line in lines() {
+        let gone = ["no server running", "server exited", "lost server"].iter().any(|words| line.starts_with(words));
+        let nobody = line.starts_with("error connecting to")
+            && (line.contains("No such file or directory") || line.contains("Connection refused"));
+        if gone || nobody {
+            return Some(Error::NoServer { server: id.to_string(), message: message(line) });
+        }
+        if line.starts_with("error connecting to") || line.contains("protocol version mismatch") {
+            return Some(Error::Refused { message: message(line) });
+        }
+    }
+    let last = lines().last().map(message);
+    match (&id.host, code) {
+        (Some(host), Some(255)) => {
+            Some(Error::Unreachable { host: host.clone(), message: last.unwrap_or_else(|| "ssh failed".into()) })
+        }
+        (Some(host), Some(127)) => Some(Error::Missing { program: "tmux".into(), host: Some(host.clone()) }),
+        (_, Some(0)) => None,
+        _ => last.map(Error::Failed),
+    }
+}
+
+/// Fails when a version, as tmux writes it, is older than what fleetwatch needs. Versions without a number
+/// (`master`, `openbsd-7.4`) are taken to be new enough.
+pub(super) fn check_version(version: &str) -> Result<(), Error> {
+    let number = version.trim_start_matches("next-");
+    let mut parts = number.split('.').map(|part| {
+        let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
+        part[..digits].parse::<u32>().ok()
+    });
+    let (Some(Some(major)), minor) = (parts.next(), parts.next().flatten()) else { return Ok(()) };
+    if (major, minor.unwrap_or(0)) < OLDEST {
+        return Err(Error::TooOld { found: version.to_owned(), host: None });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn local() -> ServerId {
+        ServerId::default()
+    }
+
+    #[test]
+    fn what_tmux_says_is_told_apart() {
+        let read = |text: &str| from_stderr(&local(), text.as_bytes(), Some(1)).map(|error| error.kind());
+        assert_eq!(read("no server running on /tmp/tmux-0/default\n"), Some("no_server"));
+        assert_eq!(read("error connecting to /tmp/x (No such file or directory)\n"), Some("no_server"));
+        assert_eq!(read("server exited unexpectedly\n"), Some("no_server"));
+        assert_eq!(read("error connecting to /tmp/x (Permission denied)\n"), Some("refused"));
+        assert_eq!(read("can't find pane: %7\n"), Some("tmux_failed"));
+        assert_eq!(read(""), None);
+    }
+
+    #[test]
+    fn a_host_that_cannot_be_reached_is_no_missing_server() {
+        let id = ServerId { host: Some("box-2".into()), ..local() };
+        let read = |text: &str, code| from_stderr(&id, text.as_bytes(), Some(code)).map(|error| error.kind());
+        assert_eq!(read("ssh: connect to host box-2 port 22: Connection refused\n", 255), Some("unreachable"));
+        assert_eq!(read("bash: tmux: command not found\n", 127), Some("tmux_missing"));
+        assert_eq!(read("no server running on /tmp/tmux-0/default\n", 1), Some("no_server"));
+    }
+
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        for fine in ["3.2", "3.2a", "3.10", "4.0", "next-3.6", "master", "openbsd-7.4"] {
+            assert_eq!(check_version(fine), Ok(()), "{fine}");
+        }
+        for old in ["3.1c", "2.9a", "1.8"] {
+            assert!(matches!(check_version(old), Err(Error::TooOld { .. })), "{old}");
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! What a look prints, and how it is read.
+//!
+//! A record is `NONCE KIND numbers NONCE (text NONCE)* tail`. Numbers are separated by commas; texts (names, title,
+//! command, directory) may hold anything that a pane cares to put there, but not the nonce of this call. The tail of
+//! a capture's record is the screen.
+
+use super::nonce::Nonce;
+use super::{Error, error};
+use crate::fleet::{PaneId, Place};
+use crate::screen::{Cursor, PaneFacts, Screen, harmless};
+
+/// What a server answered to one look.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Look {
+    /// tmux's version, as it writes it: `3.3a`.
+    pub version: String,
+    /// The process id of the server; another one is another server on the same socket.
+    pub server_pid: u32,
+    /// The server's clock at the beginning of the look, in whole seconds since the Unix epoch: the clock that
+    /// [`ListedPane::activity`] is of.
+    pub clock: i64,
+    /// Every pane, in tmux's order. One that is linked into several sessions is there once for each.
+    pub panes: Vec<ListedPane>,
+    /// The panes that were captured, with their facts at that time.
+    pub captures: Vec<CapturedPane>,
+}
+
+/// One pane of a listing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedPane {
+    pub id: PaneId,
+    /// The process that tmux started in the pane.
+    pub pid: u32,
+    /// tmux's number of the session, without its `$`.
+    pub session_id: u32,
+    /// tmux's number of the window, without its `@`.
+    pub window_id: u32,
+    pub place: Place,
+    /// When something was last printed in the pane's window, in seconds of the server's clock.
+    pub activity: i64,
+    pub columns: u16,
+    pub rows: u16,
+    pub cwd: Option<String>,
+    pub facts: PaneFacts,
+    /// Whether keys that are sent to this pane go to all panes of its window.
+    pub synchronized: bool,
+    /// Whether the pane takes no keys (`select-pane -d`).
+    pub input_off: bool,
+}
+
+/// A captured screen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CapturedPane {
+    pub pane: ListedPane,
+    /// `None` when tmux listed the pane but printed no screen.
+    pub screen: Option<Screen>,
+}
+
+/// What a row is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Pane,
+    Capture,
+}
+
+/// Texts in a row.
+const TEXTS: usize = 5;
+
+pub(super) fn header_format(nonce: &Nonce) -> String {
+    // `display-message` is the one command here that puts the time into its text.
+    format!("{nonce}H#{{pid}},%s,#{{version}}{nonce}")
+}
+
+pub(super) fn end_format(nonce: &Nonce) -> String {
+    format!("{nonce}E{nonce}")
+}
+
+pub(super) fn row_format(nonce: &Nonce, kind: Kind) -> String {
+    let kind = match kind {
+        Kind::Pane => 'P',
+        Kind::Capture => 'C',
+    };
+    // Formats that a tmux does not know are empty there: pane_dead_signal is younger than 3.2.
+    let numbers = "#{pane_id},#{pane_pid},#{session_id},#{window_id},#{window_index},#{pane_index},#{window_panes},\
+                   #{session_windows},#{window_activity},#{pane_width},#{pane_height},#{cursor_x},#{cursor_y},\
+                   #{cursor_flag},#{alternate_on},#{pane_dead},#{pane_dead_status},#{pane_dead_signal},\
+                   #{window_bell_flag},#{history_size},#{pane_in_mode},#{pane_synchronized},#{pane_input_off}";
+    format!(
+        "{nonce}{kind}{numbers}{nonce}#{{session_name}}{nonce}#{{window_name}}{nonce}#{{pane_title}}{nonce}\
+         #{{pane_current_command}}{nonce}#{{pane_current_path}}{nonce}"
+    )
+}
+
+/// Reads the whole output of a look.
+///
+/// Fails when a mark is missing, so that half an answer is never taken for a smaller fleet, and when tmux is too old.
+pub(super) fn parse(text: &str, nonce: &Nonce) -> Result<Look, Error> {
+    let mut parts = text.split(nonce.as_str());
+    // Nothing of ours stands before the first mark.
+    parts.next();
+    let mut look = Look::default();
+    let mut headed = false;
+    while let Some(head) = parts.next() {
+        let Some(kind) = head.chars().next() else { return Err(garbled("a record without a kind")) };
+        let numbers = &head[kind.len_utf8()..];
+        match kind {
+            'H' => {
+                read_header(&mut look, numbers)?;
+                headed = true;
+                parts.next();
+            }
+            'E' if headed => return Ok(look),
+            'P' | 'C' => {
+                let mut texts = [""; TEXTS];
+                for text in &mut texts {
+                    *text = parts.next().ok_or_else(|| garbled("a row that ends early"))?;
+                }
+                let tail = parts.next().ok_or_else(|| garbled("a row that ends early"))?;
+                // For a pane that is gone `display-message` prints the formats with nothing in them.
+                if kind == 'C' && numbers.starts_with(',') {
+                    continue;
+                }
+                let pane = read_row(numbers, texts).ok_or_else(|| garbled("a row with other numbers"))?;
+                match kind {
+                    'P' => look.panes.push(pane),
+                    _ => look.captures.push(read_capture(pane, tail)),
+                }
+            }
+            _ => return Err(garbled("a record of an unknown kind")),
+        }
+    }
+    Err(garbled(if headed { "the end is missing" } else { "the beginning is missing" }))
+}
+
+fn garbled(what: &str) -> Error {
+    Error::Garbled(what.to_owned())
+}
+
+fn read_header(look: &mut Look, numbers: &str) -> Result<(), Error> {
+    let mut fields = numbers.splitn(3, ',');
+    let mut next = || fields.next().unwrap_or_default();
+    let (pid, clock, version) = (next(), next(), next());
+    error::check_version(version)?;
+    look.version = harmless(version);
+    look.server_pid = pid.parse().map_err(|_| garbled("a header without a process id"))?;
+    look.clock = clock.parse().map_err(|_| garbled("a header without a time"))?;
+    Ok(())
+}
+
+/// A row's numbers, from left to right.
+struct Numbers<'a>(std::str::Split<'a, char>);
+
+impl Numbers<'_> {
+    fn text(&mut self) -> Option<&str> {
+        self.0.next()
+    }
+
+    /// A number with tmux's sigil in front, if it has one.
+    fn number<T: std::str::FromStr>(&mut self) -> Option<T> {
+        self.text()?.trim_start_matches(['%', '$', '@']).parse().ok()
+    }
+
+    /// A flag; what this tmux does not tell is off.
+    fn flag(&mut self) -> Option<bool> {
+        self.text().map(|text| !matches!(text, "" | "0"))
+    }
+}
+
+fn read_row(numbers: &str, texts: [&str; TEXTS]) -> Option<ListedPane> {
+    let [session, window, title, command, cwd] = texts;
+    let mut n = Numbers(numbers.split(','));
+    // The fields stand in the order of `row_format`.
+    let (id, pid, session_id, window_id) = (n.number()?, n.number()?, n.number()?, n.number()?);
+    let (window_index, pane_index, window_panes, session_windows) =
+        (n.number()?, n.number()?, n.number()?, n.number()?);
+    let (activity, columns, rows) = (n.number()?, n.number()?, n.number()?);
+    let cursor = Cursor { column: n.number()?, row: n.number()?, visible: n.flag()? };
+    let (alternate, dead) = (n.flag()?, n.flag()?);
+    let status: Option<i32> = n.number();
+    let signal = n.text().and_then(signal_number);
+    let (bell, history_size, in_mode) = (n.flag()?, n.number()?, n.flag()?);
+    let (synchronized, input_off) = (n.flag()?, n.flag()?);
+    Some(ListedPane {
+        id: PaneId(id),
+        pid,
+        session_id,
+        window_id,
+        place: Place {
+            session: harmless(session),
+            window_index,
+            window_name: harmless(window),
+            pane_index,
+            window_panes,
+            session_windows,
+        },
+        activity,
+        columns,
+        rows,
+        cwd: (!cwd.is_empty()).then(|| harmless(cwd)),
+        facts: PaneFacts {
+            title: harmless(title),
+            command: harmless(command),
+            cursor,
+            alternate,
+            dead,
+            // What a shell would say of a command that a signal ended.
+            exit_status: if dead { signal.map(|signal| 128 + signal).or(status) } else { None },
+            bell,
+            history_size,
+            in_mode,
+        },
+        synchronized,
+        input_off,
+    })
+}
+
+/// tmux writes a signal's number on some systems and its name on others.
+fn signal_number(text: &str) -> Option<i32> {
+    let name = text.to_ascii_uppercase();
+    let number = match name.trim_start_matches("SIG") {
+        "HUP" => 1,
+        "INT" => 2,
+        "QUIT" => 3,
+        "ILL" => 4,
+        "TRAP" => 5,
+        "ABRT" => 6,
+        "FPE" => 8,
+        "KILL" => 9,
+        "SEGV" => 11,
+        "PIPE" => 13,
+        "ALRM" => 14,
+        "TERM" => 15,
+        other => other.parse().ok()?,
+    };
+    (number > 0).then_some(number)
+}
+
+fn read_capture(pane: ListedPane, tail: &str) -> CapturedPane {
+    // The row's own line ends before the screen begins.
+    let screen = tail.strip_prefix('\n').filter(|screen| !screen.is_empty());
+    let screen = screen.map(|screen| Screen::from_capture(screen.as_bytes(), pane.columns, pane.rows));
+    CapturedPane { pane, screen }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const NONCE: &str = "0123456789abcdef";
+
+fn row(kind: char, numbers: &str, texts: [&str; 5], tail: &str) -> String {
+    format!("{NONCE}{kind}{numbers}{NONCE}{}{NONCE}{tail}", texts.join(NONCE))
+}
+
+fn output(records: &str) -> String {
+    format!("{NONCE}H4211,1795234813,3.3a{NONCE}\n{records}{NONCE}E{NONCE}\n")
+}
+
+fn read(text: &str) -> Result<Look, Error> {
+    parse(text, &Nonce::of(NONCE))
+}
+
+const NUMBERS: &str = "%12,4300,$1,@3,2,0,1,4,1795234800,80,24,5,6,1,0,0,,,1,900,0,0,0";
+
+#[test]
+fn a_row_is_read_with_whatever_its_texts_hold() {
+    let title = "a\tb\nc,\u{1b}]52;x\u{7}\u{202e}d";
+    let look = read(&output(&row('P', NUMBERS, ["work", "vim", title, "node", "/tmp/a\nb"], "\n"))).unwrap();
+    assert_eq!((look.version.as_str(), look.server_pid, look.clock), ("3.3a", 4211, 1_795_234_813));
+    let [pane] = &look.panes[..] else { panic!("one pane, not {:?}", look.panes) };
+    assert_eq!((pane.id, pane.pid, pane.session_id, pane.window_id), (PaneId(12), 4300, 1, 3));
+    assert_eq!(pane.place.target(), "work:2.0");
+    assert_eq!(pane.facts.title, "abc,]52;xd");
+    assert_eq!(pane.cwd.as_deref(), Some("/tmp/ab"));
+    assert_eq!(pane.facts.cursor, Cursor { column: 5, row: 6, visible: true });
+    assert!(pane.facts.bell && !pane.facts.dead && !pane.facts.in_mode);
+    assert_eq!(pane.facts.exit_status, None);
+}
+
+#[test]
+fn a_capture_keeps_its_first_row_even_when_that_is_blank() {
+    let look = read(&output(&row('C', NUMBERS, ["s", "w", "t", "c", "/"], "\n\nsecond\n\n"))).unwrap();
+    let screen = look.captures[0].screen.as_ref().unwrap();
+    assert_eq!(screen.rows()[0].text(), "");
+    assert_eq!(screen.rows()[1].text(), "second");
+    assert_eq!(screen.rows().len(), 24);
+}
+
+#[test]
+fn a_capture_that_printed_nothing_has_no_screen() {
+    let look = read(&output(&row('C', NUMBERS, ["s", "w", "t", "c", "/"], "\n"))).unwrap();
+    assert_eq!(look.captures[0].screen, None);
+}
+
+#[test]
+fn exit_codes_are_those_of_a_shell() {
+    let exit = |fields: &str| {
+        let numbers = format!("%1,1,$1,@1,0,0,1,1,0,80,24,0,0,1,0,{fields},0,0,0,0,0");
+        read(&output(&row('P', &numbers, [""; 5], "\n"))).unwrap().panes[0].facts.exit_status
+    };
+    assert_eq!(exit("1,3,"), Some(3));
+    assert_eq!(exit("1,0,0"), Some(0));
+    assert_eq!(exit("1,,9"), Some(137));
+    assert_eq!(exit("1,,TERM"), Some(143));
+    assert_eq!(exit("1,,"), None);
+    assert_eq!(exit("0,,"), None);
+}
+
+#[test]
+fn half_an_answer_is_no_answer() {
+    let whole = output(&row('P', NUMBERS, ["work", "vim", "t", "node", "/"], "\n"));
+    let end = whole.rfind(&format!("{NONCE}E")).unwrap();
+    for cut in 0..=end {
+        if whole.is_char_boundary(cut) {
+            assert!(read(&whole[..cut]).is_err(), "cut at {cut}");
+        }
+    }
+    assert!(read(&whole).is_ok());
+}
+
+#[test]
+fn an_old_tmux_is_named() {
+    let old = format!("{NONCE}H1,2,3.1c{NONCE}\n{NONCE}E{NONCE}\n");
+    assert!(matches!(read(&old), Err(Error::TooOld { found, .. }) if found == "3.1c"));
+}
+
+proptest! {
+    #[test]
+    fn nothing_that_is_printed_makes_it_panic(text in ".{0,200}", numbers in "[0-9,%$@-]{0,60}") {
+        let _ = read(&text);
+        let _ = read(&output(&text));
+        let _ = read(&output(&row('C', &numbers, [&text, &text, &text, &text, &text], &text)));
+    }
+}

@@ -1,0 +1,157 @@
+//! One `tmux` process with a deadline, here or through `ssh`.
+
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+
+use super::{Error, Settings, words};
+use crate::fleet::ServerId;
+
+/// What a server prints at most in one call. Five hundred full screens are a tenth of it.
+const OUTPUT_LIMIT: usize = 64 << 20;
+
+/// Seconds until `ssh` gives up connecting.
+const CONNECT_TIMEOUT: u32 = 5;
+
+/// What a process left behind.
+#[derive(Debug)]
+pub(super) struct Output {
+    pub(super) stdout: Vec<u8>,
+    pub(super) stderr: Vec<u8>,
+    /// `None` when a signal ended it.
+    pub(super) code: Option<i32>,
+}
+
+/// Runs `tmux WORDS` against a server with `stdin` as its standard input.
+///
+/// The words are constants, ids and numbers; on a host they pass through a shell, inside single quotes.
+pub(super) async fn run(settings: &Settings, id: &ServerId, words: &[&str], stdin: Vec<u8>) -> Result<Output, Error> {
+    let mut tmux = words::server_words(&id.socket);
+    tmux.extend(words.iter().map(|&word| word.to_owned()));
+    match &id.host {
+        None => finish(settings, id, command(&settings.tmux, &tmux), stdin).await,
+        Some(host) => {
+            tmux.insert(0, "tmux".to_owned());
+            on_host(settings, id, host, &tmux, stdin).await
+        }
+    }
+}
+
+/// Runs a program of constant words on the server's host, through `ssh`.
+pub(super) async fn on_host(
+    settings: &Settings,
+    id: &ServerId,
+    host: &str,
+    words: &[String],
+    stdin: Vec<u8>,
+) -> Result<Output, Error> {
+    let mut ssh = ssh_options();
+    ssh.extend(["--".to_owned(), host.to_owned()]);
+    for word in words {
+        ssh.push(shell_word(word)?);
+    }
+    finish(settings, id, command(&settings.ssh, &ssh), stdin).await
+}
+
+/// `ssh` asks nothing, keeps one connection a host for all calls, and notices by itself that a host is gone.
+fn ssh_options() -> Vec<String> {
+    // %C is a hash of host, port and user, so that the path stays shorter than a socket's path may be.
+    let directory = std::env::var("XDG_RUNTIME_DIR").ok().filter(|path| Path::new(path).is_dir());
+    let directory = directory.filter(|path| !path.contains(['%', '"', ' '])).unwrap_or_else(|| "~/.ssh".to_owned());
+    [
+        "BatchMode=yes".to_owned(),
+        format!("ConnectTimeout={CONNECT_TIMEOUT}"),
+        "ControlMaster=auto".to_owned(),
+        format!("ControlPath={directory}/fleetwatch-%C"),
+        "ControlPersist=120".to_owned(),
+        "ServerAliveInterval=5".to_owned(),
+        "ServerAliveCountMax=2".to_owned(),
+        "RequestTTY=no".to_owned(),
+        "RemoteCommand=none".to_owned(),
+        "PermitLocalCommand=no".to_owned(),
+        "ClearAllForwardings=yes".to_owned(),
+        "LogLevel=ERROR".to_owned(),
+    ]
+    .into_iter()
+    .flat_map(|option| ["-o".to_owned(), option])
+    .collect()
+}
+
+/// A word as the shell of a host reads it back unchanged. Single quotes mean the same to every shell there is.
+fn shell_word(word: &str) -> Result<String, Error> {
+    if word.contains('\'') || word.chars().any(char::is_control) {
+        let why = "it would have to be quoted for a shell";
+        return Err(Error::BadName { what: "word", name: word.to_owned(), why });
+    }
+    Ok(format!("'{word}'"))
+}
+
+fn command(program: &Path, words: &[String]) -> Command {
+    let mut command = Command::new(program);
+    command.args(words);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    command
+}
+
+async fn finish(settings: &Settings, id: &ServerId, mut command: Command, stdin: Vec<u8>) -> Result<Output, Error> {
+    let deadline = if id.host.is_some() { settings.host_deadline } else { settings.deadline };
+    let mut child = command.spawn().map_err(|error| spawn_error(&command, &error))?;
+    // Dropping the child at the deadline kills it, and tokio reaps it.
+    match timeout(deadline, communicate(&mut child, stdin)).await {
+        Ok(output) => output,
+        Err(_) => Err(Error::TimedOut { server: id.to_string(), after: deadline }),
+    }
+}
+
+fn spawn_error(command: &Command, error: &std::io::Error) -> Error {
+    let program = command.as_std().get_program().to_string_lossy().into_owned();
+    match error.kind() {
+        std::io::ErrorKind::NotFound => Error::Missing { program, host: None },
+        _ => Error::Failed(format!("{program} cannot be started: {error}")),
+    }
+}
+
+/// Feeds and drains the process at the same time, as neither side may wait for the other.
+async fn communicate(child: &mut Child, stdin: Vec<u8>) -> Result<Output, Error> {
+    let input = child.stdin.take();
+    let (output, errors) = (child.stdout.take(), child.stderr.take());
+    let write = async move {
+        if let Some(mut input) = input {
+            // A process that ends early (no server) closes the pipe; what it says tells why.
+            let _ = input.write_all(&stdin).await;
+            let _ = input.shutdown().await;
+        }
+    };
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let status = {
+        let main = async {
+            tokio::join!(write, drain(output, &mut stdout, OUTPUT_LIMIT));
+            child.wait().await
+        };
+        let aside = drain(errors, &mut stderr, 1 << 20);
+        tokio::pin!(main, aside);
+        tokio::select! {
+            status = &mut main => {
+                // A connection that ssh keeps in the background may hold standard error open for minutes.
+                let _ = timeout(Duration::from_millis(100), aside).await;
+                status
+            }
+            () = &mut aside => main.await,
+        }
+    };
+    let status: ExitStatus = status.map_err(|error| Error::Failed(error.to_string()))?;
+    if stdout.len() >= OUTPUT_LIMIT {
+        return Err(Error::Garbled(format!("more than {} MiB", OUTPUT_LIMIT >> 20)));
+    }
+    Ok(Output { stdout, stderr, code: status.code() })
+}
+
+/// Reads to the end or to the limit. What could be read before an error is still worth having.
+async fn drain(pipe: Option<impl AsyncRead + Unpin>, bytes: &mut Vec<u8>, limit: usize) {
+    let Some(mut pipe) = pipe else { return };
+    while bytes.len() < limit && pipe.read_buf(bytes).await.is_ok_and(|read| read > 0) {}
+}

@@ -1,0 +1,71 @@
+//! The lines that go to `tmux source-file -`.
+
+use tmux_interface::{CapturePane, DisplayMessage, ListPanes, TmuxCommand};
+
+use super::listing;
+use super::nonce::Nonce;
+use super::words::quote;
+use crate::fleet::PaneId;
+
+/// Commands for one call, one a line: an error in a line does not stop the lines behind it.
+#[derive(Debug, Default)]
+pub(super) struct Script(String);
+
+impl Script {
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a command as a line of its own.
+    pub(super) fn push(&mut self, command: TmuxCommand<'_>) {
+        self.0.push_str(&line(&command));
+        self.0.push('\n');
+    }
+
+    /// What server it is, and what time it has.
+    pub(super) fn header(&mut self, nonce: &Nonce) {
+        self.push(DisplayMessage::new().print().message(listing::header_format(nonce)).build());
+    }
+
+    /// Every pane of every session.
+    pub(super) fn list(&mut self, nonce: &Nonce) {
+        self.push(ListPanes::new().all().format(listing::row_format(nonce, listing::Kind::Pane)).build());
+    }
+
+    /// One pane's facts and screen. Both are taken in the same pass of the server, so that they belong together.
+    pub(super) fn capture(&mut self, nonce: &Nonce, pane: PaneId) {
+        let facts = listing::row_format(nonce, listing::Kind::Capture);
+        self.push(DisplayMessage::new().print().target_pane(pane.to_string()).message(facts).build());
+        self.push(CapturePane::new().stdout().escape_sequences().target_pane(pane.to_string()).build());
+    }
+
+    /// Nothing is missing before this mark.
+    pub(super) fn end(&mut self, nonce: &Nonce) {
+        self.push(DisplayMessage::new().print().message(listing::end_format(nonce)).build());
+    }
+
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.0.into_bytes()
+    }
+}
+
+/// A command as one line of tmux's language.
+pub(super) fn line(command: &TmuxCommand<'_>) -> String {
+    command.to_vec().iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capture_is_two_lines_of_quoted_words() {
+        let mut script = Script::new();
+        script.capture(&Nonce::of("n"), PaneId(7));
+        let text = String::from_utf8(script.into_bytes()).unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines.len(), 2);
+        assert!(lines[0].starts_with("display-message -p -t \"%7\" \"nC"), "{}", lines[0]);
+        assert_eq!(lines[1], "capture-pane -e -p -t \"%7\"");
+    }
+}

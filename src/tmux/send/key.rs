@@ -1,0 +1,140 @@
+//! Names of keys.
+
+use std::str::FromStr;
+
+/// A key by the name that `send-keys` knows it by: `Enter`, `C-c`, `M-Up`, `F5`, `y`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Key(String);
+
+/// A name that tmux would not know, and would type as text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no key")]
+pub struct UnknownKey(pub String);
+
+/// tmux's own names, and the ones that people write for them.
+const NAMES: &[(&str, &str)] = &[
+    ("Enter", "Enter"),
+    ("Return", "Enter"),
+    ("Escape", "Escape"),
+    ("Esc", "Escape"),
+    ("Tab", "Tab"),
+    ("BTab", "BTab"),
+    ("Space", "Space"),
+    ("BSpace", "BSpace"),
+    ("Backspace", "BSpace"),
+    ("Up", "Up"),
+    ("Down", "Down"),
+    ("Left", "Left"),
+    ("Right", "Right"),
+    ("Home", "Home"),
+    ("End", "End"),
+    ("PageUp", "PageUp"),
+    ("PgUp", "PageUp"),
+    ("PPage", "PageUp"),
+    ("PageDown", "PageDown"),
+    ("PgDn", "PageDown"),
+    ("NPage", "PageDown"),
+    ("Insert", "IC"),
+    ("IC", "IC"),
+    ("Delete", "DC"),
+    ("DC", "DC"),
+];
+
+/// Function keys that tmux has.
+const FUNCTION_KEYS: u8 = 12;
+
+impl Key {
+    /// The Enter key, which submits.
+    pub fn enter() -> Self {
+        Self("Enter".to_owned())
+    }
+
+    /// The name, as tmux takes it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Key {
+    type Err = UnknownKey;
+
+    /// Reads a key's name: modifiers (`C-`, `M-`, `S-`, or `^` for control) before a named key or one character.
+    fn from_str(name: &str) -> Result<Self, UnknownKey> {
+        let unknown = || UnknownKey(name.to_owned());
+        let mut rest = name;
+        let mut modifiers = String::new();
+        loop {
+            let modifier = match rest.as_bytes() {
+                [b'C' | b'c', b'-', _, ..] => ('C', 2),
+                [b'M' | b'm', b'-', _, ..] => ('M', 2),
+                [b'S' | b's', b'-', _, ..] => ('S', 2),
+                [b'^', _, ..] => ('C', 1),
+                _ => break,
+            };
+            if modifiers.contains(modifier.0) {
+                return Err(unknown());
+            }
+            modifiers.extend([modifier.0, '-']);
+            rest = &rest[modifier.1..];
+        }
+        let base = base_name(rest).ok_or_else(unknown)?;
+        // A character carries its own shift, and control goes with the ones that a terminal can send.
+        let character = base.chars().count() == 1;
+        let sendable = |c: char| c.is_ascii_alphabetic() || "@[\\]^_?/ ".contains(c);
+        if character && (modifiers.contains('S') || (modifiers.contains('C') && !base.chars().all(sendable))) {
+            return Err(unknown());
+        }
+        // tmux tells `C-C` and `C-c` apart, but people mean the same.
+        let base = if modifiers.contains('C') && character { base.to_ascii_lowercase() } else { base };
+        Ok(Self(modifiers + &base))
+    }
+}
+
+fn base_name(name: &str) -> Option<String> {
+    let mut characters = name.chars();
+    if let (Some(c), None) = (characters.next(), characters.next()) {
+        return (!c.is_control() && crate::screen::is_harmless(c)).then(|| name.to_owned());
+    }
+    let named = NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, tmux)| (*tmux).to_owned());
+    named.or_else(|| {
+        let number: u8 = name.strip_prefix(['F', 'f'])?.parse().ok()?;
+        (1..=FUNCTION_KEYS).contains(&number).then(|| format!("F{number}"))
+    })
+}
+
+impl std::fmt::Display for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_people_write_them_and_written_as_tmux_does() {
+        let key = |name: &str| name.parse::<Key>().map(|key| key.0).ok();
+        for (written, tmux) in [
+            ("Enter", "Enter"),
+            ("esc", "Escape"),
+            ("C-c", "C-c"),
+            ("^C", "C-c"),
+            ("M-Up", "M-Up"),
+            ("C-M-Left", "C-M-Left"),
+            ("F5", "F5"),
+            ("S-Tab", "S-Tab"),
+            ("1", "1"),
+            (";", ";"),
+            ("-", "-"),
+            ("é", "é"),
+            ("pgdn", "PageDown"),
+        ] {
+            assert_eq!(key(written).as_deref(), Some(tmux), "{written}");
+        }
+        for bad in ["", "Entr", "C-", "C-C-c", "hello", "F13", "F0", "\u{1b}", "C-é", "S-a", "-l", "0x1b", "\u{202e}"]
+        {
+            assert_eq!(key(bad), None, "{bad}");
+        }
+    }
+}

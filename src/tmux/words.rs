@@ -1,0 +1,133 @@
+//! Words that reach a command line: quoting for tmux's own language, and names that are checked first.
+
+use std::path::Path;
+
+use super::Error;
+use crate::fleet::{ServerId, Socket};
+
+/// Quotes a word for a line of a tmux script so that tmux reads exactly this word: nothing in it is a separator, a
+/// comment, a variable, a home directory or an escape, and it stays on its line.
+///
+/// Formats (`#{…}`) are not tmux's quoting but its commands' business; only constants go where they are expanded.
+pub fn quote(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    let mut quoted = String::with_capacity(word.len() + 2);
+    quoted.push('"');
+    for c in word.chars() {
+        match c {
+            '\n' => quoted.push_str("\\n"),
+            '"' | '\\' | '$' | '~' => quoted.extend(['\\', c]),
+            // A raw newline in quotes would swallow the blanks behind it; other controls are written alike.
+            c if c.is_ascii_control() => quoted.push_str(&format!("\\{:03o}", u32::from(c))),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// The words that select a server, as they stand behind `tmux`. `-u`: what is printed is UTF-8 in any locale.
+pub(super) fn server_words(socket: &Socket) -> Vec<String> {
+    let mut words = vec!["-u".to_owned()];
+    match socket {
+        Socket::Default => {}
+        Socket::Name(name) => words.extend(["-L".to_owned(), name.clone()]),
+        // Paths that are no UTF-8 are refused by `check`.
+        Socket::Path(path) => words.extend(["-S".to_owned(), path.to_string_lossy().into_owned()]),
+    }
+    words
+}
+
+/// Fails when a part of the server's identity could be read as an option, or by the shell of a host.
+pub(super) fn check(id: &ServerId) -> Result<(), Error> {
+    if let Some(host) = &id.host {
+        check_host(host)?;
+    }
+    match &id.socket {
+        Socket::Default => Ok(()),
+        Socket::Name(name) => check_socket_name(name, id.host.is_some()),
+        Socket::Path(path) => check_socket_path(path, id.host.is_some()),
+    }
+}
+
+fn check_host(host: &str) -> Result<(), Error> {
+    let bad = |why| Err(Error::BadName { what: "host", name: host.to_owned(), why });
+    if !host.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '[') {
+        return bad("it must begin with a letter or a digit");
+    }
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '@' | ':' | '[' | ']' | '%');
+    if !host.chars().all(fits) {
+        return bad("it may hold letters, digits and `. _ - @ : [ ] %` only");
+    }
+    if host.split('@').skip(1).any(|part| part.is_empty() || part.starts_with('-')) {
+        return bad("the name behind `@` must begin with a letter or a digit");
+    }
+    Ok(())
+}
+
+fn check_socket_name(name: &str, remote: bool) -> Result<(), Error> {
+    let bad = |why| Err(Error::BadName { what: "socket", name: name.to_owned(), why });
+    if name.is_empty() || name.contains(['/', '\0']) {
+        return bad("it is empty or a path; a path goes to -S");
+    }
+    if remote && !name.chars().all(is_plain) {
+        return bad("on a host it may hold letters, digits and `. _ -` only");
+    }
+    Ok(())
+}
+
+fn check_socket_path(path: &Path, remote: bool) -> Result<(), Error> {
+    let name = path.to_string_lossy().into_owned();
+    let bad = |why| Err(Error::BadName { what: "socket", name: name.clone(), why });
+    let Some(text) = path.to_str() else { return bad("it is no UTF-8") };
+    if text.is_empty() || text.contains('\0') {
+        return bad("it is empty or holds a NUL");
+    }
+    if remote && !(text.starts_with('/') && text.chars().all(|c| is_plain(c) || c == '/')) {
+        return bad("on a host it must be absolute and hold letters, digits and `. _ - /` only");
+    }
+    Ok(())
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quoted_word_has_no_raw_newline_and_no_open_quote() {
+        assert_eq!(quote("source-file"), "source-file");
+        assert_eq!(quote(""), "\"\"");
+        assert_eq!(quote("%12"), "\"%12\"");
+        assert_eq!(quote("a\nb;"), "\"a\\nb;\"");
+        assert_eq!(quote("\"$HOME\\~\u{7}"), "\"\\\"\\$HOME\\\\\\~\\007\"");
+    }
+
+    #[test]
+    fn a_host_is_never_an_option_nor_shell_text() {
+        let host = |name: &str| check(&ServerId { host: Some(name.into()), socket: Socket::Default }).is_ok();
+        for fine in ["box-2", "user@10.0.0.7", "[fe80::1%eth0]", "build_7.example.org"] {
+            assert!(host(fine), "{fine}");
+        }
+        for bad in ["", "-oProxyCommand=x", "a b", "a;b", "$(x)", "`x`", "user@-x", "user@", "a\nb", "ssh://x/", "é"] {
+            assert!(!host(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_socket_on_a_host_holds_no_shell_text() {
+        let socket = |host: Option<&str>, socket| check(&ServerId { host: host.map(str::to_owned), socket }).is_ok();
+        assert!(socket(None, Socket::Name("my socket".into())));
+        assert!(!socket(Some("box"), Socket::Name("my socket".into())));
+        assert!(!socket(None, Socket::Name("a/b".into())));
+        assert!(socket(Some("box"), Socket::Path("/tmp/x/default".into())));
+        assert!(!socket(Some("box"), Socket::Path("/tmp/$(x)".into())));
+        assert!(!socket(Some("box"), Socket::Path("default".into())));
+    }
+}
