@@ -111,6 +111,17 @@ impl Server {
         run::run(&self.settings, &self.id, &["source-file", "-"], script.into_bytes()).await
     }
 
+    /// Runs a program of constant words on the machine that the server is on, and returns what it printed.
+    ///
+    /// For what tmux itself does not tell (`ps`). Fails like a look does; a program that says no is a failure.
+    pub(crate) async fn run_beside(&self, words: &[&str]) -> Result<String, Error> {
+        let output = run::beside(&self.settings, &self.id, words).await?;
+        match output.code {
+            Some(0) => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+            _ => Err(self.explain(&output, Error::Failed(format!("{} failed", words.first().unwrap_or(&""))))),
+        }
+    }
+
     fn explain(&self, output: &run::Output, otherwise: Error) -> Error {
         error::from_stderr(&self.id, &output.stderr, output.code).unwrap_or(otherwise)
     }

@@ -110,7 +110,7 @@ pub(super) fn from_stderr(id: &ServerId, stderr: &[u8], code: Option<i32>) -> Op
             return Some(Error::Refused { message: message(line) });
         }
     }
-    let last = lines().last().map(message);
+    let last = lines().next_back().map(message);
     match (&id.host, code) {
         (Some(host), Some(255)) => {
             Some(Error::Unreachable { host: host.clone(), message: last.unwrap_or_else(|| "ssh failed".into()) })

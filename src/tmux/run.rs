@@ -41,8 +41,18 @@ pub(super) async fn run(settings: &Settings, id: &ServerId, words: &[&str], stdi
     }
 }
 
-/// Runs a program of constant words on the server's host, through `ssh`.
-pub(super) async fn on_host(
+/// Runs another program of constant words on the server's machine.
+pub(super) async fn beside(settings: &Settings, id: &ServerId, words: &[&str]) -> Result<Output, Error> {
+    let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+    match (&id.host, words.split_first()) {
+        (Some(host), _) => on_host(settings, id, host, &words, Vec::new()).await,
+        (None, Some((program, rest))) => finish(settings, id, command(Path::new(program), rest), Vec::new()).await,
+        (None, None) => Err(Error::Failed("there is no program to run".into())),
+    }
+}
+
+/// Runs a program through `ssh`.
+async fn on_host(
     settings: &Settings,
     id: &ServerId,
     host: &str,

@@ -2,6 +2,8 @@
 
 // Every test file compiles this file for itself and uses a part of it.
 #![allow(dead_code)]
+// A test that cannot be set up has failed.
+#![allow(clippy::expect_used)]
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};

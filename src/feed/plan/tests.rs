@@ -1,0 +1,306 @@
+use super::*;
+use crate::screen::Cursor;
+
+/// A server as the tests play it: a clock, and panes with what they show.
+struct Played {
+    memory: Memory,
+    server_pid: u32,
+    clock: i64,
+    panes: Vec<(ListedPane, String)>,
+    /// What runs in each pane, by its command.
+    agents: &'static [&'static str],
+    /// Panes that were captured in the last look, and in how many calls.
+    captured: Vec<u32>,
+    calls: usize,
+    scans: usize,
+}
+
+impl Played {
+    fn new(rules: &str) -> Self {
+        let config = crate::config::Config::parse(rules, std::path::Path::new("test.toml")).unwrap();
+        let own = Own::new(Some("/tmp/a,b,900,0".into()), Some("%9".into()), BTreeSet::from([5009]));
+        let memory = Memory::new(ServerId::default(), Ticks::default(), Arc::new(config.rules), own);
+        let panes = Vec::new();
+        let agents = &["claude"];
+        Self { memory, server_pid: 900, clock: 1000, panes, agents, captured: vec![], calls: 0, scans: 0 }
+    }
+
+    fn pane(&mut self, id: u32, command: &str, text: &str) -> &mut Self {
+        let place = Place { session: format!("s{id}"), window_panes: 1, session_windows: 1, ..Place::default() };
+        let facts = PaneFacts { command: command.to_owned(), ..PaneFacts::default() };
+        let listed = ListedPane {
+            id: PaneId(id),
+            pid: 5000 + id,
+            session_id: id,
+            window_id: id,
+            place,
+            activity: self.clock,
+            columns: 80,
+            rows: 2,
+            cwd: None,
+            facts,
+            synchronized: false,
+            input_off: false,
+        };
+        self.panes.push((listed, text.to_owned()));
+        self
+    }
+
+    fn prints(&mut self, id: u32, text: &str) {
+        let clock = self.clock;
+        let pane = self.panes.iter_mut().find(|(pane, _)| pane.id == PaneId(id)).unwrap();
+        (pane.0.activity, pane.1) = (clock, text.to_owned());
+    }
+
+    fn pane_mut(&mut self, id: u32) -> &mut ListedPane {
+        &mut self.panes.iter_mut().find(|(pane, _)| pane.id == PaneId(id)).unwrap().0
+    }
+
+    fn capture(&self, ids: &[PaneId]) -> Vec<CapturedPane> {
+        let shown = self.panes.iter().filter(|(pane, _)| ids.contains(&pane.id));
+        shown
+            .map(|(pane, text)| CapturedPane { pane: pane.clone(), screen: Some(Screen::from_text(text, 80)) })
+            .collect()
+    }
+
+    fn looked(&self, captures: Vec<CapturedPane>, list: bool) -> Look {
+        let panes = if list { self.panes.iter().map(|(pane, _)| pane.clone()).collect() } else { Vec::new() };
+        Look { version: "3.3a".into(), server_pid: self.server_pid, clock: self.clock, panes, captures }
+    }
+
+    /// One look, as the feed makes it.
+    fn look(&mut self) -> Vec<PaneReport> {
+        let likely = self.memory.likely();
+        let look = self.looked(self.capture(&likely), true);
+        let suspects = self.memory.listed(&look);
+        self.scans += usize::from(!suspects.is_empty());
+        for suspect in suspects {
+            let program = match self.agents.contains(&suspect.command.as_str()) {
+                true => Program::Agent { tool: suspect.command.clone(), version: None },
+                false => Program::Other { command: suspect.command.clone() },
+            };
+            self.memory.identified(&suspect, program);
+        }
+        let due = self.memory.due(&look);
+        let more = match due.is_empty() {
+            true => Look::default(),
+            false => self.looked(self.capture(&due), false),
+        };
+        self.calls = 1 + usize::from(!due.is_empty());
+        self.captured = likely.iter().chain(&due).map(|pane| pane.0).collect();
+        self.memory.report(look, more)
+    }
+}
+
+fn is_fresh(report: &PaneReport) -> bool {
+    matches!(report.capture, Capture::Fresh(_))
+}
+
+#[test]
+fn an_idle_pane_costs_a_row_and_no_capture() {
+    let mut tmux = Played::new("");
+    tmux.pane(1, "claude", "hello").pane(2, "bash", "$");
+    tmux.clock += 10;
+    let reports = tmux.look();
+    assert_eq!((reports.len(), is_fresh(&reports[0]), tmux.calls), (1, true, 2));
+    for _ in 0..10 {
+        tmux.clock += 1;
+        let reports = tmux.look();
+        assert!(matches!(reports[0].capture, Capture::Unchanged));
+        assert_eq!((tmux.calls, tmux.scans), (1, 1));
+        assert_eq!(tmux.captured, [0; 0]);
+    }
+}
+
+#[test]
+fn what_is_printed_in_the_second_of_a_capture_is_captured_too() {
+    let mut tmux = Played::new("");
+    tmux.pane(1, "claude", "one");
+    assert!(is_fresh(&tmux.look()[0]));
+    // The same second: the activity cannot tell that something was printed.
+    tmux.prints(1, "two");
+    assert!(is_fresh(&tmux.look()[0]));
+    assert_eq!(tmux.calls, 1);
+    tmux.prints(1, "three");
+    tmux.clock += 1;
+    assert!(is_fresh(&tmux.look()[0]));
+    // Now the second is over and nothing can have been missed.
+    assert!(!is_fresh(&tmux.look()[0]));
+    tmux.look();
+    assert_eq!(tmux.captured, [0; 0]);
+}
+
+#[test]
+fn a_pane_that_goes_on_changing_is_captured_along_with_the_listing() {
+    let mut tmux = Played::new("");
+    tmux.pane(1, "claude", "0");
+    tmux.look();
+    for n in 1..10 {
+        tmux.clock += 1;
+        tmux.prints(1, &n.to_string());
+        assert!(is_fresh(&tmux.look()[0]));
+        assert_eq!((tmux.calls, tmux.captured.as_slice()), (1, &[1][..]));
+    }
+}
+
+#[test]
+fn a_fact_that_changes_without_output_is_seen() {
+    let mut tmux = Played::new("");
+    tmux.pane(1, "claude", "hello");
+    tmux.clock += 5;
+    tmux.look();
+    for change in [
+        |pane: &mut ListedPane| pane.facts.title = "working".into(),
+        |pane: &mut ListedPane| pane.facts.cursor = Cursor { column: 3, ..Cursor::default() },
+        |pane: &mut ListedPane| pane.columns = 40,
+        |pane: &mut ListedPane| pane.facts.dead = true,
+    ] {
+        tmux.clock += 1;
+        change(tmux.pane_mut(1));
+        tmux.look();
+        assert_eq!(tmux.captured, [1]);
+    }
+}
+
+#[test]
+fn a_pane_in_which_an_agent_ran_stays_watched_until_it_is_gone() {
+    let mut tmux = Played::new("");
+    tmux.pane(1, "bash", "$");
+    assert_eq!(tmux.look().len(), 0);
+    tmux.pane_mut(1).facts.command = "claude".into();
+    assert!(matches!(&tmux.look()[0].program, Program::Agent { tool, .. } if tool == "claude"));
+    tmux.pane_mut(1).facts.command = "bash".into();
+    assert_eq!(tmux.look()[0].program, Program::Other { command: "bash".into() });
+    // The same pane id with another process is another terminal, in which no agent has run yet.
+    tmux.pane_mut(1).pid = 7777;
+    assert_eq!(tmux.look().len(), 0);
+}
+
+#[test]
+fn an_agent_behind_an_unchanged_command_is_found_when_the_pane_is_active() {
+    let mut tmux = Played::new("");
+    tmux.pane(1, "node", "$");
+    tmux.look();
+    tmux.agents = &["node"];
+    tmux.clock += IDENTIFY_ACTIVE;
+    assert_eq!(tmux.look().len(), 0);
+    tmux.prints(1, "$ x");
+    assert_eq!(tmux.look().len(), 1);
+    let scans = tmux.scans;
+    tmux.look();
+    assert_eq!(tmux.scans, scans);
+}
+
+#[test]
+fn rules_say_what_is_watched() {
+    let mut tmux = Played::new(
+        "watch.ignore = [\"s1\"]\n[[terminal]]\nsession = \"s2\"\nname = \"build\"\n[[terminal]]\nsession = \"s3\"\ntool = \"codex\"\n",
+    );
+    tmux.pane(1, "claude", "x").pane(2, "make", "x").pane(3, "node", "x").pane(4, "bash", "x");
+    let reports = tmux.look();
+    let names: Vec<_> = reports.iter().map(|report| report.place.session.as_str()).collect();
+    assert_eq!(names, ["s2", "s3"]);
+    assert_eq!(reports[0].declared.as_ref().unwrap().name.as_deref(), Some("build"));
+    // A pane that moves to where a rule names it is watched from then on.
+    tmux.pane_mut(4).place.session = "s2".into();
+    assert_eq!(tmux.look().len(), 3);
+}
+
+#[test]
+fn a_pane_in_two_sessions_is_one_terminal_where_a_rule_names_it() {
+    let mut tmux = Played::new("[[terminal]]\nsession = \"b\"\n");
+    tmux.pane(1, "make", "x").pane(1, "make", "x");
+    tmux.panes[1].0.place.session = "b".into();
+    let reports = tmux.look();
+    assert_eq!((reports.len(), reports[0].place.session.as_str()), (1, "b"));
+}
+
+#[test]
+fn the_pane_of_fleetwatch_itself_is_never_a_terminal() {
+    let rules = "[[terminal]]\nsession = \"*\"\n";
+    let mut tmux = Played::new(rules);
+    tmux.pane(9, "fleetwatch", "x").pane(1, "make", "x");
+    assert_eq!(tmux.look().len(), 1);
+    // By its processes alone, where the environment tells nothing.
+    let mut tmux = Played::new(rules);
+    tmux.server_pid = 901;
+    tmux.pane(9, "fleetwatch", "x").pane(1, "make", "x");
+    assert_eq!(tmux.look().len(), 1);
+    // An agent that runs fleetwatch as a tool is still one.
+    let mut tmux = Played::new("");
+    tmux.pane(9, "claude", "x");
+    assert_eq!(tmux.look().len(), 1);
+}
+
+#[test]
+fn another_server_on_the_socket_is_learned_afresh() {
+    let mut tmux = Played::new("");
+    tmux.pane(1, "claude", "x");
+    tmux.clock += 5;
+    tmux.look();
+    tmux.server_pid = 901;
+    tmux.look();
+    assert_eq!((tmux.captured.as_slice(), tmux.scans), (&[1][..], 2));
+}
+
+#[test]
+fn a_capture_that_failed_is_said_and_tried_again() {
+    let mut tmux = Played::new("");
+    tmux.pane(1, "claude", "x");
+    tmux.clock += 5;
+    let look = tmux.looked(vec![], true);
+    let suspects = tmux.memory.listed(&look);
+    tmux.memory.identified(&suspects[0], Program::Agent { tool: "claude".into(), version: None });
+    let empty = CapturedPane { pane: tmux.panes[0].0.clone(), screen: None };
+    let reports = tmux.memory.report(look, tmux.looked(vec![empty], false));
+    assert!(matches!(&reports[0].capture, Capture::Failed(problem) if problem.kind == "empty_capture"));
+    assert!(is_fresh(&tmux.look()[0]));
+}
+
+#[test]
+fn the_tick_follows_what_happens() {
+    let mut tmux = Played::new("");
+    let Ticks { usual, shortest, longest } = Ticks::default();
+    tmux.pane(1, "claude", "x");
+    tmux.look();
+    assert_eq!(tmux.memory.pause(), shortest);
+    let mut pauses = Vec::new();
+    for _ in 0..40 {
+        tmux.clock += 1;
+        tmux.look();
+        pauses.push(tmux.memory.pause());
+    }
+    assert!(pauses.is_sorted() && pauses.contains(&usual));
+    assert_eq!(pauses.last(), Some(&longest));
+    tmux.prints(1, "y");
+    tmux.look();
+    assert_eq!(tmux.memory.pause(), shortest);
+}
+
+#[test]
+fn a_server_that_fails_is_asked_less_often_but_one_that_is_gone_is_awaited() {
+    let mut tmux = Played::new("");
+    let longest = Ticks::default().longest;
+    let late = Error::TimedOut { server: "x".into(), after: longest };
+    let pauses: Vec<_> = (0..6)
+        .map(|_| {
+            tmux.memory.failed(&late);
+            tmux.memory.pause().as_millis() / longest.as_millis()
+        })
+        .collect();
+    assert_eq!(pauses, [1, 2, 4, 8, 8, 8]);
+    tmux.memory.failed(&Error::NoServer { server: "x".into(), message: String::new() });
+    assert_eq!(tmux.memory.pause(), longest);
+}
+
+#[test]
+fn the_exit_status_of_a_pane_that_dies_is_awaited_for_one_look() {
+    let mut tmux = Played::new("[[terminal]]\nsession = \"*\"\n");
+    tmux.pane(1, "make", "x").pane(2, "make", "x");
+    tmux.pane_mut(2).facts.dead = true;
+    let dead = |reports: &[PaneReport]| reports.iter().map(|report| report.facts.dead).collect::<Vec<_>>();
+    assert_eq!(dead(&tmux.look()), [false, true]);
+    tmux.pane_mut(1).facts.dead = true;
+    assert_eq!(dead(&tmux.look()), [false, true]);
+    assert_eq!(dead(&tmux.look()), [true, true]);
+}

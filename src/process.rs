@@ -1,0 +1,46 @@
+//! What runs in a pane (SPEC §3): the processes under the pane's own, and the version of an agent among them.
+//!
+//! On Linux it reads /proc, elsewhere and on hosts it asks `ps`. One scan serves all panes of a server.
+
+mod proc;
+mod ps;
+mod tree;
+mod version;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+pub use version::{VersionCache, version_in_path};
+
+use crate::profile::ProcessInfo;
+use crate::tmux::{Error, Server};
+
+/// The processes of panes, by the pane's own process id: that process first, then the ones under it, parents before
+/// their children.
+pub type PaneProcesses = BTreeMap<u32, Vec<ProcessInfo>>;
+
+/// Processes that are looked at under one pane. A pane that runs more of them is a build or a bomb, not an agent that
+/// hides behind the first ones.
+const PER_PANE: usize = 256;
+
+/// The processes under each of the given ones, on the server's machine.
+///
+/// A process that has ended meanwhile is left out. Fails when processes cannot be looked at at all.
+pub async fn under(server: &Server, roots: Vec<u32>) -> Result<PaneProcesses, Error> {
+    if server.id().host.is_none() && Path::new(proc::ROOT).join("self/stat").exists() {
+        // Reading hundreds of small files must not hold up the thread that other servers are waited for on.
+        let scan = tokio::task::spawn_blocking(move || proc::scan(Path::new(proc::ROOT), &roots, PER_PANE));
+        return match scan.await {
+            Ok(scanned) => scanned.map_err(|error| Error::Failed(format!("/proc cannot be read: {error}"))),
+            Err(error) => Err(Error::Failed(format!("reading /proc failed: {error}"))),
+        };
+    }
+    let text = server.run_beside(ps::COMMAND).await?;
+    Ok(ps::parse(&text, &roots, PER_PANE))
+}
+
+/// This process and the ones that it was started from, up to the first: one of them is the process of the pane that
+/// fleetwatch itself runs in. Empty where there is no /proc.
+pub fn own_ancestors() -> BTreeSet<u32> {
+    proc::ancestors(Path::new(proc::ROOT), std::process::id())
+}

@@ -1,0 +1,128 @@
+//! Processes from Linux's /proc.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::Path;
+
+use super::PaneProcesses;
+use super::tree::Tree;
+use crate::profile::ProcessInfo;
+use crate::screen::harmless;
+
+/// Where it is mounted.
+pub(super) const ROOT: &str = "/proc";
+
+/// Bytes of a command line that are read. An agent is named in the first words, never behind a prompt that was given
+/// as an argument.
+const COMMAND_LINE: usize = 16 << 10;
+
+/// What is read of every process.
+struct Stat {
+    name: String,
+    parent: u32,
+    foreground: bool,
+}
+
+/// Reads the process table once and the processes under `roots` closer.
+pub(super) fn scan(proc: &Path, roots: &[u32], limit: usize) -> io::Result<PaneProcesses> {
+    let mut stats = BTreeMap::new();
+    let mut tree = Tree::default();
+    for entry in std::fs::read_dir(proc)? {
+        let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        // It may have ended since the directory was read.
+        let Some(stat) = read_stat(proc, pid) else { continue };
+        tree.add(pid, stat.parent);
+        stats.insert(pid, stat);
+    }
+    let of_pane = |root: &u32| {
+        let processes = tree.under(*root, limit).into_iter();
+        (*root, processes.filter_map(|pid| stats.get(&pid).map(|stat| describe(proc, pid, stat))).collect())
+    };
+    Ok(roots.iter().map(of_pane).collect())
+}
+
+/// A process and its parents.
+pub(super) fn ancestors(proc: &Path, pid: u32) -> BTreeSet<u32> {
+    let mut found = BTreeSet::new();
+    let mut next = Some(pid);
+    while let Some(pid) = next.filter(|&pid| pid > 1 && found.insert(pid)) {
+        next = read_stat(proc, pid).map(|stat| stat.parent);
+    }
+    found
+}
+
+fn read_stat(proc: &Path, pid: u32) -> Option<Stat> {
+    let bytes = std::fs::read(proc.join(pid.to_string()).join("stat")).ok()?;
+    parse_stat(&String::from_utf8_lossy(&bytes))
+}
+
+/// Reads `PID (NAME) STATE PPID PGRP SESSION TTY TPGID …`. The name may hold blanks and parentheses.
+fn parse_stat(text: &str) -> Option<Stat> {
+    let (open, close) = (text.find('(')?, text.rfind(')')?);
+    let name = text.get(open + 1..close)?;
+    let mut fields = text.get(close + 1..)?.split_ascii_whitespace().skip(1);
+    let parent = fields.next()?.parse().ok()?;
+    let group: i64 = fields.next()?.parse().ok()?;
+    let terminal_group: i64 = fields.nth(2)?.parse().ok()?;
+    Some(Stat { name: harmless(name), parent, foreground: group == terminal_group })
+}
+
+fn describe(proc: &Path, pid: u32, stat: &Stat) -> ProcessInfo {
+    let directory = proc.join(pid.to_string());
+    let executable = std::fs::read_link(directory.join("exe")).ok();
+    ProcessInfo {
+        pid,
+        name: stat.name.clone(),
+        arguments: read_arguments(&directory.join("cmdline")),
+        // The kernel marks an executable that an update has replaced while it runs.
+        executable: executable.map(|path| path.to_string_lossy().trim_end_matches(" (deleted)").to_owned()),
+        foreground: stat.foreground,
+    }
+}
+
+fn read_arguments(path: &Path) -> Vec<String> {
+    use std::io::Read;
+    let mut bytes = Vec::new();
+    let Ok(file) = std::fs::File::open(path) else { return Vec::new() };
+    if file.take(COMMAND_LINE as u64).read_to_end(&mut bytes).is_err() {
+        return Vec::new();
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    text.trim_end_matches('\0').split('\0').map(harmless).filter(|word| !word.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(proc: &Path, pid: u32, stat: &str, cmdline: &str) {
+        let directory = proc.join(pid.to_string());
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(directory.join("stat"), format!("{pid} {stat} 0 0 0")).unwrap();
+        std::fs::write(directory.join("cmdline"), cmdline).unwrap();
+    }
+
+    #[test]
+    fn the_tree_under_a_pane_is_read_with_names_that_try_to_confuse() {
+        let proc = tempfile::tempdir().unwrap();
+        let proc = proc.path();
+        process(proc, 10, "(bash) S 1 10 10 34816 11", "-bash\0");
+        process(proc, 11, "(a) R 99 (b) S 10 11 10 34816 11", "node\0/opt/x y/cli.js\0--flag\0\0");
+        process(proc, 12, "(worker) S 11 12 10 34816 11", "");
+        process(proc, 20, "(other) S 1 20 20 0 -1", "other\0");
+        std::fs::create_dir(proc.join("sys")).unwrap();
+        let found = scan(proc, &[10, 77], 256).unwrap();
+        let names: Vec<_> = found[&10].iter().map(|info| (info.pid, info.name.as_str(), info.foreground)).collect();
+        assert_eq!(names, [(10, "bash", false), (11, "a) R 99 (b", true), (12, "worker", false)]);
+        assert_eq!(found[&10][1].arguments, ["node", "/opt/x y/cli.js", "--flag"]);
+        assert_eq!(found[&77], []);
+        assert_eq!(ancestors(proc, 12), BTreeSet::from([10, 11, 12]));
+    }
+
+    #[test]
+    fn a_broken_line_is_no_process() {
+        for text in ["", "12", "12 (x", "12 x) S 1", "12 (x) S", "12 (x) S a b c d e", ")("] {
+            assert!(parse_stat(text).is_none(), "{text:?}");
+        }
+    }
+}
