@@ -4,6 +4,7 @@
 //! effects from [`Fleet::poll_effect`] until there are none, then wait for the next input or for
 //! [`Fleet::poll_timeout`], whichever comes first; a timeout is handed in as [`Input::TimePassed`].
 
+mod entry;
 mod place;
 mod report;
 mod view;
@@ -11,23 +12,24 @@ mod view;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use entry::Entry;
 pub use place::{PaneId, Place, ServerId, Socket, TerminalKey};
 pub use report::{Capture, Declared, Outcome, PaneReport, ServerReport};
 pub use view::{Health, RecentTransition, ServerView, Terminal, View};
 
-use crate::moment::Moment;
+use crate::moment::{Moment, Span};
 use crate::profile::Library;
 use crate::screen::Screen;
-use crate::state::Transition;
-use crate::tracker;
+use crate::state::{Problem, State, Transition};
+use crate::tracker::{self, Observation};
 
 /// Everything that can happen to the fleet.
 #[derive(Clone, Debug)]
 pub enum Input {
     /// One look at one server.
     Server(ServerReport),
-    /// A prompt went into a terminal through fleetwatch, here or in another process of it, at `at`.
-    Submitted { key: TerminalKey, at: Moment },
+    /// A prompt went into a terminal through fleetwatch, here or in another process of it.
+    Submitted { key: TerminalKey },
     /// The operator has seen the terminal: selected it for a second, jumped to it or answered it (SPEC §2).
     Seen { key: TerminalKey },
     /// Nothing happened but time.
@@ -37,30 +39,39 @@ pub enum Input {
 /// Everything that the fleet wants done or told.
 #[derive(Clone, Debug)]
 pub enum Effect {
-    /// A terminal is watched from now on, or what names it (id, place, title, version) has changed.
+    /// A terminal is watched from now on, or what names it (id, place, version) has changed.
     Introduced { key: TerminalKey },
     /// The public state changed; `screen` is what was shown then.
     Changed { key: TerminalKey, id: String, transition: Transition, screen: Option<Arc<Screen>> },
-    /// A terminal has left the fleet.
+    /// A terminal has left the fleet; the transition is its last.
     Left { key: TerminalKey, id: String, transition: Transition },
 }
 
 /// The settings of the fleet, from the configuration.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     pub tracker: tracker::Settings,
+    /// How long a terminal whose pane is gone is still shown.
+    pub keep_gone: Span,
+    /// Transitions over all terminals that are kept in memory.
+    pub kept_transitions: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { tracker: tracker::Settings::default(), keep_gone: Span::from_secs(30), kept_transitions: 256 }
+    }
 }
 
 /// All watched terminals and servers.
 pub struct Fleet {
-    #[allow(dead_code)]
     settings: Settings,
-    #[allow(dead_code)]
     library: Arc<Library>,
-    terminals: BTreeMap<TerminalKey, Terminal>,
+    entries: BTreeMap<TerminalKey, Entry>,
     servers: BTreeMap<ServerId, ServerView>,
     recent: VecDeque<RecentTransition>,
     effects: VecDeque<Effect>,
+    now: Moment,
 }
 
 impl Fleet {
@@ -69,15 +80,24 @@ impl Fleet {
         Self {
             settings,
             library,
-            terminals: BTreeMap::new(),
+            entries: BTreeMap::new(),
             servers: BTreeMap::new(),
             recent: VecDeque::new(),
             effects: VecDeque::new(),
+            now: Moment::default(),
         }
     }
 
     /// Takes in what happened. Inputs come in the order of their times; an earlier time is read as the latest one.
-    pub fn handle(&mut self, _input: Input, _now: Moment) {}
+    pub fn handle(&mut self, input: Input, now: Moment) {
+        self.now = self.now.max(now);
+        match input {
+            Input::Server(report) => self.server(report),
+            Input::Submitted { key } => self.observe(&key, Observation::Submitted),
+            Input::Seen { key } => self.observe(&key, Observation::Seen),
+            Input::TimePassed => self.pass_time(),
+        }
+    }
 
     /// The next thing that the fleet wants done, oldest first.
     pub fn poll_effect(&mut self) -> Option<Effect> {
@@ -86,21 +106,160 @@ impl Fleet {
 
     /// When the fleet wants to be called with [`Input::TimePassed`] at the latest.
     pub fn poll_timeout(&self) -> Option<Moment> {
-        None
+        let leaves = |entry: &Entry| entry.gone_since().map(|since| since + self.settings.keep_gone);
+        self.entries.values().flat_map(|entry| [entry.next_timeout(), leaves(entry)]).flatten().min()
     }
 
-    /// The terminal with an identity.
+    /// The terminal with an identity; its times are as of the last input that concerned it.
     pub fn terminal(&self, key: &TerminalKey) -> Option<&Terminal> {
-        self.terminals.get(key)
+        self.entries.get(key).map(Entry::terminal)
+    }
+
+    /// The public state of a terminal with its times as of `now`.
+    pub fn state(&self, key: &TerminalKey, now: Moment) -> Option<State> {
+        self.entries.get(key).map(|entry| entry.state(now))
     }
 
     /// What there is to show at a time, most urgent terminal first.
     pub fn view(&self, now: Moment) -> View<'_> {
-        View {
-            now,
-            terminals: self.terminals.values().collect(),
-            servers: self.servers.values().collect(),
-            recent: &self.recent,
+        let mut terminals: Vec<&Terminal> = self.entries.values().map(Entry::terminal).collect();
+        terminals.sort_by(|a, b| view::urgency(a).cmp(&view::urgency(b)));
+        View { now, terminals, servers: self.servers.values().collect(), recent: &self.recent }
+    }
+
+    fn server(&mut self, report: ServerReport) {
+        let ServerReport { server, at, outcome } = report;
+        let view = self.servers.entry(server.clone()).or_insert_with(|| ServerView::waiting(server.clone()));
+        match outcome {
+            Outcome::Listed(panes) => {
+                view.health = Health::Up;
+                view.answered_at = Some(at);
+                self.listed(&server, panes);
+            }
+            Outcome::NoServer(problem) => {
+                view.health = Health::NoServer(problem);
+                view.answered_at = Some(at);
+                self.listed(&server, Vec::new());
+            }
+            Outcome::Failed(problem) => {
+                view.health = Health::Failed(problem.clone());
+                self.probe_failed(&server, &problem);
+            }
+        }
+        let count = self.entries.keys().filter(|key| key.server == server).count();
+        if let Some(view) = self.servers.get_mut(&server) {
+            view.terminals = count;
         }
     }
+
+    fn listed(&mut self, server: &ServerId, panes: Vec<PaneReport>) {
+        let missing: Vec<TerminalKey> = self
+            .entries
+            .keys()
+            .filter(|key| key.server == *server && panes.iter().all(|pane| pane.key != **key))
+            .cloned()
+            .collect();
+        for key in missing {
+            self.observe(&key, Observation::Gone);
+        }
+        for pane in panes {
+            self.pane(pane);
+        }
+        self.name_apart();
+    }
+
+    fn pane(&mut self, report: PaneReport) {
+        let key = report.key.clone();
+        let entry = self
+            .entries
+            .entry(key.clone())
+            .or_insert_with(|| Entry::new(key.clone(), self.settings.tracker.clone(), self.now));
+        let outcome = entry.look(report, &self.library, self.now);
+        if outcome.renamed {
+            self.effects.push_back(Effect::Introduced { key: key.clone() });
+        }
+        for transition in outcome.transitions {
+            self.record(&key, transition);
+        }
+    }
+
+    fn probe_failed(&mut self, server: &ServerId, problem: &Problem) {
+        let keys: Vec<TerminalKey> = self.entries.keys().filter(|key| key.server == *server).cloned().collect();
+        for key in keys {
+            self.observe(&key, Observation::ProbeFailed(problem.clone()));
+        }
+    }
+
+    fn observe(&mut self, key: &TerminalKey, observation: Observation<'_>) {
+        if let Some(transition) = self.entries.get_mut(key).and_then(|entry| entry.observe(observation, self.now)) {
+            self.record(key, transition);
+        }
+    }
+
+    fn pass_time(&mut self) {
+        let due = |entry: &Entry| entry.next_timeout().is_some_and(|at| at <= self.now);
+        let keys: Vec<TerminalKey> =
+            self.entries.iter().filter(|(_, entry)| due(entry)).map(|(key, _)| key.clone()).collect();
+        for key in keys {
+            self.observe(&key, Observation::Nothing);
+        }
+        self.let_go();
+    }
+
+    /// Terminals whose panes are long gone leave the fleet.
+    fn let_go(&mut self) {
+        let (now, keep) = (self.now, self.settings.keep_gone);
+        let gone = |entry: &Entry| entry.gone_since().is_some_and(|since| now.since(since) >= keep);
+        let keys: Vec<TerminalKey> =
+            self.entries.iter().filter(|(_, entry)| gone(entry)).map(|(key, _)| key.clone()).collect();
+        for key in keys {
+            let Some(entry) = self.entries.remove(&key) else { continue };
+            let transition = entry.farewell(now);
+            let id = entry.terminal().state.terminal.id.clone();
+            if let Some(server) = self.servers.get_mut(&key.server) {
+                server.terminals = server.terminals.saturating_sub(1);
+            }
+            self.remember(&key, &id, &transition);
+            self.effects.push_back(Effect::Left { key, id, transition });
+        }
+    }
+
+    fn record(&mut self, key: &TerminalKey, transition: Transition) {
+        let Some(terminal) = self.terminal(key) else { return };
+        let (id, screen) = (terminal.state.terminal.id.clone(), terminal.screen.clone());
+        self.remember(key, &id, &transition);
+        self.effects.push_back(Effect::Changed { key: key.clone(), id, transition, screen });
+    }
+
+    fn remember(&mut self, key: &TerminalKey, id: &str, transition: &Transition) {
+        self.recent.push_back(RecentTransition { key: key.clone(), id: id.to_owned(), transition: transition.clone() });
+        while self.recent.len() > self.settings.kept_transitions {
+            self.recent.pop_front();
+        }
+    }
+
+    /// Ids are unique: a name that two terminals would have is told apart by server, then by pane.
+    fn name_apart(&mut self) {
+        let mut wanted: BTreeMap<String, Vec<TerminalKey>> = BTreeMap::new();
+        for (key, entry) in &self.entries {
+            wanted.entry(entry.wanted_name()).or_default().push(key.clone());
+        }
+        let mut renamed = Vec::new();
+        for (name, keys) in wanted {
+            let alone = keys.len() == 1;
+            for key in keys {
+                let id = if alone { name.clone() } else { format!("{name} {}{}", server_prefix(&key), key.pane) };
+                if self.entries.get_mut(&key).is_some_and(|entry| entry.rename(id)) {
+                    renamed.push(key);
+                }
+            }
+        }
+        for key in renamed {
+            self.effects.push_back(Effect::Introduced { key });
+        }
+    }
+}
+
+fn server_prefix(key: &TerminalKey) -> String {
+    if key.server == ServerId::default() { String::new() } else { format!("{}/", key.server) }
 }

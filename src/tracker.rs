@@ -1,6 +1,31 @@
 //! One terminal over time (SPEC §7–8): a pure state machine.
+//!
+//! An [`Observation`] and its time go in; the published state changes and a [`Transition`] comes out. There is no
+//! clock in here: what happens by itself when time passes happens in [`Tracker::handle`] with
+//! [`Observation::Nothing`], and [`Tracker::next_timeout`] says when that is due. The same inputs give the same
+//! outputs.
+//!
+//! - `turn` is the turn in flight and how the last one ended: rules 1–7, settle, retraction.
+//! - `lifecycle` is readiness, completion and their timers.
+//! - `publish` is what is told of it: transitions, signature, stability.
 
-use crate::moment::Span;
+mod lifecycle;
+mod publish;
+mod turn;
+
+use std::collections::VecDeque;
+
+use lifecycle::Lifecycle;
+use publish::Published;
+use turn::{Sighting, TurnMachine};
+
+use crate::moment::{Moment, Span};
+use crate::profile::Reading;
+use crate::state::{
+    AssessedAvailability, Attention, Availability, BusinessState, Completion, Diagnostics, Operator, OperatorStatus,
+    ParseStatus, Phase, Problem, ProcessState, Readiness, Stability, Stale, State, Summary, Surface, TerminalFacts,
+    Transition, TransportState, Tri, Turn, TurnResult, UiContext,
+};
 
 /// The windows and limits of the tracker; the defaults are SPEC §7's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +45,8 @@ pub struct Settings {
     /// How many failed probes in a row, or for how long, until it is an error.
     pub failed_probes: u32,
     pub failed_probe_time: Span,
+    /// How long a screen that cannot be read or contradicts itself is taken for a half-drawn one.
+    pub doubt: Span,
     /// Transitions kept in memory for each terminal.
     pub kept_transitions: usize,
 }
@@ -36,7 +63,476 @@ impl Default for Settings {
             stable: Span::from_secs(1),
             failed_probes: 3,
             failed_probe_time: Span::from_secs(3),
+            doubt: Span::from_secs(1),
             kept_transitions: 256,
         }
+    }
+}
+
+/// What was found when the terminal was looked at.
+#[derive(Clone, Debug)]
+pub enum Observation<'a> {
+    /// A known agent runs and its screen was read with a profile. `temporal` is what the profile says of time.
+    Read { reading: &'a Reading, temporal: Temporal, resized: bool },
+    /// A known agent runs and nothing of its screen, title or cursor has changed since it was last read.
+    Unchanged,
+    /// The pane is there, but no known agent runs in it.
+    TuiDown,
+    /// The program has no profile.
+    NoProfile,
+    /// The session or the pane is gone.
+    Gone,
+    /// tmux or the processes could not be asked.
+    ProbeFailed(Problem),
+    /// A prompt went in through fleetwatch.
+    Submitted,
+    /// The operator has seen the terminal.
+    Seen,
+    /// Nothing but time.
+    Nothing,
+}
+
+/// What a profile says of an agent's behaviour over time (SPEC §5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Temporal {
+    /// How long work goes on after its last trace.
+    pub linger: Span,
+    /// Whether a growing turn is work by itself.
+    pub growth: bool,
+    /// Whether a turn ends well only with a completion row.
+    pub completion_row: bool,
+}
+
+/// One terminal over time.
+#[derive(Clone, Debug)]
+pub struct Tracker {
+    settings: Settings,
+    turn: TurnMachine,
+    lifecycle: Lifecycle,
+    published: Published,
+    /// When the published state last changed in a way that its signature covers.
+    stable_since: Moment,
+    phase_since: Moment,
+    /// The last reading and its time; it outlives failed probes.
+    last_reading: Option<(Reading, Moment)>,
+    temporal: Temporal,
+    /// When the first of an unbroken row of failed probes came, and how many came since.
+    failing: Option<(Moment, u32)>,
+    /// Since when the screen makes no sense.
+    doubt_since: Option<Moment>,
+    unseen: bool,
+    observed_at: Moment,
+    now: Moment,
+    transitions: VecDeque<Transition>,
+}
+
+impl Tracker {
+    /// A tracker that has not seen anything yet.
+    pub fn new(settings: Settings, now: Moment) -> Self {
+        Self {
+            turn: TurnMachine::new(&settings),
+            lifecycle: Lifecycle::new(),
+            published: Published::unknown(),
+            stable_since: now,
+            phase_since: now,
+            last_reading: None,
+            temporal: Temporal::default(),
+            failing: None,
+            doubt_since: None,
+            unseen: false,
+            observed_at: now,
+            now,
+            transitions: VecDeque::new(),
+            settings,
+        }
+    }
+
+    /// Takes in an observation. The transition says what changed, if anything did.
+    ///
+    /// Time never runs backwards: an observation that comes with an earlier time is taken for one of now.
+    pub fn handle(&mut self, observation: Observation<'_>, now: Moment) -> Option<Transition> {
+        let now = now.max(self.now);
+        self.now = now;
+        let mut next = self.published.clone();
+        let mut notes = Vec::new();
+        match observation {
+            Observation::Read { reading, temporal, resized } => {
+                self.observed(now);
+                self.temporal = temporal;
+                self.read(reading, resized, now, &mut next, &mut notes);
+            }
+            Observation::Unchanged => {
+                self.observed(now);
+                self.unchanged(now, &mut next, &mut notes);
+            }
+            Observation::TuiDown => self.lost(Loss::TuiDown, now, &mut next, &mut notes),
+            Observation::NoProfile => self.lost(Loss::NoProfile, now, &mut next, &mut notes),
+            Observation::Gone => self.lost(Loss::Gone, now, &mut next, &mut notes),
+            Observation::ProbeFailed(problem) => self.probe_failed(problem, now, &mut next, &mut notes),
+            Observation::Submitted => {
+                self.turn.submitted(now);
+                self.lifecycle.armed();
+                self.unchanged(now, &mut next, &mut notes);
+            }
+            Observation::Seen => self.unseen = false,
+            Observation::Nothing => self.unchanged(now, &mut next, &mut notes),
+        }
+        self.publish(next, notes, now)
+    }
+
+    /// When the tracker wants to be called with [`Observation::Nothing`] at the latest, because something is due.
+    pub fn next_timeout(&self) -> Option<Moment> {
+        let stable_at = self.stable_since + self.settings.stable;
+        let doubt_at = self.doubt_since.map(|since| since + self.settings.doubt);
+        [Some(stable_at), doubt_at, self.turn.next_timeout(self.temporal), self.lifecycle.next_timeout(&self.settings)]
+            .into_iter()
+            .flatten()
+            .filter(|&at| at > self.now)
+            .min()
+    }
+
+    /// The transitions so far, newest last, bounded.
+    pub fn transitions(&self) -> &VecDeque<Transition> {
+        &self.transitions
+    }
+
+    /// Whether the last look read a screen, so that one without changes needs no reading again.
+    pub fn is_reading(&self) -> bool {
+        self.last_reading.is_some() && self.published.diagnostics.process_state == ProcessState::TuiUp
+    }
+
+    /// The public state in short.
+    pub fn summary(&self) -> Summary {
+        self.published.summary(self.operator_status())
+    }
+
+    /// When the terminal was last looked at with success.
+    pub fn observed_at(&self) -> Moment {
+        self.observed_at
+    }
+
+    /// The public state at a time.
+    pub fn state(&self, terminal: TerminalFacts, now: Moment) -> State {
+        let now = now.max(self.now);
+        let published = &self.published;
+        let stable_for = now.since(self.stable_since);
+        let unreadable = published.diagnostics.availability != Availability::Available || self.failing.is_some();
+        let stale = self.last_reading.as_ref().filter(|_| unreadable).map(|(reading, at)| Stale {
+            at: *at,
+            surface: reading.surface,
+            phase: reading.phase,
+        });
+        State {
+            terminal,
+            diagnostics: published.diagnostics.clone(),
+            surface: published.surface,
+            turn: Turn {
+                phase: published.phase,
+                background_work: published.background_work,
+                since: self.phase_since,
+                elapsed_seconds: now.since(self.phase_since).as_secs(),
+            },
+            last_turn: published.last_turn.clone(),
+            assessment: published.assessment.clone(),
+            operator: self.operator(),
+            lifecycle_timing: self.lifecycle.timing(&self.settings, now),
+            lifecycle_authority: self.turn.authority(),
+            stability: Stability {
+                signature: format!("{:016x}", published.signature()),
+                stable: stable_for >= self.settings.stable,
+                stable_for_seconds: stable_for.as_secs(),
+                stable_since: self.stable_since,
+            },
+            attention: self.attention(),
+            evidence: published.evidence.clone(),
+            stale,
+            activity: published.headline.clone(),
+            observed_at: self.observed_at,
+        }
+    }
+
+    fn observed(&mut self, now: Moment) {
+        self.observed_at = now;
+        self.failing = None;
+    }
+
+    /// A screen was read.
+    fn read(
+        &mut self,
+        reading: &Reading,
+        resized: bool,
+        now: Moment,
+        next: &mut Published,
+        notes: &mut Vec<&'static str>,
+    ) {
+        let unreadable = reading.assessment.availability != AssessedAvailability::Supported;
+        if (unreadable || reading.doubt.is_some()) && self.is_half_drawn(now) {
+            next.diagnostics = available(next.diagnostics.availability);
+            self.turn.pass_time(now, self.temporal, notes);
+            self.lay_over(next);
+            return;
+        }
+        if !unreadable && reading.doubt.is_none() {
+            self.doubt_since = None;
+        }
+        let grew = self.temporal.growth
+            && !resized
+            && self.last_reading.as_ref().is_some_and(|(last, _)| reading.turn.grew_from(&last.turn));
+        self.turn.sighted(&Sighting { reading, grew, temporal: self.temporal }, now, notes);
+        let supported = if unreadable { Availability::Unknown } else { Availability::Available };
+        next.diagnostics = available(supported);
+        next.surface = reading.surface;
+        next.phase = reading.phase;
+        next.background_work = reading.background_work;
+        next.assessment = reading.assessment.clone();
+        next.evidence = reading.evidence.clone();
+        next.headline = reading.headline.clone();
+        self.last_reading = Some((reading.clone(), now));
+        self.lay_over(next);
+    }
+
+    /// Whether a screen that makes no sense is still taken for a half-drawn one, so that what was known holds.
+    fn is_half_drawn(&mut self, now: Moment) -> bool {
+        let since = *self.doubt_since.get_or_insert(now);
+        self.last_reading.is_some()
+            && self.published.diagnostics.availability == Availability::Available
+            && now.since(since) < self.settings.doubt
+    }
+
+    /// Nothing new is on the screen; only time has passed.
+    fn unchanged(&mut self, now: Moment, next: &mut Published, notes: &mut Vec<&'static str>) {
+        if self.doubt_since.is_some_and(|since| now.since(since) >= self.settings.doubt) {
+            let doubted = self.last_reading.as_ref().is_some_and(|(reading, _)| reading.doubt.is_some());
+            if !doubted {
+                // The half-drawn screen has come to stay, and it cannot be read.
+                next.surface = Surface::UNKNOWN;
+                next.phase = Phase::Unknown;
+                next.evidence.clear();
+                next.diagnostics = available(Availability::Unknown);
+                self.turn.pass_time(now, self.temporal, notes);
+                next.last_turn = self.turn.last_turn().clone();
+                return;
+            }
+        }
+        self.turn.pass_time(now, self.temporal, notes);
+        if next.diagnostics.availability == Availability::Available {
+            if let Some((reading, _)) = &self.last_reading {
+                next.surface = reading.surface;
+                next.phase = reading.phase;
+                next.assessment = reading.assessment.clone();
+            }
+            self.lay_over(next);
+        } else {
+            next.last_turn = self.turn.last_turn().clone();
+        }
+    }
+
+    /// Lays over the reading what only time can tell: a turn that goes on without a trace, a recovery.
+    fn lay_over(&self, next: &mut Published) {
+        next.last_turn = self.turn.last_turn().clone();
+        match self.turn.overlay(next.phase) {
+            turn::Overlay::None => {}
+            turn::Overlay::Active => {
+                next.phase = Phase::Active;
+                next.surface.ready_posture = Tri::No;
+                next.assessment.business_state = BusinessState::Working;
+            }
+            turn::Overlay::Ready => {
+                next.phase = Phase::Ready;
+                next.surface.ready_posture = Tri::Yes;
+                next.assessment.business_state = BusinessState::Idle;
+            }
+        }
+    }
+
+    /// The terminal cannot show an agent any more.
+    fn lost(&mut self, loss: Loss, now: Moment, next: &mut Published, notes: &mut Vec<&'static str>) {
+        self.observed(now);
+        self.doubt_since = None;
+        self.turn.surface_lost(loss.reason(), now);
+        let _ = notes;
+        next.become_unreadable(loss.diagnostics(), loss.assessment());
+    }
+
+    /// A probe failed; one failure is not a change of the agent's state (SPEC §3).
+    fn probe_failed(&mut self, problem: Problem, now: Moment, next: &mut Published, notes: &mut Vec<&'static str>) {
+        let (since, count) = self.failing.map_or((now, 1), |(since, count)| (since, count + 1));
+        self.failing = Some((since, count));
+        let repeats = count >= self.settings.failed_probes || now.since(since) >= self.settings.failed_probe_time;
+        if !repeats && self.last_reading.is_some() {
+            return self.unchanged(now, next, notes);
+        }
+        if repeats {
+            self.turn.surface_lost("probe_error", now);
+            next.become_unreadable(
+                Diagnostics {
+                    availability: Availability::Error,
+                    transport_state: TransportState::ProbeError,
+                    process_state: ProcessState::ProbeError,
+                    parse_status: ParseStatus::ProbeError,
+                    probe_error: Some(problem),
+                    parse_error: None,
+                },
+                AssessedAvailability::Unknown,
+            );
+        }
+    }
+
+    /// Makes the new state the published one and records what changed.
+    fn publish(&mut self, next: Published, notes: Vec<&'static str>, now: Moment) -> Option<Transition> {
+        if next.phase != self.published.phase {
+            self.phase_since = now;
+        }
+        if next.signature() != self.published.signature() {
+            self.stable_since = now;
+        }
+        if next.last_turn != self.published.last_turn && next.last_turn.result != TurnResult::None {
+            self.unseen = true;
+        }
+        if next.phase == Phase::Active && self.published.phase != Phase::Active {
+            self.unseen = false;
+        }
+        let previous = std::mem::replace(&mut self.published, next);
+        self.lifecycle.update(&self.published, &self.turn, &self.settings, now);
+        let changed = previous.changes_to(&self.published);
+        if changed.is_empty() && notes.is_empty() {
+            return None;
+        }
+        let transition = Transition {
+            at: now,
+            changed,
+            summary: self.published.summary(self.operator_status()),
+            note: (!notes.is_empty()).then(|| notes.join("; ")),
+            evidence: self.published.evidence.clone(),
+        };
+        self.transitions.push_back(transition.clone());
+        while self.transitions.len() > self.settings.kept_transitions {
+            self.transitions.pop_front();
+        }
+        Some(transition)
+    }
+
+    fn operator(&self) -> Operator {
+        Operator {
+            status: self.operator_status(),
+            readiness: self.lifecycle.readiness(),
+            completion: self.lifecycle.completion(),
+            detail: self.operator_detail(),
+        }
+    }
+
+    fn operator_status(&self) -> OperatorStatus {
+        let published = &self.published;
+        match published.diagnostics.availability {
+            Availability::Error => OperatorStatus::Error,
+            Availability::Unavailable => OperatorStatus::Unavailable,
+            Availability::TuiDown => OperatorStatus::TuiDown,
+            _ if published.assessment.business_state == BusinessState::AwaitingOperator => {
+                OperatorStatus::WaitingUserAnswer
+            }
+            Availability::Unknown => OperatorStatus::Unknown,
+            Availability::Available => match published.phase {
+                Phase::Active => OperatorStatus::Processing,
+                Phase::Ready if self.lifecycle.completion() == Completion::Completed => OperatorStatus::Completed,
+                Phase::Ready => OperatorStatus::Ready,
+                Phase::Unknown => OperatorStatus::Unknown,
+            },
+        }
+    }
+
+    fn operator_detail(&self) -> Option<String> {
+        let published = &self.published;
+        let problem = published.diagnostics.probe_error.as_ref().or(published.diagnostics.parse_error.as_ref());
+        if let Some(problem) = problem {
+            return Some(problem.message.clone());
+        }
+        if let Some(note) = self.turn.note() {
+            return Some(note.to_owned());
+        }
+        published.headline.clone()
+    }
+
+    fn attention(&self) -> Attention {
+        let published = &self.published;
+        if published.assessment.business_state == BusinessState::AwaitingOperator {
+            return match published.assessment.ui_context {
+                UiContext::TrustPrompt => Attention::Trust,
+                UiContext::Question => Attention::Question,
+                UiContext::Setup => Attention::Setup,
+                _ => Attention::Approval,
+            };
+        }
+        if matches!(published.diagnostics.availability, Availability::TuiDown | Availability::Unavailable) {
+            return Attention::Gone;
+        }
+        if self.lifecycle.readiness() == Readiness::Stalled || self.turn.work_stands_still() {
+            return Attention::Stalled;
+        }
+        if published.phase == Phase::Active {
+            return Attention::None;
+        }
+        match published.last_turn.result {
+            TurnResult::KnownFailure => Attention::Failed,
+            TurnResult::Interrupted if self.unseen => Attention::Interrupted,
+            TurnResult::Success if self.unseen => Attention::Finished,
+            _ => Attention::None,
+        }
+    }
+}
+
+/// Why there is no agent's screen to read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Loss {
+    TuiDown,
+    NoProfile,
+    Gone,
+}
+
+impl Loss {
+    const fn reason(self) -> &'static str {
+        match self {
+            Loss::TuiDown => "tui_down",
+            Loss::NoProfile => "unsupported_tool",
+            Loss::Gone => "tmux_missing",
+        }
+    }
+
+    fn diagnostics(self) -> Diagnostics {
+        let (availability, transport_state, process_state, parse_status) = match self {
+            Loss::TuiDown => {
+                (Availability::TuiDown, TransportState::TmuxUp, ProcessState::TuiDown, ParseStatus::SkippedTuiDown)
+            }
+            Loss::NoProfile => (
+                Availability::Unknown,
+                TransportState::TmuxUp,
+                ProcessState::UnsupportedTool,
+                ParseStatus::UnsupportedTool,
+            ),
+            Loss::Gone => (
+                Availability::Unavailable,
+                TransportState::TmuxMissing,
+                ProcessState::Unknown,
+                ParseStatus::TransportUnavailable,
+            ),
+        };
+        Diagnostics { availability, transport_state, process_state, parse_status, probe_error: None, parse_error: None }
+    }
+
+    const fn assessment(self) -> AssessedAvailability {
+        match self {
+            Loss::TuiDown | Loss::Gone => AssessedAvailability::Disconnected,
+            Loss::NoProfile => AssessedAvailability::Unsupported,
+        }
+    }
+}
+
+fn available(availability: Availability) -> Diagnostics {
+    Diagnostics {
+        availability,
+        transport_state: TransportState::TmuxUp,
+        process_state: ProcessState::TuiUp,
+        parse_status: ParseStatus::Parsed,
+        probe_error: None,
+        parse_error: None,
     }
 }

@@ -230,6 +230,7 @@ impl Source<'_> {
                 0.1,
                 600.0,
             )?,
+            doubt: default.doubt,
             kept_transitions: usize::try_from(whole(
                 "kept_transitions",
                 table.kept_transitions,

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use super::place::{Place, ServerId, TerminalKey};
 use crate::moment::Moment;
 use crate::screen::{PaneFacts, Screen};
-use crate::state::{Problem, State, Transition};
+use crate::state::{Attention, Phase, Problem, State, Transition};
 
 /// One watched terminal.
 #[derive(Clone, Debug)]
 pub struct Terminal {
     pub key: TerminalKey,
     pub place: Place,
-    /// The public state (SPEC §2), with its times as of [`View::now`].
+    /// The public state (SPEC §2), with its times as of the last input that concerned the terminal: who shows running
+    /// times derives them from `turn.since`, `last_turn.at` and `stability.stable_since`.
     pub state: State,
     pub facts: PaneFacts,
     /// The last screen that was captured.
@@ -41,6 +42,24 @@ pub struct ServerView {
     pub answered_at: Option<Moment>,
     /// Watched terminals on it.
     pub terminals: usize,
+}
+
+impl ServerView {
+    /// A server that has not answered yet.
+    pub(super) fn waiting(id: ServerId) -> Self {
+        Self { id, health: Health::Waiting, answered_at: None, terminals: 0 }
+    }
+}
+
+/// What terminals are sorted by: the attention that they need, then what they do, then their names.
+pub(super) fn urgency(terminal: &Terminal) -> (Attention, u8, &str) {
+    let state = &terminal.state;
+    let phase = match state.turn.phase {
+        Phase::Active => 0,
+        Phase::Ready => 1,
+        Phase::Unknown => 2,
+    };
+    (state.attention, phase, &state.terminal.id)
 }
 
 /// A transition with the terminal that made it.

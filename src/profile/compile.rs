@@ -182,10 +182,14 @@ pub(super) struct Tool {
 /// Reads and checks one file. `file` names it in errors.
 pub(super) fn compile(file: &str, text: &str) -> Result<Tool, ProfileError> {
     let source = Source { file, text };
-    let parsed: ToolFile = toml::from_str(text)
-        .map_err(|error| source.error(error.span().unwrap_or(0..0), error.message().to_owned()))?;
-    let scripts =
-        parsed.tool.scripts.iter().map(|script| source.regex(script.span(), script.as_ref())).collect::<Result<_, _>>()?;
+    let parsed: ToolFile =
+        toml::from_str(text).map_err(|error| source.error(error.span().unwrap_or(0..0), error.message().to_owned()))?;
+    let scripts = parsed
+        .tool
+        .scripts
+        .iter()
+        .map(|script| source.regex(script.span(), script.as_ref()))
+        .collect::<Result<_, _>>()?;
     let mut written: BTreeMap<String, ProfileData> = BTreeMap::new();
     let mut profiles = Vec::new();
     for data in parsed.profiles {

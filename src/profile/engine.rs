@@ -9,7 +9,9 @@ use super::reading::{Activity, EndMark, Family, Reading, TurnEnd, TurnRegion};
 use super::rules::{ComposerTest, CursorData, Region, Signal};
 use super::sight::{Draft, LivePrompt, Sight};
 use crate::screen::{PaneFacts, Screen};
-use crate::state::{AssessedAvailability, Assessment, BusinessState, Evidence, InputMode, Phase, Surface, Tri, UiContext};
+use crate::state::{
+    AssessedAvailability, Assessment, BusinessState, Evidence, InputMode, Phase, Surface, Tri, UiContext,
+};
 
 /// A rule that fired, with the rows that it fired on from top to bottom.
 pub(super) struct Fired<'a> {
@@ -36,11 +38,8 @@ impl Profile {
     /// Reads one screen. It never fails; what cannot be told is unknown.
     pub fn read(&self, screen: &Screen, facts: &PaneFacts) -> Reading {
         let sight = Sight::new(self, screen, facts);
-        let fired: Vec<Fired<'_>> = self
-            .rules
-            .iter()
-            .filter_map(|rule| try_rule(&sight, rule).ok().map(|rows| Fired { rule, rows }))
-            .collect();
+        let fired: Vec<Fired<'_>> =
+            self.rules.iter().filter_map(|rule| try_rule(&sight, rule).ok().map(|rows| Fired { rule, rows })).collect();
         Conclusion { sight: &sight, fired: &fired }.reading()
     }
 }
@@ -151,7 +150,11 @@ impl Conclusion<'_> {
             in_dialog: matches!(front, Front::Dialog(_)),
             surface,
             assessment: Assessment {
-                availability: if supported { AssessedAvailability::Supported } else { AssessedAvailability::Unsupported },
+                availability: if supported {
+                    AssessedAvailability::Supported
+                } else {
+                    AssessedAvailability::Unsupported
+                },
                 business_state,
                 input_mode,
                 ui_context,
@@ -207,18 +210,10 @@ impl Conclusion<'_> {
             Some(Draft::Empty | Draft::Ghost) => Tri::No,
             None => Tri::Unknown,
         };
-        let keys_elsewhere = Surface {
-            accepting_input: Tri::No,
-            editing_input: Tri::No,
-            ready_posture: Tri::No,
-            pending_input,
-        };
-        let at_prompt = |ready_posture| Surface {
-            accepting_input: Tri::Yes,
-            editing_input: editing,
-            ready_posture,
-            pending_input,
-        };
+        let keys_elsewhere =
+            Surface { accepting_input: Tri::No, editing_input: Tri::No, ready_posture: Tri::No, pending_input };
+        let at_prompt =
+            |ready_posture| Surface { accepting_input: Tri::Yes, editing_input: editing, ready_posture, pending_input };
         let business = if working { BusinessState::Working } else { BusinessState::Idle };
         match front {
             Front::Dialog(context) => (keys_elsewhere, BusinessState::AwaitingOperator, InputMode::Modal, context),
@@ -320,11 +315,8 @@ impl Conclusion<'_> {
     fn excerpt(&self, fired: &Fired<'_>) -> String {
         let sight = self.sight;
         let matched = fired.rows.first().copied().unwrap_or(0);
-        let start = fired
-            .rule
-            .excerpt
-            .and_then(|kind| (0..=matched).rev().find(|&y| sight.is(y, kind)))
-            .unwrap_or(matched);
+        let start =
+            fired.rule.excerpt.and_then(|kind| (0..=matched).rev().find(|&y| sight.is(y, kind))).unwrap_or(matched);
         let rows: Vec<&str> = (start..sight.screen.rows().len()).map(|y| strip_border(sight.row(y))).collect();
         let shown = rows.iter().skip_while(|row| row.is_empty()).take(MAX_EXCERPT_ROWS);
         let text = shown.fold(String::new(), |text, row| text + row + "\n");

@@ -115,6 +115,11 @@ impl Library {
         self.tools.sort_by(|a, b| a.tool.data.name.as_ref().cmp(b.tool.data.name.as_ref()));
     }
 
+    /// The name that people know a tool by.
+    pub fn label(&self, tool: &str) -> Option<&str> {
+        self.find(tool).map(|known| known.tool.data.label.as_str())
+    }
+
     /// The names of all tools.
     pub fn tools(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(|known| known.tool.data.name.as_ref().as_str())
@@ -139,9 +144,7 @@ impl Library {
     /// `configured` says that the version comes from the configuration.
     pub fn select(&self, tool: &str, version: Option<&str>, configured: bool) -> Option<Selected> {
         let profiles = &self.find(tool)?.profiles;
-        let selected = |profile: &Arc<Profile>, selection| {
-            Some(Selected { profile: Arc::clone(profile), selection })
-        };
+        let selected = |profile: &Arc<Profile>, selection| Some(Selected { profile: Arc::clone(profile), selection });
         let Some(version) = version.and_then(Version::parse) else {
             return selected(profiles.last()?, Selection::FallbackLatest);
         };
@@ -161,18 +164,18 @@ impl Library {
     /// `pinned` is the tool that the configuration gives for the pane: then the processes only tell whether it runs.
     /// The version is left open; who looked at the processes knows more about it.
     pub fn identify(&self, current_command: &str, processes: &[ProcessInfo], pinned: Option<&str>) -> Program {
-        let candidates = self.tools.iter().filter(|known| pinned.is_none_or(|name| known.tool.data.name.as_ref() == name));
-        let found = candidates
-            .filter_map(|known| {
-                let own = processes.iter().filter(|process| process.foreground).any(|process| known.runs_as(process));
-                let by_command = known.tool.data.processes.iter().any(|name| name == current_command);
-                // Under an interpreter only the script tells; with no processes to look at, a pinned tool is believed.
-                let by_interpreter = pinned.is_some()
-                    && processes.is_empty()
-                    && known.tool.data.interpreters.iter().any(|name| name == current_command);
-                (own || by_command || by_interpreter).then_some(known)
-            })
-            .next();
+        let runs = |known: &&KnownTool| {
+            let data = &known.tool.data;
+            let own = processes.iter().filter(|process| process.foreground).any(|process| known.runs_as(process));
+            let by_command = data.processes.iter().any(|name| name == current_command);
+            // Under an interpreter only the script tells; with no processes to look at, a pinned tool is believed.
+            let by_interpreter = pinned.is_some()
+                && processes.is_empty()
+                && data.interpreters.iter().any(|name| name == current_command);
+            own || by_command || by_interpreter
+        };
+        let allowed = |known: &&KnownTool| pinned.is_none_or(|name| known.tool.data.name.as_ref() == name);
+        let found = self.tools.iter().filter(allowed).find(runs);
         match found {
             Some(known) => Program::Agent { tool: known.tool.data.name.as_ref().clone(), version: None },
             None => Program::Other { command: current_command.to_owned() },
@@ -193,16 +196,26 @@ impl KnownTool {
     fn runs_as(&self, process: &ProcessInfo) -> bool {
         let data = &self.tool.data;
         let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
-        let named = data.processes.iter().any(|name| {
-            *name == process.name
-                || process.arguments.first().is_some_and(|first| base(first) == *name)
-        });
+        let named = data
+            .processes
+            .iter()
+            .any(|name| *name == process.name || process.arguments.first().is_some_and(|first| base(first) == *name));
         let interpreter = |name: &str| {
             // `python3.11` is `python3`.
-            data.interpreters.iter().any(|known| name == known || name.strip_prefix(known.as_str()).is_some_and(|rest| rest.starts_with('.')))
+            data.interpreters.iter().any(|known| {
+                name == known || name.strip_prefix(known.as_str()).is_some_and(|rest| rest.starts_with('.'))
+            })
         };
-        let interpreted = interpreter(&process.name) || process.arguments.first().is_some_and(|first| interpreter(&base(first)));
-        let script = || process.arguments.iter().skip(1).take(4).any(|word| self.tool.scripts.iter().any(|script| script.is_match(word)));
+        let interpreted =
+            interpreter(&process.name) || process.arguments.first().is_some_and(|first| interpreter(&base(first)));
+        let script = || {
+            process
+                .arguments
+                .iter()
+                .skip(1)
+                .take(4)
+                .any(|word| self.tool.scripts.iter().any(|script| script.is_match(word)))
+        };
         named || (interpreted && script())
     }
 }

@@ -163,7 +163,10 @@ impl<'a> Sight<'a> {
             } else {
                 0
             };
-            let to = self.group(y, composer.prompt, "draft").filter(|_| y == rows.start).map_or(text.len(), |d| from + d.len());
+            let to = self
+                .group(y, composer.prompt, "draft")
+                .filter(|_| y == rows.start)
+                .map_or(text.len(), |d| from + d.len());
             for (byte, c) in text[from..to].char_indices() {
                 if c.is_whitespace() || c.width().unwrap_or(0) == 0 {
                     continue;

@@ -1,0 +1,278 @@
+//! One terminal of the fleet: which profile reads it, its tracker, and what is shown of it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::place::{Place, TerminalKey};
+use super::report::{Capture, Declared, PaneReport};
+use super::view::Terminal;
+use crate::moment::Moment;
+use crate::profile::{Library, Program, Selected, Selection};
+use crate::screen::PaneFacts;
+use crate::state::{Anomaly, Problem, State, TerminalFacts, Transition};
+use crate::tracker::{self, Observation, Temporal, Tracker};
+
+/// One terminal with all that is known of it.
+pub(super) struct Entry {
+    terminal: Terminal,
+    declared: Option<Declared>,
+    cwd: Option<String>,
+    settings: tracker::Settings,
+    tracker: Tracker,
+    agent: Option<Agent>,
+    gone_since: Option<Moment>,
+}
+
+/// The agent that runs in the terminal, or that ran there last.
+struct Agent {
+    tool: String,
+    version: Option<String>,
+    selected: Option<Selected>,
+}
+
+/// What came of one look.
+pub(super) struct Looked {
+    /// What names the terminal has changed.
+    pub renamed: bool,
+    pub transitions: Vec<Transition>,
+}
+
+impl Entry {
+    pub(super) fn new(key: TerminalKey, settings: tracker::Settings, now: Moment) -> Self {
+        let tracker = Tracker::new(settings.clone(), now);
+        let facts = TerminalFacts {
+            id: String::new(),
+            host: key.server.host.clone(),
+            socket: Some(key.server.socket.to_string()),
+            session: None,
+            window: None,
+            pane: Some(key.pane.to_string()),
+            pid: Some(key.pid),
+            tool: String::new(),
+            observed_tool_version: None,
+            profile: None,
+            title: String::new(),
+            cwd: None,
+        };
+        let terminal = Terminal {
+            place: Place::default(),
+            state: tracker.state(facts, now),
+            facts: PaneFacts::default(),
+            screen: None,
+            transitions: VecDeque::new(),
+            key,
+        };
+        Self { terminal, declared: None, cwd: None, settings, tracker, agent: None, gone_since: None }
+    }
+
+    pub(super) fn terminal(&self) -> &Terminal {
+        &self.terminal
+    }
+
+    pub(super) fn next_timeout(&self) -> Option<Moment> {
+        self.tracker.next_timeout()
+    }
+
+    /// Since when the pane is gone.
+    pub(super) fn gone_since(&self) -> Option<Moment> {
+        self.gone_since
+    }
+
+    pub(super) fn state(&self, now: Moment) -> State {
+        let mut state = self.tracker.state(self.terminal.state.terminal.clone(), now);
+        state.assessment.anomalies = self.anomalies(std::mem::take(&mut state.assessment.anomalies));
+        state
+    }
+
+    /// The name that the configuration gives or that follows from the place.
+    pub(super) fn wanted_name(&self) -> String {
+        let declared = self.declared.as_ref().and_then(|declared| declared.name.clone());
+        declared.unwrap_or_else(|| {
+            let name = self.terminal.place.derived_name();
+            match &self.terminal.key.server.host {
+                Some(host) => format!("{host}/{name}"),
+                None => name,
+            }
+        })
+    }
+
+    /// Takes a name; whether it is another one.
+    pub(super) fn rename(&mut self, id: String) -> bool {
+        let other = self.terminal.state.terminal.id != id;
+        self.terminal.state.terminal.id = id;
+        other
+    }
+
+    /// Takes in a listing's report of this pane.
+    pub(super) fn look(&mut self, report: PaneReport, library: &Library, now: Moment) -> Looked {
+        self.gone_since = None;
+        let renamed = self.take_facts(&report);
+        let resized = match (&report.capture, &self.terminal.screen) {
+            (Capture::Fresh(new), Some(old)) => new.columns() != old.columns() || new.rows().len() != old.rows().len(),
+            _ => false,
+        };
+        let facts_changed = self.terminal.facts != report.facts;
+        let fresh = matches!(report.capture, Capture::Fresh(_));
+        if let Capture::Fresh(screen) = &report.capture {
+            self.terminal.screen = Some(Arc::clone(screen));
+        }
+        let was_dead = self.terminal.facts.dead;
+        self.terminal.facts = report.facts;
+        let mut transitions = Vec::new();
+        let changed = fresh || facts_changed;
+        match (report.program, report.capture) {
+            (Program::Unknown(problem), _) => {
+                transitions.extend(self.observe(Observation::ProbeFailed(problem), now));
+            }
+            (Program::Agent { .. }, _) if self.terminal.facts.dead => {
+                transitions.extend(self.observe(Observation::TuiDown, now));
+            }
+            (Program::Agent { .. }, Capture::Failed(problem)) => {
+                transitions.extend(self.observe(Observation::ProbeFailed(problem), now));
+            }
+            (Program::Agent { tool, version }, _) => {
+                let replaced = self.agent_runs(tool, version, library, now) || was_dead;
+                let needs_reading = changed || replaced || !self.tracker.is_reading();
+                transitions.extend(self.read(needs_reading, resized, library, now));
+            }
+            (Program::Other { command }, _) => {
+                if self.agent.is_none() {
+                    self.terminal.state.terminal.tool = command;
+                }
+                transitions.extend(self.observe(Observation::TuiDown, now));
+            }
+        }
+        self.refresh(now);
+        Looked { renamed, transitions }
+    }
+
+    /// Hands an observation to the tracker and shows what came of it.
+    pub(super) fn observe(&mut self, observation: Observation<'_>, now: Moment) -> Option<Transition> {
+        if matches!(observation, Observation::Gone) {
+            self.gone_since.get_or_insert(now);
+        }
+        let transition = self.tracker.handle(observation, now);
+        if let Some(transition) = &transition {
+            self.terminal.transitions.push_back(transition.clone());
+            while self.terminal.transitions.len() > self.settings.kept_transitions {
+                self.terminal.transitions.pop_front();
+            }
+        }
+        self.refresh(now);
+        transition
+    }
+
+    /// The last transition of a terminal that leaves the fleet.
+    pub(super) fn farewell(&self, now: Moment) -> Transition {
+        Transition {
+            at: now,
+            changed: Vec::new(),
+            summary: self.tracker.summary(),
+            note: Some("left the fleet".to_owned()),
+            evidence: Vec::new(),
+        }
+    }
+
+    fn refresh(&mut self, now: Moment) {
+        self.terminal.state = self.state(now);
+    }
+
+    /// Takes over what names the terminal; whether any of it changed.
+    fn take_facts(&mut self, report: &PaneReport) -> bool {
+        let renamed = self.terminal.place != report.place || self.declared != report.declared;
+        self.terminal.place = report.place.clone();
+        self.declared = report.declared.clone();
+        self.cwd = report.cwd.clone();
+        let id = self.wanted_name();
+        let facts = &mut self.terminal.state.terminal;
+        if facts.id.is_empty() {
+            facts.id = id;
+        }
+        facts.session = Some(report.place.session.clone());
+        facts.window = Some(format!("{}:{}", report.place.window_index, report.place.window_name));
+        facts.title = report.facts.title.trim_end().to_owned();
+        facts.cwd = report.cwd.clone();
+        renamed
+    }
+
+    /// Notes which agent runs; another tool or version than before gets a fresh tracker (SPEC §5). Whether it did.
+    fn agent_runs(&mut self, tool: String, version: Option<String>, library: &Library, now: Moment) -> bool {
+        let pinned = self.declared.as_ref().and_then(|declared| declared.version.clone());
+        let version = pinned.or(version);
+        let other = match &self.agent {
+            None => true,
+            Some(agent) => {
+                agent.tool != tool
+                    || version.as_ref().is_some_and(|new| agent.version.as_ref().is_some_and(|old| old != new))
+            }
+        };
+        let learned = !other && self.agent.as_ref().is_some_and(|agent| agent.version.is_none()) && version.is_some();
+        if other {
+            if self.agent.is_some() {
+                self.tracker = Tracker::new(self.settings.clone(), now);
+            }
+            self.choose(tool, version, library);
+        } else if learned {
+            self.choose(tool, version, library);
+        }
+        other
+    }
+
+    fn choose(&mut self, tool: String, version: Option<String>, library: &Library) {
+        let configured = self.declared.as_ref().is_some_and(|declared| declared.version.is_some());
+        let selected = library.select(&tool, version.as_deref(), configured);
+        let facts = &mut self.terminal.state.terminal;
+        facts.tool = tool.clone();
+        facts.observed_tool_version = version.clone();
+        facts.profile = selected.as_ref().map(|selected| selected.profile.id().to_owned());
+        self.agent = Some(Agent { tool, version, selected });
+    }
+
+    fn read(&mut self, changed: bool, resized: bool, library: &Library, now: Moment) -> Option<Transition> {
+        let selected = self.agent.as_ref().and_then(|agent| agent.selected.clone());
+        let Some(Selected { profile, .. }) = selected else { return self.observe(Observation::NoProfile, now) };
+        let Some(screen) = self.terminal.screen.clone() else {
+            let problem =
+                Problem { kind: "no_capture".to_owned(), message: "the screen was not captured yet".to_owned() };
+            return self.observe(Observation::ProbeFailed(problem), now);
+        };
+        if !changed {
+            return self.observe(Observation::Unchanged, now);
+        }
+        let mut reading = profile.read(&screen, &self.terminal.facts);
+        let mut profile = profile;
+        if self.learn_version(reading.banner_version.take(), library)
+            && let Some(selected) = self.agent.as_ref().and_then(|agent| agent.selected.clone())
+        {
+            profile = selected.profile;
+            reading = profile.read(&screen, &self.terminal.facts);
+        }
+        let temporal = Temporal {
+            linger: profile.linger(),
+            growth: profile.growth_is_work(),
+            completion_row: profile.needs_completion_row(),
+        };
+        self.observe(Observation::Read { reading: &reading, temporal, resized }, now)
+    }
+
+    /// A banner on the screen tells a version that nothing else told; whether that changes the profile.
+    fn learn_version(&mut self, banner: Option<String>, library: &Library) -> bool {
+        let Some(version) = banner else { return false };
+        let Some(agent) = self.agent.as_ref().filter(|agent| agent.version.is_none()) else { return false };
+        let (tool, before) = (agent.tool.clone(), agent.selected.as_ref().map(|s| s.profile.id().to_owned()));
+        self.choose(tool, Some(version), library);
+        let after = self.agent.as_ref().and_then(|agent| agent.selected.as_ref()).map(|s| s.profile.id().to_owned());
+        before != after
+    }
+
+    /// Adds what the choice of the profile has to say to the reading's own anomalies.
+    fn anomalies(&self, mut anomalies: Vec<Anomaly>) -> Vec<Anomaly> {
+        let selection = self.agent.as_ref().and_then(|agent| agent.selected.as_ref()).map(|s| s.selection);
+        match selection {
+            Some(Selection::FallbackFloor) => anomalies.push(Anomaly::UnknownVersionFloorUsed),
+            Some(Selection::Configured) => anomalies.push(Anomaly::PresetOverrideUsed),
+            _ => {}
+        }
+        anomalies
+    }
+}

@@ -1,0 +1,133 @@
+//! Readiness, completion and their timers (SPEC §7).
+
+use super::Settings;
+use super::publish::Published;
+use super::turn::{TurnMachine, TurnStage};
+use crate::moment::{Moment, Span};
+use crate::state::{
+    AssessedAvailability, Availability, BusinessState, Completion, LifecycleTiming, Phase, Readiness, TurnResult,
+};
+
+/// Readiness and completion as they follow from the published state and the turn.
+#[derive(Clone, Debug)]
+pub(super) struct Lifecycle {
+    readiness: Readiness,
+    completion: Completion,
+    /// Since when nothing can be told; it runs through all polls until something is known again.
+    unknown_since: Option<Moment>,
+    completion_unknown_since: Option<Moment>,
+    candidate_since: Option<Moment>,
+}
+
+impl Lifecycle {
+    pub(super) fn new() -> Self {
+        Self {
+            readiness: Readiness::Unknown,
+            completion: Completion::Inactive,
+            unknown_since: None,
+            completion_unknown_since: None,
+            candidate_since: None,
+        }
+    }
+
+    pub(super) fn readiness(&self) -> Readiness {
+        self.readiness
+    }
+
+    pub(super) fn completion(&self) -> Completion {
+        self.completion
+    }
+
+    /// A turn was armed by an explicit input.
+    pub(super) fn armed(&mut self) {
+        self.completion = Completion::InProgress;
+        self.completion_unknown_since = None;
+    }
+
+    pub(super) fn update(&mut self, published: &Published, turn: &TurnMachine, settings: &Settings, now: Moment) {
+        let known = readiness_of(published);
+        self.unknown_since = (known == Readiness::Unknown).then(|| self.unknown_since.unwrap_or(now));
+        self.readiness = stalled_after(known, Readiness::Stalled, self.unknown_since, settings, now);
+
+        let completion = self.completion_of(published, turn, known);
+        let unknown = matches!(completion, Completion::Unknown);
+        self.completion_unknown_since = unknown.then(|| self.completion_unknown_since.unwrap_or(now));
+        self.candidate_since = turn.settling_since();
+        self.completion = stalled_after(completion, Completion::Stalled, self.completion_unknown_since, settings, now);
+    }
+
+    fn completion_of(&self, published: &Published, turn: &TurnMachine, readiness: Readiness) -> Completion {
+        match turn.stage() {
+            TurnStage::Idle => match self.completion {
+                Completion::Inactive => Completion::Inactive,
+                _ if turn.last_turn().result == TurnResult::Success && turn.result_is_current() => {
+                    Completion::Completed
+                }
+                _ if matches!(turn.last_turn().result, TurnResult::KnownFailure | TurnResult::Interrupted)
+                    && turn.result_is_current() =>
+                {
+                    Completion::Failed
+                }
+                _ => Completion::Inactive,
+            },
+            TurnStage::Settling => Completion::CandidateComplete,
+            TurnStage::InFlight => match readiness {
+                Readiness::Blocked => Completion::Blocked,
+                Readiness::Failed => Completion::Failed,
+                Readiness::Unknown => Completion::Unknown,
+                Readiness::Waiting if published.phase == Phase::Unknown => Completion::Waiting,
+                _ => Completion::InProgress,
+            },
+        }
+    }
+
+    /// When a timer runs out next.
+    pub(super) fn next_timeout(&self, settings: &Settings) -> Option<Moment> {
+        let ends = |since: Option<Moment>| since.map(|since| since + settings.unknown_to_stalled);
+        let readiness = ends(self.unknown_since).filter(|_| self.readiness != Readiness::Stalled);
+        let completion = ends(self.completion_unknown_since).filter(|_| self.completion != Completion::Stalled);
+        readiness.into_iter().chain(completion).min()
+    }
+
+    pub(super) fn timing(&self, settings: &Settings, now: Moment) -> LifecycleTiming {
+        let elapsed = |since: Option<Moment>| since.map(|since| now.since(since).as_secs());
+        LifecycleTiming {
+            readiness_unknown_elapsed_seconds: elapsed(self.unknown_since),
+            completion_unknown_elapsed_seconds: elapsed(self.completion_unknown_since),
+            completion_candidate_elapsed_seconds: elapsed(self.candidate_since),
+            unknown_to_stalled_timeout_seconds: seconds(settings.unknown_to_stalled),
+            completion_stability_seconds: seconds(settings.settle),
+            stale_active_recovery_seconds: seconds(settings.stale_active_recovery),
+            final_stable_active_recovery_seconds: seconds(settings.final_stable_active_recovery),
+        }
+    }
+}
+
+fn seconds(span: Span) -> f64 {
+    span.as_secs()
+}
+
+fn readiness_of(published: &Published) -> Readiness {
+    match published.diagnostics.availability {
+        Availability::Unavailable | Availability::TuiDown | Availability::Error => return Readiness::Failed,
+        Availability::Available | Availability::Unknown => {}
+    }
+    if published.assessment.availability == AssessedAvailability::Disconnected {
+        return Readiness::Failed;
+    }
+    if published.assessment.business_state == BusinessState::AwaitingOperator {
+        return Readiness::Blocked;
+    }
+    match published.phase {
+        Phase::Ready => Readiness::Ready,
+        Phase::Active => Readiness::Waiting,
+        // A menu or list that the operator opened is known for what it is.
+        Phase::Unknown if published.surface.accepting_input != crate::state::Tri::Unknown => Readiness::Waiting,
+        Phase::Unknown if published.assessment.availability == AssessedAvailability::Unsupported => Readiness::Failed,
+        Phase::Unknown => Readiness::Unknown,
+    }
+}
+
+fn stalled_after<T>(known: T, stalled: T, since: Option<Moment>, settings: &Settings, now: Moment) -> T {
+    if since.is_some_and(|since| now.since(since) >= settings.unknown_to_stalled) { stalled } else { known }
+}

@@ -1,0 +1,165 @@
+//! What is told of a terminal, and how one state differs from the next (SPEC §2, §8).
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::state::{
+    AssessedAvailability, Assessment, Availability, BusinessState, Change, Diagnostics, Evidence, InputMode, LastTurn,
+    OperatorStatus, ParseStatus, Phase, ProcessState, Summary, Surface, TransportState, Tri, UiContext,
+};
+
+/// The part of the public state that transitions and the signature speak of.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Published {
+    pub diagnostics: Diagnostics,
+    pub surface: Surface,
+    pub phase: Phase,
+    pub background_work: Tri,
+    pub last_turn: LastTurn,
+    pub assessment: Assessment,
+    pub evidence: Vec<Evidence>,
+    pub headline: Option<String>,
+}
+
+impl Published {
+    /// Before anything has been seen.
+    pub(super) fn unknown() -> Self {
+        Self {
+            diagnostics: Diagnostics {
+                availability: Availability::Unknown,
+                transport_state: TransportState::TmuxUp,
+                process_state: ProcessState::Unknown,
+                parse_status: ParseStatus::Parsed,
+                probe_error: None,
+                parse_error: None,
+            },
+            surface: Surface::UNKNOWN,
+            phase: Phase::Unknown,
+            background_work: Tri::Unknown,
+            last_turn: LastTurn::NONE,
+            assessment: unassessed(AssessedAvailability::Unknown),
+            evidence: Vec::new(),
+            headline: None,
+        }
+    }
+
+    /// Surface and phase become unknown; the last turn stays (SPEC §3).
+    pub(super) fn become_unreadable(&mut self, diagnostics: Diagnostics, availability: AssessedAvailability) {
+        self.diagnostics = diagnostics;
+        self.surface = Surface::UNKNOWN;
+        self.phase = Phase::Unknown;
+        self.background_work = Tri::Unknown;
+        self.assessment = unassessed(availability);
+        self.evidence.clear();
+        self.headline = None;
+    }
+
+    /// A hash that is the same in every run and build: FNV-1a over the public names.
+    pub(super) fn signature(&self) -> u64 {
+        let mut hash = Fnv::default();
+        hash.feed(&self.diagnostics);
+        hash.feed(&self.assessment);
+        hash.feed(&self.surface);
+        hash.feed(&(self.phase, self.background_work));
+        hash.feed(&(self.last_turn.result, self.last_turn.source, &self.last_turn.detail));
+        hash.0
+    }
+
+    pub(super) fn summary(&self, status: OperatorStatus) -> Summary {
+        Summary {
+            availability: self.diagnostics.availability,
+            phase: self.phase,
+            result: self.last_turn.result,
+            source: self.last_turn.source,
+            ui_context: self.assessment.ui_context,
+            status,
+        }
+    }
+
+    /// The fields of SPEC §2's transition record in which `next` differs.
+    pub(super) fn changes_to(&self, next: &Published) -> Vec<Change> {
+        let (a, b) = (&self.diagnostics, &next.diagnostics);
+        let (s, t) = (&self.surface, &next.surface);
+        let (x, y) = (&self.assessment, &next.assessment);
+        [
+            change("availability", &a.availability, &b.availability),
+            change("transport_state", &a.transport_state, &b.transport_state),
+            change("process_state", &a.process_state, &b.process_state),
+            change("parse_status", &a.parse_status, &b.parse_status),
+            change("accepting_input", &s.accepting_input, &t.accepting_input),
+            change("editing_input", &s.editing_input, &t.editing_input),
+            change("ready_posture", &s.ready_posture, &t.ready_posture),
+            change("pending_input", &s.pending_input, &t.pending_input),
+            change("phase", &self.phase, &next.phase),
+            change("background_work", &self.background_work, &next.background_work),
+            // Two turns may end alike one after the other; the time tells that it is another result.
+            change_of_result(&self.last_turn, &next.last_turn),
+            change("source", &self.last_turn.source, &next.last_turn.source),
+            change("business_state", &x.business_state, &y.business_state),
+            change("input_mode", &x.input_mode, &y.input_mode),
+            change("ui_context", &x.ui_context, &y.ui_context),
+            change("probe_error", &a.probe_error, &b.probe_error),
+            change("parse_error", &a.parse_error, &b.parse_error),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+fn change_of_result(from: &LastTurn, to: &LastTurn) -> Option<Change> {
+    (from.result != to.result || from.at != to.at).then(|| Change {
+        field: "result",
+        from: value(&from.result),
+        to: value(&to.result),
+    })
+}
+
+fn change<T: PartialEq + Serialize>(field: &'static str, from: &T, to: &T) -> Option<Change> {
+    (from != to).then(|| Change { field, from: value(from), to: value(to) })
+}
+
+/// Public values are words, numbers and plain records; all of them have a JSON form.
+fn value(of: &impl Serialize) -> Value {
+    serde_json::to_value(of).unwrap_or(Value::Null)
+}
+
+fn unassessed(availability: AssessedAvailability) -> Assessment {
+    Assessment {
+        availability,
+        business_state: BusinessState::Unknown,
+        input_mode: InputMode::Unknown,
+        ui_context: UiContext::Unknown,
+        anomalies: Vec::new(),
+        operator_excerpt: None,
+    }
+}
+
+/// FNV-1a: small, and stable across builds, which the standard library's hasher does not promise.
+struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv {
+    fn feed(&mut self, of: &impl Serialize) {
+        // Writing public values into memory cannot fail.
+        let _ = serde_json::to_writer(self, of);
+    }
+}
+
+impl std::io::Write for Fnv {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

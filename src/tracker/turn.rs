@@ -1,0 +1,469 @@
+//! The turn in flight and how the last one ended (SPEC §7, rules 1–7, and both recoveries).
+
+use super::{Settings, Temporal};
+use crate::moment::Moment;
+use crate::profile::{Activity, EndMark, Reading, TurnEnd, TurnRegion};
+use crate::state::{
+    AnchorState, CompletionAuthority, LastTurn, LifecycleAuthority, Phase, TurnResult, TurnSource, UiContext,
+};
+
+/// One reading with what the profile says of time and what the tracker knows of the readings before it.
+pub(super) struct Sighting<'a> {
+    pub reading: &'a Reading,
+    /// The turn's text grew since the last reading.
+    pub grew: bool,
+    pub temporal: Temporal,
+}
+
+/// How far the turn is, for the completion state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TurnStage {
+    Idle,
+    InFlight,
+    Settling,
+}
+
+/// What is laid over the phase that the screen by itself supports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Overlay {
+    None,
+    /// A turn goes on although the screen looks idle.
+    Active,
+    /// A left-over status row is not believed any more (stale-active recovery).
+    Ready,
+}
+
+/// A turn that has begun and not ended.
+#[derive(Clone, Debug)]
+struct Flight {
+    source: TurnSource,
+    armed_at: Moment,
+    /// What the turn region showed when the turn was armed, if it was readable then.
+    baseline: Option<TurnRegion>,
+    /// When activity was last seen; `None` while an explicit input waits for a reaction.
+    active_at: Option<Moment>,
+    /// Since when the answer stands still on a ready surface.
+    settling: Option<(Moment, TurnRegion)>,
+    /// The success that was taken back for this turn; a new prompt gives it back.
+    retracted: Option<Completed>,
+}
+
+/// A success, and what it would be taken back to.
+#[derive(Clone, Debug)]
+struct Completed {
+    result: LastTurn,
+    region: TurnRegion,
+    previous: LastTurn,
+}
+
+/// Why and when an anchor went.
+#[derive(Clone, Debug)]
+struct AnchorLoss {
+    at: Moment,
+    reason: &'static str,
+}
+
+/// What matters of the last readable screen.
+#[derive(Clone, Debug)]
+struct Seen {
+    phase: Phase,
+    in_dialog: bool,
+    doubtful: bool,
+    end: Option<TurnEnd>,
+    region: TurnRegion,
+    /// Since when all of this is as it is.
+    since: Moment,
+}
+
+impl Seen {
+    fn at_rest(&self) -> bool {
+        self.phase == Phase::Ready && !self.in_dialog && !self.doubtful
+    }
+}
+
+/// The turns of one terminal.
+#[derive(Clone, Debug)]
+pub(super) struct TurnMachine {
+    settings: Settings,
+    flight: Option<Flight>,
+    last_turn: LastTurn,
+    completed: Option<Completed>,
+    /// The end mark that has already been told, and the prompt that it stands below.
+    told_end: Option<(TurnEnd, Option<u64>)>,
+    /// The region of the last turn that ended, or of the first screen at rest.
+    ended_region: Option<TurnRegion>,
+    seen: Option<Seen>,
+    /// The activity on the screen and since when it looks as it does.
+    activity: Option<(Activity, Moment)>,
+    /// The fingerprint of left-over activity that a recovery does not believe any more.
+    set_aside: Option<u64>,
+    stands_still: bool,
+    anchor_armed_at: Option<Moment>,
+    anchor_lost: Option<AnchorLoss>,
+    note: Option<&'static str>,
+}
+
+impl TurnMachine {
+    pub(super) fn new(settings: &Settings) -> Self {
+        Self {
+            settings: settings.clone(),
+            flight: None,
+            last_turn: LastTurn::NONE,
+            completed: None,
+            told_end: None,
+            ended_region: None,
+            seen: None,
+            activity: None,
+            set_aside: None,
+            stands_still: false,
+            anchor_armed_at: None,
+            anchor_lost: None,
+            note: None,
+        }
+    }
+
+    pub(super) fn last_turn(&self) -> &LastTurn {
+        &self.last_turn
+    }
+
+    pub(super) fn stage(&self) -> TurnStage {
+        match &self.flight {
+            None => TurnStage::Idle,
+            Some(flight) if flight.settling.is_some() => TurnStage::Settling,
+            Some(_) => TurnStage::InFlight,
+        }
+    }
+
+    pub(super) fn settling_since(&self) -> Option<Moment> {
+        self.flight.as_ref().and_then(|flight| flight.settling.as_ref()).map(|(since, _)| *since)
+    }
+
+    /// Whether the last result is that of the latest turn.
+    pub(super) fn result_is_current(&self) -> bool {
+        self.flight.is_none() && self.last_turn.result != TurnResult::None
+    }
+
+    /// One line about a decision that the screen does not show.
+    pub(super) fn note(&self) -> Option<&'static str> {
+        self.note
+    }
+
+    /// Rule 1: an explicit input arms a turn.
+    pub(super) fn submitted(&mut self, now: Moment) {
+        self.note = None;
+        self.completed = None;
+        self.anchor_armed_at = Some(now);
+        self.anchor_lost = None;
+        self.flight = Some(Flight {
+            source: TurnSource::ExplicitInput,
+            armed_at: now,
+            baseline: self.seen.as_ref().map(|seen| seen.region.clone()),
+            active_at: None,
+            settling: None,
+            retracted: None,
+        });
+    }
+
+    /// A readable screen was seen.
+    pub(super) fn sighted(&mut self, sighting: &Sighting<'_>, now: Moment, notes: &mut Vec<&'static str>) {
+        let reading = sighting.reading;
+        let working = self.note_activity(reading, now) || sighting.grew;
+        if working || dialog_is_work(reading) {
+            self.work_seen(reading, now, notes);
+        }
+        self.look_at(reading, now, notes);
+        self.pass_time(now, sighting.temporal, notes);
+    }
+
+    /// What happens by itself: the end of a turn, settle, silence, recoveries.
+    pub(super) fn pass_time(&mut self, now: Moment, temporal: Temporal, notes: &mut Vec<&'static str>) {
+        self.give_up_on_silence(now, notes);
+        self.recover(now, notes);
+        self.stands_still = self.stall_at().is_some_and(|at| at <= now);
+        self.end_turn(now, temporal);
+        self.settle(now);
+    }
+
+    /// When [`TurnMachine::pass_time`] has something to do next.
+    pub(super) fn next_timeout(&self, temporal: Temporal) -> Option<Moment> {
+        let flight = self.flight.as_ref();
+        let settle = self.settling_since().map(|since| since + self.settings.settle);
+        let silence = flight.filter(|f| f.active_at.is_none()).map(|f| f.armed_at + self.settings.no_reaction);
+        let linger = flight.filter(|f| f.settling.is_none()).and_then(|f| f.active_at).map(|at| at + temporal.linger);
+        let stall = self.stall_at().filter(|_| !self.stands_still);
+        [settle, silence, linger, stall, self.stale_active_at(), self.final_stable_at()].into_iter().flatten().min()
+    }
+
+    /// Tmux, the TUI or the probe is gone: an anchor is lost, and a turn in flight has no result (SPEC §7).
+    pub(super) fn surface_lost(&mut self, reason: &'static str, now: Moment) {
+        if self.flight.take().is_some_and(|flight| flight.source == TurnSource::ExplicitInput) {
+            self.anchor_lost = Some(AnchorLoss { at: now, reason });
+        }
+        self.completed = None;
+        self.activity = None;
+        self.set_aside = None;
+        self.stands_still = false;
+        self.seen = None;
+    }
+
+    pub(super) fn overlay(&self, phase: Phase) -> Overlay {
+        match (&self.flight, phase) {
+            (Some(flight), Phase::Ready) if flight.settling.is_none() => Overlay::Active,
+            (None, Phase::Active) if self.activity_is_set_aside() => Overlay::Ready,
+            _ => Overlay::None,
+        }
+    }
+
+    /// Whether work that the agent repaints while it works stands still (SPEC §7).
+    pub(super) fn work_stands_still(&self) -> bool {
+        self.stands_still
+    }
+
+    pub(super) fn authority(&self) -> LifecycleAuthority {
+        let explicit = self.flight.as_ref().filter(|flight| flight.source == TurnSource::ExplicitInput);
+        let state = match (explicit, &self.anchor_lost) {
+            (Some(_), _) => AnchorState::Active,
+            (None, Some(_)) => AnchorState::Lost,
+            (None, None) => AnchorState::Absent,
+        };
+        LifecycleAuthority {
+            completion_authority: if explicit.is_some() {
+                CompletionAuthority::TurnAnchored
+            } else {
+                CompletionAuthority::UnanchoredBackground
+            },
+            turn_anchor_state: state,
+            completion_monitoring_armed: self.flight.is_some(),
+            anchor_armed_at: self.anchor_armed_at,
+            anchor_lost_at: self.anchor_lost.as_ref().map(|loss| loss.at),
+            anchor_loss_reason: self.anchor_lost.as_ref().map(|loss| loss.reason.to_owned()),
+        }
+    }
+
+    /// Keeps since when the screen's activity looks as it does; whether it is believed.
+    fn note_activity(&mut self, reading: &Reading, now: Moment) -> bool {
+        let Some(activity) = &reading.activity else {
+            self.activity = None;
+            self.set_aside = None;
+            return false;
+        };
+        let since = match &self.activity {
+            Some((known, since)) if known.fingerprint == activity.fingerprint => *since,
+            _ => now,
+        };
+        self.activity = Some((activity.clone(), since));
+        if !self.activity_is_set_aside() {
+            self.set_aside = None;
+        }
+        self.set_aside.is_none()
+    }
+
+    fn activity_is_set_aside(&self) -> bool {
+        self.activity.as_ref().is_some_and(|(activity, _)| self.set_aside == Some(activity.fingerprint))
+    }
+
+    /// Rule 2 and rule 5: work arms a turn, or shows that the last one was not over.
+    fn work_seen(&mut self, reading: &Reading, now: Moment, notes: &mut Vec<&'static str>) {
+        self.note = None;
+        if let Some(flight) = &mut self.flight {
+            flight.active_at = Some(now);
+            flight.settling = None;
+            self.give_back_retraction(&reading.turn, notes);
+            return;
+        }
+        let goes_on = self.completed.take().filter(|completed| {
+            let at = completed.result.at.unwrap_or(now);
+            now.since(at) <= self.settings.retraction && same_turn(&completed.region, &reading.turn)
+        });
+        let source = goes_on.as_ref().map_or(TurnSource::SurfaceInference, |completed| completed.result.source);
+        if let Some(completed) = &goes_on {
+            self.last_turn = completed.previous.clone();
+            notes.push("premature success retracted");
+        }
+        self.flight = Some(Flight {
+            source,
+            armed_at: now,
+            baseline: self.seen.as_ref().map(|seen| seen.region.clone()).filter(|_| goes_on.is_none()),
+            active_at: Some(now),
+            settling: None,
+            retracted: goes_on,
+        });
+    }
+
+    /// An agent may show its spinner before the new prompt: then it was not the old turn that went on.
+    fn give_back_retraction(&mut self, region: &TurnRegion, notes: &mut Vec<&'static str>) {
+        let Some(flight) = &mut self.flight else { return };
+        if flight.retracted.as_ref().is_some_and(|completed| !same_turn(&completed.region, region))
+            && let Some(completed) = flight.retracted.take()
+        {
+            self.last_turn = completed.result;
+            flight.source = TurnSource::SurfaceInference;
+            notes.push("retraction undone: a new turn began");
+        }
+    }
+
+    /// Remembers the screen, and tells an end mark at once (rule 4).
+    fn look_at(&mut self, reading: &Reading, now: Moment, notes: &mut Vec<&'static str>) {
+        let since = match &self.seen {
+            Some(seen) if seen.phase == reading.phase && seen.region == reading.turn && seen.end == reading.end => {
+                seen.since
+            }
+            _ => now,
+        };
+        self.seen = Some(Seen {
+            phase: reading.phase,
+            in_dialog: reading.in_dialog,
+            doubtful: reading.doubt.is_some(),
+            end: reading.end.clone(),
+            region: reading.turn.clone(),
+            since,
+        });
+        let believed_work = reading.activity.is_some() && self.set_aside.is_none();
+        if believed_work || reading.in_dialog || reading.doubt.is_some() {
+            return;
+        }
+        if let Some(end) = reading.end.as_ref().filter(|end| end.mark != EndMark::Completed) {
+            self.tell_end(end, &reading.turn, now, notes);
+        } else if reading.phase == Phase::Ready && self.flight.is_none() {
+            self.ended_region.get_or_insert_with(|| reading.turn.clone());
+        }
+    }
+
+    fn tell_end(&mut self, end: &TurnEnd, region: &TurnRegion, now: Moment, _notes: &mut Vec<&'static str>) {
+        let told = self.told_end.as_ref().is_some_and(|(told, prompt)| {
+            told == end && (*prompt == region.prompt || prompt.is_none() || region.prompt.is_none())
+        });
+        let flight_moved = self.flight.as_ref().is_some_and(|flight| {
+            flight.baseline.as_ref().is_none_or(|baseline| baseline != region)
+                && (flight.active_at.is_some() || flight.source == TurnSource::ExplicitInput)
+        });
+        let is_news = if self.flight.is_some() { flight_moved || !told } else { !told };
+        if !is_news {
+            return;
+        }
+        let source = self.flight.as_ref().map_or(TurnSource::SurfaceInference, |flight| flight.source);
+        let result = match end.mark {
+            EndMark::Interrupted => TurnResult::Interrupted,
+            EndMark::Failed | EndMark::Completed => TurnResult::KnownFailure,
+        };
+        self.last_turn = LastTurn { result, source, at: Some(now), detail: Some(end.detail.clone()) };
+        self.told_end = Some((end.clone(), region.prompt));
+        self.ended_region = Some(region.clone());
+        self.flight = None;
+        self.completed = None;
+    }
+
+    /// Rule 3: the work has ended on a ready surface; an answer begins to settle, none ends the turn without a word.
+    fn end_turn(&mut self, now: Moment, temporal: Temporal) {
+        let Some(seen) = self.seen.as_ref().filter(|seen| seen.at_rest()) else { return };
+        let Some(flight) = &mut self.flight else { return };
+        if self.activity.is_some() && self.set_aside.is_none() {
+            return;
+        }
+        let finished = seen.end.as_ref().is_some_and(|end| end.mark == EndMark::Completed);
+        let region = &seen.region;
+        let differs = |other: &Option<TurnRegion>| other.as_ref().is_none_or(|other| other != region);
+        let answered = !region.text.is_empty() && differs(&flight.baseline) && differs(&self.ended_region);
+        match flight.active_at {
+            None => {
+                let new_prompt = flight.baseline.as_ref().is_some_and(|b| !same_turn(b, region));
+                if new_prompt && answered {
+                    // The turn began and ended between two looks; its prompt and its answer are there to see.
+                    flight.active_at = Some(now);
+                } else {
+                    return;
+                }
+            }
+            Some(at) if now.since(at) < temporal.linger && !finished => return,
+            Some(_) => {}
+        }
+        if !answered {
+            self.flight = None;
+        } else if !temporal.completion_row || finished {
+            match &flight.settling {
+                Some((_, settling)) if settling.text == region.text => {}
+                _ => flight.settling = Some((now, region.clone())),
+            }
+        }
+    }
+
+    fn settle(&mut self, now: Moment) {
+        let due = self.settling_since().is_some_and(|since| now.since(since) >= self.settings.settle);
+        if !due {
+            return;
+        }
+        let Some(flight) = self.flight.take() else { return };
+        let Some((_, region)) = flight.settling else { return };
+        let result = LastTurn { result: TurnResult::Success, source: flight.source, at: Some(now), detail: None };
+        let previous = std::mem::replace(&mut self.last_turn, result.clone());
+        self.ended_region = Some(region.clone());
+        self.told_end = None;
+        self.completed = Some(Completed { result, region, previous });
+    }
+
+    /// Rule 1: an explicit input of which the screen shows nothing is dropped.
+    fn give_up_on_silence(&mut self, now: Moment, notes: &mut Vec<&'static str>) {
+        let silent = self.flight.as_ref().is_some_and(|flight| {
+            flight.active_at.is_none() && now.since(flight.armed_at) >= self.settings.no_reaction
+        });
+        if silent {
+            self.flight = None;
+            self.anchor_lost = Some(AnchorLoss { at: now, reason: "no_reaction" });
+            self.note = Some("sent, no reaction");
+            notes.push("sent, no reaction");
+        }
+    }
+
+    /// Both recoveries from a stuck `active`. Neither makes a success.
+    fn recover(&mut self, now: Moment, notes: &mut Vec<&'static str>) {
+        if self.stale_active_at().is_some_and(|at| at <= now) {
+            self.set_aside = self.activity.as_ref().map(|(activity, _)| activity.fingerprint);
+            self.flight = None;
+            notes.push("stale_active_recovery");
+        }
+        if self.final_stable_at().is_some_and(|at| at <= now) {
+            let flight = self.flight.take();
+            if flight.is_some_and(|flight| flight.source == TurnSource::ExplicitInput) {
+                self.anchor_lost = Some(AnchorLoss { at: now, reason: "final_stable_active_recovery" });
+            }
+            notes.push("final_stable_active_recovery");
+        }
+    }
+
+    /// Stale-active: no anchor, a prompt that would take a submission, and a status row that stands still.
+    fn stale_active_at(&self) -> Option<Moment> {
+        let anchored = self.flight.as_ref().is_some_and(|flight| flight.source == TurnSource::ExplicitInput);
+        let (activity, since) = self.activity.as_ref()?;
+        (!anchored && activity.status_row_only && activity.prompt_idle && self.set_aside.is_none())
+            .then(|| *since + self.settings.stale_active_recovery)
+    }
+
+    /// Final stable-active: the screen is ready and unchanged, and still a turn is held to be in flight.
+    fn final_stable_at(&self) -> Option<Moment> {
+        let seen = self.seen.as_ref().filter(|seen| seen.at_rest())?;
+        self.flight.as_ref().filter(|flight| flight.settling.is_none())?;
+        Some(seen.since + self.settings.final_stable_active_recovery)
+    }
+
+    /// A counter that the agent repaints while it works stands still.
+    fn stall_at(&self) -> Option<Moment> {
+        let (activity, since) = self.activity.as_ref()?;
+        (activity.ticks && self.set_aside.is_none()).then(|| *since + self.settings.final_stable_active_recovery)
+    }
+}
+
+/// Whether two regions belong to the same turn: the same submitted prompt, as far as it can be seen.
+fn same_turn(one: &TurnRegion, other: &TurnRegion) -> bool {
+    match (one.prompt, other.prompt) {
+        (Some(a), Some(b)) => a == b && one.prompts == other.prompts,
+        // A prompt that scrolls away leaves the same turn; one that comes into view begins another.
+        (Some(_), None) => true,
+        (None, None) => true,
+        (None, Some(_)) => false,
+    }
+}
+
+/// A turn is in flight while its agent asks something of the operator.
+fn dialog_is_work(reading: &Reading) -> bool {
+    reading.in_dialog && matches!(reading.assessment.ui_context, UiContext::ApprovalPrompt | UiContext::Question)
+}
