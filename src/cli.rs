@@ -1,5 +1,6 @@
 //! The command line.
 
+pub mod demo;
 pub mod replay;
 pub mod score;
 
@@ -19,6 +20,11 @@ struct Cli {
 
 #[derive(clap::Subcommand)]
 enum Command {
+    Demo(demo::Args),
+    #[command(name = "__play", hide = true)]
+    Play(crate::demo::Play),
+    #[command(name = "__sweep", hide = true)]
+    Sweep(crate::demo::Sweep),
     Replay(replay::Args),
     Score(score::Args),
 }
@@ -27,6 +33,12 @@ enum Command {
 pub fn run() -> ExitCode {
     let library = Arc::new(Library::builtin());
     let done = match Cli::parse().command {
+        Command::Demo(args) => demo::run(&args, |_, _| color_eyre::eyre::bail!("there is no dashboard yet")),
+        Command::Play(args) => crate::demo::play(&args),
+        Command::Sweep(args) => {
+            crate::demo::sweep(&args);
+            Ok(ExitCode::SUCCESS)
+        }
         Command::Replay(args) => replay::run(&args, library),
         Command::Score(args) => score::run(&args, library),
     };

@@ -1,6 +1,7 @@
 //! fleetwatch: see src/lib.rs (work in progress).
 pub mod cli;
 pub mod config;
+pub mod demo;
 pub mod feed;
 pub mod fleet;
 pub mod moment;

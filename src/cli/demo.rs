@@ -1,0 +1,34 @@
+//! `fleetwatch demo`: the dashboard over recorded sessions, for those who have no agents yet.
+
+use std::io::Read;
+use std::process::ExitCode;
+
+use crate::config::Config;
+use crate::demo::Demo;
+use crate::fleet::ServerId;
+
+/// Open the dashboard on recorded sessions that play in a tmux server of their own.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// Only run the tmux server, print its name, and remove it at the end of standard input or at Ctrl-C.
+    #[arg(long)]
+    pub no_dashboard: bool,
+}
+
+/// Runs the command; `dashboard` is what shows a server with a configuration until the operator leaves it.
+///
+/// # Errors
+/// The server cannot be started, or the dashboard fails.
+pub fn run(
+    args: &Args,
+    dashboard: impl FnOnce(Config, ServerId) -> color_eyre::Result<ExitCode>,
+) -> color_eyre::Result<ExitCode> {
+    let demo = Demo::start()?;
+    if args.no_dashboard {
+        println!("{}", demo.server());
+        // Ctrl-C ends the process at once, and the players clean up.
+        let _ = std::io::copy(&mut std::io::stdin().lock().by_ref(), &mut std::io::sink());
+        return Ok(ExitCode::SUCCESS);
+    }
+    dashboard(demo.config()?, demo.server())
+}

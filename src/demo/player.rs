@@ -1,0 +1,219 @@
+//! One pane of the demo: writes a recording's output at its own speed, under the names that its processes had.
+
+use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use super::scenes::Scene;
+use super::{alive, stage};
+use crate::moment::Span;
+use crate::recording::{EventKind, Recording};
+
+/// What a player is told on its command line.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Play {
+    /// The session whose scene is played.
+    pub session: String,
+    /// The demo's directory.
+    #[arg(long)]
+    pub stage: PathBuf,
+    /// The demo's tmux server.
+    #[arg(long)]
+    pub server: String,
+    /// Where the play begins, in milliseconds of the recording; without it where the scene enters.
+    #[arg(long)]
+    pub at: Option<u64>,
+    /// Whether the screen already shows what was before.
+    #[arg(long)]
+    pub resumed: bool,
+}
+
+/// Clears what an earlier play left: styles, alternate screen, title, contents. Pastes are asked for in brackets.
+const RESET: &str = "\x1b[0m\x1b[?1049l\x1b[r\x1b[2J\x1b[H\x1b[?2004h";
+
+/// Plays a scene over and over until the demo ends.
+///
+/// # Errors
+/// There is no such scene, or the pane is gone.
+pub fn play(play: &Play) -> color_eyre::Result<ExitCode> {
+    let Some(scene) = Scene::of(&play.session) else { color_eyre::eyre::bail!("no scene is called {}", play.session) };
+    alive::end_with(play.stage.clone(), play.server.clone());
+    let recording = scene.recording()?;
+    // What is typed is read key by key and not shown, as agents do. It stays so for the whole life of the pane.
+    crossterm::terminal::enable_raw_mode()?;
+    let mut player = Player { play, scene, recording, answers: listen(), at: Span::ZERO };
+    let begin = play.at.map_or(scene.enters(), Span::from_millis);
+    player.begin(begin, play.resumed)?;
+    loop {
+        player.run()?;
+        player.wait(scene.rests());
+        player.begin(scene.repeats(), false)?;
+    }
+}
+
+struct Player<'a> {
+    play: &'a Play,
+    scene: &'static Scene,
+    recording: Recording,
+    answers: Receiver<()>,
+    /// How far it has played.
+    at: Span,
+}
+
+impl Player<'_> {
+    /// Shows the screen as it was at a time, under the name of the process of that time.
+    fn begin(&mut self, at: Span, shown: bool) -> io::Result<()> {
+        let before = || self.recording.events.iter().take_while(|event| event.at <= at);
+        let name = before().filter_map(|event| self.name_of(&event.kind)).last();
+        if let Some(name) = name {
+            self.become_process(name, at, shown);
+        }
+        if !shown {
+            let mut text = RESET.to_owned();
+            before().filter_map(|event| output(&event.kind)).for_each(|output| text.push_str(output));
+            print(&text)?;
+        }
+        self.at = at;
+        Ok(())
+    }
+
+    /// Plays to the end of the recording.
+    fn run(&mut self) -> io::Result<()> {
+        let (mut began, from) = (Instant::now(), self.at);
+        let first = self.recording.events.partition_point(|event| event.at <= from);
+        for n in first..self.recording.events.len() {
+            let at = self.recording.events[n].at;
+            if let Some((_, length)) = self.scene.waits().filter(|(wait, _)| *wait >= self.at && *wait < at) {
+                let waited = Instant::now();
+                self.wait(length);
+                began += waited.elapsed();
+            }
+            let due = began + Duration::from_millis(at.as_millis().saturating_sub(from.as_millis()));
+            std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            self.at = at;
+            let kind = &self.recording.events[n].kind;
+            if let Some(text) = output(kind) {
+                print(text)?;
+            } else if let Some(name) = self.name_of(kind) {
+                self.become_process(name, at, true);
+            }
+        }
+        Ok(())
+    }
+
+    /// Stands still for a time, or until somebody answers. Answers from before do not count.
+    fn wait(&mut self, length: Span) {
+        while self.answers.try_recv().is_ok() {}
+        match self.answers.recv_timeout(Duration::from_millis(length.as_millis())) {
+            Ok(()) | Err(RecvTimeoutError::Timeout) => {}
+            // Nobody can answer any more; the time must pass all the same.
+            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(Duration::from_millis(length.as_millis())),
+        }
+    }
+
+    /// The name under which the pane's process was seen from an event on: the agent's or a shell's.
+    fn name_of(&self, kind: &EventKind) -> Option<&'static str> {
+        let EventKind::Process(name) = kind else { return None };
+        let agent = name == self.scene.tool || matches!(name.as_str(), "node" | "python3" | "bun");
+        Some(if agent { self.scene.tool } else { stage::SHELL })
+    }
+
+    /// Goes on under another name. The process stays the same, as a shell's `exec` would leave it.
+    fn become_process(&self, name: &str, at: Span, shown: bool) {
+        let now = std::env::args_os().next().map(PathBuf::from);
+        if now.as_deref().and_then(Path::file_name).is_some_and(|now| now == name) {
+            return;
+        }
+        let Play { session, stage, server, .. } = self.play;
+        let mut command = Command::new(stage::program(stage, name));
+        command.args(stage::words(session, stage, server)).args(["--at", &at.as_millis().to_string()]);
+        if shown {
+            command.arg("--resumed");
+        }
+        // It only comes back when it failed (the program was replaced meanwhile); then the play goes on as it is.
+        let _ = command.exec();
+    }
+}
+
+fn output(kind: &EventKind) -> Option<&str> {
+    match kind {
+        EventKind::Output(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// Reads what is typed, and tells of every answer: Enter, or a key that picks an option.
+fn listen() -> Receiver<()> {
+    let (tell, answers) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut keys = Keys::default();
+        for byte in io::stdin().lock().bytes() {
+            let Ok(byte) = byte else { return };
+            if keys.take(byte) && tell.send(()).is_err() {
+                return;
+            }
+        }
+    });
+    answers
+}
+
+/// Tells answers from pasted text and from keys that send several bytes.
+#[derive(Default)]
+struct Keys {
+    /// The escape sequence that is being read.
+    sequence: Vec<u8>,
+    pasting: bool,
+}
+
+impl Keys {
+    /// Takes a byte; whether it completes an answer.
+    fn take(&mut self, byte: u8) -> bool {
+        if byte == 0x1b {
+            self.sequence = vec![byte];
+            return false;
+        }
+        if self.sequence.is_empty() {
+            return !self.pasting && matches!(byte, b'\r' | b'1'..=b'9' | b'y' | b'n');
+        }
+        self.sequence.push(byte);
+        let introduced = self.sequence.len() > 2 || !matches!(byte, b'[' | b'O');
+        if introduced && (0x40..=0x7e).contains(&byte) || self.sequence.len() > 16 {
+            match &self.sequence[..] {
+                b"\x1b[200~" => self.pasting = true,
+                b"\x1b[201~" => self.pasting = false,
+                _ => {}
+            }
+            self.sequence.clear();
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answers(bytes: &[u8]) -> usize {
+        let mut keys = Keys::default();
+        bytes.iter().filter(|byte| keys.take(**byte)).count()
+    }
+
+    #[test]
+    fn enter_and_options_answer_and_nothing_else_does() {
+        assert_eq!(answers(b"\r"), 1);
+        assert_eq!(answers(b"2"), 1);
+        assert_eq!(answers(b"hello, world"), 0);
+        assert_eq!(answers(b"\x1b[A\x1b[B\x1bOP\x1b[1;5C"), 0, "arrows and function keys");
+        assert_eq!(answers(b"\x1b[200~yes\r1\r\x1b[201~"), 0, "a paste is text");
+        assert_eq!(answers(b"\x1b[200~yes\x1b[201~\r"), 1, "Enter behind it submits");
+    }
+}
