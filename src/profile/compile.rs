@@ -219,9 +219,12 @@ fn inherit(
     for (family, name) in &parent.families {
         data.families.entry(*family).or_insert_with(|| name.clone());
     }
-    let own: Vec<String> = data.rules.iter().map(|rule| rule.as_ref().id.clone()).collect();
-    let kept = parent.rules.iter().filter(|rule| !own.contains(&rule.as_ref().id)).cloned();
-    data.rules = data.rules.iter().cloned().chain(kept).collect();
+    if let Some(name) = data.without.iter().find(|name| parent.rules.iter().all(|rule| rule.as_ref().id != **name)) {
+        return Err(source.error(data.id.span(), format!("`{}` has no rule called `{name}`", extends.as_ref())));
+    }
+    let replaced = |id: &String| data.without.contains(id) || data.rules.iter().any(|rule| rule.as_ref().id == *id);
+    let kept: Vec<_> = parent.rules.iter().filter(|rule| !replaced(&rule.as_ref().id)).cloned().collect();
+    data.rules.extend(kept);
     data.composer = data.composer.or_else(|| parent.composer.clone());
     data.turn = data.turn.or_else(|| parent.turn.clone());
     data.banner = data.banner.or_else(|| parent.banner.clone());

@@ -48,6 +48,9 @@ pub(super) struct ToolData {
 pub(super) struct ProfileData {
     pub id: Spanned<String>,
     pub extends: Option<Spanned<String>>,
+    /// Rules of the extended profile that do not hold here.
+    #[serde(default)]
+    pub without: Vec<String>,
     /// The first version that it reads.
     pub min: Spanned<String>,
     /// The first version that it does not read any more.

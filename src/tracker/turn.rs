@@ -1,10 +1,10 @@
 //! The turn in flight and how the last one ended (SPEC §7, rules 1–7, and both recoveries).
 
 use super::{Settings, Temporal};
-use crate::moment::Moment;
+use crate::moment::{Moment, Span};
 use crate::profile::{Activity, EndMark, Reading, TurnEnd, TurnRegion};
 use crate::state::{
-    AnchorState, CompletionAuthority, LastTurn, LifecycleAuthority, Phase, TurnResult, TurnSource, UiContext,
+    AnchorState, CompletionAuthority, LastTurn, LifecycleAuthority, Phase, Tri, TurnResult, TurnSource, UiContext,
 };
 
 /// One reading with what the profile says of time and what the tracker knows of the readings before it.
@@ -44,8 +44,17 @@ struct Flight {
     active_at: Option<Moment>,
     /// Since when the answer stands still on a ready surface.
     settling: Option<(Moment, TurnRegion)>,
-    /// The success that was taken back for this turn; a new prompt gives it back.
-    retracted: Option<Completed>,
+    /// The success that this turn may take back, or has taken back.
+    retraction: Option<Retraction>,
+}
+
+/// Work came back soon after a success: was it the same turn?
+#[derive(Clone, Debug)]
+enum Retraction {
+    /// The operator has typed since, so it may be a new turn whose prompt is not drawn yet.
+    Undecided(Completed),
+    /// It was taken back; a new prompt that comes into view gives it back.
+    Done(Completed),
 }
 
 /// A success, and what it would be taken back to.
@@ -54,6 +63,8 @@ struct Completed {
     result: LastTurn,
     region: TurnRegion,
     previous: LastTurn,
+    /// Whether a draft was seen in the prompt since.
+    drafted: bool,
 }
 
 /// Why and when an anchor went.
@@ -160,7 +171,7 @@ impl TurnMachine {
             baseline: self.seen.as_ref().map(|seen| seen.region.clone()),
             active_at: None,
             settling: None,
-            retracted: None,
+            retraction: None,
         });
     }
 
@@ -268,7 +279,7 @@ impl TurnMachine {
         if let Some(flight) = &mut self.flight {
             flight.active_at = Some(now);
             flight.settling = None;
-            self.give_back_retraction(&reading.turn, notes);
+            self.decide_retraction(&reading.turn, now, notes);
             return;
         }
         let goes_on = self.completed.take().filter(|completed| {
@@ -276,29 +287,43 @@ impl TurnMachine {
             now.since(at) <= self.settings.retraction && same_turn(&completed.region, &reading.turn)
         });
         let source = goes_on.as_ref().map_or(TurnSource::SurfaceInference, |completed| completed.result.source);
-        if let Some(completed) = &goes_on {
-            self.last_turn = completed.previous.clone();
-            notes.push("premature success retracted");
-        }
         self.flight = Some(Flight {
             source,
             armed_at: now,
             baseline: self.seen.as_ref().map(|seen| seen.region.clone()).filter(|_| goes_on.is_none()),
             active_at: Some(now),
             settling: None,
-            retracted: goes_on,
+            retraction: goes_on.map(Retraction::Undecided),
         });
+        self.decide_retraction(&reading.turn, now, notes);
     }
 
-    /// An agent may show its spinner before the new prompt: then it was not the old turn that went on.
-    fn give_back_retraction(&mut self, region: &TurnRegion, notes: &mut Vec<&'static str>) {
+    /// Rule 5: whether work soon after a success takes it back. Agents may show their spinner before the new prompt:
+    /// then it was not the old turn that went on.
+    fn decide_retraction(&mut self, region: &TurnRegion, now: Moment, notes: &mut Vec<&'static str>) {
+        /// A prompt that was sent is drawn within this time.
+        const PROMPT_IS_DRAWN: Span = Span::from_millis(1500);
         let Some(flight) = &mut self.flight else { return };
-        if flight.retracted.as_ref().is_some_and(|completed| !same_turn(&completed.region, region))
-            && let Some(completed) = flight.retracted.take()
-        {
-            self.last_turn = completed.result;
-            flight.source = TurnSource::SurfaceInference;
-            notes.push("retraction undone: a new turn began");
+        match flight.retraction.take() {
+            Some(Retraction::Undecided(completed)) if !same_turn(&completed.region, region) => {
+                flight.source = TurnSource::SurfaceInference;
+            }
+            Some(Retraction::Undecided(completed))
+                if completed.drafted && now.since(flight.armed_at) < PROMPT_IS_DRAWN =>
+            {
+                flight.retraction = Some(Retraction::Undecided(completed));
+            }
+            Some(Retraction::Undecided(completed)) => {
+                self.last_turn = completed.previous.clone();
+                flight.retraction = Some(Retraction::Done(completed));
+                notes.push("premature success retracted");
+            }
+            Some(Retraction::Done(completed)) if !same_turn(&completed.region, region) => {
+                self.last_turn = completed.result;
+                flight.source = TurnSource::SurfaceInference;
+                notes.push("retraction undone: a new turn began");
+            }
+            other => flight.retraction = other,
         }
     }
 
@@ -318,6 +343,9 @@ impl TurnMachine {
             region: reading.turn.clone(),
             since,
         });
+        if let Some(completed) = self.completed.as_mut().filter(|_| reading.surface.editing_input == Tri::Yes) {
+            completed.drafted = true;
+        }
         let believed_work = reading.activity.is_some() && self.set_aside.is_none();
         if believed_work || reading.in_dialog || reading.doubt.is_some() {
             return;
@@ -398,7 +426,7 @@ impl TurnMachine {
         let previous = std::mem::replace(&mut self.last_turn, result.clone());
         self.ended_region = Some(region.clone());
         self.told_end = None;
-        self.completed = Some(Completed { result, region, previous });
+        self.completed = Some(Completed { result, region, previous, drafted: false });
     }
 
     /// Rule 1: an explicit input of which the screen shows nothing is dropped.
