@@ -75,9 +75,10 @@ pub(super) struct Suspect {
     activity: i64,
 }
 
-/// Seconds of the server's clock after which the processes of a pane are looked at again when it was active.
-const IDENTIFY_ACTIVE: i64 = 5;
-/// The same for a pane in which nothing was printed.
+/// Seconds of the server's clock after which the processes of a pane are looked at again when something was printed
+/// in it: a program that starts behind an unchanged command shows itself.
+const IDENTIFY_ACTIVE: i64 = 2;
+/// The same for a pane in which nothing was printed since the last time.
 const IDENTIFY_IDLE: i64 = 60;
 
 /// Looks without a change until the tick grows from the shortest to the usual, and from there to the longest.
@@ -340,7 +341,8 @@ impl Pane {
     fn needs_identification(&self, listed: &ListedPane, clock: i64) -> bool {
         let Some(known) = &self.program else { return true };
         let age = clock.saturating_sub(known.at);
-        let limit = if listed.activity == known.activity { IDENTIFY_IDLE } else { IDENTIFY_ACTIVE };
+        let idle = listed.activity == known.activity && known.at > known.activity;
+        let limit = if idle { IDENTIFY_IDLE } else { IDENTIFY_ACTIVE };
         // A clock that was set back says nothing of the age.
         known.command != listed.facts.command || age >= limit || age < 0 || matches!(known.program, Program::Unknown(_))
     }

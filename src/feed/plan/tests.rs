@@ -180,6 +180,7 @@ fn a_pane_in_which_an_agent_ran_stays_watched_until_it_is_gone() {
 fn an_agent_behind_an_unchanged_command_is_found_when_the_pane_is_active() {
     let mut tmux = Played::new("");
     tmux.pane(1, "node", "$");
+    tmux.clock += 1;
     tmux.look();
     tmux.agents = &["node"];
     tmux.clock += IDENTIFY_ACTIVE;
