@@ -115,8 +115,11 @@ impl Obstacle {
     /// What stands in the way according to the facts of [`GUARD`].
     fn read(facts: &str, pid: u32) -> Option<Self> {
         let mut facts = facts.split(',');
-        if facts.next()?.parse() != Ok(pid) {
-            return Some(Obstacle::Replaced);
+        match facts.next()? {
+            // The formats of a pane that is not there are empty.
+            "" => return Some(Obstacle::Gone),
+            other if other.parse() != Ok(pid) => return Some(Obstacle::Replaced),
+            _ => {}
         }
         let order = [Obstacle::Dead, Obstacle::InMode, Obstacle::Synchronized, Obstacle::InputOff];
         order.into_iter().zip(facts).find(|(_, flag)| *flag == "1").map(|(obstacle, _)| obstacle)
@@ -158,6 +161,6 @@ mod tests {
         assert_eq!(Obstacle::read("76,0,1,1,0", 76), Some(Obstacle::InMode));
         assert_eq!(Obstacle::read("76,0,0,0,1", 76), Some(Obstacle::InputOff));
         assert_eq!(Obstacle::read("76,0,0,0,0", 76), None);
-        assert_eq!(Obstacle::read("", 76), Some(Obstacle::Replaced));
+        assert_eq!(Obstacle::read(",0,0,0,0", 76), Some(Obstacle::Gone));
     }
 }

@@ -1,0 +1,185 @@
+//! Pastes and keys into panes of real tmux servers, byte for byte.
+
+#![allow(clippy::unwrap_used)] // What cannot be set up fails the test.
+
+#[path = "support/private_tmux.rs"]
+mod private_tmux;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fleetwatch::fleet::{PaneId, TerminalKey};
+use fleetwatch::tmux::{Delivery, Error, Key, Obstacle, PasteText, Server, Settings, quote};
+use private_tmux::{PrivateTmux, signal, wait_until};
+use proptest::prelude::*;
+
+const HOSTILE: &str = "-l first\n'single' \"double\" `tick` $HOME ~ #{pane_id} #(date) %1\n\ttab; echo hi;\n{ } [x] \\\n\
+                       é ü 漢字 😀 👩‍👩‍👧 e\u{301}\n\n  indented\ntrailing;\\";
+
+/// A pane whose program writes what it gets to a file, in raw mode.
+struct Reader {
+    tmux: PrivateTmux,
+    directory: tempfile::TempDir,
+    key: TerminalKey,
+}
+
+impl Reader {
+    /// `start` is printed first: `\033[?2004h` asks for bracketed pastes.
+    fn start(start: &str) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("got");
+        let script = format!("stty raw -echo; printf '{start}ready'; exec cat > '{}'", file.display());
+        let tmux = PrivateTmux::start(&["sh", "-c", &script]);
+        tmux.wait_for_text("main:", "ready");
+        let key = tmux.key_of("main:");
+        Self { tmux, directory, key }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.directory.path().join("got")
+    }
+
+    fn got(&self) -> Vec<u8> {
+        std::fs::read(self.file()).unwrap_or_default()
+    }
+
+    fn wait_for(&self, bytes: &[u8]) {
+        let length = || self.got().len();
+        wait_until("the bytes", || length() >= bytes.len());
+        let got = self.got();
+        assert!(got == bytes, "{:?}", String::from_utf8_lossy(&got[..got.len().min(2000)]));
+    }
+
+    fn buffers(&self) -> String {
+        self.tmux.run(&["list-buffers"])
+    }
+}
+
+fn text(text: &str) -> PasteText {
+    PasteText::new(text).unwrap()
+}
+
+fn bracketed(text: &str) -> Vec<u8> {
+    format!("\u{1b}[200~{text}\u{1b}[201~").into_bytes()
+}
+
+#[tokio::test]
+async fn a_hostile_text_arrives_byte_for_byte_in_brackets() {
+    let reader = Reader::start(r"\033[?2004h");
+    let delivery = reader.tmux.server().paste(&reader.key, &text(HOSTILE)).await.unwrap();
+    assert_eq!(delivery, Delivery::Delivered);
+    reader.wait_for(&bracketed(HOSTILE));
+    assert_eq!(reader.buffers(), "");
+}
+
+#[tokio::test]
+async fn sixty_four_kibibytes_arrive_byte_for_byte() {
+    let reader = Reader::start(r"\033[?2004h");
+    let mut long = HOSTILE.repeat((64 << 10) / HOSTILE.len() + 1);
+    while !long.is_char_boundary(64 << 10) {
+        long.insert(0, '-');
+    }
+    long.truncate(64 << 10);
+    assert_eq!(reader.tmux.server().paste(&reader.key, &text(&long)).await.unwrap(), Delivery::Delivered);
+    reader.wait_for(&bracketed(&long));
+}
+
+#[tokio::test]
+async fn a_program_that_asked_for_no_brackets_gets_none() {
+    let reader = Reader::start("");
+    reader.tmux.server().paste(&reader.key, &text("one\ntwo")).await.unwrap();
+    reader.wait_for(b"one\ntwo");
+}
+
+#[tokio::test]
+async fn keys_arrive_as_a_terminal_sends_them() {
+    let reader = Reader::start("");
+    let keys = ["Enter", "Escape", "Up", "C-c", ";", "-", "$", "~", "é", "Tab", "M-x", "BSpace"];
+    let keys: Vec<Key> = keys.iter().map(|key| key.parse().unwrap()).collect();
+    assert_eq!(reader.tmux.server().press(&reader.key, &keys).await.unwrap(), Delivery::Delivered);
+    reader.wait_for("\r\u{1b}\u{1b}[A\u{3};-$~é\t\u{1b}x\u{7f}".as_bytes());
+}
+
+#[tokio::test]
+async fn a_pane_that_is_not_as_it_should_be_gets_nothing_and_no_buffer_stays() {
+    let reader = Reader::start("");
+    let server = reader.tmux.server();
+    let refused = async |key: &TerminalKey, obstacle: Obstacle| {
+        let enter = [Key::enter()];
+        assert_eq!(server.paste(key, &text("lost")).await.unwrap(), Delivery::Refused(obstacle), "paste");
+        assert_eq!(server.press(key, &enter).await.unwrap(), Delivery::Refused(obstacle), "press");
+        assert_eq!(reader.buffers(), "");
+    };
+    refused(&TerminalKey { pid: reader.key.pid + 1, ..reader.key.clone() }, Obstacle::Replaced).await;
+    refused(&TerminalKey { pane: PaneId(99), ..reader.key.clone() }, Obstacle::Gone).await;
+    reader.tmux.run(&["copy-mode", "-t", "main:"]);
+    refused(&reader.key, Obstacle::InMode).await;
+    reader.tmux.run(&["send-keys", "-t", "main:", "-X", "cancel"]);
+    reader.tmux.run(&["set-option", "-w", "-t", "main:", "synchronize-panes", "on"]);
+    refused(&reader.key, Obstacle::Synchronized).await;
+    reader.tmux.run(&["set-option", "-w", "-t", "main:", "synchronize-panes", "off"]);
+    reader.tmux.run(&["select-pane", "-d", "-t", "main:"]);
+    refused(&reader.key, Obstacle::InputOff).await;
+    reader.tmux.run(&["select-pane", "-e", "-t", "main:"]);
+    assert_eq!(server.paste(&reader.key, &text("found")).await.unwrap(), Delivery::Delivered);
+    reader.wait_for(b"found");
+    reader.tmux.run(&["set-option", "-w", "-t", "main:", "remain-on-exit", "on"]);
+    signal("KILL", reader.key.pid);
+    wait_until("its end", || reader.tmux.run(&["display-message", "-p", "#{pane_dead}"]).trim() == "1");
+    refused(&reader.key, Obstacle::Dead).await;
+}
+
+#[tokio::test]
+async fn without_a_server_there_is_an_error() {
+    let tmux = PrivateTmux::unstarted();
+    let key = TerminalKey { server: tmux.id(), pane: PaneId(0), pid: 1 };
+    let error = tmux.server().paste(&key, &text("x")).await.unwrap_err();
+    assert!(error.is_no_server(), "{error}");
+    assert!(tmux.server().press(&key, &[Key::enter()]).await.unwrap_err().is_no_server());
+    assert_eq!(tmux.server_pid(), None);
+}
+
+#[tokio::test]
+async fn what_was_given_up_at_the_deadline_is_not_delivered_later() {
+    let reader = Reader::start("");
+    let pid = reader.tmux.server_pid().unwrap();
+    let settings = Settings { deadline: Duration::from_millis(300), ..Settings::default() };
+    let server = Server::new(reader.tmux.id(), settings).unwrap();
+    signal("STOP", pid);
+    let error = server.paste(&reader.key, &text("late")).await.unwrap_err();
+    assert!(matches!(error, Error::TimedOut { .. }), "{error}");
+    let error = server.press(&reader.key, &[Key::enter()]).await.unwrap_err();
+    assert!(matches!(error, Error::TimedOut { .. }), "{error}");
+    signal("CONT", pid);
+    reader.tmux.server().paste(&reader.key, &text("in time")).await.unwrap();
+    reader.wait_for(b"in time");
+    assert_eq!(reader.buffers(), "");
+}
+
+/// What tmux reads where a word stands quoted in a script.
+fn read_back(tmux: &PrivateTmux, word: &str) -> String {
+    let script = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(script.path(), format!("set-buffer -b word -- {}\n", quote(word))).unwrap();
+    tmux.run(&["source-file", script.path().to_str().unwrap(), ";", "save-buffer", "-b", "word", "-"])
+}
+
+#[test]
+fn a_quoted_word_is_read_back_by_tmux_as_it_was() {
+    let tmux = PrivateTmux::start(&["cat"]);
+    let words = [
+        HOSTILE, ";", "a;", "\\;", "\\", "\\\\", "#{pane_id}", "$HOME", "${HOME}", "~", "~root", "{", "}", "{ kill-server }",
+        "-t", "--", "'", "\"", "#", "# x", "%if", "%1", "a=b", " ", "\t", "\n", "a\n\n # b", "\u{1b}[31m", "\u{7f}", "😀", "!x",
+        "[a]", "*", "\\n", "\\u0041", "\\101", "\u{e9}\u{301}",
+    ];
+    for word in words {
+        assert_eq!(read_back(&tmux, word), word, "{word:?}");
+    }
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(64));
+    let nasty = "([;\"'\\\\$~#{}%\\-= \\n\\t]|[a-z]|\\PC){1,30}";
+    runner
+        .run(&nasty, |word| {
+            prop_assert_eq!(read_back(&tmux, &word), word);
+            Ok(())
+        })
+        .unwrap();
+}
