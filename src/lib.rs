@@ -9,6 +9,7 @@ pub mod process;
 pub mod profile;
 pub mod recording;
 pub mod screen;
+pub mod sender;
 pub mod state;
 pub mod tmux;
 pub mod tracker;

@@ -1,0 +1,223 @@
+//! Sends prompts, keys and answers into terminals, and says what became of them (SPEC §11).
+//!
+//! What to do next is decided by [`steps`], which is pure; this file looks, pastes and presses. One thing at a time
+//! goes to a terminal; several terminals do not wait for each other.
+
+mod outcome;
+mod steps;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+pub use outcome::{Refusal, SendOutcome};
+pub use steps::{Insistence, Limits};
+
+use crate::fleet::TerminalKey;
+use crate::moment::Span;
+use crate::process;
+use crate::profile::{Library, Profile, Program};
+use crate::tmux::{self, CapturedPane, Delivery, Key, PasteText, Server};
+use steps::{Seen, Step, Steps};
+
+/// Where to send to, and what is known of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recipient {
+    pub key: TerminalKey,
+    /// The agent that must be running there; `None` for a pane that runs no known agent.
+    pub tool: Option<String>,
+    /// The version whose profile reads the screen.
+    pub version: Option<String>,
+    /// Whether tool and version come from the configuration.
+    pub configured: bool,
+}
+
+/// How a text is sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SendOptions {
+    pub insistence: Insistence,
+    pub limits: Limits,
+}
+
+/// Sends to the terminals of any server. Clones share their queues.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    library: Arc<Library>,
+    tmux: tmux::Settings,
+    /// A lock for each terminal that was ever sent to: two texts at once would end up in one prompt.
+    turns: Arc<Mutex<HashMap<TerminalKey, Arc<tokio::sync::Mutex<()>>>>>,
+}
+
+impl Sender {
+    /// A sender that reads screens with a library's profiles.
+    pub fn new(library: Arc<Library>, tmux: tmux::Settings) -> Self {
+        Self { library, tmux, turns: Arc::default() }
+    }
+
+    /// Sends a text as a prompt: checks, pastes, presses Enter, and looks whether the agent took it.
+    pub async fn send(&self, to: &Recipient, text: &str, options: SendOptions) -> SendOutcome {
+        let text = match PasteText::new(text) {
+            Ok(text) => text,
+            Err(unfit) => return Refusal::Text(unfit).into(),
+        };
+        let _turn = self.turn(&to.key).await;
+        let pane = match self.open(to) {
+            Ok(pane) => pane,
+            Err(error) => return Refusal::Tmux(error).into(),
+        };
+        let outcome = self.take_steps(&pane, to, &text, options).await;
+        tracing::info!(terminal = ?to.key, bytes = text.as_str().len(), %outcome, "sent a prompt");
+        outcome
+    }
+
+    /// Presses keys, whatever the terminal shows; only the identity and tmux's own modes are checked.
+    pub async fn keys(&self, to: &Recipient, keys: &[Key]) -> SendOutcome {
+        let _turn = self.turn(&to.key).await;
+        let outcome = match self.open(to) {
+            Ok(pane) => pane.press(keys).await.map_or_else(SendOutcome::from, |()| SendOutcome::Accepted),
+            Err(error) => Refusal::Tmux(error).into(),
+        };
+        tracing::info!(terminal = ?to.key, ?keys, %outcome, "pressed keys");
+        outcome
+    }
+
+    /// Answers a dialog with keys. The dialog is captured again just before, and must be the one whose text (SPEC §2,
+    /// `operator_excerpt`) the operator saw; afterwards it must be gone or another one.
+    pub async fn answer(&self, to: &Recipient, seen: &str, keys: &[Key], limits: Limits) -> SendOutcome {
+        let _turn = self.turn(&to.key).await;
+        let outcome = match self.open(to) {
+            Ok(pane) => self.answer_in(&pane, to, seen, keys, limits).await.unwrap_or_else(|outcome| outcome),
+            Err(error) => Refusal::Tmux(error).into(),
+        };
+        tracing::info!(terminal = ?to.key, ?keys, %outcome, "answered a dialog");
+        outcome
+    }
+
+    async fn take_steps(&self, pane: &Pane, to: &Recipient, text: &PasteText, options: SendOptions) -> SendOutcome {
+        let start = Instant::now();
+        let elapsed = || Span::from_millis(u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX));
+        let mut steps = Steps::new(options.insistence, options.limits);
+        if let Err(outcome) = self.check_program(pane, to).await {
+            return outcome;
+        }
+        let mut step = Step::Look { after: Span::ZERO };
+        loop {
+            let done = match step {
+                Step::End(outcome) => return outcome,
+                Step::Look { after } => {
+                    tokio::time::sleep(Duration::from_millis(after.as_millis())).await;
+                    pane.look().await.map(|seen| steps.saw(seen, elapsed()))
+                }
+                Step::Paste => pane.paste(text).await.map(|()| steps.delivered(elapsed())),
+                Step::PressEnter => pane.press(&[Key::enter()]).await.map(|()| steps.delivered(elapsed())),
+            };
+            step = match done {
+                Ok(next) => next,
+                Err(refusal) => return steps.stopped(refusal),
+            };
+        }
+    }
+
+    async fn answer_in(
+        &self,
+        pane: &Pane,
+        to: &Recipient,
+        expected: &str,
+        keys: &[Key],
+        limits: Limits,
+    ) -> Result<SendOutcome, SendOutcome> {
+        self.check_program(pane, to).await?;
+        let before = pane.look().await?;
+        match before.excerpt.as_deref() {
+            None => return Err(Refusal::NoDialog.into()),
+            Some(dialog) if dialog != expected => return Err(Refusal::AnotherDialog.into()),
+            Some(_) => {}
+        }
+        pane.press(keys).await?;
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_millis(limits.reaction.as_millis()) {
+            tokio::time::sleep(Duration::from_millis(limits.look.as_millis())).await;
+            match pane.look().await {
+                Ok(seen) if seen.excerpt == before.excerpt => {}
+                Ok(_) => return Ok(SendOutcome::Accepted),
+                // The keys are on their way; a pane that is gone because of them has taken them.
+                Err(Refusal::Obstacle(tmux::Obstacle::Gone)) => return Ok(SendOutcome::Accepted),
+                Err(refusal) => return Err(SendOutcome::NotTaken { why: refusal.to_string() }),
+            }
+        }
+        Err(SendOutcome::NotTaken { why: "the dialog is still there".to_owned() })
+    }
+
+    /// Refuses when the agent that the recipient stands for does not run there any more: a shell would run the text.
+    async fn check_program(&self, pane: &Pane, to: &Recipient) -> Result<(), SendOutcome> {
+        let Some(tool) = &to.tool else { return Ok(()) };
+        let captured = pane.capture().await?;
+        let scanned = process::under(&pane.server, vec![to.key.pid]).await.map_err(Refusal::Tmux)?;
+        let processes = scanned.get(&to.key.pid).map(Vec::as_slice).unwrap_or_default();
+        let pinned = to.configured.then_some(tool.as_str());
+        match self.library.identify(&captured.pane.facts.command, processes, pinned) {
+            Program::Agent { tool: found, .. } if found == *tool => Ok(()),
+            Program::Agent { tool: command, .. } | Program::Other { command } => {
+                Err(Refusal::AgentGone { tool: tool.clone(), command }.into())
+            }
+            Program::Unknown(problem) => Err(Refusal::Unknown(problem.message).into()),
+        }
+    }
+
+    fn open(&self, to: &Recipient) -> Result<Pane, tmux::Error> {
+        let server = Server::new(to.key.server.clone(), self.tmux.clone())?;
+        let selected =
+            to.tool.as_deref().and_then(|tool| self.library.select(tool, to.version.as_deref(), to.configured));
+        Ok(Pane { server, key: to.key.clone(), profile: selected.map(|selected| selected.profile) })
+    }
+
+    async fn turn(&self, key: &TerminalKey) -> tokio::sync::OwnedMutexGuard<()> {
+        let turn = {
+            let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+            turns.retain(|_, turn| Arc::strong_count(turn) > 1);
+            Arc::clone(turns.entry(key.clone()).or_default())
+        };
+        turn.lock_owned().await
+    }
+}
+
+/// A recipient's pane, and what reads it.
+struct Pane {
+    server: Server,
+    key: TerminalKey,
+    profile: Option<Arc<Profile>>,
+}
+
+impl Pane {
+    async fn capture(&self) -> Result<CapturedPane, Refusal> {
+        let look = self.server.capture(&[self.key.pane]).await.map_err(Refusal::Tmux)?;
+        let captured = look.captures.into_iter().next().ok_or(Refusal::Obstacle(tmux::Obstacle::Gone))?;
+        match captured.pane.pid == self.key.pid {
+            true => Ok(captured),
+            false => Err(Refusal::Obstacle(tmux::Obstacle::Replaced)),
+        }
+    }
+
+    async fn look(&self) -> Result<Seen, Refusal> {
+        let CapturedPane { pane, screen } = self.capture().await?;
+        let screen = screen.ok_or_else(|| Refusal::Unknown("tmux printed no screen for the pane".to_owned()))?;
+        let reading = self.profile.as_ref().map(|profile| profile.read(&screen, &pane.facts));
+        Ok(Seen::new(&screen, &pane.facts, reading.as_ref()))
+    }
+
+    async fn paste(&self, text: &PasteText) -> Result<(), Refusal> {
+        delivered(self.server.paste(&self.key, text).await)
+    }
+
+    async fn press(&self, keys: &[Key]) -> Result<(), Refusal> {
+        delivered(self.server.press(&self.key, keys).await)
+    }
+}
+
+fn delivered(delivery: Result<Delivery, tmux::Error>) -> Result<(), Refusal> {
+    match delivery {
+        Ok(Delivery::Delivered) => Ok(()),
+        Ok(Delivery::Refused(obstacle)) => Err(Refusal::Obstacle(obstacle)),
+        Err(error) => Err(Refusal::Tmux(error)),
+    }
+}

@@ -1,0 +1,307 @@
+//! The order in which a prompt is sent: check, check that nothing moves, paste, Enter, verify, perhaps Enter again.
+//!
+//! Pure: it is told what was seen and delivered and how long it has been, and says what to do next.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use super::{Refusal, SendOutcome};
+use crate::moment::Span;
+use crate::profile::Reading;
+use crate::screen::{PaneFacts, Screen};
+use crate::state::{AssessedAvailability, InputMode, Phase, Tri};
+
+/// What the operator insists on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Insistence {
+    /// Send only to a terminal that is ready and has no draft.
+    #[default]
+    Polite,
+    /// Send to one that works, has a draft or cannot be read, too; never into a dialog or a menu.
+    Force,
+}
+
+/// How long the steps may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Between the two looks that must agree before anything is sent: text that grows between them is an answer that
+    /// is still being written.
+    pub quiet: Span,
+    /// From the paste to Enter at least, as Enter right behind a text is taken for a part of it.
+    pub enter_apart: Span,
+    /// From the paste to Enter at most.
+    pub enter_latest: Span,
+    /// From Enter until a prompt that still holds the text gets another Enter.
+    pub enter_again: Span,
+    /// From the last Enter, or from an answer's keys, until nothing more is expected.
+    pub reaction: Span,
+    /// Between two looks while something is expected.
+    pub look: Span,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            quiet: Span::from_millis(250),
+            enter_apart: Span::from_millis(150),
+            enter_latest: Span::from_millis(1500),
+            enter_again: Span::from_millis(1000),
+            reaction: Span::from_secs(5),
+            look: Span::from_millis(80),
+        }
+    }
+}
+
+/// What matters of one look at the terminal.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Seen {
+    /// A hash of the screen and the cursor.
+    screen: u64,
+    /// `pane_current_command`.
+    command: String,
+    dead: bool,
+    /// Whether a dialog waits for the operator.
+    dialog: bool,
+    /// The text of the dialog or menu that takes the keys.
+    pub(super) excerpt: Option<String>,
+    /// What a profile made of it; `None` without one.
+    read: Option<Read>,
+}
+
+/// What a profile made of one look.
+#[derive(Clone, Debug, PartialEq)]
+struct Read {
+    supported: bool,
+    phase: Phase,
+    working: bool,
+    modal: bool,
+    editing: Tri,
+    posture: Tri,
+    pending: Tri,
+    prompt: (Option<u64>, usize),
+    turn: Arc<str>,
+}
+
+impl Seen {
+    pub(super) fn new(screen: &Screen, facts: &PaneFacts, reading: Option<&Reading>) -> Self {
+        let mut hasher = DefaultHasher::new();
+        (screen, facts.cursor).hash(&mut hasher);
+        let dialog = reading.is_some_and(|reading| reading.in_dialog);
+        let excerpt = reading.and_then(|reading| reading.assessment.operator_excerpt.clone());
+        let read = reading.map(|reading| Read {
+            supported: reading.assessment.availability == AssessedAvailability::Supported,
+            phase: reading.phase,
+            working: reading.activity.is_some(),
+            modal: reading.assessment.input_mode == InputMode::Modal,
+            editing: reading.surface.editing_input,
+            posture: reading.surface.ready_posture,
+            pending: reading.surface.pending_input,
+            prompt: (reading.turn.prompt, reading.turn.prompts),
+            turn: Arc::clone(&reading.turn.text),
+        });
+        Self { screen: hasher.finish(), command: facts.command.clone(), dead: facts.dead, dialog, excerpt, read }
+    }
+
+    fn editing(&self) -> Tri {
+        self.read.as_ref().map_or(Tri::Unknown, |read| read.editing)
+    }
+
+    /// Why nothing must be sent now.
+    fn check(&self, insistence: Insistence) -> Result<(), Refusal> {
+        if self.dead {
+            return Err(Refusal::Obstacle(crate::tmux::Obstacle::Dead));
+        }
+        if self.dialog {
+            return Err(Refusal::Dialog);
+        }
+        let read = self.read.as_ref().filter(|read| read.supported);
+        if read.is_some_and(|read| read.modal) {
+            return Err(Refusal::Menu);
+        }
+        if insistence == Insistence::Force {
+            return Ok(());
+        }
+        match read {
+            Some(read) if read.phase == Phase::Active => Err(Refusal::Working),
+            Some(read) if read.editing == Tri::Yes => Err(Refusal::Draft),
+            Some(read) if read.phase == Phase::Ready && read.posture == Tri::Yes => Ok(()),
+            _ => Err(Refusal::NotReady),
+        }
+    }
+
+    /// Whether the terminal shows that it has taken what was submitted after `before`.
+    fn reacts_to(&self, before: &Seen) -> bool {
+        match (&before.read, &self.read) {
+            (Some(before), Some(now)) => {
+                (now.working && !before.working)
+                    || (now.phase == Phase::Active && before.phase != Phase::Active)
+                    || (now.pending == Tri::Yes && before.pending != Tri::Yes)
+                    || (now.modal && !before.modal)
+                    || now.prompt != before.prompt
+                    || now.turn != before.turn
+            }
+            _ => self.screen != before.screen,
+        }
+    }
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Look { after: Span },
+    Paste,
+    PressEnter,
+    End(SendOutcome),
+}
+
+/// How far a prompt has come.
+#[derive(Debug)]
+pub(super) struct Steps {
+    insistence: Insistence,
+    limits: Limits,
+    stage: Stage,
+}
+
+#[derive(Debug)]
+enum Stage {
+    First,
+    Second { first: Box<Seen> },
+    ToPaste { before: Box<Seen> },
+    Pasted { before: Box<Seen>, at: Span, last: Option<u64> },
+    ToEnter { entry: Box<Entry> },
+    Entered { entry: Box<Entry>, at: Span },
+}
+
+/// What was there when Enter was pressed.
+#[derive(Debug)]
+struct Entry {
+    /// Before the paste.
+    before: Seen,
+    /// With the text in the prompt.
+    pasted: Seen,
+    presses: u32,
+}
+
+impl Steps {
+    pub(super) fn new(insistence: Insistence, limits: Limits) -> Self {
+        Self { insistence, limits, stage: Stage::First }
+    }
+
+    /// Takes in a look at the terminal, `now` after the beginning.
+    pub(super) fn saw(&mut self, seen: Seen, now: Span) -> Step {
+        match std::mem::replace(&mut self.stage, Stage::First) {
+            Stage::First => match seen.check(self.insistence) {
+                Err(refusal) => Step::End(refusal.into()),
+                Ok(()) => {
+                    self.stage = Stage::Second { first: Box::new(seen) };
+                    Step::Look { after: self.limits.quiet }
+                }
+            },
+            Stage::Second { first } => self.second(&first, seen),
+            Stage::Pasted { before, at, last } => self.pasted(before, at, last, seen, now),
+            Stage::Entered { entry, at } => self.entered(entry, at, &seen, now),
+            // No look was asked for; what is to be delivered is still to be delivered.
+            stage @ (Stage::ToPaste { .. } | Stage::ToEnter { .. }) => {
+                let step = if matches!(stage, Stage::ToPaste { .. }) { Step::Paste } else { Step::PressEnter };
+                self.stage = stage;
+                step
+            }
+        }
+    }
+
+    /// Takes in that tmux has delivered what was asked for.
+    pub(super) fn delivered(&mut self, now: Span) -> Step {
+        self.stage = match std::mem::replace(&mut self.stage, Stage::First) {
+            Stage::ToPaste { before } => Stage::Pasted { before, at: now, last: None },
+            Stage::ToEnter { entry } => Stage::Entered { entry, at: now },
+            stage => stage,
+        };
+        Step::Look { after: self.limits.look }
+    }
+
+    /// What has become of it when a look or a delivery fails.
+    pub(super) fn stopped(&self, refusal: Refusal) -> SendOutcome {
+        let unheard = matches!(&refusal, Refusal::Tmux(error) if !error.is_no_server());
+        match self.stage {
+            // tmux may have done it and not been able to say so.
+            Stage::ToPaste { .. } if unheard => {
+                SendOutcome::NotTaken { why: format!("it is not known whether the text arrived: {refusal}") }
+            }
+            Stage::First | Stage::Second { .. } | Stage::ToPaste { .. } => refusal.into(),
+            _ => SendOutcome::NotTaken { why: format!("after the text was pasted: {refusal}") },
+        }
+    }
+
+    fn second(&mut self, first: &Seen, seen: Seen) -> Step {
+        let grew = |(first, now): (&Read, &Read)| first.turn != now.turn || first.prompt != now.prompt;
+        let moving = first.read.as_ref().zip(seen.read.as_ref()).is_some_and(grew);
+        if let Err(refusal) = seen.check(self.insistence) {
+            return Step::End(refusal.into());
+        }
+        if moving && self.insistence == Insistence::Polite {
+            return Step::End(Refusal::Working.into());
+        }
+        self.stage = Stage::ToPaste { before: Box::new(seen) };
+        Step::Paste
+    }
+
+    fn pasted(&mut self, before: Box<Seen>, at: Span, last: Option<u64>, seen: Seen, now: Span) -> Step {
+        if let Some(end) = stop_before_enter(&before, &seen) {
+            return end;
+        }
+        let waited = now.as_millis().saturating_sub(at.as_millis());
+        let drawn = seen.screen != before.screen && (seen.editing() == Tri::Yes || last == Some(seen.screen));
+        let early = waited < self.limits.enter_apart.as_millis();
+        let late = waited >= self.limits.enter_latest.as_millis();
+        if late || (drawn && !early) {
+            self.stage = Stage::ToEnter { entry: Box::new(Entry { before: *before, pasted: seen, presses: 1 }) };
+            return Step::PressEnter;
+        }
+        self.stage = Stage::Pasted { before, at, last: Some(seen.screen) };
+        Step::Look { after: self.limits.look }
+    }
+
+    fn entered(&mut self, mut entry: Box<Entry>, at: Span, seen: &Seen, now: Span) -> Step {
+        // A program that ends or gives way to another one has reacted.
+        if seen.dead || seen.command != entry.before.command || seen.dialog {
+            return Step::End(SendOutcome::Accepted);
+        }
+        let held = seen.editing() == Tri::Yes;
+        let left = entry.pasted.editing() == Tri::Yes && seen.editing() == Tri::No;
+        let reacted = match seen.read {
+            Some(_) => seen.reacts_to(&entry.before),
+            None => seen.screen != entry.pasted.screen,
+        };
+        if !held && (left || reacted) {
+            return Step::End(SendOutcome::Accepted);
+        }
+        let waited = now.as_millis().saturating_sub(at.as_millis());
+        // Only an agent that took the paste and not the key gets another one.
+        if held && entry.presses == 1 && waited >= self.limits.enter_again.as_millis() {
+            entry.presses = 2;
+            self.stage = Stage::ToEnter { entry };
+            return Step::PressEnter;
+        }
+        if waited >= self.limits.reaction.as_millis() {
+            let why = if held { "the text is still in the prompt" } else { "the screen did not react" };
+            return Step::End(SendOutcome::NotTaken { why: why.to_owned() });
+        }
+        self.stage = Stage::Entered { entry, at };
+        Step::Look { after: self.limits.look }
+    }
+}
+
+/// Between the paste and Enter a dialog may come up, which Enter would answer, or the program may end.
+fn stop_before_enter(before: &Seen, seen: &Seen) -> Option<Step> {
+    let why = if seen.dialog {
+        "a dialog came up, and Enter was not pressed"
+    } else if seen.dead || seen.command != before.command {
+        "the program ended, and Enter was not pressed"
+    } else {
+        return None;
+    };
+    Some(Step::End(SendOutcome::NotTaken { why: why.to_owned() }))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,27 @@
+# A small agent for tests: a prompt with a line editor, a pause for work, an answer, and a dialog.
+#   ask     opens a dialog that is answered with one key
+#   twice   takes the next prompt with the second Enter only
+#   deaf    never takes a prompt again
+#   exit    ends
+export LC_ALL=C.UTF-8
+enters=1
+echo "Parrot v1.0.0"
+while IFS= read -r -e -p '❯ ' line; do
+    for ((taken = 1; taken < enters; taken++)); do
+        IFS= read -r -e -p '❯ ' -i "$line" line
+    done
+    echo "» $line"
+    case $line in
+        ask)
+            printf 'Allow this?\n> 1. Yes\n  2. No\n'
+            IFS= read -r -s -n 1 answer
+            printf '\033[3A\033[J● answered %s\n' "$answer" ;;
+        twice) enters=2; echo "● twice" ;;
+        deaf) enters=1000; echo "● deaf" ;;
+        exit) exit ;;
+        *)
+            echo "working"
+            sleep 0.4
+            printf '\033[1A\033[J● heard %s\n' "$line" ;;
+    esac
+done
