@@ -10,12 +10,14 @@ mod reader;
 mod replay;
 pub mod score;
 pub mod truth;
+mod writer;
 
 use std::path::Path;
 
 pub use archive::{Archive, checksum};
 pub use player::{Frame, Player};
 pub use replay::{Options, Sampling, Version, program, replay};
+pub use writer::Writer;
 
 use crate::moment::{Moment, Span};
 

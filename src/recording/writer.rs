@@ -1,0 +1,147 @@
+//! Writing what tmux shows of a pane as asciicast v3, such that the [`super::Player`] gives the same frames again.
+//!
+//! Every frame repaints the rows that changed, each whole and in its own styles, and then places the cursor, so that
+//! any player can show it, from any frame that repaints all rows on.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use serde_json::json;
+
+use super::{Header, Size};
+use crate::moment::Span;
+use crate::screen::{Color, PaneFacts, Row, Screen, Style, harmless};
+
+/// Writes one recording, a frame at a time. Every event is one line and is written with one call.
+pub struct Writer<W> {
+    out: W,
+    /// The time of the last event.
+    at: Span,
+    size: Size,
+    rows: Vec<Row>,
+    /// `None` before the first frame.
+    facts: Option<PaneFacts>,
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins a recording by writing its header.
+    ///
+    /// # Errors
+    /// The header cannot be written.
+    pub fn new(mut out: W, header: &Header) -> io::Result<Self> {
+        let Header { tool, version, situation, size, began } = header;
+        let tags: Vec<&String> = [tool, version, situation].into_iter().map_while(Option::as_ref).collect();
+        let mut line = json!({
+            "version": 3,
+            "term": { "cols": size.columns, "rows": size.rows, "type": "tmux-256color" },
+            "command": tool,
+            "tags": tags,
+        });
+        if let Some(began) = began {
+            line["timestamp"] = json!(began.as_millis().div_euclid(1000));
+        }
+        writeln_at_once(&mut out, &line.to_string())?;
+        Ok(Self { out, at: Span::ZERO, size: *size, rows: Vec::new(), facts: None })
+    }
+
+    /// Adds what the pane shows at a time since the start; nothing is written for what did not change.
+    ///
+    /// # Errors
+    /// The recording cannot be written.
+    pub fn frame(&mut self, at: Span, facts: &PaneFacts, screen: &Screen) -> io::Result<()> {
+        let before = self.facts.replace(facts.clone()).unwrap_or_default();
+        if facts.command != before.command {
+            self.event(at, "m", &format!("process {}", harmless(&facts.command)))?;
+        }
+        let size = size_of(screen).unwrap_or(self.size);
+        if size != self.size {
+            self.event(at, "r", &format!("{}x{}", size.columns, size.rows))?;
+            self.size = size;
+            self.rows.clear();
+        }
+        let text = self.paint(&before, facts, screen);
+        if !text.is_empty() {
+            self.event(at, "o", &text)?;
+        }
+        if facts.dead && !before.dead {
+            // The format needs a number; tmux does not always know one.
+            self.event(at, "x", &facts.exit_status.unwrap_or(-1).to_string())?;
+        }
+        Ok(())
+    }
+
+    /// What changes the screen of before into this one.
+    fn paint(&mut self, before: &PaneFacts, facts: &PaneFacts, screen: &Screen) -> String {
+        let mut text = String::new();
+        if facts.alternate != before.alternate {
+            text.push_str(if facts.alternate { "\x1b[?1049h" } else { "\x1b[?1049l" });
+            self.rows.clear();
+        }
+        for (y, row) in screen.rows().iter().enumerate() {
+            if self.rows.get(y) != Some(row) {
+                // Writing to a string cannot fail.
+                let _ = write!(text, "\x1b[{};1H\x1b[0m\x1b[2K", y + 1);
+                paint_row(&mut text, row);
+            }
+        }
+        self.rows = screen.rows().to_vec();
+        if facts.title != before.title {
+            let _ = write!(text, "\x1b]2;{}\x07", harmless(&facts.title));
+        }
+        if facts.bell && !before.bell {
+            text.push('\x07');
+        }
+        if !text.is_empty() || facts.cursor != before.cursor {
+            let (row, column) = (u32::from(facts.cursor.row) + 1, u32::from(facts.cursor.column) + 1);
+            let _ = write!(text, "\x1b[0m\x1b[{row};{column}H\x1b[?25{}", if facts.cursor.visible { 'h' } else { 'l' });
+        }
+        text
+    }
+
+    fn event(&mut self, at: Span, code: &str, data: &str) -> io::Result<()> {
+        let interval = at.as_millis().saturating_sub(self.at.as_millis());
+        self.at = self.at.max(at);
+        writeln_at_once(&mut self.out, &json!([Span::from_millis(interval).as_secs(), code, data]).to_string())
+    }
+}
+
+/// A line that is cut off by the end of the process would make the recording unreadable.
+fn writeln_at_once(out: &mut impl Write, line: &str) -> io::Result<()> {
+    out.write_all(format!("{line}\n").as_bytes())?;
+    out.flush()
+}
+
+fn size_of(screen: &Screen) -> Option<Size> {
+    let rows = u16::try_from(screen.rows().len()).ok().filter(|rows| *rows > 0)?;
+    (screen.columns() > 0).then_some(Size { columns: screen.columns(), rows })
+}
+
+fn paint_row(text: &mut String, row: &Row) {
+    for (run, style) in row.runs() {
+        select(text, style);
+        text.push_str(run);
+    }
+}
+
+/// Writes the sequence that selects a style, whatever was selected before.
+fn select(text: &mut String, style: Style) {
+    text.push_str("\x1b[0");
+    let flags = [(style.bold, 1), (style.dim, 2), (style.italic, 3), (style.underline, 4), (style.inverse, 7)];
+    for (_, code) in flags.into_iter().filter(|(set, _)| *set) {
+        let _ = write!(text, ";{code}");
+    }
+    color(text, style.foreground, 38);
+    color(text, style.background, 48);
+    text.push('m');
+}
+
+fn color(text: &mut String, color: Color, code: u8) {
+    let _ = match color {
+        Color::Default => Ok(()),
+        Color::Indexed(index) => write!(text, ";{code};5;{index}"),
+        Color::Rgb(r, g, b) => write!(text, ";{code};2;{r};{g};{b}"),
+    };
+}
+
+#[cfg(test)]
+mod tests;
