@@ -1,6 +1,7 @@
 //! The command line.
 
 pub mod demo;
+pub mod record;
 pub mod replay;
 pub mod score;
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::moment::{Moment, Span};
 use crate::profile::Library;
 use crate::recording::{Options, Recording, Sampling, Version, replay};
-use crate::state::{LifecycleTiming, Stability, State, Turn};
+use crate::state::{LifecycleTiming, Stability, State, TerminalFacts, Turn};
 
 /// Show what fleetwatch says of a recorded terminal, at the start and at each change.
 #[derive(Clone, Debug, clap::Args)]
@@ -107,8 +107,23 @@ fn write_line(out: &mut impl Write, at: Span, state: &State) -> io::Result<()> {
         t: f64,
         state: &'a State,
     }
-    serde_json::to_writer(&mut *out, &Line { t: at.as_secs(), state })?;
+    let state = nowhere(state);
+    serde_json::to_writer(&mut *out, &Line { t: at.as_secs(), state: &state })?;
     out.write_all(b"\n")
+}
+
+/// The state of a terminal that is in no tmux server.
+fn nowhere(state: &State) -> State {
+    let terminal = TerminalFacts {
+        host: None,
+        socket: None,
+        session: None,
+        window: None,
+        pane: None,
+        pid: None,
+        ..state.terminal.clone()
+    };
+    State { terminal, ..state.clone() }
 }
 
 /// The state without the numbers that run while nothing happens.

@@ -198,7 +198,8 @@ fn names(command: Option<&str>, tags: &[String]) -> (Option<String>, Option<Stri
     if tool.is_none() || tags.first() != tool.as_ref() {
         return (tool, None, None);
     }
-    (tool, tags.get(1).cloned(), tags.get(2).cloned())
+    let known = |tag: Option<&String>| tag.filter(|tag| !tag.is_empty()).cloned();
+    (tool, known(tags.get(1)), known(tags.get(2)))
 }
 
 fn marker(data: String) -> EventKind {

@@ -30,7 +30,9 @@ impl<W: Write> Writer<W> {
     /// The header cannot be written.
     pub fn new(mut out: W, header: &Header) -> io::Result<Self> {
         let Header { tool, version, situation, size, began } = header;
-        let tags: Vec<&String> = [tool, version, situation].into_iter().map_while(Option::as_ref).collect();
+        // The tags are told apart by their order, so that what is not known before one that is stays empty.
+        let mut tags: Vec<&str> = [tool, version, situation].map(|tag| tag.as_deref().unwrap_or_default()).into();
+        while tags.pop_if(|tag| tag.is_empty()).is_some() {}
         let mut line = json!({
             "version": 3,
             "term": { "cols": size.columns, "rows": size.rows, "type": "tmux-256color" },

@@ -72,3 +72,11 @@ fn a_recording_of_a_recording_shows_the_same() {
     }
     assert!(compared > 5000, "{compared} frames");
 }
+
+#[test]
+fn a_header_without_a_version_is_read_as_it_was_written() {
+    let header = Header { version: None, situation: Some("a test".to_owned()), began: None, ..header() };
+    let mut bytes = Vec::new();
+    Writer::new(&mut bytes, &header).unwrap();
+    assert_eq!(Recording::parse("x", &bytes).unwrap().header, header);
+}

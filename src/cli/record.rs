@@ -1,0 +1,171 @@
+//! `fleetwatch record`: what a pane shows, as a recording that any asciinema player shows and `replay` reads.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use color_eyre::eyre::{WrapErr, bail};
+
+use crate::feed;
+use crate::fleet::TerminalKey;
+use crate::moment::{Moment, Span};
+use crate::profile::Program;
+use crate::recording::{Header, Size, Writer};
+use crate::tmux::{CapturedPane, Server};
+
+/// Record what a terminal shows until it is gone or until Ctrl-C.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// The terminal.
+    pub target: String,
+    /// The file to write; it must not exist.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Replace the file if it exists.
+    #[arg(long)]
+    pub force: bool,
+    /// Look at the terminal every MS milliseconds.
+    #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u64).range(20..=10_000))]
+    pub tick: u64,
+    /// What the recording shows, in a few words.
+    #[arg(long, value_name = "TEXT")]
+    pub situation: Option<String>,
+}
+
+/// How long tmux may not answer until recording is given up.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Records the pane that the target stands for. What is written so far is a whole recording at any time.
+///
+/// # Errors
+/// The pane is not there, the file exists or cannot be written, or tmux does not answer any more.
+pub async fn run(args: &Args, server: &Server, key: &TerminalKey, program: &Program) -> color_eyre::Result<ExitCode> {
+    let Some(first) = look(server, key).await? else { bail!("the terminal {} is gone", args.target) };
+    let began = feed::now();
+    let header = header(program, args.situation.clone(), &first, began);
+    let mut recorder = Recorder { writer: Writer::new(create(&args.output, args.force)?, &header)?, began, frames: 0 };
+    recorder.take(&first, began)?;
+    eprintln!("recording {} to {}; Ctrl-C ends it", args.target, args.output.display());
+    let ended = record(args, server, key, &mut recorder).await?;
+    let seconds = feed::now().since(began).as_secs();
+    eprintln!("{ended}: {} frames in {seconds:.1} s", recorder.frames);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Looks at the pane until it is gone or somebody ends it; says which.
+async fn record(
+    args: &Args,
+    server: &Server,
+    key: &TerminalKey,
+    recorder: &mut Recorder,
+) -> color_eyre::Result<&'static str> {
+    let mut tick = tokio::time::interval(Duration::from_millis(args.tick));
+    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let end = end_by_signal();
+    tokio::pin!(end);
+    let mut answered = Instant::now();
+    loop {
+        tokio::select! {
+            _ = tick.tick() => {}
+            signal = &mut end => return signal.map(|()| "ended"),
+        }
+        match look(server, key).await {
+            Ok(Some(pane)) => recorder.take(&pane, feed::now())?,
+            Ok(None) => return Ok("the terminal is gone"),
+            // A busy server may miss a look; the recording stands still meanwhile.
+            Err(error) if answered.elapsed() > PATIENCE => return Err(error),
+            Err(_) => continue,
+        }
+        answered = Instant::now();
+    }
+}
+
+/// The pane as it is now; `None` when it is gone or when its id belongs to another process.
+async fn look(server: &Server, key: &TerminalKey) -> color_eyre::Result<Option<CapturedPane>> {
+    match server.capture(&[key.pane]).await {
+        Ok(look) => Ok(look.captures.into_iter().find(|capture| capture.pane.pid == key.pid)),
+        Err(error) if error.is_no_server() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Waits for Ctrl-C or SIGTERM.
+async fn end_by_signal() -> color_eyre::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        interrupted = tokio::signal::ctrl_c() => interrupted?,
+        _ = terminate.recv() => {}
+    }
+    Ok(())
+}
+
+fn header(program: &Program, situation: Option<String>, first: &CapturedPane, began: Moment) -> Header {
+    let (tool, version) = match program {
+        Program::Agent { tool, version } => (tool.clone(), version.clone()),
+        // Recordings without an agent say so, that a replay does not take the command for one.
+        Program::Other { .. } | Program::Unknown(_) => ("shell".to_owned(), None),
+    };
+    let size = Size { columns: first.pane.columns.max(1), rows: first.pane.rows.max(1) };
+    Header { tool: Some(tool), version, situation, size, began: Some(began) }
+}
+
+/// Creates a file that only the user may read, as a terminal may show secrets.
+fn create(path: &Path, force: bool) -> color_eyre::Result<File> {
+    let new = |path: &Path| OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    if force {
+        // The new file takes the place of the old one at once, whoever reads the old one.
+        let beside = path.with_extension(format!("{}.new", std::process::id()));
+        let file = new(&beside).wrap_err_with(|| format!("{} cannot be written", beside.display()))?;
+        std::fs::rename(&beside, path).wrap_err_with(|| format!("{} cannot be replaced", path.display()))?;
+        return Ok(file);
+    }
+    match new(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            bail!("{} exists already; --force replaces it", path.display())
+        }
+        created => created.wrap_err_with(|| format!("{} cannot be written", path.display())),
+    }
+}
+
+/// The recording that is being written.
+struct Recorder {
+    writer: Writer<File>,
+    began: Moment,
+    frames: usize,
+}
+
+impl Recorder {
+    fn take(&mut self, pane: &CapturedPane, now: Moment) -> color_eyre::Result<()> {
+        // A pane whose screen could not be had shows what it showed before.
+        let Some(screen) = &pane.screen else { return Ok(()) };
+        let at: Span = now.since(self.began);
+        self.writer.frame(at, &pane.pane.facts, screen).wrap_err("the recording cannot be written")?;
+        self.frames += 1;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_recording_is_private_and_replaces_nothing_by_itself() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.cast");
+        drop(create(&path, false).unwrap());
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        std::fs::write(&path, "kept").unwrap();
+        assert!(create(&path, false).unwrap_err().to_string().ends_with("exists already; --force replaces it"));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "kept");
+        drop(create(&path, true).unwrap());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "");
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");
+        assert!(create(&directory.path().join("no/such/b.cast"), false).is_err());
+    }
+}
