@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 
 use lifecycle::Lifecycle;
 use publish::Published;
-use turn::{Sighting, TurnMachine};
+use turn::{Sighting, TurnMachine, TurnStage};
 
 use crate::moment::{Moment, Span};
 use crate::profile::Reading;
@@ -275,8 +275,10 @@ impl Tracker {
         if !unreadable && reading.doubt.is_none() {
             self.doubt_since = None;
         }
+        // What is printed before any prompt was submitted (a banner, a notice) is no answer.
         let grew = self.temporal.growth
             && !resized
+            && (reading.turn.prompt.is_some() || self.turn.stage() != TurnStage::Idle)
             && self.last_reading.as_ref().is_some_and(|(last, _)| reading.turn.grew_from(&last.turn));
         self.turn.sighted(&Sighting { reading, grew, temporal: self.temporal }, now, notes);
         let supported = if unreadable { Availability::Unknown } else { Availability::Available };

@@ -245,7 +245,7 @@ impl Conclusion<'_> {
     }
 
     fn doubt(&self, front: Front) -> Option<String> {
-        if front == Front::UnfocusedPrompt && !self.has(Signal::Working) {
+        if front == Front::UnfocusedPrompt {
             return Some("a prompt is drawn, but the cursor is not in it".to_owned());
         }
         self.first(Signal::Doubt).map(|fired| format!("rule {} contradicts the rest", fired.rule.id))

@@ -69,8 +69,10 @@ fn apply_sgr(style: &mut Style, params: &Params) {
     while let Some(param) = params.next() {
         match param.first().copied().unwrap_or(0) {
             0 => *style = Style::default(),
-            1 => style.bold = true,
-            2 => style.dim = true,
+            // The emulator that plays recordings knows one intensity at a time, the last one that was asked for; a
+            // live screen must read the same.
+            1 => (style.bold, style.dim) = (true, false),
+            2 => (style.bold, style.dim) = (false, true),
             3 => style.italic = true,
             // `4:0` is the spelling of "no underline" among the curly and dotted kinds.
             4 => style.underline = param.get(1) != Some(&0),

@@ -35,7 +35,7 @@ fn both_spellings_of_a_colour_are_read() {
 
 #[test]
 fn the_emulator_and_the_capture_agree() {
-    let text = "\x1b[1mbold\x1b[0m \x1b[2mdim\x1b[0m \x1b[48;5;238mband   \x1b[0m";
+    let text = "\x1b[1;2m›\x1b[0m \x1b[1mbold\x1b[0m \x1b[2mdim\x1b[0m \x1b[48;5;238mband   \x1b[0m";
     let size = |n| NonZeroU16::new(n).expect("sizes here are not zero");
     let mut parser = vt100::Parser::new(size(2), size(20), 0);
     parser.process(text.as_bytes());

@@ -109,6 +109,8 @@ pub(super) struct TurnMachine {
     /// The fingerprint of left-over activity that a recovery does not believe any more.
     set_aside: Option<u64>,
     stands_still: bool,
+    /// When the answer last grew, and the longest pause between two growths of this turn.
+    growth: Option<(Moment, Span)>,
     anchor_armed_at: Option<Moment>,
     anchor_lost: Option<AnchorLoss>,
     note: Option<&'static str>,
@@ -127,6 +129,7 @@ impl TurnMachine {
             activity: None,
             set_aside: None,
             stands_still: false,
+            growth: None,
             anchor_armed_at: None,
             anchor_lost: None,
             note: None,
@@ -179,6 +182,7 @@ impl TurnMachine {
     pub(super) fn sighted(&mut self, sighting: &Sighting<'_>, now: Moment, notes: &mut Vec<&'static str>) {
         let reading = sighting.reading;
         let working = self.note_activity(reading, now) || sighting.grew;
+        self.note_pace(sighting, now);
         if working || dialog_is_work(reading) {
             self.work_seen(reading, now, notes);
         }
@@ -200,7 +204,8 @@ impl TurnMachine {
         let flight = self.flight.as_ref();
         let settle = self.settling_since().map(|since| since + self.settings.settle);
         let silence = flight.filter(|f| f.active_at.is_none()).map(|f| f.armed_at + self.settings.no_reaction);
-        let linger = flight.filter(|f| f.settling.is_none()).and_then(|f| f.active_at).map(|at| at + temporal.linger);
+        let lingers = self.linger(temporal);
+        let linger = flight.filter(|f| f.settling.is_none()).and_then(|f| f.active_at).map(|at| at + lingers);
         let stall = self.stall_at().filter(|_| !self.stands_still);
         [settle, silence, linger, stall, self.stale_active_at(), self.final_stable_at()].into_iter().flatten().min()
     }
@@ -267,6 +272,33 @@ impl TurnMachine {
             self.set_aside = None;
         }
         self.set_aside.is_none()
+    }
+
+    /// Learns how slowly this turn's answer comes, so that its next pause is not taken for its end.
+    fn note_pace(&mut self, sighting: &Sighting<'_>, now: Moment) {
+        let region = &sighting.reading.turn;
+        if self.seen.as_ref().is_some_and(|seen| !same_turn(&seen.region, region)) {
+            self.growth = None;
+        }
+        // A pause in which the agent showed its work or asked something is no pause of the answer.
+        let silent = sighting.reading.activity.is_none() && !sighting.reading.in_dialog;
+        match &mut self.growth {
+            Some((last, longest)) if sighting.grew && silent => {
+                *longest = (*longest).max(now.since(*last));
+                *last = now;
+            }
+            Some((last, _)) if sighting.grew || !silent => *last = now,
+            None if sighting.grew => self.growth = Some((now, Span::ZERO)),
+            _ => {}
+        }
+    }
+
+    /// How long work is taken to go on after its last trace: as the profile says, or a tenth longer than this turn's
+    /// longest pause so far, up to 4 s.
+    fn linger(&self, temporal: Temporal) -> Span {
+        let longest = self.growth.map_or(Span::ZERO, |(_, longest)| longest);
+        let learned = Span::from_millis((longest.as_millis() * 11 / 10).min(4000));
+        if temporal.growth { temporal.linger.max(learned) } else { temporal.linger }
     }
 
     fn activity_is_set_aside(&self) -> bool {
@@ -383,6 +415,7 @@ impl TurnMachine {
 
     /// Rule 3: the work has ended on a ready surface; an answer begins to settle, none ends the turn without a word.
     fn end_turn(&mut self, now: Moment, temporal: Temporal) {
+        let linger = self.linger(temporal);
         let Some(seen) = self.seen.as_ref().filter(|seen| seen.at_rest()) else { return };
         let Some(flight) = &mut self.flight else { return };
         if self.activity.is_some() && self.set_aside.is_none() {
@@ -402,7 +435,7 @@ impl TurnMachine {
                     return;
                 }
             }
-            Some(at) if now.since(at) < temporal.linger && !finished => return,
+            Some(at) if now.since(at) < linger && !finished => return,
             Some(_) => {}
         }
         if !answered {
