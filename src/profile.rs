@@ -3,7 +3,9 @@
 mod color;
 mod compile;
 mod engine;
+mod explain;
 mod library;
+mod projection;
 mod reading;
 mod rules;
 mod sight;
@@ -11,7 +13,9 @@ mod version;
 
 pub use compile::{Profile, ProfileError};
 pub use engine::Miss;
+pub use explain::{Explanation, PromptFound, RegionFound, RowFound, RuleTried};
 pub use library::{Library, Selected, Selection};
+pub use projection::{DialogProjection, ProjectedRow, Projector, RowReason, TailRegex, normalized};
 pub use reading::{Activity, EndMark, Family, Reading, TurnEnd, TurnRegion};
 
 /// What runs in a pane, as its processes tell (SPEC §3).

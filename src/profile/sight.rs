@@ -57,6 +57,12 @@ impl<'a> Sight<'a> {
         self.kinds.get(y).is_some_and(|kinds| kinds.contains(kind))
     }
 
+    /// The names of a row's kinds.
+    pub(super) fn kind_names(&self, y: usize) -> Vec<String> {
+        let of_row = |index: &usize| u8::try_from(*index).is_ok_and(|kind| self.is(y, Kind(kind)));
+        (0..self.profile.rows.len()).filter(of_row).map(|index| self.profile.rows[index].name.clone()).collect()
+    }
+
     /// Whether a row is of any of these kinds.
     pub(super) fn is_any(&self, y: usize, kinds: Kinds) -> bool {
         self.kinds.get(y).is_some_and(|of_row| of_row.intersects(kinds))

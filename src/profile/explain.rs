@@ -1,0 +1,155 @@
+//! Why a profile reads a screen as it does: regions, rules tried, rows that fired (SPEC §5, `fleetwatch explain`).
+
+use serde::Serialize;
+
+use super::compile::{Profile, Rule};
+use super::engine::{Miss, try_rule};
+use super::reading::Reading;
+use super::rules::{Region, Signal};
+use super::sight::{Draft, Sight};
+use crate::screen::{PaneFacts, Screen};
+
+/// Everything that went into one reading.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explanation {
+    pub profile: String,
+    pub prompt: Option<PromptFound>,
+    /// The regions with their rows, from 0, the end exclusive.
+    pub regions: Vec<RegionFound>,
+    /// Rows that are of at least one known kind.
+    pub rows: Vec<RowFound>,
+    /// Every rule of the profile in the order in which they are tried.
+    pub rules: Vec<RuleTried>,
+}
+
+/// The live prompt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PromptFound {
+    /// The row with its glyph.
+    pub row: usize,
+    /// `empty`, `placeholder` or `draft`.
+    pub holds: &'static str,
+    /// Whether the cursor says that it takes the keys.
+    pub focused: bool,
+}
+
+/// A region and its rows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RegionFound {
+    pub name: &'static str,
+    pub from: usize,
+    pub to: usize,
+}
+
+/// A row and its kinds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RowFound {
+    pub row: usize,
+    pub kinds: Vec<String>,
+    pub text: String,
+}
+
+/// One rule and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RuleTried {
+    pub rule: String,
+    pub gives: String,
+    pub region: &'static str,
+    pub fired: bool,
+    /// The rows that it fired on.
+    pub rows: Vec<usize>,
+    /// Why it did not fire.
+    pub because: Option<String>,
+}
+
+impl Profile {
+    /// Reads a screen and tells how it came to the reading.
+    pub fn explain(&self, screen: &Screen, facts: &PaneFacts) -> (Reading, Explanation) {
+        let sight = Sight::new(self, screen, facts);
+        let prompt = sight.prompt.as_ref().map(|prompt| PromptFound {
+            row: prompt.row,
+            holds: match prompt.draft {
+                Draft::Empty => "empty",
+                Draft::Ghost => "placeholder",
+                Draft::Text => "draft",
+            },
+            focused: prompt.focused,
+        });
+        let regions = [Region::All, Region::Above, Region::Turn, Region::Composer, Region::Footer];
+        let explanation = Explanation {
+            profile: self.id.clone(),
+            prompt,
+            regions: regions
+                .into_iter()
+                .map(|region| {
+                    let rows = sight.region(region);
+                    RegionFound { name: region_name(region), from: rows.start, to: rows.end }
+                })
+                .collect(),
+            rows: (0..screen.rows().len()).filter_map(|y| row_found(&sight, y)).collect(),
+            rules: self.rules.iter().map(|rule| tried(&sight, rule)).collect(),
+        };
+        (self.read(screen, facts), explanation)
+    }
+}
+
+fn row_found(sight: &Sight<'_>, row: usize) -> Option<RowFound> {
+    let kinds = sight.kind_names(row);
+    (!kinds.is_empty()).then(|| RowFound { row, kinds, text: sight.row(row).to_owned() })
+}
+
+fn tried(sight: &Sight<'_>, rule: &Rule) -> RuleTried {
+    let outcome = try_rule(sight, rule);
+    RuleTried {
+        rule: rule.id.clone(),
+        gives: signal_name(rule.gives).to_owned(),
+        region: region_name(rule.region),
+        fired: outcome.is_ok(),
+        because: outcome.as_ref().err().map(|miss| because(sight, miss)),
+        rows: outcome.unwrap_or_default(),
+    }
+}
+
+fn because(sight: &Sight<'_>, miss: &Miss) -> String {
+    match miss {
+        Miss::Title => format!("the title is `{}`", sight.facts.title.trim_end()),
+        Miss::Cursor if sight.facts.cursor.visible => "the cursor is visible".to_owned(),
+        Miss::Cursor => "the cursor is hidden".to_owned(),
+        Miss::Composer => match &sight.prompt {
+            None => "there is no live prompt".to_owned(),
+            Some(prompt) => format!("the live prompt in row {} is not as asked", prompt.row),
+        },
+        Miss::Row(kind) => format!("no `{kind}` row where it should stand"),
+        Miss::Forbidden(row) => format!("row {row} speaks against it: {}", sight.row(*row).trim()),
+    }
+}
+
+const fn region_name(region: Region) -> &'static str {
+    match region {
+        Region::All => "all",
+        Region::Above => "above",
+        Region::Turn => "turn",
+        Region::Composer => "composer",
+        Region::Footer => "footer",
+    }
+}
+
+const fn signal_name(signal: Signal) -> &'static str {
+    match signal {
+        Signal::Working => "working",
+        Signal::Approval => "approval",
+        Signal::Question => "question",
+        Signal::Trust => "trust",
+        Signal::Setup => "setup",
+        Signal::Menu => "menu",
+        Signal::Slash => "slash",
+        Signal::Files => "files",
+        Signal::Starting => "starting",
+        Signal::Completed => "completed",
+        Signal::Interrupted => "interrupted",
+        Signal::Failed => "failed",
+        Signal::Queued => "queued",
+        Signal::Background => "background",
+        Signal::Doubt => "doubt",
+    }
+}

@@ -1,0 +1,230 @@
+//! The dialog as seen: a screen reduced to what was said and asked (SPEC §6, DialogProjection).
+//!
+//! It is the transcript as it stands on the screen, not "the answer"; who wants an answer associates one with a
+//! [`TailRegex`] of his own. Neither is ever part of the state.
+
+use regex::Regex;
+use serde::Serialize;
+
+use super::compile::Profile;
+use super::rules::Region;
+use super::sight::Sight;
+use crate::screen::{PaneFacts, Row, Screen};
+use crate::state::Anomaly;
+
+/// Lines in the head and in the tail of a projection.
+const SLICE: usize = 12;
+
+/// Which rows are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Projector {
+    /// As the profile knows the agent's screen.
+    #[default]
+    Profile,
+    /// Every row that is not blank, for screens that no profile fits.
+    Plain,
+}
+
+/// Why a row was kept or dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RowReason {
+    /// Kept: a submitted prompt.
+    UserPrompt,
+    /// Kept: the first row of an answer or of a tool's work.
+    Answer,
+    /// Kept: the text of a dialog that waits for the operator.
+    Dialog,
+    /// Kept: it goes on from the row above.
+    Text,
+    /// Dropped: nothing stands in it.
+    Blank,
+    /// Dropped: the agent's name, version and greeting.
+    Banner,
+    /// Dropped: the live prompt.
+    Prompt,
+    /// Dropped: spinner, progress, tip or notice.
+    Progress,
+    /// Dropped: a rule or a border.
+    Separator,
+    /// Dropped: what is drawn below the live prompt.
+    Footer,
+}
+
+impl RowReason {
+    const fn is_kept(self) -> bool {
+        matches!(self, RowReason::UserPrompt | RowReason::Answer | RowReason::Dialog | RowReason::Text)
+    }
+}
+
+/// One row and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ProjectedRow {
+    pub line: usize,
+    pub kept: bool,
+    pub reason: RowReason,
+}
+
+/// A screen reduced to its dialog.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DialogProjection {
+    /// The whole screen as plain text: no-break spaces as spaces, no blanks at line ends.
+    pub normalized_text: String,
+    /// The visible dialog in order.
+    pub dialog_text: String,
+    /// The first lines of the dialog, at most 12.
+    pub head: Vec<String>,
+    /// The last lines of the dialog, at most 12.
+    pub tail: Vec<String>,
+    pub rows_total: usize,
+    pub rows_kept: usize,
+    pub rows_dropped: usize,
+    pub anomalies: Vec<Anomaly>,
+    pub rows: Vec<ProjectedRow>,
+}
+
+impl Profile {
+    /// Projects a screen.
+    pub fn project(&self, screen: &Screen, facts: &PaneFacts, projector: Projector) -> DialogProjection {
+        let sight = Sight::new(self, screen, facts);
+        let in_dialog = self.read(screen, facts).assessment.operator_excerpt.is_some();
+        let reason = |y: usize| match projector {
+            Projector::Plain if sight.is_blank(y) => RowReason::Blank,
+            Projector::Plain => RowReason::Text,
+            Projector::Profile => reason(&sight, y, in_dialog),
+        };
+        project(screen, reason)
+    }
+}
+
+/// A screen as plain text (SPEC §6, `normalized_text`).
+pub fn normalized(screen: &Screen) -> String {
+    let mut text = screen.rows().iter().map(normalized_row).collect::<Vec<_>>().join("\n");
+    text.truncate(text.trim_end().len());
+    text
+}
+
+fn normalized_row(row: &Row) -> String {
+    row.text().replace('\u{a0}', " ").trim_end().to_owned()
+}
+
+fn project(screen: &Screen, reason: impl Fn(usize) -> RowReason) -> DialogProjection {
+    let rows: Vec<ProjectedRow> = (0..screen.rows().len())
+        .map(|line| {
+            let reason = reason(line);
+            ProjectedRow { line, kept: reason.is_kept(), reason }
+        })
+        .collect();
+    let kept: Vec<String> = screen
+        .rows()
+        .iter()
+        .zip(&rows)
+        .filter(|(_, projected)| projected.kept)
+        .map(|(row, _)| normalized_row(row))
+        .collect();
+    DialogProjection {
+        normalized_text: normalized(screen),
+        dialog_text: kept.join("\n"),
+        head: kept.iter().take(SLICE).cloned().collect(),
+        tail: kept[kept.len().saturating_sub(SLICE)..].to_vec(),
+        rows_total: rows.len(),
+        rows_kept: kept.len(),
+        rows_dropped: rows.len() - kept.len(),
+        anomalies: Vec::new(),
+        rows,
+    }
+}
+
+fn reason(sight: &Sight<'_>, y: usize, in_dialog: bool) -> RowReason {
+    let turn = &sight.profile.turn;
+    let in_region = |region| sight.region(region).contains(&y);
+    if sight.is_blank(y) {
+        RowReason::Blank
+    } else if is_separator(sight.row(y)) {
+        RowReason::Separator
+    } else if in_region(Region::Composer) {
+        RowReason::Prompt
+    } else if in_region(Region::Footer) {
+        RowReason::Footer
+    } else if sight.is_any(y, turn.prompts) {
+        RowReason::UserPrompt
+    } else if sight.is_any(y, turn.chrome) {
+        RowReason::Progress
+    } else if is_banner(sight, y) {
+        RowReason::Banner
+    } else if turn.answers.iter().chain(&turn.tools).any(|&kind| sight.is(y, kind)) {
+        RowReason::Answer
+    } else if in_dialog && y >= sight.turn_start {
+        RowReason::Dialog
+    } else {
+        RowReason::Text
+    }
+}
+
+/// A banner is what stands around the agent's name and version, up to the next blank row.
+fn is_banner(sight: &Sight<'_>, y: usize) -> bool {
+    let Some(banner) = &sight.profile.banner else { return false };
+    let first_prompt = sight.submitted.first().copied().unwrap_or(usize::MAX);
+    let block_start = (0..=y).rev().take_while(|&row| !sight.is_blank(row)).last().unwrap_or(y);
+    let block = (block_start..sight.screen.rows().len()).take_while(|&row| !sight.is_blank(row));
+    y < first_prompt && block.into_iter().any(|row| banner.is_match(sight.row(row)))
+}
+
+/// Whether a row is nothing but lines and borders.
+fn is_separator(row: &str) -> bool {
+    row.chars().all(|c| c.is_whitespace() || matches!(c, '\u{2500}'..='\u{259F}' | '-' | '='))
+}
+
+/// Finds an answer at the end of a dialog: the last match's last group, else the whole match, else nothing.
+#[derive(Clone, Debug)]
+pub struct TailRegex {
+    pattern: Regex,
+    characters: usize,
+}
+
+impl TailRegex {
+    /// Looks for `pattern` in the last `characters` characters.
+    ///
+    /// # Errors
+    /// When the pattern is none.
+    pub fn new(pattern: &str, characters: usize) -> Result<Self, regex::Error> {
+        Ok(Self { pattern: Regex::new(pattern)?, characters })
+    }
+
+    /// The answer in a dialog's text.
+    pub fn answer<'a>(&self, dialog_text: &'a str) -> Option<&'a str> {
+        let start = dialog_text.char_indices().rev().take(self.characters).last().map_or(0, |(i, _)| i);
+        let captures = self.pattern.captures_iter(&dialog_text[start..]).last()?;
+        let groups = captures.iter().skip(1).flatten();
+        groups.last().or_else(|| captures.get(0)).map(|found| found.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_the_last_group_of_the_last_match() {
+        let associator = TailRegex::new(r"answer: (\w+)", 40).expect("the pattern is well-formed");
+        assert_eq!(associator.answer("answer: one\nanswer: two\n"), Some("two"));
+        assert_eq!(associator.answer("nothing"), None);
+        let short = TailRegex::new(r"two", 3).expect("the pattern is well-formed");
+        assert_eq!((short.answer("two one"), short.answer("one two")), (None, Some("two")));
+    }
+
+    #[test]
+    fn a_claude_screen_is_reduced_to_what_was_said() {
+        let library = crate::profile::Library::builtin();
+        let profile = library.select("claude", Some("2.1.197"), false).expect("it is built in").profile;
+        let rule = "─".repeat(40);
+        let text = format!(
+            " ▐▛███▜▌   Claude Code v2.1.197\n  ▘▘ ▝▝    ~/shop-api\n\n\x1b[48;5;237m❯ hello\x1b[0m\n\n● Hi there.\n  How are you?\n\n\x1b[38;5;246m✻ Worked for 2s\x1b[0m\n\n{rule}\n❯\u{a0}\n{rule}\n  ? for shortcuts\n"
+        );
+        let screen = Screen::from_capture(text.as_bytes(), 40, 16);
+        let projection = profile.project(&screen, &PaneFacts::default(), Projector::Profile);
+        assert_eq!(projection.dialog_text, "❯ hello\n● Hi there.\n  How are you?");
+        assert_eq!(projection.rows[0].reason, RowReason::Banner);
+        assert_eq!(projection.rows_kept + projection.rows_dropped, projection.rows_total);
+    }
+}
