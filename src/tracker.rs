@@ -101,6 +101,8 @@ pub struct Temporal {
     pub growth: bool,
     /// Whether a turn ends well only with a completion row.
     pub completion_row: bool,
+    /// Whether a turn that is stopped before its answer vanishes, and its prompt comes back as a draft.
+    pub prompt_returns: bool,
 }
 
 /// One terminal over time.

@@ -251,6 +251,7 @@ impl Entry {
             linger: profile.linger(),
             growth: profile.growth_is_work(),
             completion_row: profile.needs_completion_row(),
+            prompt_returns: profile.prompt_returns(),
         };
         self.observe(Observation::Read { reading: &reading, temporal, resized }, now)
     }

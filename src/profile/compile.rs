@@ -118,6 +118,7 @@ pub(super) struct Composer {
     pub continuation: Option<Kind>,
     pub above: Option<Kind>,
     pub below: Option<Kind>,
+    pub foot: Vec<Kind>,
     pub rows_below: usize,
     pub ghost: Vec<StyleTest>,
     pub placeholders: Vec<String>,
@@ -134,6 +135,7 @@ pub(super) struct TurnRules {
     pub linger_ms: u64,
     pub growth: bool,
     pub completion_row: bool,
+    pub prompt_returns: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -302,6 +304,7 @@ fn composer(names: &Names<'_>, span: Range<usize>, data: &ComposerData) -> Resul
         continuation: optional(&data.continuation)?,
         above: optional(&data.above)?,
         below: optional(&data.below)?,
+        foot: names.kinds(&span, &data.foot)?,
         rows_below: data.rows_below,
         ghost: data
             .ghost
@@ -323,6 +326,7 @@ fn turn(names: &Names<'_>, span: Range<usize>, data: &TurnData) -> Result<TurnRu
         linger_ms: data.linger_ms,
         growth: data.growth,
         completion_row: data.completion_row,
+        prompt_returns: data.prompt_returns,
     })
 }
 
@@ -428,6 +432,11 @@ impl Profile {
     /// Whether a turn ends well only with a completion row.
     pub fn needs_completion_row(&self) -> bool {
         self.turn.completion_row
+    }
+
+    /// Whether a turn that is stopped before its answer vanishes, and its prompt comes back as a draft.
+    pub fn prompt_returns(&self) -> bool {
+        self.turn.prompt_returns
     }
 
     /// The public name of a family of screens (SPEC §6).

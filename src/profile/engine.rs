@@ -173,6 +173,8 @@ impl Conclusion<'_> {
             activity,
             end,
             turn: self.turn_region(),
+            submitted: self.sight.submitted.last().map(|&y| letters(self.sight.submitted_text(y))),
+            draft: self.sight.prompt.as_ref().filter(|p| p.draft == Draft::Text).map(|p| letters(&p.text)),
             doubt,
             evidence: self.evidence(),
             banner_version: self.banner_version(),
@@ -293,7 +295,7 @@ impl Conclusion<'_> {
             }
         }
         TurnRegion {
-            prompt: sight.submitted.last().map(|&y| hash(&sight.row(y).trim())),
+            prompt: sight.submitted.last().map(|&y| hash(&sight.submitted_text(y).trim())),
             prompts: sight.submitted.len(),
             text: Arc::from(text),
         }
@@ -406,6 +408,11 @@ fn strip_border(row: &str) -> &str {
 
 fn cut(text: &str, characters: usize) -> String {
     text.chars().take(characters).collect()
+}
+
+/// What a text says, whatever glyphs and blanks are around it.
+fn letters(text: &str) -> Arc<str> {
+    text.chars().filter(|c| c.is_alphanumeric()).collect::<String>().into()
 }
 
 fn hash(text: &impl Hash) -> u64 {

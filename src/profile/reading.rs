@@ -88,6 +88,10 @@ pub struct Reading {
     pub activity: Option<Activity>,
     pub end: Option<TurnEnd>,
     pub turn: TurnRegion,
+    /// The letters and digits of the last submitted prompt, as far as its last row shows them.
+    pub submitted: Option<Arc<str>>,
+    /// The letters and digits of the text in the live prompt.
+    pub draft: Option<Arc<str>>,
     pub family: Option<Family>,
     /// What it waits for or does, in one line: the dialog's question, the running tool, the answer's first line.
     pub headline: Option<String>,

@@ -102,6 +102,9 @@ pub(super) struct ComposerData {
     pub above: Option<String>,
     /// The row right below the text.
     pub below: Option<String>,
+    /// Rows that must follow right below that, in this order, and belong to the prompt.
+    #[serde(default)]
+    pub foot: Vec<String>,
     /// Rows that are not blank and may follow at most: a footer, a list. A prompt further up is history.
     pub rows_below: usize,
     /// What makes shown text a placeholder or a suggestion instead of a draft.
@@ -128,7 +131,7 @@ pub(super) enum CursorData {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TurnData {
-    /// Rows of submitted prompts.
+    /// Rows of submitted prompts; a group `text` holds what the user wrote, without glyph, clock and the like.
     #[serde(default)]
     pub prompts: Vec<String>,
     /// Rows that are no part of what was said: progress, tips, notices, status.
@@ -146,9 +149,12 @@ pub(super) struct TurnData {
     /// Whether a growing turn is work by itself, for agents that show nothing else while they answer.
     #[serde(default)]
     pub growth: bool,
-    /// Whether a turn ends well only with a completion row.
+    /// Whether a turn ends well only with a completion row; without one it ends without a result.
     #[serde(default)]
     pub completion_row: bool,
+    /// Whether a turn that is stopped before its answer vanishes, and its prompt comes back as a draft.
+    #[serde(default)]
+    pub prompt_returns: bool,
 }
 
 /// What a rule says of the screen.

@@ -29,6 +29,8 @@ pub(super) struct LivePrompt {
     /// The row with the glyph.
     pub row: usize,
     pub draft: Draft,
+    /// What is shown in it, without blanks.
+    pub text: String,
     /// Whether the cursor says that it takes the keys.
     pub focused: bool,
 }
@@ -137,11 +139,17 @@ impl<'a> Sight<'a> {
         if composer.below.is_some() && !ends(end) {
             return None;
         }
-        let outer_end = end + usize::from(composer.below.is_some());
+        let text_end = end + usize::from(composer.below.is_some());
+        let outer_end = text_end + composer.foot.len();
+        if !composer.foot.iter().zip(text_end..).all(|(&kind, row)| self.is(row, kind)) {
+            return None;
+        }
+        let (draft, text) = self.draft(composer, y..end);
         Some(LivePrompt {
             outer: start..outer_end,
             row: y,
-            draft: self.draft(composer, y..end),
+            draft,
+            text,
             focused: self.is_focused(composer, y..end),
         })
     }
@@ -157,7 +165,7 @@ impl<'a> Sight<'a> {
     }
 
     /// What stands in the prompt. An inverse cell is the drawn caret; a placeholder's first letter may stand in it.
-    fn draft(&self, composer: &Composer, rows: Range<usize>) -> Draft {
+    fn draft(&self, composer: &Composer, rows: Range<usize>) -> (Draft, String) {
         let (mut typed, mut ghost, mut under_caret) = (0, 0, 0);
         let mut shown = String::new();
         for y in rows.clone() {
@@ -189,7 +197,7 @@ impl<'a> Sight<'a> {
             }
         }
         let without_blanks = |text: &String| text.split_whitespace().collect::<String>();
-        if shown.is_empty() {
+        let draft = if shown.is_empty() {
             Draft::Empty
         } else if composer.placeholders.iter().any(|p| without_blanks(p) == shown)
             || (typed == 0 && ghost > 0 && under_caret <= 1)
@@ -197,7 +205,15 @@ impl<'a> Sight<'a> {
             Draft::Ghost
         } else {
             Draft::Text
-        }
+        };
+        (draft, shown)
+    }
+
+    /// What the user wrote in a submitted prompt's row.
+    pub(super) fn submitted_text(&self, y: usize) -> &'a str {
+        let kinds = (0..self.profile.rows.len()).filter_map(|index| u8::try_from(index).ok()).map(Kind);
+        let mut prompts = kinds.filter(|&kind| self.profile.turn.prompts.contains(kind) && self.is(y, kind));
+        prompts.find_map(|kind| self.group(y, kind, "text")).unwrap_or(self.row(y))
     }
 }
 

@@ -1,5 +1,7 @@
 //! The turn in flight and how the last one ended (SPEC §7, rules 1–7, and both recoveries).
 
+use std::sync::Arc;
+
 use super::{Settings, Temporal};
 use crate::moment::{Moment, Span};
 use crate::profile::{Activity, EndMark, Reading, TurnEnd, TurnRegion};
@@ -40,6 +42,8 @@ struct Flight {
     armed_at: Moment,
     /// What the turn region showed when the turn was armed, if it was readable then.
     baseline: Option<TurnRegion>,
+    /// The submitted prompt, once it was seen during the turn.
+    prompt: Option<Arc<str>>,
     /// When activity was last seen; `None` while an explicit input waits for a reaction.
     active_at: Option<Moment>,
     /// Since when the answer stands still on a ready surface.
@@ -172,6 +176,7 @@ impl TurnMachine {
             source: TurnSource::ExplicitInput,
             armed_at: now,
             baseline: self.seen.as_ref().map(|seen| seen.region.clone()),
+            prompt: None,
             active_at: None,
             settling: None,
             retraction: None,
@@ -187,6 +192,9 @@ impl TurnMachine {
             self.work_seen(reading, now, notes);
         }
         self.look_at(reading, now, notes);
+        if sighting.temporal.prompt_returns {
+            self.tell_returned_prompt(reading, now);
+        }
         self.pass_time(now, sighting.temporal, notes);
     }
 
@@ -196,7 +204,7 @@ impl TurnMachine {
         self.recover(now, notes);
         self.stands_still = self.stall_at().is_some_and(|at| at <= now);
         self.end_turn(now, temporal);
-        self.settle(now);
+        self.settle(now, temporal);
     }
 
     /// When [`TurnMachine::pass_time`] has something to do next.
@@ -311,6 +319,7 @@ impl TurnMachine {
         if let Some(flight) = &mut self.flight {
             flight.active_at = Some(now);
             flight.settling = None;
+            flight.prompt = reading.submitted.clone().or(flight.prompt.take());
             self.decide_retraction(&reading.turn, now, notes);
             return;
         }
@@ -323,6 +332,7 @@ impl TurnMachine {
             source,
             armed_at: now,
             baseline: self.seen.as_ref().map(|seen| seen.region.clone()).filter(|_| goes_on.is_none()),
+            prompt: reading.submitted.clone(),
             active_at: Some(now),
             settling: None,
             retraction: goes_on.map(Retraction::Undecided),
@@ -413,6 +423,25 @@ impl TurnMachine {
         self.completed = None;
     }
 
+    /// A turn that was stopped before its answer: it is gone, and its prompt stands in the live prompt again.
+    fn tell_returned_prompt(&mut self, reading: &Reading, now: Moment) {
+        if !self.seen.as_ref().is_some_and(Seen::at_rest) {
+            return;
+        }
+        let Some(flight) = self.flight.as_ref().filter(|flight| flight.active_at.is_some()) else { return };
+        let (Some(sent), Some(draft)) = (&flight.prompt, &reading.draft) else { return };
+        // Either may show only its first row.
+        let is_back = !sent.is_empty() && (draft.starts_with(&**sent) || sent.starts_with(&**draft));
+        if !is_back || reading.submitted.as_ref() == Some(sent) {
+            return;
+        }
+        let detail = Some("stopped before an answer: the prompt came back as a draft".to_owned());
+        self.last_turn = LastTurn { result: TurnResult::Interrupted, source: flight.source, at: Some(now), detail };
+        self.ended_region = Some(reading.turn.clone());
+        self.flight = None;
+        self.completed = None;
+    }
+
     /// Rule 3: the work has ended on a ready surface; an answer begins to settle, none ends the turn without a word.
     fn end_turn(&mut self, now: Moment, temporal: Temporal) {
         let linger = self.linger(temporal);
@@ -440,7 +469,7 @@ impl TurnMachine {
         }
         if !answered {
             self.flight = None;
-        } else if !temporal.completion_row || finished {
+        } else {
             match &flight.settling {
                 Some((_, settling)) if settling.text == region.text => {}
                 _ => flight.settling = Some((now, region.clone())),
@@ -448,13 +477,19 @@ impl TurnMachine {
         }
     }
 
-    fn settle(&mut self, now: Moment) {
+    fn settle(&mut self, now: Moment, temporal: Temporal) {
         let due = self.settling_since().is_some_and(|since| now.since(since) >= self.settings.settle);
         if !due {
             return;
         }
         let Some(flight) = self.flight.take() else { return };
         let Some((_, region)) = flight.settling else { return };
+        let finished = self.seen.as_ref().and_then(|seen| seen.end.as_ref());
+        if temporal.completion_row && finished.is_none_or(|end| end.mark != EndMark::Completed) {
+            // It stopped without saying that it is done: no success, and nothing that says what else.
+            self.ended_region = Some(region);
+            return;
+        }
         let result = LastTurn { result: TurnResult::Success, source: flight.source, at: Some(now), detail: None };
         let previous = std::mem::replace(&mut self.last_turn, result.clone());
         self.ended_region = Some(region.clone());
