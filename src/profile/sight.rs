@@ -145,13 +145,7 @@ impl<'a> Sight<'a> {
             return None;
         }
         let (draft, text) = self.draft(composer, y..end);
-        Some(LivePrompt {
-            outer: start..outer_end,
-            row: y,
-            draft,
-            text,
-            focused: self.is_focused(composer, y..end),
-        })
+        Some(LivePrompt { outer: start..outer_end, row: y, draft, text, focused: self.is_focused(composer, y..end) })
     }
 
     fn is_focused(&self, composer: &Composer, rows: Range<usize>) -> bool {
