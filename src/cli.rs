@@ -1,50 +1,127 @@
-//! The command line.
+//! The command line: `fleetwatch` and its subcommands (SPEC §12).
+//!
+//! Every command is a function from its arguments to a [`Done`]. Errors leave through one door, [`failure`], as
+//! `error: what` and `hint: what to do`.
 
+mod config;
 pub mod demo;
+mod doctor;
+mod failure;
+mod list;
+mod live;
+mod options;
+mod output;
+mod profiles;
 pub mod record;
 pub mod replay;
 pub mod score;
+mod send;
+mod shell;
+mod survey;
+mod table;
+mod target;
+mod wait;
+mod watch;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser, Subcommand};
+use color_eyre::eyre::WrapErr;
 
-use crate::profile::Library;
+pub use failure::Failure;
+pub use options::GlobalOptions;
 
-#[derive(Parser)]
-#[command(version, about)]
+/// What a command comes to: an exit code that is no error, or the reason why not.
+pub type Done = color_eyre::Result<ExitCode>;
+
+/// Tells the true state of every coding agent in tmux.
+#[derive(Debug, Parser)]
+#[command(name = "fleetwatch", version, about, max_term_width = 100, arg_required_else_help = true)]
+#[command(
+    after_help = "Exit codes: 0 done; 1 said no: refused, timed out, nothing there; 2 wrong usage or configuration."
+)]
 struct Cli {
+    #[command(flatten)]
+    options: GlobalOptions,
     #[command(subcommand)]
     command: Command,
 }
 
-#[derive(clap::Subcommand)]
+#[derive(Debug, Subcommand)]
 enum Command {
+    List(list::Args),
+    Watch(watch::Args),
+    Send(send::SendArgs),
+    Keys(send::KeysArgs),
+    Answer(send::AnswerArgs),
+    Wait(wait::Args),
+    Record(record::Args),
+    Replay(replay::Args),
+    Score(score::Args),
+    Profiles(profiles::Args),
+    Config(config::Args),
     Demo(demo::Args),
+    Doctor(doctor::Args),
+    Completions(shell::CompletionArgs),
+    Man(shell::ManArgs),
     #[command(name = "__play", hide = true)]
     Play(crate::demo::Play),
     #[command(name = "__sweep", hide = true)]
     Sweep(crate::demo::Sweep),
-    Replay(replay::Args),
-    Score(score::Args),
 }
 
-/// Runs the program and says how it ended.
+/// Runs the program with the arguments of the process, and says how it ended.
 pub fn run() -> ExitCode {
-    let library = Arc::new(Library::builtin());
-    let done = match Cli::parse().command {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return failure::from_clap(&error),
+    };
+    match dispatch(cli) {
+        Ok(code) => code,
+        Err(report) => failure::tell(&report),
+    }
+}
+
+fn dispatch(Cli { options, command }: Cli) -> Done {
+    match command {
+        Command::List(args) => wait_for(list::run(&args, &options)),
+        Command::Watch(args) => wait_for(watch::run(&args, &options)),
+        Command::Wait(args) => wait_for(wait::run(&args, &options)),
+        Command::Send(args) => wait_for(send::send(&args, &options)),
+        Command::Keys(args) => wait_for(send::keys(&args, &options)),
+        Command::Answer(args) => wait_for(send::answer(&args, &options)),
+        Command::Record(args) => wait_for(record_target(&args, &options)),
+        Command::Replay(args) => replay::run(&args, Arc::new(options.library()?)),
+        Command::Score(args) => score::run(&args, Arc::new(options.library()?)),
+        Command::Profiles(args) => profiles::run(&args, &options),
+        Command::Config(args) => config::run(&args, &options),
         Command::Demo(args) => demo::run(&args, |_, _| color_eyre::eyre::bail!("there is no dashboard yet")),
+        Command::Doctor(args) => wait_for(doctor::run(&args, &options)),
+        Command::Completions(args) => shell::completions(&args, Cli::command()),
+        Command::Man(args) => shell::man(&args, Cli::command()),
         Command::Play(args) => crate::demo::play(&args),
         Command::Sweep(args) => {
             crate::demo::sweep(&args);
             Ok(ExitCode::SUCCESS)
         }
-        Command::Replay(args) => replay::run(&args, library),
-        Command::Score(args) => score::run(&args, library),
-    };
-    done.unwrap_or_else(|error| {
-        eprintln!("error: {error}");
-        ExitCode::from(2)
-    })
+    }
 }
+
+/// Finds the terminal to record, and records it.
+async fn record_target(args: &record::Args, options: &GlobalOptions) -> Done {
+    let watched = survey::Watched::new(options)?;
+    let survey = watched.survey().await?;
+    let terminal = survey.terminal(&args.target)?;
+    let server = crate::tmux::Server::new(terminal.key.server.clone(), watched.feed.tmux.clone())?;
+    record::run(args, &server, &terminal.key, &target::program(terminal)).await
+}
+
+/// Runs a command that looks at tmux servers; the others start no runtime.
+fn wait_for(command: impl Future<Output = Done>) -> Done {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    runtime.wrap_err("the runtime cannot be started")?.block_on(command)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! `fleetwatch config`: the default configuration, a check of one, and where it is looked for.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
+use super::{Done, Failure, GlobalOptions, output};
+use crate::config::{Config, DEFAULT_TEXT, Loaded};
+
+/// Print the default configuration, check one, or say where it is looked for.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+enum Command {
+    /// Print the commented default configuration, to start a file from.
+    Default,
+    /// Check a configuration, and say what is wrong with it and where.
+    Check {
+        /// The file; without it, the one that would be used.
+        file: Option<PathBuf>,
+    },
+    /// Print where a configuration is looked for, and which one is used.
+    Paths,
+    /// Print the JSON schema of the configuration, for editors.
+    Schema,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// The configuration is wrong.
+pub fn run(args: &Args, options: &GlobalOptions) -> Done {
+    match args.command.as_ref().unwrap_or(&Command::Default) {
+        Command::Default => output::print(DEFAULT_TEXT),
+        Command::Check { file: Some(file) } => {
+            Config::load(file).map_err(Failure::from)?;
+            output::print(&format!("{}: right\n", file.display()))
+        }
+        Command::Check { file: None } => {
+            let loaded = options.load()?;
+            let path = loaded.path.map(|path| path.display().to_string());
+            output::print(&match path {
+                Some(path) => format!("{path}: right\n"),
+                None => "no configuration file is found; the defaults hold\n".to_owned(),
+            })
+        }
+        Command::Paths => paths(options),
+        Command::Schema => output::print(&format!("{:#}\n", Config::schema())),
+    }
+}
+
+fn paths(options: &GlobalOptions) -> Done {
+    let search = options.search_path();
+    let used = Loaded::find(&search);
+    let mut text = String::new();
+    for candidate in search.candidates() {
+        let state = match (&used, candidate.path.exists()) {
+            (_, false) => "not there",
+            (Ok(loaded), true) if loaded.path.as_ref() == Some(&candidate.path) => "used",
+            (Err(error), true) if error.path == candidate.path => "wrong",
+            (_, true) => "not used",
+        };
+        let _ = writeln!(text, "{:<18} {:<9} {}", candidate.origin.describe(), state, candidate.path.display());
+    }
+    if let Ok(Loaded { path: None, .. }) = used {
+        text.push_str("no file is found; the defaults of `fleetwatch config` hold\n");
+    }
+    let code = output::print(&text)?;
+    // What is printed above helps to mend what is wrong, so it comes first.
+    used.map_err(Failure::from)?;
+    Ok(code)
+}

@@ -1,0 +1,183 @@
+//! `fleetwatch doctor`: what is there, what is missing, and what to do about it.
+
+use std::fmt::Write as _;
+use std::io::IsTerminal;
+use std::process::{Command, ExitCode};
+
+use super::options::user_profiles;
+use super::survey::Watched;
+use super::{Done, Failure, GlobalOptions, output};
+use crate::config::Loaded;
+use crate::fleet::{Health, ServerId};
+use crate::screen::harmless;
+use crate::tmux;
+
+/// Check tmux, the servers, the configuration and the terminal, and say what to do.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {}
+
+/// How serious a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Grade {
+    Good,
+    /// Something works less well than it could.
+    Notice,
+    /// fleetwatch cannot do its work.
+    Bad,
+}
+
+/// One thing that was looked at.
+struct Finding {
+    grade: Grade,
+    subject: &'static str,
+    what: String,
+    /// What to do about it.
+    remedy: Option<String>,
+}
+
+/// Runs the command. The exit code is 1 when something keeps fleetwatch from working.
+///
+/// # Errors
+/// Standard output cannot be written.
+pub async fn run(_args: &Args, options: &GlobalOptions) -> Done {
+    let mut findings = vec![tmux_program()];
+    findings.extend(configuration(options));
+    match Watched::new(options) {
+        Ok(watched) => findings.extend(servers(&watched).await),
+        Err(_) => findings.push(Finding::notice("servers", "not looked at, as the configuration is wrong", None)),
+    }
+    findings.extend(terminal());
+    let mut text = String::new();
+    for Finding { grade, subject, what, remedy } in &findings {
+        let mark = match grade {
+            Grade::Good => "ok",
+            Grade::Notice => "note",
+            Grade::Bad => "BAD",
+        };
+        let _ = writeln!(text, "{mark:<5} {subject:<14} {}", harmless(what));
+        if let Some(remedy) = remedy {
+            let _ = writeln!(text, "{:<20} → {}", "", harmless(remedy));
+        }
+    }
+    let code = output::print(&text)?;
+    Ok(if findings.iter().any(|finding| finding.grade == Grade::Bad) { ExitCode::FAILURE } else { code })
+}
+
+impl Finding {
+    fn good(subject: &'static str, what: impl Into<String>) -> Self {
+        Self { grade: Grade::Good, subject, what: what.into(), remedy: None }
+    }
+
+    fn notice(subject: &'static str, what: impl Into<String>, remedy: Option<&str>) -> Self {
+        Self { grade: Grade::Notice, subject, what: what.into(), remedy: remedy.map(str::to_owned) }
+    }
+
+    fn bad(subject: &'static str, failure: &Failure) -> Self {
+        Self { grade: Grade::Bad, subject, what: failure.to_string(), remedy: failure.remedy().map(str::to_owned) }
+    }
+}
+
+fn tmux_program() -> Finding {
+    match Command::new("tmux").arg("-V").output() {
+        Ok(output) if output.status.success() => {
+            Finding::good("tmux", String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        }
+        Ok(output) => Finding::bad(
+            "tmux",
+            &Failure::refused(format!("`tmux -V` failed: {}", String::from_utf8_lossy(&output.stderr).trim()))
+                .hint("install tmux again"),
+        ),
+        Err(error) => Finding::bad(
+            "tmux",
+            &Failure::refused(format!("tmux cannot be started: {error}"))
+                .hint("install tmux 3.2 or newer, and see that it is in the PATH"),
+        ),
+    }
+}
+
+fn configuration(options: &GlobalOptions) -> Vec<Finding> {
+    let search = options.search_path();
+    let mut findings = vec![match Loaded::find(&search) {
+        Ok(Loaded { path: Some(path), .. }) => Finding::good("configuration", path.display().to_string()),
+        Ok(Loaded { path: None, .. }) => Finding::good("configuration", "no file, the defaults hold"),
+        Err(error) => Finding::bad("configuration", &error.into()),
+    }];
+    let profiles = user_profiles(&search);
+    match options.library() {
+        Ok(library) => findings.push(Finding::good(
+            "profiles",
+            format!(
+                "{} for {} agents, {} files of your own",
+                library.profiles().count(),
+                library.tools().count(),
+                profiles.len()
+            ),
+        )),
+        Err(failure) => findings.push(Finding::bad("profiles", &failure)),
+    }
+    findings
+}
+
+async fn servers(watched: &Watched) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for server in &watched.servers {
+        findings.push(server_finding(watched, server).await);
+    }
+    if let Ok(survey) = watched.survey_quietly().await {
+        let view = survey.fleet.view(survey.now);
+        let up = view.servers.iter().any(|server| server.health == Health::Up);
+        let names: Vec<&str> = view.terminals.iter().map(|terminal| terminal.state.terminal.id.as_str()).collect();
+        if !names.is_empty() {
+            findings.push(Finding::good("watched", format!("{}: {}", names.len(), names.join(", "))));
+        } else if up {
+            let remedy = "start an agent in a pane, or name panes with [[terminal]] in the configuration";
+            findings.push(Finding::notice("watched", "no pane runs a known agent", Some(remedy)));
+        }
+    }
+    findings
+}
+
+async fn server_finding(watched: &Watched, server: &ServerId) -> Finding {
+    let asked = match tmux::Server::new(server.clone(), watched.feed.tmux.clone()) {
+        Ok(handle) => handle.look(&[]).await,
+        Err(error) => Err(error),
+    };
+    match asked {
+        Ok(look) => Finding::good("server", format!("{server}: {} panes", look.panes.len())),
+        Err(error) => {
+            let failure = Failure::refused(format!("{server}: {error}")).hint(error.hint());
+            Finding::bad("server", &failure)
+        }
+    }
+}
+
+fn terminal() -> Vec<Finding> {
+    let term = std::env::var("TERM").unwrap_or_default();
+    let truecolor = std::env::var("COLORTERM").is_ok_and(|value| value == "truecolor" || value == "24bit");
+    let mut findings = Vec::new();
+    if !std::io::stdout().is_terminal() {
+        let remedy = "the dashboard needs a terminal; `list`, `watch` and the others do not";
+        findings.push(Finding::notice("terminal", "standard output is no terminal", Some(remedy)));
+    } else if term.is_empty() || term == "dumb" {
+        let remedy = "set TERM to what your terminal is, such as xterm-256color";
+        findings.push(Finding::notice("terminal", format!("TERM is `{term}`"), Some(remedy)));
+    } else {
+        let size = crossterm::terminal::size().map(|(columns, rows)| format!(", {columns}×{rows}")).unwrap_or_default();
+        let colours = match (truecolor, term.contains("256color")) {
+            _ if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) => "no colours (NO_COLOR)",
+            (true, _) => "true colour",
+            (false, true) => "256 colours",
+            (false, false) => "16 colours",
+        };
+        findings.push(Finding::good("terminal", format!("{term}{size}, {colours}")));
+    }
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+        .unwrap_or_default();
+    if !locale.to_lowercase().replace('-', "").contains("utf8") {
+        let remedy = "set LANG to a UTF-8 locale such as C.UTF-8, or `unicode = false` under [ui] in the configuration";
+        findings.push(Finding::notice("locale", format!("`{locale}` is not UTF-8"), Some(remedy)));
+    }
+    findings
+}

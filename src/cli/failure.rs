@@ -1,0 +1,130 @@
+//! How a command says that it did not do what was asked.
+
+use std::fmt;
+use std::process::ExitCode;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use color_eyre::Report;
+
+use crate::config::ConfigError;
+use crate::screen::harmless;
+
+/// Why a command did not do what was asked, and what the user can do about it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct Failure {
+    what: String,
+    hint: Option<String>,
+    kind: Kind,
+}
+
+/// Whose fault it is; the exit code follows from it (SPEC §12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// The world said no: refused, timed out, not there. Exit code 1.
+    Refused,
+    /// The arguments or the configuration are wrong. Exit code 2.
+    Usage,
+}
+
+impl Failure {
+    /// The command was right, but the answer is no.
+    pub fn refused(what: impl fmt::Display) -> Self {
+        Self { what: what.to_string(), hint: None, kind: Kind::Refused }
+    }
+
+    /// The command or the configuration is wrong.
+    pub fn usage(what: impl fmt::Display) -> Self {
+        Self { what: what.to_string(), hint: None, kind: Kind::Usage }
+    }
+
+    /// Adds what the user can do about it.
+    #[must_use]
+    pub fn hint(self, hint: impl fmt::Display) -> Self {
+        Self { hint: Some(hint.to_string()), ..self }
+    }
+
+    /// What the user can do about it.
+    pub(super) fn remedy(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    /// Tells it as a warning, where the command goes on without what failed.
+    pub(super) fn warn(&self) {
+        eprintln!("warning: {}", one_line(&self.what));
+        if let Some(hint) = &self.hint {
+            eprintln!("hint: {}", one_line(hint));
+        }
+    }
+
+    fn exit_code(&self) -> ExitCode {
+        match self.kind {
+            Kind::Refused => ExitCode::FAILURE,
+            Kind::Usage => ExitCode::from(2),
+        }
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::usage(&error).hint(&error.hint)
+    }
+}
+
+/// Prints why a command failed, and gives its exit code.
+pub(super) fn tell(report: &Report) -> ExitCode {
+    if let Some(failure) = report.downcast_ref::<Failure>() {
+        print(&failure.what, failure.hint.as_deref());
+        return failure.exit_code();
+    }
+    if let Some(error) = report.downcast_ref::<ConfigError>() {
+        print(&error.to_string(), Some(&error.hint));
+        return ExitCode::from(2);
+    }
+    print(&format!("{report:#}"), None);
+    ExitCode::from(2)
+}
+
+/// Prints what clap says of the arguments, in the form of all other errors; help and version go to standard output.
+pub(super) fn from_clap(error: &clap::Error) -> ExitCode {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        // Nobody is left to tell when the output cannot be written.
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let _ = error.print();
+        return ExitCode::from(2);
+    }
+    let rendered = error.render().to_string();
+    let what = rendered.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ").trim();
+    let suggestion = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
+        .iter()
+        .find_map(|kind| match error.get(*kind)? {
+            ContextValue::String(name) => Some(name.clone()),
+            ContextValue::Strings(names) => names.first().cloned(),
+            _ => None,
+        });
+    let hint = match suggestion {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => match error.get(ContextKind::Usage) {
+            Some(ContextValue::StyledStr(usage)) => usage.to_string().trim().replacen("Usage", "usage", 1),
+            _ => "`fleetwatch --help` lists the commands".to_owned(),
+        },
+    };
+    // Lists of missing arguments stand on lines of their own; an error is one line.
+    print(&what.lines().map(str::trim).collect::<Vec<_>>().join(" "), Some(&hint));
+    ExitCode::from(2)
+}
+
+/// Prints an error in its form. Texts in it may come from a file or a pane, so nothing in them is a control sequence.
+fn print(what: &str, hint: Option<&str>) {
+    eprintln!("error: {}", one_line(what));
+    if let Some(hint) = hint {
+        eprintln!("hint: {}", one_line(hint));
+    }
+}
+
+fn one_line(text: &str) -> String {
+    harmless(&text.replace(['\n', '\t'], " "))
+}

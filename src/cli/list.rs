@@ -1,0 +1,34 @@
+//! `fleetwatch list`: the fleet as it is now.
+
+use super::survey::Watched;
+use super::{Done, GlobalOptions, output, table};
+use crate::state::State;
+
+/// Print every watched terminal with its state, once.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// Print one JSON array with the whole public state of each terminal.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// No server answers, or the configuration is wrong.
+pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
+    let survey = Watched::new(options)?.survey().await?;
+    let view = survey.fleet.view(survey.now);
+    if args.json {
+        let states: Vec<State> =
+            view.terminals.iter().filter_map(|terminal| survey.fleet.state(&terminal.key, survey.now)).collect();
+        let text = serde_json::to_string_pretty(&states)?;
+        return output::print(&format!("{text}\n"));
+    }
+    if view.terminals.is_empty() {
+        let servers: Vec<String> = view.servers.iter().map(|server| server.id.to_string()).collect();
+        eprintln!("no pane of {} runs a known agent or is named by the configuration", servers.join(", "));
+        return output::print("");
+    }
+    output::print(&table::table(&view.terminals, output::terminal_width()))
+}

@@ -1,0 +1,91 @@
+//! Watching servers for as long as a command runs.
+
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+use super::Failure;
+use super::survey::Watched;
+use crate::feed::{self, Poller};
+use crate::fleet::{Effect, Fleet, Health, Input};
+use crate::moment::Moment;
+
+/// Reports that may wait until they are taken in; more than that and the pollers wait themselves.
+const WAITING_REPORTS: usize = 64;
+
+/// A fleet that is kept up to date.
+pub(super) struct Live {
+    pub fleet: Fleet,
+    inputs: mpsc::Receiver<Input>,
+    /// Dropping a poller ends it.
+    _pollers: Vec<Poller>,
+}
+
+impl Live {
+    /// Starts to look at every server.
+    ///
+    /// # Errors
+    /// A server's name is not fit for a command line.
+    pub(super) fn start(watched: &Watched) -> Result<Self, Failure> {
+        let (sender, inputs) = mpsc::channel(WAITING_REPORTS);
+        let spawn = |server: &crate::fleet::ServerId| {
+            feed::spawn(watched.feed.clone(), watched.library.clone(), server.clone(), sender.clone())
+                .map_err(|error| Failure::usage(&error).hint(error.hint()))
+        };
+        let pollers = watched.servers.iter().map(spawn).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { fleet: watched.fleet(), inputs, _pollers: pollers })
+    }
+
+    /// Waits until something happens, and gives what the fleet wants told of it.
+    pub(super) async fn next(&mut self) -> Vec<Effect> {
+        let pause = self.fleet.poll_timeout().map(|at| at.since(feed::now()));
+        let input = tokio::select! {
+            // The pollers hold the other ends and run as long as `self` lives.
+            Some(input) = self.inputs.recv() => input,
+            () = sleep(pause.map(|span| Duration::from_millis(span.as_millis()))) => Input::TimePassed,
+        };
+        let now = match &input {
+            Input::Server(report) => report.at,
+            _ => feed::now(),
+        };
+        self.fleet.handle(input, now);
+        std::iter::from_fn(|| self.fleet.poll_effect()).collect()
+    }
+
+    /// Watches until every server has been asked once.
+    pub(super) async fn first_look(&mut self) -> Vec<Effect> {
+        let mut effects = self.next().await;
+        while self.is_waiting() {
+            effects.extend(self.next().await);
+        }
+        effects
+    }
+
+    fn is_waiting(&self) -> bool {
+        let view = self.fleet.view(Moment::default());
+        // A server that has not reported yet is not known to the fleet at all.
+        view.servers.len() < self._pollers.len() || view.servers.iter().any(|server| server.health == Health::Waiting)
+    }
+}
+
+async fn sleep(pause: Option<Duration>) {
+    match pause {
+        Some(pause) => tokio::time::sleep(pause).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits until the operator or the system wants the program to end: Ctrl-C, SIGTERM, SIGHUP.
+pub(super) async fn end_asked_for() {
+    let signals = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::hangup()));
+    let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)) = signals else {
+        // Without handlers the signals end the program by themselves.
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+        _ = hangup.recv() => {}
+    }
+}

@@ -1,0 +1,131 @@
+//! The options that every command takes, and what they come to together with the configuration.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::Failure;
+use crate::config::{Config, Loaded, SearchPath};
+use crate::fleet::{ServerId, Socket};
+use crate::profile::Library;
+
+/// Options of every command.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct GlobalOptions {
+    /// Watch the tmux server with this socket name, as `tmux -L` takes it.
+    #[arg(short = 'L', value_name = "NAME", global = true, conflicts_with = "socket_path")]
+    pub socket_name: Option<String>,
+    /// Watch the tmux server on this socket, as `tmux -S` takes it.
+    #[arg(short = 'S', value_name = "PATH", global = true)]
+    pub socket_path: Option<PathBuf>,
+    /// Watch the tmux server of another machine, by the name that `ssh` takes.
+    #[arg(long, value_name = "HOST", global = true)]
+    pub host: Option<String>,
+    /// Read this configuration, and no other.
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
+}
+
+impl GlobalOptions {
+    /// Where the configuration is looked for.
+    pub fn search_path(&self) -> SearchPath {
+        SearchPath::of_process(self.config.as_deref())
+    }
+
+    /// The configuration that holds for this process.
+    ///
+    /// # Errors
+    /// It is wrong, or the one that was asked for is missing.
+    pub fn load(&self) -> Result<Loaded, Failure> {
+        Ok(Loaded::find(&self.search_path())?)
+    }
+
+    /// The profiles that are compiled in, and the user's own from the directory `profiles` beside the configuration.
+    ///
+    /// # Errors
+    /// One of the user's profiles cannot be read or is wrong.
+    pub fn library(&self) -> Result<Library, Failure> {
+        let mut library = Library::builtin();
+        for path in user_profiles(&self.search_path()) {
+            let text = std::fs::read_to_string(&path)
+                .map_err(|error| Failure::usage(format!("{}: cannot be read: {error}", path.display())))?;
+            library.add(&path.display().to_string(), &text).map_err(|error| {
+                Failure::usage(error).hint(format!("`fleetwatch profiles check {}` checks it alone", path.display()))
+            })?;
+        }
+        Ok(library)
+    }
+
+    /// The servers to watch: those of the options, else those of the configuration, else the one that plain `tmux`
+    /// talks to.
+    pub fn servers(&self, config: &Config) -> Vec<ServerId> {
+        let named = self.socket_name.is_some() || self.socket_path.is_some() || self.host.is_some();
+        if named {
+            let local = crate::tmux::local(self.socket_name.clone(), self.socket_path.clone());
+            return vec![ServerId { host: self.host.clone(), ..local }];
+        }
+        if !config.servers.is_empty() {
+            return config.servers.clone();
+        }
+        let inside = std::env::var("TMUX").ok();
+        vec![ServerId { host: None, socket: inside.as_deref().map_or(Socket::Default, socket_of_environment) }]
+    }
+}
+
+/// The user's own profiles: every `*.toml` in the directory `profiles` beside a configuration, by name.
+pub(super) fn user_profiles(search: &SearchPath) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = search
+        .candidates()
+        .iter()
+        .filter_map(|candidate| candidate.path.parent())
+        .filter_map(|directory| std::fs::read_dir(directory.join("profiles")).ok())
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .collect();
+    found.sort();
+    found
+}
+
+/// The socket that the variable `TMUX` (`socket,pid,session`) names, in the words of `-L` where it lies where tmux
+/// itself puts sockets, so that the same server has the same name inside of it and outside.
+fn socket_of_environment(variable: &str) -> Socket {
+    // The path may hold commas; the two numbers behind it do not.
+    let path = variable.rsplitn(3, ',').last().filter(|path| !path.is_empty());
+    let Some(path) = path.map(Path::new) else { return Socket::Default };
+    let directory = path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy());
+    match (directory, path.file_name()) {
+        (Some(directory), Some(name)) if directory.starts_with("tmux-") => match name.to_string_lossy().as_ref() {
+            "default" => Socket::Default,
+            name => Socket::Name(name.to_owned()),
+        },
+        _ => Socket::Path(path.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_server_around_this_process_has_the_name_that_it_has_outside() {
+        assert_eq!(socket_of_environment("/tmp/tmux-0/default,811,3"), Socket::Default);
+        assert_eq!(socket_of_environment("/tmp/tmux-1000/work,811,3"), Socket::Name("work".into()));
+        assert_eq!(socket_of_environment("/run/a,b/tmux.sock,811,3"), Socket::Path("/run/a,b/tmux.sock".into()));
+        assert_eq!(socket_of_environment(""), Socket::Default);
+        assert_eq!(socket_of_environment(",1,2"), Socket::Default);
+    }
+
+    #[test]
+    fn options_come_before_the_configuration() {
+        let config = Config::parse("[[server]]\nsocket = \"a\"\n[[server]]\nsocket = \"b\"\n", Path::new("t")).unwrap();
+        let server = |host: Option<&str>, socket| ServerId { host: host.map(Into::into), socket };
+        let named = GlobalOptions { socket_name: Some("c".into()), ..GlobalOptions::default() };
+        assert_eq!(named.servers(&config), [server(None, Socket::Name("c".into()))]);
+        let remote = GlobalOptions { host: Some("box".into()), ..GlobalOptions::default() };
+        assert_eq!(remote.servers(&config), [server(Some("box"), Socket::Default)]);
+        let both = [server(None, Socket::Name("a".into())), server(None, Socket::Name("b".into()))];
+        assert_eq!(GlobalOptions::default().servers(&config), both);
+    }
+}

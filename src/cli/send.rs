@@ -1,0 +1,251 @@
+//! `fleetwatch send`, `keys` and `answer`: into a terminal, and what became of it (SPEC §11).
+
+use std::io::{IsTerminal, Read};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use color_eyre::eyre::WrapErr;
+
+use super::live::Live;
+use super::survey::Watched;
+use super::wait::{self, Found, seconds};
+use super::{Done, Failure, GlobalOptions, output, target};
+use crate::config::{Match, PaneAddress};
+use crate::fleet::Terminal;
+use crate::moment::Span;
+use crate::profile::Program;
+use crate::sender::{Insistence, Limits, Recipient, Refusal, SendOptions, SendOutcome, Sender};
+use crate::state::{Phase, State, Tri};
+use crate::tmux::{Key, UnknownKey};
+
+/// Send a prompt to an agent, and say whether it took it.
+#[derive(Clone, Debug, clap::Args)]
+pub struct SendArgs {
+    #[arg(help = target::HELP)]
+    pub target: String,
+    /// The prompt; `-` or nothing reads it from standard input.
+    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
+    pub text: Option<String>,
+    /// Wait until the agent is ready and has no draft, and send then.
+    #[arg(long)]
+    pub when_ready: bool,
+    /// Send to an agent that works, has a draft or cannot be read, too; never into a dialog.
+    #[arg(long, conflicts_with = "when_ready")]
+    pub force: bool,
+    /// Give up after this many seconds without a reaction, or with --when-ready without readiness.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub timeout: Option<Duration>,
+}
+
+/// Press keys in a terminal, whatever it shows.
+#[derive(Clone, Debug, clap::Args)]
+pub struct KeysArgs {
+    #[arg(help = target::HELP)]
+    pub target: String,
+    /// The keys, by tmux's names: Escape, C-c, Up, Enter, F5, y.
+    #[arg(value_name = "KEY", required = true, allow_hyphen_values = true, value_parser = key)]
+    pub keys: Vec<Key>,
+}
+
+/// Answer the dialog that an agent shows.
+#[derive(Clone, Debug, clap::Args)]
+pub struct AnswerArgs {
+    #[arg(help = target::HELP)]
+    pub target: String,
+    /// The answer: an option's number, the beginning of its text, or the key that the dialog asks for.
+    #[arg(value_name = "CHOICE", allow_hyphen_values = true)]
+    pub choice: String,
+}
+
+/// Runs `send`.
+///
+/// # Errors
+/// Nothing was sent, or nothing shows that the agent took it.
+pub async fn send(args: &SendArgs, options: &GlobalOptions) -> Done {
+    let text = prompt(args.text.as_deref())?;
+    let watched = Watched::new(options)?;
+    let sender = Sender::new(watched.library.clone(), watched.feed.tmux.clone());
+    if args.when_ready {
+        return send_when_ready(args, &text, &watched, &sender).await;
+    }
+    let survey = watched.survey().await?;
+    let to = recipient(survey.terminal(&args.target)?, &watched);
+    let insistence = if args.force { Insistence::Force } else { Insistence::Polite };
+    let reaction = args.timeout.map_or(Limits::default().reaction, span);
+    let options = SendOptions { insistence, limits: Limits { reaction, ..Limits::default() } };
+    tell(sender.send(&to, &text, options).await)
+}
+
+/// Runs `keys`.
+///
+/// # Errors
+/// The keys were not pressed.
+pub async fn keys(args: &KeysArgs, options: &GlobalOptions) -> Done {
+    let watched = Watched::new(options)?;
+    let survey = watched.survey().await?;
+    let to = recipient(survey.terminal(&args.target)?, &watched);
+    let sender = Sender::new(watched.library.clone(), watched.feed.tmux.clone());
+    tell(sender.keys(&to, &args.keys).await)
+}
+
+/// Runs `answer`.
+///
+/// # Errors
+/// There is no dialog, the choice is none of its options, or it did not take the answer.
+pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
+    let watched = Watched::new(options)?;
+    let survey = watched.survey().await?;
+    let terminal = survey.terminal(&args.target)?;
+    let Some(dialog) = terminal.state.assessment.operator_excerpt.clone() else {
+        return Err(Failure::refused(format!("{} shows no dialog", terminal.state.terminal.id))
+            .hint("`fleetwatch list` shows which terminals wait for an answer")
+            .into());
+    };
+    let keys = [choice(&args.choice, &dialog)?];
+    let to = recipient(terminal, &watched);
+    let sender = Sender::new(watched.library.clone(), watched.feed.tmux.clone());
+    tell(sender.answer(&to, &dialog, &keys, Limits::default()).await)
+}
+
+/// Sends as soon as the terminal is ready, and again when something came between.
+async fn send_when_ready(args: &SendArgs, text: &str, watched: &Watched, sender: &Sender) -> Done {
+    let started = tokio::time::Instant::now();
+    let mut live = Live::start(watched)?;
+    loop {
+        let left = args.timeout.map(|timeout| timeout.saturating_sub(started.elapsed()));
+        let ready = match wait::until(&mut live, watched, &args.target, left, is_ready).await? {
+            Found::Holds(state) => state,
+            Found::Interrupted => return Err(Failure::refused("interrupted; nothing was sent").into()),
+        };
+        let survey = live.fleet.view(crate::feed::now());
+        let to = recipient(target::resolve(&ready.terminal.id, &survey.terminals)?, watched);
+        match sender.send(&to, text, SendOptions::default()).await {
+            SendOutcome::Refused(refusal) if refusal.may_pass() => {
+                // What it saw is newer than what the fleet knows; the next look brings that up to date.
+                live.next().await;
+            }
+            outcome => return tell(outcome),
+        }
+    }
+}
+
+fn is_ready(state: &State) -> bool {
+    state.turn.phase == Phase::Ready && state.surface.editing_input == Tri::No
+}
+
+/// The text to send.
+fn prompt(argument: Option<&str>) -> color_eyre::Result<String> {
+    match argument {
+        Some(text) if text != "-" => Ok(text.to_owned()),
+        None if std::io::stdin().is_terminal() => Err(Failure::usage("there is no text to send")
+            .hint("write it behind the target, or give it on standard input")
+            .into()),
+        _ => {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text).wrap_err("standard input cannot be read")?;
+            // The line feed that ends a file or an `echo` is not meant for the agent.
+            Ok(text.strip_suffix('\n').map(str::to_owned).unwrap_or(text))
+        }
+    }
+}
+
+/// The terminal as the sender knows it.
+fn recipient(terminal: &Terminal, watched: &Watched) -> Recipient {
+    let Terminal { key, place, state, .. } = terminal;
+    let address = PaneAddress { server: &key.server, place, pane: key.pane };
+    let configured = match watched.loaded.config.rules.of_pane(address) {
+        Match::Named(declared) => declared.tool.is_some(),
+        Match::Discovered | Match::Ignored => false,
+    };
+    let tool = match target::program(terminal) {
+        Program::Agent { tool, .. } => Some(tool),
+        Program::Other { .. } | Program::Unknown(_) => None,
+    };
+    Recipient { key: key.clone(), tool, version: state.terminal.observed_tool_version.clone(), configured }
+}
+
+/// The key that answers a dialog: a key by its name, or the number of the option that begins with the choice.
+fn choice(choice: &str, dialog: &str) -> Result<Key, Failure> {
+    if let Ok(key) = choice.parse() {
+        return Ok(key);
+    }
+    let options: Vec<(&str, &str)> = dialog.lines().filter_map(numbered).collect();
+    let wanted = choice.to_lowercase();
+    let fitting: Vec<&str> = options
+        .iter()
+        .filter(|(_, text)| text.to_lowercase().starts_with(&wanted))
+        .map(|(number, _)| *number)
+        .collect();
+    let list = || options.iter().map(|(number, text)| format!("{number} {text}")).collect::<Vec<_>>().join(", ");
+    match fitting[..] {
+        [number] => number.parse().map_err(|error: UnknownKey| Failure::usage(error)),
+        [] if options.is_empty() => Err(Failure::usage(format!("`{choice}` is no key"))
+            .hint("the dialog's options have no numbers; answer with a key, such as y or Enter")),
+        [] => {
+            Err(Failure::usage(format!("the dialog has no option `{choice}`")).hint(format!("its options: {}", list())))
+        }
+        _ => {
+            Err(Failure::usage(format!("several options begin with `{choice}`"))
+                .hint(format!("its options: {}", list())))
+        }
+    }
+}
+
+/// Reads an option such as `❯ 2. Yes, always` into its number and its text.
+fn numbered(row: &str) -> Option<(&str, &str)> {
+    let row = row.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let end = row.find(|c: char| !c.is_ascii_digit())?;
+    let (number, rest) = row.split_at(end);
+    // Only a single digit is one key.
+    (number.len() == 1).then_some(())?;
+    Some((number, rest.strip_prefix(['.', ')'])?.trim()))
+}
+
+fn key(text: &str) -> Result<Key, String> {
+    text.parse().map_err(|error: UnknownKey| error.to_string())
+}
+
+fn span(duration: Duration) -> Span {
+    Span::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn tell(outcome: SendOutcome) -> Done {
+    match outcome {
+        SendOutcome::Accepted => output::print("accepted\n").map(|_| ExitCode::SUCCESS),
+        SendOutcome::Refused(Refusal::Text(unfit)) => Err(Failure::usage(unfit).into()),
+        SendOutcome::Refused(refusal) => {
+            let failure = Failure::refused(format!("refused: {refusal}"));
+            Err(match refusal.hint() {
+                Some(hint) => failure.hint(hint),
+                None => failure,
+            }
+            .into())
+        }
+        SendOutcome::NotTaken { why } => Err(Failure::refused(format!("not taken: {why}"))
+            .hint("look at the terminal before you send anything again: the text may stand in its prompt")
+            .into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DIALOG: &str = "Do you want to proceed?\n❯ 1. Yes\n  2. Yes, and don't ask again\n  3) No (esc)\n 12. Twelve";
+
+    fn chosen(text: &str) -> String {
+        choice(text, DIALOG).map_or_else(|failure| failure.to_string(), |key| key.as_str().to_owned())
+    }
+
+    #[test]
+    fn an_answer_is_a_key_or_the_beginning_of_one_option() {
+        assert_eq!(chosen("2"), "2");
+        assert_eq!(chosen("y"), "y");
+        assert_eq!(chosen("Escape"), "Escape");
+        assert_eq!(chosen("no"), "3");
+        assert_eq!(chosen("Yes, and"), "2");
+        assert_eq!(chosen("yes"), "several options begin with `yes`");
+        assert_eq!(chosen("maybe"), "the dialog has no option `maybe`");
+        assert_eq!(chosen("Twelve"), "the dialog has no option `Twelve`");
+    }
+}

@@ -1,0 +1,125 @@
+//! One look at all servers, for the commands that answer once.
+
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+
+use super::{Failure, GlobalOptions};
+use crate::config::Loaded;
+use crate::feed;
+use crate::fleet::{self, Fleet, Health, Input, ServerId, Terminal};
+use crate::moment::Moment;
+use crate::profile::Library;
+use crate::state::Problem;
+use crate::tmux;
+
+/// What the options and the configuration ask to watch.
+pub(super) struct Watched {
+    pub loaded: Loaded,
+    pub library: Arc<Library>,
+    pub servers: Vec<ServerId>,
+    pub feed: feed::Settings,
+    pub fleet: fleet::Settings,
+}
+
+impl Watched {
+    /// # Errors
+    /// The configuration or a profile of the user's is wrong.
+    pub(super) fn new(options: &GlobalOptions) -> Result<Self, Failure> {
+        let loaded = options.load()?;
+        let library = Arc::new(options.library()?);
+        let servers = options.servers(&loaded.config);
+        let feed = feed::Settings::new(&loaded.config);
+        let fleet = fleet::Settings { tracker: loaded.config.tracker.clone(), ..fleet::Settings::default() };
+        Ok(Self { loaded, library, servers, feed, fleet })
+    }
+
+    /// A fleet without terminals, for what is watched.
+    pub(super) fn fleet(&self) -> Fleet {
+        Fleet::new(self.fleet.clone(), Arc::clone(&self.library))
+    }
+
+    /// Looks at every server once, at all of them at the same time; warns of those that do not answer.
+    ///
+    /// # Errors
+    /// None of them answers.
+    pub(super) async fn survey(&self) -> Result<Survey, Failure> {
+        let survey = self.survey_quietly().await?;
+        match self.trouble(&survey.fleet).await {
+            Some(failure) if survey.is_blind() => Err(failure),
+            Some(failure) => {
+                // The servers that do answer are worth showing, and silence about the others would be a lie.
+                failure.warn();
+                Ok(survey)
+            }
+            None => Ok(survey),
+        }
+    }
+
+    /// Looks at every server once, at all of them at the same time.
+    ///
+    /// # Errors
+    /// A look itself broke down.
+    pub(super) async fn survey_quietly(&self) -> Result<Survey, Failure> {
+        let mut looks = JoinSet::new();
+        for server in &self.servers {
+            looks.spawn(feed::look(self.feed.clone(), Arc::clone(&self.library), server.clone()));
+        }
+        let mut fleet = self.fleet();
+        while let Some(report) = looks.join_next().await {
+            let report = report.map_err(|error| Failure::refused(format!("looking at a server failed: {error}")))?;
+            let at = report.at;
+            fleet.handle(Input::Server(report), at);
+        }
+        Ok(Survey { fleet, now: feed::now() })
+    }
+
+    /// Why the first server that does not answer does not.
+    async fn trouble(&self, fleet: &Fleet) -> Option<Failure> {
+        let view = fleet.view(feed::now());
+        let (server, problem) = view.servers.iter().find_map(|server| Some((&server.id, problem(&server.health)?)))?;
+        Some(self.explain(server, problem).await)
+    }
+
+    /// A problem with what can be done about it. The server is asked again for that: the public state carries what
+    /// happened, and only the error itself knows the remedy.
+    pub(super) async fn explain(&self, server: &ServerId, problem: &Problem) -> Failure {
+        let again = match tmux::Server::new(server.clone(), self.feed.tmux.clone()) {
+            Ok(handle) => handle.look(&[]).await.err(),
+            Err(error) => Some(error),
+        };
+        match again {
+            Some(error) => Failure::refused(&error).hint(error.hint()),
+            None => Failure::refused(&problem.message).hint("it answers now; try again"),
+        }
+    }
+}
+
+/// What is wrong with a server, if something is.
+pub(super) fn problem(health: &Health) -> Option<&Problem> {
+    match health {
+        Health::NoServer(problem) | Health::Failed(problem) => Some(problem),
+        Health::Waiting | Health::Up => None,
+    }
+}
+
+/// The fleet as one look at all servers shows it.
+pub(super) struct Survey {
+    pub fleet: Fleet,
+    pub now: Moment,
+}
+
+impl Survey {
+    /// Whether no server at all has answered.
+    fn is_blind(&self) -> bool {
+        self.fleet.view(self.now).servers.iter().all(|server| server.health != Health::Up)
+    }
+
+    /// The terminal that a target means.
+    ///
+    /// # Errors
+    /// None fits, or several do.
+    pub(super) fn terminal(&self, target: &str) -> Result<&Terminal, Failure> {
+        super::target::resolve(target, &self.fleet.view(self.now).terminals)
+    }
+}

@@ -1,0 +1,123 @@
+//! The fleet as a table of text: names and words in columns that stay straight with wide characters in them.
+
+use std::borrow::Cow;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::fleet::Terminal;
+use crate::screen::harmless;
+use crate::state::{Attention, Availability, State, TurnResult};
+
+/// Cells between two columns.
+const GAP: usize = 2;
+
+/// No times: one look at a terminal does not tell how long it has been so.
+const HEAD: [&str; 6] = ["NAME", "AGENT", "STATE", "LAST TURN", "WHERE", "WHAT"];
+
+/// The table of some terminals, a line each, below a head.
+///
+/// With `width`, what does not fit in is cut at the end of the line.
+pub(super) fn table(terminals: &[&Terminal], width: Option<usize>) -> String {
+    let rows: Vec<[String; 6]> = terminals.iter().map(|terminal| row(terminal)).collect();
+    aligned(&HEAD.map(str::to_owned), &rows, width)
+}
+
+fn row(terminal: &Terminal) -> [String; 6] {
+    let state = &terminal.state;
+    let host = state.terminal.host.as_ref().map(|host| format!("{host}:")).unwrap_or_default();
+    [
+        state.terminal.id.clone(),
+        [Some(state.terminal.tool.as_str()), state.terminal.observed_tool_version.as_deref()]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" "),
+        word(state).to_owned(),
+        match state.last_turn.result {
+            TurnResult::None => "-".to_owned(),
+            result => result.word().trim_start_matches("known_").to_owned(),
+        },
+        format!("{host}{} {}", terminal.place.target(), terminal.key.pane),
+        state.activity.clone().unwrap_or_default(),
+    ]
+    .map(|cell| harmless(&cell))
+}
+
+/// The state in one word: what the operator should know of it, else whether it can be reached, else its phase.
+pub(super) fn word(state: &State) -> &'static str {
+    match (state.attention, state.diagnostics.availability) {
+        (Attention::None, Availability::Available) => state.turn.phase.word(),
+        (Attention::None, availability) => availability.word(),
+        (attention, _) => attention.word(),
+    }
+}
+
+/// Rows in columns as wide as their widest cell.
+fn aligned<const N: usize>(head: &[String; N], rows: &[[String; N]], width: Option<usize>) -> String {
+    let mut widths = head.each_ref().map(|cell| cell.width());
+    for row in rows {
+        for (widest, cell) in widths.iter_mut().zip(row) {
+            *widest = cell.width().max(*widest);
+        }
+    }
+    let mut text = String::new();
+    for row in std::iter::once(head).chain(rows) {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(widths) {
+            line.push_str(cell);
+            line.push_str(&" ".repeat(width - cell.width() + GAP));
+        }
+        text.push_str(&cut(line.trim_end(), width.unwrap_or(usize::MAX)));
+        text.push('\n');
+    }
+    text
+}
+
+/// The text, or as much of it as fits in front of a `…`.
+fn cut(text: &str, cells: usize) -> Cow<'_, str> {
+    if text.width() <= cells {
+        return Cow::Borrowed(text);
+    }
+    let mut used = 1;
+    let kept = text.chars().take_while(|c| {
+        used += c.width().unwrap_or(0);
+        used <= cells
+    });
+    Cow::Owned(kept.chain(['…']).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows() -> [[String; 3]; 3] {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned);
+        [
+            row(["shop-api", "ready", "Wrote docs"]),
+            row(["日本語", "tui_down", ""]),
+            row(["e\u{301}té", "x", "寿司を食べた"]),
+        ]
+    }
+
+    #[test]
+    fn wide_and_combining_characters_keep_the_columns_straight() {
+        let head = ["NAME", "STATE", "WHAT"].map(str::to_owned);
+        insta::assert_snapshot!(aligned(&head, &rows(), None), @r"
+        NAME      STATE     WHAT
+        shop-api  ready     Wrote docs
+        日本語    tui_down
+        été       x         寿司を食べた
+        ");
+    }
+
+    #[test]
+    fn a_narrow_terminal_cuts_the_end_of_the_line() {
+        let head = ["NAME", "STATE", "WHAT"].map(str::to_owned);
+        insta::assert_snapshot!(aligned(&head, &rows(), Some(24)), @r"
+        NAME      STATE     WHAT
+        shop-api  ready     Wro…
+        日本語    tui_down
+        été       x         寿…
+        ");
+    }
+}

@@ -1,0 +1,186 @@
+//! Which terminal a TARGET means.
+
+use std::fmt::Write as _;
+
+use super::Failure;
+use crate::fleet::{PaneId, Place, Terminal};
+use crate::profile::Program;
+use crate::state::ProcessState;
+
+/// How TARGET may be written, for help texts.
+pub(super) const HELP: &str = "Terminal: its name, a pane id such as %12, a tmux target such as session:window.pane, or \
+                               the beginning of a name that only one terminal has";
+
+/// The terminal that a target means: the first of name, `%pane`, `session`, `session:window`, `session:window.pane` and
+/// beginning of a name that fits any terminal at all.
+///
+/// # Errors
+/// No terminal fits, or several do; the hint names them.
+pub(super) fn resolve<'a>(target: &str, terminals: &[&'a Terminal]) -> Result<&'a Terminal, Failure> {
+    let candidates: Vec<Candidate<'_>> = terminals.iter().map(|terminal| Candidate::of(terminal)).collect();
+    match find(target, &candidates)[..] {
+        [one] => Ok(terminals[one]),
+        [] => Err(missing(target, &candidates)),
+        ref several => Err(ambiguous(target, several.iter().map(|&index| &candidates[index]))),
+    }
+}
+
+/// What runs in a terminal, as its state tells.
+pub(super) fn program(terminal: &Terminal) -> Program {
+    let facts = &terminal.state.terminal;
+    match terminal.state.diagnostics.process_state {
+        ProcessState::TuiUp => {
+            Program::Agent { tool: facts.tool.clone(), version: facts.observed_tool_version.clone() }
+        }
+        _ => Program::Other { command: terminal.facts.command.clone() },
+    }
+}
+
+/// What of a terminal a target may name.
+#[derive(Clone, Debug)]
+struct Candidate<'a> {
+    id: &'a str,
+    pane: PaneId,
+    place: &'a Place,
+}
+
+impl<'a> Candidate<'a> {
+    fn of(terminal: &'a Terminal) -> Self {
+        Self { id: &terminal.state.terminal.id, pane: terminal.key.pane, place: &terminal.place }
+    }
+
+    /// Whether a tmux target names the pane; a session or a window names all of its panes.
+    fn is_at(&self, target: &str) -> bool {
+        let Place { session, window_index, window_name, pane_index, .. } = self.place;
+        let Some(rest) = target.strip_prefix(session.as_str()) else { return false };
+        if rest.is_empty() {
+            return true;
+        }
+        let Some(window) = rest.strip_prefix(':') else { return false };
+        let (index, pane) = (window_index.to_string(), format!(".{pane_index}"));
+        // A window's name may hold dots, so the pane is what is left behind the name.
+        [index.as_str(), window_name.as_str()]
+            .iter()
+            .filter_map(|name| window.strip_prefix(name))
+            .any(|rest| rest.is_empty() || rest == pane)
+    }
+}
+
+/// The candidates of the first way of reading the target that fits any.
+fn find(target: &str, candidates: &[Candidate<'_>]) -> Vec<usize> {
+    let readings: [&dyn Fn(&Candidate<'_>) -> bool; 4] = [
+        &|candidate| candidate.id == target,
+        &|candidate| candidate.pane.to_string() == target,
+        &|candidate| candidate.is_at(target),
+        &|candidate| !target.is_empty() && candidate.id.starts_with(target),
+    ];
+    readings
+        .iter()
+        .map(|fits| (0..candidates.len()).filter(|&index| fits(&candidates[index])).collect::<Vec<_>>())
+        .find(|found| !found.is_empty())
+        .unwrap_or_default()
+}
+
+fn missing(target: &str, candidates: &[Candidate<'_>]) -> Failure {
+    let failure = Failure::refused(format!("no watched terminal is called `{target}`"));
+    let nearest = candidates
+        .iter()
+        .map(|candidate| (strsim::jaro_winkler(target, candidate.id), candidate))
+        .filter(|(likeness, _)| *likeness > 0.75)
+        .max_by(|(left, _), (right, _)| left.total_cmp(right));
+    match nearest {
+        Some((_, candidate)) => failure.hint(format!("did you mean `{}`?", candidate.id)),
+        None if candidates.is_empty() => failure.hint("no terminal is watched; `fleetwatch doctor` says why"),
+        None => failure.hint("`fleetwatch list` shows the terminals that are watched"),
+    }
+}
+
+fn ambiguous<'a>(target: &str, found: impl Iterator<Item = &'a Candidate<'a>>) -> Failure {
+    let mut list = String::new();
+    for candidate in found {
+        let separator = if list.is_empty() { "" } else { ", " };
+        let _ = write!(list, "{separator}{} ({} {})", candidate.id, candidate.pane, candidate.place.target());
+    }
+    Failure::refused(format!("`{target}` could mean several terminals: {list}"))
+        .hint("name one of them, or its pane id")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(session: &str, window_index: u32, window_name: &str, pane_index: u32) -> Place {
+        Place { session: session.into(), window_index, window_name: window_name.into(), pane_index, ..Place::default() }
+    }
+
+    /// Six terminals: a session of its own, two windows of `work`, two panes of one of them, a name like a session.
+    fn check(target: &str) -> Vec<&'static str> {
+        let places = [
+            ("docs", 1, place("docs", 0, "claude", 0)),
+            ("api", 12, place("work", 3, "api.v2", 0)),
+            ("work:4.0", 13, place("work", 4, "web", 0)),
+            ("work:4.1", 14, place("work", 4, "web", 1)),
+            ("work", 15, place("other", 0, "x", 0)),
+            ("apiary", 16, place("bees", 0, "hive", 0)),
+        ];
+        let candidates: Vec<Candidate<'_>> =
+            places.iter().map(|(id, pane, place)| Candidate { id, pane: PaneId(*pane), place }).collect();
+        find(target, &candidates).into_iter().map(|index| places[index].0).collect()
+    }
+
+    #[test]
+    fn a_name_wins_over_everything_else() {
+        assert_eq!(check("docs"), ["docs"]);
+        assert_eq!(check("api"), ["api"]);
+        assert_eq!(check("work"), ["work"]);
+        assert_eq!(check("work:4.1"), ["work:4.1"]);
+    }
+
+    #[test]
+    fn panes_sessions_windows_and_places_are_found() {
+        assert_eq!(check("%13"), ["work:4.0"]);
+        assert_eq!(check("other"), ["work"]);
+        assert_eq!(check("work:3"), ["api"]);
+        assert_eq!(check("work:api.v2"), ["api"]);
+        assert_eq!(check("work:api.v2.0"), ["api"]);
+        assert_eq!(check("work:web.1"), ["work:4.1"]);
+        assert_eq!(check("bees:hive"), ["apiary"]);
+    }
+
+    #[test]
+    fn a_window_with_two_terminals_is_ambiguous() {
+        assert_eq!(check("work:4"), ["work:4.0", "work:4.1"]);
+        assert_eq!(check("work:web"), ["work:4.0", "work:4.1"]);
+    }
+
+    #[test]
+    fn the_beginning_of_a_name_is_enough_when_it_is_the_only_one() {
+        assert_eq!(check("do"), ["docs"]);
+        assert_eq!(check("apia"), ["apiary"]);
+        assert_eq!(check("ap"), ["api", "apiary"]);
+    }
+
+    #[test]
+    fn nothing_is_found_for_what_names_nothing() {
+        assert_eq!(check(""), [""; 0]);
+        assert_eq!(check("%1x"), [""; 0]);
+        assert_eq!(check("work:33"), [""; 0]);
+        assert_eq!(check("works"), [""; 0]);
+        assert_eq!(check("docs:"), [""; 0]);
+        assert_eq!(check("docs:0.1"), [""; 0]);
+    }
+
+    #[test]
+    fn errors_name_what_could_be_meant() {
+        let api = place("work", 3, "api", 0);
+        let candidates = [
+            Candidate { id: "shop-api", pane: PaneId(1), place: &api },
+            Candidate { id: "shop-web", pane: PaneId(2), place: &api },
+        ];
+        let text = |failure: Failure| format!("{failure:?}");
+        assert!(text(missing("shop-apj", &candidates)).contains("did you mean `shop-api`?"));
+        assert!(text(missing("zzz", &candidates)).contains("fleetwatch list"));
+        assert!(text(missing("zzz", &[])).contains("fleetwatch doctor"));
+        assert!(text(ambiguous("shop", candidates.iter())).contains("shop-api (%1 work:3.0), shop-web (%2 work:3.0)"));
+    }
+}

@@ -1,0 +1,188 @@
+//! `fleetwatch watch`: what changes, as it happens.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::io;
+use std::process::ExitCode;
+
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+use super::live::{Live, end_asked_for};
+use super::survey::{Watched, problem};
+use super::{Done, GlobalOptions, output, table};
+use crate::fleet::{Effect, Fleet, Health, ServerId, TerminalKey};
+use crate::moment::Moment;
+use crate::screen::harmless;
+use crate::state::{Change, Evidence, State, Transition};
+
+/// Print a line for each terminal, and then one for each transition as it happens.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// Print JSON lines: `{"at", "kind": "state" or "transition", "terminal", "state", "changed", "evidence"}`.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs the command until Ctrl-C, SIGTERM, or until nobody reads any more.
+///
+/// # Errors
+/// The configuration is wrong, tmux is not there at all, or standard output cannot be written.
+pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
+    let watched = Watched::new(options)?;
+    let mut live = Live::start(&watched)?;
+    let mut printer = Printer::new(args.json);
+    let mut health = BTreeMap::new();
+    let end = end_asked_for();
+    tokio::pin!(end);
+    loop {
+        let effects = tokio::select! {
+            effects = live.next() => effects,
+            () = &mut end => return Ok(ExitCode::SUCCESS),
+        };
+        for (server, news) in changed_health(&live.fleet, &mut health) {
+            if let Some(problem) = problem(&news) {
+                let failure = watched.explain(&server, problem).await;
+                // Without the program there is nothing to wait for; a server may still come.
+                if matches!(problem.kind.as_str(), "tmux_missing" | "tmux_too_old" | "bad_name") {
+                    return Err(failure.into());
+                }
+                failure.warn();
+            }
+        }
+        let lines = printer.lines(&effects, &live.fleet)?;
+        if let Err(error) = output::write_whole(&lines) {
+            return output::conclude(Err(error));
+        }
+    }
+}
+
+/// The servers whose health is another than before.
+fn changed_health(fleet: &Fleet, known: &mut BTreeMap<ServerId, Health>) -> Vec<(ServerId, Health)> {
+    let view = fleet.view(Moment::default());
+    let changed: Vec<(ServerId, Health)> = view
+        .servers
+        .iter()
+        .filter(|server| known.get(&server.id) != Some(&server.health))
+        .map(|server| (server.id.clone(), server.health.clone()))
+        .collect();
+    known.extend(changed.iter().cloned());
+    changed
+}
+
+/// Turns effects into lines.
+struct Printer {
+    json: bool,
+    zone: TimeZone,
+    /// The id under which each terminal was shown, and its last state, for when it is gone.
+    shown: BTreeMap<TerminalKey, State>,
+}
+
+/// One JSON line (SPEC §12).
+#[derive(Serialize)]
+struct Line<'a> {
+    at: Moment,
+    kind: &'static str,
+    terminal: &'a str,
+    state: &'a State,
+    #[serde(flatten)]
+    transition: Option<Transitioned<'a>>,
+}
+
+#[derive(Serialize)]
+struct Transitioned<'a> {
+    changed: &'a [Change],
+    note: Option<&'a str>,
+    evidence: &'a [Evidence],
+}
+
+impl Printer {
+    fn new(json: bool) -> Self {
+        Self { json, zone: TimeZone::system(), shown: BTreeMap::new() }
+    }
+
+    /// The lines for what happened, with the line feed behind each.
+    ///
+    /// # Errors
+    /// A state cannot be written as JSON.
+    fn lines(&mut self, effects: &[Effect], fleet: &Fleet) -> io::Result<String> {
+        let mut lines = String::new();
+        // The first line of a terminal holds all that its first look told, transitions included.
+        let mut new = BTreeSet::new();
+        for effect in effects {
+            match effect {
+                Effect::Introduced { key } => {
+                    let Some(terminal) = fleet.terminal(key) else { continue };
+                    let state = terminal.state.clone();
+                    let is_new = !self.shown.contains_key(key);
+                    let is_renamed = self.shown.get(key).is_some_and(|old| old.terminal.id != state.terminal.id);
+                    if is_new {
+                        new.insert(key.clone());
+                    }
+                    if is_new || is_renamed {
+                        lines.push_str(&self.state_line(&state)?);
+                        self.shown.insert(key.clone(), state);
+                    }
+                }
+                Effect::Changed { key, .. } if new.contains(key) => {}
+                Effect::Changed { key, id, transition, .. } => {
+                    if let Some(state) = fleet.state(key, transition.at) {
+                        self.shown.insert(key.clone(), state);
+                    }
+                    lines.push_str(&self.transition_line(key, id, transition)?);
+                }
+                Effect::Left { key, id, transition } => {
+                    lines.push_str(&self.transition_line(key, id, transition)?);
+                    self.shown.remove(key);
+                }
+            }
+        }
+        Ok(lines)
+    }
+
+    fn state_line(&self, state: &State) -> io::Result<String> {
+        let (at, id) = (state.observed_at, &state.terminal.id);
+        if self.json {
+            return output::json_line(&Line { at, kind: "state", terminal: id, state, transition: None });
+        }
+        let mut line = format!("{}  {}  {}", self.clock(at), harmless(id), table::word(state));
+        if let Some(activity) = &state.activity {
+            let _ = write!(line, ": {}", harmless(activity));
+        }
+        line.push('\n');
+        Ok(line)
+    }
+
+    fn transition_line(&self, key: &TerminalKey, id: &str, transition: &Transition) -> io::Result<String> {
+        let at = transition.at;
+        if self.json {
+            let Some(state) = self.shown.get(key) else { return Ok(String::new()) };
+            let Transition { changed, note, evidence, .. } = transition;
+            let transition = Some(Transitioned { changed, note: note.as_deref(), evidence });
+            return output::json_line(&Line { at, kind: "transition", terminal: id, state, transition });
+        }
+        let mut parts: Vec<String> = transition
+            .changed
+            .iter()
+            .map(|change| format!("{} {} → {}", change.field, plain(&change.from), plain(&change.to)))
+            .collect();
+        parts.extend(transition.note.clone());
+        Ok(format!("{}  {}  {}\n", self.clock(at), harmless(id), harmless(&parts.join(", "))))
+    }
+
+    fn clock(&self, at: Moment) -> String {
+        jiff::Timestamp::from_millisecond(at.as_millis()).map_or_else(
+            |_| at.to_string(),
+            |time| time.to_zoned(self.zone.clone()).strftime("%H:%M:%S.%3f").to_string(),
+        )
+    }
+}
+
+/// A value of the contract without the quotes of JSON.
+fn plain(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::Null => "none".to_owned(),
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
