@@ -1,0 +1,83 @@
+//! What one look at a terminal costs: building a screen, reading it with a profile, a step of the tracker.
+//!
+//! `cargo bench --bench reading`; figures and their commands stand in README.md beside this file.
+
+use std::sync::Arc;
+
+use divan::{Bencher, black_box};
+use fleetwatch::moment::Moment;
+use fleetwatch::profile::{Library, Profile};
+use fleetwatch::screen::{PaneFacts, Screen};
+use fleetwatch::tracker::{self, Observation, Temporal, Tracker};
+
+fn main() {
+    divan::main();
+}
+
+/// A working Claude Code screen of 120×40 cells in its own colours.
+fn capture() -> Vec<u8> {
+    let mut rows = vec!["\x1b[38;5;246m  ⎿  some output of a tool, dim and long enough to fill the row as real output does, on and on\x1b[0m".to_owned(); 30];
+    rows[2] = "\x1b[38;5;239m\x1b[48;5;237m❯ \x1b[38;5;231mfix the totals\x1b[0m".to_owned();
+    rows[4] = "\x1b[38;5;231m●\x1b[0m I read the module and found three callers.".to_owned();
+    rows.push(String::new());
+    rows.push(
+        "\x1b[38;5;174m✶\x1b[0m \x1b[38;5;216mClauding…\x1b[0m \x1b[38;5;246m(7s · ↓ 120 tokens)\x1b[0m".to_owned(),
+    );
+    rows.push(String::new());
+    rows.push("─".repeat(120));
+    rows.push("\x1b[38;5;246m❯\u{a0}\x1b[7m \x1b[0m".to_owned());
+    rows.push("─".repeat(120));
+    rows.push("  \x1b[38;5;246mesc to interrupt · ← for agents\x1b[0m".to_owned());
+    rows.join("\n").into_bytes()
+}
+
+fn profile(tool: &str) -> Arc<Profile> {
+    Library::builtin().select(tool, None, false).expect("the tool is built in").profile
+}
+
+#[divan::bench]
+fn screen_from_capture(bencher: Bencher) {
+    let bytes = capture();
+    bencher.bench(|| Screen::from_capture(black_box(&bytes), 120, 40));
+}
+
+#[divan::bench(args = ["claude", "codex"])]
+fn read_screen(bencher: Bencher, tool: &str) {
+    let screen = Screen::from_capture(&capture(), 120, 40);
+    let (profile, facts) = (profile(tool), PaneFacts::default());
+    bencher.bench(|| profile.read(black_box(&screen), &facts));
+}
+
+#[divan::bench]
+fn tracker_step(bencher: Bencher) {
+    let screen = Screen::from_capture(&capture(), 120, 40);
+    let reading = profile("claude").read(&screen, &PaneFacts::default());
+    let mut tracker = Tracker::new(tracker::Settings::default(), Moment::default());
+    let mut ms = 0;
+    bencher.bench_local(|| {
+        ms += 500;
+        let temporal = Temporal::default();
+        tracker.handle(Observation::Read { reading: &reading, temporal, resized: false }, Moment::from_millis(ms))
+    });
+}
+
+#[divan::bench]
+fn tracker_step_unchanged(bencher: Bencher) {
+    let screen = Screen::from_capture(&capture(), 120, 40);
+    let reading = profile("claude").read(&screen, &PaneFacts::default());
+    let mut tracker = Tracker::new(tracker::Settings::default(), Moment::default());
+    tracker.handle(
+        Observation::Read { reading: &reading, temporal: Temporal::default(), resized: false },
+        Moment::default(),
+    );
+    let mut ms = 0;
+    bencher.bench_local(|| {
+        ms += 500;
+        tracker.handle(Observation::Unchanged, Moment::from_millis(ms))
+    });
+}
+
+#[divan::bench]
+fn library(bencher: Bencher) {
+    bencher.bench(Library::builtin);
+}
