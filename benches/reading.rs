@@ -2,6 +2,8 @@
 //!
 //! `cargo bench --bench reading`; figures and their commands stand in README.md beside this file.
 
+#![allow(clippy::expect_used, reason = "a bench that cannot be set up has nothing to measure")]
+
 use std::sync::Arc;
 
 use divan::{Bencher, black_box};

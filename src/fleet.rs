@@ -21,7 +21,7 @@ use crate::moment::{Moment, Span};
 use crate::profile::Library;
 use crate::screen::Screen;
 use crate::state::{Problem, State, Transition};
-use crate::tracker::{self, Observation};
+use crate::tracker::{self, Observation, SurfaceEvent};
 
 /// Everything that can happen to the fleet.
 #[derive(Clone, Debug)]
@@ -118,6 +118,11 @@ impl Fleet {
     /// The public state of a terminal with its times as of `now`.
     pub fn state(&self, key: &TerminalKey, now: Moment) -> Option<State> {
         self.entries.get(key).map(|entry| entry.state(now))
+    }
+
+    /// What was named between consecutive assessments of a terminal (SPEC §6), newest last, bounded.
+    pub fn surface_events(&self, key: &TerminalKey) -> impl Iterator<Item = (Moment, SurfaceEvent)> {
+        self.entries.get(key).into_iter().flat_map(|entry| entry.events().iter().copied())
     }
 
     /// What there is to show at a time, most urgent terminal first.

@@ -31,6 +31,8 @@ macro_rules! words {
     };
 }
 
+pub(crate) use words;
+
 words! {
     /// Whether the agent can be watched and used at all (SPEC §3).
     Availability {

@@ -9,12 +9,14 @@
 //! - `lifecycle` is readiness, completion and their timers.
 //! - `publish` is what is told of it: transitions, signature, stability.
 
+mod events;
 mod lifecycle;
 mod publish;
 mod turn;
 
 use std::collections::VecDeque;
 
+pub use events::{Assessed, SurfaceEvent, surface_events};
 use lifecycle::Lifecycle;
 use publish::Published;
 use turn::{Sighting, TurnMachine, TurnStage};

@@ -1,6 +1,7 @@
 //! One terminal of the fleet: which profile reads it, its tracker, and what is shown of it.
 
 use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use super::place::{Place, TerminalKey};
@@ -10,7 +11,10 @@ use crate::moment::Moment;
 use crate::profile::{Library, Program, Selected, Selection};
 use crate::screen::PaneFacts;
 use crate::state::{Anomaly, Problem, State, TerminalFacts, Transition};
-use crate::tracker::{self, Observation, Temporal, Tracker};
+use crate::tracker::{self, Assessed, Observation, SurfaceEvent, Temporal, Tracker, surface_events};
+
+/// Named events that are kept for each terminal.
+const KEPT_EVENTS: usize = 64;
 
 /// One terminal with all that is known of it.
 pub(super) struct Entry {
@@ -21,6 +25,10 @@ pub(super) struct Entry {
     tracker: Tracker,
     agent: Option<Agent>,
     gone_since: Option<Moment>,
+    /// A hash of the last captured screen's normalized text.
+    text_hash: u64,
+    assessed: Option<Assessed>,
+    events: VecDeque<(Moment, SurfaceEvent)>,
 }
 
 /// The agent that runs in the terminal, or that ran there last.
@@ -62,7 +70,18 @@ impl Entry {
             transitions: VecDeque::new(),
             key,
         };
-        Self { terminal, declared: None, cwd: None, settings, tracker, agent: None, gone_since: None }
+        Self {
+            terminal,
+            declared: None,
+            cwd: None,
+            settings,
+            tracker,
+            agent: None,
+            gone_since: None,
+            text_hash: 0,
+            assessed: None,
+            events: VecDeque::new(),
+        }
     }
 
     pub(super) fn terminal(&self) -> &Terminal {
@@ -114,6 +133,9 @@ impl Entry {
         let facts_changed = self.terminal.facts != report.facts;
         let fresh = matches!(report.capture, Capture::Fresh(_));
         if let Capture::Fresh(screen) = &report.capture {
+            let mut hasher = DefaultHasher::new();
+            screen.rows().iter().for_each(|row| row.text().hash(&mut hasher));
+            self.text_hash = hasher.finish();
             self.terminal.screen = Some(Arc::clone(screen));
         }
         let was_dead = self.terminal.facts.dead;
@@ -173,8 +195,22 @@ impl Entry {
         }
     }
 
+    /// What was named between consecutive assessments, newest last (SPEC §6).
+    pub(super) fn events(&self) -> &VecDeque<(Moment, SurfaceEvent)> {
+        &self.events
+    }
+
     fn refresh(&mut self, now: Moment) {
         self.terminal.state = self.state(now);
+        let assessment = self.terminal.state.assessment.clone();
+        let assessed = Assessed { assessment, normalized_text: self.text_hash };
+        if let Some(before) = &self.assessed {
+            self.events.extend(surface_events(before, &assessed).into_iter().map(|event| (now, event)));
+            while self.events.len() > KEPT_EVENTS {
+                self.events.pop_front();
+            }
+        }
+        self.assessed = Some(assessed);
     }
 
     /// Takes over what names the terminal; whether any of it changed.
