@@ -124,6 +124,7 @@ pub(super) struct Composer {
     pub placeholders: Vec<String>,
     pub cursor: Option<CursorData>,
     pub cursor_inside: bool,
+    pub only_when_idle: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -314,6 +315,7 @@ fn composer(names: &Names<'_>, span: Range<usize>, data: &ComposerData) -> Resul
         placeholders: data.placeholders.clone(),
         cursor: data.cursor,
         cursor_inside: data.cursor_inside,
+        only_when_idle: data.only_when_idle,
     })
 }
 

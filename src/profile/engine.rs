@@ -238,6 +238,9 @@ impl Conclusion<'_> {
                 let business = if working { BusinessState::Working } else { BusinessState::Unknown };
                 (Surface { pending_input, ..Surface::UNKNOWN }, business, InputMode::Unknown, UiContext::Unknown)
             }
+            Front::WorkOnly if self.sight.profile.composer.as_ref().is_some_and(|c| c.only_when_idle) => {
+                (keys_elsewhere, BusinessState::Working, InputMode::Closed, UiContext::Unknown)
+            }
             Front::WorkOnly => {
                 let surface = Surface { ready_posture: Tri::No, pending_input, ..Surface::UNKNOWN };
                 (surface, BusinessState::Working, InputMode::Unknown, UiContext::Unknown)

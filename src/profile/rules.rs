@@ -118,6 +118,10 @@ pub(super) struct ComposerData {
     /// Whether the cursor must stand in the prompt's rows for it to be live.
     #[serde(default)]
     pub cursor_inside: bool,
+    /// Whether the prompt is there only while it takes the keys: then a prompt row without the cursor is a submitted
+    /// one, and what is typed while there is none goes nowhere.
+    #[serde(default)]
+    pub only_when_idle: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

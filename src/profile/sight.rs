@@ -108,7 +108,8 @@ impl<'a> Sight<'a> {
     fn find_prompt(&self, composer: &Composer) -> Option<LivePrompt> {
         let mut below = 0;
         for y in (0..self.screen.rows().len()).rev() {
-            if let Some(found) = self.prompt_at(composer, y) {
+            let candidate = self.prompt_at(composer, y);
+            if let Some(found) = candidate.filter(|found| found.focused || !composer.only_when_idle) {
                 let footer = (found.outer.end..self.screen.rows().len()).filter(|&y| !self.is_blank(y)).count();
                 return (footer <= composer.rows_below).then_some(found);
             }
