@@ -11,6 +11,7 @@
 //! is made of constants, pane ids and numbers only.
 
 mod error;
+mod jump;
 mod listing;
 mod nonce;
 mod run;
@@ -22,6 +23,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use error::Error;
+pub use jump::{Inside, Jump};
 pub use listing::{CapturedPane, ListedPane, Look};
 pub use send::{Delivery, Key, Obstacle, PasteText, UnfitText, UnknownKey};
 pub use words::quote;
@@ -124,13 +126,6 @@ impl Server {
 
     fn explain(&self, output: &run::Output, otherwise: Error) -> Error {
         error::from_stderr(&self.id, &output.stderr, output.code).unwrap_or(otherwise)
-    }
-
-    /// The words of a `tmux` call to this server by somebody else: the program and what selects the server.
-    ///
-    /// Only for servers on this machine; a command that needs the operator's terminal (`attach-session`) is run so.
-    pub fn command_line(&self) -> (PathBuf, Vec<String>) {
-        (self.settings.tmux.clone(), words::server_words(&self.id.socket))
     }
 }
 

@@ -30,15 +30,45 @@ pub(super) struct Output {
 ///
 /// The words are constants, ids and numbers; on a host they pass through a shell, inside single quotes.
 pub(super) async fn run(settings: &Settings, id: &ServerId, words: &[&str], stdin: Vec<u8>) -> Result<Output, Error> {
+    run_in(settings, id, &[], words, stdin).await
+}
+
+/// The same with additions to the environment, for a server on this machine.
+pub(super) async fn run_in(
+    settings: &Settings,
+    id: &ServerId,
+    environment: &[(&str, &str)],
+    words: &[&str],
+    stdin: Vec<u8>,
+) -> Result<Output, Error> {
     let mut tmux = words::server_words(&id.socket);
     tmux.extend(words.iter().map(|&word| word.to_owned()));
     match &id.host {
-        None => finish(settings, id, command(&settings.tmux, &tmux), stdin).await,
+        None => {
+            let mut command = command(&settings.tmux, &tmux);
+            command.envs(environment.iter().copied());
+            finish(settings, id, command, stdin).await
+        }
         Some(host) => {
             tmux.insert(0, "tmux".to_owned());
             on_host(settings, id, host, &tmux, stdin).await
         }
     }
+}
+
+/// `tmux WORDS` as a program for the operator's terminal.
+pub(super) fn foreground(settings: &Settings, id: &ServerId, words: &[String]) -> Result<std::process::Command, Error> {
+    let Some(host) = &id.host else {
+        let mut command = std::process::Command::new(&settings.tmux);
+        command.args(words);
+        return Ok(command);
+    };
+    let mut command = std::process::Command::new(&settings.ssh);
+    command.args(["-t", "--", host, "tmux"]);
+    for word in words {
+        command.arg(shell_word(word)?);
+    }
+    Ok(command)
 }
 
 /// Runs another program of constant words on the server's machine.

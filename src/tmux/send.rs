@@ -127,7 +127,7 @@ impl Obstacle {
 }
 
 /// `then` when the pane is still the same and takes keys, else `otherwise`; an error when it is gone.
-fn guarded<'a>(key: &TerminalKey, then: String, otherwise: String) -> TmuxCommand<'a> {
+pub(super) fn guarded<'a>(key: &TerminalKey, then: String, otherwise: String) -> TmuxCommand<'a> {
     // A comma separates the arguments of a comparison, so that the ones of the facts are written as `#,`.
     let condition = format!("#{{==:{},{}#,0#,0#,0#,0}}", GUARD.replace("},#", "}#,#"), key.pid);
     let mut command =
@@ -138,7 +138,7 @@ fn guarded<'a>(key: &TerminalKey, then: String, otherwise: String) -> TmuxComman
 }
 
 /// Commands one after the other, as one word for `if-shell`.
-fn sequence<'a>(commands: impl IntoIterator<Item = TmuxCommand<'a>>) -> String {
+pub(super) fn sequence<'a>(commands: impl IntoIterator<Item = TmuxCommand<'a>>) -> String {
     commands.into_iter().map(|command| line(&command)).collect::<Vec<_>>().join(" ; ")
 }
 

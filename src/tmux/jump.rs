@@ -1,0 +1,100 @@
+//! Takes the operator to a pane.
+
+use std::process::Command;
+
+use tmux_interface::{DisplayMessage, SelectPane, SelectWindow, SwitchClient, TmuxCommand};
+
+use super::nonce::Nonce;
+use super::script::Script;
+use super::send::{guarded, sequence};
+use super::{Error, Server, run, words};
+use crate::fleet::TerminalKey;
+
+/// The tmux client that this process runs in, as its environment tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inside {
+    /// `TMUX`: socket path, server pid and session.
+    tmux: String,
+    /// `TMUX_PANE`.
+    pane: String,
+}
+
+impl Inside {
+    /// From the values of `TMUX` and `TMUX_PANE`; `None` when this process does not run in tmux.
+    pub fn new(tmux: Option<String>, pane: Option<String>) -> Option<Self> {
+        Some(Self { tmux: tmux.filter(|tmux| !tmux.is_empty())?, pane: pane? })
+    }
+
+    fn server_pid(&self) -> Option<u32> {
+        self.tmux.rsplit(',').nth(1)?.parse().ok()
+    }
+}
+
+/// What brings the operator to a pane.
+#[derive(Debug)]
+pub enum Jump {
+    /// The operator's tmux client shows the pane now.
+    Switched,
+    /// This program shows it: it is to be given the operator's terminal, and to be waited for.
+    Attach(Command),
+}
+
+impl Server {
+    /// Brings the operator to a pane: switches the tmux client that fleetwatch runs in when it belongs to the same
+    /// server, else says what to run.
+    ///
+    /// Fails when the pane is gone or has another process.
+    pub async fn jump(&self, key: &TerminalKey, inside: Option<&Inside>) -> Result<Jump, Error> {
+        let nonce = Nonce::new();
+        let pane = key.pane.to_string();
+        let found = DisplayMessage::new().print().target_pane(pane.as_str());
+        let mut script = Script::new();
+        script.push(found.message(format!("{nonce}#{{pid}},#{{pane_pid}},#{{session_id}}")).build());
+        let output = self.run_script(script).await?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let Some(facts) = text.lines().find_map(|line| line.strip_prefix(nonce.as_str())) else {
+            return Err(self.explain(&output, Error::Garbled("no word of the pane".into())));
+        };
+        let mut facts = facts.split(',');
+        let (server, pid, session) = (facts.next(), facts.next(), facts.next().unwrap_or_default());
+        if pid.and_then(|pid| pid.parse().ok()) != Some(key.pid) {
+            return Err(Error::Failed("the pane is gone".into()));
+        }
+        let here = server.and_then(|pid| pid.parse().ok());
+        match inside.filter(|inside| self.id.host.is_none() && here.is_some() && inside.server_pid() == here) {
+            Some(inside) => self.switch(key, inside).await.map(|()| Jump::Switched),
+            None => Ok(Jump::Attach(self.attach(&pane, session)?)),
+        }
+    }
+
+    async fn switch(&self, key: &TerminalKey, inside: &Inside) -> Result<(), Error> {
+        let switch = SwitchClient::new().target_session(key.pane.to_string()).build();
+        let gone = DisplayMessage::new().print().message("gone").build();
+        let mut script = Script::new();
+        script.push(guarded(key, sequence([switch]), sequence([gone])));
+        // tmux finds the client to switch by the pane that it is asked from.
+        let environment = [("TMUX", inside.tmux.as_str()), ("TMUX_PANE", inside.pane.as_str())];
+        let words = ["source-file", "-"];
+        let output = run::run_in(&self.settings, &self.id, &environment, &words, script.into_bytes()).await?;
+        match output.code {
+            Some(0) if output.stdout.is_empty() => Ok(()),
+            _ => Err(self.explain(&output, Error::Failed("the pane is gone".into()))),
+        }
+    }
+
+    fn attach(&self, pane: &str, session: &str) -> Result<Command, Error> {
+        let mut attach = tmux_interface::AttachSession::new().target_session(session).build().to_vec();
+        let select = [SelectWindow::new().target_window(pane).build(), SelectPane::new().target_pane(pane).build()];
+        let mut tmux: Vec<String> =
+            words::server_words(&self.id.socket).into_iter().filter(|word| word != "-u").collect();
+        for command in select.iter().map(TmuxCommand::to_vec) {
+            tmux.extend(command.into_iter().map(String::from));
+            tmux.push(";".to_owned());
+        }
+        tmux.extend(attach.drain(..).map(String::from));
+        let mut command = run::foreground(&self.settings, &self.id, &tmux)?;
+        // A client inside of another server's pane is wanted here.
+        command.env_remove("TMUX").env_remove("TMUX_PANE");
+        Ok(command)
+    }
+}
