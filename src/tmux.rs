@@ -101,7 +101,7 @@ impl Server {
         }
         script.end(&nonce);
         let output = self.run_script(script).await?;
-        match listing::parse(&String::from_utf8_lossy(&output.stdout), &nonce) {
+        match Look::parse(&String::from_utf8_lossy(&output.stdout), nonce.as_str()) {
             Ok(look) => Ok(look),
             Err(Error::TooOld { found, .. }) => Err(Error::TooOld { found, host: self.id.host.clone() }),
             // What tmux or ssh said on standard error explains better what is wrong than what was not printed.

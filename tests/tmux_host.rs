@@ -102,7 +102,8 @@ async fn what_a_login_prints_does_not_disturb() {
 
 #[tokio::test]
 async fn a_connection_that_stays_in_the_background_holds_nothing_up() {
-    let lingering = r#"(sleep 20 >/dev/null </dev/null &); while [ "$1" != -- ]; do shift; done; shift 2; exec sh -c "$*""#;
+    let lingering =
+        r#"(sleep 20 >/dev/null </dev/null &); while [ "$1" != -- ]; do shift; done; shift 2; exec sh -c "$*""#;
     let host = Host::new(PrivateTmux::start(&["cat"]), lingering);
     let start = Instant::now();
     assert_eq!(host.server().look(&[]).await.unwrap().panes.len(), 1);

@@ -84,8 +84,9 @@ const IDENTIFY_IDLE: i64 = 60;
 /// Looks without a change until the tick grows from the shortest to the usual, and from there to the longest.
 const QUIET_LOOKS: (u32, u32) = (8, 12);
 
-/// The longest pause after a failure, in ticks of the longest kind.
-const BACK_OFF: u32 = 8;
+/// The longest pause after failures, in ticks of the longest kind: a host costs a connection each time.
+const BACK_OFF_HERE: u32 = 2;
+const BACK_OFF_HOST: u32 = 8;
 
 /// What is remembered of one server.
 #[derive(Debug)]
@@ -272,7 +273,8 @@ impl Memory {
             return self.ticks.longest;
         }
         if self.failures > 0 {
-            return self.ticks.longest * (1 << (self.failures - 1).min(3)).min(BACK_OFF);
+            let most = if self.server.host.is_none() { BACK_OFF_HERE } else { BACK_OFF_HOST };
+            return self.ticks.longest * (1 << (self.failures - 1).min(3)).min(most);
         }
         match self.quiet {
             quiet if quiet < QUIET_LOOKS.0 => self.ticks.shortest,

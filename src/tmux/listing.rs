@@ -91,11 +91,18 @@ pub(super) fn row_format(nonce: &Nonce, kind: Kind) -> String {
     )
 }
 
-/// Reads the whole output of a look.
-///
-/// Fails when a mark is missing, so that half an answer is never taken for a smaller fleet, and when tmux is too old.
-pub(super) fn parse(text: &str, nonce: &Nonce) -> Result<Look, Error> {
-    let mut parts = text.split(nonce.as_str());
+impl Look {
+    /// Reads the whole output of a look whose parts are framed by `mark`.
+    ///
+    /// Fails when a mark is missing, so that half an answer is never taken for a smaller fleet, and when tmux is too
+    /// old.
+    pub fn parse(text: &str, mark: &str) -> Result<Self, Error> {
+        parse(text, mark)
+    }
+}
+
+fn parse(text: &str, mark: &str) -> Result<Look, Error> {
+    let mut parts = text.split(mark);
     // Nothing of ours stands before the first mark.
     parts.next();
     let mut look = Look::default();

@@ -280,16 +280,20 @@ fn the_tick_follows_what_happens() {
 
 #[test]
 fn a_server_that_fails_is_asked_less_often_but_one_that_is_gone_is_awaited() {
-    let mut tmux = Played::new("");
     let longest = Ticks::default().longest;
     let late = Error::TimedOut { server: "x".into(), after: longest };
-    let pauses: Vec<_> = (0..6)
-        .map(|_| {
+    let pauses = |tmux: &mut Played| {
+        let mut pause = || {
             tmux.memory.failed(&late);
             tmux.memory.pause().as_millis() / longest.as_millis()
-        })
-        .collect();
-    assert_eq!(pauses, [1, 2, 4, 8, 8, 8]);
+        };
+        [pause(), pause(), pause(), pause(), pause()]
+    };
+    let mut tmux = Played::new("");
+    assert_eq!(pauses(&mut tmux), [1, 2, 2, 2, 2]);
+    tmux = Played::new("");
+    tmux.memory.server.host = Some("box-2".into());
+    assert_eq!(pauses(&mut tmux), [1, 2, 4, 8, 8]);
     tmux.memory.failed(&Error::NoServer { server: "x".into(), message: String::new() });
     assert_eq!(tmux.memory.pause(), longest);
 }

@@ -13,7 +13,7 @@ fn output(records: &str) -> String {
 }
 
 fn read(text: &str) -> Result<Look, Error> {
-    parse(text, &Nonce::of(NONCE))
+    Look::parse(text, NONCE)
 }
 
 const NUMBERS: &str = "%12,4300,$1,@3,2,0,1,4,1795234800,80,24,5,6,1,0,0,,,1,900,0,0,0";
