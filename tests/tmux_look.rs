@@ -50,7 +50,8 @@ async fn hostile_names_titles_and_directories_stay_in_their_fields() {
     tmux.run(&["rename-window", "-t", "main:", "w\t##{pane_id}\n,$(x)"]);
     tmux.run(&["select-pane", "-t", "main:", "-T", &title.replace('#', "##")]);
     tmux.run(&["respawn-pane", "-k", "-c", &hostile.to_str().unwrap().replace('#', "##"), "-t", "main:", "cat"]);
-    wait_until("the directory", || tmux.run(&["display-message", "-p", "#{pane_current_command}"]).trim() == "cat");
+    let runs = || tmux.run(&["display-message", "-p", "#{pane_current_command} #{pane_current_path}"]);
+    wait_until("cat in the directory", || runs().starts_with("cat ") && runs().trim_end().ends_with("HOME'\""));
 
     let look = tmux.server().look(&[]).await.unwrap();
     let [pane] = &look.panes[..] else { panic!("one pane, not {:?}", look.panes) };
