@@ -18,10 +18,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 pub use script::{Answer, Gate};
-pub use timeline::{Ending, Entry, Happening, Timeline, Work};
+pub use timeline::{Ending, Timeline, Work};
 
 use script::{Beat, Script};
 use serde_json::Value;
+use timeline::Happening;
 use wire::{Lost, Reply, Request};
 
 /// Whose API the server speaks.

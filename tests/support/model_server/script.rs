@@ -71,6 +71,12 @@ impl Answer {
         self.beat(Beat::Cut)
     }
 
+    /// Then all of another answer.
+    pub fn then(mut self, other: Self) -> Self {
+        self.beats.extend(other.beats);
+        self
+    }
+
     /// The same answer without any pause.
     pub(super) fn at_once(mut self) -> Self {
         for beat in &mut self.beats {

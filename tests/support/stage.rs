@@ -1,0 +1,362 @@
+//! A real agent in a tmux server of its own, a model server that it asks, and fleetwatch that looks on.
+
+// Every test file compiles this file for itself and uses a part of it.
+#![allow(dead_code)]
+// A test that cannot be set up has failed.
+#![allow(clippy::expect_used)]
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::model_server::{Dialect, ModelServer};
+use super::private_tmux::{PrivateTmux, signal, wait_until};
+
+/// How long a test waits for a real agent.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+const KEY: &str = "sk-ant-api03-no-key-at-all-0123456789";
+
+/// The agents that can be put on the stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Agent {
+    ClaudeCode,
+    Codex,
+}
+
+impl Agent {
+    /// The name of its program.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude",
+            Self::Codex => "codex",
+        }
+    }
+
+    fn dialect(self) -> Dialect {
+        match self {
+            Self::ClaudeCode => Dialect::Messages,
+            Self::Codex => Dialect::Responses,
+        }
+    }
+
+    /// The folder of its program. Fails the test when it is not installed.
+    fn folder(self) -> PathBuf {
+        let agents = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/agents");
+        let folder = agents.join(self.name()).join("node_modules/.bin");
+        let program = folder.join(self.name());
+        assert!(program.exists(), "{} is not there: run scripts/install-agents first", program.display());
+        folder
+    }
+}
+
+/// The whole arrangement. Dropping it ends the agent, the tmux server and fleetwatch.
+pub struct Stage {
+    pub agent: Agent,
+    pub model: ModelServer,
+    pub watch: Watch,
+    tmux: PrivateTmux,
+    home: tempfile::TempDir,
+}
+
+impl Stage {
+    /// Starts the agent and waits until fleetwatch calls it ready.
+    pub fn with(agent: Agent) -> Self {
+        let folder = agent.folder();
+        let model = ModelServer::start(agent.dialect());
+        // Codex warns about a home below the system's folder for temporary files, so the home is elsewhere.
+        let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a home");
+        let variables = match agent {
+            Agent::ClaudeCode => prepare_claude_code(home.path(), &model.url()),
+            Agent::Codex => prepare_codex(home.path(), &model.url()),
+        };
+        let tmux = PrivateTmux::unstarted();
+        let path = format!("PATH={}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
+        let project = home.path().join("shop");
+        let mut command = vec!["env".to_owned(), "-C".to_owned(), project.display().to_string(), path];
+        command.push(format!("HOME={}", home.path().display()));
+        command.extend(["LANG=C.UTF-8".to_owned(), "PS1=$ ".to_owned()]);
+        command.extend(variables.into_iter().map(|(name, value)| format!("{name}={value}")));
+        // The agent runs above a shell, as people have it.
+        command.extend(["bash", "--noprofile", "--norc"].map(str::to_owned));
+        let words: Vec<&str> = command.iter().map(String::as_str).collect();
+        tmux.new_session("main", &words);
+        tmux.wait_for_text("main", "$");
+        let watch = Watch::start(&tmux);
+        let stage = Self { agent, model, watch, tmux, home };
+        stage.start_agent();
+        stage
+    }
+
+    /// Starts the agent in the shell, and waits until it is ready for a prompt.
+    pub fn start_agent(&self) {
+        self.press(&["-l", self.agent.name()]);
+        self.press(&["Enter"]);
+        if self.agent == Agent::ClaudeCode {
+            self.decline_auto_mode();
+        }
+        self.expect("a ready agent", |state| {
+            is(state, "/turn/phase", "ready") && is(state, "/surface/accepting_input", "yes")
+        });
+        // Both agents drop or merge keys in their first moments, while they already show their prompt.
+        std::thread::sleep(Duration::from_secs(2));
+    }
+
+    /// Claude Code may offer another default mode at its first start, a moment after its prompt was painted.
+    fn decline_auto_mode(&self) {
+        self.wait_for_screen("a prompt", |screen| screen.contains('❯'));
+        let end = Instant::now() + Duration::from_secs(5);
+        while Instant::now() < end {
+            if self.screen().contains("Make auto mode your default") {
+                self.expect("the offer", |state| is(state, "/assessment/ui_context", "setup"));
+                self.press(&["Down"]);
+                self.press(&["Enter"]);
+                self.wait_for_screen("no offer", |screen| !screen.contains("Make auto mode your default"));
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Sends a prompt through fleetwatch, and fails the test when it says that the agent did not take it.
+    pub fn send(&self, prompt: &str) {
+        let output = self.fleetwatch(&["send", "main", prompt]);
+        assert!(output.status.success(), "send: {}\n{}", said(&output), self.screen());
+    }
+
+    /// Answers the dialog through fleetwatch.
+    pub fn answer(&self, choice: &str) {
+        let output = self.fleetwatch(&["answer", "main", choice]);
+        assert!(output.status.success(), "answer: {}\n{}", said(&output), self.screen());
+    }
+
+    /// Presses keys through fleetwatch.
+    pub fn keys(&self, keys: &[&str]) {
+        let output = self.fleetwatch(&[&["keys", "main"], keys].concat());
+        assert!(output.status.success(), "keys: {}\n{}", said(&output), self.screen());
+    }
+
+    /// Runs fleetwatch on this stage's tmux server.
+    pub fn fleetwatch(&self, words: &[&str]) -> Output {
+        fleetwatch(&self.tmux, self.home.path()).args(words).output().expect("the program under test")
+    }
+
+    /// The state as a fresh `list --json` sees it.
+    pub fn listed(&self) -> Value {
+        let output = self.fleetwatch(&["list", "--json"]);
+        let all: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        all.get(0).cloned().unwrap_or_else(|| panic!("list shows nothing: {}", said(&output)))
+    }
+
+    /// Waits until the watched state satisfies a condition.
+    ///
+    /// Fails the test, with the state and the screen, when that does not come true in time.
+    pub fn expect(&self, what: &str, condition: impl Fn(&Value) -> bool) -> Value {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let state = self.watch.state();
+            if condition(&state) {
+                return state;
+            }
+            assert!(
+                Instant::now() < end,
+                "fleetwatch never saw {what}\nstate: {}\nmodel server: {:?}\nscreen:\n{}",
+                brief(&state),
+                self.model.timeline().work(),
+                self.screen()
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Looks for a while, and fails the test as soon as the watched state does not satisfy a condition.
+    pub fn expect_throughout(&self, what: &str, time: Duration, condition: impl Fn(&Value) -> bool) {
+        let end = Instant::now() + time;
+        while Instant::now() < end {
+            let state = self.watch.state();
+            assert!(condition(&state), "not {what}\nstate: {}\nscreen:\n{}", brief(&state), self.screen());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    pub fn screen(&self) -> String {
+        self.tmux.screen("main")
+    }
+
+    /// Kills the agent and what it started, as `kill -9` does, and leaves the shell.
+    pub fn kill_agent(&self) {
+        let shell = self.tmux.key_of("main").pid;
+        let victims = descendants(shell);
+        assert!(!victims.is_empty(), "no agent runs in the pane");
+        for victim in victims {
+            signal("KILL", victim);
+        }
+    }
+
+    fn press(&self, keys: &[&str]) {
+        let mut words = vec!["send-keys", "-t", "main"];
+        words.extend(keys);
+        self.tmux.run(&words);
+    }
+
+    fn wait_for_screen(&self, what: &str, condition: impl Fn(&str) -> bool) {
+        wait_until(what, || condition(&self.screen()));
+    }
+}
+
+/// `fleetwatch watch --json`, and what it said so far.
+pub struct Watch {
+    child: Child,
+    lines: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Watch {
+    fn start(tmux: &PrivateTmux) -> Self {
+        let mut command = fleetwatch(tmux, Path::new(env!("CARGO_TARGET_TMPDIR")));
+        let mut child = command.args(["watch", "--json"]).stdout(Stdio::piped()).spawn().expect("fleetwatch");
+        let output = child.stdout.take().expect("a piped output");
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let filled = Arc::clone(&lines);
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                let line = serde_json::from_str(&line).unwrap_or_else(|_| json!({"broken": line}));
+                filled.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+            }
+        });
+        Self { child, lines }
+    }
+
+    /// Every line so far.
+    pub fn lines(&self) -> Vec<Value> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The newest state; `null` before the first.
+    pub fn state(&self) -> Value {
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.last().map_or(Value::Null, |line| line["state"].clone())
+    }
+
+    /// The values that a field of the state took, in order, each once.
+    pub fn course(&self, pointer: &str) -> Vec<String> {
+        let mut course: Vec<String> = Vec::new();
+        for line in self.lines() {
+            let value = line["state"].pointer(pointer).and_then(Value::as_str).unwrap_or("null").to_owned();
+            if course.last() != Some(&value) {
+                course.push(value);
+            }
+        }
+        course
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// Whether a field of a state has a value.
+pub fn is(state: &Value, pointer: &str, value: &str) -> bool {
+    state.pointer(pointer).and_then(Value::as_str) == Some(value)
+}
+
+fn fleetwatch(tmux: &PrivateTmux, home: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fleetwatch"));
+    // The operator's own configuration and history stay out of the test.
+    for name in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"] {
+        command.env(name, home.join(name));
+    }
+    command.env_remove("TMUX").env_remove("TMUX_PANE").stdin(Stdio::null()).args(["-L", tmux.name()]);
+    command
+}
+
+fn said(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// The fields of a state that a failed test is about.
+fn brief(state: &Value) -> Value {
+    let mut brief = serde_json::Map::new();
+    for group in ["diagnostics", "surface", "turn", "last_turn", "assessment", "operator", "attention", "evidence"] {
+        brief.insert(group.to_owned(), state[group].clone());
+    }
+    Value::Object(brief)
+}
+
+fn descendants(parent: u32) -> Vec<u32> {
+    let output = Command::new("ps").args(["-axo", "pid=,ppid="]).output().expect("ps");
+    let listing = String::from_utf8_lossy(&output.stdout).into_owned();
+    let pairs: Vec<(u32, u32)> = listing
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.split_whitespace().map(str::parse);
+            Some((words.next()?.ok()?, words.next()?.ok()?))
+        })
+        .collect();
+    let mut found = vec![parent];
+    let mut next = 0;
+    while let Some(&of) = found.get(next) {
+        found.extend(pairs.iter().filter(|(_, parent)| *parent == of).map(|(pid, _)| *pid));
+        next += 1;
+    }
+    found.split_off(1)
+}
+
+fn prepare_claude_code(home: &Path, url: &str) -> Vec<(&'static str, String)> {
+    let project = home.join("shop");
+    std::fs::create_dir_all(&project).expect("a project");
+    std::fs::create_dir_all(home.join(".claude")).expect("a folder for settings");
+    let approved = &KEY[KEY.len() - 20..];
+    let known = json!({
+        "hasCompletedOnboarding": true,
+        "theme": "dark",
+        "customApiKeyResponses": {"approved": [approved], "rejected": []},
+        "projects": {project.display().to_string(): {"hasTrustDialogAccepted": true}},
+    });
+    std::fs::write(home.join(".claude.json"), known.to_string()).expect("a home that can be written");
+    let settings = json!({"permissions": {"defaultMode": "default"}});
+    std::fs::write(home.join(".claude/settings.json"), settings.to_string()).expect("a home that can be written");
+    vec![
+        ("ANTHROPIC_BASE_URL", url.to_owned()),
+        ("ANTHROPIC_API_KEY", KEY.to_owned()),
+        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
+        ("CLAUDE_CODE_MAX_RETRIES", "2".to_owned()),
+        ("DISABLE_AUTOUPDATER", "1".to_owned()),
+        // Without it the agent refuses to run for root, as which a build machine may run its tests.
+        ("IS_SANDBOX", "1".to_owned()),
+    ]
+}
+
+fn prepare_codex(home: &Path, url: &str) -> Vec<(&'static str, String)> {
+    let project = home.join("shop");
+    std::fs::create_dir_all(&project).expect("a project");
+    std::fs::create_dir_all(home.join(".codex")).expect("a folder for settings");
+    let config = format!(
+        r#"model = "gpt-5-codex"
+model_provider = "stand-in"
+approval_policy = "on-request"
+sandbox_mode = "workspace-write"
+check_for_update_on_startup = false
+
+[model_providers.stand-in]
+name = "stand-in"
+base_url = "{url}"
+wire_api = "responses"
+env_key = "STAND_IN_KEY"
+request_max_retries = 1
+stream_max_retries = 1
+
+[projects."{}"]
+trust_level = "trusted"
+"#,
+        project.display()
+    );
+    std::fs::write(home.join(".codex/config.toml"), config).expect("a home that can be written");
+    vec![("STAND_IN_KEY", "no-key-at-all".to_owned())]
+}
