@@ -24,9 +24,9 @@ use turn::{Sighting, TurnMachine, TurnStage};
 use crate::moment::{Moment, Span};
 use crate::profile::Reading;
 use crate::state::{
-    AssessedAvailability, Attention, Availability, BusinessState, Completion, Diagnostics, Operator, OperatorStatus,
-    ParseStatus, Phase, Problem, ProcessState, Readiness, Stability, Stale, State, Summary, Surface, TerminalFacts,
-    Transition, TransportState, Tri, Turn, TurnResult, UiContext,
+    AssessedAvailability, Attention, Availability, BusinessState, Completion, Diagnostics, Evidence, LastTurn,
+    Operator, OperatorStatus, ParseStatus, Phase, Problem, ProcessState, Readiness, Stability, Stale, State, Summary,
+    TerminalFacts, Transition, TransportState, Tri, Turn, TurnResult, UiContext,
 };
 
 /// The windows and limits of the tracker; the defaults are SPEC §7's.
@@ -124,6 +124,8 @@ pub struct Tracker {
     failing: Option<(Moment, u32)>,
     /// Since when the screen makes no sense.
     doubt_since: Option<Moment>,
+    /// The reading of such a screen that comes to be believed when it stays.
+    held_back: Option<Reading>,
     unseen: bool,
     observed_at: Moment,
     now: Moment,
@@ -143,6 +145,7 @@ impl Tracker {
             temporal: Temporal::default(),
             failing: None,
             doubt_since: None,
+            held_back: None,
             unseen: false,
             observed_at: now,
             now,
@@ -169,9 +172,9 @@ impl Tracker {
                 self.observed(now);
                 self.unchanged(now, &mut next, &mut notes);
             }
-            Observation::TuiDown => self.lost(Loss::TuiDown, now, &mut next, &mut notes),
-            Observation::NoProfile => self.lost(Loss::NoProfile, now, &mut next, &mut notes),
-            Observation::Gone => self.lost(Loss::Gone, now, &mut next, &mut notes),
+            Observation::TuiDown => self.lost(Loss::TuiDown, now, &mut next),
+            Observation::NoProfile => self.lost(Loss::NoProfile, now, &mut next),
+            Observation::Gone => self.lost(Loss::Gone, now, &mut next),
             Observation::ProbeFailed(problem) => self.probe_failed(problem, now, &mut next, &mut notes),
             Observation::Submitted => {
                 self.turn.submitted(now);
@@ -271,11 +274,12 @@ impl Tracker {
     ) {
         let unreadable = reading.assessment.availability != AssessedAvailability::Supported;
         if (unreadable || reading.doubt.is_some()) && self.is_half_drawn(now) {
-            next.diagnostics = available(next.diagnostics.availability);
+            self.held_back = Some(reading.clone());
             self.turn.pass_time(now, self.temporal, notes);
-            self.lay_over(next);
+            self.show(next);
             return;
         }
+        self.held_back = None;
         if !unreadable && reading.doubt.is_none() {
             self.doubt_since = None;
         }
@@ -284,17 +288,9 @@ impl Tracker {
             && !resized
             && (reading.turn.prompt.is_some() || self.turn.stage() != TurnStage::Idle)
             && self.last_reading.as_ref().is_some_and(|(last, _)| reading.turn.grew_from(&last.turn));
-        self.turn.sighted(&Sighting { reading, grew, temporal: self.temporal }, now, notes);
-        let supported = if unreadable { Availability::Unknown } else { Availability::Available };
-        next.diagnostics = available(supported);
-        next.surface = reading.surface;
-        next.phase = reading.phase;
-        next.background_work = reading.background_work;
-        next.assessment = reading.assessment.clone();
-        next.evidence = reading.evidence.clone();
-        next.headline = reading.headline.clone();
+        self.turn.sighted(&Sighting { reading, grew, resized, temporal: self.temporal }, now, notes);
         self.last_reading = Some((reading.clone(), now));
-        self.lay_over(next);
+        self.show(next);
     }
 
     /// Whether a screen that makes no sense is still taken for a half-drawn one, so that what was known holds.
@@ -307,57 +303,58 @@ impl Tracker {
 
     /// Nothing new is on the screen; only time has passed.
     fn unchanged(&mut self, now: Moment, next: &mut Published, notes: &mut Vec<&'static str>) {
-        if self.doubt_since.is_some_and(|since| now.since(since) >= self.settings.doubt) {
-            let doubted = self.last_reading.as_ref().is_some_and(|(reading, _)| reading.doubt.is_some());
-            if !doubted {
-                // The half-drawn screen has come to stay, and it cannot be read.
-                next.surface = Surface::UNKNOWN;
-                next.phase = Phase::Unknown;
-                next.evidence.clear();
-                next.diagnostics = available(Availability::Unknown);
-                self.turn.pass_time(now, self.temporal, notes);
-                next.last_turn = self.turn.last_turn().clone();
-                return;
-            }
+        let stays = self.doubt_since.is_some_and(|since| now.since(since) >= self.settings.doubt);
+        if let Some(reading) = self.held_back.take_if(|_| stays) {
+            return self.read(&reading, false, now, next, notes);
         }
         self.turn.pass_time(now, self.temporal, notes);
-        if next.diagnostics.availability == Availability::Available {
-            if let Some((reading, _)) = &self.last_reading {
-                next.surface = reading.surface;
-                next.phase = reading.phase;
-                next.assessment = reading.assessment.clone();
-            }
-            self.lay_over(next);
+        if next.diagnostics.process_state == ProcessState::TuiUp {
+            self.show(next);
         } else {
             next.last_turn = self.turn.last_turn().clone();
         }
     }
 
-    /// Lays over the reading what only time can tell: a turn that goes on without a trace, a recovery.
-    fn lay_over(&self, next: &mut Published) {
+    /// Shows the last reading, and over it what only time can tell: a turn that goes on without a trace, a recovery.
+    fn show(&self, next: &mut Published) {
+        let Some((reading, _)) = &self.last_reading else { return };
+        let supported = reading.assessment.availability == AssessedAvailability::Supported;
+        next.diagnostics = available(if supported { Availability::Available } else { Availability::Unknown });
+        next.surface = reading.surface;
+        next.phase = reading.phase;
+        next.background_work = reading.background_work;
+        next.assessment = reading.assessment.clone();
+        next.headline = reading.headline.clone();
         next.last_turn = self.turn.last_turn().clone();
+        next.evidence = reading.evidence.clone();
+        if !supported {
+            next.evidence.push(aside("unsupported-surface", "no rule knows what the screen shows"));
+        }
         match self.turn.overlay(next.phase) {
             turn::Overlay::None => {}
-            turn::Overlay::Active => {
+            turn::Overlay::Active(why) => {
                 next.phase = Phase::Active;
                 next.surface.ready_posture = Tri::No;
                 next.assessment.business_state = BusinessState::Working;
+                next.evidence.push(why.evidence());
             }
             turn::Overlay::Ready => {
                 next.phase = Phase::Ready;
                 next.surface.ready_posture = Tri::Yes;
                 next.assessment.business_state = BusinessState::Idle;
+                next.evidence.push(aside("stale-active-recovery", "the status row was left behind: it stands still"));
             }
         }
+        next.evidence.extend(evidence_of(&next.last_turn));
     }
 
     /// The terminal cannot show an agent any more.
-    fn lost(&mut self, loss: Loss, now: Moment, next: &mut Published, notes: &mut Vec<&'static str>) {
+    fn lost(&mut self, loss: Loss, now: Moment, next: &mut Published) {
         self.observed(now);
         self.doubt_since = None;
+        self.held_back = None;
         self.turn.surface_lost(loss.reason(), now);
-        let _ = notes;
-        next.become_unreadable(loss.diagnostics(), loss.assessment());
+        next.become_unreadable(loss.diagnostics(), loss.assessment(), loss.evidence());
     }
 
     /// A probe failed; one failure is not a change of the agent's state (SPEC §3).
@@ -369,7 +366,9 @@ impl Tracker {
             return self.unchanged(now, next, notes);
         }
         if repeats {
+            self.held_back = None;
             self.turn.surface_lost("probe_error", now);
+            let evidence = aside("probe", &problem.message);
             next.become_unreadable(
                 Diagnostics {
                     availability: Availability::Error,
@@ -380,6 +379,7 @@ impl Tracker {
                     parse_error: None,
                 },
                 AssessedAvailability::Unknown,
+                evidence,
             );
         }
     }
@@ -389,7 +389,8 @@ impl Tracker {
         if next.phase != self.published.phase {
             self.phase_since = now;
         }
-        if next.signature() != self.published.signature() {
+        // A recovery resets stability whatever it changes (SPEC §7).
+        if !notes.is_empty() || next.signature() != self.published.signature() {
             self.stable_since = now;
         }
         if next.last_turn != self.published.last_turn && next.last_turn.result != TurnResult::None {
@@ -468,19 +469,22 @@ impl Tracker {
                 _ => Attention::Approval,
             };
         }
-        if matches!(published.diagnostics.availability, Availability::TuiDown | Availability::Unavailable) {
-            return Attention::Gone;
-        }
-        if self.lifecycle.readiness() == Readiness::Stalled || self.turn.work_stands_still() {
-            return Attention::Stalled;
-        }
-        if published.phase == Phase::Active {
-            return Attention::None;
-        }
+        // A new turn leaves the last one's end behind. Once seen, only a failure that can still be acted on stays.
+        let told = published.phase != Phase::Active;
         match published.last_turn.result {
-            TurnResult::KnownFailure => Attention::Failed,
-            TurnResult::Interrupted if self.unseen => Attention::Interrupted,
-            TurnResult::Success if self.unseen => Attention::Finished,
+            TurnResult::KnownFailure
+                if told && (self.unseen || published.diagnostics.availability == Availability::Available) =>
+            {
+                Attention::Failed
+            }
+            TurnResult::Interrupted if told && self.unseen => Attention::Interrupted,
+            TurnResult::Success if told && self.unseen => Attention::Finished,
+            _ if self.lifecycle.readiness() == Readiness::Stalled || self.turn.work_stands_still() => {
+                Attention::Stalled
+            }
+            _ if matches!(published.diagnostics.availability, Availability::TuiDown | Availability::Unavailable) => {
+                Attention::Gone
+            }
             _ => Attention::None,
         }
     }
@@ -524,6 +528,14 @@ impl Loss {
         Diagnostics { availability, transport_state, process_state, parse_status, probe_error: None, parse_error: None }
     }
 
+    fn evidence(self) -> Evidence {
+        match self {
+            Loss::TuiDown => aside("process", "no known agent runs in the pane"),
+            Loss::NoProfile => aside("process", "no profile reads what runs in the pane"),
+            Loss::Gone => aside("pane", "tmux has no such pane"),
+        }
+    }
+
     const fn assessment(self) -> AssessedAvailability {
         match self {
             Loss::TuiDown | Loss::Gone => AssessedAvailability::Disconnected,
@@ -540,5 +552,21 @@ fn available(availability: Availability) -> Diagnostics {
         parse_status: ParseStatus::Parsed,
         probe_error: None,
         parse_error: None,
+    }
+}
+
+/// Evidence that stands on no row of the screen.
+fn aside(rule: &str, text: &str) -> Evidence {
+    Evidence { rule: rule.to_owned(), line: None, text: text.to_owned() }
+}
+
+/// What the last result rests on, when it is one.
+fn evidence_of(last_turn: &LastTurn) -> Option<Evidence> {
+    match last_turn.result {
+        TurnResult::None => None,
+        TurnResult::Success => Some(aside("last-turn", "the work ended, and its answer stood still")),
+        TurnResult::Interrupted | TurnResult::KnownFailure => {
+            Some(aside("last-turn", last_turn.detail.as_deref().unwrap_or("it ended without an answer")))
+        }
     }
 }

@@ -60,6 +60,7 @@ impl Lifecycle {
         match turn.stage() {
             TurnStage::Idle => match self.completion {
                 Completion::Inactive => Completion::Inactive,
+                _ if turn.is_lost() => Completion::Failed,
                 _ if turn.last_turn().result == TurnResult::Success && turn.result_is_current() => {
                     Completion::Completed
                 }

@@ -44,13 +44,18 @@ impl Published {
     }
 
     /// Surface and phase become unknown; the last turn stays (SPEC §3).
-    pub(super) fn become_unreadable(&mut self, diagnostics: Diagnostics, availability: AssessedAvailability) {
+    pub(super) fn become_unreadable(
+        &mut self,
+        diagnostics: Diagnostics,
+        availability: AssessedAvailability,
+        evidence: Evidence,
+    ) {
         self.diagnostics = diagnostics;
         self.surface = Surface::UNKNOWN;
         self.phase = Phase::Unknown;
         self.background_work = Tri::Unknown;
         self.assessment = unassessed(availability);
-        self.evidence.clear();
+        self.evidence = std::iter::once(evidence).chain(super::evidence_of(&self.last_turn)).collect();
         self.headline = None;
     }
 

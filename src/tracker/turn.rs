@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{Settings, Temporal};
+use super::{Settings, Temporal, aside};
 use crate::moment::{Moment, Span};
 use crate::profile::{Activity, EndMark, Reading, TurnEnd, TurnRegion};
 use crate::state::{
-    AnchorState, CompletionAuthority, LastTurn, LifecycleAuthority, Phase, Tri, TurnResult, TurnSource, UiContext,
+    AnchorState, CompletionAuthority, Evidence, LastTurn, LifecycleAuthority, Phase, Tri, TurnResult, TurnSource,
+    UiContext,
 };
 
 /// One reading with what the profile says of time and what the tracker knows of the readings before it.
@@ -14,6 +15,8 @@ pub(super) struct Sighting<'a> {
     pub reading: &'a Reading,
     /// The turn's text grew since the last reading.
     pub grew: bool,
+    /// The terminal has another size than at the last reading.
+    pub resized: bool,
     pub temporal: Temporal,
 }
 
@@ -30,9 +33,27 @@ pub(super) enum TurnStage {
 pub(super) enum Overlay {
     None,
     /// A turn goes on although the screen looks idle.
-    Active,
+    Active(GoesOn),
     /// A left-over status row is not believed any more (stale-active recovery).
     Ready,
+}
+
+/// Why a turn goes on although the screen looks idle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GoesOn {
+    /// A prompt was sent, and the screen shows nothing of it yet.
+    Sent,
+    /// Work was seen a moment ago.
+    WorkWasSeen,
+}
+
+impl GoesOn {
+    pub(super) fn evidence(self) -> Evidence {
+        match self {
+            GoesOn::Sent => aside("explicit-input", "a prompt was sent, and its turn has not been seen yet"),
+            GoesOn::WorkWasSeen => aside("work-seen", "work was seen a moment ago, and no end of it"),
+        }
+    }
 }
 
 /// A turn that has begun and not ended.
@@ -46,7 +67,10 @@ struct Flight {
     prompt: Option<Arc<str>>,
     /// When activity was last seen; `None` while an explicit input waits for a reaction.
     active_at: Option<Moment>,
-    /// Since when the answer stands still on a ready surface.
+    /// Whether the turn region was begun anew since the turn was armed. A turn may end on the very text that it began
+    /// on, when the same prompt gets the same answer on a screen that has scrolled.
+    begun_anew: bool,
+    /// Since when the region stands still on a ready surface.
     settling: Option<(Moment, TurnRegion)>,
     /// The success that this turn may take back, or has taken back.
     retraction: Option<Retraction>,
@@ -59,6 +83,14 @@ enum Retraction {
     Undecided(Completed),
     /// It was taken back; a new prompt that comes into view gives it back.
     Done(Completed),
+}
+
+impl Flight {
+    /// Whether a region shows an answer of this turn, and not what stood there before it.
+    fn answered_by(&self, region: &TurnRegion, ended: Option<&TurnRegion>) -> bool {
+        let differs = |other: Option<&TurnRegion>| other.is_none_or(|other| other != region);
+        !region.text.is_empty() && (self.begun_anew || (differs(self.baseline.as_ref()) && differs(ended)))
+    }
 }
 
 /// A success, and what it would be taken back to.
@@ -102,6 +134,8 @@ pub(super) struct TurnMachine {
     settings: Settings,
     flight: Option<Flight>,
     last_turn: LastTurn,
+    /// Whether the last result is that of the latest turn, and not of one before it.
+    result_is_current: bool,
     completed: Option<Completed>,
     /// The end mark that has already been told, and the prompt that it stands below.
     told_end: Option<(TurnEnd, Option<u64>)>,
@@ -115,8 +149,12 @@ pub(super) struct TurnMachine {
     stands_still: bool,
     /// When the answer last grew, and the longest pause between two growths of this turn.
     growth: Option<(Moment, Span)>,
+    /// When the terminal last changed its size.
+    resized_at: Option<Moment>,
     anchor_armed_at: Option<Moment>,
     anchor_lost: Option<AnchorLoss>,
+    /// Whether a turn was in flight when its surface was lost, and none was armed since.
+    surface_is_lost: bool,
     note: Option<&'static str>,
 }
 
@@ -126,6 +164,7 @@ impl TurnMachine {
             settings: settings.clone(),
             flight: None,
             last_turn: LastTurn::NONE,
+            result_is_current: false,
             completed: None,
             told_end: None,
             ended_region: None,
@@ -134,8 +173,10 @@ impl TurnMachine {
             set_aside: None,
             stands_still: false,
             growth: None,
+            resized_at: None,
             anchor_armed_at: None,
             anchor_lost: None,
+            surface_is_lost: false,
             note: None,
         }
     }
@@ -158,7 +199,12 @@ impl TurnMachine {
 
     /// Whether the last result is that of the latest turn.
     pub(super) fn result_is_current(&self) -> bool {
-        self.flight.is_none() && self.last_turn.result != TurnResult::None
+        self.flight.is_none() && self.result_is_current
+    }
+
+    /// Whether the latest turn was lost with the surface that showed it.
+    pub(super) fn is_lost(&self) -> bool {
+        self.flight.is_none() && !self.result_is_current && self.surface_is_lost
     }
 
     /// One line about a decision that the screen does not show.
@@ -170,6 +216,8 @@ impl TurnMachine {
     pub(super) fn submitted(&mut self, now: Moment) {
         self.note = None;
         self.completed = None;
+        self.result_is_current = false;
+        self.surface_is_lost = false;
         self.anchor_armed_at = Some(now);
         self.anchor_lost = None;
         self.flight = Some(Flight {
@@ -178,6 +226,7 @@ impl TurnMachine {
             baseline: self.seen.as_ref().map(|seen| seen.region.clone()),
             prompt: None,
             active_at: None,
+            begun_anew: false,
             settling: None,
             retraction: None,
         });
@@ -188,6 +237,12 @@ impl TurnMachine {
         let reading = sighting.reading;
         let working = self.note_activity(reading, now) || sighting.grew;
         self.note_pace(sighting, now);
+        if sighting.resized {
+            self.resized_at = Some(now);
+        }
+        if !working && !reading.in_dialog && self.is_redrawn(now) {
+            self.take_redrawn(&reading.turn);
+        }
         if working || dialog_is_work(reading) {
             self.work_seen(reading, now, notes);
         }
@@ -211,7 +266,7 @@ impl TurnMachine {
     pub(super) fn next_timeout(&self, temporal: Temporal) -> Option<Moment> {
         let flight = self.flight.as_ref();
         let settle = self.settling_since().map(|since| since + self.settings.settle);
-        let silence = flight.filter(|f| f.active_at.is_none()).map(|f| f.armed_at + self.settings.no_reaction);
+        let silence = self.silent_until();
         let lingers = self.linger(temporal);
         let linger = flight.filter(|f| f.settling.is_none()).and_then(|f| f.active_at).map(|at| at + lingers);
         let stall = self.stall_at().filter(|_| !self.stands_still);
@@ -220,8 +275,11 @@ impl TurnMachine {
 
     /// Tmux, the TUI or the probe is gone: an anchor is lost, and a turn in flight has no result (SPEC §7).
     pub(super) fn surface_lost(&mut self, reason: &'static str, now: Moment) {
-        if self.flight.take().is_some_and(|flight| flight.source == TurnSource::ExplicitInput) {
-            self.anchor_lost = Some(AnchorLoss { at: now, reason });
+        if let Some(flight) = self.flight.take() {
+            self.surface_is_lost = true;
+            if flight.source == TurnSource::ExplicitInput {
+                self.anchor_lost = Some(AnchorLoss { at: now, reason });
+            }
         }
         self.completed = None;
         self.activity = None;
@@ -232,7 +290,10 @@ impl TurnMachine {
 
     pub(super) fn overlay(&self, phase: Phase) -> Overlay {
         match (&self.flight, phase) {
-            (Some(flight), Phase::Ready) if flight.settling.is_none() => Overlay::Active,
+            (Some(flight), Phase::Ready) if flight.settling.is_none() => Overlay::Active(match flight.active_at {
+                None => GoesOn::Sent,
+                Some(_) => GoesOn::WorkWasSeen,
+            }),
             (None, Phase::Active) if self.activity_is_set_aside() => Overlay::Ready,
             _ => Overlay::None,
         }
@@ -309,6 +370,33 @@ impl TurnMachine {
         if temporal.growth { temporal.linger.max(learned) } else { temporal.linger }
     }
 
+    /// Whether what changes on the screen may be the same text, drawn for another size.
+    fn is_redrawn(&self, now: Moment) -> bool {
+        /// Agents draw themselves anew within this time.
+        const REDRAW: Span = Span::from_millis(1000);
+        self.resized_at.is_some_and(|at| now.since(at) < REDRAW)
+    }
+
+    /// A resize shows the same turn in other rows (SPEC §7, rule 3): what was remembered of the region that was seen
+    /// last is from now on the region as it is drawn now.
+    fn take_redrawn(&mut self, region: &TurnRegion) {
+        let Some(seen) = self.seen.as_ref().map(|seen| seen.region.clone()) else { return };
+        let redraw = |remembered: &mut TurnRegion| {
+            if *remembered == seen {
+                *remembered = region.clone();
+            }
+        };
+        if let Some(flight) = &mut self.flight {
+            flight.settling.iter_mut().for_each(|(_, settling)| redraw(settling));
+            flight.baseline.iter_mut().filter(|_| flight.active_at.is_none()).for_each(redraw);
+        }
+        self.ended_region.iter_mut().for_each(redraw);
+        self.completed.iter_mut().for_each(|completed| redraw(&mut completed.region));
+        if let Some((_, prompt)) = self.told_end.as_mut().filter(|(_, prompt)| *prompt == seen.prompt) {
+            *prompt = region.prompt;
+        }
+    }
+
     fn activity_is_set_aside(&self) -> bool {
         self.activity.as_ref().is_some_and(|(activity, _)| self.set_aside == Some(activity.fingerprint))
     }
@@ -320,6 +408,8 @@ impl TurnMachine {
             flight.active_at = Some(now);
             flight.settling = None;
             flight.prompt = reading.submitted.clone().or(flight.prompt.take());
+            flight.begun_anew |=
+                flight.baseline.as_ref().is_some_and(|baseline| is_begun_anew(baseline, &reading.turn));
             self.decide_retraction(&reading.turn, now, notes);
             return;
         }
@@ -328,10 +418,18 @@ impl TurnMachine {
             now.since(at) <= self.settings.retraction && same_turn(&completed.region, &reading.turn)
         });
         let source = goes_on.as_ref().map_or(TurnSource::SurfaceInference, |completed| completed.result.source);
+        let baseline = self.seen.as_ref().map(|seen| seen.region.clone()).filter(|_| goes_on.is_none());
+        self.result_is_current = false;
+        self.surface_is_lost = false;
+        if source == TurnSource::SurfaceInference {
+            // A turn that is inferred from the screen has no anchor, so none can be lost (SPEC §7).
+            (self.anchor_armed_at, self.anchor_lost) = (None, None);
+        }
         self.flight = Some(Flight {
             source,
             armed_at: now,
-            baseline: self.seen.as_ref().map(|seen| seen.region.clone()).filter(|_| goes_on.is_none()),
+            begun_anew: baseline.as_ref().is_some_and(|baseline| is_begun_anew(baseline, &reading.turn)),
+            baseline,
             prompt: reading.submitted.clone(),
             active_at: Some(now),
             settling: None,
@@ -404,7 +502,7 @@ impl TurnMachine {
             told == end && (*prompt == region.prompt || prompt.is_none() || region.prompt.is_none())
         });
         let flight_moved = self.flight.as_ref().is_some_and(|flight| {
-            flight.baseline.as_ref().is_none_or(|baseline| baseline != region)
+            (flight.begun_anew || flight.baseline.as_ref().is_none_or(|baseline| baseline != region))
                 && (flight.active_at.is_some() || flight.source == TurnSource::ExplicitInput)
         });
         let is_news = if self.flight.is_some() { flight_moved || !told } else { !told };
@@ -419,6 +517,7 @@ impl TurnMachine {
         self.last_turn = LastTurn { result, source, at: Some(now), detail: Some(end.detail.clone()) };
         self.told_end = Some((end.clone(), region.prompt));
         self.ended_region = Some(region.clone());
+        self.result_is_current = true;
         self.flight = None;
         self.completed = None;
     }
@@ -438,11 +537,12 @@ impl TurnMachine {
         let detail = Some("stopped before an answer: the prompt came back as a draft".to_owned());
         self.last_turn = LastTurn { result: TurnResult::Interrupted, source: flight.source, at: Some(now), detail };
         self.ended_region = Some(reading.turn.clone());
+        self.result_is_current = true;
         self.flight = None;
         self.completed = None;
     }
 
-    /// Rule 3: the work has ended on a ready surface; an answer begins to settle, none ends the turn without a word.
+    /// Rule 3: the work has ended on a ready surface, and what stands there begins to settle.
     fn end_turn(&mut self, now: Moment, temporal: Temporal) {
         let linger = self.linger(temporal);
         let Some(seen) = self.seen.as_ref().filter(|seen| seen.at_rest()) else { return };
@@ -452,8 +552,7 @@ impl TurnMachine {
         }
         let finished = seen.end.as_ref().is_some_and(|end| end.mark == EndMark::Completed);
         let region = &seen.region;
-        let differs = |other: &Option<TurnRegion>| other.as_ref().is_none_or(|other| other != region);
-        let answered = !region.text.is_empty() && differs(&flight.baseline) && differs(&self.ended_region);
+        let answered = flight.answered_by(region, self.ended_region.as_ref());
         match flight.active_at {
             None => {
                 let new_prompt = flight.baseline.as_ref().is_some_and(|b| !same_turn(b, region));
@@ -467,15 +566,14 @@ impl TurnMachine {
             Some(at) if now.since(at) < linger && !finished => return,
             Some(_) => {}
         }
-        if !answered {
-            self.flight = None;
-        } else {
-            match &flight.settling {
-                Some((_, settling)) if settling.text == region.text => {}
-                _ => flight.settling = Some((now, region.clone())),
-            }
+        match &flight.settling {
+            Some((_, settling)) if settling.text == region.text => {}
+            _ => flight.settling = Some((now, region.clone())),
         }
     }
+
+    /// Rule 3: what has stood still for the settle window is a success if it is an answer. Work that has vanished
+    /// without one ends the turn without a word; it gets the window too, since an answer may be drawn a moment later.
 
     fn settle(&mut self, now: Moment, temporal: Temporal) {
         let due = self.settling_since().is_some_and(|since| now.since(since) >= self.settings.settle);
@@ -483,7 +581,10 @@ impl TurnMachine {
             return;
         }
         let Some(flight) = self.flight.take() else { return };
-        let Some((_, region)) = flight.settling else { return };
+        let Some((_, region)) = flight.settling.clone() else { return };
+        if !flight.answered_by(&region, self.ended_region.as_ref()) {
+            return;
+        }
         let finished = self.seen.as_ref().and_then(|seen| seen.end.as_ref());
         if temporal.completion_row && finished.is_none_or(|end| end.mark != EndMark::Completed) {
             // It stopped without saying that it is done: no success, and nothing that says what else.
@@ -494,20 +595,25 @@ impl TurnMachine {
         let previous = std::mem::replace(&mut self.last_turn, result.clone());
         self.ended_region = Some(region.clone());
         self.told_end = None;
+        self.result_is_current = true;
         self.completed = Some(Completed { result, region, previous, drafted: false });
     }
 
     /// Rule 1: an explicit input of which the screen shows nothing is dropped.
     fn give_up_on_silence(&mut self, now: Moment, notes: &mut Vec<&'static str>) {
-        let silent = self.flight.as_ref().is_some_and(|flight| {
-            flight.active_at.is_none() && now.since(flight.armed_at) >= self.settings.no_reaction
-        });
-        if silent {
+        if self.silent_until().is_some_and(|at| at <= now) {
             self.flight = None;
             self.anchor_lost = Some(AnchorLoss { at: now, reason: "no_reaction" });
             self.note = Some("sent, no reaction");
             notes.push("sent, no reaction");
         }
+    }
+
+    /// Until when an explicit input may wait for a reaction. Work that went on when it was sent is one.
+    fn silent_until(&self) -> Option<Moment> {
+        let working = self.activity.is_some() && self.set_aside.is_none();
+        let flight = self.flight.as_ref().filter(|flight| flight.active_at.is_none() && !working)?;
+        Some(flight.armed_at + self.settings.no_reaction)
     }
 
     /// Both recoveries from a stuck `active`. Neither makes a success.
@@ -537,8 +643,10 @@ impl TurnMachine {
     /// Final stable-active: the screen is ready and unchanged, and still a turn is held to be in flight.
     fn final_stable_at(&self) -> Option<Moment> {
         let seen = self.seen.as_ref().filter(|seen| seen.at_rest())?;
-        self.flight.as_ref().filter(|flight| flight.settling.is_none())?;
-        Some(seen.since + self.settings.final_stable_active_recovery)
+        let flight = self.flight.as_ref().filter(|flight| flight.settling.is_none())?;
+        // A screen may have stood for an hour when a prompt is sent.
+        let still_since = seen.since.max(flight.armed_at).max(flight.active_at.unwrap_or(flight.armed_at));
+        Some(still_since + self.settings.final_stable_active_recovery)
     }
 
     /// A counter that the agent repaints while it works stands still.
@@ -557,6 +665,11 @@ fn same_turn(one: &TurnRegion, other: &TurnRegion) -> bool {
         (None, None) => true,
         (None, Some(_)) => false,
     }
+}
+
+/// Whether the text since the last prompt does not go on from an earlier one: another prompt was submitted.
+fn is_begun_anew(earlier: &TurnRegion, region: &TurnRegion) -> bool {
+    !region.text.starts_with(&*earlier.text)
 }
 
 /// A turn is in flight while its agent asks something of the operator.
