@@ -574,7 +574,6 @@ impl TurnMachine {
 
     /// Rule 3: what has stood still for the settle window is a success if it is an answer. Work that has vanished
     /// without one ends the turn without a word; it gets the window too, since an answer may be drawn a moment later.
-
     fn settle(&mut self, now: Moment, temporal: Temporal) {
         let due = self.settling_since().is_some_and(|since| now.since(since) >= self.settings.settle);
         if !due {
