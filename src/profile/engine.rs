@@ -192,8 +192,8 @@ impl Conclusion<'_> {
             .or_else(|| self.has(Signal::Menu).then_some(Front::Menu))
             .or_else(|| self.has(Signal::Starting).then_some(Front::Starting))
             .or_else(|| prompt.filter(|p| !p.focused).map(|_| Front::UnfocusedPrompt))
-            .or_else(|| prompt.and_then(|_| list(Signal::Slash, UiContext::SlashCommand)))
-            .or_else(|| prompt.and_then(|_| list(Signal::Files, UiContext::SelectionMenu)))
+            .or_else(|| list(Signal::Slash, UiContext::SlashCommand))
+            .or_else(|| list(Signal::Files, UiContext::SelectionMenu))
             .or_else(|| prompt.map(|_| Front::Prompt))
             .or_else(|| self.has(Signal::Working).then_some(Front::WorkOnly))
             .unwrap_or(Front::Nothing)
@@ -210,6 +210,8 @@ impl Conclusion<'_> {
         let editing = match self.sight.prompt.as_ref().map(|p| &p.draft) {
             Some(Draft::Text) => Tri::Yes,
             Some(Draft::Empty | Draft::Ghost) => Tri::No,
+            // A list that covers the prompt is open because something was typed there.
+            None if matches!(front, Front::List(_)) => Tri::Yes,
             None => Tri::Unknown,
         };
         let keys_elsewhere =
@@ -262,7 +264,8 @@ impl Conclusion<'_> {
         for fired in self.fired.iter().filter(|fired| fired.rule.gives == Signal::Working) {
             ticks |= fired.rule.ticks;
             status_row_only &= fired.rule.status_row;
-            fired.rows.iter().for_each(|&y| self.sight.row(y).hash(&mut hasher));
+            // With its styles: a spinner may shimmer while its text stands still.
+            fired.rows.iter().for_each(|&y| self.sight.screen.row(y).hash(&mut hasher));
             if fired.rule.title.is_some() {
                 self.sight.facts.title.hash(&mut hasher);
             }
