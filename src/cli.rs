@@ -6,7 +6,9 @@
 mod config;
 pub mod demo;
 mod doctor;
+mod explain;
 mod failure;
+mod inspect;
 mod list;
 mod live;
 mod options;
@@ -56,6 +58,8 @@ enum Command {
     Keys(send::KeysArgs),
     Answer(send::AnswerArgs),
     Wait(wait::Args),
+    Explain(explain::Args),
+    Inspect(inspect::Args),
     Record(record::Args),
     Replay(replay::Args),
     Score(score::Args),
@@ -91,6 +95,8 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
         Command::Send(args) => wait_for(send::send(&args, &options)),
         Command::Keys(args) => wait_for(send::keys(&args, &options)),
         Command::Answer(args) => wait_for(send::answer(&args, &options)),
+        Command::Explain(args) => wait_for(explain::run(&args, &options)),
+        Command::Inspect(args) => wait_for(inspect::run(&args, &options)),
         Command::Record(args) => wait_for(record_target(&args, &options)),
         Command::Replay(args) => replay::run(&args, Arc::new(options.library()?)),
         Command::Score(args) => score::run(&args, Arc::new(options.library()?)),

@@ -1,4 +1,54 @@
-//! fleetwatch: see src/lib.rs (work in progress).
+//! fleetwatch tells the true state of every coding agent in tmux.
+//!
+//! # Reading order
+//!
+//! From the ground up; a module imports only from modules above it in this list, and `tests/floors.rs` enforces that.
+//!
+//! | floor | module | what it is |
+//! |---|---|---|
+//! | 0 | [`moment`] | time as a number that somebody else read from a clock |
+//! | 0 | [`screen`] | one capture as rows of styled cells, and the facts of its pane |
+//! | 0 | [`state`] | the words of the contract as types: everything that is said of a terminal |
+//! | 0 | [`profile`] | rules as data, and the small engine that reads a screen with them |
+//! | 0 | [`tracker`] | one terminal over time: a state machine without a clock |
+//! | 0 | [`fleet`] | all terminals: inputs in, effects and a view out |
+//! | 1 | [`tmux`] | the only place that knows tmux: commands, quoting, listing, capture, paste, keys |
+//! | 1 | [`process`] | what runs in a pane |
+//! | 1 | [`recording`] | recordings in and out, their replay and their score |
+//! | 1 | [`config`] | the configuration file in, checked values out |
+//! | 2 | [`sender`] | a prompt into a terminal, and whether the agent took it |
+//! | 2 | [`feed`] | pollers that turn tmux, processes and time into the fleet's inputs |
+//! | 3 | [`demo`] | recorded sessions that play in a tmux server of their own |
+//! | 3 | [`cli`] | the command line; `main` calls it |
+//!
+//! # Data flow
+//!
+//! ```text
+//! tmux servers (local, ssh)               keys, mouse
+//!     │ one short process a tick               │
+//!     ▼                                        ▼
+//!   feed ──Input──▶ fleet (pure) ──View──▶ what is shown
+//!                     │  ▲                     │
+//!                     │  └───── Input ◀────────┘
+//!                     └──Effect──▶ whoever prints, sends, stores
+//! ```
+//!
+//! Everything that can happen is a [`fleet::Input`] with its time; everything that is wanted done or told is a
+//! [`fleet::Effect`]. A recording that is replayed and a server that is watched go through the same code from the
+//! fleet on down.
+//!
+//! # What must stay true
+//!
+//! - The core (floor 0) knows no clock, no runtime, no tmux, no file and no terminal. The same inputs with the same
+//!   times give the same states.
+//! - Only [`tmux`] builds tmux commands, only its quoting touches what users typed, and there is no shell anywhere.
+//! - What comes from a pane reaches the operator's terminal as cells and harmless text, never as a control sequence.
+//! - Watching leaves no trace in the user's tmux: no client is attached, no option, hook or buffer set, no window
+//!   resized. Sending uses one buffer and deletes it.
+//! - One slow, dead or hostile pane, server or host degrades its own rows, never the others.
+//! - Agents are data: adding one or following its next release touches `config/profiles` and `recordings`, not `src`.
+//! - What cannot be told is `unknown`. It is never rounded to ready, and a result is never made up.
+
 pub mod cli;
 pub mod config;
 pub mod demo;

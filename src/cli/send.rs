@@ -10,7 +10,6 @@ use super::live::Live;
 use super::survey::Watched;
 use super::wait::{self, Found, seconds};
 use super::{Done, Failure, GlobalOptions, output, target};
-use crate::config::{Match, PaneAddress};
 use crate::fleet::Terminal;
 use crate::moment::Span;
 use crate::profile::Program;
@@ -151,17 +150,12 @@ fn prompt(argument: Option<&str>) -> color_eyre::Result<String> {
 
 /// The terminal as the sender knows it.
 fn recipient(terminal: &Terminal, watched: &Watched) -> Recipient {
-    let Terminal { key, place, state, .. } = terminal;
-    let address = PaneAddress { server: &key.server, place, pane: key.pane };
-    let configured = match watched.loaded.config.rules.of_pane(address) {
-        Match::Named(declared) => declared.tool.is_some(),
-        Match::Discovered | Match::Ignored => false,
-    };
     let tool = match target::program(terminal) {
         Program::Agent { tool, .. } => Some(tool),
         Program::Other { .. } | Program::Unknown(_) => None,
     };
-    Recipient { key: key.clone(), tool, version: state.terminal.observed_tool_version.clone(), configured }
+    let version = terminal.state.terminal.observed_tool_version.clone();
+    Recipient { key: terminal.key.clone(), tool, version, configured: watched.declared(terminal).tool.is_some() }
 }
 
 /// The key that answers a dialog: a key by its name, or the number of the option that begins with the choice.
@@ -222,7 +216,7 @@ fn tell(outcome: SendOutcome) -> Done {
             .into())
         }
         SendOutcome::NotTaken { why } => Err(Failure::refused(format!("not taken: {why}"))
-            .hint("look at the terminal before you send anything again: the text may stand in its prompt")
+            .hint("look at the terminal before you send anything again")
             .into()),
     }
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 
 use super::{Failure, GlobalOptions};
-use crate::config::Loaded;
+use crate::config::{Loaded, Match, PaneAddress};
 use crate::feed;
-use crate::fleet::{self, Fleet, Health, Input, ServerId, Terminal};
+use crate::fleet::{self, Declared, Fleet, Health, Input, ServerId, Terminal};
 use crate::moment::Moment;
 use crate::profile::Library;
 use crate::state::Problem;
@@ -32,6 +32,15 @@ impl Watched {
         let feed = feed::Settings::new(&loaded.config);
         let fleet = fleet::Settings { tracker: loaded.config.tracker.clone(), ..fleet::Settings::default() };
         Ok(Self { loaded, library, servers, feed, fleet })
+    }
+
+    /// What the configuration says of a terminal.
+    pub(super) fn declared(&self, terminal: &Terminal) -> Declared {
+        let address = PaneAddress { server: &terminal.key.server, place: &terminal.place, pane: terminal.key.pane };
+        match self.loaded.config.rules.of_pane(address) {
+            Match::Named(declared) => declared,
+            Match::Discovered | Match::Ignored => Declared::default(),
+        }
     }
 
     /// A fleet without terminals, for what is watched.

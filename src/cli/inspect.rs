@@ -1,0 +1,91 @@
+//! `fleetwatch inspect`: the two artifacts of one snapshot (SPEC §6), whole.
+
+use std::fmt::Write as _;
+
+use super::survey::Watched;
+use super::{Done, GlobalOptions, explain, output, target};
+use crate::profile::{DialogProjection, Projector};
+use crate::screen::harmless;
+use crate::state::State;
+
+/// Show the assessment of a terminal's screen and the dialog on it.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    #[arg(help = target::HELP)]
+    pub target: String,
+    /// Project the screen as plain text instead of as the profile knows it.
+    #[arg(long)]
+    pub plain: bool,
+    /// Print one JSON object: `{"parser", "assessment", "projection", "diagnostics", "evidence"}`.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// No such terminal, or nothing reads its screen.
+pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
+    let watched = Watched::new(options)?;
+    let survey = watched.survey().await?;
+    let terminal = survey.terminal(&args.target)?;
+    let state = explain::state(&survey, terminal);
+    let read = explain::read(terminal, &watched)?;
+    let projector = if args.plain { Projector::Plain } else { Projector::Profile };
+    let projection = read.selected.profile.project(read.screen, &terminal.facts, projector);
+    if args.json {
+        let value = serde_json::json!({
+            "terminal": state.terminal,
+            "parser": {
+                "profile": read.selected.profile.id(),
+                "tool": read.selected.profile.tool(),
+                "selection": read.selected.selection.word(),
+                "output_family": explain::family(&read),
+                "banner_version": read.reading.banner_version,
+                "doubt": read.reading.doubt,
+            },
+            "assessment": state.assessment,
+            "projection": projection,
+            "diagnostics": state.diagnostics,
+            "evidence": state.evidence,
+        });
+        return output::print(&format!("{value:#}\n"));
+    }
+    let mut text = explain::heading(terminal, &read);
+    push_assessment(&mut text, &state, explain::family(&read));
+    push_projection(&mut text, &projection);
+    output::print(&text)
+}
+
+fn push_assessment(text: &mut String, state: &State, family: Option<&str>) {
+    let State { assessment, evidence, diagnostics, .. } = state;
+    let anomalies: Vec<&str> = assessment.anomalies.iter().map(|anomaly| anomaly.word()).collect();
+    let mut line = |name: &str, value: &str| {
+        let _ = writeln!(text, "  {name:<15} {}", harmless(value));
+    };
+    line("availability", assessment.availability.word());
+    line("business state", assessment.business_state.word());
+    line("input mode", assessment.input_mode.word());
+    line("ui context", assessment.ui_context.word());
+    line("output family", family.unwrap_or("none"));
+    line("anomalies", &if anomalies.is_empty() { "none".to_owned() } else { anomalies.join(", ") });
+    line("parse status", diagnostics.parse_status.word());
+    for problem in [&diagnostics.probe_error, &diagnostics.parse_error].into_iter().flatten() {
+        line(&problem.kind, &problem.message);
+    }
+    for excerpt in assessment.operator_excerpt.iter().flat_map(|excerpt| excerpt.lines()) {
+        line("dialog", excerpt);
+    }
+    for item in evidence {
+        let row = item.line.map_or_else(|| "title".to_owned(), |row| format!("row {row}"));
+        line("evidence", &format!("{} {row}: {}", item.rule, item.text));
+    }
+}
+
+fn push_projection(text: &mut String, projection: &DialogProjection) {
+    let DialogProjection { rows_total, rows_kept, rows_dropped, dialog_text, .. } = projection;
+    let _ = writeln!(text, "\nDialog: {rows_kept} of {rows_total} rows kept, {rows_dropped} dropped");
+    for line in dialog_text.lines() {
+        let _ = writeln!(text, "  {}", harmless(line));
+    }
+}
