@@ -165,11 +165,12 @@ fn choice(choice: &str, dialog: &str) -> Result<Key, Failure> {
     }
     let options: Vec<(&str, &str)> = dialog.lines().filter_map(numbered).collect();
     let wanted = choice.to_lowercase();
-    let fitting: Vec<&str> = options
-        .iter()
-        .filter(|(_, text)| text.to_lowercase().starts_with(&wanted))
-        .map(|(number, _)| *number)
-        .collect();
+    let numbers = |fits: &dyn Fn(&str) -> bool| -> Vec<&str> {
+        options.iter().filter(|(_, text)| fits(&text.to_lowercase())).map(|(number, _)| *number).collect()
+    };
+    // Yes is an answer of its own where another option begins with the same word.
+    let whole = numbers(&|text| text == wanted);
+    let fitting = if whole.len() == 1 { whole } else { numbers(&|text| text.starts_with(&wanted)) };
     let list = || options.iter().map(|(number, text)| format!("{number} {text}")).collect::<Vec<_>>().join(", ");
     match fitting[..] {
         [number] => number.parse().map_err(|error: UnknownKey| Failure::usage(error)),
@@ -238,7 +239,8 @@ mod tests {
         assert_eq!(chosen("Escape"), "Escape");
         assert_eq!(chosen("no"), "3");
         assert_eq!(chosen("Yes, and"), "2");
-        assert_eq!(chosen("yes"), "several options begin with `yes`");
+        assert_eq!(chosen("yes"), "1");
+        assert_eq!(chosen("ye"), "several options begin with `ye`");
         assert_eq!(chosen("maybe"), "the dialog has no option `maybe`");
         assert_eq!(chosen("Twelve"), "the dialog has no option `Twelve`");
     }

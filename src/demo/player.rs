@@ -12,6 +12,9 @@ use super::{alive, stage};
 use crate::moment::Span;
 use crate::recording::{EventKind, Recording};
 
+/// How soon the agent of a scene reacts to an answer.
+const REACTION: Duration = Duration::from_millis(300);
+
 /// What a player is told on its command line.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Play {
@@ -82,14 +85,15 @@ impl Player<'_> {
 
     /// Plays to the end of the recording.
     fn run(&mut self) -> io::Result<()> {
-        let (mut began, from) = (Instant::now(), self.at);
+        let (mut began, mut from) = (Instant::now(), self.at);
         let first = self.recording.events.partition_point(|event| event.at <= from);
         for n in first..self.recording.events.len() {
             let at = self.recording.events[n].at;
             if let Some((_, length)) = self.scene.waits().filter(|(wait, _)| *wait >= self.at && *wait < at) {
-                let waited = Instant::now();
                 self.wait(length);
-                began += waited.elapsed();
+                // Whoever recorded the session took time to answer; an answer of now takes effect now.
+                from = at;
+                began = Instant::now() + REACTION;
             }
             let due = began + Duration::from_millis(at.as_millis().saturating_sub(from.as_millis()));
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
