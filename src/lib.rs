@@ -63,3 +63,4 @@ pub mod sender;
 pub mod state;
 pub mod tmux;
 pub mod tracker;
+pub mod ui;

@@ -1,0 +1,70 @@
+//! What the operator can ask for. Keys, mouse, footer and help all speak of the same [`Action`]s.
+
+/// Declares the actions with the name that a keymap uses and a sentence for the help.
+macro_rules! actions {
+    ($($(#[$meta:meta])* $action:ident = $name:literal, $description:literal;)+) => {
+        /// Something that the operator can ask for.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Action { $($(#[$meta])* $action),+ }
+
+        impl Action {
+            /// Every action, in the order of the help.
+            pub const ALL: &'static [Action] = &[$(Action::$action),+];
+
+            /// The name that a keymap uses.
+            pub const fn name(self) -> &'static str {
+                match self { $(Action::$action => $name),+ }
+            }
+
+            /// What it does, for the help.
+            pub const fn description(self) -> &'static str {
+                match self { $(Action::$action => $description),+ }
+            }
+        }
+    };
+}
+
+actions! {
+    Up = "up", "one terminal up";
+    Down = "down", "one terminal down";
+    PageUp = "page-up", "one page up";
+    PageDown = "page-down", "one page down";
+    First = "first", "to the first terminal";
+    Last = "last", "to the last terminal";
+    NextWaiting = "next-waiting", "to the next terminal that needs you";
+    PreviousWaiting = "previous-waiting", "to the previous terminal that needs you";
+    Open = "open", "write a prompt, or read the dialog that waits";
+    Prompt = "prompt", "write a prompt";
+    Jump = "jump", "go to the terminal in tmux";
+    SwitchPane = "switch-pane", "show the other pane below the table";
+    Help = "help", "list the keys";
+    Quit = "quit", "leave fleetwatch";
+    Suspend = "suspend", "put fleetwatch into the background of the shell";
+    Redraw = "redraw", "draw everything anew";
+    Send = "send", "send the prompt";
+    SendAnyway = "send-anyway", "send the prompt although the agent is not ready";
+    Newline = "newline", "begin a new line";
+    Close = "close", "close this; a draft is kept";
+    ScrollUp = "scroll-up", "scroll up";
+    ScrollDown = "scroll-down", "scroll down";
+    Dismiss = "dismiss", "take the messages away";
+}
+
+impl Action {
+    /// The action that a keymap calls by a name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|action| action.name() == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_again() {
+        for &action in Action::ALL {
+            assert_eq!(Action::by_name(action.name()), Some(action));
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! What every region needs to draw itself.
+
+use jiff::tz::TimeZone;
+
+use super::meaning::Meaning;
+use super::theme::Theme;
+use crate::fleet::TerminalKey;
+use crate::moment::Moment;
+
+/// The look and the time of one frame.
+pub struct Canvas<'a> {
+    pub theme: &'a Theme,
+    pub zone: &'a TimeZone,
+    pub now: Moment,
+    pub ascii: bool,
+    /// Whether the spinner turns.
+    pub motion: bool,
+    pub selected: Option<&'a TerminalKey>,
+}
+
+impl Canvas<'_> {
+    /// The glyph of a meaning at the time of the frame.
+    pub fn glyph(&self, meaning: Meaning) -> &str {
+        self.theme.glyph(meaning, self.ascii, self.motion.then_some(self.now))
+    }
+}

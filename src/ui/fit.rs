@@ -1,0 +1,49 @@
+//! The last step of a frame: what the operator's terminal cannot show is replaced by what it can.
+
+use ratatui::buffer::Buffer;
+use ratatui::style::Color;
+
+use super::theme::{Depth, at_depth};
+use crate::screen::is_harmless;
+
+/// Brings a frame down to a depth of colours, to ASCII if asked for, and makes sure that no cell can act on the
+/// terminal, wherever its text came from.
+pub fn fit(buffer: &mut Buffer, depth: Depth, ascii: bool) {
+    for cell in &mut buffer.content {
+        let symbol = cell.symbol();
+        if symbol.len() > 1 && (ascii || !symbol.chars().all(is_harmless)) {
+            let plain = if ascii { plain(symbol) } else { " " };
+            cell.set_symbol(plain);
+        } else if symbol.len() == 1 && symbol.chars().any(char::is_control) {
+            cell.set_symbol(" ");
+        }
+        if depth != Depth::True && (cell.fg != Color::Reset || cell.bg != Color::Reset) {
+            cell.fg = at_depth(cell.fg, depth);
+            cell.bg = at_depth(cell.bg, depth);
+        }
+    }
+}
+
+/// What stands for a symbol on a terminal that shows ASCII only.
+fn plain(symbol: &str) -> &'static str {
+    match symbol.chars().next().unwrap_or(' ') {
+        '─' | '━' | '═' | '–' | '—' | '╌' | '┄' | '▔' | '▁' | '⎯' => "-",
+        '│' | '┃' | '║' | '▌' | '▐' | '█' | '⎿' | '▏' | '▎' => "|",
+        '┌' | '┐' | '└' | '┘' | '├' | '┤' | '┬' | '┴' | '┼' | '╭' | '╮' | '╰' | '╯' => "+",
+        '…' => "~",
+        '·' | '∙' | '•' => ".",
+        '●' | '○' | '◯' | '◦' => "o",
+        '›' | '→' | '❯' | '▶' | '»' => ">",
+        '‹' | '←' | '«' => "<",
+        '↑' => "^",
+        '↓' => "v",
+        '✓' | '✔' => "+",
+        '✗' | '✘' | '×' => "x",
+        '⊘' => "-",
+        '\u{2800}'..='\u{28FF}' | '✻' | '✽' | '✶' | '✳' | '✢' | '★' => "*",
+        '‘' | '’' => "'",
+        '“' | '”' => "\"",
+        '\u{A0}' => " ",
+        _ => "?",
+    }
+}

@@ -1,0 +1,181 @@
+//! The first line: how many need what, which servers answer, and how old the data is.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use super::canvas::Canvas;
+use super::meaning::Meaning;
+use super::text::{self, Pen};
+use crate::fleet::{Health, ServerView, View};
+use crate::moment::{Moment, Span};
+
+/// A frame is drawn this much before the age that it states is reached, so that it is never older than it says.
+const EARLY: Span = Span::from_millis(100);
+/// From this age on the data is told to be old.
+const OLD: Span = Span::from_secs(5);
+
+/// A stretch of text in one style.
+type Part = (String, Style);
+
+/// Draws the header. Where it does not all fit, the name goes first, then the servers that are well, then the counts'
+/// words, then all servers; the counts themselves and the age of the data stay longest.
+pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
+    let parts = &canvas.theme.parts;
+    let name = || vec![("fleetwatch".to_owned(), parts.title)];
+    let [words, glyphs] = [true, false].map(|in_words| counts(canvas, view, in_words));
+    let [servers, troubled] = [true, false].map(|healthy_too| servers(canvas, view, healthy_too));
+    let data = data(canvas, view);
+    let attempts: [[Vec<Part>; 4]; 7] = [
+        [name(), words.clone(), servers.clone(), data.clone()],
+        [Vec::new(), words.clone(), servers.clone(), data.clone()],
+        [Vec::new(), words.clone(), troubled, data.clone()],
+        [name(), glyphs.clone(), servers.clone(), data.clone()],
+        [Vec::new(), glyphs.clone(), servers, data.clone()],
+        [Vec::new(), glyphs.clone(), Vec::new(), data],
+        [Vec::new(), glyphs, Vec::new(), Vec::new()],
+    ];
+    let room = usize::from(area.width);
+    let last = attempts.len() - 1;
+    let fitting = attempts.iter().position(|attempt| needed(attempt) <= room).unwrap_or(last);
+    let [name, counts, servers, data] = &attempts[fitting];
+    let mut pen = Pen::new(buffer, area, 0);
+    pen.skip(1);
+    write(&mut pen, name);
+    pen.skip(if name.is_empty() { 0 } else { GAP });
+    write(&mut pen, counts);
+    let right = width(servers) + width(data) + if servers.is_empty() || data.is_empty() { 0 } else { usize::from(GAP) };
+    let blank = usize::from(pen.room()).saturating_sub(right + 1);
+    pen.skip(u16::try_from(blank).unwrap_or(0));
+    write(&mut pen, servers);
+    pen.skip(if servers.is_empty() || data.is_empty() { 0 } else { GAP });
+    write(&mut pen, data);
+}
+
+/// Blanks between two parts.
+const GAP: u16 = 3;
+
+/// The cells that the parts take with the blanks between and around them.
+fn needed(parts: &[Vec<Part>]) -> usize {
+    let shown = || parts.iter().filter(|part| !part.is_empty());
+    shown().map(|part| width(part)).sum::<usize>() + usize::from(GAP) * shown().count().saturating_sub(1) + 2
+}
+
+fn width(part: &[Part]) -> usize {
+    part.iter().map(|(text, _)| text::width(text)).sum()
+}
+
+/// The moment at which the age that a header drawn now states will no longer be true.
+pub fn stale_at(view: &View<'_>) -> Option<Moment> {
+    let oldest = oldest_answer(view)?;
+    let (_, limit) = bound(view.now.since(oldest));
+    Some(oldest + limit - EARLY)
+}
+
+fn write(pen: &mut Pen<'_>, parts: &[Part]) {
+    for (text, style) in parts {
+        pen.text(text, *style);
+    }
+}
+
+/// How many terminals there are of each meaning that occurs, in words or with glyphs.
+fn counts(canvas: &Canvas<'_>, view: &View<'_>, in_words: bool) -> Vec<Part> {
+    let quiet = canvas.theme.parts.quiet;
+    let mut counts = [0_usize; Meaning::ALL.len()];
+    for terminal in &view.terminals {
+        counts[Meaning::of(&terminal.state) as usize] += 1;
+    }
+    let mut parts: Vec<Part> = Vec::new();
+    for meaning in Meaning::ALL.into_iter().filter(|&meaning| counts[meaning as usize] > 0) {
+        if !parts.is_empty() {
+            parts.push((if in_words { " · " } else { " " }.to_owned(), quiet));
+        }
+        let look = canvas.theme.look(meaning);
+        let count = counts[meaning as usize];
+        parts.push(match (in_words, meaning) {
+            (false, _) => (format!("{}{count}", canvas.glyph(meaning)), look.style),
+            (true, Meaning::Waits) if count == 1 => (format!("{count} needs you"), look.style),
+            (true, _) => (format!("{count} {}", look.word), look.style),
+        });
+    }
+    if parts.is_empty() {
+        parts.push(("no terminals".to_owned(), quiet));
+    }
+    parts
+}
+
+/// Each server with its terminals, or with what is wrong with it.
+fn servers(canvas: &Canvas<'_>, view: &View<'_>, healthy_too: bool) -> Vec<Part> {
+    let quiet = canvas.theme.parts.quiet;
+    let mut parts: Vec<Part> = Vec::new();
+    for server in view.servers.iter().filter(|server| healthy_too || server.health != Health::Up) {
+        if !parts.is_empty() {
+            parts.push((" · ".to_owned(), quiet));
+        }
+        let kind = if server.id.host.is_some() { " (ssh)" } else { "" };
+        parts.push(match health(server, view.now) {
+            None => (format!("{} {}{kind}", server.id, server.terminals), quiet),
+            Some(trouble) => (format!("{} {trouble}{kind}", server.id), canvas.theme.style(Meaning::Error)),
+        });
+    }
+    parts
+}
+
+/// What is wrong with a server, in a few words.
+fn health(server: &ServerView, now: Moment) -> Option<String> {
+    match &server.health {
+        Health::Up => None,
+        Health::Waiting => Some("no answer yet".to_owned()),
+        Health::NoServer(_) => Some("no server".to_owned()),
+        Health::Failed(problem) => {
+            let since =
+                server.answered_at.map(|at| format!(" {}", super::times::age(now.since(at)))).unwrap_or_default();
+            Some(format!("! {}{since}", problem.kind.replace('_', " ")))
+        }
+    }
+}
+
+fn data(canvas: &Canvas<'_>, view: &View<'_>) -> Vec<Part> {
+    let Some(oldest) = oldest_answer(view) else { return Vec::new() };
+    let age = view.now.since(oldest);
+    let (shown, _) = bound(age);
+    let style = if age >= OLD { canvas.theme.style(Meaning::Error) } else { canvas.theme.parts.quiet };
+    vec![(format!("data <{shown}"), style)]
+}
+
+/// A round time that an age is below, in words and as a span. It is rounded up, never down.
+fn bound(age: Span) -> (String, Span) {
+    let seconds = (age.as_millis() + EARLY.as_millis()) / 1000 + 1;
+    match seconds {
+        ..=120 => (format!("{seconds}s"), Span::from_secs(seconds)),
+        121..=7200 => {
+            let minutes = seconds.div_ceil(60);
+            (format!("{minutes}m"), Span::from_secs(minutes * 60))
+        }
+        _ => {
+            let hours = seconds.div_ceil(3600);
+            (format!("{hours}h"), Span::from_secs(hours * 3600))
+        }
+    }
+}
+
+/// The oldest answer that anything on the frame rests on. A server that never answered shows nothing.
+fn oldest_answer(view: &View<'_>) -> Option<Moment> {
+    view.servers.iter().filter_map(|server| server.answered_at).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stated_age_is_never_below_the_true_one() {
+        for ms in (0..40_000_000).step_by(377) {
+            let (_, limit) = bound(Span::from_millis(ms));
+            assert!(limit.as_millis() > ms, "{ms} ms");
+        }
+        assert_eq!(bound(Span::from_millis(20)).0, "1s");
+        assert_eq!(bound(Span::from_millis(950)).0, "2s");
+        assert_eq!(bound(Span::from_secs(1050)).0, "18m");
+    }
+}

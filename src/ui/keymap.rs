@@ -1,0 +1,144 @@
+//! Keymaps: which key does what in which part of the dashboard, as data.
+
+mod file;
+
+use std::collections::BTreeMap;
+
+use crokey::{KeyCombination, OneToThree};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+pub use file::KeymapError;
+
+use super::action::Action;
+
+/// The keymap that is compiled in.
+pub const SHIPPED: &str = include_str!("../../config/keymap.toml");
+
+/// The part of the dashboard that has the keyboard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Context {
+    /// The table and the panes around it.
+    Fleet,
+    /// The prompt that is being written.
+    Composer,
+    /// The dialog of an agent.
+    Dialog,
+    /// The list of keys.
+    Help,
+}
+
+impl Context {
+    /// Every context, in the order of the help.
+    pub const ALL: [Context; 4] = [Context::Fleet, Context::Dialog, Context::Composer, Context::Help];
+
+    /// What the help calls it.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Context::Fleet => "fleet",
+            Context::Composer => "writing a prompt",
+            Context::Dialog => "reading a dialog",
+            Context::Help => "this list",
+        }
+    }
+}
+
+/// Keys that do one thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binding {
+    pub keys: Vec<KeyCombination>,
+    /// `None` takes the keys' meaning away.
+    pub action: Option<Action>,
+    pub description: String,
+}
+
+/// All bindings, by context and in the order of the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Keymap {
+    bindings: BTreeMap<Context, Vec<Binding>>,
+}
+
+impl Keymap {
+    /// The keymap that is compiled in. A test reads it, so that it is never empty.
+    pub fn shipped() -> Self {
+        Self::parse(SHIPPED).unwrap_or_default()
+    }
+
+    /// Reads and checks a keymap's file.
+    ///
+    /// # Errors
+    /// Unknown keys, actions and contexts, and a key that is bound twice in one context, with their place in the text.
+    pub fn parse(text: &str) -> Result<Self, KeymapError> {
+        file::read(text)
+    }
+
+    /// This keymap with the bindings of another laid over it: a key that both bind does what the other says.
+    pub fn overlaid(mut self, other: Keymap) -> Self {
+        for (context, theirs) in other.bindings {
+            let ours = self.bindings.entry(context).or_default();
+            for binding in ours.iter_mut() {
+                binding.keys.retain(|key| theirs.iter().all(|other| !other.keys.contains(key)));
+            }
+            ours.extend(theirs);
+            ours.retain(|binding| !binding.keys.is_empty());
+        }
+        self
+    }
+
+    /// What a key does in a context.
+    pub fn action(&self, context: Context, key: KeyEvent) -> Option<Action> {
+        let key = plain(key);
+        self.bindings(context).find(|binding| binding.keys.contains(&key))?.action
+    }
+
+    /// The bindings of a context that do something.
+    pub fn bindings(&self, context: Context) -> impl Iterator<Item = &Binding> {
+        self.bindings.get(&context).into_iter().flatten().filter(|binding| binding.action.is_some())
+    }
+
+    /// The first key of an action, as the footer writes it.
+    pub fn key_for(&self, context: Context, action: Action) -> Option<String> {
+        let binding = self.bindings(context).find(|binding| binding.action == Some(action))?;
+        binding.keys.first().map(|key| show(*key))
+    }
+}
+
+/// A key as the operator's keyboard names it: `G`, `ctrl-c`, `enter`, `↓`.
+pub fn show(key: KeyCombination) -> String {
+    let OneToThree::One(code) = key.codes else { return key.to_string() };
+    let name = match code {
+        KeyCode::Char(' ') => "space".to_owned(),
+        KeyCode::Char(c) => c.to_string(),
+        KeyCode::Up => "↑".to_owned(),
+        KeyCode::Down => "↓".to_owned(),
+        KeyCode::Left => "←".to_owned(),
+        KeyCode::Right => "→".to_owned(),
+        KeyCode::PageUp => "pgup".to_owned(),
+        KeyCode::PageDown => "pgdn".to_owned(),
+        KeyCode::F(n) => format!("f{n}"),
+        KeyCode::BackTab => "tab".to_owned(),
+        other => other.to_string().to_lowercase(),
+    };
+    let shift_shows = !matches!(code, KeyCode::Char(c) if c.is_uppercase());
+    let modifiers = [
+        (KeyModifiers::CONTROL, "ctrl-", true),
+        (KeyModifiers::ALT, "alt-", true),
+        (KeyModifiers::SHIFT, "shift-", shift_shows),
+        (KeyModifiers::SUPER, "cmd-", true),
+    ];
+    let shown = modifiers.iter().filter(|(modifier, _, shows)| *shows && key.modifiers.contains(*modifier));
+    shown.map(|(_, word, _)| *word).chain([name.as_str()]).collect()
+}
+
+/// A key event without what terminals report differently: shift on characters that need it anyway.
+fn plain(key: KeyEvent) -> KeyCombination {
+    let mut modifiers =
+        key.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT | KeyModifiers::SUPER);
+    if matches!(key.code, KeyCode::Char(c) if !c.is_alphabetic()) {
+        modifiers -= KeyModifiers::SHIFT;
+    }
+    KeyCombination::one_key(key.code, modifiers).normalized()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+//! The screen of the selected terminal, in its own colours, cropped at its live edge.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{self, Modifier};
+
+use super::canvas::Canvas;
+use super::text::Pen;
+use super::{pane, times, what};
+use crate::fleet::Terminal;
+use crate::screen::{self, Row, Screen};
+
+/// Draws the bottom rows of a terminal's screen, so that what is current is always in the pane.
+pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, terminal: Option<&Terminal>, hint: Option<&str>) {
+    let parts = &canvas.theme.parts;
+    let Some(terminal) = terminal else {
+        pane::titled(canvas, buffer, area, &[("screen", parts.title)]);
+        return;
+    };
+    let facts = &terminal.state.terminal;
+    let place = format!("{}  {}", terminal.key.pane, terminal.place.target());
+    let cwd = facts.cwd.clone().unwrap_or_default();
+    let stale = terminal.state.stale.map(|stale| format!("as of {} ago", times::age(canvas.now.since(stale.at))));
+    let mut title = vec![(facts.id.as_str(), parts.title), (place.as_str(), parts.quiet)];
+    if let Some(stale) = &stale {
+        title.push((stale, canvas.theme.style(super::meaning::Meaning::Unknown)));
+    }
+    if let Some(hint) = hint {
+        title.push((hint, parts.quiet));
+    }
+    title.push((&cwd, parts.quiet));
+    title.retain(|(text, _)| !text.is_empty());
+    let mut area = pane::titled(canvas, buffer, area, &title);
+    if let Some(trouble) = what::trouble(&terminal.state)
+        && area.height > 1
+    {
+        let style = canvas.theme.style(super::meaning::Meaning::of(&terminal.state));
+        Pen::new(buffer, area, 0).skip(1).text(&trouble, style);
+        area = Rect { y: area.y + 1, height: area.height - 1, ..area };
+    }
+    match &terminal.screen {
+        Some(screen) if !screen.is_blank() => draw_screen(buffer, area, screen),
+        Some(_) => drop(Pen::new(buffer, area, 0).skip(1).text("the screen is blank", parts.quiet)),
+        None => drop(Pen::new(buffer, area, 0).skip(1).text("no screen has been captured yet", parts.quiet)),
+    }
+}
+
+fn draw_screen(buffer: &mut Buffer, area: Rect, screen: &Screen) {
+    let end = screen.last_row().map_or(0, |last| last + 1);
+    let start = end.saturating_sub(usize::from(area.height));
+    for (offset, row) in (0..).zip(&screen.rows()[start..end]) {
+        draw_row(&mut Pen::new(buffer, area, offset), row);
+    }
+}
+
+fn draw_row(pen: &mut Pen<'_>, row: &Row) {
+    for (text, style) in row.runs() {
+        pen.raw(text, own_style(style));
+    }
+}
+
+/// The style that the program in the pane asked for.
+fn own_style(style: screen::Style) -> style::Style {
+    let modifiers = [
+        (style.bold, Modifier::BOLD),
+        (style.dim, Modifier::DIM),
+        (style.italic, Modifier::ITALIC),
+        (style.underline, Modifier::UNDERLINED),
+        (style.inverse, Modifier::REVERSED),
+    ];
+    let add_modifier = modifiers.iter().filter(|(on, _)| *on).map(|(_, modifier)| *modifier).collect();
+    style::Style {
+        fg: Some(own_color(style.foreground)),
+        bg: Some(own_color(style.background)),
+        add_modifier,
+        ..style::Style::default()
+    }
+}
+
+fn own_color(color: screen::Color) -> style::Color {
+    match color {
+        screen::Color::Default => style::Color::Reset,
+        screen::Color::Indexed(index) => style::Color::Indexed(index),
+        screen::Color::Rgb(r, g, b) => style::Color::Rgb(r, g, b),
+    }
+}

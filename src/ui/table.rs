@@ -1,0 +1,250 @@
+//! The table: one row a terminal.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+
+use super::canvas::Canvas;
+use super::meaning::{Meaning, turn_meaning, turn_word};
+use super::text::{self, Pen};
+use super::{times, what};
+use crate::fleet::{Terminal, TerminalKey};
+use crate::moment::Moment;
+use crate::state::{Attention, TurnResult, TurnSource};
+
+/// Blanks between two columns.
+const GAP: usize = 2;
+/// Cursor, bar, glyph and a blank.
+const MARK: usize = 4;
+/// The longest word and `59m59`.
+const TURN: usize = 14;
+/// `interrupted`, an age, what it rests on and whether it was seen.
+const RESULT: usize = 20;
+const STABLE: usize = 6;
+/// The narrowest name column; a name is the last thing to be cut.
+const NAME: usize = 8;
+/// The widest name column, for narrow and for wide frames.
+const NAME_MOST: (usize, usize) = (16, 28);
+const AGENT_MOST: usize = 20;
+const PLACE_MOST: usize = 22;
+
+/// What stands behind a result whose turn fleetwatch itself began, and behind one that was inferred from the screen.
+pub const SENT_MARK: &str = "›";
+/// See [`SENT_MARK`].
+pub const INFERRED_MARK: &str = "~";
+/// What stands behind a result that the operator has not seen yet.
+pub const UNSEEN_MARK: &str = "●";
+
+/// The widths of the columns, 0 for those that have no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Columns {
+    name: usize,
+    agent: usize,
+    turn: usize,
+    result: usize,
+    stable: usize,
+    place: usize,
+    what: usize,
+}
+
+impl Columns {
+    /// What fits into a width. Mark, name and turn always stay; the others come by priority, each only when what the
+    /// terminal does keeps enough room to say something.
+    fn new(width: usize, rows: &[&Terminal]) -> Self {
+        let widest = |text: &dyn Fn(&Terminal) -> usize| rows.iter().map(|row| text(row)).max().unwrap_or(0);
+        let most = if width < 100 { NAME_MOST.0 } else { NAME_MOST.1 };
+        let wanted = widest(&|row| text::width(&row.state.terminal.id)).clamp(NAME, most);
+        let turn = TURN.min(width.saturating_sub(MARK + NAME.min(width / 2) + GAP));
+        let name = wanted.min(width.saturating_sub(MARK + GAP + turn)).max(1);
+        let mut columns = Self { name, agent: 0, turn, result: 0, stable: 0, place: 0, what: 0 };
+        let used = MARK + name + GAP + turn;
+        let mut left = width.saturating_sub(used);
+        let agent = widest(&|row| text::width(&agent(row))).clamp(5, AGENT_MOST);
+        let place = widest(&|row| text::width(&row.place.target())).clamp(5, PLACE_MOST);
+        let optional: [(&mut usize, usize, usize); 4] = [
+            (&mut columns.result, RESULT, 18),
+            (&mut columns.agent, agent, 24),
+            (&mut columns.stable, STABLE, 26),
+            (&mut columns.place, place, 40),
+        ];
+        for (column, cells, least_what) in optional {
+            if left >= cells + GAP + least_what {
+                *column = cells;
+                left -= cells + GAP;
+            }
+        }
+        columns.what = left.saturating_sub(GAP);
+        columns
+    }
+}
+
+/// What was drawn, for the mouse and for paging.
+pub struct Drawn {
+    /// The terminals of the rows that are shown, each with its place.
+    pub rows: Vec<(Rect, TerminalKey)>,
+    /// The first row that is shown.
+    pub first: usize,
+    /// Rows that fit.
+    pub page: usize,
+}
+
+/// Draws the heading and the rows that fit, so that the selected row is among them.
+pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, rows: &[&Terminal], first: usize) -> Drawn {
+    let heading = u16::from(area.height > 2);
+    let columns = Columns::new(usize::from(area.width), rows);
+    // One row stays blank between the table and what is below it.
+    let page = usize::from(area.height.saturating_sub(heading + u16::from(area.height > 4)));
+    let selected = canvas.selected.and_then(|key| rows.iter().position(|row| row.key == *key)).unwrap_or(0);
+    let first = scroll(first, selected, page, rows.len());
+    if heading == 1 {
+        draw_heading(canvas, buffer, area, &columns, rows.len(), first, page);
+    }
+    let mut drawn = Drawn { rows: Vec::new(), first, page };
+    for (offset, terminal) in rows.iter().skip(first).take(page).enumerate() {
+        let row = heading + u16::try_from(offset).unwrap_or(u16::MAX);
+        let line = Rect { y: area.y + row, height: 1, ..area };
+        draw_row(canvas, buffer, line, &columns, terminal);
+        drawn.rows.push((line, terminal.key.clone()));
+    }
+    drawn
+}
+
+/// The first row to show, moved as little as it takes to have the selected one in the page.
+fn scroll(first: usize, selected: usize, page: usize, count: usize) -> usize {
+    let lowest = (selected + 1).saturating_sub(page);
+    first.clamp(lowest, selected.max(lowest)).min(count.saturating_sub(page))
+}
+
+fn draw_heading(
+    canvas: &Canvas<'_>,
+    buffer: &mut Buffer,
+    area: Rect,
+    columns: &Columns,
+    count: usize,
+    first: usize,
+    page: usize,
+) {
+    let quiet = canvas.theme.parts.quiet;
+    let mut pen = Pen::new(buffer, area, 0);
+    pen.skip(4).field("NAME", columns.name, quiet);
+    let headings = [
+        ("AGENT", columns.agent),
+        ("TURN", columns.turn),
+        ("LAST RESULT", columns.result),
+        ("STABLE", columns.stable),
+        ("PLACE", columns.place),
+        ("WHAT", columns.what),
+    ];
+    for (heading, cells) in headings.into_iter().filter(|(_, cells)| *cells > 0) {
+        pen.skip(2).field(heading, cells, quiet);
+    }
+    if count > page {
+        let shown = format!(" {}–{} of {count}", first + 1, (first + page).min(count));
+        let cells = text::width(&shown).min(usize::from(area.width));
+        let at = Rect { x: area.right() - u16::try_from(cells).unwrap_or(area.width), ..area };
+        Pen::new(buffer, at, 0).text(&shown, quiet);
+    }
+}
+
+fn draw_row(canvas: &Canvas<'_>, buffer: &mut Buffer, line: Rect, columns: &Columns, terminal: &Terminal) {
+    let state = &terminal.state;
+    let meaning = Meaning::of(state);
+    let parts = &canvas.theme.parts;
+    let is_selected = canvas.selected == Some(&terminal.key);
+    let base = if is_selected { parts.selected } else { Style::default() };
+    buffer.set_style(line, base);
+    let look = base.patch(canvas.theme.style(meaning));
+    let quiet = base.patch(parts.quiet);
+    let stale = if state.stale.is_some() { Modifier::ITALIC } else { Modifier::empty() };
+    let text_style = base.patch(parts.text).add_modifier(stale);
+    let needs = matches!(meaning, Meaning::Waits | Meaning::Failed);
+    let name_style = if needs || is_selected { text_style.add_modifier(Modifier::BOLD) } else { text_style };
+
+    let mut pen = Pen::new(buffer, line, 0);
+    pen.text(if is_selected { "›" } else { " " }, base.patch(parts.title));
+    pen.text(if meaning == Meaning::Waits { "▌" } else { " " }, look);
+    pen.text(canvas.glyph(meaning), look).text(" ", base);
+    pen.field(&state.terminal.id, columns.name, name_style);
+    if columns.agent > 0 {
+        pen.field("", GAP, base).field(&agent(terminal), columns.agent, quiet);
+    }
+    pen.field("", GAP.min(columns.turn), base);
+    let turn_style = base.patch(canvas.theme.style(turn_meaning(state))).add_modifier(stale);
+    draw_turn(canvas, &mut pen, columns.turn, terminal, turn_style);
+    if columns.result > 0 {
+        pen.field("", GAP, base);
+        draw_result(canvas, &mut pen, terminal, base);
+    }
+    if columns.stable > 0 {
+        let style = if state.stability.stable { text_style } else { quiet };
+        let span = times::running(canvas.now.since(state.stability.stable_since));
+        pen.field("", GAP, base).right(&span, columns.stable, style);
+    }
+    if columns.place > 0 {
+        pen.field("", GAP, base).field(&terminal.place.target(), columns.place, quiet);
+    }
+    if columns.what > 0 {
+        let style = match meaning {
+            Meaning::Waits | Meaning::Failed | Meaning::Error | Meaning::Stalled => text_style,
+            Meaning::Gone | Meaning::Unknown => quiet,
+            _ => text_style,
+        };
+        pen.field("", GAP, base).field(&what::line(terminal), columns.what, style);
+    }
+}
+
+/// The turn's word, and how long it has been so.
+fn draw_turn(canvas: &Canvas<'_>, pen: &mut Pen<'_>, cells: usize, terminal: &Terminal, style: Style) {
+    let word = turn_word(&terminal.state);
+    let span = times::running(canvas.now.since(terminal.state.turn.since));
+    let span_cells = 5.min(cells.saturating_sub(text::width(word) + 1));
+    pen.field(word, cells - span_cells, style);
+    if span_cells >= text::width(&span) {
+        pen.right(&span, span_cells, style);
+    } else {
+        pen.field("", span_cells, style);
+    }
+}
+
+/// How the last turn ended, when, what that rests on, and whether it was seen.
+fn draw_result(canvas: &Canvas<'_>, pen: &mut Pen<'_>, terminal: &Terminal, base: Style) {
+    let last = &terminal.state.last_turn;
+    let quiet = base.patch(canvas.theme.parts.quiet);
+    let Some((word, meaning)) = result_word(last.result) else {
+        pen.field("–", RESULT, quiet);
+        return;
+    };
+    let style = base.patch(canvas.theme.style(meaning)).remove_modifier(Modifier::BOLD);
+    let source = match last.source {
+        TurnSource::ExplicitInput => SENT_MARK,
+        TurnSource::SurfaceInference => INFERRED_MARK,
+        TurnSource::None => " ",
+    };
+    let unseen = terminal.state.attention == Attention::Finished;
+    pen.field(word, 11, style);
+    pen.right(&age_of(last.at, canvas.now), 5, quiet).field("", 1, base).field(source, 1, quiet);
+    pen.field("", 1, base).field(if unseen { UNSEEN_MARK } else { "" }, 1, style);
+}
+
+/// A result in a word, and what it means.
+pub fn result_word(result: TurnResult) -> Option<(&'static str, Meaning)> {
+    match result {
+        TurnResult::Success => Some(("success", Meaning::Finished)),
+        TurnResult::Interrupted => Some(("interrupted", Meaning::Interrupted)),
+        TurnResult::KnownFailure => Some(("failed", Meaning::Failed)),
+        TurnResult::None => None,
+    }
+}
+
+fn age_of(at: Option<Moment>, now: Moment) -> String {
+    at.map(|at| times::age(now.since(at))).unwrap_or_default()
+}
+
+/// The agent and its version.
+pub fn agent(terminal: &Terminal) -> String {
+    let facts = &terminal.state.terminal;
+    match &facts.observed_tool_version {
+        Some(version) => format!("{} {version}", facts.tool),
+        None => facts.tool.clone(),
+    }
+}

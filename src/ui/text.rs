@@ -1,0 +1,264 @@
+//! Text in cells: how wide it is, where it is cut, and how it gets into the frame.
+//!
+//! Terminals disagree about the width of joined emoji, flags and presentation selectors, and one that disagrees with
+//! ratatui shifts everything behind them. So text is taken apart into pieces whose width no terminal doubts: a base
+//! character with its combining marks. What joins or modifies emoji is left out, and flags are written as letters.
+
+use std::borrow::Cow;
+
+use ratatui::buffer::{Buffer, CellWidth};
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use unicode_width::UnicodeWidthChar;
+
+use crate::screen::is_harmless;
+
+/// Marks kept on one base character. Real scripts need no more than three; stacks of hundreds are an attack.
+const MARKS_KEPT: usize = 4;
+
+/// What stands for text that was cut.
+pub const ELLIPSIS: &str = "…";
+
+/// What one cell (or, for a wide character, two) shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece<'a> {
+    pub symbol: &'a str,
+    /// Cells, 1 or 2.
+    pub width: u16,
+}
+
+/// The pieces of a text, left to right, without anything that could act on the terminal.
+pub fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
+    Pieces { text, at: 0, before: None }
+}
+
+/// The cells that a text takes.
+pub fn width(text: &str) -> usize {
+    pieces(text).map(|piece| usize::from(piece.width)).sum()
+}
+
+/// The text if it fits into `cells`, else its beginning with `…` at the end.
+pub fn cut(text: &str, cells: usize) -> Cow<'_, str> {
+    if width(text) <= cells {
+        return Cow::Borrowed(text);
+    }
+    let Some(room) = cells.checked_sub(1) else { return Cow::Borrowed("") };
+    let mut kept = String::with_capacity(text.len());
+    let mut used = 0;
+    for piece in pieces(text) {
+        used += usize::from(piece.width);
+        if used > room {
+            break;
+        }
+        kept.push_str(piece.symbol);
+    }
+    let end = kept.trim_end().len();
+    kept.truncate(end);
+    kept.push_str(ELLIPSIS);
+    Cow::Owned(kept)
+}
+
+struct Pieces<'a> {
+    text: &'a str,
+    /// The byte at which the part that is not yet handed out begins.
+    at: usize,
+    /// The base character right before `at`.
+    before: Option<char>,
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = Piece<'a>;
+
+    fn next(&mut self) -> Option<Piece<'a>> {
+        loop {
+            let start = self.at;
+            let base = self.rest().chars().next()?;
+            self.at += base.len_utf8();
+            // Most text is ASCII without marks; looking at one byte more is all that it costs.
+            if matches!(base, ' '..='~') && self.rest().as_bytes().first().is_none_or(u8::is_ascii) {
+                self.before = Some(base);
+                return Some(Piece { symbol: &self.text[start..self.at], width: 1 });
+            }
+            let after_pictograph = self.before.is_some_and(is_pictograph);
+            if base == JOINER && after_pictograph {
+                self.skip(is_pictograph, 1);
+                continue;
+            }
+            if !is_harmless(base) || is_left_out(base) || (is_skin_tone(base) && after_pictograph) {
+                continue;
+            }
+            self.before = Some(base);
+            if let Some(symbol) = stand_in(base) {
+                return Some(Piece { symbol, width: 1 });
+            }
+            let symbol = &self.text[start..self.at];
+            let width = symbol.cell_width();
+            if matches!(width, 1 | 2) && !is_mark(base) {
+                return Some(Piece { symbol: self.with_marks(start, width), width });
+            }
+        }
+    }
+}
+
+impl<'a> Pieces<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    /// The base character that begins at `start` and ends here, with the combining marks that follow it.
+    fn with_marks(&mut self, start: usize, width: u16) -> &'a str {
+        let base = &self.text[start..self.at];
+        self.skip(is_mark, MARKS_KEPT);
+        let marked = &self.text[start..self.at];
+        self.skip(is_mark, usize::MAX);
+        // A cluster that is wider than its base would push its neighbours away.
+        if marked.cell_width() == width { marked } else { base }
+    }
+
+    /// Steps over at most `most` of the next characters, as long as they are of a kind.
+    fn skip(&mut self, kind: fn(char) -> bool, most: usize) {
+        self.at += self.rest().chars().take_while(|&c| kind(c)).take(most).map(char::len_utf8).sum::<usize>();
+    }
+}
+
+const JOINER: char = '\u{200D}';
+
+fn is_pictograph(c: char) -> bool {
+    c >= '\u{2190}' && !('\u{2E80}'..='\u{D7FF}').contains(&c)
+}
+
+fn is_skin_tone(c: char) -> bool {
+    ('\u{1F3FB}'..='\u{1F3FF}').contains(&c)
+}
+
+/// What is written for a character that some terminals combine with its neighbour and others do not: the letter of a
+/// regional indicator (two of them may make a flag), and the sound marks of half-width katakana.
+fn stand_in(c: char) -> Option<&'static str> {
+    const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    match c {
+        '\u{FF9E}' => Some("\""),
+        '\u{FF9F}' => Some("°"),
+        _ => {
+            let index = usize::try_from(u32::from(c).checked_sub(0x1F1E6)?).ok()?;
+            LETTERS.get(index..index + 1)
+        }
+    }
+}
+
+/// Characters without a look of their own that terminals give different widths.
+fn is_left_out(c: char) -> bool {
+    matches!(c,
+        '\u{00AD}' | '\u{034F}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'
+        | '\u{200B}'..='\u{200F}' | '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FFA0}'
+        | '\u{E0100}'..='\u{E01EF}')
+}
+
+fn is_mark(c: char) -> bool {
+    c.width() == Some(0) && is_harmless(c) && !is_left_out(c) && stand_in(c).is_none()
+}
+
+/// Writes text into one row of the frame, left to right, never beyond the row's end.
+pub struct Pen<'a> {
+    buffer: &'a mut Buffer,
+    row: u16,
+    column: u16,
+    end: u16,
+}
+
+impl<'a> Pen<'a> {
+    /// A pen at the beginning of an area's row, counted from the area's top. Outside of the frame it writes nothing.
+    pub fn new(buffer: &'a mut Buffer, area: Rect, row: u16) -> Self {
+        let area = area.intersection(buffer.area);
+        let inside = row < area.height;
+        let end = if inside { area.right() } else { area.left() };
+        Self { buffer, row: area.top().saturating_add(row), column: area.left(), end }
+    }
+
+    /// The column that is written next, in cells from the frame's left.
+    pub fn column(&self) -> u16 {
+        self.column
+    }
+
+    /// Cells until the end of the row.
+    pub fn room(&self) -> u16 {
+        self.end - self.column
+    }
+
+    /// Leaves cells as they are.
+    pub fn skip(&mut self, cells: u16) -> &mut Self {
+        self.column += cells.min(self.room());
+        self
+    }
+
+    /// Writes a text, cut with `…` where the row ends.
+    pub fn text(&mut self, text: &str, style: Style) -> &mut Self {
+        let cells = width(text).min(usize::from(self.room()));
+        self.field(text, cells, style)
+    }
+
+    /// Writes a text into a field of that many cells: cut with `…`, filled up with blanks.
+    pub fn field(&mut self, text: &str, cells: usize, style: Style) -> &mut Self {
+        let cells = cells.min(usize::from(self.room()));
+        let end = self.column + u16::try_from(cells).unwrap_or(u16::MAX);
+        let text = cut(text, cells);
+        for piece in pieces(&text) {
+            if self.column + piece.width > end {
+                break;
+            }
+            self.put(piece, style);
+        }
+        self.fill(end, style)
+    }
+
+    /// Writes a text at the right of a field of that many cells.
+    pub fn right(&mut self, text: &str, cells: usize, style: Style) -> &mut Self {
+        let cells = cells.min(usize::from(self.room()));
+        let blanks = cells.saturating_sub(width(text));
+        self.field("", blanks, style).field(text, cells - blanks, style)
+    }
+
+    /// Writes a text as it is, without `…`: what does not fit is not written.
+    pub fn raw(&mut self, text: &str, style: Style) -> &mut Self {
+        for piece in pieces(text) {
+            if piece.width > self.room() {
+                self.column = self.end;
+                break;
+            }
+            self.put(piece, style);
+        }
+        self
+    }
+
+    /// Repeats a symbol of one cell up to the end of the row.
+    pub fn rule(&mut self, symbol: &str, style: Style) -> &mut Self {
+        while self.room() > 0 {
+            self.raw(symbol, style);
+        }
+        self
+    }
+
+    fn fill(&mut self, end: u16, style: Style) -> &mut Self {
+        while self.column < end {
+            self.put(Piece { symbol: " ", width: 1 }, style);
+        }
+        self
+    }
+
+    fn put(&mut self, piece: Piece<'_>, style: Style) {
+        for offset in 0..piece.width {
+            if let Some(cell) = self.buffer.cell_mut((self.column + offset, self.row)) {
+                if offset == 0 {
+                    cell.set_symbol(piece.symbol).set_style(style);
+                } else {
+                    // The second cell of a wide character is hidden by it.
+                    cell.reset();
+                    cell.set_style(style);
+                }
+            }
+        }
+        self.column += piece.width;
+    }
+}
+
+#[cfg(test)]
+mod tests;

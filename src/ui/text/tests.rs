@@ -1,0 +1,81 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn symbols(text: &str) -> Vec<&str> {
+    pieces(text).map(|piece| piece.symbol).collect()
+}
+
+#[test]
+fn wide_and_combining_characters_keep_their_cells() {
+    assert_eq!(symbols("aé漢e\u{301}x"), ["a", "é", "漢", "e\u{301}", "x"]);
+    assert_eq!(width("漢字 ok"), 7);
+    assert_eq!(symbols("ﾀﾞﾊﾟ"), ["ﾀ", "\"", "ﾊ", "°"]);
+    assert_eq!(width("한글"), 4);
+}
+
+#[test]
+fn what_terminals_disagree_about_is_made_plain() {
+    assert_eq!(symbols("👨\u{200D}👩\u{200D}👧!"), ["👨", "!"]);
+    assert_eq!(symbols("👍🏽!"), ["👍", "!"]);
+    assert_eq!(symbols("🇩🇪"), ["D", "E"]);
+    assert_eq!(symbols("⚠\u{FE0F} 1\u{FE0F}\u{20E3}"), ["⚠", " ", "1"]);
+    assert_eq!(symbols("a\u{200B}\u{AD}b"), ["a", "b"]);
+}
+
+#[test]
+fn nothing_that_acts_on_a_terminal_is_left() {
+    assert_eq!(symbols("a\x1b[2J\u{9b}\u{202E}\u{7}b\0\tc"), ["a", "[", "2", "J", "b", "c"]);
+}
+
+#[test]
+fn a_stack_of_marks_is_cut_down() {
+    let stack = format!("a{}b", "\u{301}".repeat(500));
+    assert_eq!(symbols(&stack), ["a\u{301}\u{301}\u{301}\u{301}", "b"]);
+}
+
+#[test]
+fn what_is_cut_is_cut_at_the_end() {
+    assert_eq!(cut("shop-api", 8), "shop-api");
+    assert_eq!(cut("shop-api", 6), "shop-…");
+    assert_eq!(cut("漢字漢字", 6), "漢字…");
+    assert_eq!(cut("two words", 5), "two…");
+    assert_eq!(cut("abc", 1), "…");
+    assert_eq!(cut("abc", 0), "");
+}
+
+#[test]
+fn a_pen_never_leaves_its_row() {
+    let mut buffer = Buffer::empty(Rect::new(0, 0, 6, 2));
+    Pen::new(&mut buffer, Rect::new(1, 0, 3, 1), 0).text("abcdefgh", Style::default());
+    Pen::new(&mut buffer, Rect::new(0, 1, 6, 1), 0).right("42", 5, Style::default()).text("漢", Style::default());
+    Pen::new(&mut buffer, Rect::new(0, 5, 6, 1), 0).text("outside", Style::default());
+    assert_eq!(buffer, Buffer::with_lines([" ab…  ", "   42…"]));
+}
+
+proptest! {
+    #[test]
+    fn pieces_have_the_width_that_ratatui_gives_them(text in any::<String>()) {
+        for piece in pieces(&text) {
+            prop_assert_eq!(piece.symbol.cell_width(), piece.width, "{:?}", piece);
+            prop_assert!(!piece.symbol.contains(char::is_control));
+        }
+    }
+
+    #[test]
+    fn a_cut_text_fits_and_begins_as_the_text_does(text in any::<String>(), cells in 0_usize..40) {
+        let short = cut(&text, cells);
+        prop_assert!(width(&short) <= cells);
+        if width(&text) > cells && cells > 0 {
+            prop_assert!(short.ends_with(ELLIPSIS));
+        }
+    }
+
+    #[test]
+    fn a_field_fills_its_cells_exactly(text in any::<String>(), cells in 0_usize..30) {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 30, 1));
+        let mut pen = Pen::new(&mut buffer, Rect::new(0, 0, 30, 1), 0);
+        pen.field(&text, cells, Style::default());
+        prop_assert_eq!(usize::from(pen.column()), cells);
+    }
+}

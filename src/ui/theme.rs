@@ -1,0 +1,172 @@
+//! Themes: what each meaning and each part of the frame looks like, as data.
+
+mod file;
+
+use ratatui::style::{Color, Style};
+
+pub use file::ThemeError;
+
+use super::meaning::Meaning;
+use crate::moment::{Moment, Span};
+
+/// How long one frame of a working row's spinner stands.
+pub const SPINNER_STEP: Span = Span::from_millis(200);
+
+/// The themes that are compiled in: name and text.
+const SHIPPED: [(&str, &str); 4] = [
+    ("dark", include_str!("../../config/themes/dark.toml")),
+    ("light", include_str!("../../config/themes/light.toml")),
+    ("high-contrast", include_str!("../../config/themes/high-contrast.toml")),
+    ("no-colour", include_str!("../../config/themes/no-colour.toml")),
+];
+
+/// A checked theme.
+#[derive(Clone, Debug, Default)]
+pub struct Theme {
+    meanings: [Look; Meaning::ALL.len()],
+    spinner: Vec<String>,
+    spinner_ascii: Vec<String>,
+    pub parts: Parts,
+}
+
+/// How one meaning is shown: always by all three of glyph, word and style.
+#[derive(Clone, Debug, Default)]
+pub struct Look {
+    pub glyph: String,
+    pub ascii: String,
+    pub word: String,
+    pub style: Style,
+}
+
+/// The styles of the frame's parts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Parts {
+    /// What is read.
+    pub text: Style,
+    /// What is read on a second look: headings, labels, ages.
+    pub quiet: Style,
+    /// The program's name, and the name of what a pane shows.
+    pub title: Style,
+    /// Lines between panes.
+    pub rule: Style,
+    /// The row that the cursor is on.
+    pub selected: Style,
+    /// A key in the footer and in the help.
+    pub key: Style,
+    /// The cursor of the composer.
+    pub cursor: Style,
+}
+
+/// What the operator's terminal can show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Depth {
+    /// Styles only, as `NO_COLOR` asks.
+    None,
+    /// The sixteen colours of the terminal's palette.
+    Sixteen,
+    Indexed,
+    #[default]
+    True,
+}
+
+impl Theme {
+    /// The names of the themes that are compiled in.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        SHIPPED.iter().map(|(name, _)| *name)
+    }
+
+    /// A theme that is compiled in.
+    pub fn shipped(name: &str) -> Option<Self> {
+        let (_, text) = SHIPPED.iter().find(|(shipped, _)| *shipped == name)?;
+        // A test reads every shipped theme, so that this is never nothing for a name that exists.
+        Self::parse(text).ok()
+    }
+
+    /// Reads and checks a theme's file.
+    ///
+    /// # Errors
+    /// What is wrong and at which byte of the text it is.
+    pub fn parse(text: &str) -> Result<Self, ThemeError> {
+        file::read(text)
+    }
+
+    /// How a meaning is shown.
+    pub fn look(&self, meaning: Meaning) -> &Look {
+        &self.meanings[meaning as usize]
+    }
+
+    /// The style of a meaning.
+    pub fn style(&self, meaning: Meaning) -> Style {
+        self.look(meaning).style
+    }
+
+    /// The glyph of a meaning; for work it is the spinner's at that time, or its first when nothing may move.
+    pub fn glyph(&self, meaning: Meaning, ascii: bool, now: Option<Moment>) -> &str {
+        let look = self.look(meaning);
+        let frames = if ascii { &self.spinner_ascii } else { &self.spinner };
+        if meaning == Meaning::Working && !frames.is_empty() {
+            let step = now.map_or(0, |now| now.as_millis() / i64::try_from(SPINNER_STEP.as_millis()).unwrap_or(1));
+            let index = usize::try_from(step).unwrap_or(0) % frames.len();
+            return &frames[index];
+        }
+        if ascii { &look.ascii } else { &look.glyph }
+    }
+}
+
+/// The nearest colour that a terminal of some depth has.
+pub fn at_depth(color: Color, depth: Depth) -> Color {
+    match (depth, color) {
+        (Depth::None, _) => Color::Reset,
+        (Depth::True, _) => color,
+        (Depth::Indexed, Color::Rgb(r, g, b)) => Color::Indexed(nearest_indexed([r, g, b])),
+        (Depth::Indexed, _) => color,
+        (Depth::Sixteen, Color::Rgb(r, g, b)) => nearest_of_sixteen([r, g, b]),
+        (Depth::Sixteen, Color::Indexed(index)) if index >= 16 => nearest_of_sixteen(indexed_rgb(index)),
+        (Depth::Sixteen, _) => color,
+    }
+}
+
+/// The levels of the 6×6×6 cube that the 256 colours contain.
+const CUBE: [u8; 6] = [0, 95, 135, 175, 215, 255];
+
+fn nearest_indexed(rgb: [u8; 3]) -> u8 {
+    (16..=255).min_by_key(|&index| distance(indexed_rgb(index), rgb)).unwrap_or(16)
+}
+
+/// The usual red, green and blue of one of the colours 16 to 255.
+fn indexed_rgb(index: u8) -> [u8; 3] {
+    if index >= 232 {
+        return [8 + (index - 232) * 10; 3];
+    }
+    let n = usize::from(index.saturating_sub(16));
+    [CUBE[n / 36 % 6], CUBE[n / 6 % 6], CUBE[n % 6]]
+}
+
+fn nearest_of_sixteen(rgb: [u8; 3]) -> Color {
+    const SIXTEEN: [(Color, [u8; 3]); 16] = [
+        (Color::Black, [0, 0, 0]),
+        (Color::Red, [205, 0, 0]),
+        (Color::Green, [0, 205, 0]),
+        (Color::Yellow, [205, 205, 0]),
+        (Color::Blue, [0, 0, 238]),
+        (Color::Magenta, [205, 0, 205]),
+        (Color::Cyan, [0, 205, 205]),
+        (Color::Gray, [229, 229, 229]),
+        (Color::DarkGray, [127, 127, 127]),
+        (Color::LightRed, [255, 0, 0]),
+        (Color::LightGreen, [0, 255, 0]),
+        (Color::LightYellow, [255, 255, 0]),
+        (Color::LightBlue, [92, 92, 255]),
+        (Color::LightMagenta, [255, 0, 255]),
+        (Color::LightCyan, [0, 255, 255]),
+        (Color::White, [255, 255, 255]),
+    ];
+    SIXTEEN.iter().min_by_key(|(_, sixteenth)| distance(*sixteenth, rgb)).map_or(Color::Reset, |(color, _)| *color)
+}
+
+fn distance(a: [u8; 3], b: [u8; 3]) -> u32 {
+    a.iter().zip(b).map(|(&x, y)| u32::from(x.abs_diff(y)).pow(2)).sum()
+}
+
+#[cfg(test)]
+mod tests;

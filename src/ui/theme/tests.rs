@@ -1,0 +1,65 @@
+use super::*;
+
+#[test]
+fn every_shipped_theme_is_right() {
+    for (name, text) in SHIPPED {
+        if let Err(error) = Theme::parse(text) {
+            panic!("{name}: {error} at {:?}: {:?}", error.at, text.get(error.at.clone()));
+        }
+    }
+}
+
+#[test]
+fn two_meanings_never_share_all_of_a_glyph_and_a_word() {
+    for name in Theme::names() {
+        let theme = Theme::shipped(name).expect("a shipped theme");
+        for (i, a) in Meaning::ALL.iter().enumerate() {
+            for b in &Meaning::ALL[i + 1..] {
+                assert_ne!(theme.look(*a).word, theme.look(*b).word, "{name}: {a:?} {b:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_theme_without_colours_has_none() {
+    let theme = Theme::shipped("no-colour").expect("a shipped theme");
+    let parts = theme.parts;
+    let styles = [parts.text, parts.quiet, parts.title, parts.rule, parts.selected, parts.key, parts.cursor];
+    for style in styles.into_iter().chain(Meaning::ALL.map(|meaning| theme.style(meaning))) {
+        assert_eq!((style.fg, style.bg), (None, None));
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_place() {
+    let text = SHIPPED[0].1;
+    let broken = text.replacen("\"magenta\"", "\"mauve-ish\"", 1);
+    let error = Theme::parse(&broken).expect_err("no such colour");
+    assert_eq!(error.what, "\"mauve-ish\" is no colour");
+    assert_eq!(&broken[error.at], "\"mauve-ish\"");
+    let error = Theme::parse(&text.replacen("glyph = \"✗\"", "glyph = \"漢\"", 1)).expect_err("too wide");
+    assert_eq!(error.what, "the glyph \"漢\" takes 2 cells");
+    assert!(Theme::parse(&text.replacen("[parts]", "[parts]\nshadow = {}", 1)).is_err());
+}
+
+#[test]
+fn colours_come_down_to_what_a_terminal_has() {
+    let orange = Color::Rgb(215, 119, 87);
+    assert_eq!(at_depth(orange, Depth::True), orange);
+    assert_eq!(at_depth(orange, Depth::Indexed), Color::Indexed(173));
+    assert_eq!(at_depth(Color::Rgb(250, 10, 5), Depth::Sixteen), Color::LightRed);
+    assert_eq!(at_depth(Color::Indexed(246), Depth::Sixteen), Color::DarkGray);
+    assert_eq!(at_depth(Color::Red, Depth::Sixteen), Color::Red);
+    assert_eq!(at_depth(orange, Depth::None), Color::Reset);
+}
+
+#[test]
+fn the_spinner_turns_with_time_and_only_for_work() {
+    let theme = Theme::shipped("dark").expect("a shipped theme");
+    let at = |ms| Some(Moment::from_millis(ms));
+    assert_ne!(theme.glyph(Meaning::Working, false, at(0)), theme.glyph(Meaning::Working, false, at(200)));
+    assert_eq!(theme.glyph(Meaning::Working, false, None), theme.glyph(Meaning::Working, false, at(0)));
+    assert_eq!(theme.glyph(Meaning::Failed, false, at(0)), "✗");
+    assert_eq!(theme.glyph(Meaning::Failed, true, at(0)), "x");
+}

@@ -1,0 +1,100 @@
+//! Times as an operator reads them: short and relative, or the clock on the wall.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::moment::{Moment, Span};
+
+const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+
+/// How long something has been going on, to the second while seconds matter: `9s`, `4m12`, `17m`, `2h05`, `3d`.
+pub fn running(span: Span) -> String {
+    let seconds = span.as_millis() / 1000;
+    match seconds {
+        ..MINUTE => format!("{seconds}s"),
+        MINUTE..600 => format!("{}m{:02}", seconds / MINUTE, seconds % MINUTE),
+        600..HOUR => format!("{}m", seconds / MINUTE),
+        HOUR..36_000 => format!("{}h{:02}", seconds / HOUR, seconds % HOUR / MINUTE),
+        36_000..DAY => format!("{}h", seconds / HOUR),
+        _ => days(seconds),
+    }
+}
+
+/// How long ago something was: `9s`, `5m`, `2h`, `3d`.
+pub fn age(span: Span) -> String {
+    let seconds = span.as_millis() / 1000;
+    match seconds {
+        ..MINUTE => format!("{seconds}s"),
+        MINUTE..HOUR => format!("{}m", seconds / MINUTE),
+        HOUR..DAY => format!("{}h", seconds / HOUR),
+        _ => days(seconds),
+    }
+}
+
+/// Whole days, never longer than four characters.
+fn days(seconds: u64) -> String {
+    let days = seconds / DAY;
+    if days < 1000 { format!("{days}d") } else { ">3y".to_owned() }
+}
+
+/// The time of day with milliseconds: `14:02:11.031`.
+pub fn wall(moment: Moment, zone: &TimeZone) -> String {
+    match Timestamp::from_millisecond(moment.as_millis()) {
+        Ok(timestamp) => {
+            let time = timestamp.to_zoned(zone.clone()).time();
+            let (hour, minute, second) = (time.hour(), time.minute(), time.second());
+            format!("{hour:02}:{minute:02}:{second:02}.{:03}", time.millisecond())
+        }
+        // Outside of the years that a calendar can name there is no time of day either.
+        Err(_) => "--:--:--.---".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(seconds: u64) -> (String, String) {
+        (running(Span::from_secs(seconds)), age(Span::from_secs(seconds)))
+    }
+
+    #[test]
+    fn times_are_short() {
+        let expected = [
+            (0, "0s", "0s"),
+            (59, "59s", "59s"),
+            (60, "1m00", "1m"),
+            (252, "4m12", "4m"),
+            (599, "9m59", "9m"),
+            (600, "10m", "10m"),
+            (3599, "59m", "59m"),
+            (3600, "1h00", "1h"),
+            (7500, "2h05", "2h"),
+            (36_000, "10h", "10h"),
+            (86_399, "23h", "23h"),
+            (259_200, "3d", "3d"),
+            (900_000_000, ">3y", ">3y"),
+        ];
+        for (seconds, running, age) in expected {
+            assert_eq!(of(seconds), (running.to_owned(), age.to_owned()), "{seconds} s");
+        }
+    }
+
+    #[test]
+    fn no_time_is_wider_than_five_cells() {
+        for seconds in (0..4_000_000).step_by(37) {
+            let (running, age) = of(seconds);
+            assert!(running.len() <= 5 && age.len() <= 4, "{running} {age}");
+        }
+    }
+
+    #[test]
+    fn the_wall_clock_follows_the_time_zone() {
+        let moment = Moment::from_millis(1_700_000_000_031);
+        assert_eq!(wall(moment, &TimeZone::UTC), "22:13:20.031");
+        assert_eq!(wall(moment, &TimeZone::fixed(jiff::tz::offset(2))), "00:13:20.031");
+        assert_eq!(wall(Moment::from_millis(i64::MAX), &TimeZone::UTC), "--:--:--.---");
+    }
+}

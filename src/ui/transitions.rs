@@ -1,0 +1,185 @@
+//! The pane of recent transitions: when, which terminal, what changed from what to what.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use serde_json::Value;
+
+use super::canvas::Canvas;
+use super::meaning::{Meaning, context_word};
+use super::text::{self, Pen};
+use super::{pane, times};
+use crate::fleet::View;
+use crate::state::{Change, Transition, UiContext};
+
+/// The rank of fields that follow from others and say less to an operator; they are told only when nothing else is.
+const FOLLOWS: u8 = 9;
+/// The widest column for names.
+const NAME_MOST: usize = 16;
+
+/// Draws the newest transitions, newest first, beginning `skipped` before the newest.
+pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>, skipped: usize, hint: Option<&str>) {
+    let parts = &canvas.theme.parts;
+    let mut title = vec![("transitions", parts.title)];
+    if let Some(hint) = hint {
+        title.push((hint, parts.quiet));
+    }
+    let area = pane::titled(canvas, buffer, area, &title);
+    if view.recent.is_empty() {
+        Pen::new(buffer, area, 0).skip(1).text("nothing has changed yet", parts.quiet);
+        return;
+    }
+    let shown = || view.recent.iter().rev().skip(skipped).take(usize::from(area.height));
+    let names = shown().map(|recent| text::width(&recent.id)).max().unwrap_or(0).min(NAME_MOST);
+    for (row, recent) in (0..).zip(shown()) {
+        let mut pen = Pen::new(buffer, area, row);
+        let selected = canvas.selected == Some(&recent.key);
+        let name = if selected { parts.title } else { parts.text };
+        let time = times::wall(recent.transition.at, canvas.zone);
+        // A narrow pane keeps what happened and lets the milliseconds and the hours go.
+        let time = if area.width < 50 { &time[..8.min(time.len())] } else { &time };
+        pen.skip(1).text(time, parts.quiet).skip(2).field(&recent.id, names, name).skip(2);
+        for (text, style) in words(canvas, &recent.transition) {
+            pen.text(&text, style);
+        }
+    }
+}
+
+/// What changed, the most telling first.
+fn words(canvas: &Canvas<'_>, transition: &Transition) -> Vec<(String, Style)> {
+    let quiet = canvas.theme.parts.quiet;
+    let mut changes: Vec<(u8, String, Style)> = Vec::new();
+    let context = context_word(transition.summary.ui_context);
+    let has = |name| transition.changed.iter().any(|change| field(change) == name);
+    let (has_phase, has_availability) = (has("phase"), has("availability"));
+    for change in &transition.changed {
+        let (from, mut to) = (value(&change.from), value(&change.to));
+        let name = field(change);
+        let rank = match name {
+            "availability" => 0,
+            "phase" => 1,
+            "result" => 2,
+            "ui_context" => 3,
+            "background_work" => 4,
+            "probe_error" | "parse_error" => 5,
+            "ready_posture" | "business_state" | "input_mode" | "source" | "process_state" | "transport_state"
+            | "parse_status" => FOLLOWS,
+            _ => 7,
+        };
+        if name == "phase" && to == "unknown" {
+            to = context.unwrap_or("unknown").to_owned();
+        }
+        // What becomes of the phase of a terminal that comes or goes says nothing more.
+        if name == "phase" && has_availability && value(&change.to) == "unknown" {
+            continue;
+        }
+        // The phase already names the dialog that stands behind a change of the context.
+        if name == "ui_context" && has_phase {
+            continue;
+        }
+        let style = meaning(name, &to, transition.summary.ui_context).map_or(quiet, |it| canvas.theme.style(it));
+        changes.push((rank, told(name, &from, &to), style));
+    }
+    changes.sort_by_key(|(rank, ..)| *rank);
+    if changes.first().is_some_and(|(rank, ..)| *rank < FOLLOWS) {
+        changes.retain(|(rank, ..)| *rank < FOLLOWS);
+    }
+    let mut words: Vec<(String, Style)> = Vec::new();
+    for (_, text, style) in changes {
+        if !words.is_empty() {
+            words.push((", ".to_owned(), quiet));
+        }
+        words.push((text, style));
+    }
+    if let Some(note) = &transition.note {
+        let note = if words.is_empty() { note.clone() } else { format!("  ({note})") };
+        words.push((note, quiet));
+    }
+    words
+}
+
+/// A change in words: `active → ready`, `failed`, `draft no → yes`.
+fn told(field: &'static str, from: &str, to: &str) -> String {
+    let (from, to) = (short(field, from), short(field, to));
+    match field {
+        "phase" | "availability" => format!("{from} → {to}"),
+        // A result needs no "from": the turn that ended before is another one.
+        "result" if to == "–" => format!("{from} withdrawn"),
+        "result" => to,
+        _ => format!("{} {from} → {to}", label(field)),
+    }
+}
+
+/// The last part of a field's public name.
+fn field(change: &Change) -> &'static str {
+    change.field.rsplit('.').next().unwrap_or(change.field)
+}
+
+/// What a field is called in the pane.
+fn label(field: &'static str) -> &'static str {
+    match field {
+        "accepting_input" => "accepting",
+        "editing_input" => "draft",
+        "ready_posture" => "posture",
+        "pending_input" => "queued",
+        "background_work" => "background",
+        "ui_context" => "context",
+        "business_state" => "business",
+        "input_mode" => "input",
+        "process_state" => "process",
+        "transport_state" => "transport",
+        "parse_status" => "parsing",
+        other => other,
+    }
+}
+
+/// A value as its public word.
+fn value(value: &Value) -> String {
+    match value {
+        Value::Null => "–".to_owned(),
+        Value::String(word) => word.clone(),
+        // A problem is told by its kind; its message is one key away.
+        Value::Object(fields) => fields.get("kind").and_then(Value::as_str).unwrap_or("?").to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// A value in the words of the table.
+fn short(field: &str, word: &str) -> String {
+    match (field, word) {
+        ("result", "known_failure") => "failed".to_owned(),
+        ("result", "none") => "–".to_owned(),
+        ("ui_context", "normal_prompt") => "prompt".to_owned(),
+        ("ui_context", "approval_prompt") => "approval".to_owned(),
+        ("ui_context", "trust_prompt") => "trust".to_owned(),
+        ("ui_context", "selection_menu") => "menu".to_owned(),
+        ("ui_context", "slash_command") => "slash".to_owned(),
+        _ => word.replace('_', " "),
+    }
+}
+
+/// What a change to a value means to an operator.
+fn meaning(field: &str, to: &str, context: UiContext) -> Option<Meaning> {
+    let dialog = || {
+        let asks = matches!(
+            context,
+            UiContext::ApprovalPrompt | UiContext::Question | UiContext::TrustPrompt | UiContext::Setup
+        );
+        if asks { Meaning::Waits } else { Meaning::Unknown }
+    };
+    match (field, to) {
+        ("phase", "active") => Some(Meaning::Working),
+        ("phase", "ready") => Some(Meaning::Ready),
+        ("phase", _) => Some(dialog()),
+        ("result", "success") => Some(Meaning::Finished),
+        ("result", "interrupted") => Some(Meaning::Interrupted),
+        ("result", "known_failure") => Some(Meaning::Failed),
+        ("ui_context", "approval_prompt" | "question" | "trust_prompt" | "setup") => Some(Meaning::Waits),
+        ("availability", "available") => Some(Meaning::Ready),
+        ("availability", "error") | ("probe_error" | "parse_error", _) => Some(Meaning::Error),
+        ("availability", "unknown") => Some(Meaning::Unknown),
+        ("availability", _) => Some(Meaning::Gone),
+        ("background_work", "yes") => Some(Meaning::Working),
+        _ => None,
+    }
+}

@@ -1,0 +1,450 @@
+//! The dashboard's frames and keys, drawn from a fleet made by hand.
+
+#[path = "support/sample_fleet.rs"]
+mod sample_fleet;
+
+use fleetwatch::fleet::{Health, ServerId, Socket};
+use fleetwatch::moment::Span;
+use fleetwatch::state::{Attention, Phase, Problem};
+use fleetwatch::ui::{Depth, Keymap, Meaning, Options, Request, Sent, Theme, Ui};
+use proptest::prelude::*;
+use ratatui::buffer::Buffer;
+use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier};
+use sample_fleet::{NOW, SampleFleet, server, terminal};
+use unicode_width::UnicodeWidthStr;
+
+fn dashboard() -> Ui {
+    Ui::new(Options::default())
+}
+
+fn frame(ui: &mut Ui, fleet: &SampleFleet, width: u16, height: u16) -> Buffer {
+    let area = Rect::new(0, 0, width, height);
+    let mut buffer = Buffer::empty(area);
+    ui.update(&fleet.view());
+    ui.draw_into(&mut buffer, area, &fleet.view());
+    buffer
+}
+
+fn lines(buffer: &Buffer) -> Vec<String> {
+    let row = |y| {
+        let mut line = String::new();
+        let mut skip = 0;
+        for x in 0..buffer.area.width {
+            if skip > 0 {
+                skip -= 1;
+                continue;
+            }
+            let symbol = buffer[(x, y)].symbol();
+            skip = symbol.width().saturating_sub(1);
+            line.push_str(symbol);
+        }
+        line.trim_end().to_owned()
+    };
+    (0..buffer.area.height).map(row).collect()
+}
+
+fn text(ui: &mut Ui, fleet: &SampleFleet, width: u16, height: u16) -> String {
+    lines(&frame(ui, fleet, width, height)).join("\n")
+}
+
+fn press(ui: &mut Ui, fleet: &SampleFleet, keys: &[KeyCode]) -> Vec<Request> {
+    let press = |code| {
+        let modifiers = match code {
+            KeyCode::Char(c) if c.is_uppercase() => KeyModifiers::SHIFT,
+            _ => KeyModifiers::NONE,
+        };
+        Event::Key(KeyEvent::new(code, modifiers))
+    };
+    keys.iter().flat_map(|&code| ui.handle(&press(code), &fleet.view())).collect()
+}
+
+fn chars(text: &str) -> Vec<KeyCode> {
+    text.chars().map(KeyCode::Char).collect()
+}
+
+/// The line of the frame that the cursor is on.
+fn selected(ui: &mut Ui, fleet: &SampleFleet) -> String {
+    let text = text(ui, fleet, 120, 40);
+    text.lines().find(|line| line.starts_with('›')).unwrap_or_default().to_owned()
+}
+
+#[test]
+fn the_fleet_at_three_sizes() {
+    let fleet = SampleFleet::usual();
+    insta::assert_snapshot!("fleet_80x24", text(&mut dashboard(), &fleet, 80, 24));
+    insta::assert_snapshot!("fleet_120x40", text(&mut dashboard(), &fleet, 120, 40));
+    insta::assert_snapshot!("fleet_200x50", text(&mut dashboard(), &fleet, 200, 50));
+}
+
+#[test]
+fn many_terminals_with_names_of_all_kinds() {
+    let fleet = SampleFleet::of(200);
+    let mut ui = dashboard();
+    insta::assert_snapshot!("many_120x40", text(&mut ui, &fleet, 120, 40));
+    press(&mut ui, &fleet, &[KeyCode::End]);
+    insta::assert_snapshot!("many_end_80x24", text(&mut ui, &fleet, 80, 24));
+}
+
+#[test]
+fn small_frames() {
+    let fleet = SampleFleet::usual();
+    insta::assert_snapshot!("small_40x12", text(&mut dashboard(), &fleet, 40, 12));
+    insta::assert_snapshot!("small_20x5", text(&mut dashboard(), &fleet, 20, 5));
+}
+
+#[test]
+fn help_dialog_and_composer() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("?"));
+    insta::assert_snapshot!("help_120x40", text(&mut ui, &fleet, 120, 40));
+    press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Enter]);
+    insta::assert_snapshot!("dialog_80x24", text(&mut ui, &fleet, 80, 24));
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    press(&mut ui, &fleet, &chars("i"));
+    ui.handle(&Event::Paste("fix the header\r\n\"quoted\"; #{pane_id} 漢字 \u{1b}[31m".into()), &fleet.view());
+    insta::assert_snapshot!("composer_120x40", text(&mut ui, &fleet, 120, 40));
+    insta::assert_snapshot!("composer_80x24", text(&mut ui, &fleet, 80, 24));
+}
+
+#[test]
+fn ascii_and_no_colour() {
+    let fleet = SampleFleet::usual();
+    let theme = Theme::shipped("no-colour").expect("a shipped theme");
+    let options = Options { theme, ascii: true, depth: Depth::None, ..Options::default() };
+    let buffer = frame(&mut Ui::new(options), &fleet, 120, 30);
+    for cell in &buffer.content {
+        assert!(cell.symbol().is_ascii(), "{:?}", cell.symbol());
+        assert_eq!((cell.fg, cell.bg), (Color::Reset, Color::Reset));
+    }
+    insta::assert_snapshot!("ascii_120x30", lines(&buffer).join("\n"));
+}
+
+fn problem(kind: &str, message: &str) -> Problem {
+    Problem { kind: kind.into(), message: message.into() }
+}
+
+#[test]
+fn screens_for_nothing_to_show() {
+    let mut fleet = SampleFleet::empty();
+    insta::assert_snapshot!("empty_asking", text(&mut dashboard(), &fleet, 80, 12));
+    let health = |health| vec![server(ServerId { host: None, socket: Socket::Name("work".into()) }, health, 100, 0)];
+    fleet.servers = health(Health::Up);
+    insta::assert_snapshot!("empty_no_agents", text(&mut dashboard(), &fleet, 80, 12));
+    fleet.servers = health(Health::NoServer(problem("no_server", "no tmux server is running on work")));
+    insta::assert_snapshot!("empty_no_server", text(&mut dashboard(), &fleet, 80, 12));
+    fleet.servers = health(Health::Failed(problem("tmux_missing", "tmux is not installed")));
+    insta::assert_snapshot!("empty_no_tmux", text(&mut dashboard(), &fleet, 80, 12));
+    fleet.servers = health(Health::Failed(problem("tmux_too_old", "tmux 2.8 is too old")));
+    insta::assert_snapshot!("empty_old_tmux", text(&mut dashboard(), &fleet, 80, 12));
+    fleet.servers = health(Health::Failed(problem("timeout", "tmux on work did not answer within 2000 ms")));
+    insta::assert_snapshot!("empty_timeout", text(&mut dashboard(), &fleet, 80, 12));
+}
+
+#[test]
+fn colour_says_what_the_glyph_says() {
+    let fleet = SampleFleet::usual();
+    let buffer = frame(&mut dashboard(), &fleet, 120, 40);
+    // The glyphs stand in the third column, from the first row below the heading on.
+    let glyph = |row: u16| (buffer[(2, 3 + row)].symbol().to_owned(), buffer[(2, 3 + row)].fg);
+    let shown: Vec<(String, Color)> = (0..12).map(glyph).collect();
+    let expected = [
+        ("?", Color::Magenta),
+        ("?", Color::Magenta),
+        ("?", Color::Magenta),
+        ("✗", Color::Red),
+        ("⊘", Color::Magenta),
+        ("✓", Color::Green),
+        ("!", Color::Red),
+        ("⠋", Color::Yellow),
+        ("⠋", Color::Yellow),
+        ("·", Color::Cyan),
+        ("…", Color::Indexed(245)),
+        ("○", Color::Indexed(245)),
+    ];
+    assert_eq!(shown, expected.map(|(glyph, color)| (glyph.to_owned(), color)));
+    assert_eq!(buffer[(1, 3)].symbol(), "▌");
+    assert!(buffer[(2, 3)].modifier.contains(Modifier::BOLD));
+    assert_eq!(buffer[(60, 3)].bg, Color::Indexed(237), "the selected row has a background from end to end");
+    assert_eq!(buffer[(60, 4)].bg, Color::Reset);
+}
+
+#[test]
+fn the_preview_has_the_panes_own_colours_and_ends_at_its_live_edge() {
+    let fleet = SampleFleet::usual();
+    let buffer = frame(&mut dashboard(), &fleet, 120, 24);
+    let lines = lines(&buffer);
+    let last = lines.iter().position(|line| line.contains("3. No")).expect("the last row of the screen");
+    assert!(lines.iter().all(|line| !line.contains("old line that has scrolled away")));
+    let row = lines.iter().position(|line| line.contains("❯ 1. Yes")).expect("the selected option");
+    let x = lines[row].split("❯").next().map(UnicodeWidthStr::width).expect("a column");
+    let cell = &buffer[(u16::try_from(x).expect("a column"), u16::try_from(row).expect("a row"))];
+    assert_eq!(cell.fg, Color::Rgb(177, 185, 249));
+    assert!(last > row);
+}
+
+#[test]
+fn the_cursor_stays_on_its_terminal_and_its_row_stays_in_place() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("jjj"));
+    assert!(selected(&mut ui, &fleet).contains("infra"));
+    let row = |ui: &mut Ui, fleet: &SampleFleet| {
+        text(ui, fleet, 120, 40).lines().position(|line| line.starts_with('›')).expect("a selected row")
+    };
+    let before = row(&mut ui, &fleet);
+    // It becomes the least urgent of all; the cursor and the row stay as long as the operator is there.
+    let infra = fleet.terminals.remove(3);
+    fleet.terminals.push(infra);
+    assert!(selected(&mut ui, &fleet).contains("infra"));
+    assert_eq!(row(&mut ui, &fleet), before);
+    fleet.now = NOW + Span::from_secs(60);
+    assert!(selected(&mut ui, &fleet).contains("infra"));
+    assert_eq!(row(&mut ui, &fleet), before + 8, "left alone, the table is in order again");
+    // When it leaves, the cursor stays at the row.
+    fleet.terminals.pop();
+    assert!(selected(&mut ui, &fleet).contains("legacy"));
+}
+
+#[test]
+fn keys_move_and_ask() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Down, KeyCode::Down, KeyCode::Up]);
+    assert!(selected(&mut ui, &fleet).contains("billing"));
+    press(&mut ui, &fleet, &[KeyCode::End]);
+    assert!(selected(&mut ui, &fleet).contains("legacy"));
+    press(&mut ui, &fleet, &[KeyCode::Home]);
+    assert!(selected(&mut ui, &fleet).contains("shop-api"));
+    press(&mut ui, &fleet, &chars("N"));
+    assert!(selected(&mut ui, &fleet).contains("nightly"));
+    let key = fleet.terminals[6].key.clone();
+    assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump { key }]);
+    assert_eq!(press(&mut ui, &fleet, &chars("q")), [Request::Quit]);
+}
+
+#[test]
+fn enter_on_a_dialog_sends_nothing() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("nothing was sent"));
+    let key = fleet.terminals[0].key.clone();
+    assert_eq!(press(&mut ui, &fleet, &chars("1")), []);
+    assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump { key }]);
+}
+
+#[test]
+fn a_prompt_is_sent_as_it_was_written_and_its_draft_stays_until_it_was_taken() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("jjjjji"));
+    press(&mut ui, &fleet, &chars("one q?"));
+    ui.handle(&Event::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::ALT)), &fleet.view());
+    ui.handle(&Event::Paste("-l 'two'; \\".into()), &fleet.view());
+    let (key, text_sent) = (fleet.terminals[5].key.clone(), "one q?\n-l 'two'; \\".to_owned());
+    let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
+    assert_eq!(requests, [Request::Send { key: key.clone(), text: text_sent.clone(), force: false }]);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("sending to docs"));
+
+    let refused = Sent::Refused { why: "there is a draft in its prompt".into(), hint: None };
+    ui.sent(&key, "docs", &text_sent, refused, NOW);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("nothing was sent to docs: there is a draft in its prompt"), "{shown}");
+    assert!(!shown.contains("sending to docs"));
+    press(&mut ui, &fleet, &chars("i"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("-l 'two'"), "the draft is kept");
+    ui.handle(&Event::Key(KeyEvent::new(KeyCode::Char('s'), KeyModifiers::ALT)), &fleet.view());
+    ui.sent(&key, "docs", &text_sent, Sent::Accepted, NOW);
+    press(&mut ui, &fleet, &chars("i"));
+    assert!(!text(&mut ui, &fleet, 120, 40).contains("-l 'two'"), "what was taken is no draft");
+}
+
+#[test]
+fn a_closed_draft_is_kept_for_its_terminal() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("jjjjjihello"));
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    press(&mut ui, &fleet, &chars("jji"));
+    assert!(!text(&mut ui, &fleet, 120, 40).contains("hello"));
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    press(&mut ui, &fleet, &chars("kki"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("hello"));
+}
+
+#[test]
+fn a_paste_outside_of_the_composer_runs_no_keys() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(ui.handle(&Event::Paste("qqq".into()), &fleet.view()), []);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("open one first (i)"));
+}
+
+#[test]
+fn a_finished_terminal_is_seen_after_a_second_and_only_when_somebody_is_there() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("jjjjj"));
+    fleet.now = NOW + Span::from_millis(900);
+    assert_eq!(ui.update(&fleet.view()), []);
+    fleet.now = NOW + Span::from_millis(1000);
+    let key = fleet.terminals[5].key.clone();
+    assert_eq!(ui.update(&fleet.view()), [Request::Seen { key }]);
+    assert_eq!(ui.update(&fleet.view()), [], "it is told once");
+    // The next turn ends while the operator is away: the cursor is still there, the operator is not.
+    fleet.now = NOW + Span::from_secs(600);
+    fleet.terminals[5].state.last_turn.at = Some(NOW + Span::from_secs(500));
+    assert_eq!(ui.update(&fleet.view()), []);
+}
+
+#[test]
+fn the_mouse_selects_opens_and_scrolls() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    let mouse = |kind, row| Event::Mouse(MouseEvent { kind, column: 20, row, modifiers: KeyModifiers::NONE });
+    let click = mouse(MouseEventKind::Down(MouseButton::Left), 8);
+    ui.handle(&click, &fleet.view());
+    assert!(selected(&mut ui, &fleet).contains("docs"));
+    ui.handle(&click, &fleet.view());
+    assert!(text(&mut ui, &fleet, 120, 40).contains("prompt to docs"), "a double click opens");
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    ui.handle(&mouse(MouseEventKind::ScrollDown, 8), &fleet.view());
+    assert!(selected(&mut ui, &fleet).contains("nightly"));
+    let before = text(&mut ui, &fleet, 120, 40);
+    ui.handle(&mouse(MouseEventKind::ScrollDown, 30), &fleet.view());
+    assert_ne!(text(&mut ui, &fleet, 120, 40), before, "the transitions are scrolled");
+    let footer = lines(&frame(&mut ui, &fleet, 120, 40))[39].clone();
+    let column = u16::try_from(footer.find("quit").expect("a hint")).expect("a column");
+    let event =
+        MouseEvent { kind: MouseEventKind::Down(MouseButton::Left), column, row: 39, modifiers: KeyModifiers::NONE };
+    assert_eq!(ui.handle(&Event::Mouse(event), &fleet.view()), [Request::Quit]);
+}
+
+#[test]
+fn the_age_of_the_data_is_never_understated() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    assert!(text(&mut ui, &fleet, 120, 24).contains("data <1s"));
+    let wake = ui.wake_at(&fleet.view());
+    assert!(wake <= NOW + Span::from_millis(550), "the oldest answer is 450 ms old");
+    fleet.now = NOW + Span::from_secs(34);
+    assert!(text(&mut ui, &fleet, 120, 24).contains("data <35s"));
+}
+
+#[test]
+fn the_frame_is_drawn_again_only_for_what_moves() {
+    let mut fleet = SampleFleet::usual();
+    fleet.servers.clear();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(ui.wake_at(&fleet.view()), NOW + Span::from_millis(200), "the spinner");
+    let mut ui = Ui::new(Options { motion: false, ..Options::default() });
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(ui.wake_at(&fleet.view()), NOW + Span::from_secs(1), "running times");
+}
+
+#[test]
+fn a_hostile_terminal_changes_nothing_outside_of_its_cells() {
+    let mut fleet = SampleFleet::usual();
+    let clean = lines(&frame(&mut dashboard(), &fleet, 120, 40));
+    let evil = "\u{1b}]52;c;aGk=\u{7}\u{202E}\0\r\n\t".to_owned() + &"long ".repeat(2000);
+    fleet.terminals[0].state.activity = Some(evil.clone());
+    fleet.terminals[0].state.terminal.title = evil.clone();
+    let hostile = frame(&mut dashboard(), &fleet, 120, 40);
+    for (row, line) in lines(&hostile).iter().enumerate().filter(|(row, _)| *row != 3) {
+        assert_eq!(*line, clean[row]);
+    }
+    fleet.terminals[0].state.terminal.id = evil.clone();
+    fleet.terminals[0].state.terminal.cwd = Some(evil.clone());
+    fleet.terminals[0].state.assessment.operator_excerpt = Some(evil);
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    assert_harmless(&frame(&mut ui, &fleet, 120, 40));
+}
+
+#[test]
+fn own_keys_show_in_footer_and_help() {
+    let fleet = SampleFleet::usual();
+    let own = Keymap::parse("fleet = [ { on = \"ctrl-x\", run = \"jump\" }, { on = \"g\", run = \"none\" } ]")
+        .expect("a right keymap");
+    let mut ui = Ui::new(Options { keymap: Keymap::shipped().overlaid(own), ..Options::default() });
+    assert!(text(&mut ui, &fleet, 120, 40).contains("ctrl-x jump"));
+    assert_eq!(press(&mut ui, &fleet, &chars("g")), []);
+    press(&mut ui, &fleet, &chars("?"));
+    assert!(text(&mut ui, &fleet, 120, 60).contains("ctrl-x"));
+}
+
+fn assert_harmless(buffer: &Buffer) {
+    for cell in &buffer.content {
+        assert!(cell.symbol().chars().all(fleetwatch::screen::is_harmless), "{:?}", cell.symbol());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+    #[test]
+    fn no_size_and_no_text_breaks_a_frame(
+        width in 1_u16..220,
+        height in 1_u16..60,
+        count in prop_oneof![Just(0_usize), 1_usize..30, Just(200)],
+        name in any::<String>(),
+        activity in any::<String>(),
+        excerpt in any::<String>(),
+        pasted in any::<String>(),
+        keys in "[jkgiGnN?\t]{0,8}",
+    ) {
+        let mut fleet = SampleFleet::of(count);
+        for terminal in fleet.terminals.iter_mut().take(3) {
+            terminal.state.terminal.id = name.clone();
+            terminal.state.terminal.cwd = Some(activity.clone());
+            terminal.state.activity = Some(activity.clone());
+            terminal.state.assessment.operator_excerpt = Some(excerpt.clone());
+        }
+        let mut ui = dashboard();
+        assert_harmless(&frame(&mut ui, &fleet, width, height));
+        ui.notify(Meaning::Failed, activity, NOW);
+        for code in keys.chars() {
+            press(&mut ui, &fleet, &[if code == '\t' { KeyCode::Tab } else { KeyCode::Char(code) }]);
+            ui.handle(&Event::Paste(pasted.clone()), &fleet.view());
+            assert_harmless(&frame(&mut ui, &fleet, width, height));
+        }
+        press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Esc, KeyCode::Enter]);
+        assert_harmless(&frame(&mut ui, &fleet, height, width));
+    }
+
+    #[test]
+    fn rows_stay_straight_whatever_the_names(name in any::<String>()) {
+        let mut fleet = SampleFleet::usual();
+        fleet.terminals[1].state.terminal.id = name;
+        let buffer = frame(&mut dashboard(), &fleet, 120, 40);
+        let column = |row: &str| row.split("TURN").next().map(UnicodeWidthStr::width).expect("a heading");
+        let turn = u16::try_from(column(&lines(&buffer)[2])).expect("a column");
+        let word: String = (turn..turn + 8).map(|x| buffer[(x, 4)].symbol().to_owned()).collect();
+        prop_assert_eq!(word, "question");
+    }
+}
+
+#[test]
+fn a_working_terminal_refuses_politely_in_the_composer() {
+    let mut fleet = SampleFleet::usual();
+    fleet.terminals = vec![terminal(1, "solo", "claude", None, 5)];
+    fleet.terminals[0].state.turn.phase = Phase::Active;
+    fleet.terminals[0].state.attention = Attention::None;
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 80, 24);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    assert!(text(&mut ui, &fleet, 80, 24).contains("it is working: the prompt is sent only when you insist"));
+}
