@@ -1,10 +1,15 @@
 //! From the written rules to compiled ones, with every name and pattern checked.
 
+mod source;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use regex::{Regex, RegexSet};
 use toml::Spanned;
+
+pub use source::ProfileError;
+use source::{Names, Source};
 
 use super::color::ColorTest;
 use super::reading::Family;
@@ -15,16 +20,6 @@ use super::rules::{
 use super::version::Version;
 use crate::moment::Span;
 use crate::screen::{Row, Style};
-
-/// Why a profile file is refused. Lines and columns count from 1.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{file}:{line}:{column}: {message}")]
-pub struct ProfileError {
-    pub file: String,
-    pub line: usize,
-    pub column: usize,
-    pub message: String,
-}
 
 /// A kind of row, by its place in the profile's table. At most 128 kinds fit into a [`Kinds`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -355,59 +350,6 @@ fn rule(names: &Names<'_>, span: Range<usize>, data: &RuleData) -> Result<Rule, 
         ticks: data.ticks,
         status_row: data.status_row,
     })
-}
-
-/// The names of rows that a profile may use.
-struct Names<'a> {
-    source: &'a Source<'a>,
-    rows: &'a [RowKind],
-}
-
-impl Names<'_> {
-    fn kind(&self, span: &Range<usize>, name: &str) -> Result<Kind, ProfileError> {
-        let index = self.rows.iter().position(|row| row.name == name);
-        index
-            .and_then(|index| u8::try_from(index).ok())
-            .map(Kind)
-            .ok_or_else(|| self.source.error(span.clone(), format!("no row is called `{name}`")))
-    }
-
-    fn kinds(&self, span: &Range<usize>, names: &[String]) -> Result<Vec<Kind>, ProfileError> {
-        names.iter().map(|name| self.kind(span, name)).collect()
-    }
-}
-
-/// The text that errors point into.
-struct Source<'a> {
-    file: &'a str,
-    text: &'a str,
-}
-
-impl Source<'_> {
-    fn error(&self, span: Range<usize>, message: String) -> ProfileError {
-        let before = self.text.get(..span.start).unwrap_or(self.text);
-        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
-        ProfileError {
-            file: self.file.to_owned(),
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-            message,
-        }
-    }
-
-    fn regex(&self, span: Range<usize>, pattern: &str) -> Result<Regex, ProfileError> {
-        Regex::new(pattern).map_err(|error| {
-            // The crate draws its errors over several lines; the last one says what is wrong.
-            let text = error.to_string();
-            let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            self.error(span, format!("`{pattern}` is no pattern: {reason}"))
-        })
-    }
-
-    fn version(&self, text: &Spanned<String>) -> Result<Version, ProfileError> {
-        Version::parse(text.as_ref())
-            .ok_or_else(|| self.error(text.span(), format!("`{}` is no version; write it like 2.1.0", text.as_ref())))
-    }
 }
 
 impl Profile {

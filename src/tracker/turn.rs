@@ -598,9 +598,12 @@ impl TurnMachine {
         // Below the agent's own completion row only another turn can follow (a background command that ends starts
         // one by itself), so such a success is never premature.
         let marked = self.seen.as_ref().and_then(|seen| seen.end.as_ref());
-        self.completed = marked
-            .is_none_or(|end| end.mark != EndMark::Completed)
-            .then_some(Completed { result, region, previous, drafted: false });
+        self.completed = marked.is_none_or(|end| end.mark != EndMark::Completed).then_some(Completed {
+            result,
+            region,
+            previous,
+            drafted: false,
+        });
     }
 
     /// Rule 1: an explicit input of which the screen shows nothing is dropped.

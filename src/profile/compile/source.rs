@@ -1,0 +1,72 @@
+//! The text of a profile file: names and patterns in it, and errors that point into it.
+
+use std::ops::Range;
+
+use regex::Regex;
+use toml::Spanned;
+
+use super::super::version::Version;
+use super::{Kind, RowKind};
+
+/// Why a profile file is refused. Lines and columns count from 1.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}:{column}: {message}")]
+pub struct ProfileError {
+    pub file: String,
+    pub line: usize,
+    pub column: usize,
+    pub message: String,
+}
+
+/// The names of rows that a profile may use.
+pub(super) struct Names<'a> {
+    pub source: &'a Source<'a>,
+    pub rows: &'a [RowKind],
+}
+
+impl Names<'_> {
+    pub(super) fn kind(&self, span: &Range<usize>, name: &str) -> Result<Kind, ProfileError> {
+        let index = self.rows.iter().position(|row| row.name == name);
+        index
+            .and_then(|index| u8::try_from(index).ok())
+            .map(Kind)
+            .ok_or_else(|| self.source.error(span.clone(), format!("no row is called `{name}`")))
+    }
+
+    pub(super) fn kinds(&self, span: &Range<usize>, names: &[String]) -> Result<Vec<Kind>, ProfileError> {
+        names.iter().map(|name| self.kind(span, name)).collect()
+    }
+}
+
+/// The text that errors point into.
+pub(super) struct Source<'a> {
+    pub file: &'a str,
+    pub text: &'a str,
+}
+
+impl Source<'_> {
+    pub(super) fn error(&self, span: Range<usize>, message: String) -> ProfileError {
+        let before = self.text.get(..span.start).unwrap_or(self.text);
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        ProfileError {
+            file: self.file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            message,
+        }
+    }
+
+    pub(super) fn regex(&self, span: Range<usize>, pattern: &str) -> Result<Regex, ProfileError> {
+        Regex::new(pattern).map_err(|error| {
+            // The crate draws its errors over several lines; the last one says what is wrong.
+            let text = error.to_string();
+            let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            self.error(span, format!("`{pattern}` is no pattern: {reason}"))
+        })
+    }
+
+    pub(super) fn version(&self, text: &Spanned<String>) -> Result<Version, ProfileError> {
+        Version::parse(text.as_ref())
+            .ok_or_else(|| self.error(text.span(), format!("`{}` is no version; write it like 2.1.0", text.as_ref())))
+    }
+}
