@@ -7,6 +7,9 @@ use super::{Event, EventKind, Recording, Size};
 use crate::moment::Span;
 use crate::screen::{Cursor, PaneFacts, Screen, harmless};
 
+/// The variation selector that asks for the character before it as an emoji.
+const EMOJI_SELECTOR: char = '\u{fe0f}';
+
 /// What a pane showed from one time on.
 #[derive(Clone, Debug)]
 pub struct Frame {
@@ -51,7 +54,7 @@ impl<'a> Player<'a> {
     fn take(&mut self, event: &'a EventKind, printed: &mut bool) -> bool {
         match event {
             EventKind::Output(text) => {
-                self.terminal.process(text.as_bytes());
+                self.process(text);
                 *printed = true;
             }
             EventKind::Resize(size) => {
@@ -64,6 +67,14 @@ impl<'a> Player<'a> {
             EventKind::Input(_) | EventKind::Truth(_) | EventKind::Marker(_) => return false,
         }
         true
+    }
+
+    /// Feeds the emulator. Where a variation selector asks for an emoji, the emulator makes the character before it
+    /// wide, other than tmux does, and in a narrow terminal it panics over it; the selector is left out.
+    fn process(&mut self, text: &str) {
+        for piece in text.split(EMOJI_SELECTOR) {
+            self.terminal.process(piece.as_bytes());
+        }
     }
 
     fn frame(&mut self, at: Span, printed: bool) -> Frame {

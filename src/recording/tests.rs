@@ -114,6 +114,17 @@ fn frames_are_what_can_be_seen_from_outside() {
     assert_eq!((dead.facts.dead, dead.facts.exit_status), (true, Some(3)));
 }
 
+/// The emulator would panic over these, and take two columns where tmux takes one.
+#[test]
+fn an_emoji_selector_changes_no_column() {
+    let narrow = r#"{"version": 2, "width": 2, "height": 2}"#;
+    let read = parse(&[narrow, r#"[0, "r", "1x2"]"#, r#"[1, "o", "0\ufe0f"]"#]).unwrap();
+    assert_eq!(Player::new(&read).count(), 2);
+    let read = parse(&[V2, r#"[0, "o", "a\u2733\ufe0fb"]"#]).unwrap();
+    let frame = Player::new(&read).next().unwrap();
+    assert_eq!((frame.screen.row(0).unwrap().text(), frame.facts.cursor.column), ("a\u{2733}b", 3));
+}
+
 #[test]
 fn the_agent_runs_while_the_process_marker_names_it_or_its_interpreter() {
     use crate::profile::Program;
@@ -127,4 +138,64 @@ fn the_agent_runs_while_the_process_marker_names_it_or_its_interpreter() {
     }
     assert_eq!(program(Some("shell"), None, Some("python3")), other("python3"));
     assert_eq!(program(None, None, Some("make")), other("make"));
+}
+
+mod hostile {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Output that is likely to reach the corners of an emulator.
+    fn output() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            Just("\x1b[".to_owned()),
+            Just("\x1b]2;".to_owned()),
+            Just("\x1b]52;c;aGk=\x07".to_owned()),
+            Just("\x1b[?1049h".to_owned()),
+            Just("\x1b[?1049l".to_owned()),
+            Just("\x1bc\x1b7\x1b8\x1bM\x1bD".to_owned()),
+            "\x1b\\[[0-9]{0,5}(;[0-9]{0,6}){0,4}[@-~]",
+            "\x1b\\[\\?[0-9]{1,5}[hl]",
+            "\\PC{0,12}",
+            "[\u{0}-\u{1f}\u{7f}-\u{9f}]{1,4}",
+            "[世界🦀👩‍🚀e#0\u{301}\u{202e}\u{200b}\u{fe0f}]{1,6}",
+        ];
+        prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+    }
+
+    fn event() -> impl Strategy<Value = EventKind> {
+        let side = prop_oneof![1..12u16, Just(300u16)];
+        let small = 1..9u16;
+        prop_oneof![
+            8 => output().prop_map(EventKind::Output),
+            1 => (side, small).prop_map(|(columns, rows)| EventKind::Resize(Size { columns, rows })),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn no_output_breaks_the_player_or_leaves_a_control_character(
+            columns in 1..12u16, rows in 1..5u16, kinds in prop::collection::vec(event(), 0..12)
+        ) {
+            let header =
+                Header { tool: None, version: None, situation: None, size: Size { columns, rows }, began: None };
+            let events = kinds.into_iter().enumerate();
+            let events = events.map(|(n, kind)| Event { at: Span::from_millis(n as u64), line: n, kind }).collect();
+            let recording = Recording { name: "hostile".to_owned(), header, events };
+            for frame in Player::new(&recording) {
+                prop_assert!(!frame.facts.title.chars().any(char::is_control));
+                for row in frame.screen.rows() {
+                    prop_assert!(row.text().chars().all(crate::screen::is_harmless));
+                }
+            }
+        }
+
+        #[test]
+        fn no_bytes_break_the_reader(lines in prop::collection::vec(".{0,40}", 0..6), json in ".{0,60}") {
+            for head in [V3, V2, "{}", ""] {
+                let text = format!("{head}\n{}\n[0.1, \"o\", {json}]", lines.join("\n"));
+                let _ = Recording::parse("hostile", text.as_bytes());
+            }
+        }
+    }
 }
