@@ -6,7 +6,7 @@
 mod plan;
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
@@ -123,17 +123,23 @@ struct Looker {
     library: Arc<Library>,
     memory: Memory,
     versions: VersionCache,
+    /// How long the last look took.
+    took: Duration,
 }
 
 impl Looker {
     fn new(settings: Settings, library: Arc<Library>, server: ServerId) -> Result<Self, Error> {
         let Settings { ticks, tmux, rules, own } = settings;
         let memory = Memory::new(server.clone(), ticks, rules, own);
-        Ok(Self { server: Server::new(server, tmux)?, library, memory, versions: VersionCache::default() })
+        let server = Server::new(server, tmux)?;
+        Ok(Self { server, library, memory, versions: VersionCache::default(), took: Duration::ZERO })
     }
 
     async fn look(&mut self) -> ServerReport {
-        let outcome = match self.try_look().await {
+        let start = Instant::now();
+        let looked = self.try_look().await;
+        self.took = start.elapsed();
+        let outcome = match looked {
             Ok(panes) => Outcome::Listed(panes),
             Err(error) => {
                 self.memory.failed(&error);
@@ -192,6 +198,6 @@ impl Looker {
     }
 
     fn pause(&self) -> Duration {
-        self.memory.pause()
+        self.memory.pause(self.took)
     }
 }

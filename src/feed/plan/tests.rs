@@ -1,5 +1,7 @@
+use super::pane::IDENTIFY_ACTIVE;
 use super::*;
-use crate::screen::Cursor;
+use crate::fleet::{Capture, Place};
+use crate::screen::{Cursor, PaneFacts, Screen};
 
 /// A server as the tests play it: a clock, and panes with what they show.
 struct Played {
@@ -264,18 +266,22 @@ fn the_tick_follows_what_happens() {
     let Ticks { usual, shortest, longest } = Ticks::default();
     tmux.pane(1, "claude", "x");
     tmux.look();
-    assert_eq!(tmux.memory.pause(), shortest);
+    assert_eq!(tmux.memory.pause(Duration::ZERO), shortest);
     let mut pauses = Vec::new();
     for _ in 0..40 {
         tmux.clock += 1;
         tmux.look();
-        pauses.push(tmux.memory.pause());
+        pauses.push(tmux.memory.pause(Duration::ZERO));
     }
     assert!(pauses.is_sorted() && pauses.contains(&usual));
     assert_eq!(pauses.last(), Some(&longest));
     tmux.prints(1, "y");
     tmux.look();
-    assert_eq!(tmux.memory.pause(), shortest);
+    assert_eq!(tmux.memory.pause(Duration::ZERO), shortest);
+    // A look that takes long is followed by a long rest.
+    assert_eq!(tmux.memory.pause(Duration::from_millis(10)), shortest);
+    assert_eq!(tmux.memory.pause(Duration::from_millis(100)), Duration::from_millis(400));
+    assert_eq!(tmux.memory.pause(Duration::from_secs(3)), longest);
 }
 
 #[test]
@@ -285,17 +291,17 @@ fn a_server_that_fails_is_asked_less_often_but_one_that_is_gone_is_awaited() {
     let pauses = |tmux: &mut Played| {
         let mut pause = || {
             tmux.memory.failed(&late);
-            tmux.memory.pause().as_millis() / longest.as_millis()
+            tmux.memory.pause(Duration::ZERO).as_millis() / longest.as_millis()
         };
         [pause(), pause(), pause(), pause(), pause()]
     };
     let mut tmux = Played::new("");
     assert_eq!(pauses(&mut tmux), [1, 2, 2, 2, 2]);
     tmux = Played::new("");
-    tmux.memory.server.host = Some("box-2".into());
+    tmux.memory.pace = Pace::new(Ticks::default(), true);
     assert_eq!(pauses(&mut tmux), [1, 2, 4, 8, 8]);
     tmux.memory.failed(&Error::NoServer { server: "x".into(), message: String::new() });
-    assert_eq!(tmux.memory.pause(), longest);
+    assert_eq!(tmux.memory.pause(Duration::ZERO), longest);
 }
 
 #[test]

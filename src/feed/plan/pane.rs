@@ -1,0 +1,213 @@
+//! What is remembered of one pane, and what that says of the next look at it.
+
+use std::sync::Arc;
+
+use crate::fleet::{Capture, Declared, PaneId, Place};
+use crate::profile::Program;
+use crate::screen::{PaneFacts, Screen};
+use crate::state::Problem;
+use crate::tmux::{CapturedPane, ListedPane};
+
+/// A pane whose processes are to be looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::feed) struct Suspect {
+    pub(super) pane: PaneId,
+    pub(in crate::feed) pid: u32,
+    /// `pane_current_command`.
+    pub(in crate::feed) command: String,
+    /// The tool that the configuration gives.
+    pub(in crate::feed) tool: Option<String>,
+    /// The server's clock and the pane's activity at the listing.
+    at: i64,
+    activity: i64,
+}
+
+/// Seconds of the server's clock after which the processes of a pane are looked at again when something was printed
+/// in it: a program that starts behind an unchanged command shows itself.
+pub(super) const IDENTIFY_ACTIVE: i64 = 2;
+/// The same for a pane in which nothing was printed since the last time.
+const IDENTIFY_IDLE: i64 = 60;
+
+/// What is remembered of one pane.
+#[derive(Debug, Default)]
+pub(super) struct Pane {
+    pub(super) wanted: Wanted,
+    /// Where it stood when that was decided.
+    pub(super) place: Option<Place>,
+    /// Whether fleetwatch itself runs in it.
+    pub(super) own: bool,
+    program: Option<Identified>,
+    /// Whether a known agent has ever been seen in it: it stays watched when the agent is gone.
+    had_agent: bool,
+    captured: Option<Captured>,
+    /// Whether the last capture showed something new.
+    pub(super) changing: bool,
+    life: Life,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) enum Wanted {
+    #[default]
+    Never,
+    WithAgent,
+    Always(Declared),
+}
+
+/// tmux calls a pane dead a moment before it knows how the process ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Life {
+    #[default]
+    Unseen,
+    Alive,
+    /// Dead in the last look, and its exit status was awaited.
+    Ending,
+}
+
+#[derive(Debug)]
+struct Identified {
+    program: Program,
+    /// `pane_current_command` at that time.
+    command: String,
+    /// The server's clock and the pane's activity at that time.
+    at: i64,
+    activity: i64,
+}
+
+#[derive(Debug)]
+struct Captured {
+    /// The server's clock when it was captured.
+    at: i64,
+    activity: i64,
+    facts: PaneFacts,
+    size: (u16, u16),
+    screen: Arc<Screen>,
+}
+
+impl Pane {
+    /// What runs in it, when its processes have been looked at.
+    pub(super) fn program(&self) -> Option<Program> {
+        self.program.as_ref().map(|identified| identified.program.clone())
+    }
+
+    /// What the configuration says of it.
+    pub(super) fn declared(&self) -> Option<&Declared> {
+        match &self.wanted {
+            Wanted::Always(declared) => Some(declared),
+            Wanted::Never | Wanted::WithAgent => None,
+        }
+    }
+
+    /// Whether it has never been captured.
+    pub(super) fn is_new(&self) -> bool {
+        self.captured.is_none()
+    }
+
+    /// Whether the next look will most likely have to capture it.
+    pub(super) fn will_change(&self) -> bool {
+        self.changing || self.captured.as_ref().is_some_and(Captured::may_have_missed)
+    }
+
+    /// Takes in what runs in it.
+    pub(super) fn identified(&mut self, suspect: &Suspect, program: Program) {
+        self.had_agent |= matches!(program, Program::Agent { .. });
+        let Suspect { at, activity, .. } = *suspect;
+        self.program = Some(Identified { program, command: suspect.command.clone(), at, activity });
+    }
+
+    /// Whether the fleet is told of it.
+    pub(super) fn is_watched(&self) -> bool {
+        // An agent that runs fleetwatch as one of its tools does not turn its own terminal into fleetwatch's.
+        let has_agent = self.program.as_ref().is_some_and(|known| matches!(known.program, Program::Agent { .. }));
+        if self.own && !has_agent {
+            return false;
+        }
+        match self.wanted {
+            Wanted::Never => false,
+            Wanted::WithAgent => self.had_agent,
+            Wanted::Always(_) => true,
+        }
+    }
+
+    /// What is needed to look at its processes.
+    pub(super) fn suspect(&self, listed: &ListedPane, clock: i64) -> Suspect {
+        let tool = self.declared().and_then(|declared| declared.tool.clone());
+        let command = listed.facts.command.clone();
+        Suspect { pane: listed.id, pid: listed.pid, command, tool, at: clock, activity: listed.activity }
+    }
+
+    /// Whether something else may run in it than when its processes were last looked at.
+    pub(super) fn needs_identification(&self, listed: &ListedPane, clock: i64) -> bool {
+        let Some(known) = &self.program else { return true };
+        let age = clock.saturating_sub(known.at);
+        let idle = listed.activity == known.activity && known.at > known.activity;
+        let limit = if idle { IDENTIFY_IDLE } else { IDENTIFY_ACTIVE };
+        // A clock that was set back says nothing of the age.
+        known.command != listed.facts.command || age >= limit || age < 0 || matches!(known.program, Program::Unknown(_))
+    }
+
+    /// Whether its screen may be another one than the last capture.
+    pub(super) fn is_outdated(&self, listed: &ListedPane) -> bool {
+        let Some(captured) = &self.captured else { return true };
+        captured.activity != listed.activity
+            || captured.may_have_missed()
+            || captured.facts != listed.facts
+            || captured.size != (listed.columns, listed.rows)
+    }
+
+    /// Takes in a capture, if there is one; returns the facts and the capture for the report.
+    pub(super) fn take_capture(
+        &mut self,
+        listed: &ListedPane,
+        capture: Option<(i64, CapturedPane)>,
+    ) -> (PaneFacts, Capture) {
+        let (mut facts, capture) = self.newest(listed, capture);
+        self.await_exit_status(&mut facts);
+        (facts, capture)
+    }
+
+    fn newest(&mut self, listed: &ListedPane, capture: Option<(i64, CapturedPane)>) -> (PaneFacts, Capture) {
+        self.changing = false;
+        let Some((at, CapturedPane { pane, screen })) = capture else {
+            let failed = self.is_outdated(listed);
+            let capture =
+                if failed { failure("no_capture", "the pane could not be captured") } else { Capture::Unchanged };
+            return (listed.facts.clone(), capture);
+        };
+        let Some(screen) = screen else {
+            return (pane.facts, failure("empty_capture", "tmux printed no screen for the pane"));
+        };
+        let before = self.captured.take();
+        let same = before.as_ref().is_some_and(|before| *before.screen == screen);
+        self.changing = before.as_ref().is_some_and(|before| !same || before.facts != pane.facts);
+        let screen = match before {
+            Some(before) if same => before.screen,
+            _ => Arc::new(screen),
+        };
+        let report = if same { Capture::Unchanged } else { Capture::Fresh(Arc::clone(&screen)) };
+        let facts = pane.facts;
+        let size = (pane.columns, pane.rows);
+        self.captured = Some(Captured { at, activity: pane.activity, facts: facts.clone(), size, screen });
+        (facts, report)
+    }
+
+    /// Lets a pane live for one look longer when it has died and its exit status is not known yet.
+    fn await_exit_status(&mut self, facts: &mut PaneFacts) {
+        if !facts.dead {
+            self.life = Life::Alive;
+        } else if self.life == Life::Alive && facts.exit_status.is_none() {
+            self.life = Life::Ending;
+            facts.dead = false;
+        }
+    }
+}
+
+impl Captured {
+    /// Whether something may have been printed in the second of the capture, after it.
+    fn may_have_missed(&self) -> bool {
+        self.at <= self.activity
+    }
+}
+
+fn failure(kind: &str, message: &str) -> Capture {
+    Capture::Failed(Problem { kind: kind.to_owned(), message: message.to_owned() })
+}
