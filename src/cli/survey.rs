@@ -98,6 +98,7 @@ impl Watched {
             Err(error) => Some(error),
         };
         match again {
+            Some(error @ tmux::Error::BadName { .. }) => Failure::usage(&error).hint(error.hint()),
             Some(error) => Failure::refused(&error).hint(error.hint()),
             None => Failure::refused(&problem.message).hint("it answers now; try again"),
         }

@@ -1,0 +1,401 @@
+//! The command line as a user meets it: the real binary, real tmux servers on private sockets, exit codes and texts.
+
+// A test that cannot be set up has failed.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[path = "support/private_tmux.rs"]
+mod private_tmux;
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Instant;
+
+use private_tmux::{PATIENCE, PrivateTmux, signal, wait_until};
+use serde_json::Value;
+
+/// `fleetwatch` with some arguments, away from the user's tmux and configuration.
+fn fleetwatch(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fleetwatch"));
+    for variable in ["TMUX", "TMUX_PANE", "FLEETWATCH_CONFIG"] {
+        command.env_remove(variable);
+    }
+    command.env("XDG_CONFIG_HOME", "/nonexistent").env("HOME", "/nonexistent").stdin(Stdio::null()).args(arguments);
+    command
+}
+
+/// What came of a run.
+#[derive(Debug)]
+struct Ran {
+    code: Option<i32>,
+    out: String,
+    errors: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ran { code: output.status.code(), out: text(&output.stdout), errors: text(&output.stderr) }
+    }
+}
+
+fn run(arguments: &[&str]) -> Ran {
+    fleetwatch(arguments).output().unwrap().into()
+}
+
+/// A running `fleetwatch demo --no-dashboard`.
+struct Demo {
+    child: Child,
+    server: String,
+}
+
+impl Demo {
+    fn start() -> Self {
+        let mut child =
+            fleetwatch(&["demo", "--no-dashboard"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut server = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut server).unwrap();
+        Self { child, server: server.trim().to_owned() }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ran {
+        run(&[&["-L", &self.server], arguments].concat())
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = Command::new("tmux").args(["-L", &self.server, "kill-server"]).stderr(Stdio::null()).status();
+    }
+}
+
+#[test]
+fn without_a_server_every_command_says_so_and_what_to_do() {
+    let tmux = PrivateTmux::unstarted();
+    let commands: [&[&str]; 8] = [
+        &["list"],
+        &["list", "--json"],
+        &["send", "x", "text"],
+        &["keys", "x", "Escape"],
+        &["answer", "x", "1"],
+        &["wait", "x", "--for", "ready"],
+        &["explain", "x"],
+        &["inspect", "x", "--json"],
+    ];
+    for command in commands {
+        let ran = run(&[&["-L", tmux.name()], command].concat());
+        let wanted = format!(
+            "error: no tmux server is running on {}\nhint: start one with `tmux new-session`, or name another with -L \
+             NAME or -S PATH\n",
+            tmux.name()
+        );
+        assert_eq!((ran.code, ran.out.as_str(), ran.errors), (Some(1), "", wanted), "{command:?}");
+    }
+}
+
+#[test]
+fn wrong_usage_is_two_lines_and_exit_code_two() {
+    let cases: [(&[&str], &str, &str); 10] = [
+        (&["lst"], "error: unrecognized subcommand 'lst'", "hint: did you mean `list`?"),
+        (&["list", "--jso"], "error: unexpected argument '--jso' found", "hint: did you mean `--json`?"),
+        (
+            &["send"],
+            "error: the following required arguments were not provided: <TARGET>",
+            "hint: usage: fleetwatch send <TARGET> [TEXT]",
+        ),
+        (
+            &["-L", "a", "-S", "b", "list"],
+            "error: the argument '-L <NAME>' cannot be used with '-S <PATH>'",
+            "hint: usage: fleetwatch -L <NAME> <COMMAND>",
+        ),
+        (
+            &["wait", "x", "--for", "redy"],
+            "error: invalid value 'redy' for '--for <STATE>'",
+            "hint: did you mean `ready`?",
+        ),
+        (
+            &["wait", "x", "--for", "ready", "--timeout", "soon"],
+            "error: invalid value 'soon' for '--timeout <SECONDS>': not a number of seconds",
+            "hint: `fleetwatch --help` lists the commands",
+        ),
+        (
+            &["keys", "x", "Escpe"],
+            "error: invalid value 'Escpe' for '<KEY>...': \"Escpe\" is no key",
+            "hint: `fleetwatch --help` lists the commands",
+        ),
+        (
+            &["-L", "a/b", "list"],
+            "error: socket \"a/b\" cannot be used: it is empty or a path; a path goes to -S",
+            "hint: use letters, digits, `.`, `_`, `-` and, in paths, `/`",
+        ),
+        (
+            &["--host=-oProxyCommand=x", "list"],
+            "error: host \"-oProxyCommand=x\" cannot be used: ",
+            "hint: use letters, digits, `.`, `_`, `-` and, in paths, `/`",
+        ),
+        (&["man", "lst"], "error: there is no command `lst`", "hint: `fleetwatch --help` lists the commands"),
+    ];
+    for (arguments, error, hint) in cases {
+        let ran = run(arguments);
+        let lines: Vec<&str> = ran.errors.lines().collect();
+        let is_like = lines.len() == 2 && lines[0].starts_with(error) && lines[1] == hint;
+        assert!(is_like, "{arguments:?} said:\n{}instead of:\n{error}\n{hint}", ran.errors);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{arguments:?}");
+    }
+}
+
+#[test]
+fn help_and_version_are_no_errors() {
+    for arguments in [&["--help"][..], &["--version"], &["list", "--help"], &["help", "watch"]] {
+        let ran = run(arguments);
+        assert_eq!((ran.code, ran.errors.as_str()), (Some(0), ""), "{arguments:?}");
+    }
+    let help = run(&["--help"]).out;
+    assert!(help.contains("Exit codes: 0 done; 1 said no") && !help.contains("__play"), "{help}");
+}
+
+#[test]
+fn a_wrong_configuration_stops_every_command_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.toml");
+    std::fs::write(&path, "[watch]\ndiscvoer = true\n").unwrap();
+    let file = path.to_str().unwrap();
+    let said = format!("error: {file}:2:1: unknown key `discvoer` in [watch]\nhint: did you mean `discover`?\n");
+    for command in [&["list"][..], &["watch"], &["send", "x", "y"], &["config", "check"], &["config", "check", file]] {
+        let ran = run(&[&["--config", file], command].concat());
+        assert_eq!((ran.code, ran.out.as_str(), &ran.errors), (Some(2), "", &said), "{command:?}");
+    }
+    let by_variable: Ran = fleetwatch(&["list"]).env("FLEETWATCH_CONFIG", file).output().unwrap().into();
+    assert_eq!((by_variable.code, by_variable.errors), (Some(2), said));
+
+    let missing = run(&["--config", "/nonexistent/x.toml", "list"]);
+    assert_eq!(missing.code, Some(2));
+    assert!(missing.errors.starts_with("error: /nonexistent/x.toml: there is no such file\nhint: "), "{missing:?}");
+}
+
+#[test]
+fn a_control_sequence_in_a_configuration_does_not_reach_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.toml");
+    std::fs::write(&path, "[[terminal]]\nsession = \"\\u001b]52;c;eA==\\u0007[\"\n").unwrap();
+    let ran = run(&["--config", path.to_str().unwrap(), "list"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.errors.contains("bad pattern") && !ran.errors.contains(['\x1b', '\x07']), "{ran:?}");
+}
+
+#[test]
+fn the_configuration_is_printed_checked_and_found() {
+    let default = run(&["config"]);
+    assert_eq!((default.code, default.out.as_str()), (Some(0), include_str!("../config/fleetwatch.toml")));
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("fleetwatch");
+    std::fs::create_dir(&home).unwrap();
+    let path = home.join("config.toml");
+    std::fs::write(&path, &default.out).unwrap();
+    let mut paths = fleetwatch(&["config", "paths"]);
+    let ran: Ran = paths.env("XDG_CONFIG_HOME", folder.path()).output().unwrap().into();
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let line = ran.out.lines().find(|line| line.ends_with(path.to_str().unwrap())).unwrap();
+    assert_eq!(line.split_whitespace().nth(1), Some("used"), "{line}");
+    let schema: Value = serde_json::from_str(&run(&["config", "schema"]).out).unwrap();
+    assert!(schema["properties"]["terminal"].is_object(), "{schema}");
+}
+
+#[test]
+fn a_wrong_profile_of_the_user_is_refused_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let profiles = folder.path().join("profiles");
+    std::fs::create_dir(&profiles).unwrap();
+    let path = profiles.join("mine.toml");
+    std::fs::write(&path, "[tool]\nnonsense = 1\n").unwrap();
+    let config = folder.path().join("config.toml");
+    std::fs::write(&config, "").unwrap();
+    for arguments in [&["profiles", "list"][..], &["profiles", "check", path.to_str().unwrap()], &["list"]] {
+        let ran = run(&[&["--config", config.to_str().unwrap()], arguments].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{arguments:?}");
+        assert!(ran.errors.starts_with(&format!("error: {}:2:", path.display())), "{arguments:?}: {}", ran.errors);
+    }
+}
+
+#[test]
+fn completions_and_man_pages_know_the_commands() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let ran = run(&["completions", shell]);
+        assert_eq!(ran.code, Some(0));
+        assert!(ran.out.contains("doctor") && ran.out.contains("fleetwatch"), "{shell}: {}", ran.out);
+    }
+    let page = run(&["man"]).out;
+    assert!(page.contains(".TH fleetwatch 1") && page.contains("list"), "{page}");
+    let list = run(&["man", "list"]).out;
+    assert!(list.contains(".TH fleetwatch-list 1") && list.contains("json"), "{list}");
+}
+
+#[test]
+fn a_shell_is_watched_only_when_the_configuration_names_it_and_gets_no_prompt() {
+    let tmux = PrivateTmux::start(&["bash", "--norc", "--noprofile"]);
+    tmux.wait_for_text("main", "bash-");
+    let nothing = run(&["-L", tmux.name(), "list"]);
+    assert_eq!((nothing.code, nothing.out.as_str()), (Some(0), ""));
+    assert!(nothing.errors.contains("runs a known agent"), "{nothing:?}");
+    assert_eq!(run(&["-L", tmux.name(), "list", "--json"]).out, "[]\n");
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.toml");
+    std::fs::write(&path, "[[terminal]]\nsession = \"main\"\nname = \"shell\"\n").unwrap();
+    let named =
+        |arguments: &[&str]| run(&[&["-L", tmux.name(), "--config", path.to_str().unwrap()], arguments].concat());
+    let table = named(&["list"]).out;
+    assert!(table.lines().nth(1).is_some_and(|row| row.starts_with("shell ") && row.contains("main:0.0")), "{table}");
+    let before = tmux.screen("main");
+    let sent = named(&["send", "shell", "echo surprise"]);
+    assert_eq!(sent.code, Some(1), "{sent:?}");
+    assert!(sent.errors.starts_with("error: refused: "), "{sent:?}");
+    assert_eq!(tmux.screen("main"), before, "a shell must not get a prompt");
+    let explained = named(&["explain", "shell"]);
+    assert!(explained.code == Some(1) && explained.errors.contains("runs no known agent"), "{explained:?}");
+    let missing = named(&["wait", "shel1", "--for", "ready"]);
+    assert_eq!(missing.errors, "error: no watched terminal is called `shel1`\nhint: did you mean `shell`?\n");
+    assert_eq!(named(&["keys", "shell", "e", "c", "h", "o", "Space", "h", "i", "Enter"]).out, "accepted\n");
+    tmux.wait_for_text("main", "\nhi\n");
+}
+
+#[test]
+fn inside_of_tmux_its_own_server_is_watched_and_its_own_pane_is_not() {
+    let tmux = PrivateTmux::start(&["bash", "--norc", "--noprofile"]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.toml");
+    std::fs::write(&path, "[[terminal]]\nsession = \"*\"\n").unwrap();
+    tmux.new_session("beside", &["sleep", "1000"]);
+    let command = format!("{} --config {} list; echo code $?", env!("CARGO_BIN_EXE_fleetwatch"), path.display());
+    tmux.run(&["send-keys", "-t", "main", "-l", "--", &command]);
+    tmux.run(&["send-keys", "-t", "main", "Enter"]);
+    tmux.wait_for_text("main", "\ncode 0");
+    let screen = tmux.screen("main");
+    assert!(screen.contains("\nbeside "), "{screen}");
+    assert!(!screen.contains("\nmain "), "{screen}");
+}
+
+#[test]
+fn the_demo_is_listed_explained_and_answered() {
+    let demo = Demo::start();
+    let blocked = demo.run(&["wait", "shop-api", "--for", "blocked", "--timeout", "20"]);
+    assert_eq!((blocked.code, blocked.out.as_str()), (Some(0), "shop-api: approval\n"), "{blocked:?}");
+
+    let states: Value = serde_json::from_str(&demo.run(&["list", "--json"]).out).unwrap();
+    let shop = states.as_array().unwrap().iter().find(|state| state["terminal"]["id"] == "shop-api").unwrap();
+    assert_eq!(shop["attention"], "approval");
+    assert_eq!(shop["assessment"]["business_state"], "awaiting_operator");
+    for (group, fields) in [
+        ("terminal", "id host socket session window pane pid tool observed_tool_version profile title cwd"),
+        ("diagnostics", "availability transport_state process_state parse_status probe_error parse_error"),
+        ("surface", "accepting_input editing_input ready_posture pending_input"),
+        ("turn", "phase background_work since elapsed_seconds"),
+        ("last_turn", "result source at detail"),
+        ("assessment", "availability business_state input_mode ui_context anomalies operator_excerpt"),
+        ("operator", "status readiness completion detail"),
+        ("lifecycle_authority", "completion_authority turn_anchor_state completion_monitoring_armed anchor_armed_at"),
+        ("stability", "signature stable stable_for_seconds stable_since"),
+    ] {
+        for field in fields.split(' ') {
+            assert!(shop[group].get(field).is_some(), "{group}.{field} is missing in {shop:#}");
+        }
+    }
+
+    let explained = demo.run(&["explain", "shop"]).out;
+    assert!(explained.contains("✓ approval-dialog"), "{explained}");
+    let inspected: Value = serde_json::from_str(&demo.run(&["inspect", "shop-api", "--json"]).out).unwrap();
+    assert_eq!(inspected["parser"]["output_family"], "claude_waiting_menu_v1");
+    assert!(inspected["projection"]["dialog_text"].as_str().unwrap().contains("Do you want to proceed?"));
+
+    let refused = demo.run(&["send", "shop-api", "hello"]);
+    assert_eq!((refused.code, refused.errors.lines().next()), (Some(1), Some("error: refused: a dialog is open")));
+    let wrong = demo.run(&["answer", "shop-api", "maybe"]);
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.errors.contains("has no option `maybe`") && wrong.errors.contains("1 Yes"), "{wrong:?}");
+    let answered = demo.run(&["answer", "shop-api", "yes"]);
+    assert_eq!((answered.code, answered.out.as_str()), (Some(0), "accepted\n"), "{answered:?}");
+    let late = demo.run(&["wait", "shop-api", "--for", "gone", "--timeout", "0.2"]);
+    assert_eq!(late.code, Some(1));
+    assert!(late.errors.starts_with("error: shop-api is ") && late.errors.contains("after 0.2 s"), "{late:?}");
+}
+
+#[test]
+fn watching_tells_states_first_then_transitions_and_ends_when_asked() {
+    let demo = Demo::start();
+    let mut watch = fleetwatch(&["-L", &demo.server, "watch", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let mut known = std::collections::BTreeSet::new();
+    let start = Instant::now();
+    // The demo's terminals work, finish and leave, so a transition comes within seconds.
+    loop {
+        assert!(start.elapsed() < PATIENCE, "no transition came");
+        let line: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        let terminal = line["terminal"].as_str().unwrap().to_owned();
+        assert_eq!(line["state"]["terminal"]["id"], terminal.as_str());
+        assert!(line["at"].as_str().is_some_and(|at| at.len() == 24 && at.ends_with('Z')), "{line}");
+        if line["kind"] == "state" {
+            known.insert(terminal);
+            continue;
+        }
+        assert_eq!(line["kind"], "transition");
+        assert!(known.contains(&terminal), "a transition before the state of {terminal}");
+        let change = &line["changed"][0];
+        assert!(change["field"].is_string() && change["from"] != change["to"], "{line}");
+        assert!(line["evidence"].is_array());
+        break;
+    }
+    signal("INT", watch.id());
+    assert_eq!(watch.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn watching_ends_without_a_word_when_nobody_reads_any_more() {
+    let demo = Demo::start();
+    let mut watch =
+        fleetwatch(&["-L", &demo.server, "watch"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut reader = BufReader::new(watch.stdout.take().unwrap());
+    let mut line = String::new();
+    reader.read_line(&mut line).unwrap();
+    drop(reader);
+    // The next line that it writes finds nobody.
+    wait_until("the end of watch", || watch.try_wait().unwrap().is_some());
+    let mut errors = String::new();
+    watch.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+    assert_eq!((watch.wait().unwrap().code(), errors.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn doctor_names_what_is_wrong_and_says_what_to_do() {
+    let tmux = PrivateTmux::unstarted();
+    let ran = run(&["-L", tmux.name(), "doctor"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.out.lines().any(|line| line.starts_with("ok    tmux ")), "{}", ran.out);
+    assert!(ran.out.contains("BAD   server") && ran.out.contains("→ start one with `tmux new-session`"), "{}", ran.out);
+    let mut without_tmux = fleetwatch(&["doctor"]);
+    let ran: Ran = without_tmux.env("PATH", "/nonexistent").output().unwrap().into();
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.out.contains("BAD   tmux ") && ran.out.contains("→ install tmux 3.2 or newer"), "{}", ran.out);
+    let missing: Ran = fleetwatch(&["watch"]).env("PATH", "/nonexistent").output().unwrap().into();
+    assert_eq!((missing.code, missing.out.as_str()), (Some(1), ""));
+    assert!(missing.errors.starts_with("error: tmux is not installed\nhint: install tmux"), "{missing:?}");
+}
+
+#[test]
+fn the_readme_shows_what_the_program_has() {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let help = run(&["--help"]).out;
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    for command in commands.filter_map(|line| line.split_whitespace().next()).filter(|command| *command != "help") {
+        let shown =
+            [format!("fleetwatch {command}"), format!("-- {command}`")].iter().any(|text| readme.contains(text));
+        assert!(shown, "the README does not show `{command}`");
+    }
+    let example = readme.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("example.toml");
+    std::fs::write(&path, example).unwrap();
+    let checked = run(&["config", "check", path.to_str().unwrap()]);
+    assert_eq!(checked.code, Some(0), "the README's configuration: {checked:?}");
+}
