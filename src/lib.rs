@@ -18,6 +18,7 @@
 //! | 1 | [`config`] | the configuration file in, checked values out |
 //! | 2 | [`sender`] | a prompt into a terminal, and whether the agent took it |
 //! | 2 | [`feed`] | pollers that turn tmux, processes and time into the fleet's inputs |
+//! | 2 | [`ui`] | the view to a frame, a key to an action; no tokio, no tmux, no clock |
 //! | 3 | [`demo`] | recorded sessions that play in a tmux server of their own |
 //! | 3 | [`cli`] | the command line; `main` calls it |
 //!

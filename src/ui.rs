@@ -21,7 +21,7 @@ mod pane;
 mod popup;
 mod preview;
 mod table;
-mod text;
+pub mod text;
 mod theme;
 mod times;
 mod toast;

@@ -71,7 +71,7 @@ const LONGER: &[(&str, usize)] = &[
     ("profile/compile.rs", 500),
     ("profile/engine.rs", 500),
     ("tracker.rs", 600),
-    ("tracker/turn.rs", 600),
+    ("tracker/turn.rs", 750),
 ];
 
 #[test]

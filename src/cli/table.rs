@@ -1,12 +1,8 @@
 //! The fleet as a table of text: names and words in columns that stay straight with wide characters in them.
 
-use std::borrow::Cow;
-
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-
 use crate::fleet::Terminal;
-use crate::screen::harmless;
 use crate::state::{Attention, Availability, State, TurnResult};
+use crate::ui::text;
 
 /// Cells between two columns.
 const GAP: usize = 2;
@@ -40,7 +36,7 @@ fn row(terminal: &Terminal) -> [String; 6] {
         format!("{host}{} {}", terminal.place.target(), terminal.key.pane),
         state.activity.clone().unwrap_or_default(),
     ]
-    .map(|cell| harmless(&cell))
+    .map(|cell| plain(&cell))
 }
 
 /// The state in one word: what the operator should know of it, else whether it can be reached, else its phase.
@@ -54,36 +50,28 @@ pub(super) fn word(state: &State) -> &'static str {
 
 /// Rows in columns as wide as their widest cell.
 fn aligned<const N: usize>(head: &[String; N], rows: &[[String; N]], width: Option<usize>) -> String {
-    let mut widths = head.each_ref().map(|cell| cell.width());
+    let mut widths = head.each_ref().map(|cell| text::width(cell));
     for row in rows {
         for (widest, cell) in widths.iter_mut().zip(row) {
-            *widest = cell.width().max(*widest);
+            *widest = text::width(cell).max(*widest);
         }
     }
-    let mut text = String::new();
+    let mut table = String::new();
     for row in std::iter::once(head).chain(rows) {
         let mut line = String::new();
         for (cell, width) in row.iter().zip(widths) {
             line.push_str(cell);
-            line.push_str(&" ".repeat(width - cell.width() + GAP));
+            line.push_str(&" ".repeat(width - text::width(cell) + GAP));
         }
-        text.push_str(&cut(line.trim_end(), width.unwrap_or(usize::MAX)));
-        text.push('\n');
+        table.push_str(&text::cut(line.trim_end(), width.unwrap_or(usize::MAX)));
+        table.push('\n');
     }
-    text
+    table
 }
 
-/// The text, or as much of it as fits in front of a `…`.
-fn cut(text: &str, cells: usize) -> Cow<'_, str> {
-    if text.width() <= cells {
-        return Cow::Borrowed(text);
-    }
-    let mut used = 1;
-    let kept = text.chars().take_while(|c| {
-        used += c.width().unwrap_or(0);
-        used <= cells
-    });
-    Cow::Owned(kept.chain(['…']).collect())
+/// A text without anything that could act on a terminal, or on whose width terminals disagree.
+fn plain(text: &str) -> String {
+    text::pieces(text).map(|piece| piece.symbol).collect()
 }
 
 #[cfg(test)]
