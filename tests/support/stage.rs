@@ -21,6 +21,9 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 
 const KEY: &str = "sk-ant-api03-no-key-at-all-0123456789";
 
+/// What Claude Code asks at its first start.
+const OFFER: &str = "Make auto mode your default";
+
 /// The agents that can be put on the stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agent {
@@ -102,8 +105,6 @@ impl Stage {
         self.expect("a ready agent", |state| {
             is(state, "/turn/phase", "ready") && is(state, "/surface/accepting_input", "yes")
         });
-        // Both agents drop or merge keys in their first moments, while they already show their prompt.
-        std::thread::sleep(Duration::from_secs(2));
     }
 
     /// Claude Code may offer another default mode at its first start, a moment after its prompt was painted.
@@ -111,11 +112,10 @@ impl Stage {
         self.wait_for_screen("a prompt", |screen| screen.contains('❯'));
         let end = Instant::now() + Duration::from_secs(5);
         while Instant::now() < end {
-            if self.screen().contains("Make auto mode your default") {
+            if self.screen().contains(OFFER) {
                 self.expect("the offer", |state| is(state, "/assessment/ui_context", "setup"));
-                self.press(&["Down"]);
-                self.press(&["Enter"]);
-                self.wait_for_screen("no offer", |screen| !screen.contains("Make auto mode your default"));
+                self.press_until(|screen| screen.contains("❯ No"), "Down");
+                self.press_until(|screen| !screen.contains(OFFER), "Enter");
                 return;
             }
             std::thread::sleep(Duration::from_millis(50));
@@ -124,8 +124,17 @@ impl Stage {
 
     /// Sends a prompt through fleetwatch, and fails the test when it says that the agent did not take it.
     pub fn send(&self, prompt: &str) {
-        let output = self.fleetwatch(&["send", "main", prompt]);
-        assert!(output.status.success(), "send: {}\n{}", said(&output), self.screen());
+        // Between two looks an agent may still redraw its last turn; then a plain send would be refused.
+        let output = self.fleetwatch(&["send", "--when-ready", "--timeout", "20", "main", prompt]);
+        let listed = self.listed();
+        assert!(
+            output.status.success(),
+            "send: {}\nlisted: {}\ncourse: {:?}\n{}",
+            said(&output),
+            brief(&listed),
+            self.watch.course("/turn/phase"),
+            self.screen()
+        );
     }
 
     /// Answers the dialog through fleetwatch.
@@ -203,7 +212,20 @@ impl Stage {
         self.tmux.run(&words);
     }
 
-    fn wait_for_screen(&self, what: &str, condition: impl Fn(&str) -> bool) {
+    /// Presses a key again and again, because the agent drops keys in its first moments.
+    fn press_until(&self, condition: impl Fn(&str) -> bool, key: &str) {
+        let mut pressed = Instant::now() - Duration::from_secs(1);
+        self.wait_for_screen(&format!("what {key} does"), |screen| {
+            let done = condition(screen);
+            if !done && pressed.elapsed() >= Duration::from_millis(700) {
+                self.press(&[key]);
+                pressed = Instant::now();
+            }
+            done
+        });
+    }
+
+    fn wait_for_screen(&self, what: &str, mut condition: impl FnMut(&str) -> bool) {
         wait_until(what, || condition(&self.screen()));
     }
 }
