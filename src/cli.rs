@@ -4,6 +4,7 @@
 //! `error: what` and `hint: what to do`.
 
 mod config;
+mod dashboard;
 pub mod demo;
 mod doctor;
 mod explain;
@@ -39,15 +40,16 @@ pub type Done = color_eyre::Result<ExitCode>;
 
 /// Tells the true state of every coding agent in tmux.
 #[derive(Debug, Parser)]
-#[command(name = "fleetwatch", version, about, max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "fleetwatch", version, about, max_term_width = 100)]
 #[command(
     after_help = "Exit codes: 0 done; 1 said no: refused, timed out, nothing there; 2 wrong usage or configuration."
 )]
 struct Cli {
     #[command(flatten)]
     options: GlobalOptions,
+    /// Without one, the dashboard.
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -88,6 +90,7 @@ pub fn run() -> ExitCode {
 }
 
 fn dispatch(Cli { options, command }: Cli) -> Done {
+    let Some(command) = command else { return wait_for(dashboard::run(&options)) };
     match command {
         Command::List(args) => wait_for(list::run(&args, &options)),
         Command::Watch(args) => wait_for(watch::run(&args, &options)),
@@ -102,7 +105,7 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
         Command::Score(args) => score::run(&args, Arc::new(options.library()?)),
         Command::Profiles(args) => profiles::run(&args, &options),
         Command::Config(args) => config::run(&args, &options),
-        Command::Demo(args) => demo::run(&args, |_, _| color_eyre::eyre::bail!("there is no dashboard yet")),
+        Command::Demo(args) => demo::run(&args, |config, server| wait_for(dashboard::run_on(server, config, &options))),
         Command::Doctor(args) => wait_for(doctor::run(&args, &options)),
         Command::Completions(args) => shell::completions(&args, Cli::command()),
         Command::Man(args) => shell::man(&args, Cli::command()),

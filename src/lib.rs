@@ -50,6 +50,7 @@
 //! - Agents are data: adding one or following its next release touches `config/profiles` and `recordings`, not `src`.
 //! - What cannot be told is `unknown`. It is never rounded to ready, and a result is never made up.
 
+pub mod app;
 pub mod cli;
 pub mod config;
 pub mod demo;

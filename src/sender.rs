@@ -56,6 +56,17 @@ impl Sender {
 
     /// Sends a text as a prompt: checks, pastes, presses Enter, and looks whether the agent took it.
     pub async fn send(&self, to: &Recipient, text: &str, options: SendOptions) -> SendOutcome {
+        self.send_and_tell(to, text, options, || {}).await
+    }
+
+    /// The same, and tells right before Enter is pressed, so that a tracker knows of the turn before the screen does.
+    pub async fn send_and_tell(
+        &self,
+        to: &Recipient,
+        text: &str,
+        options: SendOptions,
+        submitting: impl FnOnce() + Send,
+    ) -> SendOutcome {
         let text = match PasteText::new(text) {
             Ok(text) => text,
             Err(unfit) => return Refusal::Text(unfit).into(),
@@ -65,7 +76,7 @@ impl Sender {
             Ok(pane) => pane,
             Err(error) => return Refusal::Tmux(error).into(),
         };
-        let outcome = self.take_steps(&pane, to, &text, options).await;
+        let outcome = self.take_steps(&pane, to, &text, options, submitting).await;
         tracing::info!(terminal = ?to.key, bytes = text.as_str().len(), %outcome, "sent a prompt");
         outcome
     }
@@ -93,7 +104,15 @@ impl Sender {
         outcome
     }
 
-    async fn take_steps(&self, pane: &Pane, to: &Recipient, text: &PasteText, options: SendOptions) -> SendOutcome {
+    async fn take_steps(
+        &self,
+        pane: &Pane,
+        to: &Recipient,
+        text: &PasteText,
+        options: SendOptions,
+        submitting: impl FnOnce() + Send,
+    ) -> SendOutcome {
+        let mut submitting = Some(submitting);
         let start = Instant::now();
         let elapsed = || Span::from_millis(u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX));
         let mut steps = Steps::new(options.insistence, options.limits);
@@ -109,7 +128,13 @@ impl Sender {
                     pane.look().await.map(|seen| steps.saw(seen, elapsed()))
                 }
                 Step::Paste => pane.paste(text).await.map(|()| steps.delivered(elapsed())),
-                Step::PressEnter => pane.press(&[Key::enter()]).await.map(|()| steps.delivered(elapsed())),
+                Step::PressEnter => {
+                    // A second Enter belongs to the same prompt.
+                    if let Some(tell) = submitting.take() {
+                        tell();
+                    }
+                    pane.press(&[Key::enter()]).await.map(|()| steps.delivered(elapsed()))
+                }
             };
             step = match done {
                 Ok(next) => next,

@@ -108,6 +108,8 @@ pub enum Sent {
     Refused {
         why: String,
         hint: Option<String>,
+        /// Whether it would be sent when the operator insists.
+        may_insist: bool,
     },
 }
 

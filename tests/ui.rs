@@ -254,10 +254,13 @@ fn a_prompt_is_sent_as_it_was_written_and_its_draft_stays_until_it_was_taken() {
     assert_eq!(requests, [Request::Send { key: key.clone(), text: text_sent.clone(), force: false }]);
     assert!(text(&mut ui, &fleet, 120, 40).contains("sending to docs"));
 
-    let refused = Sent::Refused { why: "there is a draft in its prompt".into(), hint: None };
+    let refused = Sent::Refused { why: "the prompt holds a draft".into(), hint: None, may_insist: true };
     ui.sent(&key, "docs", &text_sent, refused, NOW);
     let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("nothing was sent to docs: there is a draft in its prompt"), "{shown}");
+    assert!(
+        shown.contains("nothing was sent to docs: the prompt holds a draft (alt-s in the prompt sends anyway)"),
+        "{shown}"
+    );
     assert!(!shown.contains("sending to docs"));
     press(&mut ui, &fleet, &chars("i"));
     assert!(text(&mut ui, &fleet, 120, 40).contains("-l 'two'"), "the draft is kept");

@@ -61,8 +61,10 @@ impl Ui {
                 (Meaning::Finished, format!("{name} took the prompt"))
             }
             Sent::NotTaken { why } => (Meaning::Failed, format!("{name} did not take the prompt: {why}")),
-            Sent::Refused { why, hint } => {
-                let hint = hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
+            Sent::Refused { why, hint, may_insist } => {
+                let insist = || self.options.keymap.key_for(Context::Composer, Action::SendAnyway);
+                let insist = insist().filter(|_| may_insist).map(|key| format!("{key} in the prompt sends anyway"));
+                let hint = insist.or(hint).map(|hint| format!(" ({hint})")).unwrap_or_default();
                 (Meaning::Failed, format!("nothing was sent to {name}: {why}{hint}"))
             }
         };

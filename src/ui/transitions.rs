@@ -48,37 +48,21 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_
 /// What changed, the most telling first.
 fn words(canvas: &Canvas<'_>, transition: &Transition) -> Vec<(String, Style)> {
     let quiet = canvas.theme.parts.quiet;
-    let mut changes: Vec<(u8, String, Style)> = Vec::new();
-    let context = context_word(transition.summary.ui_context);
     let has = |name| transition.changed.iter().any(|change| field(change) == name);
-    let (has_phase, has_availability) = (has("phase"), has("availability"));
+    let (comes_or_goes, has_phase) = (has("availability"), has("phase"));
+    let mut changes: Vec<(u8, String, Style)> = Vec::new();
     for change in &transition.changed {
-        let (from, mut to) = (value(&change.from), value(&change.to));
         let name = field(change);
-        let rank = match name {
-            "availability" => 0,
-            "phase" => 1,
-            "result" => 2,
-            "ui_context" => 3,
-            "background_work" => 4,
-            "probe_error" | "parse_error" => 5,
-            "ready_posture" | "business_state" | "input_mode" | "source" | "process_state" | "transport_state"
-            | "parse_status" => FOLLOWS,
-            _ => 7,
-        };
-        if name == "phase" && to == "unknown" {
-            to = context.unwrap_or("unknown").to_owned();
+        // Of a terminal that comes or goes, all the rest is said by what it is now; and a phase names the dialog that
+        // stands behind a change of the context.
+        let is_said =
+            (comes_or_goes && !matches!(name, "availability" | "result")) || (has_phase && name == "ui_context");
+        if !is_said {
+            let (from, to) = (value(&change.from), current(name, value(&change.to), transition));
+            let meaning = meaning(name, &to, transition.summary.ui_context);
+            let style = meaning.map_or(quiet, |meaning| canvas.theme.style(meaning));
+            changes.push((rank(name), told(name, &from, &to), style));
         }
-        // What becomes of the phase of a terminal that comes or goes says nothing more.
-        if name == "phase" && has_availability && value(&change.to) == "unknown" {
-            continue;
-        }
-        // The phase already names the dialog that stands behind a change of the context.
-        if name == "ui_context" && has_phase {
-            continue;
-        }
-        let style = meaning(name, &to, transition.summary.ui_context).map_or(quiet, |it| canvas.theme.style(it));
-        changes.push((rank, told(name, &from, &to), style));
     }
     changes.sort_by_key(|(rank, ..)| *rank);
     if changes.first().is_some_and(|(rank, ..)| *rank < FOLLOWS) {
@@ -96,6 +80,34 @@ fn words(canvas: &Canvas<'_>, transition: &Transition) -> Vec<(String, Style)> {
         words.push((note, quiet));
     }
     words
+}
+
+/// How much a field tells an operator; the lowest comes first.
+fn rank(field: &str) -> u8 {
+    match field {
+        "availability" => 0,
+        "phase" => 1,
+        "result" => 2,
+        "ui_context" => 3,
+        "background_work" => 4,
+        "probe_error" | "parse_error" => 5,
+        "ready_posture" | "business_state" | "input_mode" | "source" | "process_state" | "transport_state"
+        | "parse_status" => FOLLOWS,
+        _ => 7,
+    }
+}
+
+/// The new value of a field, in place of "unknown" or "available" what the terminal does now.
+fn current(field: &str, to: String, transition: &Transition) -> String {
+    let phase = transition.summary.phase.word();
+    match (field, to.as_str()) {
+        ("phase", "unknown") => context_word(transition.summary.ui_context).unwrap_or("unknown").to_owned(),
+        ("availability", "available") if phase == "unknown" => {
+            context_word(transition.summary.ui_context).unwrap_or("available").to_owned()
+        }
+        ("availability", "available") => phase.to_owned(),
+        _ => to,
+    }
 }
 
 /// A change in words: `active → ready`, `failed`, `draft no → yes`.
@@ -175,10 +187,12 @@ fn meaning(field: &str, to: &str, context: UiContext) -> Option<Meaning> {
         ("result", "interrupted") => Some(Meaning::Interrupted),
         ("result", "known_failure") => Some(Meaning::Failed),
         ("ui_context", "approval_prompt" | "question" | "trust_prompt" | "setup") => Some(Meaning::Waits),
-        ("availability", "available") => Some(Meaning::Ready),
+        ("availability", "active") => Some(Meaning::Working),
+        ("availability", "ready") => Some(Meaning::Ready),
+        ("availability", "approval" | "question" | "trust" | "setup") => Some(Meaning::Waits),
         ("availability", "error") | ("probe_error" | "parse_error", _) => Some(Meaning::Error),
-        ("availability", "unknown") => Some(Meaning::Unknown),
-        ("availability", _) => Some(Meaning::Gone),
+        ("availability", "tui_down" | "unavailable") => Some(Meaning::Gone),
+        ("availability", _) => Some(Meaning::Unknown),
         ("background_work", "yes") => Some(Meaning::Working),
         _ => None,
     }

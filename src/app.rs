@@ -1,0 +1,355 @@
+//! The dashboard as a program: one loop over keys, reports, outcomes and time; the only place that owns the terminal.
+
+mod actors;
+mod look;
+mod signals;
+mod terminal;
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{FutureExt, StreamExt};
+use ratatui::crossterm::event::{Event, EventStream};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use crate::config::Config;
+use crate::feed::{self, Poller};
+use crate::fleet::{self, Fleet, Input, ServerId, TerminalKey};
+use crate::profile::Library;
+use crate::tmux::Jump;
+use crate::ui::{Meaning, Request, Ui};
+use actors::{Actors, News};
+use signals::Signals;
+use terminal::Tty;
+
+/// Reports that may wait until they are taken in; more than that and the pollers wait themselves.
+const WAITING_REPORTS: usize = 64;
+/// The shortest time between two frames that no key asked for.
+const FRAME: Duration = Duration::from_millis(33);
+/// The shortest time between two frames at all; a key is answered within it.
+const KEY_FRAME: Duration = Duration::from_millis(8);
+/// How long the first frame waits for the first answers, so that it has something to show.
+const FIRST_FRAME: Duration = Duration::from_millis(200);
+/// Events of the terminal that are taken in before a frame is drawn.
+const EVENTS_AT_ONCE: usize = 256;
+
+/// What the dashboard shows.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub config: Config,
+    pub library: Arc<Library>,
+    pub servers: Vec<ServerId>,
+    pub feed: feed::Settings,
+    pub fleet: fleet::Settings,
+}
+
+/// Why the dashboard could not be shown, or not any longer.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("the dashboard needs a terminal, and standard output is none")]
+    NotATerminal,
+    #[error(transparent)]
+    Server(#[from] crate::tmux::Error),
+    #[error("the terminal cannot be used: {0}")]
+    Terminal(#[from] io::Error),
+    /// A part of the program panicked; its message has been printed.
+    #[error("a part of fleetwatch broke down")]
+    Panicked,
+}
+
+impl Error {
+    /// What the user can do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Error::NotATerminal => "`fleetwatch list` and `fleetwatch watch` print to anything".to_owned(),
+            Error::Server(error) => error.hint(),
+            Error::Terminal(_) => "run it in a terminal of its own, not in the background".to_owned(),
+            Error::Panicked => "please report what was printed above".to_owned(),
+        }
+    }
+}
+
+/// Shows the dashboard until the operator leaves it, the terminal goes away, or the system ends the program.
+///
+/// # Errors
+/// There is no terminal, it cannot be used, or a server's name is not fit for a command line.
+pub async fn run(settings: Settings) -> Result<(), Error> {
+    terminal::check()?;
+    let mut app = App::start(settings)?;
+    app.run().await
+}
+
+struct App {
+    fleet: Fleet,
+    ui: Ui,
+    actors: Actors,
+    pollers: Vec<(ServerId, Poller)>,
+    inputs: mpsc::Receiver<Input>,
+    news: mpsc::UnboundedReceiver<News>,
+    signals: Signals,
+    /// Whoever holds the terminal reads its events; nobody else may.
+    events: Option<EventStream>,
+    tty: Tty,
+    wants_to_end: bool,
+    last_frame: Instant,
+    /// When the next frame is to be drawn because something has changed; times change by themselves.
+    due: Option<Instant>,
+}
+
+impl App {
+    fn start(settings: Settings) -> Result<Self, Error> {
+        let (reports, inputs) = mpsc::channel(WAITING_REPORTS);
+        let (told, news) = mpsc::unbounded_channel();
+        let mut pollers = Vec::new();
+        for server in &settings.servers {
+            let library = Arc::clone(&settings.library);
+            let poller = feed::spawn(settings.feed.clone(), library, server.clone(), reports.clone())?;
+            pollers.push((server.clone(), poller));
+        }
+        let (options, complaint) = look::options(&settings.config.ui);
+        let mut ui = Ui::new(options);
+        if let Some(complaint) = complaint {
+            ui.notify(Meaning::Error, complaint, feed::now());
+        }
+        let signals = Signals::listen()?;
+        let tty = Tty::take(settings.config.ui.mouse)?;
+        Ok(Self {
+            fleet: Fleet::new(settings.fleet.clone(), Arc::clone(&settings.library)),
+            ui,
+            actors: Actors::new(&settings, told),
+            pollers,
+            inputs,
+            news,
+            signals,
+            events: Some(EventStream::new()),
+            tty,
+            wants_to_end: false,
+            last_frame: Instant::now(),
+            due: None,
+        })
+    }
+
+    async fn run(&mut self) -> Result<(), Error> {
+        self.wait_for_first_answers().await;
+        self.draw()?;
+        while !self.wants_to_end {
+            self.wait().await?;
+            self.follow();
+            if self.due.is_some_and(|due| due <= Instant::now()) {
+                self.draw()?;
+            }
+            terminal::panic_on_request();
+            if !self.tty.is_held() {
+                return Err(Error::Panicked);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in reports until every server has answered once, or for so long that something must be shown.
+    async fn wait_for_first_answers(&mut self) {
+        let limit = Instant::now() + FIRST_FRAME;
+        while self.fleet.view(feed::now()).servers.len() < self.pollers.len() {
+            match tokio::time::timeout_at(limit, self.inputs.recv()).await {
+                Ok(Some(input)) => self.take(input),
+                Ok(None) | Err(_) => return,
+            }
+        }
+    }
+
+    /// Waits until something happens, keys first, and takes in all that has happened by then.
+    async fn wait(&mut self) -> Result<(), Error> {
+        let wake = self.due.unwrap_or_else(|| self.wake_at());
+        tokio::select! {
+            biased;
+            () = self.signals.end() => self.wants_to_end = true,
+            event = next_event(&mut self.events) => {
+                self.on_event(event).await?;
+                for _ in 0..EVENTS_AT_ONCE {
+                    let Some(event) = next_event(&mut self.events).now_or_never() else { break };
+                    self.on_event(event).await?;
+                }
+                self.want_frame(KEY_FRAME);
+            }
+            Some(news) = self.news.recv() => {
+                self.on_news(news).await?;
+                self.want_frame(KEY_FRAME);
+            }
+            Some(input) = self.inputs.recv() => {
+                self.take(input);
+                while let Ok(input) = self.inputs.try_recv() {
+                    self.take(input);
+                }
+                self.want_frame(FRAME);
+            }
+            () = tokio::time::sleep_until(wake) => self.want_frame(Duration::ZERO),
+        }
+        Ok(())
+    }
+
+    /// Asks for a frame as soon as the last one is old enough.
+    fn want_frame(&mut self, distance: Duration) {
+        let at = self.last_frame + distance;
+        self.due = Some(self.due.map_or(at, |due| due.min(at)));
+    }
+
+    /// When something will have changed by itself: a time on the frame, or the fleet.
+    fn wake_at(&self) -> Instant {
+        let now = feed::now();
+        let frame = self.ui.wake_at(&self.fleet.view(now));
+        let next = self.fleet.poll_timeout().map_or(frame, |timeout| timeout.min(frame));
+        Instant::now() + Duration::from_millis(next.since(now).as_millis())
+    }
+
+    /// Lets the fleet and the dashboard follow the time and each other.
+    fn follow(&mut self) {
+        let now = feed::now();
+        if self.fleet.poll_timeout().is_some_and(|at| at <= now) {
+            self.take(Input::TimePassed);
+        }
+        for request in self.ui.update(&self.fleet.view(now)) {
+            // What the dashboard asks for by itself is that a terminal was seen.
+            if let Request::Seen { key } = request {
+                self.take(Input::Seen { key });
+            }
+        }
+    }
+
+    fn take(&mut self, input: Input) {
+        let now = match &input {
+            Input::Server(report) => report.at,
+            _ => feed::now(),
+        };
+        self.fleet.handle(input, now);
+        // Nothing carries effects out yet; what is not taken would pile up.
+        while self.fleet.poll_effect().is_some() {}
+    }
+
+    fn draw(&mut self) -> Result<(), Error> {
+        let view = self.fleet.view(feed::now());
+        self.tty.draw(|frame| self.ui.draw(frame, &view))?;
+        self.last_frame = Instant::now();
+        self.due = None;
+        Ok(())
+    }
+
+    async fn on_event(&mut self, event: Option<io::Result<Event>>) -> Result<(), Error> {
+        let Some(Ok(event)) = event else {
+            // The terminal is gone, and with it the operator.
+            self.wants_to_end = true;
+            return Ok(());
+        };
+        let requests = self.ui.handle(&event, &self.fleet.view(feed::now()));
+        for request in requests {
+            self.carry_out(request).await?;
+        }
+        Ok(())
+    }
+
+    async fn carry_out(&mut self, request: Request) -> Result<(), Error> {
+        match request {
+            Request::Quit => self.wants_to_end = true,
+            Request::Redraw => self.tty.clear()?,
+            Request::Suspend => self.suspend().await?,
+            Request::Seen { key } => self.take(Input::Seen { key }),
+            Request::Jump { key } => self.actors.jump(key),
+            Request::Send { key, text, force } => {
+                if let Some(terminal) = self.fleet.terminal(&key) {
+                    self.actors.send(terminal, text, force);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn on_news(&mut self, news: News) -> Result<(), Error> {
+        match news {
+            News::Submitting { key } => {
+                self.take(Input::Submitted { key: key.clone() });
+                self.wake(&key);
+            }
+            News::Sent { key, name, text, sent } => {
+                self.wake(&key);
+                self.ui.sent(&key, &name, &text, sent, feed::now());
+            }
+            News::Jumped { key, jump: Ok(Jump::Switched) } => self.take(Input::Seen { key }),
+            News::Jumped { key, jump: Ok(Jump::Attach(command)) } => {
+                self.hand_over(command).await?;
+                self.take(Input::Seen { key });
+            }
+            News::Jumped { jump: Err(error), .. } => self.complain(&error.to_string()),
+        }
+        Ok(())
+    }
+
+    /// Looks at a terminal's server at once, as something was done there.
+    fn wake(&self, key: &TerminalKey) {
+        for (_, poller) in self.pollers.iter().filter(|(server, _)| *server == key.server) {
+            poller.wake();
+        }
+    }
+
+    fn complain(&mut self, what: &str) {
+        self.ui.notify(Meaning::Error, what.to_owned(), feed::now());
+    }
+
+    /// Gives the terminal to another program until it ends. Watching goes on in the meantime.
+    async fn hand_over(&mut self, command: std::process::Command) -> Result<(), Error> {
+        self.let_go();
+        let mut child = match tokio::process::Command::from(command).kill_on_drop(true).spawn() {
+            Ok(child) => child,
+            Err(error) => {
+                self.take_back()?;
+                self.complain(&format!("tmux cannot be started: {error}"));
+                return Ok(());
+            }
+        };
+        let status = loop {
+            tokio::select! {
+                status = child.wait() => break status?,
+                () = self.signals.end() => {
+                    self.wants_to_end = true;
+                    signals::terminate(&mut child).await;
+                    return Ok(());
+                }
+                Some(input) = self.inputs.recv() => self.take(input),
+            }
+        };
+        self.take_back()?;
+        if !status.success() {
+            self.complain("tmux could not show the terminal");
+        }
+        Ok(())
+    }
+
+    /// Stops the process as the shell expects it after Ctrl-Z, and goes on when the shell says so.
+    async fn suspend(&mut self) -> Result<(), Error> {
+        self.let_go();
+        signals::stop_self().await;
+        self.take_back()
+    }
+
+    /// Leaves the terminal to others: its screen, its modes and its events.
+    fn let_go(&mut self) {
+        // Two readers would each get a part of what is typed.
+        self.events = None;
+        self.tty.release();
+    }
+
+    fn take_back(&mut self) -> Result<(), Error> {
+        self.tty.retake()?;
+        self.events = Some(EventStream::new());
+        self.want_frame(Duration::ZERO);
+        Ok(())
+    }
+}
+
+/// The next event of the terminal; none ever comes while another program has it.
+async fn next_event(events: &mut Option<EventStream>) -> Option<io::Result<Event>> {
+    match events {
+        Some(events) => events.next().await,
+        None => std::future::pending().await,
+    }
+}

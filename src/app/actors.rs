@@ -1,0 +1,114 @@
+//! What the operator asks for and takes time: each in a task of its own, which tells the loop what came of it.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::Settings;
+use crate::config::{Match, PaneAddress, Rules};
+use crate::fleet::{Terminal, TerminalKey};
+use crate::sender::{Insistence, Recipient, Refusal, SendOptions, SendOutcome, Sender};
+use crate::state::ProcessState;
+use crate::tmux::{self, Inside, Jump, Server};
+use crate::ui::Sent;
+
+/// What a task has to tell.
+#[derive(Debug)]
+pub(super) enum News {
+    /// A prompt is about to be submitted.
+    Submitting {
+        key: TerminalKey,
+    },
+    Sent {
+        key: TerminalKey,
+        name: String,
+        text: String,
+        sent: Sent,
+    },
+    Jumped {
+        key: TerminalKey,
+        jump: Result<Jump, tmux::Error>,
+    },
+}
+
+/// Whoever carries out what is asked for.
+pub(super) struct Actors {
+    sender: Sender,
+    rules: Arc<Rules>,
+    tmux: tmux::Settings,
+    inside: Option<Inside>,
+    told: UnboundedSender<News>,
+}
+
+impl Actors {
+    pub(super) fn new(settings: &Settings, told: UnboundedSender<News>) -> Self {
+        let tmux = settings.feed.tmux.clone();
+        Self {
+            sender: Sender::new(Arc::clone(&settings.library), tmux.clone()),
+            rules: Arc::clone(&settings.feed.rules),
+            tmux,
+            inside: Inside::new(std::env::var("TMUX").ok(), std::env::var("TMUX_PANE").ok()),
+            told,
+        }
+    }
+
+    /// Sends a prompt.
+    pub(super) fn send(&self, terminal: &Terminal, text: String, force: bool) {
+        let (sender, told) = (self.sender.clone(), self.told.clone());
+        let (to, name) = (self.recipient(terminal), terminal.state.terminal.id.clone());
+        let insistence = if force { Insistence::Force } else { Insistence::Polite };
+        tokio::spawn(async move {
+            let options = SendOptions { insistence, ..SendOptions::default() };
+            let submitting = || tell(&told, News::Submitting { key: to.key.clone() });
+            let outcome = sender.send_and_tell(&to, &text, options, submitting).await;
+            tell(&told, News::Sent { key: to.key, name, text, sent: sent(outcome) });
+        });
+    }
+
+    /// Brings the operator to a terminal, or finds out what does.
+    pub(super) fn jump(&self, key: TerminalKey) {
+        let (tmux, inside, told) = (self.tmux.clone(), self.inside.clone(), self.told.clone());
+        tokio::spawn(async move {
+            let jump = match Server::new(key.server.clone(), tmux) {
+                Ok(server) => server.jump(&key, inside.as_ref()).await,
+                Err(error) => Err(error),
+            };
+            tell(&told, News::Jumped { key, jump });
+        });
+    }
+
+    /// The terminal as the sender knows it.
+    fn recipient(&self, terminal: &Terminal) -> Recipient {
+        let runs = terminal.state.diagnostics.process_state == ProcessState::TuiUp;
+        let facts = &terminal.state.terminal;
+        let address = PaneAddress { server: &terminal.key.server, place: &terminal.place, pane: terminal.key.pane };
+        let configured = match self.rules.of_pane(address) {
+            Match::Named(declared) => declared.tool.is_some(),
+            Match::Discovered | Match::Ignored => false,
+        };
+        Recipient {
+            key: terminal.key.clone(),
+            tool: runs.then(|| facts.tool.clone()),
+            version: facts.observed_tool_version.clone(),
+            configured,
+        }
+    }
+}
+
+/// Nobody listens any more when the dashboard is being left; what was begun is finished all the same.
+fn tell(told: &UnboundedSender<News>, news: News) {
+    let _ = told.send(news);
+}
+
+/// An outcome in the words of the dashboard.
+fn sent(outcome: SendOutcome) -> Sent {
+    match outcome {
+        SendOutcome::Accepted => Sent::Accepted,
+        SendOutcome::NotTaken { why } => Sent::NotTaken { why },
+        SendOutcome::Refused(refusal) => Sent::Refused {
+            why: refusal.to_string(),
+            hint: refusal.hint(),
+            may_insist: matches!(refusal, Refusal::Working | Refusal::Draft | Refusal::NotReady),
+        },
+    }
+}

@@ -1,0 +1,128 @@
+//! The operator's terminal: taken once, given back once, however the program ends.
+
+use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture};
+use ratatui::crossterm::terminal::{
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
+    enable_raw_mode,
+};
+use ratatui::crossterm::{cursor, execute, queue};
+use ratatui::{Frame, Terminal};
+
+use super::Error;
+
+/// Bytes of a frame that are collected before they are written; a full repaint of a large terminal fits.
+const FRAME_BYTES: usize = 256 << 10;
+
+/// Whether the terminal is in the dashboard's hands. Drop, panic hook and signals may all want to give it back; only
+/// the first one does.
+static HELD: AtomicBool = AtomicBool::new(false);
+
+/// Fails when there is no terminal to draw on.
+pub(super) fn check() -> Result<(), Error> {
+    if io::stdout().is_terminal() { Ok(()) } else { Err(Error::NotATerminal) }
+}
+
+/// The terminal while the dashboard has it.
+pub(super) struct Tty {
+    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    mouse: bool,
+}
+
+impl Tty {
+    /// Takes the terminal: raw mode, alternate screen, pasted texts told apart from keys.
+    pub(super) fn take(mouse: bool) -> io::Result<Self> {
+        give_back_on_panic();
+        let backend = CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, io::stdout()));
+        let terminal = Terminal::new(backend)?;
+        take(mouse)?;
+        Ok(Self { terminal, mouse })
+    }
+
+    /// Gives the terminal back as it was.
+    pub(super) fn release(&mut self) {
+        give_back();
+    }
+
+    /// Takes the terminal again, after others have drawn on it.
+    pub(super) fn retake(&mut self) -> io::Result<()> {
+        take(self.mouse)?;
+        self.clear()
+    }
+
+    /// Draws every cell anew with the next frame.
+    pub(super) fn clear(&mut self) -> io::Result<()> {
+        self.terminal.clear()
+    }
+
+    /// Whether the terminal is still in the dashboard's hands: a panic anywhere gives it back.
+    pub(super) fn is_held(&self) -> bool {
+        HELD.load(Ordering::SeqCst)
+    }
+
+    /// Draws a frame; terminals that can show it at once.
+    pub(super) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        self.terminal.draw(draw)?;
+        execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)
+    }
+}
+
+impl Drop for Tty {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+fn take(mouse: bool) -> io::Result<()> {
+    enable_raw_mode()?;
+    HELD.store(true, Ordering::SeqCst);
+    let mut out = io::stdout();
+    execute!(out, EnterAlternateScreen, EnableBracketedPaste, cursor::Hide)?;
+    if mouse {
+        execute!(out, EnableMouseCapture)?;
+    }
+    Ok(())
+}
+
+/// Gives the terminal back, if it is held. Nothing here can fail or panic: there is nobody left to be told.
+fn give_back() {
+    if !HELD.swap(false, Ordering::SeqCst) {
+        return;
+    }
+    let mut out = io::stdout();
+    let _ = execute!(
+        out,
+        EndSynchronizedUpdate,
+        DisableMouseCapture,
+        DisableBracketedPaste,
+        LeaveAlternateScreen,
+        cursor::Show
+    );
+    let _ = out.flush();
+    let _ = disable_raw_mode();
+}
+
+/// Lets a panic, in whatever thread, be read on a terminal in order.
+fn give_back_on_panic() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            give_back();
+            usual(info);
+        }));
+    });
+}
+
+/// Panics when the environment asks for it, so that a test can see what becomes of the terminal then. Not in releases.
+pub(super) fn panic_on_request() {
+    #[cfg(debug_assertions)]
+    if std::env::var_os("FLEETWATCH_TEST_PANIC").is_some_and(|path| std::path::Path::new(&path).exists()) {
+        panic!("a test asked for a panic");
+    }
+}
