@@ -4,6 +4,7 @@ mod source;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use regex::{Regex, RegexSet};
 use toml::Spanned;
@@ -158,8 +159,6 @@ pub(super) struct Rule {
 pub struct Profile {
     pub(super) id: String,
     pub(super) tool: String,
-    pub(super) min: Version,
-    pub(super) max: Option<Version>,
     pub(super) banner: Option<Regex>,
     pub(super) families: BTreeMap<Family, String>,
     pub(super) rows: Vec<RowKind>,
@@ -174,11 +173,36 @@ pub struct Profile {
 pub(super) struct Tool {
     pub data: ToolData,
     pub scripts: Vec<Regex>,
-    pub profiles: Vec<Profile>,
+    pub profiles: Vec<Written>,
 }
 
-/// Reads and checks one file. `file` names it in errors.
-pub(super) fn compile(file: &str, text: &str) -> Result<Tool, ProfileError> {
+/// A profile as it is written. Compiling its patterns takes milliseconds, so that is left until it is needed.
+#[derive(Clone, Debug)]
+pub(super) struct Written {
+    pub id: String,
+    pub min: Version,
+    pub max: Option<Version>,
+    tool: String,
+    file: Arc<str>,
+    text: Arc<str>,
+    data: ProfileData,
+}
+
+impl Written {
+    /// Compiles the profile.
+    ///
+    /// # Errors
+    /// The first name or pattern that is wrong, with its place.
+    pub(super) fn compile(&self) -> Result<Profile, ProfileError> {
+        profile(&Source { file: &self.file, text: &self.text }, self)
+    }
+}
+
+/// Reads one file. `file` names it in errors.
+///
+/// # Errors
+/// When it is no TOML of this form; patterns and names of rows are checked by [`Written::compile`].
+pub(super) fn read(file: &str, text: &str) -> Result<Tool, ProfileError> {
     let source = Source { file, text };
     let parsed: ToolFile =
         toml::from_str(text).map_err(|error| source.error(error.span().unwrap_or(0..0), error.message().to_owned()))?;
@@ -188,15 +212,24 @@ pub(super) fn compile(file: &str, text: &str) -> Result<Tool, ProfileError> {
         .iter()
         .map(|script| source.regex(script.span(), script.as_ref()))
         .collect::<Result<_, _>>()?;
-    let mut written: BTreeMap<String, ProfileData> = BTreeMap::new();
+    let (shared_file, shared_text): (Arc<str>, Arc<str>) = (file.into(), text.into());
+    let mut inherited: BTreeMap<String, ProfileData> = BTreeMap::new();
     let mut profiles = Vec::new();
     for data in parsed.profiles {
-        let data = inherit(&source, data, &written)?;
-        profiles.push(profile(&source, parsed.tool.name.as_ref(), &data)?);
+        let data = inherit(&source, data, &inherited)?;
         let id = data.id.as_ref().clone();
-        if written.insert(id.clone(), data.clone()).is_some() {
+        if inherited.insert(id.clone(), data.clone()).is_some() {
             return Err(source.error(data.id.span(), format!("there are two profiles called `{id}`")));
         }
+        profiles.push(Written {
+            id,
+            min: source.version(&data.min)?,
+            max: data.max.as_ref().map(|max| source.version(max)).transpose()?,
+            tool: parsed.tool.name.as_ref().clone(),
+            file: Arc::clone(&shared_file),
+            text: Arc::clone(&shared_text),
+            data,
+        });
     }
     Ok(Tool { data: parsed.tool, scripts, profiles })
 }
@@ -229,7 +262,8 @@ fn inherit(
     Ok(data)
 }
 
-fn profile(source: &Source<'_>, tool: &str, data: &ProfileData) -> Result<Profile, ProfileError> {
+fn profile(source: &Source<'_>, written: &Written) -> Result<Profile, ProfileError> {
+    let data = &written.data;
     if data.rows.len() > 128 {
         return Err(source.error(data.id.span(), "a profile has room for 128 kinds of rows".to_owned()));
     }
@@ -241,10 +275,8 @@ fn profile(source: &Source<'_>, tool: &str, data: &ProfileData) -> Result<Profil
     let turn = data.turn.as_ref().map(|t| turn(&names, t.span(), t.as_ref())).transpose()?.unwrap_or_default();
     let rules = data.rules.iter().map(|r| rule(&names, r.span(), r.as_ref())).collect::<Result<_, _>>()?;
     Ok(Profile {
-        id: data.id.as_ref().clone(),
-        tool: tool.to_owned(),
-        min: source.version(&data.min)?,
-        max: data.max.as_ref().map(|max| source.version(max)).transpose()?,
+        id: written.id.clone(),
+        tool: written.tool.clone(),
         banner: data.banner.as_ref().map(|banner| source.regex(banner.span(), banner.as_ref())).transpose()?,
         families: data.families.clone(),
         rows,

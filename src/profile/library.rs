@@ -1,8 +1,8 @@
 //! Which profile reads which pane: identification by process, and the floor look-up by version (SPEC §3, §5).
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use super::compile::{Profile, ProfileError, Tool, compile};
+use super::compile::{Profile, ProfileError, Tool, Written, read};
 use super::version::Version;
 use super::{ProcessInfo, Program};
 
@@ -55,7 +55,25 @@ pub struct Selected {
 #[derive(Clone, Debug)]
 struct KnownTool {
     tool: Tool,
-    profiles: Vec<Arc<Profile>>,
+    profiles: Vec<Listed>,
+}
+
+/// A profile that is compiled when it is first asked for.
+#[derive(Clone, Debug)]
+struct Listed {
+    written: Written,
+    compiled: OnceLock<Option<Arc<Profile>>>,
+}
+
+impl Listed {
+    fn new(written: Written) -> Self {
+        Self { written, compiled: OnceLock::new() }
+    }
+
+    /// The compiled profile. It is there: the user's were compiled when they were added, the built-in ones in a test.
+    fn profile(&self) -> Option<&Arc<Profile>> {
+        self.compiled.get_or_init(|| self.written.compile().ok().map(Arc::new)).as_ref()
+    }
 }
 
 /// All profiles: the ones that are compiled in and the user's.
@@ -69,8 +87,8 @@ impl Library {
     pub fn builtin() -> Self {
         let mut library = Self::default();
         for (file, text) in BUILTIN {
-            // A test compiles every file that is built in, so none is left out here.
-            if let Ok(tool) = compile(file, text) {
+            // A test reads every file that is built in, so none is left out here.
+            if let Ok(tool) = read(file, text) {
                 library.insert(tool);
             }
         }
@@ -83,16 +101,17 @@ impl Library {
     /// # Errors
     /// When the file is not well-formed; the library is unchanged then.
     pub fn add(&mut self, file: &str, text: &str) -> Result<(), ProfileError> {
-        self.insert(compile(file, text)?);
+        Self::check(file, text)?;
+        self.insert(read(file, text)?);
         Ok(())
     }
 
-    /// Checks a file without adding it.
+    /// Checks a file without adding it; the ids of its profiles.
     ///
     /// # Errors
     /// What is wrong first, with its place.
     pub fn check(file: &str, text: &str) -> Result<Vec<String>, ProfileError> {
-        compile(file, text).map(|tool| tool.profiles.iter().map(|profile| profile.id.clone()).collect())
+        read(file, text)?.profiles.iter().map(|written| written.compile().map(|profile| profile.id)).collect()
     }
 
     /// Checks every built-in file.
@@ -100,17 +119,18 @@ impl Library {
     /// # Errors
     /// The first that is refused.
     pub fn check_builtin() -> Result<(), ProfileError> {
-        BUILTIN.iter().try_for_each(|(file, text)| compile(file, text).map(drop))
+        BUILTIN.iter().try_for_each(|(file, text)| Self::check(file, text).map(drop))
     }
 
     fn insert(&mut self, tool: Tool) {
         let name = tool.data.name.as_ref().clone();
-        let mut profiles: Vec<Arc<Profile>> = tool.profiles.iter().cloned().map(Arc::new).collect();
+        let mut profiles: Vec<Listed> = tool.profiles.iter().cloned().map(Listed::new).collect();
         if let Some(old) = self.tools.iter().position(|known| *known.tool.data.name.as_ref() == name) {
+            let replaced = |old: &Listed| tool.profiles.iter().any(|new| new.id == old.written.id);
             let old = self.tools.remove(old);
-            profiles.extend(old.profiles.into_iter().filter(|old| tool.profiles.iter().all(|new| new.id != old.id)));
+            profiles.extend(old.profiles.into_iter().filter(|old| !replaced(old)));
         }
-        profiles.sort_by(|a, b| a.min.cmp(&b.min));
+        profiles.sort_by(|a, b| a.written.min.cmp(&b.written.min));
         self.tools.push(KnownTool { tool, profiles });
         self.tools.sort_by(|a, b| a.tool.data.name.as_ref().cmp(b.tool.data.name.as_ref()));
     }
@@ -127,7 +147,7 @@ impl Library {
 
     /// All profiles, by tool and version.
     pub fn profiles(&self) -> impl Iterator<Item = &Arc<Profile>> {
-        self.tools.iter().flat_map(|known| &known.profiles)
+        self.tools.iter().flat_map(|known| &known.profiles).filter_map(Listed::profile)
     }
 
     /// Names of packages whose metadata tells a tool's version.
@@ -144,17 +164,19 @@ impl Library {
     /// `configured` says that the version comes from the configuration.
     pub fn select(&self, tool: &str, version: Option<&str>, configured: bool) -> Option<Selected> {
         let profiles = &self.find(tool)?.profiles;
-        let selected = |profile: &Arc<Profile>, selection| Some(Selected { profile: Arc::clone(profile), selection });
+        let selected = |listed: &Listed, selection| {
+            listed.profile().map(|profile| Selected { profile: Arc::clone(profile), selection })
+        };
         let Some(version) = version.and_then(Version::parse) else {
             return selected(profiles.last()?, Selection::FallbackLatest);
         };
-        let floor = profiles.iter().rev().find(|profile| profile.min <= version);
+        let floor = profiles.iter().rev().find(|listed| listed.written.min <= version);
         match floor {
-            Some(profile) if configured => selected(profile, Selection::Configured),
-            Some(profile) if profile.max.as_ref().is_none_or(|max| version < *max) => {
-                selected(profile, Selection::DetectedVersion)
+            Some(listed) if configured => selected(listed, Selection::Configured),
+            Some(listed) if listed.written.max.as_ref().is_none_or(|max| version < *max) => {
+                selected(listed, Selection::DetectedVersion)
             }
-            Some(profile) => selected(profile, Selection::FallbackFloor),
+            Some(listed) => selected(listed, Selection::FallbackFloor),
             None => selected(profiles.first()?, Selection::FallbackFloor),
         }
     }
