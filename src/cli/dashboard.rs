@@ -26,11 +26,12 @@ pub async fn run(options: &GlobalOptions) -> Done {
     .await
 }
 
-/// Opens the dashboard on one server with a configuration of its own.
+/// Opens the dashboard on one server with a configuration of its own; only its looks are the user's.
 ///
 /// # Errors
-/// A profile of the user's is wrong, or there is no terminal to draw on.
+/// The user's configuration or a profile is wrong, or there is no terminal to draw on.
 pub async fn run_on(server: ServerId, config: Config, options: &GlobalOptions) -> Done {
+    let config = Config { ui: options.load()?.config.ui, ..config };
     let library = Arc::new(options.library()?);
     let feed = feed::Settings::new(&config);
     let fleet = fleet::Settings { tracker: config.tracker.clone(), ..fleet::Settings::default() };

@@ -1,0 +1,143 @@
+//! Draws a captured screen as SVG, for the screenshots (see scripts/screenshots).
+//!
+//!     tmux capture-pane -e -p | cargo run --example svg -- COLUMNS ROWS [dark|light] > screen.svg
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::io::Read;
+
+use fleetwatch::screen::{Color, Screen, Style};
+use unicode_width::UnicodeWidthStr;
+
+/// Pixels of one cell, and of the margin around all of them.
+const CELL: (f64, f64) = (8.4, 18.0);
+const MARGIN: f64 = 12.0;
+
+/// The colours that a terminal gives to the programs in it.
+struct Palette {
+    foreground: &'static str,
+    background: &'static str,
+    sixteen: [&'static str; 16],
+}
+
+const DARK: Palette = Palette {
+    foreground: "#d4d7dd",
+    background: "#16181d",
+    sixteen: [
+        "#2a2d34", "#e5534b", "#57ab5a", "#d9a441", "#539bf5", "#c56ad6", "#39b5bd", "#c8ccd4", "#6b717d", "#ff6b62",
+        "#6bc46d", "#f0bd58", "#6cb6ff", "#dd86ee", "#56d4dd", "#ffffff",
+    ],
+};
+
+const LIGHT: Palette = Palette {
+    foreground: "#24292f",
+    background: "#ffffff",
+    sixteen: [
+        "#24292f", "#cf222e", "#116329", "#8a5a00", "#0969da", "#8250df", "#1b7c83", "#6e7781", "#57606a", "#a40e26",
+        "#1a7f37", "#9a6700", "#218bff", "#a475f9", "#3192aa", "#8c959f",
+    ],
+};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (columns, rows, palette) = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [columns, rows] | [columns, rows, "dark"] => (columns.parse()?, rows.parse()?, &DARK),
+        [columns, rows, "light"] => (columns.parse()?, rows.parse()?, &LIGHT),
+        _ => return Err("usage: svg COLUMNS ROWS [dark|light] < capture".into()),
+    };
+    let mut capture = Vec::new();
+    std::io::stdin().read_to_end(&mut capture)?;
+    print!("{}", draw(&Screen::from_capture(&capture, columns, rows), rows, palette)?);
+    Ok(())
+}
+
+fn draw(screen: &Screen, rows: u16, palette: &Palette) -> Result<String, std::fmt::Error> {
+    let width = f64::from(screen.columns()) * CELL.0 + 2.0 * MARGIN;
+    let height = f64::from(rows) * CELL.1 + 2.0 * MARGIN;
+    let mut svg = String::new();
+    writeln!(
+        svg,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
+         viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\" \
+         font-size=\"14\" xml:space=\"preserve\">"
+    )?;
+    writeln!(svg, "<rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{}\"/>", palette.background)?;
+    for (index, row) in screen.rows().iter().enumerate() {
+        let mut column = 0;
+        for (text, style) in row.runs() {
+            let cells = text.width();
+            draw_run(&mut svg, (column, index, cells), text, style, palette)?;
+            column += cells;
+        }
+    }
+    svg.push_str("</svg>\n");
+    Ok(svg)
+}
+
+/// One stretch of text at a column and a row, so many cells wide.
+fn draw_run(
+    svg: &mut String,
+    (column, row, cells): (usize, usize, usize),
+    text: &str,
+    style: Style,
+    palette: &Palette,
+) -> std::fmt::Result {
+    let mut foreground = rgb(style.foreground, palette).unwrap_or_else(|| palette.foreground.to_owned());
+    let mut background = rgb(style.background, palette);
+    if style.inverse {
+        let below = background.unwrap_or_else(|| palette.background.to_owned());
+        background = Some(std::mem::replace(&mut foreground, below));
+    }
+    let (x, y) = (MARGIN + column as f64 * CELL.0, MARGIN + row as f64 * CELL.1);
+    let width = cells as f64 * CELL.0;
+    if let Some(background) = background {
+        writeln!(
+            svg,
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{:.1}\" fill=\"{background}\"/>",
+            CELL.1
+        )?;
+    }
+    if text.trim().is_empty() {
+        return Ok(());
+    }
+    let mut look = format!("fill=\"{foreground}\"");
+    for (holds, attribute) in [
+        (style.bold, " font-weight=\"bold\""),
+        (style.italic, " font-style=\"italic\""),
+        (style.dim, " opacity=\"0.6\""),
+        (style.underline, " text-decoration=\"underline\""),
+    ] {
+        if holds {
+            look.push_str(attribute);
+        }
+    }
+    // The length keeps the columns straight whatever font the reader's machine takes.
+    writeln!(
+        svg,
+        "<text x=\"{x:.1}\" y=\"{:.1}\" textLength=\"{width:.1}\" lengthAdjust=\"spacingAndGlyphs\" {look}>{}</text>",
+        y + CELL.1 * 0.76,
+        escaped(text)
+    )
+}
+
+fn rgb(color: Color, palette: &Palette) -> Option<String> {
+    let hex = |r: u8, g: u8, b: u8| format!("#{r:02x}{g:02x}{b:02x}");
+    let level = |step: u8| if step == 0 { 0 } else { 55 + 40 * step };
+    Some(match color {
+        Color::Default => return None,
+        Color::Indexed(index @ 0..16) => palette.sixteen[usize::from(index)].to_owned(),
+        Color::Indexed(index @ 16..232) => {
+            let cube = index - 16;
+            hex(level(cube / 36), level(cube / 6 % 6), level(cube % 6))
+        }
+        Color::Indexed(index) => {
+            let grey = 8 + 10 * (index - 232);
+            hex(grey, grey, grey)
+        }
+        Color::Rgb(r, g, b) => hex(r, g, b),
+    })
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace(' ', "\u{a0}")
+}
