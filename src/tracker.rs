@@ -24,7 +24,7 @@ use turn::{Sighting, TurnMachine, TurnStage};
 use crate::moment::{Moment, Span};
 use crate::profile::Reading;
 use crate::state::{
-    AssessedAvailability, Attention, Availability, BusinessState, Completion, Diagnostics, Evidence, LastTurn,
+    Anomaly, AssessedAvailability, Attention, Availability, BusinessState, Completion, Diagnostics, Evidence, LastTurn,
     Operator, OperatorStatus, ParseStatus, Phase, Problem, ProcessState, Readiness, Stability, Stale, State, Summary,
     TerminalFacts, Transition, TransportState, Tri, Turn, TurnResult, UiContext,
 };
@@ -385,7 +385,9 @@ impl Tracker {
     }
 
     /// Makes the new state the published one and records what changed.
-    fn publish(&mut self, next: Published, notes: Vec<&'static str>, now: Moment) -> Option<Transition> {
+    fn publish(&mut self, mut next: Published, notes: Vec<&'static str>, now: Moment) -> Option<Transition> {
+        self.lifecycle.update(&next, &self.turn, &self.settings, now);
+        next.assessment.anomalies = self.anomalies();
         if next.phase != self.published.phase {
             self.phase_since = now;
         }
@@ -400,7 +402,6 @@ impl Tracker {
             self.unseen = false;
         }
         let previous = std::mem::replace(&mut self.published, next);
-        self.lifecycle.update(&self.published, &self.turn, &self.settings, now);
         let changed = previous.changes_to(&self.published);
         if changed.is_empty() && notes.is_empty() {
             return None;
@@ -417,6 +418,12 @@ impl Tracker {
             self.transitions.pop_front();
         }
         Some(transition)
+    }
+
+    /// What is odd about the turn and its timers (SPEC §6).
+    fn anomalies(&self) -> Vec<Anomaly> {
+        let invalid = self.turn.baseline_is_invalid().then_some(Anomaly::BaselineInvalidated);
+        invalid.into_iter().chain(self.lifecycle.anomaly()).collect()
     }
 
     fn operator(&self) -> Operator {

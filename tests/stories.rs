@@ -48,6 +48,8 @@ struct Story {
     /// Seconds between polls; 0 for none beside the steps.
     #[serde(default = "half_a_second")]
     poll: f64,
+    /// Seconds that an explicit input waits for a reaction, where another than the default window is wanted.
+    no_reaction: Option<f64>,
     #[serde(default)]
     screens: BTreeMap<String, String>,
     steps: Vec<Step>,
@@ -181,9 +183,11 @@ impl<'a> Telling<'a> {
             probe: ProbeWord::Works,
             printed: true,
         };
+        let mut settings = Settings::default();
+        settings.tracker.no_reaction = story.no_reaction.map_or(settings.tracker.no_reaction, seconds);
         Self {
             story,
-            fleet: Fleet::new(Settings::default(), Arc::clone(library())),
+            fleet: Fleet::new(settings, Arc::clone(library())),
             key: TerminalKey { server: ServerId::default(), pane: PaneId(1), pid: 100 },
             world,
             now: Span::ZERO,

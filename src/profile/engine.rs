@@ -173,6 +173,7 @@ impl Conclusion<'_> {
             activity,
             end,
             turn: self.turn_region(),
+            transcript_rows: self.transcript_rows(),
             submitted: self.sight.submitted.last().map(|&y| letters(self.sight.submitted_text(y))),
             draft: self.sight.prompt.as_ref().filter(|p| p.draft == Draft::Text).map(|p| letters(&p.text)),
             doubt,
@@ -289,6 +290,16 @@ impl Conclusion<'_> {
             .max_by_key(|&(y, _)| y);
         let (y, mark) = bad.or_else(|| found(Signal::Completed, EndMark::Completed))?;
         Some(TurnEnd { mark, detail: cut(self.sight.row(y).trim(), 200) })
+    }
+
+    fn transcript_rows(&self) -> usize {
+        let sight = self.sight;
+        let is_full = sight.screen.rows().last().is_some_and(|row| !row.is_blank());
+        let is_said = |y: &usize| !sight.is_blank(*y) && !sight.is_any(*y, sight.profile.turn.chrome);
+        if is_full {
+            return sight.screen.rows().len();
+        }
+        sight.region(Region::Above).rev().find(is_said).map_or(0, |y| y + 1)
     }
 
     fn turn_region(&self) -> TurnRegion {

@@ -88,6 +88,9 @@ pub struct Reading {
     pub activity: Option<Activity>,
     pub end: Option<TurnEnd>,
     pub turn: TurnRegion,
+    /// Rows from the top of the screen to the transcript's last one; all of the screen's rows once it is full, from when
+    /// on the transcript scrolls.
+    pub transcript_rows: usize,
     /// The letters and digits of the last submitted prompt, as far as its last row shows them.
     pub submitted: Option<Arc<str>>,
     /// The letters and digits of the text in the live prompt.

@@ -5,7 +5,8 @@ use super::publish::Published;
 use super::turn::{TurnMachine, TurnStage};
 use crate::moment::{Moment, Span};
 use crate::state::{
-    AssessedAvailability, Availability, BusinessState, Completion, LifecycleTiming, Phase, Readiness, TurnResult,
+    Anomaly, AssessedAvailability, Availability, BusinessState, Completion, LifecycleTiming, Phase, Readiness,
+    TurnResult,
 };
 
 /// Readiness and completion as they follow from the published state and the turn.
@@ -17,6 +18,8 @@ pub(super) struct Lifecycle {
     unknown_since: Option<Moment>,
     completion_unknown_since: Option<Moment>,
     candidate_since: Option<Moment>,
+    /// Whether the present readiness came right after a stall.
+    recovered: bool,
 }
 
 impl Lifecycle {
@@ -27,6 +30,7 @@ impl Lifecycle {
             unknown_since: None,
             completion_unknown_since: None,
             candidate_since: None,
+            recovered: false,
         }
     }
 
@@ -44,10 +48,22 @@ impl Lifecycle {
         self.completion_unknown_since = None;
     }
 
+    /// What an assessment names of the timers (SPEC §6).
+    pub(super) fn anomaly(&self) -> Option<Anomaly> {
+        match self.readiness {
+            Readiness::Stalled => Some(Anomaly::StalledEntered),
+            _ => self.recovered.then_some(Anomaly::StalledRecovered),
+        }
+    }
+
     pub(super) fn update(&mut self, published: &Published, turn: &TurnMachine, settings: &Settings, now: Moment) {
         let known = readiness_of(published);
         self.unknown_since = (known == Readiness::Unknown).then(|| self.unknown_since.unwrap_or(now));
-        self.readiness = stalled_after(known, Readiness::Stalled, self.unknown_since, settings, now);
+        let readiness = stalled_after(known, Readiness::Stalled, self.unknown_since, settings, now);
+        let before = std::mem::replace(&mut self.readiness, readiness);
+        if before != readiness {
+            self.recovered = before == Readiness::Stalled;
+        }
 
         let completion = self.completion_of(published, turn, known);
         let unknown = matches!(completion, Completion::Unknown);

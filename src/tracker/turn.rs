@@ -63,6 +63,11 @@ struct Flight {
     armed_at: Moment,
     /// What the turn region showed when the turn was armed, if it was readable then.
     baseline: Option<TurnRegion>,
+    /// How long the transcript was then, and how the turn before had ended.
+    baseline_rows: Option<usize>,
+    baseline_end: Option<TurnEnd>,
+    /// Whether the transcript became shorter than it was then: it was redrawn or truncated (SPEC §6).
+    baseline_is_invalid: bool,
     /// The submitted prompt, once it was seen during the turn.
     prompt: Option<Arc<str>>,
     /// When activity was last seen; `None` while an explicit input waits for a reaction.
@@ -86,10 +91,39 @@ enum Retraction {
 }
 
 impl Flight {
-    /// Whether a region shows an answer of this turn, and not what stood there before it.
-    fn answered_by(&self, region: &TurnRegion, ended: Option<&TurnRegion>) -> bool {
+    /// A turn that begins on what is seen now.
+    fn begins(source: TurnSource, seen: Option<&Seen>, now: Moment) -> Self {
+        Self {
+            source,
+            armed_at: now,
+            baseline: seen.map(|seen| seen.region.clone()),
+            baseline_rows: seen.map(|seen| seen.transcript_rows),
+            baseline_end: seen.and_then(|seen| seen.end.clone()),
+            baseline_is_invalid: false,
+            prompt: None,
+            active_at: None,
+            begun_anew: false,
+            settling: None,
+            retraction: None,
+        }
+    }
+
+    /// Takes in what a screen shows while the turn is in flight.
+    fn sees_work(&mut self, reading: &Reading, now: Moment) {
+        self.active_at = Some(now);
+        self.settling = None;
+        self.prompt = reading.submitted.clone().or(self.prompt.take());
+        self.begun_anew |= self.baseline.as_ref().is_some_and(|baseline| is_begun_anew(baseline, &reading.turn));
+    }
+
+    /// Whether an answer or a completion row of this turn stands there, and not what stood there before it.
+    fn answered_by(&self, region: &TurnRegion, end: Option<&TurnEnd>, ended: Option<&TurnRegion>) -> bool {
         let differs = |other: Option<&TurnRegion>| other.is_none_or(|other| other != region);
-        !region.text.is_empty() && (self.begun_anew || (differs(self.baseline.as_ref()) && differs(ended)))
+        // A success that was taken back may come again with nothing added to its answer.
+        let ended = ended.filter(|_| !matches!(self.retraction, Some(Retraction::Done(_))));
+        let answer = !region.text.is_empty() && (differs(self.baseline.as_ref()) && differs(ended));
+        let finished = end.is_some_and(|end| end.mark == EndMark::Completed && Some(end) != self.baseline_end.as_ref());
+        answer || finished || (self.begun_anew && !region.text.is_empty())
     }
 }
 
@@ -118,6 +152,7 @@ struct Seen {
     doubtful: bool,
     end: Option<TurnEnd>,
     region: TurnRegion,
+    transcript_rows: usize,
     /// Since when all of this is as it is.
     since: Moment,
 }
@@ -220,16 +255,7 @@ impl TurnMachine {
         self.surface_is_lost = false;
         self.anchor_armed_at = Some(now);
         self.anchor_lost = None;
-        self.flight = Some(Flight {
-            source: TurnSource::ExplicitInput,
-            armed_at: now,
-            baseline: self.seen.as_ref().map(|seen| seen.region.clone()),
-            prompt: None,
-            active_at: None,
-            begun_anew: false,
-            settling: None,
-            retraction: None,
-        });
+        self.flight = Some(Flight::begins(TurnSource::ExplicitInput, self.seen.as_ref(), now));
     }
 
     /// A readable screen was seen.
@@ -240,8 +266,14 @@ impl TurnMachine {
         if sighting.resized {
             self.resized_at = Some(now);
         }
-        if !working && !reading.in_dialog && self.is_redrawn(now) {
+        let redrawn = self.is_redrawn(now);
+        if !working && !reading.in_dialog && redrawn {
             self.take_redrawn(&reading.turn);
+        }
+        if let Some(flight) = self.flight.as_mut().filter(|_| reading.phase != Phase::Unknown) {
+            let shorter = flight.baseline_rows.is_some_and(|rows| reading.transcript_rows < rows);
+            flight.baseline_is_invalid |= shorter && !redrawn && flight.source == TurnSource::ExplicitInput;
+            flight.baseline_rows = flight.baseline_rows.filter(|_| !redrawn);
         }
         if working || dialog_is_work(reading) {
             self.work_seen(reading, now, notes);
@@ -297,6 +329,11 @@ impl TurnMachine {
             (None, Phase::Active) if self.activity_is_set_aside() => Overlay::Ready,
             _ => Overlay::None,
         }
+    }
+
+    /// Whether the transcript became shorter than the baseline taken at submission.
+    pub(super) fn baseline_is_invalid(&self) -> bool {
+        self.flight.as_ref().is_some_and(|flight| flight.baseline_is_invalid)
     }
 
     /// Whether work that the agent repaints while it works stands still (SPEC §7).
@@ -405,11 +442,7 @@ impl TurnMachine {
     fn work_seen(&mut self, reading: &Reading, now: Moment, notes: &mut Vec<&'static str>) {
         self.note = None;
         if let Some(flight) = &mut self.flight {
-            flight.active_at = Some(now);
-            flight.settling = None;
-            flight.prompt = reading.submitted.clone().or(flight.prompt.take());
-            flight.begun_anew |=
-                flight.baseline.as_ref().is_some_and(|baseline| is_begun_anew(baseline, &reading.turn));
+            flight.sees_work(reading, now);
             self.decide_retraction(&reading.turn, now, notes);
             return;
         }
@@ -418,23 +451,17 @@ impl TurnMachine {
             now.since(at) <= self.settings.retraction && same_turn(&completed.region, &reading.turn)
         });
         let source = goes_on.as_ref().map_or(TurnSource::SurfaceInference, |completed| completed.result.source);
-        let baseline = self.seen.as_ref().map(|seen| seen.region.clone()).filter(|_| goes_on.is_none());
         self.result_is_current = false;
         self.surface_is_lost = false;
         if source == TurnSource::SurfaceInference {
             // A turn that is inferred from the screen has no anchor, so none can be lost (SPEC §7).
             (self.anchor_armed_at, self.anchor_lost) = (None, None);
         }
-        self.flight = Some(Flight {
-            source,
-            armed_at: now,
-            begun_anew: baseline.as_ref().is_some_and(|baseline| is_begun_anew(baseline, &reading.turn)),
-            baseline,
-            prompt: reading.submitted.clone(),
-            active_at: Some(now),
-            settling: None,
-            retraction: goes_on.map(Retraction::Undecided),
-        });
+        // A turn that goes on is not measured against its own first part.
+        let mut flight = Flight::begins(source, self.seen.as_ref().filter(|_| goes_on.is_none()), now);
+        flight.sees_work(reading, now);
+        flight.retraction = goes_on.map(Retraction::Undecided);
+        self.flight = Some(flight);
         self.decide_retraction(&reading.turn, now, notes);
     }
 
@@ -481,6 +508,7 @@ impl TurnMachine {
             doubtful: reading.doubt.is_some(),
             end: reading.end.clone(),
             region: reading.turn.clone(),
+            transcript_rows: reading.transcript_rows,
             since,
         });
         if let Some(completed) = self.completed.as_mut().filter(|_| reading.surface.editing_input == Tri::Yes) {
@@ -552,7 +580,7 @@ impl TurnMachine {
         }
         let finished = seen.end.as_ref().is_some_and(|end| end.mark == EndMark::Completed);
         let region = &seen.region;
-        let answered = flight.answered_by(region, self.ended_region.as_ref());
+        let answered = flight.answered_by(region, seen.end.as_ref(), self.ended_region.as_ref());
         match flight.active_at {
             None => {
                 let new_prompt = flight.baseline.as_ref().is_some_and(|b| !same_turn(b, region));
@@ -581,10 +609,10 @@ impl TurnMachine {
         }
         let Some(flight) = self.flight.take() else { return };
         let Some((_, region)) = flight.settling.clone() else { return };
-        if !flight.answered_by(&region, self.ended_region.as_ref()) {
+        let finished = self.seen.as_ref().and_then(|seen| seen.end.as_ref());
+        if !flight.answered_by(&region, finished, self.ended_region.as_ref()) {
             return;
         }
-        let finished = self.seen.as_ref().and_then(|seen| seen.end.as_ref());
         if temporal.completion_row && finished.is_none_or(|end| end.mark != EndMark::Completed) {
             // It stopped without saying that it is done: no success, and nothing that says what else.
             self.ended_region = Some(region);
