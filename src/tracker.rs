@@ -181,7 +181,10 @@ impl Tracker {
                 self.lifecycle.armed();
                 self.unchanged(now, &mut next, &mut notes);
             }
-            Observation::Seen => self.unseen = false,
+            Observation::Seen => {
+                self.unseen = false;
+                self.unchanged(now, &mut next, &mut notes);
+            }
             Observation::Nothing => self.unchanged(now, &mut next, &mut notes),
         }
         self.publish(next, notes, now)
@@ -191,9 +194,10 @@ impl Tracker {
     pub fn next_timeout(&self) -> Option<Moment> {
         let stable_at = self.stable_since + self.settings.stable;
         let doubt_at = self.doubt_since.map(|since| since + self.settings.doubt);
-        [Some(stable_at), doubt_at, self.turn.next_timeout(self.temporal), self.lifecycle.next_timeout(&self.settings)]
-            .into_iter()
-            .flatten()
+        let own = [Some(stable_at), doubt_at].into_iter().flatten();
+        own.chain(self.turn.next_timeout(self.temporal))
+            .chain(self.lifecycle.next_timeout(&self.settings))
+            // What is over must not hide what is still due.
             .filter(|&at| at > self.now)
             .min()
     }
@@ -338,9 +342,12 @@ impl Tracker {
                 next.assessment.business_state = BusinessState::Working;
                 next.evidence.push(why.evidence());
             }
-            turn::Overlay::Ready => {
-                next.phase = Phase::Ready;
-                next.surface.ready_posture = Tri::Yes;
+            // A list at the prompt is no place to submit, and without a prompt nothing is ready.
+            turn::Overlay::SetAside if next.surface.accepting_input != Tri::Yes => {}
+            turn::Overlay::SetAside => {
+                let at_prompt = matches!(next.assessment.ui_context, UiContext::NormalPrompt | UiContext::ErrorBanner);
+                next.phase = if at_prompt { Phase::Ready } else { Phase::Unknown };
+                next.surface.ready_posture = if at_prompt { Tri::Yes } else { Tri::No };
                 next.assessment.business_state = BusinessState::Idle;
                 next.evidence.push(aside("stale-active-recovery", "the status row was left behind: it stands still"));
             }

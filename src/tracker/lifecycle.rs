@@ -98,12 +98,12 @@ impl Lifecycle {
         }
     }
 
-    /// When a timer runs out next.
-    pub(super) fn next_timeout(&self, settings: &Settings) -> Option<Moment> {
+    /// When the timers run out.
+    pub(super) fn next_timeout(&self, settings: &Settings) -> impl Iterator<Item = Moment> {
         let ends = |since: Option<Moment>| since.map(|since| since + settings.unknown_to_stalled);
         let readiness = ends(self.unknown_since).filter(|_| self.readiness != Readiness::Stalled);
         let completion = ends(self.completion_unknown_since).filter(|_| self.completion != Completion::Stalled);
-        readiness.into_iter().chain(completion).min()
+        readiness.into_iter().chain(completion)
     }
 
     pub(super) fn timing(&self, settings: &Settings, now: Moment) -> LifecycleTiming {

@@ -35,7 +35,7 @@ pub(super) enum Overlay {
     /// A turn goes on although the screen looks idle.
     Active(GoesOn),
     /// A left-over status row is not believed any more (stale-active recovery).
-    Ready,
+    SetAside,
 }
 
 /// Why a turn goes on although the screen looks idle.
@@ -294,15 +294,15 @@ impl TurnMachine {
         self.settle(now, temporal);
     }
 
-    /// When [`TurnMachine::pass_time`] has something to do next.
-    pub(super) fn next_timeout(&self, temporal: Temporal) -> Option<Moment> {
+    /// When [`TurnMachine::pass_time`] has something to do; times that are over are among them.
+    pub(super) fn next_timeout(&self, temporal: Temporal) -> impl Iterator<Item = Moment> {
         let flight = self.flight.as_ref();
         let settle = self.settling_since().map(|since| since + self.settings.settle);
         let silence = self.silent_until();
         let lingers = self.linger(temporal);
         let linger = flight.filter(|f| f.settling.is_none()).and_then(|f| f.active_at).map(|at| at + lingers);
         let stall = self.stall_at().filter(|_| !self.stands_still);
-        [settle, silence, linger, stall, self.stale_active_at(), self.final_stable_at()].into_iter().flatten().min()
+        [settle, silence, linger, stall, self.stale_active_at(), self.final_stable_at()].into_iter().flatten()
     }
 
     /// Tmux, the TUI or the probe is gone: an anchor is lost, and a turn in flight has no result (SPEC §7).
@@ -326,7 +326,7 @@ impl TurnMachine {
                 None => GoesOn::Sent,
                 Some(_) => GoesOn::WorkWasSeen,
             }),
-            (None, Phase::Active) if self.activity_is_set_aside() => Overlay::Ready,
+            (None, Phase::Active) if self.activity_is_set_aside() => Overlay::SetAside,
             _ => Overlay::None,
         }
     }
@@ -573,8 +573,14 @@ impl TurnMachine {
     /// Rule 3: the work has ended on a ready surface, and what stands there begins to settle.
     fn end_turn(&mut self, now: Moment, temporal: Temporal) {
         let linger = self.linger(temporal);
-        let Some(seen) = self.seen.as_ref().filter(|seen| seen.at_rest()) else { return };
-        let Some(flight) = &mut self.flight else { return };
+        let (Some(seen), Some(flight)) = (&self.seen, &mut self.flight) else { return };
+        if seen.in_dialog {
+            // The agent asks something, so its turn has not ended.
+            flight.settling = None;
+        }
+        if !seen.at_rest() {
+            return;
+        }
         if self.activity.is_some() && self.set_aside.is_none() {
             return;
         }
