@@ -11,6 +11,7 @@ use ratatui::crossterm::terminal::{
     enable_raw_mode,
 };
 use ratatui::crossterm::{cursor, execute, queue};
+use ratatui::layout::{Position, Rect};
 use ratatui::{Frame, Terminal};
 
 use super::Error;
@@ -56,7 +57,9 @@ impl Tty {
 
     /// Draws every cell anew with the next frame.
     pub(super) fn clear(&mut self) -> io::Result<()> {
-        self.terminal.clear()
+        // `Terminal::clear` would ask the terminal where its cursor is, and wait for an answer that somebody else reads.
+        let size = self.terminal.size()?;
+        self.terminal.resize(Rect::from((Position::ORIGIN, size)))
     }
 
     /// Whether the terminal is still in the dashboard's hands: a panic anywhere gives it back.

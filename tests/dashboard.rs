@@ -1,0 +1,288 @@
+//! The real dashboard in a real terminal: the operator's tmux server shows it, another one is watched.
+
+#![allow(clippy::unwrap_used)] // What cannot be set up fails the test.
+
+#[path = "support/private_tmux.rs"]
+mod private_tmux;
+
+use std::process::{Command, Stdio};
+
+use private_tmux::{PrivateTmux, signal, wait_until};
+
+/// A shell with a terminal, in which the dashboard is started, and a server with a small agent to watch.
+struct Desk {
+    operator: PrivateTmux,
+    watched: PrivateTmux,
+    directory: tempfile::TempDir,
+    /// What `stty` said of the terminal before the dashboard had it.
+    modes: String,
+}
+
+impl Desk {
+    /// A desk whose watched server does not run yet.
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let profiles = directory.path().join("fleetwatch/profiles");
+        std::fs::create_dir_all(&profiles).unwrap();
+        std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/parrot.toml"), profiles.join("parrot.toml"))
+            .unwrap();
+        std::fs::copy("/bin/bash", directory.path().join("parrot")).unwrap();
+        let config = directory.path().display().to_string();
+        let environment = [
+            format!("XDG_CONFIG_HOME={config}"),
+            format!("FLEETWATCH_TEST_PANIC={config}/panic"),
+            "LC_ALL=C.UTF-8".to_owned(),
+            "PS1=desk> ".to_owned(),
+        ];
+        let mut shell = vec!["env", "-u", "TMUX", "-u", "TMUX_PANE"];
+        shell.extend(environment.iter().map(String::as_str));
+        shell.extend(["bash", "--norc", "--noprofile"]);
+        let operator = PrivateTmux::start(&shell);
+        operator.run(&["set-option", "-g", "window-size", "manual"]);
+        operator.run(&["resize-window", "-t", "main:", "-x", "120", "-y", "40"]);
+        operator.wait_for_text("main:", "desk>");
+        let mut desk = Self { operator, watched: PrivateTmux::unstarted(), directory, modes: String::new() };
+        desk.modes = desk.stty("before");
+        desk
+    }
+
+    /// A desk with a parrot to watch, named by its session.
+    fn with_parrot() -> Self {
+        let desk = Self::new();
+        desk.start_parrot();
+        desk
+    }
+
+    fn start_parrot(&self) {
+        let program = self.directory.path().join("parrot");
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/parrot.sh");
+        let run = format!("set +m; '{}' '{script}'; exec cat", program.display());
+        self.watched.new_session("birds", &["bash", "--norc", "--noprofile", "-c", &run]);
+        self.watched.wait_for_text("birds:", "❯");
+    }
+
+    /// Starts the dashboard in the operator's shell and waits for its first frame.
+    fn open(&self) {
+        let program = env!("CARGO_BIN_EXE_fleetwatch");
+        self.type_text(&format!("clear; {program} -L {}", self.watched.name()));
+        self.press("Enter");
+        self.wait("? help");
+    }
+
+    /// What `stty` says of the terminal that the shell has.
+    fn stty(&self, name: &str) -> String {
+        let file = self.directory.path().join(name);
+        self.type_text(&format!("stty -g > '{}.new' && mv '{0}.new' '{0}'", file.display()));
+        self.press("Enter");
+        wait_until("the terminal's modes", || file.exists());
+        std::fs::read_to_string(&file).unwrap()
+    }
+
+    fn type_text(&self, text: &str) {
+        self.operator.run(&["send-keys", "-t", "main:", "-l", "--", text]);
+    }
+
+    fn press(&self, key: &str) {
+        self.operator.run(&["send-keys", "-t", "main:", key]);
+    }
+
+    fn wait(&self, text: &str) {
+        self.operator.wait_for_text("main:", text);
+    }
+
+    fn wait_without(&self, text: &str) {
+        wait_until(&format!("a screen without {text:?}"), || !self.screen().contains(text));
+    }
+
+    fn screen(&self) -> String {
+        self.operator.screen("main:")
+    }
+
+    fn resize(&self, columns: u16, rows: u16) {
+        let (x, y) = (columns.to_string(), rows.to_string());
+        self.operator.run(&["resize-window", "-t", "main:", "-x", &x, "-y", &y]);
+    }
+
+    fn flags(&self) -> String {
+        let format = "#{alternate_on}#{mouse_any_flag}#{cursor_flag}";
+        self.operator.run(&["display-message", "-p", "-t", "main:", format]).trim().to_owned()
+    }
+
+    /// The process of the dashboard in the operator's shell.
+    fn dashboard_pid(&self) -> u32 {
+        let shell = self.operator.key_of("main:").pid.to_string();
+        let children = Command::new("ps").args(["-o", "pid=", "--ppid", &shell]).output().unwrap();
+        String::from_utf8_lossy(&children.stdout).trim().parse().unwrap()
+    }
+
+    /// Fails unless the shell has its terminal back as it was: screen, cursor, mouse and modes.
+    fn expect_restored(&self) {
+        self.wait("desk>");
+        wait_until("the alternate screen, the mouse and the cursor to be given back", || self.flags() == "001");
+        assert_eq!(self.stty("after"), self.modes);
+    }
+}
+
+#[test]
+fn it_finds_agents_follows_them_and_gives_the_terminal_back() {
+    let desk = Desk::with_parrot();
+    desk.open();
+    desk.wait("birds");
+    desk.wait("parrot");
+    desk.wait("1 ready");
+    assert_eq!(desk.flags(), "110", "alternate screen and mouse are on, the cursor is hidden");
+    // A prompt that somebody types into the pane itself.
+    desk.watched.run(&["send-keys", "-t", "birds:", "ask", "Enter"]);
+    desk.wait("1 needs you");
+    desk.wait("Allow this?");
+    desk.press("Enter");
+    desk.wait("nothing was sent");
+    assert!(desk.watched.screen("birds:").contains("> 1. Yes"), "opening a dialog answers nothing");
+    desk.press("Escape");
+    desk.wait_without("nothing was sent");
+    desk.press("?");
+    desk.wait("leave fleetwatch");
+    desk.press("q");
+    desk.wait_without("leave fleetwatch");
+    desk.press("q");
+    desk.expect_restored();
+}
+
+#[test]
+fn it_survives_every_size() {
+    let desk = Desk::with_parrot();
+    desk.open();
+    desk.wait("1 ready");
+    for (columns, rows) in [(200, 50), (80, 24), (20, 5), (2, 1), (200, 50)] {
+        desk.resize(columns, rows);
+        let size = || desk.operator.run(&["display-message", "-p", "-t", "main:", "#{pane_width}x#{pane_height}"]);
+        wait_until("the new size", || size().trim() == format!("{columns}x{rows}"));
+        if columns >= 20 {
+            wait_until("the name in a frame of the new size", || {
+                let screen = desk.screen();
+                screen.contains("birds")
+                    && (rows < 10
+                        || screen.lines().nth(usize::from(rows) - 1).is_some_and(|line| line.contains("help")))
+            });
+        }
+    }
+    desk.wait("PLACE");
+    desk.press("q");
+    desk.resize(120, 40);
+    desk.expect_restored();
+}
+
+#[test]
+fn signals_and_panics_give_the_terminal_back() {
+    for name in ["TERM", "INT", "HUP"] {
+        let desk = Desk::with_parrot();
+        desk.open();
+        signal(name, desk.dashboard_pid());
+        desk.expect_restored();
+    }
+    let desk = Desk::with_parrot();
+    desk.open();
+    std::fs::write(desk.directory.path().join("panic"), "").unwrap();
+    desk.press("j");
+    desk.wait("a test asked for a panic");
+    desk.expect_restored();
+}
+
+#[test]
+fn it_goes_into_the_background_and_comes_back() {
+    let desk = Desk::with_parrot();
+    desk.open();
+    desk.press("C-z");
+    desk.wait("Stopped");
+    assert_eq!(desk.flags(), "001");
+    desk.type_text("fg");
+    desk.press("Enter");
+    desk.wait("1 ready");
+    assert_eq!(desk.flags(), "110");
+    desk.press("q");
+    desk.expect_restored();
+}
+
+#[test]
+fn servers_come_and_go() {
+    let desk = Desk::new();
+    desk.open();
+    desk.wait("No tmux server is running on");
+    desk.start_parrot();
+    desk.wait("1 ready");
+    desk.watched.run(&["kill-server"]);
+    desk.wait("no server");
+    desk.wait("1 gone");
+    desk.start_parrot();
+    desk.wait("1 ready");
+    desk.press("q");
+    desk.expect_restored();
+}
+
+#[test]
+fn a_prompt_reaches_the_agent_as_it_was_written() {
+    let desk = Desk::with_parrot();
+    desk.open();
+    desk.wait("1 ready");
+    desk.press("i");
+    desk.wait("prompt to birds");
+    let prompt = r#"-l 'one' "two"; #{pane_id} $HOME `id` ünï 🚀 \"#;
+    desk.type_text(prompt);
+    desk.press("Enter");
+    desk.wait("birds took the prompt");
+    desk.watched.wait_for_text("birds:", &format!("● heard {prompt}"));
+    // The turn began here, which its result tells.
+    desk.wait("success");
+    wait_until("a result with the mark of a sent prompt", || {
+        desk.screen().lines().any(|line| line.contains("success") && line.contains('›') && line.contains("birds"))
+    });
+    // One that is refused keeps its text.
+    desk.watched.run(&["send-keys", "-t", "birds:", "a draft of somebody"]);
+    desk.press("i");
+    desk.wait("prompt to birds");
+    desk.type_text("mine");
+    desk.wait("there is a draft in its prompt already");
+    desk.press("Enter");
+    desk.wait("nothing was sent to birds: the prompt holds a draft");
+    desk.press("i");
+    desk.wait("prompt to birds");
+    wait_until("the kept draft", || desk.screen().lines().any(|line| line.trim_start().starts_with("mine")));
+    desk.press("Escape");
+    desk.press("q");
+    desk.expect_restored();
+}
+
+#[test]
+fn jumping_hands_the_terminal_over_and_takes_it_back() {
+    let desk = Desk::with_parrot();
+    desk.open();
+    desk.wait("1 ready");
+    desk.press("g");
+    desk.wait("Parrot v1.0.0");
+    desk.wait_without("? help");
+    desk.type_text("hello from here");
+    desk.watched.wait_for_text("birds:", "hello from here");
+    desk.watched.run(&["detach-client", "-s", "birds"]);
+    desk.wait("? help");
+    desk.press("q");
+    desk.expect_restored();
+}
+
+#[test]
+fn the_end_of_the_terminal_is_the_end_of_the_dashboard() {
+    let desk = Desk::with_parrot();
+    desk.open();
+    let pid = desk.dashboard_pid();
+    desk.operator.run(&["kill-server"]);
+    let alive =
+        || Command::new("kill").args(["-0", &pid.to_string()]).stderr(Stdio::null()).status().unwrap().success();
+    wait_until("the dashboard to end", || !alive());
+}
+
+#[test]
+fn without_a_terminal_there_is_an_error_with_a_hint() {
+    let output = Command::new(env!("CARGO_BIN_EXE_fleetwatch")).args(["-L", "fleetwatch-test-none"]).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.starts_with("error: the dashboard needs a terminal") && errors.contains("\nhint: "), "{errors}");
+}
