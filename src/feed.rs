@@ -179,7 +179,11 @@ impl Looker {
                     let program = self.library.identify(&suspect.command, processes, suspect.tool.as_deref());
                     if local { self.with_version(program, processes) } else { program }
                 }
-                Err(error) => Program::Unknown(error.problem()),
+                // Where processes cannot be listed, the command that tmux names may still be the agent's own.
+                Err(error) => match self.library.identify(&suspect.command, &[], suspect.tool.as_deref()) {
+                    agent @ Program::Agent { .. } => agent,
+                    _ => Program::Unknown(error.problem()),
+                },
             };
             self.memory.identified(suspect, program);
         }

@@ -177,11 +177,12 @@ impl Sender {
     async fn check_program(&self, pane: &Pane, to: &Recipient) -> Result<(), SendOutcome> {
         let Some(tool) = &to.tool else { return Ok(()) };
         let captured = pane.capture().await?;
-        let scanned = process::under(&pane.server, vec![to.key.pid]).await.map_err(Refusal::Tmux)?;
-        let processes = scanned.get(&to.key.pid).map(Vec::as_slice).unwrap_or_default();
+        let scanned = process::under(&pane.server, vec![to.key.pid]).await;
+        let processes = scanned.as_ref().ok().and_then(|found| found.get(&to.key.pid)).map(Vec::as_slice);
         let pinned = to.configured.then_some(tool.as_str());
-        match self.library.identify(&captured.pane.facts.command, processes, pinned) {
+        match self.library.identify(&captured.pane.facts.command, processes.unwrap_or_default(), pinned) {
             Program::Agent { tool: found, .. } if found == *tool => Ok(()),
+            _ if scanned.is_err() => scanned.map(drop).map_err(|error| Refusal::Tmux(error).into()),
             Program::Agent { tool: command, .. } | Program::Other { command } => {
                 Err(Refusal::AgentGone { tool: tool.clone(), command }.into())
             }

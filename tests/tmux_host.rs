@@ -68,19 +68,32 @@ async fn a_host_is_listed_captured_and_sent_to_like_this_machine() {
     assert_eq!(host.tmux.run(&["list-buffers"]), "");
 }
 
-#[tokio::test]
-async fn the_processes_of_a_host_come_from_its_ps() {
+/// How many agents are found on a host where two run: one by its own name, and one below a shell of another name.
+async fn agents_found(ssh: &str) -> usize {
     let directory = tempfile::tempdir().unwrap();
-    let claude = directory.path().join("claude");
+    let claude = directory.path().join("claude").to_str().unwrap().to_owned();
     std::fs::copy("/bin/sh", &claude).unwrap();
-    let host = Host::willing(PrivateTmux::start(&[claude.to_str().unwrap(), "-c", "echo up; read x"]));
+    let host = Host::new(PrivateTmux::start(&[&claude, "-c", "echo up; read x"]), ssh);
+    host.tmux.new_session("below", &["sh", "-c", &format!("{claude} -c 'echo up; read x'; true")]);
     host.tmux.wait_for_text("main:", "up");
+    host.tmux.wait_for_text("below:", "up");
     let mut settings = feed::Settings::new(&Config::parse("", Path::new("test.toml")).unwrap());
     settings.tmux = host.settings();
     let report = feed::look(settings, Arc::new(Library::builtin()), host.id()).await;
     let Outcome::Listed(panes) = report.outcome else { panic!("{:?}", report.outcome) };
-    assert_eq!(panes.len(), 1);
-    assert!(matches!(panes[0].capture, Capture::Fresh(_)));
+    assert!(panes.iter().all(|pane| matches!(pane.capture, Capture::Fresh(_))));
+    panes.len()
+}
+
+#[tokio::test]
+async fn the_processes_of_a_host_come_from_its_ps() {
+    assert_eq!(agents_found(r#"while [ "$1" != -- ]; do shift; done; shift 2; exec sh -c "$*""#).await, 2);
+}
+
+#[tokio::test]
+async fn where_ps_says_no_tmux_still_names_the_command() {
+    let without_ps = r#"while [ "$1" != -- ]; do shift; done; shift 2; [ "$1" = "'ps'" ] && exit 1; exec sh -c "$*""#;
+    assert_eq!(agents_found(without_ps).await, 1);
 }
 
 #[tokio::test]

@@ -139,10 +139,11 @@ impl Pane {
     pub(super) fn needs_identification(&self, listed: &ListedPane, clock: i64) -> bool {
         let Some(known) = &self.program else { return true };
         let age = clock.saturating_sub(known.at);
-        let idle = listed.activity == known.activity && known.at > known.activity;
+        let settled = known.at > known.activity && !matches!(known.program, Program::Unknown(_));
+        let idle = settled && listed.activity == known.activity;
         let limit = if idle { IDENTIFY_IDLE } else { IDENTIFY_ACTIVE };
         // A clock that was set back says nothing of the age.
-        known.command != listed.facts.command || age >= limit || age < 0 || matches!(known.program, Program::Unknown(_))
+        known.command != listed.facts.command || age >= limit || age < 0
     }
 
     /// Whether its screen may be another one than the last capture.
