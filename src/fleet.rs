@@ -8,6 +8,7 @@ mod entry;
 mod place;
 mod report;
 mod view;
+mod why;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use entry::Entry;
 pub use place::{PaneId, Place, ServerId, Socket, TerminalKey};
 pub use report::{Capture, Declared, Outcome, PaneReport, ServerReport};
 pub use view::{Health, RecentTransition, ServerView, Terminal, View};
+pub use why::{Rules, Why};
 
 use crate::moment::{Moment, Span};
 use crate::profile::Library;
@@ -123,6 +125,11 @@ impl Fleet {
     /// What was named between consecutive assessments of a terminal (SPEC §6), newest last, bounded.
     pub fn surface_events(&self, key: &TerminalKey) -> impl Iterator<Item = (Moment, SurfaceEvent)> {
         self.entries.get(key).into_iter().flat_map(|entry| entry.events().iter().copied())
+    }
+
+    /// Why a terminal is said to be what it is at `now`; `None` when no profile has read a screen of it.
+    pub fn explain(&self, key: &TerminalKey, now: Moment) -> Option<String> {
+        self.entries.get(key).and_then(|entry| entry.explain(now))
     }
 
     /// What there is to show at a time, most urgent terminal first.

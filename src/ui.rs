@@ -88,6 +88,10 @@ pub enum Request {
     Seen {
         key: TerminalKey,
     },
+    /// Tell why the terminal is said to be what it is, by [`Ui::explained`].
+    Explain {
+        key: TerminalKey,
+    },
     /// Send a prompt; `force` insists where the agent is not ready.
     Send {
         key: TerminalKey,
@@ -129,6 +133,13 @@ enum Mode {
     Composer(Box<Composer>),
     Dialog {
         key: TerminalKey,
+        scroll: usize,
+    },
+    /// Why a terminal is said to be what it is; the text is as of when it was asked for.
+    Explanation {
+        key: TerminalKey,
+        title: String,
+        lines: Vec<String>,
         scroll: usize,
     },
 }
@@ -296,6 +307,10 @@ impl Ui {
             let lines = dialog::lines(terminal, canvas, &self.options.keymap);
             let title = dialog::title(terminal, canvas);
             self.drawn.scroll_most = popup::draw(canvas, buffer, area, &title, &lines, *scroll);
+        } else if let Mode::Explanation { title, lines, scroll, .. } = &self.mode {
+            let text = canvas.theme.parts.text;
+            let lines: Vec<popup::Line> = lines.iter().map(|line| vec![(line.clone(), text)]).collect();
+            self.drawn.scroll_most = popup::draw(canvas, buffer, area, title, &lines, *scroll);
         }
     }
 }

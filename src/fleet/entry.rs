@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::place::{Place, TerminalKey};
 use super::report::{Capture, Declared, PaneReport};
 use super::view::Terminal;
+use super::why::Why;
 use crate::moment::Moment;
 use crate::profile::{Library, Program, Selected, Selection};
 use crate::screen::PaneFacts;
@@ -101,6 +102,16 @@ impl Entry {
         let mut state = self.tracker.state(self.terminal.state.terminal.clone(), now);
         state.assessment.anomalies = self.anomalies(std::mem::take(&mut state.assessment.anomalies));
         state
+    }
+
+    /// Why the terminal is said to be what it is.
+    pub(super) fn explain(&self, now: Moment) -> Option<String> {
+        let profile = &self.agent.as_ref()?.selected.as_ref()?.profile;
+        let screen = self.terminal.screen.as_deref()?;
+        let (reading, explanation) = profile.explain(screen, &self.terminal.facts);
+        let state = self.state(now);
+        let why = Why { screen, reading: &reading, explanation: &explanation, state: &state };
+        Some(format!("read by {}\n{}", profile.id(), why.brief()))
     }
 
     /// The name that the configuration gives or that follows from the place.

@@ -35,6 +35,7 @@ actions! {
     PreviousWaiting = "previous-waiting", "to the previous terminal that needs you";
     Open = "open", "write a prompt, or read the dialog that waits";
     Prompt = "prompt", "write a prompt";
+    Explain = "explain", "why fleetwatch says so";
     Jump = "jump", "go to the terminal in tmux";
     SwitchPane = "switch-pane", "show the other pane below the table";
     Help = "help", "list the keys";

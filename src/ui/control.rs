@@ -72,6 +72,17 @@ impl Ui {
         self.notify(meaning, told, now);
     }
 
+    /// Shows why a terminal is said to be what it is; `None` when nothing has read its screen.
+    pub fn explained(&mut self, key: &TerminalKey, name: &str, text: Option<String>, now: Moment) {
+        match text {
+            Some(text) => {
+                let lines = text.lines().map(str::to_owned).collect();
+                self.mode = Mode::Explanation { key: key.clone(), title: format!("why {name}"), lines, scroll: 0 };
+            }
+            None => self.notify(Meaning::Unknown, format!("no profile has read a screen of {name}"), now),
+        }
+    }
+
     /// When the selected terminal will have been seen. Only what the operator was there for counts: a result that comes
     /// while nobody touches a key stays unseen, wherever the cursor happens to be.
     pub(super) fn seen_at(&self, view: &View<'_>) -> Option<Moment> {
@@ -89,6 +100,7 @@ impl Ui {
             (None, Mode::Fleet) => Context::Fleet,
             (None, Mode::Composer(_)) => Context::Composer,
             (None, Mode::Dialog { .. }) => Context::Dialog,
+            (None, Mode::Explanation { .. }) => Context::Explanation,
         }
     }
 
@@ -104,6 +116,7 @@ impl Ui {
                         hints.push((Action::Prompt, "prompt"));
                     }
                     hints.push((Action::Jump, "jump"));
+                    hints.push((Action::Explain, "why"));
                 }
                 if view.terminals.iter().any(|terminal| terminal.state.attention != Attention::None) {
                     hints.push((Action::NextWaiting, "next for you"));
@@ -121,6 +134,9 @@ impl Ui {
                 (Action::Close, "close, keep the draft"),
             ]),
             Context::Dialog => hints.extend([(Action::Jump, "go there and answer"), (Action::Close, "close")]),
+            Context::Explanation => {
+                hints.extend([(Action::ScrollDown, "down"), (Action::Jump, "jump"), (Action::Close, "close")])
+            }
             Context::Help => hints.extend([(Action::ScrollDown, "down"), (Action::Close, "close")]),
         }
         hints
@@ -150,6 +166,7 @@ impl Ui {
             Action::PreviousWaiting => self.step_to_waiting(false, view),
             Action::Open => self.open(view),
             Action::Prompt => self.compose(view),
+            Action::Explain => return self.target().map(|key| Request::Explain { key }).into_iter().collect(),
             Action::Jump => return self.target().map(|key| Request::Jump { key }).into_iter().collect(),
             Action::SwitchPane => {
                 self.below = match self.below {
@@ -183,7 +200,7 @@ impl Ui {
     fn target(&self) -> Option<TerminalKey> {
         match &self.mode {
             Mode::Composer(composer) => Some(composer.key().clone()),
-            Mode::Dialog { key, .. } => Some(key.clone()),
+            Mode::Dialog { key, .. } | Mode::Explanation { key, .. } => Some(key.clone()),
             Mode::Fleet => self.cursor.key().cloned(),
         }
     }
@@ -260,7 +277,9 @@ impl Ui {
         let most = self.drawn.scroll_most;
         let moved = |scroll: usize| scroll.min(most).saturating_add_signed(lines).min(most);
         match (&mut self.help, &mut self.mode) {
-            (Some(scroll), _) | (None, Mode::Dialog { scroll, .. }) => *scroll = moved(*scroll),
+            (Some(scroll), _) | (None, Mode::Dialog { scroll, .. } | Mode::Explanation { scroll, .. }) => {
+                *scroll = moved(*scroll);
+            }
             _ => {}
         }
     }
@@ -318,7 +337,7 @@ impl Ui {
 
     fn wheel(&mut self, direction: isize, at: Position, view: &View<'_>) -> Vec<Request> {
         match self.context() {
-            Context::Help | Context::Dialog => self.scroll(direction),
+            Context::Help | Context::Dialog | Context::Explanation => self.scroll(direction),
             Context::Fleet if self.drawn.transitions.contains(at) => {
                 let step = direction * isize::try_from(WHEEL).unwrap_or(1);
                 let most = view.recent.len().saturating_sub(1);

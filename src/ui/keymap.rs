@@ -24,13 +24,16 @@ pub enum Context {
     Composer,
     /// The dialog of an agent.
     Dialog,
+    /// Why a terminal is said to be what it is.
+    Explanation,
     /// The list of keys.
     Help,
 }
 
 impl Context {
     /// Every context, in the order of the help.
-    pub const ALL: [Context; 4] = [Context::Fleet, Context::Dialog, Context::Composer, Context::Help];
+    pub const ALL: [Context; 5] =
+        [Context::Fleet, Context::Dialog, Context::Composer, Context::Explanation, Context::Help];
 
     /// What the help calls it.
     pub const fn title(self) -> &'static str {
@@ -38,6 +41,7 @@ impl Context {
             Context::Fleet => "fleet",
             Context::Composer => "writing a prompt",
             Context::Dialog => "reading a dialog",
+            Context::Explanation => "reading an explanation",
             Context::Help => "this list",
         }
     }
