@@ -167,7 +167,10 @@ fn an_agent_that_goes(agent: Agent) {
     stage.model.timeline().wait_for_work(Work::Answering, PATIENCE);
     stage.expect("an active turn", active);
     stage.kill_agent();
-    stage.model.timeline().wait_for_work(Work::GivenUp, PATIENCE);
+    // A server of Codex's own may read on when its terminal is gone.
+    if agent == Agent::ClaudeCode {
+        stage.model.timeline().wait_for_work(Work::GivenUp, PATIENCE);
+    }
     let state = stage.expect("the end of the agent", gone);
     assert!(is(&state, "/surface/accepting_input", "unknown"), "{}", state["surface"]);
     // The agent's last screen is still there, and must not be read as alive.

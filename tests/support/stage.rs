@@ -99,8 +99,11 @@ impl Stage {
     pub fn start_agent(&self) {
         self.press(&["-l", self.agent.name()]);
         self.press(&["Enter"]);
-        if self.agent == Agent::ClaudeCode {
-            self.decline_auto_mode();
+        match self.agent {
+            Agent::ClaudeCode => self.decline_auto_mode(),
+            // It shows its composer before its session is up, and keeps back what it is given until then. The model's
+            // row comes with the session.
+            Agent::Codex => self.wait_for_screen("a session", |screen| screen.contains("  gpt-5-codex ")),
         }
         self.expect("a ready agent", |state| {
             is(state, "/turn/phase", "ready") && is(state, "/surface/accepting_input", "yes")
@@ -230,6 +233,18 @@ impl Stage {
     }
 }
 
+impl Drop for Stage {
+    fn drop(&mut self) {
+        // Codex leaves a server behind that outlives its terminal, run from a copy of the program in its home.
+        let home = self.home.path().display().to_string();
+        for (pid, _, words) in processes() {
+            if words.contains(&home) {
+                signal("KILL", pid);
+            }
+        }
+    }
+}
+
 /// `fleetwatch watch --json`, and what it said so far.
 pub struct Watch {
     child: Child,
@@ -311,23 +326,27 @@ fn brief(state: &Value) -> Value {
     Value::Object(brief)
 }
 
-fn descendants(parent: u32) -> Vec<u32> {
-    let output = Command::new("ps").args(["-axo", "pid=,ppid="]).output().expect("ps");
-    let listing = String::from_utf8_lossy(&output.stdout).into_owned();
-    let pairs: Vec<(u32, u32)> = listing
-        .lines()
-        .filter_map(|line| {
-            let mut words = line.split_whitespace().map(str::parse);
-            Some((words.next()?.ok()?, words.next()?.ok()?))
-        })
-        .collect();
-    let mut found = vec![parent];
+fn descendants(ancestor: u32) -> Vec<u32> {
+    let processes = processes();
+    let mut found = vec![ancestor];
     let mut next = 0;
     while let Some(&of) = found.get(next) {
-        found.extend(pairs.iter().filter(|(_, parent)| *parent == of).map(|(pid, _)| *pid));
+        found.extend(processes.iter().filter(|(_, parent, _)| *parent == of).map(|(pid, ..)| *pid));
         next += 1;
     }
     found.split_off(1)
+}
+
+/// All processes: pid, the parent's pid, and the command line.
+fn processes() -> Vec<(u32, u32, String)> {
+    let output = Command::new("ps").args(["-axo", "pid=,ppid=,args="]).output().expect("ps");
+    let listing = String::from_utf8_lossy(&output.stdout).into_owned();
+    let read = |line: &str| {
+        let (pid, rest) = line.trim_start().split_once(' ')?;
+        let (parent, words) = rest.trim_start().split_once(' ')?;
+        Some((pid.parse().ok()?, parent.parse().ok()?, words.to_owned()))
+    };
+    listing.lines().filter_map(read).collect()
 }
 
 fn prepare_claude_code(home: &Path, url: &str) -> Vec<(&'static str, String)> {
