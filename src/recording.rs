@@ -5,6 +5,7 @@
 //! scoring reads.
 
 mod archive;
+pub mod doubts;
 mod player;
 mod reader;
 mod replay;

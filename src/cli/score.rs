@@ -10,10 +10,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use color_eyre::eyre::WrapErr;
 use report::{Report, Scored};
 
 use super::replay::ReplayArgs;
 use crate::profile::Library;
+use crate::recording::doubts::Doubts;
 use crate::recording::score::score;
 use crate::recording::truth::Field;
 use crate::recording::{Archive, Options, Recording, RecordingError};
@@ -35,6 +37,9 @@ pub struct Args {
     /// List every recording with its own scores.
     #[arg(long)]
     pub recordings: bool,
+    /// Leave out the labels that a Markdown table doubts: recording, fields, seconds from–to, reason.
+    #[arg(long, value_name = "FILE")]
+    pub doubts: Option<PathBuf>,
     /// Exit with 1 when a field of an agent version scores less than this many percent.
     #[arg(long, value_name = "PERCENT")]
     pub fail_under: Option<f64>,
@@ -49,7 +54,8 @@ pub struct Args {
 /// A recording cannot be read, none is found, or standard output cannot be written.
 pub fn run(args: &Args, library: Arc<Library>) -> color_eyre::Result<ExitCode> {
     let sources = find(&args.paths)?;
-    let scored = score_all(&sources, &library, &args.options.options())?;
+    let doubts = args.doubts.as_deref().map_or_else(|| Ok(Doubts::default()), read_doubts)?;
+    let scored = score_all(&sources, &library, &args.options.options(), &doubts)?;
     let report = Report::new(scored, &args.fields);
     let printed = if args.json { report.json(args.worst) } else { text::print(&report, args.worst, args.recordings) };
     match io::stdout().lock().write_all(printed.as_bytes()) {
@@ -123,15 +129,26 @@ fn search(directory: &Path, found: &mut BTreeMap<String, Source>) -> color_eyre:
     Ok(())
 }
 
+fn read_doubts(path: &Path) -> color_eyre::Result<Doubts> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).wrap_err_with(|| name.clone())?;
+    Ok(Doubts::parse(&name, &text)?)
+}
+
 /// Scores recordings on all processors; the result does not depend on how many there are.
-fn score_all(sources: &[Source], library: &Arc<Library>, options: &Options) -> Result<Vec<Scored>, RecordingError> {
+fn score_all(
+    sources: &[Source],
+    library: &Arc<Library>,
+    options: &Options,
+    doubts: &Doubts,
+) -> Result<Vec<Scored>, RecordingError> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut done = Vec::new();
         while let Some((n, source)) =
             Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, sources.get(n)?)))
         {
-            done.push((n, score_one(source, library, options)));
+            done.push((n, score_one(source, library, options, doubts)));
         }
         done
     };
@@ -144,9 +161,14 @@ fn score_all(sources: &[Source], library: &Arc<Library>, options: &Options) -> R
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-fn score_one(source: &Source, library: &Arc<Library>, options: &Options) -> Result<Scored, RecordingError> {
+fn score_one(
+    source: &Source,
+    library: &Arc<Library>,
+    options: &Options,
+    doubts: &Doubts,
+) -> Result<Scored, RecordingError> {
     let (recording, path) = (source.read()?, source.name());
-    let score = score(&recording, &path, Arc::clone(library), options)?;
+    let score = score(&recording, &path, Arc::clone(library), options, doubts)?;
     let word = |given: &Option<String>| given.clone().unwrap_or_else(|| "unknown".to_owned());
     let version = format!("{} {}", word(&recording.header.tool), word(&recording.header.version));
     Ok(Scored { path, name: recording.name, version, score })

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::doubts::Doubts;
 use super::truth::{Field, Label, Truth};
 use super::{Options, Recording, RecordingError, replay};
 use crate::moment::Span;
@@ -30,6 +31,8 @@ pub struct Score {
     /// Milliseconds of judged phase by truth and answer; an answer that may lag counts as the truth.
     pub phases: BTreeMap<(&'static str, &'static str), u64>,
     pub delays: Vec<Delay>,
+    /// Labelled milliseconds, over all fields, that are left out because they are doubted.
+    pub doubted_ms: u64,
 }
 
 /// Judged and right time of one field.
@@ -80,7 +83,8 @@ impl Spell {
     }
 }
 
-/// Replays a recording and scores what was published; `source_name` is how errors call the recording.
+/// Replays a recording and scores what was published, without the labels that are doubted; `source_name` is how errors
+/// and doubts call the recording.
 ///
 /// # Errors
 /// The recording's truth cannot be read.
@@ -89,11 +93,17 @@ pub fn score(
     source_name: &str,
     library: Arc<Library>,
     options: &Options,
+    doubts: &Doubts,
 ) -> Result<Score, RecordingError> {
-    let truth = Truth::of(recording, source_name)?;
+    let labelled = Truth::of(recording, source_name)?;
+    let mut truth = labelled.clone();
+    doubts.apply(source_name, &mut truth);
     let mut answers = Answers::default();
     replay(recording, library, options, |at, state| answers.take(at, state));
-    Ok(compare(&truth, &answers, recording.duration(), options.settings.tracker.settle))
+    let end = recording.duration();
+    let mut score = compare(&truth, &answers, end, options.settings.tracker.settle);
+    score.doubted_ms = labelled.judged_ms(end).saturating_sub(truth.judged_ms(end));
+    Ok(score)
 }
 
 /// The published values of each field, each from one time until the next.
@@ -170,6 +180,7 @@ fn compare(truth: &Truth, answers: &Answers, duration: Span, settle: Span) -> Sc
         spells: Vec::new(),
         phases: BTreeMap::new(),
         delays: Vec::new(),
+        doubted_ms: 0,
     };
     for field in Field::ALL {
         let timeline = Timeline { field, labels: truth.labels(field), answers, end: duration.as_millis() };

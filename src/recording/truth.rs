@@ -96,6 +96,25 @@ impl Truth {
         &self.labels[field as usize]
     }
 
+    /// Judged milliseconds over all fields, until a recording's end.
+    pub(super) fn judged_ms(&self, end: Span) -> u64 {
+        let of_field = |labels: &Vec<Label>| -> u64 {
+            let ends = labels.iter().skip(1).map(|label| label.from).chain([end]);
+            let spans = labels.iter().zip(ends).filter(|(label, _)| label.value.is_some());
+            spans.map(|(label, end)| end.as_millis().saturating_sub(label.from.as_millis())).sum()
+        };
+        self.labels.iter().map(of_field).sum()
+    }
+
+    /// Judges nothing of a field from one time to another.
+    pub(super) fn leave_out(&mut self, field: Field, from: Span, to: Span) {
+        let labels = &mut self.labels[field as usize];
+        let at_end = labels.iter().rev().find(|label| label.from <= to).and_then(|label| label.value);
+        let position = labels.partition_point(|label| label.from < from);
+        labels.retain(|label| label.from < from || label.from > to);
+        labels.splice(position..position, [Label { from, value: None }, Label { from: to, value: at_end }]);
+    }
+
     fn add(&mut self, at: Span, json: &str) -> Result<(), String> {
         let fields: Map<String, Value> =
             serde_json::from_str(json).map_err(|e| format!("the truth is no JSON object: {e}"))?;

@@ -71,6 +71,11 @@ impl Report {
         total
     }
 
+    /// Labelled milliseconds, over all fields, that are left out because they are doubted.
+    pub fn doubted_ms(&self) -> u64 {
+        self.scored.iter().map(|one| one.score.doubted_ms).sum()
+    }
+
     /// The wrong spells of the chosen fields, longest first.
     pub fn wrong(&self) -> Vec<Wrong<'_>> {
         let spells =
@@ -133,6 +138,7 @@ impl Report {
             Field::ALL.into_iter().map(|field| (field.word().to_owned(), delay_json(&self.delays(field)))).collect();
         let mut text = json!({
             "total": group(self.total()),
+            "doubted_seconds": seconds(self.doubted_ms()),
             "versions": versions,
             "recordings": recordings,
             "worst": wrong,

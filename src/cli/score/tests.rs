@@ -39,7 +39,7 @@ fn scores_add_up_by_version_and_name_what_is_low() {
     let directory = tempfile::tempdir().unwrap();
     written(directory.path());
     let files = find(&[directory.path().to_owned()]).unwrap();
-    let scored = score_all(&files, &Arc::new(Library::builtin()), &Options::default()).unwrap();
+    let scored = score_all(&files, &Arc::new(Library::builtin()), &Options::default(), &Doubts::default()).unwrap();
     let report = Report::new(scored, &[Field::Availability]);
     let versions = report.versions();
     let (count, time, tallies) = versions["claude 9.9"];
@@ -67,6 +67,8 @@ fn one_broken_recording_is_an_error_with_its_place() {
     written(directory.path());
     std::fs::write(directory.path().join("bad.cast"), "{").unwrap();
     let files = find(&[directory.path().to_owned()]).unwrap();
-    let error = score_all(&files, &Arc::new(Library::builtin()), &Options::default()).unwrap_err().to_string();
+    let error = score_all(&files, &Arc::new(Library::builtin()), &Options::default(), &Doubts::default())
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("bad.cast:1: "), "{error}");
 }

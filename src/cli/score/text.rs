@@ -16,6 +16,10 @@ pub fn print(report: &Report, worst: usize, recordings: bool) -> String {
     if recordings {
         let _ = each_recording(&mut out, report);
     }
+    if report.doubted_ms() > 0 {
+        let seconds = Span::from_millis(report.doubted_ms()).as_secs();
+        let _ = writeln!(out, "\n{seconds:.1} labelled seconds, over all fields, are doubted and left out.");
+    }
     let _ = phases(&mut out, report);
     let _ = delays(&mut out, report);
     let _ = wrong(&mut out, report, worst);

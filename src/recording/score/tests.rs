@@ -129,3 +129,22 @@ fn a_truth_that_cannot_be_is_refused_with_its_line() {
     let error = Truth::of(&recording, "hand.cast").unwrap_err().to_string();
     assert_eq!(error, "hand.cast:2: the truth of phase cannot be \"busy\", only null or one of ready, active, unknown");
 }
+
+#[test]
+fn doubted_labels_are_left_out_and_counted() {
+    let text = "{\"version\": 2, \"width\": 9, \"height\": 2}\n\
+                [1, \"m\", \"truth {\\\"phase\\\": \\\"ready\\\", \\\"blocked\\\": \\\"none\\\"}\"]\n\
+                [3, \"m\", \"truth {\\\"phase\\\": \\\"active\\\"}\"]\n[9, \"o\", \"x\"]";
+    let recording = Recording::parse("hand", text.as_bytes()).unwrap();
+    let doubts = Doubts::parse("d", "| hand | phase | 2–4.5 | why |\n| hand | phase | 7–7.25 | why |").unwrap();
+    let mut truth = Truth::of(&recording, "hand").unwrap();
+    assert_eq!(truth.judged_ms(recording.duration()), 16_000);
+    doubts.apply("hand", &mut truth);
+    assert_eq!(truth.judged_ms(recording.duration()), 13_250);
+    let labels: Vec<_> = truth.labels(Field::Phase).iter().map(|l| (l.from.as_millis(), l.value)).collect();
+    let active = Some("active");
+    assert_eq!(labels, [(1000, Some("ready")), (2000, None), (4500, active), (7000, None), (7250, active)]);
+    let library = Arc::new(Library::builtin());
+    let score = score(&recording, "hand", library, &Options::default(), &doubts).unwrap();
+    assert_eq!((score.doubted_ms, score.tallies[Field::Phase as usize].judged_ms), (2750, 5250));
+}
