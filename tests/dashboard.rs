@@ -63,8 +63,13 @@ impl Desk {
 
     /// Starts the dashboard in the operator's shell and waits for its first frame.
     fn open(&self) {
+        self.open_with("");
+    }
+
+    /// The same with additions to the environment.
+    fn open_with(&self, environment: &str) {
         let program = env!("CARGO_BIN_EXE_fleetwatch");
-        self.type_text(&format!("clear; {program} -L {}", self.watched.name()));
+        self.type_text(&format!("clear; {environment} {program} -L {}", self.watched.name()));
         self.press("Enter");
         self.wait("? help");
     }
@@ -217,6 +222,57 @@ fn servers_come_and_go() {
     desk.wait("1 ready");
     desk.press("q");
     desk.expect_restored();
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let desk = Desk::new();
+    desk.open_with("PATH=/nonexistent");
+    desk.wait("tmux is not installed");
+    desk.wait("Install it with your package manager");
+    desk.press("q");
+    desk.expect_restored();
+    desk.watched.new_session("plain", &["cat"]);
+    desk.open();
+    desk.wait("No agents found");
+    desk.press("q");
+    desk.expect_restored();
+}
+
+#[test]
+fn no_colour_means_no_colour() {
+    let desk = Desk::with_parrot();
+    desk.watched.run(&["send-keys", "-t", "birds:", "ask", "Enter"]);
+    desk.open_with("NO_COLOR=1");
+    desk.wait("1 needs you");
+    let styled = desk.operator.run(&["capture-pane", "-e", "-p", "-t", "main:"]);
+    // Bold, reversed and dim may be. A colour has a number of two digits or more; 39 and 49 are the terminal's own.
+    let is_color = |code: &&str| code.split(';').any(|number| number.len() > 1 && !matches!(number, "39" | "49"));
+    let codes: Vec<&str> =
+        styled.split("\x1b[").skip(1).filter_map(|rest| rest.split_once('m').map(|it| it.0)).collect();
+    let colors: Vec<&&str> = codes.iter().filter(|code| is_color(code)).collect();
+    assert!(!codes.is_empty() && colors.is_empty(), "{colors:?}");
+    desk.press("q");
+    desk.expect_restored();
+}
+
+#[test]
+fn inside_tmux_a_jump_switches_the_client() {
+    let desk = Desk::with_parrot();
+    let program = env!("CARGO_BIN_EXE_fleetwatch");
+    let config = format!("XDG_CONFIG_HOME={}", desk.directory.path().display());
+    // The dashboard runs in the watched server itself, whose client is shown in the operator's terminal.
+    desk.watched.new_session("desk", &["env", "LC_ALL=C.UTF-8", &config, program]);
+    desk.type_text(&format!("tmux -u -L {} attach -t desk", desk.watched.name()));
+    desk.press("Enter");
+    desk.wait("1 ready");
+    assert!(!desk.screen().contains("generic"), "its own pane is no terminal");
+    desk.press("g");
+    desk.wait("Parrot v1.0.0");
+    let shown = || desk.watched.run(&["list-clients", "-F", "#{client_session}"]);
+    wait_until("the client to show the birds", || shown().trim() == "birds");
+    desk.watched.run(&["detach-client", "-s", "birds"]);
+    desk.wait("desk>");
 }
 
 #[test]

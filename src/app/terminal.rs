@@ -5,7 +5,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ratatui::backend::CrosstermBackend;
-use ratatui::crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture};
+use ratatui::crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste};
 use ratatui::crossterm::terminal::{
     BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
     enable_raw_mode,
@@ -18,6 +18,10 @@ use super::Error;
 
 /// Bytes of a frame that are collected before they are written; a full repaint of a large terminal fits.
 const FRAME_BYTES: usize = 256 << 10;
+
+/// Asks for buttons, the wheel and dragging. crossterm's own command asks for every movement of the mouse, too, each of
+/// which would wake the loop.
+const TAKE_MOUSE: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 
 /// Whether the terminal is in the dashboard's hands. Drop, panic hook and signals may all want to give it back; only
 /// the first one does.
@@ -87,7 +91,8 @@ fn take(mouse: bool) -> io::Result<()> {
     let mut out = io::stdout();
     execute!(out, EnterAlternateScreen, EnableBracketedPaste, cursor::Hide)?;
     if mouse {
-        execute!(out, EnableMouseCapture)?;
+        out.write_all(TAKE_MOUSE)?;
+        out.flush()?;
     }
     Ok(())
 }

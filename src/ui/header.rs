@@ -143,16 +143,18 @@ fn data(canvas: &Canvas<'_>, view: &View<'_>) -> Vec<Part> {
     vec![(format!("data <{shown}"), style)]
 }
 
-/// A round time that an age is below, in words and as a span. It is rounded up, never down.
+/// A round time that an age is below, in words and as a span. It is rounded up, never down, and in steps that are so
+/// wide that the usual pause between two looks does not make it flicker.
 fn bound(age: Span) -> (String, Span) {
+    const STEPS: [u64; 10] = [2, 3, 5, 10, 15, 20, 30, 45, 60, 90];
     let seconds = (age.as_millis() + EARLY.as_millis()) / 1000 + 1;
-    match seconds {
-        ..=120 => (format!("{seconds}s"), Span::from_secs(seconds)),
-        121..=7200 => {
+    match STEPS.into_iter().find(|&step| seconds <= step) {
+        Some(step) => (format!("{step}s"), Span::from_secs(step)),
+        None if seconds <= 7200 => {
             let minutes = seconds.div_ceil(60);
             (format!("{minutes}m"), Span::from_secs(minutes * 60))
         }
-        _ => {
+        None => {
             let hours = seconds.div_ceil(3600);
             (format!("{hours}h"), Span::from_secs(hours * 3600))
         }
@@ -174,8 +176,8 @@ mod tests {
             let (_, limit) = bound(Span::from_millis(ms));
             assert!(limit.as_millis() > ms, "{ms} ms");
         }
-        assert_eq!(bound(Span::from_millis(20)).0, "1s");
-        assert_eq!(bound(Span::from_millis(950)).0, "2s");
+        assert_eq!(bound(Span::from_millis(20)).0, "2s");
+        assert_eq!(bound(Span::from_millis(1950)).0, "3s");
         assert_eq!(bound(Span::from_secs(1050)).0, "18m");
     }
 }
