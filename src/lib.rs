@@ -56,6 +56,7 @@ pub mod config;
 pub mod demo;
 pub mod feed;
 pub mod fleet;
+pub mod history;
 pub mod moment;
 pub mod process;
 pub mod profile;

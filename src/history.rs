@@ -1,0 +1,86 @@
+//! The history: what happened to every terminal and what was done to it, kept across crashes and restarts (SPEC §10).
+//!
+//! One SQLite file for all processes of fleetwatch on a machine. [`History`] takes records and never waits: a thread of
+//! its own writes them in batches. [`Reader`] answers the command line and the drill-down from a connection of its own.
+//! [`Intents`] keeps what is to be sent until it is. A full disk, a locked, unwritable or damaged file shows in
+//! [`Health`] and nowhere else; watching goes on.
+
+mod encoding;
+mod identity;
+mod intents;
+mod open;
+mod reader;
+mod record;
+mod retention;
+mod schema;
+mod store;
+mod stored;
+mod submissions;
+mod summary;
+mod timeline;
+mod trouble;
+mod writer;
+
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+pub use identity::{Owner, same_terminal};
+pub use intents::{Intent, IntentId, IntentState, Intents, Queued};
+pub use reader::{Filter, Reader, StoredTerminal};
+pub use record::{Kind, NewInput, Record, Sent, TransitionRecord, What};
+pub use schema::VERSION;
+pub use stored::{Body, RecordId, ScreenId, Stored, StoredInput, StoredTransition, Submission};
+pub use timeline::{Holder, Point, Stretch, timeline, totals, turns};
+pub use trouble::{Condition, Health, Trouble};
+pub use writer::{History, Ticket};
+
+use crate::moment::{Moment, Span};
+
+/// The file's name in the state directory.
+const FILE_NAME: &str = "history.db";
+
+/// What of the history the user can choose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Whether a history is kept at all.
+    pub enabled: bool,
+    /// How old records may become.
+    pub keep: Span,
+    /// Bytes that the file may use.
+    pub max_bytes: u64,
+    /// The file; `None` is the one in the user's state directory.
+    pub path: Option<PathBuf>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { enabled: true, keep: Span::from_secs(30 * 24 * 3600), max_bytes: 256 << 20, path: None }
+    }
+}
+
+impl Settings {
+    /// Where the file is: as configured, else in `XDG_STATE_HOME`, else in the platform's directory for state or data.
+    /// `None` when the user has no home.
+    pub fn location(&self) -> Option<PathBuf> {
+        let state_home = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let platform = || {
+            let dirs = directories::ProjectDirs::from("", "", "fleetwatch")?;
+            Some(dirs.state_dir().unwrap_or_else(|| dirs.data_local_dir()).to_owned())
+        };
+        let directory = || state_home.map(|home| home.join("fleetwatch")).or_else(platform);
+        self.path.clone().or_else(|| Some(directory()?.join(FILE_NAME)))
+    }
+
+    fn limits(&self) -> retention::Limits {
+        retention::Limits { keep: self.keep, max_bytes: self.max_bytes }
+    }
+}
+
+/// What time it is, for what the writer does by itself.
+fn now() -> Moment {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Moment::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,309 @@
+//! What is to be sent once its time has come, and survives the process that wanted it (SPEC §9, follow-ups).
+//!
+//! An intent goes from `pending` to `attempted` just before its bytes reach the terminal, and from there to what became
+//! of it. Each step is one conditional write, so that of several processes one takes it, and whoever finds an attempted
+//! intent without an outcome knows that it may have arrived: it is looked into, and never simply sent again.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use serde_json::{Value, json};
+
+use super::Trouble;
+use super::encoding::Codec;
+use super::identity::Owner;
+use super::open::{self, Options, Synchronous};
+use super::record::Kind;
+use crate::moment::{Moment, Span};
+use crate::state::words;
+
+words! {
+    /// How far an intent has come.
+    IntentState {
+        /// It waits for its time; who has claimed it makes ready to send it.
+        Pending = "pending",
+        /// Its bytes are on their way, or were when the process died.
+        Attempted = "attempted",
+        Sent = "sent",
+        /// Nothing was sent, for good.
+        Failed = "failed",
+        /// Whether it arrived cannot be told; the operator is asked.
+        Unknown = "unknown",
+        /// Its time ran out before it could be sent.
+        Expired = "expired",
+        /// The operator took it back.
+        Cancelled = "cancelled",
+    }
+}
+
+/// The number of an intent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IntentId(pub i64);
+
+/// Something that is to be sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Intent {
+    pub id: IntentId,
+    /// Whom it is for, as the configuration names it.
+    pub target: String,
+    pub created: Moment,
+    pub expires: Option<Moment>,
+    pub state: IntentState,
+    /// The process that has claimed it, and until when the claim holds.
+    pub owner: Option<String>,
+    pub claimed_until: Option<Moment>,
+    pub attempted_at: Option<Moment>,
+    /// The text as it was or will be sent; `None` until it is attempted.
+    pub text: Option<String>,
+    pub detail: Option<String>,
+    /// What it tells of, in the order in which it happened.
+    pub events: Vec<Value>,
+}
+
+/// What became of an event that was to be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queued {
+    /// A new intent tells of it.
+    New(IntentId),
+    /// An intent that still waits for the same target tells of it as well.
+    Joined(IntentId),
+    /// It was queued before, by this process or another one.
+    Known(IntentId),
+}
+
+/// The intents of a history. Its commits reach the disk before they count.
+pub struct Intents {
+    connection: Connection,
+    codec: Codec,
+    owner: Owner,
+}
+
+impl Intents {
+    /// Opens the intents in a history file, for a process.
+    ///
+    /// # Errors
+    /// The file cannot be opened, locked or written.
+    pub fn open(path: &Path, owner: Owner, now: Moment) -> Result<Self, Trouble> {
+        let options = Options { synchronous: Synchronous::Power, ..Options::default() };
+        let connection = open::open(path, &options, now)?.connection;
+        Ok(Self { connection, codec: Codec::new()?, owner })
+    }
+
+    /// Queues an event for a target. `key` names the event in the same way in every process that sees it. What still
+    /// waits for the target takes the event in, so that several become one message.
+    ///
+    /// # Errors
+    /// The file cannot be written; nothing was queued.
+    pub fn queue(
+        &mut self,
+        target: &str,
+        key: &str,
+        event: &Value,
+        now: Moment,
+        expires: Option<Moment>,
+    ) -> Result<Queued, Trouble> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let known = "SELECT intent FROM intent_events WHERE key = ?1";
+        if let Some(id) = transaction.query_row(known, [key], |row| row.get(0)).optional()? {
+            return Ok(Queued::Known(IntentId(id)));
+        }
+        let waiting = "SELECT id FROM intents WHERE state = 'pending' AND target = ?1
+                       AND (expires IS NULL OR expires > ?2) ORDER BY id DESC LIMIT 1";
+        let joined = transaction.query_row(waiting, params![target, now.as_millis()], |row| row.get(0)).optional()?;
+        let id = match joined {
+            Some(id) => id,
+            None => {
+                let sql = "INSERT INTO intents (target, created, expires, state) VALUES (?1, ?2, ?3, 'pending')";
+                transaction.execute(sql, params![target, now.as_millis(), expires.map(Moment::as_millis)])?;
+                transaction.last_insert_rowid()
+            }
+        };
+        let sql = "INSERT INTO intent_events (key, intent, at, body) VALUES (?1, ?2, ?3, ?4)";
+        transaction.execute(sql, params![key, id, now.as_millis(), event.to_string()])?;
+        transaction.commit()?;
+        Ok(if joined.is_some() { Queued::Joined(IntentId(id)) } else { Queued::New(IntentId(id)) })
+    }
+
+    /// What waits to be sent and has not run out, oldest first.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn pending(&self, now: Moment) -> Result<Vec<Intent>, Trouble> {
+        self.select("state = 'pending' AND (expires IS NULL OR expires > ?1)", now)
+    }
+
+    /// What was attempted by a process that fell silent since: it may have arrived.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn abandoned(&self, now: Moment) -> Result<Vec<Intent>, Trouble> {
+        self.select("state = 'attempted' AND claimed_until <= ?1", now)
+    }
+
+    /// An intent by its number.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn get(&self, id: IntentId) -> Result<Option<Intent>, Trouble> {
+        Ok(self.select("id = ?1", Moment::from_millis(id.0))?.pop())
+    }
+
+    /// Takes an intent that is pending, or that was attempted and abandoned, for this process, for as long as `hold`
+    /// lasts; who has it may prolong it. Whether it is this process that has it now.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn claim(&mut self, id: IntentId, now: Moment, hold: Span) -> Result<bool, Trouble> {
+        let sql = "UPDATE intents SET owner = ?1, claimed_until = ?2
+                   WHERE id = ?3 AND state IN ('pending', 'attempted')
+                     AND (owner IS NULL OR owner = ?1 OR claimed_until <= ?4)";
+        self.change(sql, params![self.owner.as_str(), (now + hold).as_millis(), id.0, now.as_millis()])
+    }
+
+    /// Gives a claimed intent back, so that another process may take it.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn release(&mut self, id: IntentId) -> Result<bool, Trouble> {
+        let sql = "UPDATE intents SET owner = NULL, claimed_until = NULL
+                   WHERE id = ?1 AND owner = ?2 AND state = 'pending'";
+        self.change(sql, params![id.0, self.owner.as_str()])
+    }
+
+    /// Writes down that the text is about to be sent, just before it is. Only if this says yes, may it be.
+    ///
+    /// `events` is how many events the text tells of: when another one joined since, the answer is no.
+    ///
+    /// # Errors
+    /// The file cannot be written; the text must not be sent.
+    pub fn attempt(&mut self, id: IntentId, text: &str, events: usize, now: Moment) -> Result<bool, Trouble> {
+        let sql = "UPDATE intents SET state = 'attempted', text = ?1, attempted_at = ?2
+                   WHERE id = ?3 AND owner = ?4 AND state = 'pending' AND claimed_until > ?2
+                     AND (expires IS NULL OR expires > ?2)
+                     AND (SELECT count(*) FROM intent_events WHERE intent = ?3) = ?5";
+        let events = i64::try_from(events).unwrap_or(i64::MAX);
+        self.change(sql, params![text, now.as_millis(), id.0, self.owner.as_str(), events])
+    }
+
+    /// Puts an attempt back that demonstrably sent nothing (the target refused before the first byte).
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn retract(&mut self, id: IntentId) -> Result<bool, Trouble> {
+        let sql = "UPDATE intents SET state = 'pending', text = NULL, attempted_at = NULL
+                   WHERE id = ?1 AND owner = ?2 AND state = 'attempted'";
+        self.change(sql, params![id.0, self.owner.as_str()])
+    }
+
+    /// Writes down what became of a claimed intent, and keeps it as a record of kind `follow_up`. Whether it was still
+    /// open.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn finish(
+        &mut self,
+        id: IntentId,
+        state: IntentState,
+        detail: Option<&str>,
+        now: Moment,
+    ) -> Result<bool, Trouble> {
+        self.end(id, state, detail, now, "owner = ?2")
+    }
+
+    /// Takes back an intent that nobody has attempted yet. Whether there was one.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn cancel(&mut self, id: IntentId, now: Moment) -> Result<bool, Trouble> {
+        self.end(id, IntentState::Cancelled, None, now, "state = 'pending' AND ?2 <> ''")
+    }
+
+    /// Ends what has run out, and tells which; each of them is told to one process only.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn expire(&mut self, now: Moment) -> Result<Vec<Intent>, Trouble> {
+        let mut expired = Vec::new();
+        for intent in self.select("state = 'pending' AND expires <= ?1", now)? {
+            let detail = Some("it could not be sent in time");
+            if self.end(intent.id, IntentState::Expired, detail, now, "state = 'pending' AND ?2 <> ''")? {
+                expired.push(intent);
+            }
+        }
+        Ok(expired)
+    }
+
+    fn end(
+        &mut self,
+        id: IntentId,
+        state: IntentState,
+        detail: Option<&str>,
+        now: Moment,
+        condition: &str,
+    ) -> Result<bool, Trouble> {
+        let Some(intent) = self.get(id)? else { return Ok(false) };
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let sql = format!(
+            "UPDATE intents SET state = ?1, detail = ?3, ended_at = ?4
+             WHERE id = ?5 AND state IN ('pending', 'attempted') AND {condition}"
+        );
+        let values = params![state.word(), self.owner.as_str(), detail, now.as_millis(), id.0];
+        if transaction.execute(&sql, values)? == 0 {
+            return Ok(false);
+        }
+        let document = json!({
+            "text": intent.text, "outcome": state, "detail": detail, "events": intent.events,
+            "created": intent.created, "intent": id.0,
+        });
+        let packed = self.codec.pack_document(&document.to_string());
+        let sql = "INSERT INTO records (at, kind, name, document) VALUES (?1, ?2, ?3, ?4)";
+        transaction.execute(sql, params![now.as_millis(), Kind::FollowUp.word(), intent.target, packed])?;
+        let record = transaction.last_insert_rowid();
+        transaction.execute("UPDATE intents SET record = ?1 WHERE id = ?2", params![record, id.0])?;
+        transaction.commit()?;
+        Ok(true)
+    }
+
+    fn change(&self, sql: &str, values: &[&dyn rusqlite::ToSql]) -> Result<bool, Trouble> {
+        Ok(self.connection.prepare_cached(sql)?.execute(values)? > 0)
+    }
+
+    /// The intents for which a condition over one number holds, oldest first.
+    fn select(&self, condition: &str, number: Moment) -> Result<Vec<Intent>, Trouble> {
+        let sql = format!(
+            "SELECT id, target, created, expires, state, owner, claimed_until, attempted_at, text, detail
+             FROM intents WHERE {condition} ORDER BY id"
+        );
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let rows = statement.query_map([number.as_millis()], intent)?;
+        let mut intents = rows.collect::<Result<Vec<Intent>, _>>()?;
+        let mut events =
+            self.connection.prepare_cached("SELECT body FROM intent_events WHERE intent = ?1 ORDER BY rowid")?;
+        for intent in &mut intents {
+            let bodies = events.query_map([intent.id.0], |row| row.get::<_, String>(0))?;
+            for body in bodies {
+                intent.events.push(serde_json::from_str(&body?).map_err(|_| Trouble::Damaged)?);
+            }
+        }
+        Ok(intents)
+    }
+}
+
+fn intent(row: &Row<'_>) -> rusqlite::Result<Intent> {
+    let moment = |column: usize| row.get::<_, Option<i64>>(column).map(|at| at.map(Moment::from_millis));
+    let word: String = row.get(4)?;
+    let state = IntentState::ALL.iter().copied().find(|state| state.word() == word);
+    Ok(Intent {
+        id: IntentId(row.get(0)?),
+        target: row.get(1)?,
+        created: Moment::from_millis(row.get(2)?),
+        expires: moment(3)?,
+        state: state.ok_or(rusqlite::Error::InvalidColumnType(4, word, rusqlite::types::Type::Text))?,
+        owner: row.get(5)?,
+        claimed_until: moment(6)?,
+        attempted_at: moment(7)?,
+        text: row.get(8)?,
+        detail: row.get(9)?,
+        events: Vec::new(),
+    })
+}

@@ -1,0 +1,305 @@
+//! The reading side: what the command line and the drill-down ask for. It has a connection of its own, and neither waits
+//! for a writer nor makes one wait.
+
+use std::path::Path;
+
+use rusqlite::types::Value as Sql;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde_json::Value;
+
+use super::encoding::Codec;
+use super::identity::Columns;
+use super::record::{Kind, What};
+use super::stored::{Body, RecordId, ScreenId, Stored, StoredInput, StoredTransition, Submission};
+use super::{Trouble, open, summary};
+use crate::fleet::TerminalKey;
+use crate::moment::Moment;
+use crate::screen::Screen;
+
+/// Which records are asked for. What is left out does not restrict.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// These terminals only; `None` is all of them, and what belongs to none.
+    pub terminals: Option<Vec<TerminalKey>>,
+    /// From this time on.
+    pub since: Option<Moment>,
+    /// Before this time.
+    pub until: Option<Moment>,
+    /// Records before this one, for paging backwards.
+    pub before: Option<RecordId>,
+    /// Empty means all kinds.
+    pub kinds: Vec<Kind>,
+    /// The newest so many; `None` is all.
+    pub limit: Option<u32>,
+}
+
+/// A terminal that the history knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredTerminal {
+    pub key: TerminalKey,
+    /// Its latest name.
+    pub name: String,
+    /// When something was last written of it.
+    pub last: Option<Moment>,
+}
+
+/// An open history.
+pub struct Reader {
+    connection: Connection,
+    codec: Codec,
+}
+
+const COLUMNS: &str = "r.id, r.at, r.kind, r.name, r.document, n.host, n.socket, n.pane, n.pid,
+                       t.summary, t.turn_ended, t.note, t.screen, i.sender, i.what, i.outcome, i.detail, i.ended_at";
+const TABLES: &str = "records r LEFT JOIN terminals n ON n.id = r.terminal
+                      LEFT JOIN transitions t ON t.record = r.id LEFT JOIN inputs i ON i.record = r.id";
+
+impl Reader {
+    /// Opens a history to read.
+    ///
+    /// # Errors
+    /// There is none, it cannot be read, or a newer fleetwatch wrote it.
+    pub fn open(path: &Path) -> Result<Self, Trouble> {
+        let connection = open::open_to_read(path)?;
+        Ok(Self { connection, codec: Codec::new()? })
+    }
+
+    /// Every terminal, by its latest record, newest first.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn terminals(&self) -> Result<Vec<StoredTerminal>, Trouble> {
+        let sql = "SELECT n.host, n.socket, n.pane, n.pid, n.name,
+                          (SELECT max(at) FROM records WHERE terminal = n.id) AS last
+                   FROM terminals n ORDER BY last DESC NULLS LAST, n.id DESC";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rows = statement.query_map([], |row| {
+            let last: Option<i64> = row.get(5)?;
+            Ok(StoredTerminal { key: key(row, 0)?, name: row.get(4)?, last: last.map(Moment::from_millis) })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Hands on the records that a filter asks for, oldest first, until `take` says that it has enough.
+    ///
+    /// # Errors
+    /// The file cannot be read, or something in it is no record.
+    pub fn each(&mut self, filter: &Filter, mut take: impl FnMut(Stored) -> bool) -> Result<(), Trouble> {
+        let (wheres, mut values) = conditions(filter);
+        let sql = match filter.limit {
+            None => format!("SELECT {COLUMNS} FROM {TABLES} WHERE {wheres} ORDER BY r.at, r.id"),
+            Some(limit) => {
+                values.push(i64::from(limit).into());
+                // The newest ones are chosen by number first, so that no document is read in vain.
+                format!(
+                    "SELECT {COLUMNS} FROM {TABLES} WHERE r.id IN (SELECT r.id FROM records r
+                         LEFT JOIN terminals n ON n.id = r.terminal WHERE {wheres} ORDER BY r.at DESC, r.id DESC LIMIT ?)
+                     ORDER BY r.at, r.id"
+                )
+            }
+        };
+        let mut statement = self.connection.prepare(&sql)?;
+        let mut rows = statement.query(rusqlite::params_from_iter(values))?;
+        while let Some(row) = rows.next()? {
+            if !take(stored(row, &mut self.codec)?) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The records that a filter asks for, oldest first.
+    ///
+    /// # Errors
+    /// As [`Reader::each`].
+    pub fn records(&mut self, filter: &Filter) -> Result<Vec<Stored>, Trouble> {
+        let mut records = Vec::new();
+        self.each(filter, |record| {
+            records.push(record);
+            true
+        })?;
+        Ok(records)
+    }
+
+    /// A page of one terminal's transitions, oldest first: the last `count` of them, or the last before another one.
+    ///
+    /// # Errors
+    /// As [`Reader::each`].
+    pub fn transitions(
+        &mut self,
+        key: &TerminalKey,
+        before: Option<RecordId>,
+        count: u32,
+    ) -> Result<Vec<Stored>, Trouble> {
+        let kinds = vec![Kind::Transition];
+        let terminals = Some(vec![key.clone()]);
+        self.records(&Filter { terminals, before, kinds, limit: Some(count), ..Filter::default() })
+    }
+
+    /// A screen as it was; `None` when it was let go.
+    ///
+    /// # Errors
+    /// The file cannot be read, or what is stored is no screen.
+    pub fn screen(&mut self, id: ScreenId) -> Result<Option<Screen>, Trouble> {
+        let sql = "SELECT body FROM screens WHERE id = ?1";
+        let body: Option<Vec<u8>> =
+            self.connection.prepare_cached(sql)?.query_row([id.0], |row| row.get(0)).optional()?;
+        Ok(body.map(|body| self.codec.unpack_screen(&body)).transpose()?)
+    }
+
+    /// When a terminal was watched by any process, within an interval, by beginning.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn watched(&self, key: &TerminalKey, from: Moment, to: Moment) -> Result<Vec<(Moment, Moment)>, Trouble> {
+        let Columns { host, socket, pane, pid } = Columns::of(key);
+        let sql = "SELECT w.started, w.seen FROM watches w JOIN terminals n ON n.id = w.terminal
+                   WHERE n.host = ?1 AND n.socket = ?2 AND n.pane = ?3 AND n.pid = ?4
+                     AND w.started < ?6 AND w.seen >= ?5 ORDER BY w.started";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let values = params![host, socket, pane, pid, from.as_millis(), to.as_millis()];
+        let rows = statement
+            .query_map(values, |row| Ok((Moment::from_millis(row.get(0)?), Moment::from_millis(row.get(1)?))))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The last prompts that were sent, newest first, each text once: to one terminal, or to any.
+    ///
+    /// # Errors
+    /// As [`Reader::each`].
+    pub fn prompts(&mut self, key: Option<&TerminalKey>, count: usize) -> Result<Vec<String>, Trouble> {
+        let terminals = key.map(|key| vec![key.clone()]);
+        // Some of the inputs are keys and answers, and some are the same text again.
+        let limit = u32::try_from(count.saturating_mul(8)).ok();
+        let mut inputs = self.records(&Filter { terminals, kinds: vec![Kind::Input], limit, ..Filter::default() })?;
+        let mut prompts: Vec<String> = Vec::new();
+        while let Some(input) = inputs.pop() {
+            let is_prompt = matches!(&input.body, Body::Input(sent) if sent.what == What::Prompt);
+            if let Some(text) = input.document.get("text").and_then(Value::as_str).filter(|_| is_prompt)
+                && prompts.len() < count
+                && prompts.iter().all(|known| known != text)
+            {
+                prompts.push(text.to_owned());
+            }
+        }
+        Ok(prompts)
+    }
+
+    /// The number of the last submission, from which [`Reader::submissions_after`] goes on.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn last_submission(&self) -> Result<i64, Trouble> {
+        let sql = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'submissions'), 0)";
+        Ok(self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+    }
+
+    /// What any process put into a terminal after a submission, oldest first.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn submissions_after(&self, number: i64) -> Result<Vec<Submission>, Trouble> {
+        let sql = "SELECT n.host, n.socket, n.pane, n.pid, s.id, s.at, i.owner, i.sender, i.what
+                   FROM submissions s JOIN inputs i ON i.record = s.input JOIN records r ON r.id = i.record
+                   JOIN terminals n ON n.id = r.terminal WHERE s.id > ?1 ORDER BY s.id";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rows = statement.query_map([number], |row| {
+            Ok(Submission {
+                number: row.get(4)?,
+                at: Moment::from_millis(row.get(5)?),
+                key: key(row, 0)?,
+                owner: row.get(6)?,
+                sender: row.get(7)?,
+                what: word(row, 8)?,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// A number that changes whenever another connection wrote to the file; asking costs next to nothing.
+    pub(super) fn data_version(&self) -> Result<i64, Trouble> {
+        Ok(self.connection.pragma_query_value(None, "data_version", |row| row.get(0))?)
+    }
+}
+
+fn conditions(filter: &Filter) -> (String, Vec<Sql>) {
+    let mut wheres = vec!["TRUE".to_owned()];
+    let mut values: Vec<Sql> = Vec::new();
+    if let Some(terminals) = &filter.terminals {
+        let one = "(n.host = ? AND n.socket = ? AND n.pane = ? AND n.pid = ?)";
+        // An empty list matches nothing.
+        let any = terminals.iter().map(|_| one).chain(["FALSE"]).collect::<Vec<_>>().join(" OR ");
+        wheres.push(format!("r.terminal IN (SELECT n.id FROM terminals n WHERE {any})"));
+        for key in terminals {
+            let Columns { host, socket, pane, pid } = Columns::of(key);
+            values.extend([host.into(), socket.into(), i64::from(pane).into(), i64::from(pid).into()]);
+        }
+    }
+    if let Some(since) = filter.since {
+        wheres.push("r.at >= ?".to_owned());
+        values.push(since.as_millis().into());
+    }
+    if let Some(until) = filter.until {
+        wheres.push("r.at < ?".to_owned());
+        values.push(until.as_millis().into());
+    }
+    if let Some(before) = filter.before {
+        // Numbers follow the writing, times the observation, and pages are in the order of the times.
+        wheres.push("(r.at, r.id) < ((SELECT at FROM records WHERE id = ?), ?)".to_owned());
+        values.extend([before.0.into(), before.0.into()]);
+    }
+    if !filter.kinds.is_empty() {
+        wheres.push(format!("r.kind IN ({})", filter.kinds.iter().map(|_| "?").collect::<Vec<_>>().join(", ")));
+        values.extend(filter.kinds.iter().map(|kind| Sql::from(kind.word().to_owned())));
+    }
+    (wheres.join(" AND "), values)
+}
+
+fn stored(row: &Row<'_>, codec: &mut Codec) -> Result<Stored, Trouble> {
+    let document = codec.unpack_document(row.get_ref(4)?.as_blob().map_err(|_| Trouble::Damaged)?)?;
+    let document = serde_json::from_str(&document).map_err(|_| Trouble::Damaged)?;
+    let body = match word(row, 2)? {
+        Kind::Transition => Body::Transition(StoredTransition {
+            summary: row.get::<_, Option<String>>(9)?.as_deref().and_then(summary::read).ok_or(Trouble::Damaged)?,
+            turn_ended: row.get::<_, Option<i64>>(10)?.map(Moment::from_millis),
+            note: row.get(11)?,
+            screen: row.get::<_, Option<i64>>(12)?.map(ScreenId),
+        }),
+        Kind::Input => Body::Input(StoredInput {
+            sender: row.get(13)?,
+            what: word(row, 14)?,
+            outcome: row.get(15)?,
+            detail: row.get(16)?,
+            ended_at: row.get::<_, Option<i64>>(17)?.map(Moment::from_millis),
+        }),
+        Kind::TaskEvent => Body::TaskEvent,
+        Kind::FollowUp => Body::FollowUp,
+        Kind::Action => Body::Action,
+    };
+    let has_terminal = row.get_ref(5)? != rusqlite::types::ValueRef::Null;
+    Ok(Stored {
+        id: RecordId(row.get(0)?),
+        at: Moment::from_millis(row.get(1)?),
+        key: if has_terminal { Some(key(row, 5)?) } else { None },
+        name: row.get(3)?,
+        document,
+        body,
+    })
+}
+
+fn key(row: &Row<'_>, first: usize) -> rusqlite::Result<TerminalKey> {
+    let columns = Columns {
+        host: row.get(first)?,
+        socket: row.get(first + 1)?,
+        pane: row.get(first + 2)?,
+        pid: row.get(first + 3)?,
+    };
+    Ok(columns.key())
+}
+
+fn word<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    let word: String = row.get(column)?;
+    serde_json::from_value(Value::String(word)).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
+    })
+}

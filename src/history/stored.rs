@@ -1,0 +1,136 @@
+//! What is read back.
+
+use serde_json::{Map, Value, json};
+
+use super::record::{Kind, What};
+use crate::fleet::{Input, TerminalKey};
+use crate::moment::Moment;
+use crate::state::Summary;
+
+/// The number of a record. Later ones were written later, which is not always the order in which they happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RecordId(pub i64);
+
+/// The number of a stored screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ScreenId(pub i64);
+
+/// A record as it was read back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    pub id: RecordId,
+    pub at: Moment,
+    /// `None` for what belongs to no terminal.
+    pub key: Option<TerminalKey>,
+    /// The terminal's id at that time.
+    pub name: String,
+    /// What the kind has in the words of SPEC §12: `state`, `changed`, `evidence` of a transition, and so on.
+    pub document: Value,
+    pub body: Body,
+}
+
+/// What a kind of record has of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    Transition(StoredTransition),
+    Input(StoredInput),
+    TaskEvent,
+    FollowUp,
+    Action,
+}
+
+/// The fixed parts of a transition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredTransition {
+    pub summary: Summary,
+    /// `last_turn.at` of the state then.
+    pub turn_ended: Option<Moment>,
+    pub note: Option<String>,
+    /// The screen as it was.
+    pub screen: Option<ScreenId>,
+}
+
+/// The fixed parts of an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredInput {
+    pub sender: String,
+    pub what: What,
+    /// `None` while it is under way, and for ever when its process died before it knew.
+    pub outcome: Option<String>,
+    pub detail: Option<String>,
+    pub ended_at: Option<Moment>,
+}
+
+/// Something that a process of fleetwatch put into a terminal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submission {
+    pub number: i64,
+    pub at: Moment,
+    pub key: TerminalKey,
+    /// The process, as [`super::Owner`] names it.
+    pub owner: String,
+    pub sender: String,
+    pub what: What,
+}
+
+impl Submission {
+    /// What it means to a fleet that watches the terminal: a prompt begins a turn, an answered dialog was seen, and
+    /// what other keys do only the screen tells.
+    pub fn input(&self) -> Option<Input> {
+        match self.what {
+            What::Prompt => Some(Input::Submitted { key: self.key.clone() }),
+            What::Answer => Some(Input::Seen { key: self.key.clone() }),
+            What::Keys => None,
+        }
+    }
+}
+
+impl Stored {
+    /// The kind, by its public name.
+    pub const fn kind(&self) -> Kind {
+        match self.body {
+            Body::Transition(_) => Kind::Transition,
+            Body::Input(_) => Kind::Input,
+            Body::TaskEvent => Kind::TaskEvent,
+            Body::FollowUp => Kind::FollowUp,
+            Body::Action => Kind::Action,
+        }
+    }
+
+    /// The fields that changed in a transition, with their old and new values.
+    pub fn changes(&self) -> impl Iterator<Item = (&str, &Value, &Value)> {
+        let changes = self.document.get("changed").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        changes
+            .iter()
+            .filter_map(|change| Some((change.get("field")?.as_str()?, change.get("from")?, change.get("to")?)))
+    }
+
+    /// The record as one line of `history --json` (SPEC §12).
+    pub fn to_json(&self) -> Value {
+        let mut line = Map::new();
+        let mut put = |key: &str, value: Value| {
+            // The fixed fields come first and win over what a document says.
+            line.entry(key).or_insert(value);
+        };
+        put("at", json!(self.at));
+        put("kind", json!(self.kind()));
+        put("terminal", json!(self.name));
+        put("state", self.document.get("state").cloned().unwrap_or(Value::Null));
+        match &self.body {
+            Body::Transition(transition) => put("note", json!(transition.note)),
+            Body::Input(input) => {
+                put("sender", json!(input.sender));
+                put("input", json!(input.what));
+                put("outcome", json!(input.outcome));
+                put("detail", json!(input.detail));
+                put("ended_at", json!(input.ended_at));
+            }
+            Body::TaskEvent | Body::FollowUp | Body::Action => {}
+        }
+        if let Value::Object(document) = &self.document {
+            document.iter().for_each(|(key, value)| put(key, value.clone()));
+        }
+        put("id", json!(self.id.0));
+        Value::Object(line)
+    }
+}

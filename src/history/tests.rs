@@ -1,0 +1,329 @@
+//! What holds over the parts of the history together.
+
+mod inputs;
+mod intents;
+mod trouble;
+mod watches;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+use super::open::Options;
+use super::record::Message;
+use super::retention::{self, Limits};
+use super::store::Store;
+use super::*;
+use crate::fleet::{PaneId, ServerId, TerminalKey};
+use crate::screen::Screen;
+use crate::state::{
+    Availability, Change, Evidence, OperatorStatus, Phase, State, Summary, TerminalFacts, Transition, TurnResult,
+    TurnSource, UiContext,
+};
+use crate::tracker::{self, Tracker};
+
+pub(super) fn at(seconds: i64) -> Moment {
+    Moment::from_millis(1_800_000_000_000 + seconds * 1000)
+}
+
+pub(super) fn terminal(pane: u32) -> TerminalKey {
+    TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid: 1000 + pane }
+}
+
+pub(super) fn state(now: Moment) -> State {
+    let facts = TerminalFacts {
+        id: "api".to_owned(),
+        host: None,
+        socket: Some("default".to_owned()),
+        session: Some("work".to_owned()),
+        window: Some("1:api".to_owned()),
+        pane: Some("%1".to_owned()),
+        pid: Some(1001),
+        tool: "claude".to_owned(),
+        observed_tool_version: None,
+        profile: None,
+        title: String::new(),
+        cwd: None,
+    };
+    Tracker::new(tracker::Settings::default(), now).state(facts, now)
+}
+
+/// A transition of a terminal, with a screen of one line.
+pub(super) fn transition(pane: u32, seconds: i64, phase: Phase, screen: &str) -> TransitionRecord {
+    let status = match phase {
+        Phase::Active => OperatorStatus::Processing,
+        Phase::Ready => OperatorStatus::Ready,
+        Phase::Unknown => OperatorStatus::Unknown,
+    };
+    let summary = Summary {
+        availability: Availability::Available,
+        phase,
+        result: TurnResult::None,
+        source: TurnSource::None,
+        ui_context: UiContext::NormalPrompt,
+        status,
+    };
+    let change = Change { field: "turn.phase", from: "unknown".into(), to: phase.word().into() };
+    let evidence = vec![Evidence { rule: "composer".to_owned(), line: Some(0), text: screen.to_owned() }];
+    TransitionRecord {
+        key: terminal(pane),
+        name: format!("t{pane}"),
+        transition: Transition {
+            at: at(seconds),
+            changed: vec![change],
+            summary,
+            note: Some("noted".to_owned()),
+            evidence,
+        },
+        state: Some(Box::new(state(at(seconds)))),
+        screen: Some(Arc::new(Screen::from_text(screen, 80))),
+    }
+}
+
+pub(super) fn message(pane: u32, seconds: i64, phase: Phase, screen: &str) -> Message {
+    Message::Record(Arc::new(Record::Transition(transition(pane, seconds, phase, screen))))
+}
+
+/// A directory with a place for a history.
+pub(super) fn place() -> (TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("state").join("history.db");
+    (directory, path)
+}
+
+pub(super) fn store(path: &Path, owner: &str, now: Moment) -> Store {
+    Store::open(path, &Owner::named(owner), &Options::default(), now).unwrap()
+}
+
+pub(super) fn count(path: &Path, table: &str) -> i64 {
+    let sql = format!("SELECT count(*) FROM {table}");
+    Connection::open(path).unwrap().query_row(&sql, [], |row| row.get(0)).unwrap()
+}
+
+pub(super) fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    let since = Instant::now();
+    while !holds() {
+        assert!(since.elapsed() < Duration::from_secs(20), "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+pub(super) fn running(path: &Path) -> History {
+    History::with(path.to_owned(), Settings::default().limits(), Options::default())
+}
+
+#[test]
+fn a_transition_comes_back_with_its_state_and_its_screen() {
+    let (_directory, path) = place();
+    let mut store = store(&path, "a", at(0));
+    store.write(&[message(1, 5, Phase::Ready, "> _")], at(5)).unwrap();
+
+    let mut reader = Reader::open(&path).unwrap();
+    let records = reader.records(&Filter::default()).unwrap();
+    let [record] = &records[..] else { panic!("one record was written: {records:?}") };
+    assert_eq!((record.at, record.name.as_str(), &record.key), (at(5), "t1", &Some(terminal(1))));
+    let Body::Transition(transition) = &record.body else { panic!("it is a transition") };
+    assert_eq!((transition.summary.phase, transition.note.as_deref()), (Phase::Ready, Some("noted")));
+    assert_eq!(reader.screen(transition.screen.unwrap()).unwrap(), Some(Screen::from_text("> _", 80)));
+    assert_eq!(record.document["state"], serde_json::to_value(state(at(5))).unwrap());
+    let changes: Vec<_> = record.changes().map(|(field, from, to)| format!("{field} {from} {to}")).collect();
+    assert_eq!(changes, ["turn.phase \"unknown\" \"ready\""]);
+
+    let line = record.to_json();
+    let keys: Vec<&String> = line.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["at", "kind", "terminal", "state", "note", "changed", "evidence", "id"]);
+    assert_eq!((&line["kind"], &line["terminal"]), (&"transition".into(), &"t1".into()));
+    assert_eq!(line["evidence"][0]["rule"], "composer");
+}
+
+#[test]
+fn what_was_shown_twice_is_stored_once() {
+    let (_directory, path) = place();
+    let mut store = store(&path, "a", at(0));
+    for second in 0..60 {
+        let screen = if second % 2 == 0 { "even" } else { "odd" };
+        store.write(&[message(second as u32 % 3, second, Phase::Ready, screen)], at(second)).unwrap();
+    }
+    assert_eq!((count(&path, "transitions"), count(&path, "screens")), (60, 2));
+}
+
+#[test]
+fn other_screens_under_the_same_hash_stay_apart() {
+    let (_directory, path) = place();
+    let mut store = store(&path, "a", at(0));
+    store.write(&[message(1, 0, Phase::Ready, "one")], at(0)).unwrap();
+    // As if "two" had the hash of "one".
+    let hash = encoding::hash(&encoding::encode_screen(&Screen::from_text("two", 80)));
+    store.connection().execute("UPDATE screens SET hash = ?1", [hash]).unwrap();
+    store.write(&[message(1, 1, Phase::Ready, "two")], at(1)).unwrap();
+    let mut reader = Reader::open(&path).unwrap();
+    let shown: Vec<_> = reader
+        .records(&Filter::default())
+        .unwrap()
+        .iter()
+        .filter_map(|record| match &record.body {
+            Body::Transition(transition) => reader.screen(transition.screen?).unwrap(),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(shown, [Screen::from_text("one", 80), Screen::from_text("two", 80)]);
+}
+
+#[test]
+fn one_pages_backwards_through_a_terminal() {
+    let (_directory, path) = place();
+    let mut store = store(&path, "a", at(0));
+    // Written out of order, as when a process catches up.
+    for second in [0, 2, 1, 3, 4, 6, 5, 7] {
+        let records = [message(1, second, Phase::Ready, "a"), message(2, second, Phase::Ready, "b")];
+        store.write(&records, at(second)).unwrap();
+    }
+    let mut reader = Reader::open(&path).unwrap();
+    let (mut before, mut seen) = (None, Vec::new());
+    loop {
+        let page = reader.transitions(&terminal(1), before, 3).unwrap();
+        let Some(first) = page.first() else { break };
+        before = Some(first.id);
+        seen.splice(0..0, page.iter().map(|record| record.at));
+    }
+    assert_eq!(seen, (0..8).map(at).collect::<Vec<_>>());
+}
+
+#[test]
+fn filters_take_what_they_say() {
+    let (_directory, path) = place();
+    let mut store = store(&path, "a", at(0));
+    for second in 0..10 {
+        store.write(&[message(second as u32 % 2, second, Phase::Ready, "a")], at(second)).unwrap();
+    }
+    let action = Record::Action {
+        key: None,
+        name: String::new(),
+        at: at(20),
+        action: "muted".to_owned(),
+        detail: serde_json::json!({"until": "tomorrow"}),
+    };
+    store.write(&[Message::Record(Arc::new(action))], at(20)).unwrap();
+    let mut reader = Reader::open(&path).unwrap();
+    let mut times = |filter: Filter| -> Vec<i64> {
+        let seconds = |record: &Stored| (record.at.as_millis() - at(0).as_millis()) / 1000;
+        reader.records(&filter).unwrap().iter().map(seconds).collect()
+    };
+    let all = Filter::default();
+    assert_eq!(times(Filter { since: Some(at(7)), ..all.clone() }), [7, 8, 9, 20]);
+    assert_eq!(times(Filter { until: Some(at(2)), ..all.clone() }), [0, 1]);
+    assert_eq!(times(Filter { limit: Some(2), ..all.clone() }), [9, 20]);
+    assert_eq!(times(Filter { kinds: vec![Kind::Action], ..all.clone() }), [20]);
+    assert_eq!(times(Filter { terminals: Some(vec![terminal(1)]), limit: Some(2), ..all.clone() }), [7, 9]);
+    let both = Some(vec![terminal(0), terminal(1)]);
+    assert_eq!(times(Filter { terminals: both, since: Some(at(8)), ..all.clone() }), [8, 9]);
+    assert_eq!(times(Filter { terminals: Some(Vec::new()), ..all }), [0; 0]);
+    let terminals = reader.terminals().unwrap();
+    let names: Vec<_> = terminals.iter().map(|terminal| (terminal.name.as_str(), terminal.last)).collect();
+    assert_eq!(names, [("t1", Some(at(9))), ("t0", Some(at(8)))]);
+}
+
+/// A file as the first layout left it, with something in it.
+fn oldest_file(path: &Path) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let connection = Connection::open(path).unwrap();
+    connection.execute_batch(schema::STEPS[0]).unwrap();
+    connection.pragma_update(None, "user_version", 1).unwrap();
+    connection
+        .execute_batch(
+            "INSERT INTO terminals VALUES (1, '', 'name:work', 4, 77, 'old');
+             INSERT INTO records VALUES (1, 5000, 'action', 1, 'old', x'007b2261223a317d');",
+        )
+        .unwrap();
+}
+
+#[test]
+fn an_older_file_becomes_a_present_one_and_keeps_its_records() {
+    let (_directory, path) = place();
+    oldest_file(&path);
+    let mut store = store(&path, "a", at(0));
+    store.write(&[message(1, 0, Phase::Ready, "new")], at(0)).unwrap();
+    let records = Reader::open(&path).unwrap().records(&Filter::default()).unwrap();
+    assert_eq!((records[0].name.as_str(), records[0].document["a"].as_i64()), ("old", Some(1)));
+    assert_eq!((records.len(), count(&path, "intents")), (2, 0));
+}
+
+#[test]
+fn who_only_reads_an_older_file_brings_it_up_to_date_too() {
+    let (_directory, path) = place();
+    oldest_file(&path);
+    assert_eq!(Reader::open(&path).unwrap().records(&Filter::default()).unwrap().len(), 1);
+}
+
+#[test]
+fn two_processes_may_bring_a_file_up_to_date_at_once() {
+    for _ in 0..10 {
+        let (_directory, path) = place();
+        oldest_file(&path);
+        std::thread::scope(|scope| {
+            for owner in ["a", "b", "c"] {
+                let path = &path;
+                scope.spawn(move || store(path, owner, at(0)));
+            }
+        });
+        assert_eq!((count(&path, "intents"), count(&path, "records")), (0, 1));
+    }
+}
+
+#[test]
+fn the_history_is_for_nobody_else() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_directory, path) = place();
+    let mut store = store(&path, "a", at(0));
+    store.write(&[message(1, 0, Phase::Ready, "secret")], at(0)).unwrap();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(path.parent().unwrap()), 0o700);
+    let files: Vec<_> = std::fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(files.len() >= 3, "the file and its side files: {files:?}");
+    for file in files {
+        assert_eq!(mode(&file), 0o600, "{}", file.display());
+    }
+}
+
+#[test]
+fn what_is_too_old_goes_and_takes_its_screens_with_it() {
+    let (_directory, path) = place();
+    let mut store = store(&path, "a", at(0));
+    for second in 0..1200 {
+        store.write(&[message(1, second, Phase::Ready, &format!("screen {second}"))], at(second)).unwrap();
+    }
+    let limits = Limits { keep: Span::from_secs(100), max_bytes: u64::MAX };
+    retention::run(store.connection(), &limits, at(1200)).unwrap();
+    let records = Reader::open(&path).unwrap().records(&Filter::default()).unwrap();
+    assert_eq!((records.len(), records[0].at), (100, at(1100)));
+    assert_eq!(count(&path, "screens"), 100);
+    // The next look comes much later; a second process need not do the same again.
+    retention::run(store.connection(), &limits, at(1300)).unwrap();
+    assert_eq!(count(&path, "records"), 100);
+    retention::run(store.connection(), &limits, at(5000)).unwrap();
+    assert_eq!((count(&path, "records"), count(&path, "screens")), (0, 0));
+}
+
+#[test]
+fn the_oldest_goes_when_there_is_too_much_and_the_file_shrinks() {
+    let (_directory, path) = place();
+    let mut store = store(&path, "a", at(0));
+    let noise = |second: i64| -> String {
+        (0..4000i64).map(|n| char::from(b'!' + ((n * n * 31 + second * 7919 + n * second) % 90) as u8)).collect()
+    };
+    for second in 0..3000 {
+        store.write(&[message(1, second, Phase::Ready, &noise(second))], at(second)).unwrap();
+    }
+    let before = retention::used(store.connection()).unwrap();
+    let limits = Limits { keep: Span::from_secs(1_000_000), max_bytes: before / 2 };
+    retention::run(store.connection(), &limits, at(3000)).unwrap();
+    let after = retention::used(store.connection()).unwrap();
+    assert!(after <= before / 2 && after > before / 4, "{before} bytes became {after}");
+    let records = Reader::open(&path).unwrap().records(&Filter::default()).unwrap();
+    assert_eq!(records.last().unwrap().at, at(2999));
+    let pages: i64 = store.connection().pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+    assert!(pages * 4096 < before as i64 * 3 / 4, "{pages} pages are left in the file");
+}

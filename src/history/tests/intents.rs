@@ -1,0 +1,156 @@
+//! Intents: each is sent once or not at all, whoever dies when.
+
+use serde_json::json;
+
+use super::*;
+
+const HOLD: Span = Span::from_secs(30);
+
+fn open(path: &Path, owner: &str) -> Intents {
+    Intents::open(path, Owner::named(owner), at(0)).unwrap()
+}
+
+fn queued(intents: &mut Intents, key: &str) -> IntentId {
+    match intents.queue("lead", key, &json!({ "text": key }), at(0), None).unwrap() {
+        Queued::New(id) | Queued::Joined(id) | Queued::Known(id) => id,
+    }
+}
+
+#[test]
+fn events_for_one_target_become_one_message_and_each_is_told_once() {
+    let (_directory, path) = place();
+    let (mut a, mut b) = (open(&path, "a"), open(&path, "b"));
+    let Queued::New(id) = a.queue("lead", "build exited", &json!({"n": 1}), at(0), None).unwrap() else {
+        panic!("nothing was queued before")
+    };
+    // The other dashboard saw the same event.
+    assert_eq!(b.queue("lead", "build exited", &json!({"n": 1}), at(1), None).unwrap(), Queued::Known(id));
+    assert_eq!(b.queue("lead", "test exited", &json!({"n": 2}), at(2), None).unwrap(), Queued::Joined(id));
+    let Queued::New(other) = b.queue("docs", "docs exited", &json!({"n": 3}), at(3), None).unwrap() else {
+        panic!("another target has a message of its own")
+    };
+    let pending = a.pending(at(4)).unwrap();
+    assert_eq!(pending.iter().map(|intent| intent.id).collect::<Vec<_>>(), [id, other]);
+    assert_eq!(pending[0].events, [json!({"n": 1}), json!({"n": 2})]);
+}
+
+#[test]
+fn one_of_two_processes_gets_the_claim() {
+    let (_directory, path) = place();
+    let (mut a, mut b) = (open(&path, "a"), open(&path, "b"));
+    let id = queued(&mut a, "e");
+    assert!(a.claim(id, at(1), HOLD).unwrap());
+    assert!(!b.claim(id, at(1), HOLD).unwrap());
+    assert!(a.claim(id, at(2), HOLD).unwrap(), "who has it may prolong it");
+    assert!(!b.release(id).unwrap());
+    assert!(!b.attempt(id, "text", 1, at(3)).unwrap());
+    assert!(a.release(id).unwrap());
+    assert!(b.claim(id, at(4), HOLD).unwrap());
+    assert!(!a.attempt(id, "text", 1, at(5)).unwrap());
+    assert!(b.attempt(id, "text", 1, at(5)).unwrap());
+    assert!(!b.attempt(id, "text", 1, at(5)).unwrap(), "a second attempt is no first one");
+    assert!(b.finish(id, IntentState::Sent, None, at(6)).unwrap());
+    assert!(!a.claim(id, at(100), HOLD).unwrap());
+    assert!(!b.finish(id, IntentState::Failed, None, at(7)).unwrap(), "an outcome stays");
+    assert_eq!(a.get(id).unwrap().map(|intent| intent.state), Some(IntentState::Sent));
+}
+
+#[test]
+fn many_processes_that_want_the_same_send_it_once() {
+    let (_directory, path) = place();
+    let mut first = open(&path, "first");
+    let ids: Vec<IntentId> = (0..20)
+        .map(|n| {
+            let Queued::New(id) =
+                first.queue(&format!("target {n}"), &format!("event {n}"), &json!(n), at(0), None).unwrap()
+            else {
+                panic!("every target is another one")
+            };
+            id
+        })
+        .collect();
+    let sent: usize = std::thread::scope(|scope| {
+        let senders: Vec<_> = (0..4)
+            .map(|n| {
+                let (path, ids) = (&path, &ids);
+                scope.spawn(move || {
+                    let mut intents = open(path, &format!("p{n}"));
+                    let mut send = |id: IntentId| {
+                        intents.claim(id, at(1), HOLD).unwrap() && intents.attempt(id, "x", 1, at(2)).unwrap()
+                    };
+                    ids.iter().filter(|id| send(**id)).count()
+                })
+            })
+            .collect();
+        senders.into_iter().map(|sender| sender.join().unwrap()).sum()
+    });
+    assert_eq!(sent, ids.len());
+}
+
+#[test]
+fn an_event_that_joins_in_the_last_moment_is_not_left_out() {
+    let (_directory, path) = place();
+    let (mut a, mut b) = (open(&path, "a"), open(&path, "b"));
+    let id = queued(&mut a, "one");
+    assert!(a.claim(id, at(1), HOLD).unwrap());
+    assert_eq!(queued(&mut b, "two"), id);
+    assert!(!a.attempt(id, "tells of one", 1, at(2)).unwrap());
+    assert!(a.attempt(id, "tells of both", 2, at(2)).unwrap());
+    assert_ne!(queued(&mut b, "three"), id, "what is on its way takes nothing in any more");
+}
+
+#[test]
+fn what_a_dead_process_attempted_is_looked_into_and_never_sent_by_itself() {
+    let (_directory, path) = place();
+    let mut dead = open(&path, "a");
+    let id = queued(&mut dead, "e");
+    assert!(dead.claim(id, at(0), HOLD).unwrap() && dead.attempt(id, "text", 1, at(1)).unwrap());
+    drop(dead);
+    let mut other = open(&path, "b");
+    assert_eq!(other.pending(at(2)).unwrap(), []);
+    assert_eq!(other.abandoned(at(2)).unwrap(), [], "the claim still holds");
+    let abandoned = other.abandoned(at(60)).unwrap();
+    assert_eq!((abandoned[0].id, abandoned[0].text.as_deref()), (id, Some("text")));
+    assert!(other.claim(id, at(60), HOLD).unwrap());
+    assert!(!other.attempt(id, "text", 1, at(61)).unwrap());
+    assert!(other.finish(id, IntentState::Unknown, Some("its process died"), at(62)).unwrap());
+    let records = Reader::open(&path).unwrap().records(&Filter::default()).unwrap();
+    let line = records[0].to_json();
+    assert_eq!(
+        (&line["kind"], &line["terminal"], &line["outcome"]),
+        (&json!("follow_up"), &json!("lead"), &json!("unknown"))
+    );
+    assert_eq!(line["events"], json!([{ "text": "e" }]));
+}
+
+#[test]
+fn a_claim_that_was_never_attempted_runs_out_and_the_intent_is_free() {
+    let (_directory, path) = place();
+    let (mut a, mut b) = (open(&path, "a"), open(&path, "b"));
+    let id = queued(&mut a, "e");
+    assert!(a.claim(id, at(0), HOLD).unwrap());
+    assert!(b.claim(id, at(30), HOLD).unwrap());
+    assert!(!a.attempt(id, "late", 1, at(31)).unwrap(), "who slept too long has lost it");
+    assert!(b.attempt(id, "text", 1, at(31)).unwrap());
+    assert!(b.retract(id).unwrap(), "the target refused it");
+    assert_eq!(b.pending(at(32)).unwrap().len(), 1);
+    assert!(b.attempt(id, "again", 1, at(33)).unwrap());
+}
+
+#[test]
+fn time_runs_out_and_operators_change_their_minds() {
+    let (_directory, path) = place();
+    let (mut a, mut b) = (open(&path, "a"), open(&path, "b"));
+    let Queued::New(late) = a.queue("lead", "late", &json!(1), at(0), Some(at(10))).unwrap() else { panic!("new") };
+    assert_eq!(a.expire(at(9)).unwrap(), []);
+    assert!(a.claim(late, at(9), HOLD).unwrap());
+    assert!(!a.attempt(late, "x", 1, at(10)).unwrap());
+    assert_eq!(b.expire(at(10)).unwrap().len(), 1);
+    assert_eq!(a.expire(at(10)).unwrap(), [], "it was told once");
+    let id = queued(&mut a, "other");
+    assert_ne!(id, late);
+    assert!(b.cancel(id, at(11)).unwrap());
+    assert!(!a.claim(id, at(12), HOLD).unwrap());
+    assert_eq!(a.pending(at(12)).unwrap(), []);
+    assert_eq!(count(&path, "records WHERE kind = 'follow_up'"), 2);
+}

@@ -1,0 +1,117 @@
+//! Of several processes that watch the same terminals, one writes.
+
+use super::*;
+
+fn times(path: &Path) -> Vec<i64> {
+    let records = Reader::open(path).unwrap().records(&Filter::default()).unwrap();
+    records.iter().map(|record| (record.at.as_millis() - at(0).as_millis()) / 1000).collect()
+}
+
+#[test]
+fn two_dashboards_write_each_transition_once() {
+    let (_directory, path) = place();
+    let (mut first, mut second) = (store(&path, "a", at(0)), store(&path, "b", at(0)));
+    for time in 0..20 {
+        first.write(&[message(1, time, Phase::Ready, "x")], at(time)).unwrap();
+        second.write(&[message(1, time, Phase::Ready, "x")], at(time)).unwrap();
+        // What only one of them watches is its own to write.
+        second.write(&[message(2, time, Phase::Ready, "y")], at(time)).unwrap();
+    }
+    assert_eq!(times(&path), (0..20).flat_map(|time| [time, time]).collect::<Vec<_>>());
+}
+
+#[test]
+fn when_one_leaves_the_other_takes_over_without_a_gap() {
+    let (_directory, path) = place();
+    let (mut first, mut second) = (store(&path, "a", at(0)), store(&path, "b", at(0)));
+    for time in 0..10 {
+        first.write(&[message(1, time, Phase::Ready, "x")], at(time)).unwrap();
+        second.write(&[message(1, time, Phase::Ready, "x")], at(time)).unwrap();
+    }
+    first.leave(at(10)).unwrap();
+    // Seen before the second one knows that it is alone.
+    second.write(&[message(1, 12, Phase::Active, "x")], at(12)).unwrap();
+    second.beat(at(13)).unwrap();
+    assert_eq!(times(&path), (0..10).chain([12]).collect::<Vec<_>>());
+    let watched = Reader::open(&path).unwrap().watched(&terminal(1), at(0), at(100)).unwrap();
+    assert_eq!(watched, [(at(0), at(10)), (at(10), at(13))]);
+}
+
+#[test]
+fn what_happened_while_the_writer_lay_dead_is_caught_up() {
+    let (_directory, path) = place();
+    let (mut dead, mut other) = (store(&path, "a", at(0)), store(&path, "b", at(0)));
+    dead.write(&[message(1, 0, Phase::Ready, "x")], at(0)).unwrap();
+    other.write(&[message(1, 0, Phase::Ready, "x")], at(0)).unwrap();
+    // Killed after this; the other one sees it a moment later.
+    dead.write(&[message(1, 4, Phase::Active, "x")], at(4)).unwrap();
+    other.write(&[message(1, 5, Phase::Active, "x")], at(5)).unwrap();
+    drop(dead);
+    for time in [10, 20, 30] {
+        other.write(&[message(1, time, Phase::Ready, "x")], at(time)).unwrap();
+        other.beat(at(time)).unwrap();
+    }
+    other.beat(at(40)).unwrap();
+    assert_eq!(times(&path), [0, 4, 10, 20, 30]);
+    other.write(&[message(1, 41, Phase::Ready, "x")], at(41)).unwrap();
+    assert_eq!(times(&path), [0, 4, 10, 20, 30, 41]);
+}
+
+#[test]
+fn a_machine_that_slept_did_not_watch() {
+    let (_directory, path) = place();
+    let mut store = store(&path, "a", at(0));
+    store.write(&[message(1, 0, Phase::Active, "x")], at(0)).unwrap();
+    for time in [10, 20, 3620, 3630] {
+        store.beat(at(time)).unwrap();
+    }
+    let watched = Reader::open(&path).unwrap().watched(&terminal(1), at(0), at(9999)).unwrap();
+    assert_eq!(watched, [(at(0), at(20)), (at(3620), at(3630))]);
+}
+
+#[test]
+fn a_terminal_that_leaves_is_no_longer_watched() {
+    let (_directory, path) = place();
+    let mut store = store(&path, "a", at(0));
+    store.write(&[message(1, 0, Phase::Active, "x")], at(0)).unwrap();
+    let left = Record::Left(transition(1, 8, Phase::Unknown, ""));
+    store.write(&[Message::Record(Arc::new(left))], at(8)).unwrap();
+    store.beat(at(10)).unwrap();
+    let watched = Reader::open(&path).unwrap().watched(&terminal(1), at(0), at(9999)).unwrap();
+    assert_eq!(watched, [(at(0), at(8))]);
+}
+
+#[test]
+fn a_batch_that_fails_changes_nothing() {
+    let (_directory, path) = place();
+    let mut store = store(&path, "a", at(0));
+    store.write(&[message(1, 0, Phase::Ready, "x")], at(0)).unwrap();
+    let twice = |uid: &str| Message::InputBegun { uid: uid.to_owned(), input: super::inputs::prompt(2, 1, "hello") };
+    store.write(&[message(2, 1, Phase::Ready, "x"), twice("u"), twice("u")], at(1)).unwrap_err();
+    assert_eq!(times(&path), [0]);
+    assert_eq!(store.watched().count(), 1);
+    store.write(&[message(2, 2, Phase::Ready, "x")], at(2)).unwrap();
+    assert_eq!(times(&path), [0, 2]);
+}
+
+#[test]
+fn two_dashboards_at_full_speed_lose_nothing() {
+    let (_directory, path) = place();
+    std::thread::scope(|scope| {
+        for pane in 1..=3u32 {
+            let path = path.clone();
+            scope.spawn(move || {
+                let history = running(&path);
+                for time in 0..300 {
+                    history.record(Record::Transition(transition(pane, time, Phase::Ready, &format!("{pane} {time}"))));
+                    if time % 50 == 0 {
+                        std::thread::sleep(Duration::from_millis(20));
+                    }
+                }
+                history.health()
+            });
+        }
+    });
+    assert_eq!(count(&path, "transitions"), 900);
+    assert_eq!(count(&path, "watches WHERE ended IS NULL"), 0);
+}

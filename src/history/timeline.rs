@@ -1,0 +1,236 @@
+//! Who had the turn when: pure functions over transitions.
+
+use crate::moment::{Moment, Span};
+use crate::state::words;
+use crate::state::{Availability, OperatorStatus, Phase, Summary, TurnResult};
+
+words! {
+    /// Who has the turn.
+    Holder {
+        Working = "working", Waiting = "waiting", Ready = "ready", Gone = "gone", Unknown = "unknown",
+        Unwatched = "unwatched",
+    }
+}
+
+/// Two watches that are no further apart are one: another process took over.
+const SEAM: Span = Span::from_secs(30);
+
+impl Holder {
+    /// Who has the turn in a state: the agent that works, the operator that it waits for, the operator for whom it is
+    /// ready; `gone` when no agent is there, `unknown` when nothing can be told.
+    pub const fn of(summary: &Summary) -> Self {
+        match (summary.availability, summary.status, summary.phase) {
+            (Availability::Unavailable | Availability::TuiDown, ..) => Holder::Gone,
+            (Availability::Error | Availability::Unknown, ..) => Holder::Unknown,
+            (_, OperatorStatus::WaitingUserAnswer, _) => Holder::Waiting,
+            (_, _, Phase::Active) => Holder::Working,
+            (_, _, Phase::Ready) => Holder::Ready,
+            (_, _, Phase::Unknown) => Holder::Unknown,
+        }
+    }
+}
+
+/// What of a transition the time line needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Point {
+    pub at: Moment,
+    pub holder: Holder,
+    /// The result of the last turn that had ended then, and when it did.
+    pub result: TurnResult,
+    pub turn_ended: Option<Moment>,
+}
+
+/// A stretch of time in which the turn was with one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    pub holder: Holder,
+    pub from: Moment,
+    pub to: Moment,
+}
+
+impl Stretch {
+    /// Its length.
+    pub fn length(&self) -> Span {
+        self.to.since(self.from)
+    }
+}
+
+/// The time line of one terminal from `from` to `to`, without gaps, neighbours always of different holders.
+///
+/// `points` are its transitions by time, beginning with the last one before `from` where there is one; `watched` are the
+/// times in which somebody looked. Nothing is claimed of the others: an agent that was at work when the watching ended
+/// need not have worked all night.
+pub fn timeline(points: &[Point], watched: &[(Moment, Moment)], from: Moment, to: Moment) -> Vec<Stretch> {
+    let mut line = Line { done: Vec::new(), at: from, end: to };
+    for (begin, end) in merged(watched) {
+        line.until(begin, Holder::Unwatched);
+        let first = points.partition_point(|point| point.at < begin);
+        let inside = points.iter().skip(first).take_while(|point| point.at <= end);
+        let mut holder = Holder::Unknown;
+        for point in inside {
+            line.until(point.at, holder);
+            holder = point.holder;
+        }
+        line.until(end, holder);
+    }
+    line.until(to, Holder::Unwatched);
+    line.done
+}
+
+/// How long each holder had the turn, in the order of [`Holder::ALL`], without those that never had it.
+pub fn totals(line: &[Stretch]) -> Vec<(Holder, Span)> {
+    let total = |holder| {
+        let of_it = line.iter().filter(|stretch| stretch.holder == holder).map(|stretch| stretch.length().as_millis());
+        (holder, Span::from_millis(of_it.sum()))
+    };
+    Holder::ALL.iter().copied().map(total).filter(|(_, span)| *span > Span::ZERO).collect()
+}
+
+/// The turns that ended, by when they did. A success that was withdrawn (SPEC §7, rule 5) is none.
+pub fn turns(points: &[Point]) -> Vec<(Moment, TurnResult)> {
+    let mut turns: Vec<(Moment, TurnResult)> = Vec::new();
+    for point in points {
+        let Some(ended) = point.turn_ended.filter(|_| point.result != TurnResult::None) else { continue };
+        // Only a withdrawal brings an earlier end back.
+        while turns.last().is_some_and(|(last, _)| *last > ended) {
+            turns.pop();
+        }
+        match turns.last_mut() {
+            Some((last, result)) if *last == ended => *result = point.result,
+            _ => turns.push((ended, point.result)),
+        }
+    }
+    turns
+}
+
+/// Watches that overlap or touch, as one each.
+fn merged(watched: &[(Moment, Moment)]) -> Vec<(Moment, Moment)> {
+    let mut sorted = watched.to_vec();
+    sorted.sort();
+    let mut merged: Vec<(Moment, Moment)> = Vec::new();
+    for (begin, end) in sorted {
+        match merged.last_mut() {
+            Some((_, last)) if begin.since(*last) <= SEAM => *last = end.max(*last),
+            _ => merged.push((begin, end)),
+        }
+    }
+    merged
+}
+
+/// A time line in the making.
+struct Line {
+    done: Vec<Stretch>,
+    at: Moment,
+    end: Moment,
+}
+
+impl Line {
+    fn until(&mut self, to: Moment, holder: Holder) {
+        let to = to.min(self.end);
+        if to <= self.at {
+            return;
+        }
+        match self.done.last_mut() {
+            Some(last) if last.holder == holder => last.to = to,
+            _ => self.done.push(Stretch { holder, from: self.at, to }),
+        }
+        self.at = to;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn at(seconds: i64) -> Moment {
+        Moment::from_millis(seconds * 1000)
+    }
+
+    fn point(seconds: i64, holder: Holder) -> Point {
+        Point { at: at(seconds), holder, result: TurnResult::None, turn_ended: None }
+    }
+
+    fn words(line: &[Stretch]) -> String {
+        line.iter()
+            .map(|s| format!("{} {}-{}", s.holder, s.from.as_millis() / 1000, s.to.as_millis() / 1000))
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+
+    #[test]
+    fn the_turn_goes_from_one_to_the_other() {
+        let points = [point(10, Holder::Ready), point(20, Holder::Working), point(50, Holder::Waiting)];
+        let watched = [(at(9), at(100))];
+        let line = timeline(&points, &watched, at(0), at(120));
+        assert_eq!(
+            words(&line),
+            "unwatched 0-9, unknown 9-10, ready 10-20, working 20-50, waiting 50-100, unwatched 100-120"
+        );
+        assert_eq!(
+            totals(&line)[..2],
+            [(Holder::Working, Span::from_secs(30)), (Holder::Waiting, Span::from_secs(50))]
+        );
+    }
+
+    #[test]
+    fn an_interval_begins_with_the_state_that_it_finds() {
+        let points = [point(10, Holder::Working), point(500, Holder::Ready)];
+        let line = timeline(&points, &[(at(0), at(600))], at(100), at(550));
+        assert_eq!(words(&line), "working 100-500, ready 500-550");
+    }
+
+    #[test]
+    fn nobody_worked_while_nobody_watched() {
+        let points = [point(10, Holder::Working), point(1000, Holder::Ready)];
+        let line = timeline(&points, &[(at(0), at(60)), (at(990), at(1100))], at(0), at(1100));
+        assert_eq!(words(&line), "unknown 0-10, working 10-60, unwatched 60-990, unknown 990-1000, ready 1000-1100");
+    }
+
+    #[test]
+    fn a_takeover_leaves_no_gap() {
+        let points = [point(10, Holder::Working)];
+        let line = timeline(&points, &[(at(10), at(60)), (at(75), at(100)), (at(50), at(70))], at(10), at(100));
+        assert_eq!(words(&line), "working 10-100");
+    }
+
+    #[test]
+    fn turns_are_counted_once_and_withdrawn_ones_not_at_all() {
+        let turn = |seen, ended: Option<i64>, result| Point {
+            at: at(seen),
+            holder: Holder::Ready,
+            result,
+            turn_ended: ended.map(at),
+        };
+        let points = [
+            turn(1, None, TurnResult::None),
+            turn(10, Some(10), TurnResult::Success),
+            turn(15, Some(10), TurnResult::Success),
+            turn(30, Some(30), TurnResult::Success),
+            turn(33, Some(10), TurnResult::Success),
+            turn(40, Some(40), TurnResult::Success),
+            turn(50, Some(50), TurnResult::Interrupted),
+        ];
+        let expected =
+            [(at(10), TurnResult::Success), (at(40), TurnResult::Success), (at(50), TurnResult::Interrupted)];
+        assert_eq!(turns(&points), expected);
+    }
+
+    proptest! {
+        #[test]
+        fn every_moment_belongs_to_one_stretch(
+            mut points in proptest::collection::vec((0i64..2000, 0usize..5), 0..20),
+            watched in proptest::collection::vec((0i64..2000, 0i64..500), 0..6),
+            from in 0i64..2000, length in 0i64..2000,
+        ) {
+            points.sort_unstable();
+            let points: Vec<Point> = points.into_iter().map(|(at, holder)| point(at, Holder::ALL[holder])).collect();
+            let watched: Vec<_> = watched.into_iter().map(|(from, length)| (at(from), at(from + length))).collect();
+            let line = timeline(&points, &watched, at(from), at(from + length));
+            let total: u64 = totals(&line).iter().map(|(_, span)| span.as_millis()).sum();
+            prop_assert_eq!(total, length as u64 * 1000);
+            prop_assert!(line.windows(2).all(|pair| pair[0].to == pair[1].from && pair[0].holder != pair[1].holder));
+        }
+    }
+}

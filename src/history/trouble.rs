@@ -1,0 +1,120 @@
+//! What can go wrong with the file, and what is said of it.
+
+use std::path::PathBuf;
+
+use rusqlite::ErrorCode;
+
+use super::encoding::Garbled;
+
+/// Why the history cannot be written or read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Trouble {
+    #[error("another process keeps it locked")]
+    Locked,
+    #[error("the disk is full")]
+    Full,
+    #[error("it may not be written")]
+    ReadOnly,
+    #[error("it is damaged")]
+    Damaged,
+    #[error("a newer fleetwatch wrote it (layout {found}, this one knows {known})")]
+    Newer { found: i64, known: u32 },
+    #[error("there is none at {}", .0.display())]
+    Missing(PathBuf),
+    #[error("{0}")]
+    Other(String),
+}
+
+impl Trouble {
+    /// What the user can do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Trouble::Locked => {
+                "close the program that has it open; what happened meanwhile is written as soon as it can"
+            }
+            Trouble::Full => "make room on the disk, or lower `max_mib` in [history]",
+            Trouble::ReadOnly | Trouble::Other(_) => {
+                "check the file and its directory, or choose another `path` in [history]"
+            }
+            Trouble::Damaged => "it is set aside, and a new one is begun",
+            Trouble::Newer { .. } => "run the newer fleetwatch, or choose another `path` in [history]",
+            Trouble::Missing(_) => "it begins when `fleetwatch` or `fleetwatch watch` runs",
+        }
+    }
+}
+
+impl From<rusqlite::Error> for Trouble {
+    fn from(error: rusqlite::Error) -> Self {
+        let rusqlite::Error::SqliteFailure(failure, _) = &error else { return Trouble::Other(error.to_string()) };
+        match failure.code {
+            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed => {
+                Trouble::Locked
+            }
+            ErrorCode::DiskFull => Trouble::Full,
+            ErrorCode::ReadOnly | ErrorCode::PermissionDenied => Trouble::ReadOnly,
+            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Trouble::Damaged,
+            _ => Trouble::Other(error.to_string()),
+        }
+    }
+}
+
+impl From<std::io::Error> for Trouble {
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Trouble::Full,
+            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => Trouble::ReadOnly,
+            _ => Trouble::Other(error.to_string()),
+        }
+    }
+}
+
+impl From<Garbled> for Trouble {
+    fn from(_: Garbled) -> Self {
+        Trouble::Damaged
+    }
+}
+
+/// How the writing of the history goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Health {
+    pub condition: Condition,
+    /// Records that could not be kept.
+    pub lost: u64,
+    /// Where a damaged file was moved to, when this process found one.
+    pub set_aside: Option<PathBuf>,
+}
+
+/// Whether the history is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// The configuration switches it off.
+    Off,
+    /// The file is not open yet.
+    Starting,
+    Good,
+    /// It is not written now; watching goes on, and writing is tried again.
+    Degraded(Trouble),
+}
+
+impl Health {
+    pub(super) const fn new(condition: Condition) -> Self {
+        Self { condition, lost: 0, set_aside: None }
+    }
+
+    /// One line that the operator should see; `None` while all is well.
+    pub fn warning(&self) -> Option<String> {
+        let lost = match self.lost {
+            0 => String::new(),
+            1 => " (1 record lost)".to_owned(),
+            many => format!(" ({many} records lost)"),
+        };
+        match (&self.condition, &self.set_aside) {
+            (Condition::Degraded(trouble), _) => Some(format!("history is not written: {trouble}{lost}")),
+            (_, Some(path)) => {
+                Some(format!("history was damaged; it is kept as {}, and a new one was begun{lost}", path.display()))
+            }
+            _ if self.lost > 0 => Some(format!("history has gaps{lost}")),
+            _ => None,
+        }
+    }
+}
