@@ -5,6 +5,7 @@
 //! [`Intents`] keeps what is to be sent until it is. A full disk, a locked, unwritable or damaged file shows in
 //! [`Health`] and nowhere else; watching goes on.
 
+mod batch;
 mod encoding;
 mod identity;
 mod intents;

@@ -15,6 +15,7 @@
 //! | 1 | [`tmux`] | the only place that knows tmux: commands, quoting, listing, capture, paste, keys |
 //! | 1 | [`process`] | what runs in a pane |
 //! | 1 | [`recording`] | recordings in and out, their replay and their score |
+//! | 1 | [`history`] | what happened and what was sent, in a file that survives crashes |
 //! | 1 | [`config`] | the configuration file in, checked values out |
 //! | 2 | [`sender`] | a prompt into a terminal, and whether the agent took it |
 //! | 2 | [`feed`] | pollers that turn tmux, processes and time into the fleet's inputs |
