@@ -9,6 +9,7 @@ pub mod demo;
 mod doctor;
 mod explain;
 mod failure;
+mod history;
 mod inspect;
 mod list;
 mod live;
@@ -60,6 +61,7 @@ enum Command {
     Keys(send::KeysArgs),
     Answer(send::AnswerArgs),
     Wait(wait::Args),
+    History(history::Args),
     Explain(explain::Args),
     Inspect(inspect::Args),
     Record(record::Args),
@@ -95,6 +97,7 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
         Command::List(args) => wait_for(list::run(&args, &options)),
         Command::Watch(args) => wait_for(watch::run(&args, &options)),
         Command::Wait(args) => wait_for(wait::run(&args, &options)),
+        Command::History(args) => history::run(&args, &options),
         Command::Send(args) => wait_for(send::send(&args, &options)),
         Command::Keys(args) => wait_for(send::keys(&args, &options)),
         Command::Answer(args) => wait_for(send::answer(&args, &options)),

@@ -17,6 +17,7 @@ pub use paths::{Candidate, Origin, SearchPath};
 pub use rules::{Match, PaneAddress, Rules, TerminalRule};
 
 use crate::fleet::ServerId;
+use crate::history;
 use crate::moment::Span;
 use crate::tracker;
 
@@ -32,6 +33,7 @@ pub struct Config {
     /// Which panes are watched, and what is known of them beforehand.
     pub rules: Rules,
     pub tracker: tracker::Settings,
+    pub history: history::Settings,
     pub ui: Ui,
 }
 

@@ -27,7 +27,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 pub use identity::{Owner, same_terminal};
 pub use intents::{Intent, IntentId, IntentState, Intents, Queued};
-pub use reader::{Filter, Reader, StoredTerminal};
+pub use reader::{Filter, Line, Reader, StoredTerminal};
 pub use record::{Kind, NewInput, Record, Sent, TransitionRecord, What};
 pub use schema::VERSION;
 pub use stored::{Body, RecordId, ScreenId, Stored, StoredInput, StoredTransition, Submission};

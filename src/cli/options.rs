@@ -57,11 +57,15 @@ impl GlobalOptions {
         Ok(library)
     }
 
+    /// Whether the options themselves name a server.
+    pub fn names_a_server(&self) -> bool {
+        self.socket_name.is_some() || self.socket_path.is_some() || self.host.is_some()
+    }
+
     /// The servers to watch: those of the options, else those of the configuration, else the one that plain `tmux`
     /// talks to.
     pub fn servers(&self, config: &Config) -> Vec<ServerId> {
-        let named = self.socket_name.is_some() || self.socket_path.is_some() || self.host.is_some();
-        if named {
+        if self.names_a_server() {
             let local = crate::tmux::local(self.socket_name.clone(), self.socket_path.clone());
             return vec![ServerId { host: self.host.clone(), ..local }];
         }

@@ -14,6 +14,7 @@ pub(super) struct File {
     /// Panes to watch whatever runs in them, with what is known of them.
     pub terminal: Vec<TerminalTable>,
     pub tracker: TrackerTable,
+    pub history: HistoryTable,
     pub ui: UiTable,
 }
 
@@ -94,6 +95,20 @@ pub(super) struct TrackerTable {
     pub failed_probe_seconds: Option<f64>,
     /// Transitions of each terminal that are kept in memory.
     pub kept_transitions: Option<i64>,
+}
+
+/// What is kept of what happened.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct HistoryTable {
+    /// Keep a history at all.
+    pub enabled: Option<bool>,
+    /// How many days records are kept.
+    pub keep_days: Option<i64>,
+    /// How many MiB the file may use; the oldest records make room for new ones.
+    pub max_mib: Option<i64>,
+    /// The file; the default is `history.db` in the user's state directory.
+    pub path: Option<String>,
 }
 
 /// How the dashboard looks.

@@ -8,12 +8,16 @@ use std::path::{Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
 
-use super::file::{File, ServerTable, TerminalTable, TrackerTable, UiTable, WatchTable};
+use super::file::{File, HistoryTable, ServerTable, TerminalTable, TrackerTable, UiTable, WatchTable};
 use super::rules::{Pattern, Patterns};
 use super::{Config, ConfigError, Rules, TerminalRule, Ui, Watch};
 use crate::fleet::{Declared, ServerId, Socket};
+use crate::history;
 use crate::moment::Span;
 use crate::tracker;
+
+/// Milliseconds of a day.
+const DAY: u64 = 24 * 3600 * 1000;
 
 /// Checks a configuration's text.
 ///
@@ -47,6 +51,7 @@ impl Source<'_> {
             servers: self.servers(&file.server)?,
             rules: self.rules(file)?,
             tracker: self.tracker(&file.tracker)?,
+            history: self.history(&file.history)?,
             ui: self.ui(&file.ui)?,
         })
     }
@@ -239,6 +244,25 @@ impl Source<'_> {
                 100_000,
             )?)
             .unwrap_or(default.kept_transitions),
+        })
+    }
+
+    fn history(&self, table: &HistoryTable) -> Result<history::Settings, ConfigError> {
+        let default = history::Settings::default();
+        let at = [Step::Key("history"), Step::Key("path")];
+        self.word(&at, "path", table.path.as_deref())?;
+        let path = table.path.as_deref().map(PathBuf::from);
+        if path.as_deref().is_some_and(Path::is_relative) {
+            let what = format!("`{}` is not an absolute path", path.unwrap_or_default().display());
+            return Err(self.fault(&at, what, "write the whole path of the file, from `/` on"));
+        }
+        let days = self.whole("history", "keep_days", table.keep_days, default.keep.as_millis() / DAY, 1, 36_500)?;
+        let mib = self.whole("history", "max_mib", table.max_mib, default.max_bytes >> 20, 1, 1 << 20)?;
+        Ok(history::Settings {
+            enabled: table.enabled.unwrap_or(default.enabled),
+            keep: Span::from_millis(days * DAY),
+            max_bytes: mib << 20,
+            path,
         })
     }
 

@@ -11,6 +11,7 @@ use super::encoding::Codec;
 use super::identity::Columns;
 use super::record::{Kind, What};
 use super::stored::{Body, RecordId, ScreenId, Stored, StoredInput, StoredTransition, Submission};
+use super::timeline::{Holder, Point};
 use super::{Trouble, open, summary};
 use crate::fleet::TerminalKey;
 use crate::moment::Moment;
@@ -41,6 +42,15 @@ pub struct StoredTerminal {
     pub name: String,
     /// When something was last written of it.
     pub last: Option<Moment>,
+}
+
+/// What the time line of a terminal is drawn from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    /// By time.
+    pub points: Vec<Point>,
+    /// When somebody watched, by beginning.
+    pub watched: Vec<(Moment, Moment)>,
 }
 
 /// An open history.
@@ -161,6 +171,36 @@ impl Reader {
         let rows = statement
             .query_map(values, |row| Ok((Moment::from_millis(row.get(0)?), Moment::from_millis(row.get(1)?))))?;
         Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// What the time line of a terminal is drawn from ([`super::timeline`]), up to a time: its transitions from `since` on
+    /// with the one before, or all of them, and when it was watched.
+    ///
+    /// # Errors
+    /// The file cannot be read, or something in it is no record.
+    pub fn line(&self, key: &TerminalKey, since: Option<Moment>, until: Moment) -> Result<Line, Trouble> {
+        let Columns { host, socket, pane, pid } = Columns::of(key);
+        let since = since.map_or(i64::MIN, Moment::as_millis);
+        let sql = "WITH one AS (SELECT id FROM terminals WHERE host = ?1 AND socket = ?2 AND pane = ?3 AND pid = ?4)
+                   SELECT r.at, t.summary, t.turn_ended FROM records r JOIN transitions t ON t.record = r.id
+                   WHERE r.terminal = (SELECT id FROM one) AND r.at < ?6
+                     AND r.at >= coalesce((SELECT max(r.at) FROM records r WHERE r.terminal = (SELECT id FROM one)
+                                           AND r.kind = 'transition' AND r.at < ?5), ?5)
+                   ORDER BY r.at, r.id";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(params![host, socket, pane, pid, since, until.as_millis()])?;
+        let mut points = Vec::new();
+        while let Some(row) = rows.next()? {
+            let words: String = row.get(1)?;
+            let summary = summary::read(&words).ok_or(Trouble::Damaged)?;
+            points.push(Point {
+                at: Moment::from_millis(row.get(0)?),
+                holder: Holder::of(&summary),
+                result: summary.result,
+                turn_ended: row.get::<_, Option<i64>>(2)?.map(Moment::from_millis),
+            });
+        }
+        Ok(Line { points, watched: self.watched(key, Moment::from_millis(since), until)? })
     }
 
     /// The last prompts that were sent, newest first, each text once: to one terminal, or to any.

@@ -1,5 +1,6 @@
 //! The thread that writes, and the handle that the rest of the program holds.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError};
@@ -16,6 +17,7 @@ use super::trouble::{Condition, Health};
 use super::{Settings, Trouble, now};
 use crate::fleet::{Effect, Fleet, TerminalKey};
 use crate::moment::Moment;
+use crate::state::State;
 
 /// Messages that wait for the thread at most; more than that are counted as lost, because watching must not wait.
 const QUEUE: usize = 1024;
@@ -46,6 +48,8 @@ struct Inner {
     /// Tells of each batch that was written; closed when the thread has ended.
     progress: Mutex<Receiver<()>>,
     inputs: AtomicU64,
+    /// The last state of each terminal, for its last transition, when the fleet does not have it any more.
+    states: Mutex<HashMap<TerminalKey, Box<State>>>,
 }
 
 impl History {
@@ -74,8 +78,14 @@ impl History {
             set(&health, Condition::Degraded(error.into()));
             return Self { inner: None, health };
         }
-        let inner =
-            Inner { owner, path, queue: Some(queue), progress: Mutex::new(progress), inputs: AtomicU64::new(0) };
+        let inner = Inner {
+            owner,
+            path,
+            queue: Some(queue),
+            progress: Mutex::new(progress),
+            inputs: AtomicU64::new(0),
+            states: Mutex::default(),
+        };
         Self { inner: Some(Arc::new(inner)), health }
     }
 
@@ -101,25 +111,26 @@ impl History {
 
     /// Keeps what an effect of the fleet tells.
     pub fn effect(&self, effect: &Effect, fleet: &Fleet, now: Moment) {
-        if self.inner.is_none() {
-            return;
-        }
-        let record = |key: &TerminalKey, name: &str, transition: &crate::state::Transition, screen| TransitionRecord {
-            key: key.clone(),
-            name: name.to_owned(),
-            transition: transition.clone(),
-            state: fleet.state(key, now).map(Box::new),
-            screen,
-        };
-        self.record(match effect {
+        let Some(inner) = &self.inner else { return };
+        let mut states = inner.states.lock().unwrap_or_else(PoisonError::into_inner);
+        let (key, name, transition, state, screen) = match effect {
             Effect::Introduced { key } => {
                 let Some(terminal) = fleet.terminal(key) else { return };
-                Record::Introduced { key: key.clone(), name: terminal.state.terminal.id.clone(), at: now }
+                let name = terminal.state.terminal.id.clone();
+                return self.record(Record::Introduced { key: key.clone(), name, at: now });
             }
             Effect::Changed { key, id, transition, screen } => {
-                Record::Transition(record(key, id, transition, screen.clone()))
+                let state = fleet.state(key, now).map(Box::new);
+                states.extend(state.clone().map(|state| (key.clone(), state)));
+                (key, id, transition, state, screen.clone())
             }
-            Effect::Left { key, id, transition } => Record::Left(record(key, id, transition, None)),
+            Effect::Left { key, id, transition } => (key, id, transition, states.remove(key), None),
+        };
+        let (key, name, transition) = (key.clone(), name.clone(), transition.clone());
+        let record = TransitionRecord { key, name, transition, state, screen };
+        self.record(match effect {
+            Effect::Left { .. } => Record::Left(record),
+            Effect::Introduced { .. } | Effect::Changed { .. } => Record::Transition(record),
         });
     }
 

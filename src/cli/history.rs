@@ -1,0 +1,324 @@
+//! `fleetwatch history`: what happened, from the store (SPEC §10).
+
+mod totals;
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal};
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+use ratatui::crossterm::style::{Color, Stylize};
+
+use super::{Done, Failure, GlobalOptions, output};
+use crate::fleet::{ServerId, TerminalKey};
+use crate::history::{Body, Filter, Holder, Kind, Reader, Stored, StoredTerminal, Trouble, same_terminal};
+use crate::moment::Moment;
+use crate::screen::harmless;
+
+/// Lines that are printed when nothing says which.
+const USUAL_LINES: u32 = 100;
+
+/// Print what happened to terminals and what was sent to them, also when fleetwatch did not run in between.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// Terminal: a name that it has or had, a pane id such as %12, or the beginning of a name that only one has.
+    pub target: Option<String>,
+    /// From when on: how long ago (30m, 2h, 3d) or a time (2026-11-21T09:00:00Z, 2026-11-21, 09:00).
+    #[arg(long, value_name = "WHEN", value_parser = moment)]
+    pub since: Option<Moment>,
+    /// Until when, in the same ways.
+    #[arg(long, value_name = "WHEN", value_parser = moment)]
+    pub until: Option<Moment>,
+    /// Only this kind; may be given several times.
+    #[arg(long, value_name = "KIND")]
+    pub kind: Vec<KindName>,
+    /// The newest so many; without --since and --json the newest 100.
+    #[arg(long, value_name = "COUNT")]
+    pub limit: Option<u32>,
+    /// Print JSON lines: `{"at", "kind", "terminal", "state", "changed", "evidence", …}`.
+    #[arg(long)]
+    pub json: bool,
+    /// Print how long each terminal worked, waited and was ready on each day, and how its turns ended.
+    #[arg(long, conflicts_with_all = ["kind", "limit"])]
+    pub summary: bool,
+}
+
+/// A kind of record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum KindName {
+    Transition,
+    TaskEvent,
+    Input,
+    FollowUp,
+    Action,
+}
+
+impl From<KindName> for Kind {
+    fn from(name: KindName) -> Self {
+        match name {
+            KindName::Transition => Kind::Transition,
+            KindName::TaskEvent => Kind::TaskEvent,
+            KindName::Input => Kind::Input,
+            KindName::FollowUp => Kind::FollowUp,
+            KindName::Action => Kind::Action,
+        }
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// There is no history, it cannot be read, or the target fits no terminal in it.
+pub fn run(args: &Args, options: &GlobalOptions) -> Done {
+    let config = options.load()?.config;
+    let path = config.history.location().ok_or_else(|| {
+        Failure::refused("there is no place for a history without a home directory").hint("set `path` in [history]")
+    })?;
+    let mut reader = Reader::open(&path).map_err(|trouble| unreadable(&trouble))?;
+    let known = reader.terminals().map_err(|trouble| unreadable(&trouble))?;
+    let known = on_servers(known, options);
+    let terminals = match &args.target {
+        Some(target) => Some(find(target, &known)?),
+        None if options.names_a_server() => Some(known.iter().map(|terminal| terminal.key.clone()).collect()),
+        None => None,
+    };
+    if args.summary {
+        let chosen = known.iter().filter(|one| terminals.as_ref().is_none_or(|keys| keys.contains(&one.key)));
+        return totals::print(args, &reader, &chosen.cloned().collect::<Vec<_>>());
+    }
+    let filter = Filter {
+        terminals,
+        since: args.since,
+        until: args.until,
+        kinds: args.kind.iter().copied().map(Kind::from).collect(),
+        limit: args.limit.or_else(|| (args.since.is_none() && !args.json).then_some(USUAL_LINES)),
+        before: None,
+    };
+    if args.json { print_json(&mut reader, &filter) } else { print_text(&mut reader, &filter) }
+}
+
+/// What is said of a history that cannot be read.
+fn unreadable(trouble: &Trouble) -> Failure {
+    match trouble {
+        Trouble::Missing(path) => {
+            Failure::refused(format!("there is no history yet: {} is missing", path.display())).hint(trouble.hint())
+        }
+        trouble => Failure::refused(format!("the history cannot be read: {trouble}")).hint(trouble.hint()),
+    }
+}
+
+/// The terminals on the server that the options name, or all.
+fn on_servers(known: Vec<StoredTerminal>, options: &GlobalOptions) -> Vec<StoredTerminal> {
+    if !options.names_a_server() {
+        return known;
+    }
+    let servers: Vec<ServerId> = options.servers(&crate::config::Config::default());
+    let is_there = |key: &TerminalKey| {
+        servers.iter().any(|server| same_terminal(key, &TerminalKey { server: server.clone(), ..key.clone() }))
+    };
+    known.into_iter().filter(|terminal| is_there(&terminal.key)).collect()
+}
+
+/// The terminals that a target means: all that have or had its name, because an agent that is started again in another
+/// pane under the same name is the same to the operator.
+fn find(target: &str, known: &[StoredTerminal]) -> Result<Vec<TerminalKey>, Failure> {
+    let of = |fits: &dyn Fn(&StoredTerminal) -> bool| -> Vec<&StoredTerminal> {
+        known.iter().filter(|terminal| fits(terminal)).collect()
+    };
+    let keys = |found: Vec<&StoredTerminal>| found.into_iter().map(|terminal| terminal.key.clone()).collect();
+    for found in [of(&|one| one.name == target), of(&|one| one.key.pane.to_string() == target)] {
+        if !found.is_empty() {
+            return Ok(keys(found));
+        }
+    }
+    let found = of(&|one| !target.is_empty() && one.name.starts_with(target));
+    let mut names: Vec<&str> = found.iter().map(|terminal| terminal.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    match names[..] {
+        [_] => Ok(keys(found)),
+        [] => {
+            let nearest = known
+                .iter()
+                .map(|one| (strsim::jaro_winkler(target, &one.name), &one.name))
+                .filter(|(likeness, _)| *likeness > 0.75)
+                .max_by(|(left, _), (right, _)| left.total_cmp(right));
+            let failure = Failure::refused(format!("the history knows no terminal `{target}`"));
+            Err(match nearest {
+                Some((_, name)) => failure.hint(format!("did you mean `{name}`?")),
+                None => failure.hint("`fleetwatch history` without a target shows all of them"),
+            })
+        }
+        _ => Err(Failure::refused(format!("`{target}` could mean several terminals: {}", names.join(", ")))
+            .hint("name one of them, or its pane id")),
+    }
+}
+
+fn print_json(reader: &mut Reader, filter: &Filter) -> Done {
+    let mut written = Ok(());
+    let read = reader.each(filter, |record| {
+        written = output::json_line(&record.to_json()).and_then(|line| output::write_whole(&line));
+        written.is_ok()
+    });
+    read.map_err(|trouble| unreadable(&trouble))?;
+    output::conclude(written)
+}
+
+fn print_text(reader: &mut Reader, filter: &Filter) -> Done {
+    let records = reader.records(filter).map_err(|trouble| unreadable(&trouble))?;
+    if records.is_empty() {
+        eprintln!("the history has nothing of that");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let zone = TimeZone::system();
+    let names: Vec<String> = records.iter().map(|record| harmless(&record.name)).collect();
+    let widest = names.iter().map(|name| ratatui::text::Line::raw(name.as_str()).width()).max().unwrap_or_default();
+    let colors = wants_color();
+    let mut text = String::new();
+    for (record, name) in records.iter().zip(&names) {
+        let gap = " ".repeat(widest - ratatui::text::Line::raw(name.as_str()).width());
+        let (word, color) = word(record);
+        let word = format!("{word:<9}");
+        let word = if colors { word.with(color).to_string() } else { word };
+        let what = what(record);
+        let line = format!("{}  {name}{gap}  {word}  {what}", local(record.at, &zone));
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    output::print(&text)
+}
+
+/// Whether colours are wanted: standard output is a terminal, and nobody said no.
+fn wants_color() -> bool {
+    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// The time as the clock on the wall shows it.
+fn local(at: Moment, zone: &TimeZone) -> String {
+    Timestamp::from_millisecond(at.as_millis())
+        .map_or_else(|_| at.to_string(), |time| time.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string())
+}
+
+/// What a record is about in one word, and its colour.
+fn word(record: &Stored) -> (&'static str, Color) {
+    match &record.body {
+        Body::Transition(transition) => match Holder::of(&transition.summary) {
+            Holder::Working => ("working", Color::Cyan),
+            Holder::Waiting => ("waiting", Color::Yellow),
+            Holder::Ready => ("ready", Color::Green),
+            Holder::Gone => ("gone", Color::Red),
+            Holder::Unknown | Holder::Unwatched => ("unknown", Color::DarkGrey),
+        },
+        Body::Input(input) => (input.what.word(), Color::Magenta),
+        Body::TaskEvent => ("task", Color::Blue),
+        Body::FollowUp => ("follow-up", Color::Magenta),
+        Body::Action => ("action", Color::Magenta),
+    }
+}
+
+/// What happened, in one line.
+fn what(record: &Stored) -> String {
+    let field = |name: &str| record.document.get(name).map(plain).unwrap_or_default();
+    let parts = match &record.body {
+        Body::Transition(transition) => {
+            let changes = record.changes().map(|(field, from, to)| format!("{field} {} → {}", plain(from), plain(to)));
+            changes.chain(transition.note.clone()).collect::<Vec<_>>().join(", ")
+        }
+        Body::Input(input) => {
+            let sent = match input.what {
+                crate::history::What::Prompt => field("text"),
+                crate::history::What::Keys => field("keys"),
+                crate::history::What::Answer => field("choice"),
+            };
+            let outcome = input.outcome.as_deref().unwrap_or("outcome not known");
+            let detail = input.detail.as_deref().map(|detail| format!(": {detail}")).unwrap_or_default();
+            format!("{sent}  ({outcome}{detail}, by {})", input.sender)
+        }
+        Body::TaskEvent => {
+            let code = record.document.get("exit_code").filter(|code| !code.is_null());
+            let code = code.map(|code| format!(" with code {code}")).unwrap_or_default();
+            format!("{}{code} {}", field("event"), field("reason"))
+        }
+        Body::FollowUp => format!("{}: {}", field("outcome"), field("text")),
+        Body::Action => format!("{} {}", field("action"), field("detail")),
+    };
+    // One record is one line, whatever was sent.
+    harmless(&parts.replace(['\n', '\t'], " ")).trim_end().to_owned()
+}
+
+/// A value without the quotes of JSON.
+fn plain(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::Null => "none".to_owned(),
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(" "),
+        other => other.to_string(),
+    }
+}
+
+/// Reads a point in time: how long ago, or a date or time in the zone of this machine.
+fn moment(text: &str) -> Result<Moment, String> {
+    moment_at(text, &Zoned::now())
+}
+
+fn moment_at(text: &str, now: &Zoned) -> Result<Moment, String> {
+    let zone = now.time_zone().clone();
+    let found = if let Ok(span) = text.parse::<jiff::Span>() {
+        now.checked_sub(span.abs()).ok().map(|zoned| zoned.timestamp())
+    } else if let Ok(timestamp) = text.parse::<Timestamp>() {
+        Some(timestamp)
+    } else if let Ok(time) = text.parse::<jiff::civil::DateTime>() {
+        time.to_zoned(zone).ok().map(|zoned| zoned.timestamp())
+    } else if let Ok(date) = text.parse::<jiff::civil::Date>() {
+        date.to_zoned(zone).ok().map(|zoned| zoned.timestamp())
+    } else if let Ok(time) = text.parse::<jiff::civil::Time>() {
+        now.date().to_datetime(time).to_zoned(zone).ok().map(|zoned| zoned.timestamp())
+    } else {
+        None
+    };
+    let found = found.ok_or("it is neither a time such as 2026-11-21T09:00:00Z or 09:00, nor a duration such as 2h")?;
+    Ok(Moment::from_millis(found.as_millisecond()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::PaneId;
+
+    #[test]
+    fn points_in_time_are_read_as_people_write_them() {
+        let now: Zoned = "2026-11-21T10:00:00+01:00[Europe/Berlin]".parse().unwrap();
+        let read = |text: &str| moment_at(text, &now).map(|at| at.to_string());
+        assert_eq!(read("2h").unwrap(), "2026-11-21T07:00:00.000Z");
+        assert_eq!(read("1d").unwrap(), "2026-11-20T09:00:00.000Z");
+        assert_eq!(read("1h 30m").unwrap(), "2026-11-21T07:30:00.000Z");
+        assert_eq!(read("2026-11-20T00:00:00Z").unwrap(), "2026-11-20T00:00:00.000Z");
+        assert_eq!(read("2026-11-20").unwrap(), "2026-11-19T23:00:00.000Z");
+        assert_eq!(read("2026-11-20T12:00").unwrap(), "2026-11-20T11:00:00.000Z");
+        assert_eq!(read("09:15").unwrap(), "2026-11-21T08:15:00.000Z");
+        assert!(read("soon").is_err() && read("").is_err());
+    }
+
+    #[test]
+    fn a_target_means_every_terminal_of_its_name() {
+        let one = |pane: u32, name: &str| StoredTerminal {
+            key: TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid: pane },
+            name: name.to_owned(),
+            last: None,
+        };
+        let known = [one(1, "api"), one(2, "api"), one(3, "apiary"), one(4, "docs")];
+        let panes = |target: &str| {
+            find(target, &known)
+                .map(|keys| keys.iter().map(|key| key.pane.0).collect::<Vec<_>>())
+                .map_err(|failure| failure.to_string())
+        };
+        assert_eq!(panes("api"), Ok(vec![1, 2]));
+        assert_eq!(panes("%3"), Ok(vec![3]));
+        assert_eq!(panes("do"), Ok(vec![4]));
+        assert_eq!(panes("ap"), Err("`ap` could mean several terminals: api, apiary".to_owned()));
+        assert_eq!(panes("dosc"), Err("the history knows no terminal `dosc`".to_owned()));
+        assert!(panes("").is_err());
+    }
+}

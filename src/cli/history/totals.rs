@@ -1,0 +1,213 @@
+//! `fleetwatch history --summary`: totals per terminal and day.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+use serde_json::json;
+
+use super::{Args, unreadable};
+use crate::cli::{Done, output};
+use crate::history::{Holder, Point, Reader, StoredTerminal, timeline, totals, turns};
+use crate::moment::{Moment, Span};
+use crate::screen::harmless;
+use crate::state::TurnResult;
+
+/// What one terminal did on one day.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Day {
+    time: BTreeMap<Holder, Span>,
+    turns: BTreeMap<TurnResult, u32>,
+}
+
+/// Prints the totals of terminals.
+///
+/// # Errors
+/// The history cannot be read, or standard output cannot be written.
+pub(super) fn print(args: &Args, reader: &Reader, terminals: &[StoredTerminal]) -> Done {
+    let zone = TimeZone::system();
+    let now = Timestamp::now();
+    let mut days: BTreeMap<(Date, String), Day> = BTreeMap::new();
+    for terminal in terminals {
+        let until = args.until.unwrap_or(Moment::from_millis(now.as_millisecond()));
+        let history = reader.line(&terminal.key, args.since, until).map_err(|trouble| unreadable(&trouble))?;
+        let Some(since) = args.since.or_else(|| history.watched.first().map(|(from, _)| *from)) else { continue };
+        for (date, from, to) in days_between(since, until, &zone) {
+            let day = days.entry((date, terminal.name.clone())).or_default();
+            day.add(&history.points, &history.watched, from, to);
+        }
+    }
+    days.retain(|_, day| !day.is_empty());
+    if args.json {
+        let mut text = String::new();
+        for ((date, name), day) in &days {
+            text.push_str(&output::json_line(&day.to_json(*date, name))?);
+        }
+        return output::print(&text);
+    }
+    output::print(&table(&days))
+}
+
+impl Day {
+    /// Adds what one terminal did in an interval. A name may have had several.
+    fn add(&mut self, points: &[Point], watched: &[(Moment, Moment)], from: Moment, to: Moment) {
+        for (holder, span) in totals(&timeline(points, watched, from, to)) {
+            let sum = self.time.entry(holder).or_default();
+            *sum = Span::from_millis(sum.as_millis() + span.as_millis());
+        }
+        for (_, result) in turns(points).into_iter().filter(|(ended, _)| (from..to).contains(ended)) {
+            *self.turns.entry(result).or_default() += 1;
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.turns.is_empty() && self.time.keys().all(|holder| *holder == Holder::Unwatched)
+    }
+
+    fn time(&self, holder: Holder) -> Span {
+        self.time.get(&holder).copied().unwrap_or_default()
+    }
+
+    fn turns(&self, result: TurnResult) -> u32 {
+        self.turns.get(&result).copied().unwrap_or_default()
+    }
+
+    fn to_json(&self, date: Date, name: &str) -> serde_json::Value {
+        let seconds = |holder| self.time(holder).as_secs();
+        json!({
+            "day": date.to_string(),
+            "terminal": name,
+            "working_seconds": seconds(Holder::Working),
+            "waiting_seconds": seconds(Holder::Waiting),
+            "ready_seconds": seconds(Holder::Ready),
+            "gone_seconds": seconds(Holder::Gone),
+            "unknown_seconds": seconds(Holder::Unknown),
+            "unwatched_seconds": seconds(Holder::Unwatched),
+            "turns": {
+                "success": self.turns(TurnResult::Success),
+                "interrupted": self.turns(TurnResult::Interrupted),
+                "known_failure": self.turns(TurnResult::KnownFailure),
+            },
+        })
+    }
+}
+
+/// The days that an interval touches, each with the part of it that lies in the interval.
+fn days_between(since: Moment, until: Moment, zone: &TimeZone) -> Vec<(Date, Moment, Moment)> {
+    let date = |at: Moment| Timestamp::from_millisecond(at.as_millis()).ok().map(|at| at.to_zoned(zone.clone()).date());
+    let (Some(first), Some(last)) = (date(since), date(until)) else { return Vec::new() };
+    let midnight = |date: Date| {
+        date.to_zoned(zone.clone()).ok().map(|zoned| Moment::from_millis(zoned.timestamp().as_millisecond()))
+    };
+    first
+        .series(1.day())
+        .take_while(|day| *day <= last)
+        .filter_map(|day| Some((day, midnight(day)?.max(since), midnight(day.tomorrow().ok()?)?.min(until))))
+        .filter(|(_, from, to)| from < to)
+        .collect()
+}
+
+fn table(days: &BTreeMap<(Date, String), Day>) -> String {
+    let head = ["DAY", "TERMINAL", "WORKED", "WAITED FOR YOU", "READY", "GONE", "UNKNOWN", "TURNS"];
+    let mut rows = vec![head.map(str::to_owned)];
+    for ((date, name), day) in days {
+        let time = |holder| match day.time(holder) {
+            Span::ZERO => "-".to_owned(),
+            span => length(span),
+        };
+        rows.push([
+            date.to_string(),
+            harmless(name),
+            time(Holder::Working),
+            time(Holder::Waiting),
+            time(Holder::Ready),
+            time(Holder::Gone),
+            time(Holder::Unknown),
+            turn_words(day),
+        ]);
+    }
+    let width = |text: &str| ratatui::text::Line::raw(text).width();
+    let widths: Vec<usize> =
+        (0..head.len()).map(|column| rows.iter().map(|row| width(&row[column])).max().unwrap_or_default()).collect();
+    let mut text = String::new();
+    for row in &rows {
+        let mut line = String::new();
+        for (cell, widest) in row.iter().zip(&widths) {
+            let _ = write!(line, "{cell}{}", " ".repeat(widest - width(cell) + 2));
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}
+
+fn turn_words(day: &Day) -> String {
+    let words =
+        [(TurnResult::Success, "ok"), (TurnResult::Interrupted, "interrupted"), (TurnResult::KnownFailure, "failed")];
+    let counted = words.iter().map(|(result, word)| (day.turns(*result), word)).filter(|(count, _)| *count > 0);
+    let text = counted.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ");
+    if text.is_empty() { "-".to_owned() } else { text }
+}
+
+/// A length of time in its two largest units.
+fn length(span: Span) -> String {
+    let seconds = span.as_millis().div_ceil(1000);
+    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{seconds}s"),
+        (0, minutes) => format!("{minutes}m {:02}s", seconds % 60),
+        (hours, minutes) => format!("{hours}h {minutes:02}m"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Moment {
+        Moment::from_millis(text.parse::<Timestamp>().unwrap().as_millisecond())
+    }
+
+    #[test]
+    fn days_follow_the_clock_on_the_wall() {
+        let zone = TimeZone::get("Europe/Berlin").unwrap();
+        let days = days_between(at("2026-10-24T12:00:00Z"), at("2026-10-26T01:00:00Z"), &zone);
+        let hours: Vec<String> =
+            days.iter().map(|(day, from, to)| format!("{day} {}", to.since(*from).as_secs() / 3600.0)).collect();
+        // The clock is set back on the 25th.
+        assert_eq!(hours, ["2026-10-24 10", "2026-10-25 25", "2026-10-26 2"]);
+        assert!(days_between(at("2026-10-24T12:00:00Z"), at("2026-10-24T12:00:00Z"), &zone).is_empty());
+    }
+
+    #[test]
+    fn totals_are_for_people() {
+        let point = |time: &str, holder, result, ended: Option<&str>| Point {
+            at: at(time),
+            holder,
+            result,
+            turn_ended: ended.map(at),
+        };
+        let points = [
+            point("2026-11-21T08:00:00Z", Holder::Working, TurnResult::None, None),
+            point("2026-11-21T08:34:00Z", Holder::Waiting, TurnResult::None, None),
+            point("2026-11-21T08:46:00Z", Holder::Working, TurnResult::None, None),
+            point("2026-11-21T08:46:30Z", Holder::Ready, TurnResult::Success, Some("2026-11-21T08:46:30Z")),
+        ];
+        let watched = [(at("2026-11-21T08:00:00Z"), at("2026-11-21T11:00:00Z"))];
+        let mut days = BTreeMap::new();
+        for (day, from, to) in days_between(at("2026-11-21T00:00:00Z"), at("2026-11-22T12:00:00Z"), &TimeZone::UTC) {
+            let entry: &mut Day = days.entry((day, "api".to_owned())).or_default();
+            entry.add(&points, &watched, from, to);
+        }
+        days.retain(|_, day: &mut Day| !day.is_empty());
+        insta::assert_snapshot!(table(&days), @r"
+        DAY         TERMINAL  WORKED   WAITED FOR YOU  READY   GONE  UNKNOWN  TURNS
+        2026-11-21  api       34m 30s  12m 00s         2h 13m  -     -        1 ok
+        ");
+        let (key, day) = days.first_key_value().unwrap();
+        let json = day.to_json(key.0, &key.1);
+        assert_eq!((&json["working_seconds"], &json["turns"]["success"]), (&json!(2070.0), &json!(1)));
+        assert_eq!(length(Span::from_millis(900)), "1s");
+    }
+}
