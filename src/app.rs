@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use crate::config::Config;
 use crate::feed::{self, Poller};
 use crate::fleet::{self, Fleet, Input, ServerId, TerminalKey};
+use crate::history::{History, Submission};
 use crate::profile::Library;
 use crate::tmux::Jump;
 use crate::ui::{Meaning, Request, Ui};
@@ -85,6 +86,11 @@ struct App {
     fleet: Fleet,
     ui: Ui,
     actors: Actors,
+    history: History,
+    /// What other processes send.
+    submissions: mpsc::UnboundedReceiver<Submission>,
+    /// What the operator was told of the history last.
+    complaint: Option<String>,
     pollers: Vec<(ServerId, Poller)>,
     inputs: mpsc::Receiver<Input>,
     news: mpsc::UnboundedReceiver<News>,
@@ -113,12 +119,16 @@ impl App {
         if let Some(complaint) = complaint {
             ui.notify(Meaning::Error, complaint, feed::now());
         }
+        let history = History::start(&settings.config.history);
         let signals = Signals::listen()?;
         let tty = Tty::take(settings.config.ui.mouse)?;
         Ok(Self {
             fleet: Fleet::new(settings.fleet.clone(), Arc::clone(&settings.library)),
             ui,
-            actors: Actors::new(&settings, told),
+            actors: Actors::new(&settings, history.clone(), told),
+            submissions: history.submissions(),
+            history,
+            complaint: None,
             pollers,
             inputs,
             news,
@@ -184,6 +194,12 @@ impl App {
                 }
                 self.want_frame(FRAME);
             }
+            Some(submission) = self.submissions.recv() => {
+                if let Some(input) = submission.input_for(&self.fleet, feed::now()) {
+                    self.take(input);
+                    self.want_frame(FRAME);
+                }
+            }
             () = tokio::time::sleep_until(wake) => self.want_frame(Duration::ZERO),
         }
         Ok(())
@@ -209,6 +225,13 @@ impl App {
         if self.fleet.poll_timeout().is_some_and(|at| at <= now) {
             self.take(Input::TimePassed);
         }
+        let warning = self.history.health().warning();
+        if warning != self.complaint {
+            self.complaint.clone_from(&warning);
+            if let Some(warning) = warning {
+                self.complain(&warning);
+            }
+        }
         for request in self.ui.update(&self.fleet.view(now)) {
             // What the dashboard asks for by itself is that a terminal was seen.
             if let Request::Seen { key } = request {
@@ -223,8 +246,9 @@ impl App {
             _ => feed::now(),
         };
         self.fleet.handle(input, now);
-        // Nothing carries effects out yet; what is not taken would pile up.
-        while self.fleet.poll_effect().is_some() {}
+        while let Some(effect) = self.fleet.poll_effect() {
+            self.history.effect(&effect, &self.fleet, now);
+        }
     }
 
     fn draw(&mut self) -> Result<(), Error> {

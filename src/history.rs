@@ -7,6 +7,7 @@
 
 mod batch;
 mod encoding;
+mod handle;
 mod identity;
 mod intents;
 mod open;
@@ -25,6 +26,7 @@ mod writer;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+pub use handle::{History, Ticket};
 pub use identity::{Owner, same_terminal};
 pub use intents::{Intent, IntentId, IntentState, Intents, Queued};
 pub use reader::{Filter, Line, Reader, StoredTerminal};
@@ -33,7 +35,6 @@ pub use schema::VERSION;
 pub use stored::{Body, RecordId, ScreenId, Stored, StoredInput, StoredTransition, Submission};
 pub use timeline::{Holder, Point, Stretch, timeline, totals, turns};
 pub use trouble::{Condition, Health, Trouble};
-pub use writer::{History, Ticket};
 
 use crate::moment::{Moment, Span};
 
@@ -65,6 +66,8 @@ impl Settings {
     pub fn location(&self) -> Option<PathBuf> {
         let state_home = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         let platform = || {
+            // A home that is not there, as services have it, is not made either.
+            directories::BaseDirs::new().filter(|dirs| dirs.home_dir().is_dir())?;
             let dirs = directories::ProjectDirs::from("", "", "fleetwatch")?;
             Some(dirs.state_dir().unwrap_or_else(|| dirs.data_local_dir()).to_owned())
         };
@@ -77,8 +80,8 @@ impl Settings {
     }
 }
 
-/// What time it is, for what the writer does by itself.
-fn now() -> Moment {
+/// What time it is, for the writer and for those who tell it of an input.
+pub fn now() -> Moment {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Moment::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }

@@ -6,7 +6,9 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::Settings;
 use crate::config::{Match, PaneAddress, Rules};
+use crate::feed;
 use crate::fleet::{Terminal, TerminalKey};
+use crate::history::{History, NewInput, Sent as Input};
 use crate::sender::{Insistence, Recipient, Refusal, SendOptions, SendOutcome, Sender};
 use crate::state::ProcessState;
 use crate::tmux::{self, Inside, Jump, Server};
@@ -37,17 +39,19 @@ pub(super) struct Actors {
     rules: Arc<Rules>,
     tmux: tmux::Settings,
     inside: Option<Inside>,
+    history: History,
     told: UnboundedSender<News>,
 }
 
 impl Actors {
-    pub(super) fn new(settings: &Settings, told: UnboundedSender<News>) -> Self {
+    pub(super) fn new(settings: &Settings, history: History, told: UnboundedSender<News>) -> Self {
         let tmux = settings.feed.tmux.clone();
         Self {
             sender: Sender::new(Arc::clone(&settings.library), tmux.clone()),
             rules: Arc::clone(&settings.feed.rules),
             tmux,
             inside: Inside::new(std::env::var("TMUX").ok(), std::env::var("TMUX_PANE").ok()),
+            history,
             told,
         }
     }
@@ -56,11 +60,19 @@ impl Actors {
     pub(super) fn send(&self, terminal: &Terminal, text: String, force: bool) {
         let (sender, told) = (self.sender.clone(), self.told.clone());
         let (to, name) = (self.recipient(terminal), terminal.state.terminal.id.clone());
+        let (history, sent_text) = (self.history.clone(), Input::Prompt(text.clone()));
+        let (sender_name, at) = ("dashboard".to_owned(), feed::now());
+        let input = NewInput { key: to.key.clone(), name: name.clone(), at, sender: sender_name, sent: sent_text };
         let insistence = if force { Insistence::Force } else { Insistence::Polite };
         tokio::spawn(async move {
             let options = SendOptions { insistence, ..SendOptions::default() };
-            let submitting = || tell(&told, News::Submitting { key: to.key.clone() });
+            let ticket = history.begin_input_durably(input).await;
+            let submitting = || {
+                ticket.delivered(feed::now());
+                tell(&told, News::Submitting { key: to.key.clone() });
+            };
             let outcome = sender.send_and_tell(&to, &text, options, submitting).await;
+            ticket.ended(outcome.word(), outcome.detail(), feed::now());
             tell(&told, News::Sent { key: to.key, name, text, sent: sent(outcome) });
         });
     }

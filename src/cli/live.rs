@@ -9,6 +9,7 @@ use super::Failure;
 use super::survey::Watched;
 use crate::feed::{self, Poller};
 use crate::fleet::{Effect, Fleet, Health, Input};
+use crate::history::Submission;
 use crate::moment::Moment;
 
 /// Reports that may wait until they are taken in; more than that and the pollers wait themselves.
@@ -50,6 +51,14 @@ impl Live {
             _ => feed::now(),
         };
         self.fleet.handle(input, now);
+        std::iter::from_fn(|| self.fleet.poll_effect()).collect()
+    }
+
+    /// Takes in what another process of fleetwatch sent.
+    pub(super) fn submitted(&mut self, submission: &Submission) -> Vec<Effect> {
+        if let Some(input) = submission.input_for(&self.fleet, feed::now()) {
+            self.fleet.handle(input, feed::now());
+        }
         std::iter::from_fn(|| self.fleet.poll_effect()).collect()
     }
 

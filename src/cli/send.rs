@@ -10,7 +10,9 @@ use super::live::Live;
 use super::survey::Watched;
 use super::wait::{self, Found, seconds};
 use super::{Done, Failure, GlobalOptions, output, target};
+use crate::feed;
 use crate::fleet::Terminal;
+use crate::history::{History, NewInput, Sent, Ticket};
 use crate::moment::Span;
 use crate::profile::Program;
 use crate::sender::{Insistence, Limits, Recipient, Refusal, SendOptions, SendOutcome, Sender};
@@ -68,11 +70,15 @@ pub async fn send(args: &SendArgs, options: &GlobalOptions) -> Done {
         return send_when_ready(args, &text, &watched, &sender).await;
     }
     let survey = watched.survey().await?;
-    let to = recipient(survey.terminal(&args.target)?, &watched);
+    let terminal = survey.terminal(&args.target)?;
+    let to = recipient(terminal, &watched);
     let insistence = if args.force { Insistence::Force } else { Insistence::Polite };
     let reaction = args.timeout.map_or(Limits::default().reaction, span);
     let options = SendOptions { insistence, limits: Limits { reaction, ..Limits::default() } };
-    tell(sender.send(&to, &text, options).await)
+    let history = History::start(&watched.loaded.config.history);
+    let ticket = history.begin_input_durably(input(terminal, Sent::Prompt(text.clone()))).await;
+    let outcome = sender.send_and_tell(&to, &text, options, || ticket.delivered(feed::now())).await;
+    tell(outcome, &ticket)
 }
 
 /// Runs `keys`.
@@ -82,9 +88,17 @@ pub async fn send(args: &SendArgs, options: &GlobalOptions) -> Done {
 pub async fn keys(args: &KeysArgs, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
     let survey = watched.survey().await?;
-    let to = recipient(survey.terminal(&args.target)?, &watched);
+    let terminal = survey.terminal(&args.target)?;
+    let to = recipient(terminal, &watched);
     let sender = Sender::new(watched.library.clone(), watched.feed.tmux.clone());
-    tell(sender.keys(&to, &args.keys).await)
+    let history = History::start(&watched.loaded.config.history);
+    let names = args.keys.iter().map(|key| key.as_str().to_owned()).collect();
+    let ticket = history.begin_input_durably(input(terminal, Sent::Keys(names))).await;
+    let outcome = sender.keys(&to, &args.keys).await;
+    if outcome == SendOutcome::Accepted {
+        ticket.delivered(feed::now());
+    }
+    tell(outcome, &ticket)
 }
 
 /// Runs `answer`.
@@ -103,27 +117,42 @@ pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
     let keys = [choice(&args.choice, &dialog)?];
     let to = recipient(terminal, &watched);
     let sender = Sender::new(watched.library.clone(), watched.feed.tmux.clone());
-    tell(sender.answer(&to, &dialog, &keys, Limits::default()).await)
+    let history = History::start(&watched.loaded.config.history);
+    let answer = Sent::Answer { dialog: dialog.clone(), choice: args.choice.clone() };
+    let ticket = history.begin_input_durably(input(terminal, answer)).await;
+    let outcome = sender.answer(&to, &dialog, &keys, Limits::default()).await;
+    if outcome == SendOutcome::Accepted {
+        ticket.delivered(feed::now());
+    }
+    tell(outcome, &ticket)
 }
 
 /// Sends as soon as the terminal is ready, and again when something came between.
 async fn send_when_ready(args: &SendArgs, text: &str, watched: &Watched, sender: &Sender) -> Done {
     let started = tokio::time::Instant::now();
     let mut live = Live::start(watched)?;
+    let history = History::start(&watched.loaded.config.history);
+    let mut ticket = None;
     loop {
         let left = args.timeout.map(|timeout| timeout.saturating_sub(started.elapsed()));
         let ready = match wait::until(&mut live, watched, &args.target, left, is_ready).await? {
             Found::Holds(state) => state,
             Found::Interrupted => return Err(Failure::refused("interrupted; nothing was sent").into()),
         };
-        let survey = live.fleet.view(crate::feed::now());
-        let to = recipient(target::resolve(&ready.terminal.id, &survey.terminals)?, watched);
-        match sender.send(&to, text, SendOptions::default()).await {
+        let survey = live.fleet.view(feed::now());
+        let terminal = target::resolve(&ready.terminal.id, &survey.terminals)?;
+        let to = recipient(terminal, watched);
+        let ticket = match &ticket {
+            Some(ticket) => ticket,
+            None => ticket.insert(history.begin_input_durably(input(terminal, Sent::Prompt(text.to_owned()))).await),
+        };
+        let submitting = || ticket.delivered(feed::now());
+        match sender.send_and_tell(&to, text, SendOptions::default(), submitting).await {
             SendOutcome::Refused(refusal) if refusal.may_pass() => {
                 // What it saw is newer than what the fleet knows; the next look brings that up to date.
                 live.next().await;
             }
-            outcome => return tell(outcome),
+            outcome => return tell(outcome, ticket),
         }
     }
 }
@@ -204,7 +233,14 @@ fn span(duration: Duration) -> Span {
     Span::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
 }
 
-fn tell(outcome: SendOutcome) -> Done {
+/// What is about to be sent, as the history keeps it.
+fn input(terminal: &Terminal, sent: Sent) -> NewInput {
+    let name = terminal.state.terminal.id.clone();
+    NewInput { key: terminal.key.clone(), name, at: feed::now(), sender: "command line".to_owned(), sent }
+}
+
+fn tell(outcome: SendOutcome, ticket: &Ticket) -> Done {
+    ticket.ended(outcome.word(), outcome.detail(), feed::now());
     match outcome {
         SendOutcome::Accepted => output::print("accepted\n").map(|_| ExitCode::SUCCESS),
         SendOutcome::Refused(Refusal::Text(unfit)) => Err(Failure::usage(unfit).into()),

@@ -11,7 +11,9 @@ use serde::Serialize;
 use super::live::{Live, end_asked_for};
 use super::survey::{Watched, problem};
 use super::{Done, GlobalOptions, output, table};
+use crate::feed;
 use crate::fleet::{Effect, Fleet, Health, ServerId, TerminalKey};
+use crate::history::History;
 use crate::moment::Moment;
 use crate::screen::harmless;
 use crate::state::{Change, Evidence, State, Transition};
@@ -31,6 +33,9 @@ pub struct Args {
 pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
     let mut live = Live::start(&watched)?;
+    let history = History::start(&watched.loaded.config.history);
+    let mut submissions = history.submissions();
+    let mut complaint = None;
     let mut printer = Printer::new(args.json);
     let mut health = BTreeMap::new();
     let end = end_asked_for();
@@ -38,6 +43,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     loop {
         let effects = tokio::select! {
             effects = live.next() => effects,
+            Some(submission) = submissions.recv() => live.submitted(&submission),
             () = &mut end => return Ok(ExitCode::SUCCESS),
         };
         for (server, news) in changed_health(&live.fleet, &mut health) {
@@ -50,11 +56,24 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
                 failure.warn();
             }
         }
+        let now = feed::now();
+        effects.iter().for_each(|effect| history.effect(effect, &live.fleet, now));
+        if let Some(news) = changed_warning(&history, &mut complaint) {
+            eprintln!("warning: {news}");
+        }
         let lines = printer.lines(&effects, &live.fleet)?;
         if let Err(error) = output::write_whole(&lines) {
             return output::conclude(Err(error));
         }
     }
+}
+
+/// What is newly wrong with the history.
+fn changed_warning(history: &History, known: &mut Option<String>) -> Option<String> {
+    let warning = history.health().warning();
+    let changed = warning != *known;
+    known.clone_from(&warning);
+    warning.filter(|_| changed)
 }
 
 /// The servers whose health is another than before.

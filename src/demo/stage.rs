@@ -65,7 +65,7 @@ impl Demo {
         ServerId { host: None, socket: Socket::Name(self.server.clone()) }
     }
 
-    /// A configuration that gives the panes their names and versions, as a user's would.
+    /// A configuration that gives the panes their names and versions, as a user's would, and a history of its own.
     ///
     /// # Errors
     /// Never, unless the scenes hold what a configuration refuses.
@@ -80,7 +80,10 @@ impl Demo {
                 )
             })
             .collect();
-        Ok(Config::parse(&rules, Path::new("demo.toml"))?)
+        let mut config = Config::parse(&rules, Path::new("demo.toml"))?;
+        // What happens in a demo is no part of the user's history, and goes with its directory.
+        config.history.path = Some(self.directory.join("history.db"));
+        Ok(config)
     }
 
     /// Opens the pane of a scene, as large as its recording's terminal was.

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::identity::same_terminal;
 use super::record::{Kind, What};
-use crate::fleet::{Input, TerminalKey};
+use crate::fleet::{Fleet, Input, TerminalKey};
 use crate::moment::Moment;
 use crate::state::Summary;
 
@@ -74,12 +75,15 @@ pub struct Submission {
 }
 
 impl Submission {
-    /// What it means to a fleet that watches the terminal: a prompt begins a turn, an answered dialog was seen, and
-    /// what other keys do only the screen tells.
-    pub fn input(&self) -> Option<Input> {
+    /// What it means to a fleet that watches the terminal, by whatever name of the server: a prompt begins a turn, an
+    /// answered dialog was seen, and what other keys do only the screen tells.
+    pub fn input_for(&self, fleet: &Fleet, now: Moment) -> Option<Input> {
+        let view = fleet.view(now);
+        let key =
+            view.terminals.iter().map(|terminal| &terminal.key).find(|key| same_terminal(key, &self.key))?.clone();
         match self.what {
-            What::Prompt => Some(Input::Submitted { key: self.key.clone() }),
-            What::Answer => Some(Input::Seen { key: self.key.clone() }),
+            What::Prompt => Some(Input::Submitted { key }),
+            What::Answer => Some(Input::Seen { key }),
             What::Keys => None,
         }
     }

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
+use super::handle::History;
 use super::identity::Owner;
 use super::reader::Reader;
 use super::stored::Submission;
-use super::writer::History;
 use super::{Trouble, open};
 
 /// How often the file is asked whether something was written; far less than a tick.

@@ -24,6 +24,15 @@ impl SendOutcome {
             SendOutcome::Refused(_) => "refused",
         }
     }
+
+    /// Why it was not accepted.
+    pub fn detail(&self) -> Option<String> {
+        match self {
+            SendOutcome::Accepted => None,
+            SendOutcome::NotTaken { why } => Some(why.clone()),
+            SendOutcome::Refused(refusal) => Some(refusal.to_string()),
+        }
+    }
 }
 
 impl fmt::Display for SendOutcome {

@@ -82,9 +82,7 @@ fn another_process_learns_within_a_tick_what_was_sent_and_not_what_it_sent_itsel
     // The looks are 150 ms apart; the rest is for a busy machine.
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     assert_eq!((first.key.clone(), first.what), (terminal(2), What::Prompt));
-    assert!(matches!(first.input(), Some(crate::fleet::Input::Submitted { key }) if key == terminal(2)));
     assert_eq!((second.key.clone(), second.what), (terminal(3), What::Answer));
-    assert!(matches!(second.input(), Some(crate::fleet::Input::Seen { key }) if key == terminal(3)));
 }
 
 #[test]
