@@ -113,7 +113,9 @@ impl History {
             Effect::Introduced { key } => {
                 let Some(terminal) = fleet.terminal(key) else { return };
                 let name = terminal.state.terminal.id.clone();
-                return self.record(Record::Introduced { key: key.clone(), name, at: now });
+                // It was watched from the look on that found it, and its first transition has the same time.
+                let at = terminal.state.observed_at.min(now);
+                return self.record(Record::Introduced { key: key.clone(), name, at });
             }
             Effect::Changed { key, id, transition, screen } => {
                 let state = fleet.state(key, now).map(Box::new);
