@@ -5,7 +5,7 @@ mod look;
 mod signals;
 mod terminal;
 
-use std::io;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +19,7 @@ use crate::feed::{self, Poller};
 use crate::fleet::{self, Fleet, Input, ServerId, TerminalKey};
 use crate::history::{History, Submission};
 use crate::profile::Library;
+use crate::screen::harmless;
 use crate::tmux::Jump;
 use crate::ui::{Meaning, Request, Ui};
 use actors::{Actors, News};
@@ -33,6 +34,8 @@ const FRAME: Duration = Duration::from_millis(33);
 const KEY_FRAME: Duration = Duration::from_millis(8);
 /// How long the first frame waits for the first answers, so that it has something to show.
 const FIRST_FRAME: Duration = Duration::from_millis(200);
+/// How long the dashboard waits, when it is left, for prompts that are on their way.
+const LAST_SENDS: Duration = Duration::from_secs(10);
 /// Events of the terminal that are taken in before a frame is drawn.
 const EVENTS_AT_ONCE: usize = 256;
 
@@ -155,7 +158,23 @@ impl App {
                 return Err(Error::Panicked);
             }
         }
+        self.finish().await;
         Ok(())
+    }
+
+    /// Gives the terminal back and lets the prompts that are on their way arrive, for no longer than a sender takes. What
+    /// did not arrive is told where the operator is now.
+    async fn finish(&mut self) {
+        self.let_go();
+        let _ = tokio::time::timeout(LAST_SENDS, self.actors.finish()).await;
+        while let Ok(news) = self.news.try_recv() {
+            if let News::Sent { name, sent, .. } = news
+                && let Some(trouble) = Ui::trouble(&name, &sent)
+            {
+                // The terminal may be gone, and then nobody is left to be told.
+                let _ = writeln!(io::stderr(), "warning: {}", harmless(&trouble));
+            }
+        }
     }
 
     /// Takes in reports until every server has answered once, or for so long that something must be shown.

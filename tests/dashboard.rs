@@ -309,6 +309,48 @@ fn a_prompt_reaches_the_agent_as_it_was_written() {
 }
 
 #[test]
+fn a_prompt_on_its_way_arrives_although_the_dashboard_is_left() {
+    let desk = Desk::with_parrot();
+    desk.open();
+    desk.wait("1 ready");
+    desk.press("i");
+    desk.wait("prompt to birds");
+    // In one go, so that the prompt has only just left when the dashboard is left, too.
+    desk.operator.run(&["send-keys", "-t", "main:", "l", "a", "s", "t", "Enter", "q"]);
+    desk.watched.wait_for_text("birds:", "● heard last");
+    desk.expect_restored();
+}
+
+#[test]
+fn a_hostile_pane_stays_in_its_cells() {
+    let desk = Desk::with_parrot();
+    desk.open();
+    desk.wait("1 ready");
+    // A title of thousands of columns, the clipboard, a bell, another screen, marks that turn text around.
+    let script =
+        "printf '\\033]2;%05000d\\007\\033]52;c;aGk=\\007\\007\\033[?1049h\\033[41m\\342\\200\\256evil\\n'; sleep 60; true";
+    desk.watched.new_session("evil", &["bash", "-c", script]);
+    let evil = desk.directory.path().join("parrot");
+    let run = format!("exec '{}' -c \"{script}\"", evil.display());
+    desk.watched.new_session("worse", &["bash", "-c", &run]);
+    desk.wait("worse");
+    desk.press("End");
+    desk.press("Home");
+    desk.wait("birds");
+    let screen = desk.screen();
+    let heading = screen.lines().find(|line| line.contains("NAME")).unwrap();
+    let column = heading.find("TURN").unwrap();
+    for name in ["birds", "worse"] {
+        let row = screen.lines().find(|line| line.contains(name) && line.contains("parrot")).unwrap();
+        let before: String = row.chars().take(column).collect();
+        assert!(before.ends_with("  "), "{screen}");
+    }
+    assert!(desk.operator.output(&["show-buffer"]).stdout.is_empty(), "nothing got into the operator's clipboard");
+    desk.press("q");
+    desk.expect_restored();
+}
+
+#[test]
 fn jumping_hands_the_terminal_over_and_takes_it_back() {
     let desk = Desk::with_parrot();
     desk.open();

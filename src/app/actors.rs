@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::JoinSet;
 
 use super::Settings;
 use crate::config::{Match, PaneAddress, Rules};
@@ -41,6 +42,8 @@ pub(super) struct Actors {
     inside: Option<Inside>,
     history: History,
     told: UnboundedSender<News>,
+    /// What must not be left half done: a prompt that is pasted but not submitted.
+    sends: JoinSet<()>,
 }
 
 impl Actors {
@@ -53,18 +56,21 @@ impl Actors {
             inside: Inside::new(std::env::var("TMUX").ok(), std::env::var("TMUX_PANE").ok()),
             history,
             told,
+            sends: JoinSet::new(),
         }
     }
 
     /// Sends a prompt.
-    pub(super) fn send(&self, terminal: &Terminal, text: String, force: bool) {
+    pub(super) fn send(&mut self, terminal: &Terminal, text: String, force: bool) {
         let (sender, told) = (self.sender.clone(), self.told.clone());
         let (to, name) = (self.recipient(terminal), terminal.state.terminal.id.clone());
         let (history, sent_text) = (self.history.clone(), Input::Prompt(text.clone()));
         let (sender_name, at) = ("dashboard".to_owned(), feed::now());
         let input = NewInput { key: to.key.clone(), name: name.clone(), at, sender: sender_name, sent: sent_text };
         let insistence = if force { Insistence::Force } else { Insistence::Polite };
-        tokio::spawn(async move {
+        // Those that are done need no place any more.
+        while self.sends.try_join_next().is_some() {}
+        self.sends.spawn(async move {
             let options = SendOptions { insistence, ..SendOptions::default() };
             let ticket = history.begin_input_durably(input).await;
             let submitting = || {
@@ -75,6 +81,11 @@ impl Actors {
             ticket.ended(outcome.word(), outcome.detail(), feed::now());
             tell(&told, News::Sent { key: to.key, name, text, sent: sent(outcome) });
         });
+    }
+
+    /// Waits until every prompt that is on its way has arrived or was refused.
+    pub(super) async fn finish(&mut self) {
+        while self.sends.join_next().await.is_some() {}
     }
 
     /// Brings the operator to a terminal, or finds out what does.
@@ -107,7 +118,7 @@ impl Actors {
     }
 }
 
-/// Nobody listens any more when the dashboard is being left; what was begun is finished all the same.
+/// Nobody listens any more when the dashboard has been left.
 fn tell(told: &UnboundedSender<News>, news: News) {
     let _ = told.send(news);
 }

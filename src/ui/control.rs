@@ -46,6 +46,8 @@ impl Ui {
         if let Mode::Dialog { key, .. } = &self.mode
             && find(view, key).is_none_or(|terminal| !waits(&terminal.state))
         {
+            let name = find(view, key).map_or("the terminal", |terminal| terminal.state.terminal.id.as_str());
+            self.toasts.push(Meaning::Ready, format!("the dialog of {name} is closed"), view.now);
             self.mode = Mode::Fleet;
         }
         let seen = self.cursor.terminal(view).filter(|_| self.seen_at(view).is_some_and(|at| at <= view.now));
@@ -55,17 +57,18 @@ impl Ui {
 
     /// Tells the operator what became of a prompt. A draft goes only when its text has arrived.
     pub fn sent(&mut self, key: &TerminalKey, name: &str, text: &str, sent: Sent, now: Moment) {
-        let (meaning, told) = match sent {
-            Sent::Accepted => {
+        let may_insist = matches!(sent, Sent::Refused { may_insist: true, .. });
+        let insist = || self.options.keymap.key_for(Context::Composer, Action::SendAnyway);
+        let insist = insist().filter(|_| may_insist).map(|key| format!("{key} in the prompt sends anyway"));
+        let (meaning, told) = match (Self::trouble(name, &sent), sent) {
+            (Some(trouble), Sent::Refused { hint, .. }) => {
+                let hint = insist.or(hint).map(|hint| format!(" ({hint})")).unwrap_or_default();
+                (Meaning::Failed, format!("{trouble}{hint}"))
+            }
+            (Some(trouble), _) => (Meaning::Failed, trouble),
+            (None, _) => {
                 self.forget_draft(key, text);
                 (Meaning::Finished, format!("{name} took the prompt"))
-            }
-            Sent::NotTaken { why } => (Meaning::Failed, format!("{name} did not take the prompt: {why}")),
-            Sent::Refused { why, hint, may_insist } => {
-                let insist = || self.options.keymap.key_for(Context::Composer, Action::SendAnyway);
-                let insist = insist().filter(|_| may_insist).map(|key| format!("{key} in the prompt sends anyway"));
-                let hint = insist.or(hint).map(|hint| format!(" ({hint})")).unwrap_or_default();
-                (Meaning::Failed, format!("nothing was sent to {name}: {why}{hint}"))
             }
         };
         self.toasts.retire(&sending(name));
@@ -80,6 +83,15 @@ impl Ui {
                 self.mode = Mode::Explanation { key: key.clone(), title: format!("why {name}"), lines, scroll: 0 };
             }
             None => self.notify(Meaning::Unknown, format!("no profile has read a screen of {name}"), now),
+        }
+    }
+
+    /// What went wrong with a prompt, in words; nothing when it was taken.
+    pub fn trouble(name: &str, sent: &Sent) -> Option<String> {
+        match sent {
+            Sent::Accepted => None,
+            Sent::NotTaken { why } => Some(format!("{name} did not take the prompt: {why}")),
+            Sent::Refused { why, .. } => Some(format!("nothing was sent to {name}: {why}")),
         }
     }
 
