@@ -21,6 +21,9 @@ use crate::history;
 use crate::moment::Span;
 use crate::tracker;
 
+/// The names that `theme` may have.
+pub const THEMES: &[&str] = validate::THEMES;
+
 /// The commented default configuration.
 pub const DEFAULT_TEXT: &str = include_str!("../config/fleetwatch.toml");
 

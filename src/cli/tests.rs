@@ -16,3 +16,8 @@ fn every_command_says_what_it_is_for() {
         }
     }
 }
+
+#[test]
+fn the_configuration_takes_every_theme_of_the_dashboard() {
+    assert_eq!(crate::ui::Theme::names().collect::<Vec<_>>(), crate::config::THEMES);
+}

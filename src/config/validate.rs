@@ -19,6 +19,9 @@ use crate::tracker;
 /// Milliseconds of a day.
 const DAY: u64 = 24 * 3600 * 1000;
 
+/// The themes that there are. The dashboard owns them; a test holds the two lists together.
+pub(super) const THEMES: &[&str] = &["dark", "light", "high-contrast", "no-colour"];
+
 /// Checks a configuration's text.
 ///
 /// # Errors
@@ -268,7 +271,10 @@ impl Source<'_> {
 
     fn ui(&self, table: &UiTable) -> Result<Ui, ConfigError> {
         let default = Ui::default();
-        self.word(&[Step::Key("ui"), Step::Key("theme")], "theme", table.theme.as_deref())?;
+        if let Some(theme) = table.theme.as_deref().filter(|theme| !THEMES.contains(theme)) {
+            let hint = syntax::suggestion(theme, THEMES, "themes");
+            return Err(self.fault(&[Step::Key("ui"), Step::Key("theme")], format!("unknown theme `{theme}`"), hint));
+        }
         Ok(Ui {
             theme: table.theme.clone().unwrap_or(default.theme),
             unicode: table.unicode.unwrap_or(default.unicode),

@@ -67,15 +67,19 @@ fn choices(message: &str, beginning: &str) -> Option<(String, Vec<String>)> {
     Some((names.next()?, names.collect()))
 }
 
-fn suggestion(unknown: &str, known: &[String], title: &str) -> String {
+/// What may have been meant, or else all that could be.
+pub(super) fn suggestion(unknown: &str, known: &[impl AsRef<str>], title: &str) -> String {
     let nearest = known
         .iter()
-        .map(|name| (strsim::jaro_winkler(unknown, name), name))
+        .map(|name| (strsim::jaro_winkler(unknown, name.as_ref()), name.as_ref()))
         .filter(|(likeness, _)| *likeness >= LIKENESS)
         .max_by(|(left, _), (right, _)| left.total_cmp(right));
     match nearest {
         Some((_, name)) => format!("did you mean `{name}`?"),
-        None => format!("{title}: {}", known.join(", ")),
+        None => {
+            let known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
+            format!("{title}: {}", known.join(", "))
+        }
     }
 }
 
