@@ -108,7 +108,11 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
         Command::Score(args) => score::run(&args, Arc::new(options.library()?)),
         Command::Profiles(args) => profiles::run(&args, &options),
         Command::Config(args) => config::run(&args, &options),
-        Command::Demo(args) => demo::run(&args, |config, server| wait_for(dashboard::run_on(server, config, &options))),
+        Command::Demo(args) => {
+            // Said before the demo has made a directory and before it fails in the midst of it.
+            doctor::tmux_version()?;
+            demo::run(&args, |config, server| wait_for(dashboard::run_on(server, config, &options)))
+        }
         Command::Doctor(args) => wait_for(doctor::run(&args, &options)),
         Command::Completions(args) => shell::completions(&args, Cli::command()),
         Command::Man(args) => shell::man(&args, Cli::command()),

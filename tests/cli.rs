@@ -108,7 +108,7 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
         (
             &["-L", "a", "-S", "b", "list"],
             "error: the argument '-L <NAME>' cannot be used with '-S <PATH>'",
-            "hint: usage: fleetwatch -L <NAME> <COMMAND>",
+            "hint: usage: fleetwatch -L <NAME>",
         ),
         (
             &["wait", "x", "--for", "redy"],
@@ -398,4 +398,26 @@ fn the_readme_shows_what_the_program_has() {
     std::fs::write(&path, example).unwrap();
     let checked = run(&["config", "check", path.to_str().unwrap()]);
     assert_eq!(checked.code, Some(0), "the README's configuration: {checked:?}");
+}
+
+#[test]
+fn what_is_wrong_with_files_is_told_like_everything_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("broken.cast");
+    std::fs::write(&path, "{\"version\": 3, \"term\": {\"cols\": 80, \"rows\": 24}}\n[0.1, \"o\"\n").unwrap();
+    let file = path.to_str().unwrap();
+    for command in ["replay", "score"] {
+        let broken = run(&[command, file]);
+        assert_eq!((broken.code, broken.out.as_str()), (Some(2), ""), "{command}");
+        assert!(broken.errors.starts_with(&format!("error: {file}:2: ")), "{command}: {broken:?}");
+        assert!(broken.errors.contains("\nhint: recordings are asciicast"), "{command}: {broken:?}");
+    }
+    let missing = run(&["replay", "/nonexistent/x.cast"]);
+    assert!(missing.code == Some(2) && missing.errors.starts_with("error: /nonexistent/x.cast: "), "{missing:?}");
+    let no_terminal = run(&["-L", "fleetwatch-test-nobody"]);
+    assert_eq!(no_terminal.code, Some(2), "{no_terminal:?}");
+    assert!(no_terminal.errors.starts_with("error: ") && no_terminal.errors.contains("\nhint: "), "{no_terminal:?}");
+    let no_tmux: Ran = fleetwatch(&["demo"]).env("PATH", "/nonexistent").output().unwrap().into();
+    assert_eq!(no_tmux.code, Some(1));
+    assert!(no_tmux.errors.contains("hint: install tmux 3.2 or newer"), "{no_tmux:?}");
 }

@@ -40,7 +40,10 @@ struct Finding {
 /// # Errors
 /// Standard output cannot be written.
 pub async fn run(_args: &Args, options: &GlobalOptions) -> Done {
-    let mut findings = vec![tmux_program()];
+    let mut findings = vec![match tmux_version() {
+        Ok(version) => Finding::good("tmux", version),
+        Err(failure) => Finding::bad("tmux", &failure),
+    }];
     findings.extend(configuration(options));
     match Watched::new(options) {
         Ok(watched) => findings.extend(servers(&watched).await),
@@ -77,21 +80,19 @@ impl Finding {
     }
 }
 
-fn tmux_program() -> Finding {
+/// The version that the tmux program tells.
+///
+/// # Errors
+/// It is not there, or does not run.
+pub(super) fn tmux_version() -> Result<String, Failure> {
     match Command::new("tmux").arg("-V").output() {
-        Ok(output) if output.status.success() => {
-            Finding::good("tmux", String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        Ok(output) if output.status.success() => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            Err(Failure::refused(format!("`tmux -V` failed: {}", said.trim())).hint("install tmux again"))
         }
-        Ok(output) => Finding::bad(
-            "tmux",
-            &Failure::refused(format!("`tmux -V` failed: {}", String::from_utf8_lossy(&output.stderr).trim()))
-                .hint("install tmux again"),
-        ),
-        Err(error) => Finding::bad(
-            "tmux",
-            &Failure::refused(format!("tmux cannot be started: {error}"))
-                .hint("install tmux 3.2 or newer, and see that it is in the PATH"),
-        ),
+        Err(error) => Err(Failure::refused(format!("tmux cannot be started: {error}"))
+            .hint("install tmux 3.2 or newer, and see that it is in the PATH")),
     }
 }
 

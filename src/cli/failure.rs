@@ -7,7 +7,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use color_eyre::Report;
 
 use crate::config::ConfigError;
+use crate::recording::RecordingError;
 use crate::screen::harmless;
+use crate::tmux;
 
 /// Why a command did not do what was asked, and what the user can do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,6 +46,23 @@ impl Failure {
         Self { hint: Some(hint.to_string()), ..self }
     }
 
+    /// The failure that a report stands for: the errors of the modules know their remedies themselves.
+    fn of(report: &Report) -> Self {
+        if let Some(failure) = report.downcast_ref::<Failure>() {
+            return failure.clone();
+        }
+        if let Some(error) = report.downcast_ref::<ConfigError>() {
+            return error.clone().into();
+        }
+        if let Some(error) = report.downcast_ref::<RecordingError>() {
+            return Self::usage(error).hint("recordings are asciicast v3 or v2; `fleetwatch record` makes them");
+        }
+        if let Some(error) = report.downcast_ref::<tmux::Error>() {
+            return Self::refused(error).hint(error.hint());
+        }
+        Self::refused(format!("{report:#}"))
+    }
+
     /// What the user can do about it.
     pub(super) fn remedy(&self) -> Option<&str> {
         self.hint.as_deref()
@@ -73,16 +92,9 @@ impl From<ConfigError> for Failure {
 
 /// Prints why a command failed, and gives its exit code.
 pub(super) fn tell(report: &Report) -> ExitCode {
-    if let Some(failure) = report.downcast_ref::<Failure>() {
-        print(&failure.what, failure.hint.as_deref());
-        return failure.exit_code();
-    }
-    if let Some(error) = report.downcast_ref::<ConfigError>() {
-        print(&error.to_string(), Some(&error.hint));
-        return ExitCode::from(2);
-    }
-    print(&format!("{report:#}"), None);
-    ExitCode::from(2)
+    let failure = Failure::of(report);
+    print(&failure.what, failure.hint.as_deref());
+    failure.exit_code()
 }
 
 /// Prints what clap says of the arguments, in the form of all other errors; help and version go to standard output.

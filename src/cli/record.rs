@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use color_eyre::eyre::{WrapErr, bail};
+use color_eyre::eyre::WrapErr;
 
+use super::Failure;
 use crate::feed;
 use crate::fleet::TerminalKey;
 use crate::moment::{Moment, Span};
@@ -43,7 +44,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// # Errors
 /// The pane is not there, the file exists or cannot be written, or tmux does not answer any more.
 pub async fn run(args: &Args, server: &Server, key: &TerminalKey, program: &Program) -> color_eyre::Result<ExitCode> {
-    let Some(first) = look(server, key).await? else { bail!("the terminal {} is gone", args.target) };
+    let Some(first) = look(server, key).await? else {
+        return Err(Failure::refused(format!("the terminal {} is gone", args.target)).into());
+    };
     let began = feed::now();
     let header = header(program, args.situation.clone(), &first, began);
     let mut recorder = Recorder { writer: Writer::new(create(&args.output, args.force)?, &header)?, began, frames: 0 };
@@ -125,7 +128,7 @@ fn create(path: &Path, force: bool) -> color_eyre::Result<File> {
     }
     match new(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            bail!("{} exists already; --force replaces it", path.display())
+            Err(Failure::usage(format!("{} exists already", path.display())).hint("`--force` replaces it").into())
         }
         created => created.wrap_err_with(|| format!("{} cannot be written", path.display())),
     }
@@ -161,7 +164,7 @@ mod tests {
         drop(create(&path, false).unwrap());
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         std::fs::write(&path, "kept").unwrap();
-        assert!(create(&path, false).unwrap_err().to_string().ends_with("exists already; --force replaces it"));
+        assert!(create(&path, false).unwrap_err().to_string().ends_with("exists already"));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "kept");
         drop(create(&path, true).unwrap());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "");

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use color_eyre::eyre::WrapErr;
 use report::{Report, Scored};
 
+use super::Failure;
 use super::replay::ReplayArgs;
 use crate::profile::Library;
 use crate::recording::doubts::Doubts;
@@ -110,7 +111,11 @@ fn find(paths: &[PathBuf]) -> color_eyre::Result<Vec<Source>> {
             found.insert(path.display().to_string(), Source::File(path.clone()));
         }
     }
-    color_eyre::eyre::ensure!(!found.is_empty(), "no recording (*.cast) found");
+    if found.is_empty() {
+        return Err(Failure::usage("no recording (*.cast) found")
+            .hint("name recordings, archives or directories")
+            .into());
+    }
     Ok(found.into_values().collect())
 }
 
