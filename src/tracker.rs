@@ -193,7 +193,7 @@ impl Tracker {
     /// When the tracker wants to be called with [`Observation::Nothing`] at the latest, because something is due.
     pub fn next_timeout(&self) -> Option<Moment> {
         let stable_at = self.stable_since + self.settings.stable;
-        let doubt_at = self.doubt_since.map(|since| since + self.settings.doubt);
+        let doubt_at = self.doubt_since.map(|since| since + self.patience(self.held_back.as_ref()));
         let own = [Some(stable_at), doubt_at].into_iter().flatten();
         own.chain(self.turn.next_timeout(self.temporal))
             .chain(self.lifecycle.next_timeout(&self.settings))
@@ -277,7 +277,7 @@ impl Tracker {
         notes: &mut Vec<&'static str>,
     ) {
         let unreadable = reading.assessment.availability != AssessedAvailability::Supported;
-        if (unreadable || reading.doubt.is_some()) && self.is_half_drawn(now) {
+        if (unreadable || reading.doubt.is_some()) && self.is_half_drawn(reading, now) {
             self.held_back = Some(reading.clone());
             self.turn.pass_time(now, self.temporal, notes);
             self.show(next);
@@ -298,16 +298,24 @@ impl Tracker {
     }
 
     /// Whether a screen that makes no sense is still taken for a half-drawn one, so that what was known holds.
-    fn is_half_drawn(&mut self, now: Moment) -> bool {
+    fn is_half_drawn(&mut self, reading: &Reading, now: Moment) -> bool {
         let since = *self.doubt_since.get_or_insert(now);
         self.last_reading.is_some()
             && self.published.diagnostics.availability == Availability::Available
-            && now.since(since) < self.settings.doubt
+            && now.since(since) < self.patience(Some(reading))
+    }
+
+    /// How long a screen that makes no sense is waited for. One that shows nothing at all is an agent between two
+    /// paints or an empty capture, which SPEC §3 bears as long as a failed probe.
+    fn patience(&self, reading: Option<&Reading>) -> Span {
+        let blank = reading.is_some_and(|reading| reading.blank);
+        if blank { self.settings.failed_probe_time } else { self.settings.doubt }
     }
 
     /// Nothing new is on the screen; only time has passed.
     fn unchanged(&mut self, now: Moment, next: &mut Published, notes: &mut Vec<&'static str>) {
-        let stays = self.doubt_since.is_some_and(|since| now.since(since) >= self.settings.doubt);
+        let patience = self.patience(self.held_back.as_ref());
+        let stays = self.doubt_since.is_some_and(|since| now.since(since) >= patience);
         if let Some(reading) = self.held_back.take_if(|_| stays) {
             return self.read(&reading, false, now, next, notes);
         }

@@ -178,6 +178,7 @@ impl Conclusion<'_> {
             draft: self.sight.prompt.as_ref().filter(|p| p.draft == Draft::Text).map(|p| letters(&p.text)),
             doubt,
             evidence: self.evidence(),
+            blank: self.sight.screen.is_blank(),
             banner_version: self.banner_version(),
         }
     }

@@ -98,6 +98,8 @@ pub struct Reading {
     pub family: Option<Family>,
     /// What it waits for or does, in one line: the dialog's question, the running tool, the answer's first line.
     pub headline: Option<String>,
+    /// Whether the screen shows nothing at all.
+    pub blank: bool,
     /// Why the screen contradicts itself, when it does; such a reading claims no phase.
     pub doubt: Option<String>,
     pub evidence: Vec<Evidence>,
