@@ -327,8 +327,7 @@ fn a_hostile_pane_stays_in_its_cells() {
     desk.open();
     desk.wait("1 ready");
     // A title of thousands of columns, the clipboard, a bell, another screen, marks that turn text around.
-    let script =
-        "printf '\\033]2;%05000d\\007\\033]52;c;aGk=\\007\\007\\033[?1049h\\033[41m\\342\\200\\256evil\\n'; sleep 60; true";
+    let script = "printf '\\033]2;%05000d\\007\\033]52;c;aGk=\\007\\007\\033[?1049h\\033[41m\\342\\200\\256evil\\n'; sleep 60; true";
     desk.watched.new_session("evil", &["bash", "-c", script]);
     let evil = desk.directory.path().join("parrot");
     let run = format!("exec '{}' -c \"{script}\"", evil.display());
