@@ -1,0 +1,82 @@
+//! Scores under the conditions of live watching: two looks a second, and versions that nobody has recorded yet.
+
+// A test that cannot be set up has failed.
+#![allow(clippy::expect_used)]
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use fleetwatch::moment::Span;
+use fleetwatch::profile::Library;
+use fleetwatch::recording::doubts::Doubts;
+use fleetwatch::recording::score::{Score, score};
+use fleetwatch::recording::truth::Field;
+use fleetwatch::recording::{Archive, Options, Sampling, Version};
+
+/// Every recording of the archive with its score.
+fn scored(options: &Options) -> Vec<(String, Score)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst");
+    let archive = Archive::open(&path).expect("the archive can be read");
+    let names: Vec<&str> = archive.names().collect();
+    let (library, doubts, next) = (Arc::new(Library::builtin()), Doubts::default(), AtomicUsize::new(0));
+    let work = || {
+        let mut done = Vec::new();
+        while let Some(name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let recording = archive.recording(name).expect("a recording can be read");
+            let score = score(&recording, name, Arc::clone(&library), options, &doubts).expect("its truth can be read");
+            done.push(((*name).to_owned(), score));
+        }
+        done
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("no replay panics")).collect()
+    })
+}
+
+fn every(ms: u64) -> Options {
+    Options { sampling: Sampling::Every(Span::from_millis(ms)), ..Options::default() }
+}
+
+/// At the default tick the published phase follows soon, and phase and dialogs stay right.
+#[test]
+fn two_looks_a_second_are_enough() {
+    let scored = scored(&every(500));
+    let mut delays: Vec<u64> = scored
+        .iter()
+        .flat_map(|(_, score)| &score.delays)
+        .filter(|delay| delay.field == Field::Phase)
+        // A change that was never followed counts as a late one.
+        .map(|delay| delay.delay.map_or(u64::MAX, Span::as_millis))
+        .collect();
+    delays.sort_unstable();
+    let rank = |percent: usize| delays[(delays.len() * percent).div_ceil(100).saturating_sub(1)];
+    assert!(delays.len() > 300, "{} changes of phase", delays.len());
+    assert!(rank(50) <= 600, "the median is {} ms", rank(50));
+    assert!(rank(95) <= 1500, "the 95th percentile is {} ms", rank(95));
+    for (field, floor) in [(Field::Availability, 99.9), (Field::Phase, 99.5), (Field::Blocked, 99.9)] {
+        let (mut judged, mut right) = (0, 0);
+        for tally in scored.iter().map(|(_, score)| score.tallies[field as usize]) {
+            judged += tally.judged_ms;
+            right += tally.right_ms;
+        }
+        let percent = right as f64 * 100.0 / judged as f64;
+        assert!(percent >= floor, "{} scores {percent:.3} % at two looks a second", field.word());
+    }
+}
+
+/// Without a version, and with one that is not out yet, an agent is read by its newest profile: what that does not know
+/// is unknown, and no recorded dialog is called ready.
+#[test]
+fn an_unknown_version_makes_no_dialog_ready() {
+    /// A dialog that opens between two looks is called by what was there before, for one look.
+    const ONE_LOOK_AND_MORE: u64 = 500;
+    for version in [Version::Withheld, Version::Given("999.0.0".to_owned())] {
+        for (name, score) in scored(&Options { version: version.clone(), ..every(250) }) {
+            let hidden = score.phases.get(&("unknown", "ready")).copied().unwrap_or(0);
+            assert!(hidden < ONE_LOOK_AND_MORE, "{name} with {version:?}: called ready for {hidden} ms");
+        }
+    }
+}
