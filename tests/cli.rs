@@ -387,7 +387,9 @@ fn the_readme_shows_what_the_program_has() {
     let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
     let help = run(&["--help"]).out;
     let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    for command in commands.filter_map(|line| line.split_whitespace().next()).filter(|command| *command != "help") {
+    // A description that goes on in the next line is indented further.
+    let names = commands.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    for command in names.filter(|name| !["", "help"].contains(name)) {
         let shown =
             [format!("fleetwatch {command}"), format!("-- {command}`")].iter().any(|text| readme.contains(text));
         assert!(shown, "the README does not show `{command}`");
