@@ -298,12 +298,7 @@ impl App {
             Request::Suspend => self.suspend().await?,
             Request::Seen { key } => self.take(Input::Seen { key }),
             Request::Jump { key } => self.actors.jump(key),
-            Request::Explain { key } => {
-                let now = feed::now();
-                let text = self.fleet.explain(&key, now);
-                let name = self.fleet.terminal(&key).map_or("it", |terminal| &terminal.state.terminal.id);
-                self.ui.explained(&key, name, text, now);
-            }
+            Request::Explain { key } => self.ui.explained(&key, self.fleet.explain(&key, feed::now()), feed::now()),
             Request::Send { key, text, force } => {
                 if let Some(terminal) = self.fleet.terminal(&key) {
                     self.actors.send(terminal, text, force);

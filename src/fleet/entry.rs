@@ -111,7 +111,7 @@ impl Entry {
         let (reading, explanation) = profile.explain(screen, &self.terminal.facts);
         let state = self.state(now);
         let why = Why { screen, reading: &reading, explanation: &explanation, state: &state };
-        Some(format!("read by {}\n{}", profile.id(), why.brief()))
+        Some(format!("{}, read by {}\n{}", state.terminal.id, profile.id(), why.brief()))
     }
 
     /// The name that the configuration gives or that follows from the place.

@@ -76,13 +76,13 @@ impl Ui {
     }
 
     /// Shows why a terminal is said to be what it is; `None` when nothing has read its screen.
-    pub fn explained(&mut self, key: &TerminalKey, name: &str, text: Option<String>, now: Moment) {
+    pub fn explained(&mut self, key: &TerminalKey, text: Option<String>, now: Moment) {
         match text {
             Some(text) => {
                 let lines = text.lines().map(str::to_owned).collect();
-                self.mode = Mode::Explanation { key: key.clone(), title: format!("why {name}"), lines, scroll: 0 };
+                self.mode = Mode::Explanation { key: key.clone(), title: "why".to_owned(), lines, scroll: 0 };
             }
-            None => self.notify(Meaning::Unknown, format!("no profile has read a screen of {name}"), now),
+            None => self.notify(Meaning::Unknown, "no profile has read a screen of it".to_owned(), now),
         }
     }
 
