@@ -5,28 +5,33 @@
 //! [`Observation::Nothing`], and [`Tracker::next_timeout`] says when that is due. The same inputs give the same
 //! outputs.
 //!
-//! - `turn` is the turn in flight and how the last one ended: rules 1–7, settle, retraction.
+//! - `turn` is the turn in flight and how the last one ended: rules 1–7, settle, retraction; below it, `turn/waiting` has
+//!   both recoveries.
 //! - `lifecycle` is readiness, completion and their timers.
-//! - `publish` is what is told of it: transitions, signature, stability.
+//! - `loss` is what is said when there is no agent's screen to read.
+//! - `publish` is the state that is told: transitions, signature; `told` is what follows from it for the operator.
+//! - `events` names what changed between two assessments.
 
 mod events;
 mod lifecycle;
+mod loss;
 mod publish;
+mod told;
 mod turn;
 
 use std::collections::VecDeque;
 
 pub use events::{Assessed, SurfaceEvent, surface_events};
 use lifecycle::Lifecycle;
+use loss::{Loss, aside, available, evidence_of};
 use publish::Published;
 use turn::{Sighting, TurnMachine, TurnStage};
 
 use crate::moment::{Moment, Span};
 use crate::profile::Reading;
 use crate::state::{
-    Anomaly, AssessedAvailability, Attention, Availability, BusinessState, Completion, Diagnostics, Evidence, LastTurn,
-    Operator, OperatorStatus, ParseStatus, Phase, Problem, ProcessState, Readiness, Stability, Stale, State, Summary,
-    TerminalFacts, Transition, TransportState, Tri, Turn, TurnResult, UiContext,
+    AssessedAvailability, Availability, BusinessState, Diagnostics, ParseStatus, Phase, Problem, ProcessState,
+    Stability, Stale, State, Summary, TerminalFacts, Transition, TransportState, Tri, Turn, TurnResult, UiContext,
 };
 
 /// The windows and limits of the tracker; the defaults are SPEC §7's.
@@ -433,162 +438,5 @@ impl Tracker {
             self.transitions.pop_front();
         }
         Some(transition)
-    }
-
-    /// What is odd about the turn and its timers (SPEC §6).
-    fn anomalies(&self) -> Vec<Anomaly> {
-        let invalid = self.turn.baseline_is_invalid().then_some(Anomaly::BaselineInvalidated);
-        invalid.into_iter().chain(self.lifecycle.anomaly()).collect()
-    }
-
-    fn operator(&self) -> Operator {
-        Operator {
-            status: self.operator_status(),
-            readiness: self.lifecycle.readiness(),
-            completion: self.lifecycle.completion(),
-            detail: self.operator_detail(),
-        }
-    }
-
-    fn operator_status(&self) -> OperatorStatus {
-        let published = &self.published;
-        match published.diagnostics.availability {
-            Availability::Error => OperatorStatus::Error,
-            Availability::Unavailable => OperatorStatus::Unavailable,
-            Availability::TuiDown => OperatorStatus::TuiDown,
-            _ if published.assessment.business_state == BusinessState::AwaitingOperator => {
-                OperatorStatus::WaitingUserAnswer
-            }
-            Availability::Unknown => OperatorStatus::Unknown,
-            Availability::Available => match published.phase {
-                Phase::Active => OperatorStatus::Processing,
-                Phase::Ready if self.lifecycle.completion() == Completion::Completed => OperatorStatus::Completed,
-                Phase::Ready => OperatorStatus::Ready,
-                Phase::Unknown => OperatorStatus::Unknown,
-            },
-        }
-    }
-
-    fn operator_detail(&self) -> Option<String> {
-        let published = &self.published;
-        let problem = published.diagnostics.probe_error.as_ref().or(published.diagnostics.parse_error.as_ref());
-        if let Some(problem) = problem {
-            return Some(problem.message.clone());
-        }
-        if let Some(note) = self.turn.note() {
-            return Some(note.to_owned());
-        }
-        published.headline.clone()
-    }
-
-    fn attention(&self) -> Attention {
-        let published = &self.published;
-        if published.assessment.business_state == BusinessState::AwaitingOperator {
-            return match published.assessment.ui_context {
-                UiContext::TrustPrompt => Attention::Trust,
-                UiContext::Question => Attention::Question,
-                UiContext::Setup => Attention::Setup,
-                _ => Attention::Approval,
-            };
-        }
-        // A new turn leaves the last one's end behind. Once seen, only a failure that can still be acted on stays.
-        let told = published.phase != Phase::Active;
-        match published.last_turn.result {
-            TurnResult::KnownFailure
-                if told && (self.unseen || published.diagnostics.availability == Availability::Available) =>
-            {
-                Attention::Failed
-            }
-            TurnResult::Interrupted if told && self.unseen => Attention::Interrupted,
-            TurnResult::Success if told && self.unseen => Attention::Finished,
-            _ if self.lifecycle.readiness() == Readiness::Stalled || self.turn.work_stands_still() => {
-                Attention::Stalled
-            }
-            _ if matches!(published.diagnostics.availability, Availability::TuiDown | Availability::Unavailable) => {
-                Attention::Gone
-            }
-            _ => Attention::None,
-        }
-    }
-}
-
-/// Why there is no agent's screen to read.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Loss {
-    TuiDown,
-    NoProfile,
-    Gone,
-}
-
-impl Loss {
-    const fn reason(self) -> &'static str {
-        match self {
-            Loss::TuiDown => "tui_down",
-            Loss::NoProfile => "unsupported_tool",
-            Loss::Gone => "tmux_missing",
-        }
-    }
-
-    fn diagnostics(self) -> Diagnostics {
-        let (availability, transport_state, process_state, parse_status) = match self {
-            Loss::TuiDown => {
-                (Availability::TuiDown, TransportState::TmuxUp, ProcessState::TuiDown, ParseStatus::SkippedTuiDown)
-            }
-            Loss::NoProfile => (
-                Availability::Unknown,
-                TransportState::TmuxUp,
-                ProcessState::UnsupportedTool,
-                ParseStatus::UnsupportedTool,
-            ),
-            Loss::Gone => (
-                Availability::Unavailable,
-                TransportState::TmuxMissing,
-                ProcessState::Unknown,
-                ParseStatus::TransportUnavailable,
-            ),
-        };
-        Diagnostics { availability, transport_state, process_state, parse_status, probe_error: None, parse_error: None }
-    }
-
-    fn evidence(self) -> Evidence {
-        match self {
-            Loss::TuiDown => aside("process", "no known agent runs in the pane"),
-            Loss::NoProfile => aside("process", "no profile reads what runs in the pane"),
-            Loss::Gone => aside("pane", "tmux has no such pane"),
-        }
-    }
-
-    const fn assessment(self) -> AssessedAvailability {
-        match self {
-            Loss::TuiDown | Loss::Gone => AssessedAvailability::Disconnected,
-            Loss::NoProfile => AssessedAvailability::Unsupported,
-        }
-    }
-}
-
-fn available(availability: Availability) -> Diagnostics {
-    Diagnostics {
-        availability,
-        transport_state: TransportState::TmuxUp,
-        process_state: ProcessState::TuiUp,
-        parse_status: ParseStatus::Parsed,
-        probe_error: None,
-        parse_error: None,
-    }
-}
-
-/// Evidence that stands on no row of the screen.
-fn aside(rule: &str, text: &str) -> Evidence {
-    Evidence { rule: rule.to_owned(), line: None, text: text.to_owned() }
-}
-
-/// What the last result rests on, when it is one.
-fn evidence_of(last_turn: &LastTurn) -> Option<Evidence> {
-    match last_turn.result {
-        TurnResult::None => None,
-        TurnResult::Success => Some(aside("last-turn", "the work ended, and its answer stood still")),
-        TurnResult::Interrupted | TurnResult::KnownFailure => {
-            Some(aside("last-turn", last_turn.detail.as_deref().unwrap_or("it ended without an answer")))
-        }
     }
 }

@@ -1,0 +1,125 @@
+//! How a turn ends: an end mark at once, a returned prompt, or an answer that settles (SPEC §7, rules 3 and 4).
+
+use super::flight::{Completed, same_turn};
+use super::{Seen, TurnMachine};
+use crate::moment::Moment;
+use crate::profile::{EndMark, Reading, TurnEnd, TurnRegion};
+use crate::state::{LastTurn, TurnResult, TurnSource};
+use crate::tracker::Temporal;
+
+impl TurnMachine {
+    pub(super) fn tell_end(&mut self, end: &TurnEnd, region: &TurnRegion, now: Moment) {
+        let told = self.told_end.as_ref().is_some_and(|(told, prompt)| {
+            told == end && (*prompt == region.prompt || prompt.is_none() || region.prompt.is_none())
+        });
+        let flight_moved = self.flight.as_ref().is_some_and(|flight| {
+            (flight.begun_anew || flight.baseline.as_ref().is_none_or(|baseline| baseline != region))
+                && (flight.active_at.is_some() || flight.source == TurnSource::ExplicitInput)
+        });
+        let is_news = if self.flight.is_some() { flight_moved || !told } else { !told };
+        if !is_news {
+            return;
+        }
+        let source = self.flight.as_ref().map_or(TurnSource::SurfaceInference, |flight| flight.source);
+        let result = match end.mark {
+            EndMark::Interrupted => TurnResult::Interrupted,
+            EndMark::Failed | EndMark::Completed => TurnResult::KnownFailure,
+        };
+        self.last_turn = LastTurn { result, source, at: Some(now), detail: Some(end.detail.clone()) };
+        self.told_end = Some((end.clone(), region.prompt));
+        self.ended_region = Some(region.clone());
+        self.result_is_current = true;
+        self.flight = None;
+        self.completed = None;
+    }
+
+    /// A turn that was stopped before its answer: it is gone, and its prompt stands in the live prompt again.
+    pub(super) fn tell_returned_prompt(&mut self, reading: &Reading, now: Moment) {
+        if !self.seen.as_ref().is_some_and(Seen::at_rest) {
+            return;
+        }
+        let Some(flight) = self.flight.as_ref().filter(|flight| flight.active_at.is_some()) else { return };
+        let (Some(sent), Some(draft)) = (&flight.prompt, &reading.draft) else { return };
+        // Either may show only its first row.
+        let is_back = !sent.is_empty() && (draft.starts_with(&**sent) || sent.starts_with(&**draft));
+        if !is_back || reading.submitted.as_ref() == Some(sent) {
+            return;
+        }
+        let detail = Some("stopped before an answer: the prompt came back as a draft".to_owned());
+        self.last_turn = LastTurn { result: TurnResult::Interrupted, source: flight.source, at: Some(now), detail };
+        self.ended_region = Some(reading.turn.clone());
+        self.result_is_current = true;
+        self.flight = None;
+        self.completed = None;
+    }
+
+    /// Rule 3: the work has ended on a ready surface, and what stands there begins to settle.
+    pub(super) fn end_turn(&mut self, now: Moment, temporal: Temporal) {
+        let linger = self.linger(temporal);
+        let (Some(seen), Some(flight)) = (&self.seen, &mut self.flight) else { return };
+        if seen.in_dialog {
+            // The agent asks something, so its turn has not ended.
+            flight.settling = None;
+        }
+        if !seen.at_rest() {
+            return;
+        }
+        if self.activity.is_some() && self.set_aside.is_none() {
+            return;
+        }
+        let finished = seen.end.as_ref().is_some_and(|end| end.mark == EndMark::Completed);
+        let region = &seen.region;
+        let answered = flight.answered_by(region, seen.end.as_ref(), self.ended_region.as_ref());
+        match flight.active_at {
+            None => {
+                let new_prompt = flight.baseline.as_ref().is_some_and(|b| !same_turn(b, region));
+                if new_prompt && answered {
+                    // The turn began and ended between two looks; its prompt and its answer are there to see.
+                    flight.active_at = Some(now);
+                } else {
+                    return;
+                }
+            }
+            Some(at) if now.since(at) < linger && !finished => return,
+            Some(_) => {}
+        }
+        match &flight.settling {
+            Some((_, settling)) if settling.text == region.text => {}
+            _ => flight.settling = Some((now, region.clone())),
+        }
+    }
+
+    /// Rule 3: what has stood still for the settle window is a success if it is an answer. Work that has vanished
+    /// without one ends the turn without a word; it gets the window too, since an answer may be drawn a moment later.
+    pub(super) fn settle(&mut self, now: Moment, temporal: Temporal) {
+        let due = self.settling_since().is_some_and(|since| now.since(since) >= self.settings.settle);
+        if !due {
+            return;
+        }
+        let Some(flight) = self.flight.take() else { return };
+        let Some((_, region)) = flight.settling.clone() else { return };
+        let finished = self.seen.as_ref().and_then(|seen| seen.end.as_ref());
+        if !flight.answered_by(&region, finished, self.ended_region.as_ref()) {
+            return;
+        }
+        if temporal.completion_row && finished.is_none_or(|end| end.mark != EndMark::Completed) {
+            // It stopped without saying that it is done: no success, and nothing that says what else.
+            self.ended_region = Some(region);
+            return;
+        }
+        let result = LastTurn { result: TurnResult::Success, source: flight.source, at: Some(now), detail: None };
+        let previous = std::mem::replace(&mut self.last_turn, result.clone());
+        self.ended_region = Some(region.clone());
+        self.told_end = None;
+        self.result_is_current = true;
+        // Below the agent's own completion row only another turn can follow (a background command that ends starts
+        // one by itself), so such a success is never premature.
+        let marked = self.seen.as_ref().and_then(|seen| seen.end.as_ref());
+        self.completed = marked.is_none_or(|end| end.mark != EndMark::Completed).then_some(Completed {
+            result,
+            region,
+            previous,
+            drafted: false,
+        });
+    }
+}

@@ -1,0 +1,123 @@
+//! What is remembered of a turn in flight, of the one that ended last, and of the screen that was seen last.
+
+use std::sync::Arc;
+
+use crate::moment::Moment;
+use crate::profile::{EndMark, Reading, TurnEnd, TurnRegion};
+use crate::state::{LastTurn, Phase, TurnSource};
+
+/// A turn that has begun and not ended.
+#[derive(Clone, Debug)]
+pub(super) struct Flight {
+    pub(super) source: TurnSource,
+    pub(super) armed_at: Moment,
+    /// What the turn region showed when the turn was armed, if it was readable then.
+    pub(super) baseline: Option<TurnRegion>,
+    /// How long the transcript was then, and how the turn before had ended.
+    pub(super) baseline_rows: Option<usize>,
+    pub(super) baseline_end: Option<TurnEnd>,
+    /// Whether the transcript became shorter than it was then: it was redrawn or truncated (SPEC §6).
+    pub(super) baseline_is_invalid: bool,
+    /// The submitted prompt, once it was seen during the turn.
+    pub(super) prompt: Option<Arc<str>>,
+    /// When activity was last seen; `None` while an explicit input waits for a reaction.
+    pub(super) active_at: Option<Moment>,
+    /// Whether the turn region was begun anew since the turn was armed. A turn may end on the very text that it began
+    /// on, when the same prompt gets the same answer on a screen that has scrolled.
+    pub(super) begun_anew: bool,
+    /// Since when the region stands still on a ready surface.
+    pub(super) settling: Option<(Moment, TurnRegion)>,
+    /// The success that this turn may take back, or has taken back.
+    pub(super) retraction: Option<Retraction>,
+}
+
+/// Work came back soon after a success: was it the same turn?
+#[derive(Clone, Debug)]
+pub(super) enum Retraction {
+    /// The operator has typed since, so it may be a new turn whose prompt is not drawn yet.
+    Undecided(Completed),
+    /// It was taken back; a new prompt that comes into view gives it back.
+    Done(Completed),
+}
+
+impl Flight {
+    /// A turn that begins on what is seen now.
+    pub(super) fn begins(source: TurnSource, seen: Option<&Seen>, now: Moment) -> Self {
+        Self {
+            source,
+            armed_at: now,
+            baseline: seen.map(|seen| seen.region.clone()),
+            baseline_rows: seen.map(|seen| seen.transcript_rows),
+            baseline_end: seen.and_then(|seen| seen.end.clone()),
+            baseline_is_invalid: false,
+            prompt: None,
+            active_at: None,
+            begun_anew: false,
+            settling: None,
+            retraction: None,
+        }
+    }
+
+    /// Takes in what a screen shows while the turn is in flight.
+    pub(super) fn sees_work(&mut self, reading: &Reading, now: Moment) {
+        self.active_at = Some(now);
+        self.settling = None;
+        self.prompt = reading.submitted.clone().or(self.prompt.take());
+        self.begun_anew |= self.baseline.as_ref().is_some_and(|baseline| is_begun_anew(baseline, &reading.turn));
+    }
+
+    /// Whether an answer or a completion row of this turn stands there, and not what stood there before it.
+    pub(super) fn answered_by(&self, region: &TurnRegion, end: Option<&TurnEnd>, ended: Option<&TurnRegion>) -> bool {
+        let differs = |other: Option<&TurnRegion>| other.is_none_or(|other| other != region);
+        // A success that was taken back may come again with nothing added to its answer.
+        let ended = ended.filter(|_| !matches!(self.retraction, Some(Retraction::Done(_))));
+        let answer = !region.text.is_empty() && (differs(self.baseline.as_ref()) && differs(ended));
+        let finished = end.is_some_and(|end| end.mark == EndMark::Completed && Some(end) != self.baseline_end.as_ref());
+        answer || finished || (self.begun_anew && !region.text.is_empty())
+    }
+}
+
+/// A success, and what it would be taken back to.
+#[derive(Clone, Debug)]
+pub(super) struct Completed {
+    pub(super) result: LastTurn,
+    pub(super) region: TurnRegion,
+    pub(super) previous: LastTurn,
+    /// Whether a draft was seen in the prompt since.
+    pub(super) drafted: bool,
+}
+
+/// What matters of the last readable screen.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    pub(super) phase: Phase,
+    pub(super) in_dialog: bool,
+    pub(super) doubtful: bool,
+    pub(super) end: Option<TurnEnd>,
+    pub(super) region: TurnRegion,
+    pub(super) transcript_rows: usize,
+    /// Since when all of this is as it is.
+    pub(super) since: Moment,
+}
+
+impl Seen {
+    pub(super) fn at_rest(&self) -> bool {
+        self.phase == Phase::Ready && !self.in_dialog && !self.doubtful
+    }
+}
+
+/// Whether two regions belong to the same turn: the same submitted prompt, as far as it can be seen.
+pub(super) fn same_turn(one: &TurnRegion, other: &TurnRegion) -> bool {
+    match (one.prompt, other.prompt) {
+        (Some(a), Some(b)) => a == b && one.prompts == other.prompts,
+        // A prompt that scrolls away leaves the same turn; one that comes into view begins another.
+        (Some(_), None) => true,
+        (None, None) => true,
+        (None, Some(_)) => false,
+    }
+}
+
+/// Whether the text since the last prompt does not go on from an earlier one: another prompt was submitted.
+pub(super) fn is_begun_anew(earlier: &TurnRegion, region: &TurnRegion) -> bool {
+    !region.text.starts_with(&*earlier.text)
+}

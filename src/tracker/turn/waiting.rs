@@ -1,0 +1,115 @@
+//! What time tells of work: its pace, its silence, its standing still, and both recoveries from a stuck `active`.
+
+use super::flight::same_turn;
+use super::{AnchorLoss, Sighting, TurnMachine};
+use crate::moment::{Moment, Span};
+use crate::profile::Reading;
+use crate::state::TurnSource;
+use crate::tracker::Temporal;
+
+impl TurnMachine {
+    /// Keeps since when the screen's activity looks as it does; whether it is believed.
+    pub(super) fn note_activity(&mut self, reading: &Reading, now: Moment) -> bool {
+        let Some(activity) = &reading.activity else {
+            self.activity = None;
+            self.set_aside = None;
+            return false;
+        };
+        let since = match &self.activity {
+            Some((known, since)) if known.fingerprint == activity.fingerprint => *since,
+            _ => now,
+        };
+        self.activity = Some((activity.clone(), since));
+        if !self.activity_is_set_aside() {
+            self.set_aside = None;
+        }
+        self.set_aside.is_none()
+    }
+
+    /// Learns how slowly this turn's answer comes, so that its next pause is not taken for its end.
+    pub(super) fn note_pace(&mut self, sighting: &Sighting<'_>, now: Moment) {
+        let region = &sighting.reading.turn;
+        if self.seen.as_ref().is_some_and(|seen| !same_turn(&seen.region, region)) {
+            self.growth = None;
+        }
+        // A pause in which the agent showed its work or asked something is no pause of the answer.
+        let silent = sighting.reading.activity.is_none() && !sighting.reading.in_dialog;
+        match &mut self.growth {
+            Some((last, longest)) if sighting.grew && silent => {
+                *longest = (*longest).max(now.since(*last));
+                *last = now;
+            }
+            Some((last, _)) if sighting.grew || !silent => *last = now,
+            None if sighting.grew => self.growth = Some((now, Span::ZERO)),
+            _ => {}
+        }
+    }
+
+    /// How long work is taken to go on after its last trace: as the profile says, or a tenth longer than this turn's
+    /// longest pause so far, up to 4 s.
+    pub(super) fn linger(&self, temporal: Temporal) -> Span {
+        let longest = self.growth.map_or(Span::ZERO, |(_, longest)| longest);
+        let learned = Span::from_millis((longest.as_millis() * 11 / 10).min(4000));
+        if temporal.growth { temporal.linger.max(learned) } else { temporal.linger }
+    }
+
+    pub(super) fn activity_is_set_aside(&self) -> bool {
+        self.activity.as_ref().is_some_and(|(activity, _)| self.set_aside == Some(activity.fingerprint))
+    }
+
+    /// Rule 1: an explicit input of which the screen shows nothing is dropped.
+    pub(super) fn give_up_on_silence(&mut self, now: Moment, notes: &mut Vec<&'static str>) {
+        if self.silent_until().is_some_and(|at| at <= now) {
+            self.flight = None;
+            self.anchor_lost = Some(AnchorLoss { at: now, reason: "no_reaction" });
+            self.note = Some("sent, no reaction");
+            notes.push("sent, no reaction");
+        }
+    }
+
+    /// Until when an explicit input may wait for a reaction. Work that went on when it was sent is one.
+    pub(super) fn silent_until(&self) -> Option<Moment> {
+        let working = self.activity.is_some() && self.set_aside.is_none();
+        let flight = self.flight.as_ref().filter(|flight| flight.active_at.is_none() && !working)?;
+        Some(flight.armed_at + self.settings.no_reaction)
+    }
+
+    /// Both recoveries from a stuck `active`. Neither makes a success.
+    pub(super) fn recover(&mut self, now: Moment, notes: &mut Vec<&'static str>) {
+        if self.stale_active_at().is_some_and(|at| at <= now) {
+            self.set_aside = self.activity.as_ref().map(|(activity, _)| activity.fingerprint);
+            self.flight = None;
+            notes.push("stale_active_recovery");
+        }
+        if self.final_stable_at().is_some_and(|at| at <= now) {
+            let flight = self.flight.take();
+            if flight.is_some_and(|flight| flight.source == TurnSource::ExplicitInput) {
+                self.anchor_lost = Some(AnchorLoss { at: now, reason: "final_stable_active_recovery" });
+            }
+            notes.push("final_stable_active_recovery");
+        }
+    }
+
+    /// Stale-active: no anchor, a prompt that would take a submission, and a status row that stands still.
+    pub(super) fn stale_active_at(&self) -> Option<Moment> {
+        let anchored = self.flight.as_ref().is_some_and(|flight| flight.source == TurnSource::ExplicitInput);
+        let (activity, since) = self.activity.as_ref()?;
+        (!anchored && activity.status_row_only && activity.prompt_idle && self.set_aside.is_none())
+            .then(|| *since + self.settings.stale_active_recovery)
+    }
+
+    /// Final stable-active: the screen is ready and unchanged, and still a turn is held to be in flight.
+    pub(super) fn final_stable_at(&self) -> Option<Moment> {
+        let seen = self.seen.as_ref().filter(|seen| seen.at_rest())?;
+        let flight = self.flight.as_ref().filter(|flight| flight.settling.is_none())?;
+        // A screen may have stood for an hour when a prompt is sent.
+        let still_since = seen.since.max(flight.armed_at).max(flight.active_at.unwrap_or(flight.armed_at));
+        Some(still_since + self.settings.final_stable_active_recovery)
+    }
+
+    /// A counter that the agent repaints while it works stands still.
+    pub(super) fn stall_at(&self) -> Option<Moment> {
+        let (activity, since) = self.activity.as_ref()?;
+        (activity.ticks && self.set_aside.is_none()).then(|| *since + self.settings.final_stable_active_recovery)
+    }
+}
