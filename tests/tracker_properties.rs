@@ -9,7 +9,7 @@
 use std::sync::{Arc, OnceLock};
 
 use fleetwatch::moment::{Moment, Span};
-use fleetwatch::profile::{EndMark, Library, Profile, Reading};
+use fleetwatch::profile::{EndMark, Library, Profile, Reading, TurnRegion};
 use fleetwatch::screen::{Cursor, PaneFacts, Screen};
 use fleetwatch::state::{
     AnchorState, Attention, Availability, BusinessState, Completion, InputMode, OperatorStatus, Phase, Problem, State,
@@ -179,6 +179,8 @@ struct Watch {
     tracker: Tracker,
     now: Moment,
     last: Option<Reading>,
+    /// The turn regions of all readings.
+    past: Vec<TurnRegion>,
     before: State,
     /// Whether work, a question of the agent, or a sent prompt was seen since the last result or loss.
     stirred: bool,
@@ -190,7 +192,15 @@ impl Watch {
     fn new(version: usize) -> Self {
         let tracker = Tracker::new(Settings::default(), BEGINNING);
         let before = tracker.state(terminal(), BEGINNING);
-        Self { profile: profile(version), tracker, now: BEGINNING, last: None, before, stirred: false }
+        Self {
+            profile: profile(version),
+            tracker,
+            now: BEGINNING,
+            last: None,
+            past: Vec::new(),
+            before,
+            stirred: false,
+        }
     }
 
     fn happens(&mut self, gap: u64, happening: &Happening) -> Result<(State, Option<Transition>), TestCaseError> {
@@ -200,7 +210,9 @@ impl Watch {
             Happening::Screen { picture, resized } => {
                 let (screen, facts) = draw(picture);
                 let reading = self.profile.read(&screen, &facts);
-                let grew = self.last.as_ref().is_some_and(|last| reading.turn.grew_from(&last.turn));
+                // A half-drawn screen is passed over, so that growth is measured from an earlier one.
+                let grew = self.past.iter().any(|past| reading.turn.grew_from(past));
+                self.past.push(reading.turn.clone());
                 let asks = matches!(reading.assessment.ui_context, UiContext::ApprovalPrompt | UiContext::Question);
                 self.stirred |= reading.activity.is_some() || asks || (grew && self.profile.growth_is_work());
                 let temporal = temporal(self.profile);
@@ -233,7 +245,10 @@ impl Watch {
         self.stirred |= sent;
         if state.last_turn != self.before.last_turn && state.last_turn.at == Some(at) {
             // The screen may still show work beside the end of a turn; that is the next one's.
-            self.stirred = self.last.as_ref().is_some_and(|reading| reading.activity.is_some());
+            let asks = |reading: &Reading| {
+                matches!(reading.assessment.ui_context, UiContext::ApprovalPrompt | UiContext::Question)
+            };
+            self.stirred = self.last.as_ref().is_some_and(|reading| reading.activity.is_some() || asks(reading));
         }
         self.before = state.clone();
         Ok((state, transition))
@@ -250,7 +265,8 @@ impl Watch {
         prop_assert!(transition.is_none_or(|t| t.at == self.now), "a transition has the observation's time");
         self.result_follows_the_rules(before, state, note)?;
         if note.contains("recovery") {
-            prop_assert!(state.last_turn.result != TurnResult::Success || state.last_turn == before.last_turn);
+            let success = state.last_turn.result == TurnResult::Success && state.last_turn != before.last_turn;
+            prop_assert!(!success || note.contains("retraction undone"), "a recovery made a success");
             prop_assert_eq!(state.stability.stable_since, self.now, "a recovery resets stability");
             prop_assert_ne!(state.turn.phase, Phase::Active);
         }

@@ -80,7 +80,11 @@ impl TurnMachine {
                     return;
                 }
             }
-            Some(at) if now.since(at) < linger && !finished => return,
+            Some(at) if now.since(at) < linger && !finished => {
+                // What settled before has changed; it begins anew when the work is over.
+                flight.settling.take_if(|(_, settling)| settling.text != region.text);
+                return;
+            }
             Some(_) => {}
         }
         match &flight.settling {
