@@ -1,0 +1,149 @@
+//! What it costs to keep a history: bytes for a transition, transitions in a second, the time until a page is read.
+//!
+//! `cargo bench --bench history`; figures and their commands stand in README.md beside this file.
+
+#![allow(clippy::expect_used, reason = "a bench that cannot be set up has nothing to measure")]
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use divan::Bencher;
+use fleetwatch::fleet::{
+    Capture, Effect, Fleet, Input, Outcome, PaneId, PaneReport, Place, ServerId, ServerReport, TerminalKey,
+};
+use fleetwatch::history::{Body, Filter, History, Reader, Record, Settings, TransitionRecord};
+use fleetwatch::moment::Moment;
+use fleetwatch::profile::Library;
+use fleetwatch::recording::{Archive, Player, Recording, program};
+use tempfile::TempDir;
+
+fn main() {
+    let transitions = transitions();
+    let (directory, elapsed) = write(transitions);
+    let path = path(&directory);
+    let connection = rusqlite::Connection::open(&path).expect("the history opens");
+    let number = |sql: &str| -> i64 { connection.query_row(sql, [], |row| row.get(0)).expect("a number") };
+    let bytes = number("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+    let (written, screens) = (number("SELECT count(*) FROM transitions"), number("SELECT count(*) FROM screens"));
+    println!("{written} transitions of all recordings, {screens} different screens");
+    println!("{} bytes a transition in the file, of which", bytes / written);
+    println!("    {} are documents", number("SELECT sum(length(document)) FROM records") / written);
+    println!("    {} are screens", number("SELECT sum(length(body)) FROM screens") / written);
+    println!(
+        "{:.0} transitions a second, {:.2} s in all",
+        written as f64 / elapsed.as_secs_f64(),
+        elapsed.as_secs_f64()
+    );
+    drop(connection);
+    divan::main();
+}
+
+/// Every transition of every recording, looked at whenever something was printed.
+fn transitions() -> &'static [TransitionRecord] {
+    static ALL: OnceLock<Vec<TransitionRecord>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst");
+        let archive = Archive::open(&archive).expect("the archive is in the repository");
+        let library = Arc::new(Library::builtin());
+        let mut all = Vec::new();
+        for (pane, name) in (1..).zip(archive.names()) {
+            let recording = archive.recording(name).expect("a recording can be read");
+            watch(&recording, pane, &library, &mut all);
+        }
+        all
+    })
+}
+
+fn watch(recording: &Recording, pane: u32, library: &Arc<Library>, all: &mut Vec<TransitionRecord>) {
+    let mut fleet = Fleet::new(fleetwatch::fleet::Settings::default(), Arc::clone(library));
+    let key = TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid: pane };
+    let place = Place { session: recording.name.clone(), window_panes: 1, session_windows: 1, ..Place::default() };
+    let (tool, version) = (recording.header.tool.as_deref(), recording.header.version.as_deref());
+    for frame in Player::new(recording) {
+        let at = recording.began() + frame.at;
+        while let Some(due) = fleet.poll_timeout().filter(|due| *due < at) {
+            fleet.handle(Input::TimePassed, due);
+            collect(&mut fleet, &key, due, all);
+            if fleet.poll_timeout() == Some(due) {
+                break;
+            }
+        }
+        let command = Some(frame.facts.command.as_str()).filter(|command| !command.is_empty());
+        let report = PaneReport {
+            key: key.clone(),
+            place: place.clone(),
+            cwd: None,
+            program: program(tool, version, command),
+            facts: frame.facts.clone(),
+            capture: if frame.printed { Capture::Fresh(frame.screen) } else { Capture::Unchanged },
+            declared: None,
+        };
+        let outcome = Outcome::Listed(vec![report]);
+        fleet.handle(Input::Server(ServerReport { server: key.server.clone(), at, outcome }), at);
+        collect(&mut fleet, &key, at, all);
+    }
+}
+
+fn collect(fleet: &mut Fleet, key: &TerminalKey, now: Moment, all: &mut Vec<TransitionRecord>) {
+    while let Some(effect) = fleet.poll_effect() {
+        if let Effect::Changed { id, transition, screen, .. } = effect {
+            let state = fleet.state(key, now).map(Box::new);
+            all.push(TransitionRecord { key: key.clone(), name: id, transition, state, screen });
+        }
+    }
+}
+
+fn path(directory: &TempDir) -> PathBuf {
+    directory.path().join("history.db")
+}
+
+/// Writes transitions as fast as it goes; how long that took until the last one was in the file.
+fn write(transitions: &[TransitionRecord]) -> (TempDir, Duration) {
+    let directory = tempfile::tempdir().expect("a directory for the history");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    let records: Vec<Record> = transitions.iter().cloned().map(Record::Transition).collect();
+    let history = History::start(&Settings { path: Some(path(&directory)), ..Settings::default() });
+    let began = Instant::now();
+    for records in records.chunks(256) {
+        records.iter().cloned().for_each(|record| history.record(record));
+        assert!(runtime.block_on(history.written(Duration::from_secs(60))), "{:?}", history.health());
+    }
+    let elapsed = began.elapsed();
+    drop(history);
+    (directory, elapsed)
+}
+
+/// What the loop of the dashboard pays for a transition.
+#[divan::bench(sample_count = 20, sample_size = 20)]
+fn hand_over(bencher: Bencher) {
+    let directory = tempfile::tempdir().expect("a directory for the history");
+    let history = History::start(&Settings { path: Some(path(&directory)), ..Settings::default() });
+    let mut next = transitions().iter().cycle();
+    bencher
+        .with_inputs(|| next.next().cloned().expect("there are transitions"))
+        .bench_local_values(|record| history.record(Record::Transition(record)));
+}
+
+/// The last 50 transitions of one terminal, as the drill-down asks for them.
+#[divan::bench]
+fn read_a_page(bencher: Bencher) {
+    let (directory, _) = write(transitions());
+    let mut reader = Reader::open(&path(&directory)).expect("the history opens");
+    let key = &transitions()[transitions().len() / 2].key;
+    bencher.bench_local(|| reader.transitions(key, None, 50).expect("a page"));
+}
+
+/// One stored screen.
+#[divan::bench]
+fn read_a_screen(bencher: Bencher) {
+    let (directory, _) = write(&transitions()[..200]);
+    let mut reader = Reader::open(&path(&directory)).expect("the history opens");
+    let records = reader.records(&Filter::default()).expect("the records");
+    let screen = records.iter().find_map(|record| match &record.body {
+        Body::Transition(transition) => transition.screen,
+        _ => None,
+    });
+    let screen = screen.expect("a transition with a screen");
+    bencher.bench_local(|| reader.screen(screen).expect("a screen"));
+}
