@@ -9,6 +9,7 @@ use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions, output};
 use crate::config::Loaded;
 use crate::fleet::{Health, ServerId};
+use crate::history::{Reader, Trouble};
 use crate::screen::harmless;
 use crate::tmux;
 
@@ -49,6 +50,7 @@ pub async fn run(_args: &Args, options: &GlobalOptions) -> Done {
         Ok(watched) => findings.extend(servers(&watched).await),
         Err(_) => findings.push(Finding::notice("servers", "not looked at, as the configuration is wrong", None)),
     }
+    findings.extend(options.load().ok().map(|loaded| history(&loaded)));
     findings.extend(terminal());
     let mut text = String::new();
     for Finding { grade, subject, what, remedy } in &findings {
@@ -93,6 +95,24 @@ pub(super) fn tmux_version() -> Result<String, Failure> {
         }
         Err(error) => Err(Failure::refused(format!("tmux cannot be started: {error}"))
             .hint("install tmux 3.2 or newer, and see that it is in the PATH")),
+    }
+}
+
+fn history(loaded: &Loaded) -> Finding {
+    let settings = &loaded.config.history;
+    let path = match settings.location() {
+        _ if !settings.enabled => return Finding::good("history", "switched off in the configuration"),
+        None => return Finding::notice("history", "none is kept without a home directory", None),
+        Some(path) => path,
+    };
+    let found = Reader::open(&path).and_then(|reader| reader.extent());
+    match found {
+        Ok((count, bytes)) => {
+            let mib = bytes as f64 / f64::from(1 << 20);
+            Finding::good("history", format!("{count} records, {mib:.1} MiB, {}", path.display()))
+        }
+        Err(Trouble::Missing(_)) => Finding::good("history", format!("none yet; it will be {}", path.display())),
+        Err(trouble) => Finding::notice("history", format!("{}: {trouble}", path.display()), Some(trouble.hint())),
     }
 }
 

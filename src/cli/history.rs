@@ -20,7 +20,7 @@ use crate::screen::harmless;
 /// Lines that are printed when nothing says which.
 const USUAL_LINES: u32 = 100;
 
-/// Print what happened to terminals and what was sent to them, also when fleetwatch did not run in between.
+/// Print what happened to terminals and what was sent to them.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// Terminal: a name that it has or had, a pane id such as %12, or the beginning of a name that only one has.

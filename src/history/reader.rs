@@ -10,9 +10,10 @@ use serde_json::Value;
 use super::encoding::Codec;
 use super::identity::Columns;
 use super::record::{Kind, What};
+use super::store::LEASE;
 use super::stored::{Body, RecordId, ScreenId, Stored, StoredInput, StoredTransition, Submission};
 use super::timeline::{Holder, Point};
-use super::{Trouble, open, summary};
+use super::{Trouble, open, retention, summary};
 use crate::fleet::TerminalKey;
 use crate::moment::Moment;
 use crate::screen::Screen;
@@ -88,6 +89,37 @@ impl Reader {
             Ok(StoredTerminal { key: key(row, 0)?, name: row.get(4)?, last: last.map(Moment::from_millis) })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// How many records there are, and how many bytes are in use for them.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn extent(&self) -> Result<(u64, u64), Trouble> {
+        let count: i64 = self.connection.query_row("SELECT count(*) FROM records", [], |row| row.get(0))?;
+        Ok((u64::try_from(count).unwrap_or(0), retention::used(&self.connection)?))
+    }
+
+    /// The terminals that some process watches now, with the last transition of each, by name. Whoever only wants to
+    /// know how things stand need not ask tmux.
+    ///
+    /// # Errors
+    /// As [`Reader::each`].
+    pub fn current(&mut self, now: Moment) -> Result<Vec<Stored>, Trouble> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM {TABLES} WHERE r.id IN (
+                 SELECT (SELECT id FROM records WHERE terminal = w.terminal AND kind = 'transition'
+                         ORDER BY at DESC, id DESC LIMIT 1)
+                 FROM watches w WHERE w.ended IS NULL AND w.seen > ?1)
+             ORDER BY r.name, r.id"
+        );
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut rows = statement.query([(now - LEASE).as_millis()])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            found.push(stored(row, &mut self.codec)?);
+        }
+        Ok(found)
     }
 
     /// Hands on the records that a filter asks for, oldest first, until `take` says that it has enough.
