@@ -92,8 +92,6 @@ struct App {
     history: History,
     /// What other processes send.
     submissions: mpsc::UnboundedReceiver<Submission>,
-    /// What the operator was told of the history last.
-    complaint: Option<String>,
     pollers: Vec<(ServerId, Poller)>,
     inputs: mpsc::Receiver<Input>,
     news: mpsc::UnboundedReceiver<News>,
@@ -131,7 +129,6 @@ impl App {
             actors: Actors::new(&settings, history.clone(), told),
             submissions: history.submissions(),
             history,
-            complaint: None,
             pollers,
             inputs,
             news,
@@ -244,12 +241,8 @@ impl App {
         if self.fleet.poll_timeout().is_some_and(|at| at <= now) {
             self.take(Input::TimePassed);
         }
-        let warning = self.history.health().warning();
-        if warning != self.complaint {
-            self.complaint.clone_from(&warning);
-            if let Some(warning) = warning {
-                self.complain(&warning);
-            }
+        if let Some(warning) = self.history.new_warning() {
+            self.complain(&warning);
         }
         for request in self.ui.update(&self.fleet.view(now)) {
             // What the dashboard asks for by itself is that a terminal was seen.

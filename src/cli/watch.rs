@@ -35,7 +35,6 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let mut live = Live::start(&watched)?;
     let history = History::start(&watched.loaded.config.history);
     let mut submissions = history.submissions();
-    let mut complaint = None;
     let mut printer = Printer::new(args.json);
     let mut health = BTreeMap::new();
     let end = end_asked_for();
@@ -58,22 +57,14 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         }
         let now = feed::now();
         effects.iter().for_each(|effect| history.effect(effect, &live.fleet, now));
-        if let Some(news) = changed_warning(&history, &mut complaint) {
-            eprintln!("warning: {news}");
+        if let Some(warning) = history.new_warning() {
+            eprintln!("warning: {warning}");
         }
         let lines = printer.lines(&effects, &live.fleet)?;
         if let Err(error) = output::write_whole(&lines) {
             return output::conclude(Err(error));
         }
     }
-}
-
-/// What is newly wrong with the history.
-fn changed_warning(history: &History, known: &mut Option<String>) -> Option<String> {
-    let warning = history.health().warning();
-    let changed = warning != *known;
-    known.clone_from(&warning);
-    warning.filter(|_| changed)
 }
 
 /// The servers whose health is another than before.

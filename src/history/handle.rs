@@ -100,6 +100,17 @@ impl History {
         self.health.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// What is wrong with the history, each time that it is something else than at the last call; all callers together
+    /// are told once.
+    pub fn new_warning(&self) -> Option<String> {
+        let mut health = self.health.lock().unwrap_or_else(PoisonError::into_inner);
+        // That more and more is lost is the same trouble.
+        let trouble = Health { lost: health.lost.min(1), ..health.clone() }.warning();
+        let is_new = trouble != health.told;
+        health.told = trouble;
+        health.warning().filter(|_| is_new)
+    }
+
     /// Keeps a record. It never waits; when the writing has fallen far behind, the record is lost and counted.
     pub fn record(&self, record: Record) {
         self.tell(Message::Record(Arc::new(record)));

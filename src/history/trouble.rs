@@ -82,6 +82,8 @@ pub struct Health {
     pub lost: u64,
     /// Where a damaged file was moved to, when this process found one.
     pub set_aside: Option<PathBuf>,
+    /// The warning that was told last.
+    pub(super) told: Option<String>,
 }
 
 /// Whether the history is written.
@@ -98,7 +100,7 @@ pub enum Condition {
 
 impl Health {
     pub(super) const fn new(condition: Condition) -> Self {
-        Self { condition, lost: 0, set_aside: None }
+        Self { condition, lost: 0, set_aside: None, told: None }
     }
 
     /// One line that the operator should see; `None` while all is well.

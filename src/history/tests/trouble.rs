@@ -94,6 +94,8 @@ fn a_locked_file_is_waited_for_in_the_background() {
     assert!(begun.elapsed() < Duration::from_millis(500), "recording waited for the file: {:?}", begun.elapsed());
     wait_until("it says so", || history.health().condition == Condition::Degraded(Trouble::Locked));
     assert_eq!(history.health().warning().unwrap(), "history is not written: another process keeps it locked");
+    let told = [history.new_warning(), history.new_warning()];
+    assert_eq!(told, [history.health().warning(), None], "a warning is told once");
     drop(lock);
     wait_until("it is written", || history.health().condition == Condition::Good);
     assert_eq!((history.health().warning(), history.health().lost), (None, 0));
