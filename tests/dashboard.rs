@@ -30,6 +30,7 @@ impl Desk {
         let config = directory.path().display().to_string();
         let environment = [
             format!("XDG_CONFIG_HOME={config}"),
+            format!("XDG_STATE_HOME={config}/state"),
             format!("FLEETWATCH_TEST_PANIC={config}/panic"),
             "LC_ALL=C.UTF-8".to_owned(),
             "PS1=desk> ".to_owned(),
@@ -261,8 +262,9 @@ fn inside_tmux_a_jump_switches_the_client() {
     let desk = Desk::with_parrot();
     let program = env!("CARGO_BIN_EXE_fleetwatch");
     let config = format!("XDG_CONFIG_HOME={}", desk.directory.path().display());
+    let state = format!("XDG_STATE_HOME={}/state", desk.directory.path().display());
     // The dashboard runs in the watched server itself, whose client is shown in the operator's terminal.
-    desk.watched.new_session("desk", &["env", "LC_ALL=C.UTF-8", &config, program]);
+    desk.watched.new_session("desk", &["env", "LC_ALL=C.UTF-8", &config, &state, program]);
     desk.type_text(&format!("tmux -u -L {} attach -t desk", desk.watched.name()));
     desk.press("Enter");
     desk.wait("1 ready");

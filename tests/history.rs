@@ -154,8 +154,10 @@ impl Cage {
         let profiles = home.path().join("fleetwatch/profiles");
         std::fs::create_dir_all(&profiles).unwrap();
         std::fs::write(profiles.join("parrot.toml"), include_str!("support/parrot.toml")).unwrap();
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/parrot.sh");
-        let run = format!("set +m; '{}' '{script}'; exec cat", program.display());
+        // Work that a look cannot miss, however busy the machine is.
+        let script = home.path().join("parrot.sh");
+        std::fs::write(&script, include_str!("support/parrot.sh").replace("sleep 0.4", "sleep 2")).unwrap();
+        let run = format!("set +m; '{}' '{}'; exec cat", program.display(), script.display());
         let tmux = PrivateTmux::start(&["bash", "--norc", "--noprofile", "-c", &run]);
         tmux.wait_for_text("main:", "❯");
         Self { tmux, home }
