@@ -220,6 +220,22 @@ fn a_wrong_profile_of_the_user_is_refused_with_its_place() {
 }
 
 #[test]
+fn a_shipped_profile_is_shown_and_passes_its_own_check() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pi.toml");
+    let shown = run(&["profiles", "show", "pi"]);
+    assert_eq!((shown.code, shown.out.as_str()), (Some(0), include_str!("../config/profiles/pi.toml")));
+    std::fs::write(&path, shown.out).unwrap();
+    let checked = run(&["profiles", "check", path.to_str().unwrap()]);
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    assert!(checked.out.starts_with(&format!("{}: right: pi/", path.display())), "{checked:?}");
+    let listed = run(&["profiles", "list"]).out;
+    assert!(listed.lines().any(|line| line.starts_with("pi ") && line.contains("pi/")), "{listed}");
+    let unknown = run(&["profiles", "show", "nobody"]);
+    assert!(unknown.code == Some(2) && unknown.errors.contains("hint: `fleetwatch profiles list`"), "{unknown:?}");
+}
+
+#[test]
 fn completions_and_man_pages_know_the_commands() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let ran = run(&["completions", shell]);

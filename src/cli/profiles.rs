@@ -1,14 +1,15 @@
 //! `fleetwatch profiles`: the rules by which screens are read.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Subcommand;
 
-use super::{Done, Failure, GlobalOptions, output};
+use super::{Done, Failure, GlobalOptions, output, score};
 use crate::profile::Library;
 
-/// List the profiles of agents, or check one.
+/// List the profiles of agents, show one, or check one.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -19,37 +20,56 @@ pub struct Args {
 enum Command {
     /// List every profile, the user's own included.
     List,
-    /// Check files of profiles, and say what is wrong and where.
+    /// Print the file of an agent's profiles that is compiled in, to start one's own from.
+    Show {
+        /// The agent, by its name in `profiles list`.
+        tool: String,
+    },
+    /// Check a file of profiles, and say what is wrong and where.
     Check {
-        /// The files.
-        #[arg(required = true)]
-        files: Vec<PathBuf>,
+        /// The file.
+        file: PathBuf,
+        /// Recordings to score with it, as `score` takes them.
+        recordings: Vec<PathBuf>,
     },
 }
 
 /// Runs the command.
 ///
 /// # Errors
-/// A profile is wrong.
+/// A profile is wrong, or there is no such agent.
 pub fn run(args: &Args, options: &GlobalOptions) -> Done {
     match &args.command {
-        Command::List => {
-            let library = options.library()?;
-            let mut text = String::new();
-            for profile in library.profiles() {
-                let _ = writeln!(text, "{}", profile.id());
-            }
-            output::print(&text)
-        }
-        Command::Check { files } => {
-            let mut text = String::new();
-            for file in files {
-                let content = std::fs::read_to_string(file)
-                    .map_err(|error| Failure::usage(format!("{}: cannot be read: {error}", file.display())))?;
-                let profiles = Library::check(&file.display().to_string(), &content).map_err(Failure::usage)?;
-                let _ = writeln!(text, "{}: right: {}", file.display(), profiles.join(", "));
-            }
-            output::print(&text)
-        }
+        Command::List => list(&options.library()?),
+        Command::Show { tool } => match Library::shipped(tool) {
+            Some(text) => output::print(text),
+            None => Err(Failure::usage(format!("no profile of `{tool}` is compiled in"))
+                .hint("`fleetwatch profiles list` shows the agents that are known")
+                .into()),
+        },
+        Command::Check { file, recordings } => check(file, recordings, options),
     }
+}
+
+fn list(library: &Library) -> Done {
+    let mut text = String::new();
+    for profile in library.profiles() {
+        let label = library.label(profile.tool()).unwrap_or_default();
+        let _ = writeln!(text, "{:<10} {:<22} {label}", profile.tool(), profile.id());
+    }
+    output::print(&text)
+}
+
+fn check(file: &Path, recordings: &[PathBuf], options: &GlobalOptions) -> Done {
+    let name = file.display().to_string();
+    let content =
+        std::fs::read_to_string(file).map_err(|error| Failure::usage(format!("{name}: cannot be read: {error}")))?;
+    let profiles = Library::check(&name, &content).map_err(Failure::usage)?;
+    let code = output::print(&format!("{name}: right: {}\n", profiles.join(", ")))?;
+    if recordings.is_empty() {
+        return Ok(code);
+    }
+    let mut library = options.library()?;
+    library.add(&name, &content).map_err(Failure::usage)?;
+    score::run(&score::Args::of(recordings), Arc::new(library))
 }

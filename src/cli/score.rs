@@ -49,6 +49,15 @@ pub struct Args {
     pub json: bool,
 }
 
+impl Args {
+    /// Some recordings, with nothing else asked for.
+    pub(super) fn of(paths: &[PathBuf]) -> Self {
+        let options = ReplayArgs::default();
+        let (paths, worst) = (paths.to_owned(), 20);
+        Self { paths, options, worst, fields: vec![], recordings: false, doubts: None, fail_under: None, json: false }
+    }
+}
+
 /// Runs the command.
 ///
 /// # Errors

@@ -95,6 +95,11 @@ impl Library {
         library
     }
 
+    /// The text of the file of a tool that is compiled in.
+    pub fn shipped(tool: &str) -> Option<&'static str> {
+        BUILTIN.iter().find(|(file, _)| file.strip_suffix(".toml") == Some(tool)).map(|(_, text)| *text)
+    }
+
     /// Adds a file of profiles; a tool of the same name takes the place of the one that was there, except for those
     /// of its profiles that the file does not name.
     ///
