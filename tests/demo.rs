@@ -1,11 +1,16 @@
 //! The demo in real tmux: the panes look like agents to tmux, react to answers, and leave nothing behind.
 
+mod support {
+    pub mod private_tmux;
+}
+
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use fleetwatch::demo::SCENES;
+use support::private_tmux::{PrivateTmux, wait_until};
 
 /// How long a test waits for something that must come.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -117,4 +122,37 @@ fn a_demo_leaves_nothing_behind_even_when_it_is_killed() {
         demo.wait_for("an empty directory", |demo| !demo.directory().exists() && !socket.exists());
         demo.wait_for("a swept directory", |demo| !demo.directory().with_extension("ended").exists());
     }
+}
+
+#[test]
+fn the_dashboard_tells_the_demo_true() {
+    let tmux = PrivateTmux::start(&["sh"]);
+    tmux.run(&["resize-window", "-t", "main", "-x", "140", "-y", "40"]);
+    let pane = tmux.run(&["respawn-pane", "-k", "-t", "main", env!("CARGO_BIN_EXE_fleetwatch"), "demo"]);
+    assert_eq!(pane, "");
+    let row = |name: &str| {
+        let screen = tmux.screen("main");
+        screen.lines().find(|line| line.split_whitespace().any(|word| word == name)).unwrap_or_default().to_owned()
+    };
+    for (name, agent, word) in [
+        ("shop-api", "claude 2.1.197", "approval"),
+        ("billing", "codex 0.169.0", "question"),
+        ("infra", "claude 2.1.329", "failed"),
+        ("payments", "qwen 0.24.4", "interrupted"),
+        ("docs", "gemini 0.61.0", "success"),
+        ("legacy", "codex 0.169.0", "gone"),
+    ] {
+        wait_until(&format!("{name} {word}"), || row(name).contains(agent) && row(name).contains(word));
+    }
+    let demo =
+        format!("fleetwatch-demo-{}-0", tmux.run(&["display-message", "-p", "-t", "main", "#{pane_pid}"]).trim());
+    assert!(std::env::temp_dir().join(&demo).exists());
+    tmux.run(&["set-option", "-g", "remain-on-exit", "on"]);
+    tmux.run(&["send-keys", "-t", "main", "q"]);
+    wait_until("the end of the dashboard", || {
+        tmux.run(&["display-message", "-p", "-t", "main", "#{pane_dead}"]).trim() == "1"
+    });
+    assert!(!std::env::temp_dir().join(&demo).exists(), "the demo has cleaned up before it ended");
+    let servers = Command::new("tmux").args(["-L", &demo, "list-sessions"]).stderr(Stdio::null()).status();
+    assert!(!servers.unwrap().success(), "the demo's server has ended");
 }

@@ -32,19 +32,18 @@ pub(super) fn listen(directory: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Whether a player has gone. It never writes, so that there is nothing to read from one that is there.
 fn is_closed(player: &UnixStream) -> bool {
-    // A player never writes, so that reading ends at once or would have to wait.
-    player.set_nonblocking(true).is_err()
-        || !matches!((&mut &*player).read(&mut [0]), Err(error) if error.kind() == std::io::ErrorKind::WouldBlock)
+    player.set_nonblocking(true).is_ok() && matches!((&mut &*player).read(&mut [0]), Ok(0))
 }
 
-/// Ends this process, the demo's server and its directory as soon as the demo has ended.
+/// Removes the demo's server, and with it this process, and its directory as soon as the demo has ended.
 pub(super) fn end_with(directory: PathBuf, server: String) {
     let stream = UnixStream::connect(socket(&directory));
     std::thread::spawn(move || {
         if let Ok(mut stream) = stream {
             // Nothing is ever said; this waits for the end.
-            let _ = stream.read(&mut [0]);
+            while stream.read(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::Interrupted) {}
         }
         // The server takes this process with it. A process in a group of its own outlives both.
         if let (Some(directory), Ok(program)) = (claim(&directory), std::env::current_exe()) {
@@ -52,6 +51,9 @@ pub(super) fn end_with(directory: PathBuf, server: String) {
             sweeper.args(["__sweep", &server]).arg(directory).args(socket_of_server()).process_group(0);
             let _ = sweeper.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         }
+        // The end of the server ends this process. Ending it from here while it plays could fail half-way, so that is
+        // only for a server that does not end.
+        std::thread::sleep(std::time::Duration::from_secs(10));
         std::process::exit(0);
     });
 }

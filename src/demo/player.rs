@@ -1,5 +1,6 @@
 //! One pane of the demo: writes a recording's output at its own speed, under the names that its processes had.
 
+use std::convert::Infallible;
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -40,7 +41,7 @@ const RESET: &str = "\x1b[0m\x1b[?1049l\x1b[r\x1b[2J\x1b[H\x1b[?2004h";
 /// Plays a scene over and over until the demo ends.
 ///
 /// # Errors
-/// There is no such scene, or the pane is gone.
+/// There is no such scene, or the pane is no terminal.
 pub fn play(play: &Play) -> color_eyre::Result<ExitCode> {
     let Some(scene) = Scene::of(&play.session) else { color_eyre::eyre::bail!("no scene is called {}", play.session) };
     alive::end_with(play.stage.clone(), play.server.clone());
@@ -49,12 +50,9 @@ pub fn play(play: &Play) -> color_eyre::Result<ExitCode> {
     crossterm::terminal::enable_raw_mode()?;
     let mut player = Player { play, scene, recording, answers: listen(), at: Span::ZERO };
     let begin = play.at.map_or(scene.enters(), Span::from_millis);
-    player.begin(begin, play.resumed)?;
-    loop {
-        player.run()?;
-        player.wait(scene.rests());
-        player.begin(scene.repeats(), false)?;
-    }
+    // It plays until nobody can see it any more, which is how every pane of the demo ends.
+    let _ = player.perform(begin, play.resumed);
+    Ok(ExitCode::SUCCESS)
 }
 
 struct Player<'a> {
@@ -67,6 +65,16 @@ struct Player<'a> {
 }
 
 impl Player<'_> {
+    /// Plays over and over; it only comes back when the pane is gone.
+    fn perform(&mut self, begin: Span, shown: bool) -> io::Result<Infallible> {
+        self.begin(begin, shown)?;
+        loop {
+            self.run()?;
+            self.wait(self.scene.rests());
+            self.begin(self.scene.repeats(), false)?;
+        }
+    }
+
     /// Shows the screen as it was at a time, under the name of the process of that time.
     fn begin(&mut self, at: Span, shown: bool) -> io::Result<()> {
         let before = || self.recording.events.iter().take_while(|event| event.at <= at);
