@@ -1,11 +1,13 @@
 //! The dashboard as a program: one loop over keys, reports, outcomes and time; the only place that owns the terminal.
 
 mod actors;
+mod lending;
 mod look;
 mod signals;
 mod terminal;
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +25,7 @@ use crate::screen::harmless;
 use crate::tmux::Jump;
 use crate::ui::{Meaning, Request, Ui};
 use actors::{Actors, News};
+pub use look::LookError;
 use signals::Signals;
 use terminal::Tty;
 
@@ -47,6 +50,8 @@ pub struct Settings {
     pub servers: Vec<ServerId>,
     pub feed: feed::Settings,
     pub fleet: fleet::Settings,
+    /// Where the operator's own `keymap.toml` and `themes/` may be, the first one that has them wins.
+    pub directories: Vec<PathBuf>,
 }
 
 /// Why the dashboard could not be shown, or not any longer.
@@ -56,6 +61,9 @@ pub enum Error {
     NotATerminal,
     #[error(transparent)]
     Server(#[from] crate::tmux::Error),
+    /// A keymap or theme of the operator's is wrong.
+    #[error(transparent)]
+    Look(#[from] LookError),
     #[error("the terminal cannot be used: {0}")]
     Terminal(#[from] io::Error),
     /// A part of the program panicked; its message has been printed.
@@ -69,6 +77,7 @@ impl Error {
         match self {
             Error::NotATerminal => "`fleetwatch list` and `fleetwatch watch` print to anything".to_owned(),
             Error::Server(error) => error.hint(),
+            Error::Look(error) => error.hint.clone(),
             Error::Terminal(_) => "run it in a terminal of its own, not in the background".to_owned(),
             Error::Panicked => "please report what was printed above".to_owned(),
         }
@@ -115,11 +124,7 @@ impl App {
             let poller = feed::spawn(settings.feed.clone(), library, server.clone(), reports.clone())?;
             pollers.push((server.clone(), poller));
         }
-        let (options, complaint) = look::options(&settings.config.ui);
-        let mut ui = Ui::new(options);
-        if let Some(complaint) = complaint {
-            ui.notify(Meaning::Error, complaint, feed::now());
-        }
+        let ui = Ui::new(look::options(&settings.config.ui, &settings.directories)?);
         let history = History::start(&settings.config.history);
         let signals = Signals::listen()?;
         let tty = Tty::take(settings.config.ui.mouse)?;
@@ -330,56 +335,6 @@ impl App {
 
     fn complain(&mut self, what: &str) {
         self.ui.notify(Meaning::Error, what.to_owned(), feed::now());
-    }
-
-    /// Gives the terminal to another program until it ends. Watching goes on in the meantime.
-    async fn hand_over(&mut self, command: std::process::Command) -> Result<(), Error> {
-        self.let_go();
-        let mut child = match tokio::process::Command::from(command).kill_on_drop(true).spawn() {
-            Ok(child) => child,
-            Err(error) => {
-                self.take_back()?;
-                self.complain(&format!("tmux cannot be started: {error}"));
-                return Ok(());
-            }
-        };
-        let status = loop {
-            tokio::select! {
-                status = child.wait() => break status?,
-                () = self.signals.end() => {
-                    self.wants_to_end = true;
-                    signals::terminate(&mut child).await;
-                    return Ok(());
-                }
-                Some(input) = self.inputs.recv() => self.take(input),
-            }
-        };
-        self.take_back()?;
-        if !status.success() {
-            self.complain("tmux could not show the terminal");
-        }
-        Ok(())
-    }
-
-    /// Stops the process as the shell expects it after Ctrl-Z, and goes on when the shell says so.
-    async fn suspend(&mut self) -> Result<(), Error> {
-        self.let_go();
-        signals::stop_self().await;
-        self.take_back()
-    }
-
-    /// Leaves the terminal to others: its screen, its modes and its events.
-    fn let_go(&mut self) {
-        // Two readers would each get a part of what is typed.
-        self.events = None;
-        self.tty.release();
-    }
-
-    fn take_back(&mut self) -> Result<(), Error> {
-        self.tty.retake()?;
-        self.events = Some(EventStream::new());
-        self.want_frame(Duration::ZERO);
-        Ok(())
     }
 }
 

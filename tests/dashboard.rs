@@ -379,6 +379,27 @@ fn the_end_of_the_terminal_is_the_end_of_the_dashboard() {
 }
 
 #[test]
+fn the_operators_own_keys_hold_and_wrong_ones_are_refused() {
+    let desk = Desk::with_parrot();
+    let keymap = desk.directory.path().join("fleetwatch/keymap.toml");
+    let twice = "fleet = [\n  { on = \"x\", run = \"quit\" },\n  { on = \"x\", run = \"down\" },\n]\n";
+    std::fs::write(&keymap, twice).unwrap();
+    let program = env!("CARGO_BIN_EXE_fleetwatch");
+    desk.type_text(&format!("clear; {program} -L {}; echo \"code $?\"", desk.watched.name()));
+    desk.press("Enter");
+    desk.wait("code 2");
+    // Long paths are wrapped by the terminal.
+    let screen = desk.screen().replace('\n', "");
+    assert!(screen.contains("keymap.toml:3:10: the key x is bound twice") && screen.contains("hint: "), "{screen}");
+    std::fs::write(&keymap, twice.replace("\"x\", run = \"down\"", "\"q\", run = \"none\"")).unwrap();
+    desk.open();
+    desk.wait("x quit");
+    desk.press("q");
+    desk.press("x");
+    desk.expect_restored();
+}
+
+#[test]
 fn without_a_terminal_there_is_an_error_with_a_hint() {
     let output = Command::new(env!("CARGO_BIN_EXE_fleetwatch")).args(["-L", "fleetwatch-test-none"]).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -1,32 +1,118 @@
 //! How the dashboard looks on this terminal: what the configuration wants and what the environment tells of it.
 
+use std::fmt;
+use std::io::ErrorKind;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
 use jiff::tz::TimeZone;
 
 use crate::config;
 use crate::ui::{Depth, Keymap, Options, Theme};
 
-/// The dashboard's options, and what is wrong with the wanted ones.
-pub(super) fn options(wanted: &config::Ui) -> (Options, Option<String>) {
+/// A keymap or theme of the operator's that is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct LookError {
+    path: Option<PathBuf>,
+    /// Line and column, from 1.
+    position: Option<(usize, usize)>,
+    what: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl fmt::Display for LookError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(path) = &self.path {
+            write!(f, "{}:", path.display())?;
+        }
+        if let Some((line, column)) = self.position {
+            write!(f, "{line}:{column}:")?;
+        }
+        let gap = if self.path.is_some() { " " } else { "" };
+        write!(f, "{gap}{}", self.what)
+    }
+}
+
+/// The dashboard's options. The operator's own `keymap.toml` and `themes/NAME.toml` are looked for in `directories`.
+///
+/// # Errors
+/// One of them cannot be read or is wrong, or there is no theme of the wanted name.
+pub(super) fn options(wanted: &config::Ui, directories: &[PathBuf]) -> Result<Options, LookError> {
     let environment = Environment::of_process();
     let depth = environment.depth();
     let name = if depth == Depth::None { "no-colour" } else { wanted.theme.as_str() };
-    let (theme, complaint) = match Theme::shipped(name) {
-        Some(theme) => (theme, None),
-        None => {
-            let known: Vec<&str> = Theme::names().collect();
-            let complaint = format!("there is no theme {name:?}; there are {}", known.join(", "));
-            (Options::default().theme, Some(complaint))
-        }
-    };
-    let options = Options {
-        keymap: Keymap::shipped(),
-        theme,
+    Ok(Options {
+        keymap: keymap(directories)?,
+        theme: theme(name, directories)?,
         zone: TimeZone::system(),
         ascii: !wanted.unicode || !environment.is_utf8(),
         depth,
         motion: wanted.motion,
-    };
-    (options, complaint)
+    })
+}
+
+/// The shipped keymap with the operator's own laid over it.
+fn keymap(directories: &[PathBuf]) -> Result<Keymap, LookError> {
+    let Some((path, text)) = first(directories, Path::new("keymap.toml"))? else { return Ok(Keymap::shipped()) };
+    let own = Keymap::parse(&text).map_err(|error| LookError {
+        position: Some(position(&text, &error.at)),
+        path: Some(path),
+        what: error.what,
+        hint: error.hint,
+    })?;
+    Ok(Keymap::shipped().overlaid(own))
+}
+
+/// The operator's theme of a name, else the shipped one.
+fn theme(name: &str, directories: &[PathBuf]) -> Result<Theme, LookError> {
+    // A name is one part of a path; anything else could lead out of the directory.
+    let is_plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
+    let file = PathBuf::from("themes").join(format!("{name}.toml"));
+    if let Some((path, text)) = if is_plain { first(directories, &file)? } else { None } {
+        return Theme::parse(&text).map_err(|error| LookError {
+            position: Some(position(&text, &error.at)),
+            path: Some(path),
+            what: error.what,
+            hint: error.hint.unwrap_or_else(|| "the shipped themes are examples to copy from".to_owned()),
+        });
+    }
+    Theme::shipped(name).ok_or_else(|| LookError {
+        path: None,
+        position: None,
+        what: format!("there is no theme {name:?}"),
+        hint: format!(
+            "there are {}; one of your own is a file themes/{name}.toml beside the configuration",
+            Theme::names().collect::<Vec<_>>().join(", ")
+        ),
+    })
+}
+
+/// The first file of a name that there is in the directories.
+fn first(directories: &[PathBuf], name: &Path) -> Result<Option<(PathBuf, String)>, LookError> {
+    for path in directories.iter().map(|directory| directory.join(name)) {
+        match std::fs::read_to_string(&path) {
+            Ok(text) => return Ok(Some((path, text))),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+            Err(error) => {
+                let hint = "check that it is a file of UTF-8 text and that you may read it".to_owned();
+                return Err(LookError {
+                    path: Some(path),
+                    position: None,
+                    what: format!("cannot be read: {error}"),
+                    hint,
+                });
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The line and the column, in characters, of a place in a text.
+fn position(text: &str, at: &Range<usize>) -> (usize, usize) {
+    let before = text.get(..at.start).unwrap_or(text);
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    (before.matches('\n').count() + 1, line.chars().count() + 1)
 }
 
 /// What the environment tells of the terminal.
@@ -71,6 +157,23 @@ impl Environment {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_operators_own_files_are_found_and_checked() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let directories = [directory.path().join("nothing"), directory.path().to_owned()];
+        let wanted = |theme: &str| config::Ui { theme: theme.to_owned(), ..config::Ui::default() };
+        let refused = |theme: &str| options(&wanted(theme), &directories).expect_err("a refusal").to_string();
+        assert!(options(&wanted("dark"), &directories).is_ok());
+        let own = directory.path().join("keymap.toml");
+        std::fs::write(&own, "fleet = [\n  { on = \"x\", run = \"leave\" },\n]\n").expect("a file");
+        assert_eq!(refused("dark"), format!("{}:2:21: there is no action \"leave\"", own.display()));
+        std::fs::write(&own, "fleet = [ { on = \"x\", run = \"quit\" } ]").expect("a file");
+        assert!(options(&wanted("dark"), &directories).is_ok());
+        if Environment::of_process().depth() != Depth::None {
+            assert_eq!(refused("../dark"), "there is no theme \"../dark\"");
+        }
+    }
 
     fn with(no_color: Option<&str>, color_term: Option<&str>, term: &str) -> Depth {
         let own = |text: &str| text.to_owned();

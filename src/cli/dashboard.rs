@@ -1,5 +1,6 @@
 //! `fleetwatch` without a command: the dashboard.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ pub async fn run(options: &GlobalOptions) -> Done {
         servers: watched.servers,
         feed: watched.feed,
         fleet: watched.fleet,
+        directories: directories(options),
     })
     .await
 }
@@ -35,7 +37,13 @@ pub async fn run_on(server: ServerId, config: Config, options: &GlobalOptions) -
     let library = Arc::new(options.library()?);
     let feed = feed::Settings::new(&config);
     let fleet = fleet::Settings { tracker: config.tracker.clone(), ..fleet::Settings::default() };
-    show(Settings { config, library, servers: vec![server], feed, fleet }).await
+    show(Settings { config, library, servers: vec![server], feed, fleet, directories: directories(options) }).await
+}
+
+/// Where a configuration is looked for; what else is the operator's own lies beside it.
+fn directories(options: &GlobalOptions) -> Vec<PathBuf> {
+    let search = options.search_path();
+    search.candidates().iter().filter_map(|candidate| candidate.path.parent()).map(Path::to_owned).collect()
 }
 
 async fn show(settings: Settings) -> Done {

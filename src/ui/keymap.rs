@@ -83,8 +83,9 @@ impl Keymap {
             for binding in ours.iter_mut() {
                 binding.keys.retain(|key| theirs.iter().all(|other| !other.keys.contains(key)));
             }
-            ours.extend(theirs);
             ours.retain(|binding| !binding.keys.is_empty());
+            // The operator's own come first, so that footer and help show them where an action has several keys.
+            ours.splice(0..0, theirs);
         }
         self
     }
