@@ -3,6 +3,7 @@
 mod actors;
 mod lending;
 mod look;
+mod requests;
 mod signals;
 mod terminal;
 
@@ -18,12 +19,11 @@ use tokio::time::Instant;
 
 use crate::config::Config;
 use crate::feed::{self, Poller};
-use crate::fleet::{self, Fleet, Input, ServerId, TerminalKey};
+use crate::fleet::{self, Fleet, Input, ServerId};
 use crate::history::{History, Submission};
 use crate::profile::Library;
 use crate::screen::harmless;
-use crate::tmux::Jump;
-use crate::ui::{Meaning, Request, Ui};
+use crate::ui::{Request, Ui};
 use actors::{Actors, News};
 pub use look::LookError;
 use signals::Signals;
@@ -287,54 +287,6 @@ impl App {
             self.carry_out(request).await?;
         }
         Ok(())
-    }
-
-    async fn carry_out(&mut self, request: Request) -> Result<(), Error> {
-        match request {
-            Request::Quit => self.wants_to_end = true,
-            Request::Redraw => self.tty.clear()?,
-            Request::Suspend => self.suspend().await?,
-            Request::Seen { key } => self.take(Input::Seen { key }),
-            Request::Jump { key } => self.actors.jump(key),
-            Request::Explain { key } => self.ui.explained(&key, self.fleet.explain(&key, feed::now()), feed::now()),
-            Request::Send { key, text, force } => {
-                if let Some(terminal) = self.fleet.terminal(&key) {
-                    self.actors.send(terminal, text, force);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    async fn on_news(&mut self, news: News) -> Result<(), Error> {
-        match news {
-            News::Submitting { key } => {
-                self.take(Input::Submitted { key: key.clone() });
-                self.wake(&key);
-            }
-            News::Sent { key, name, text, sent } => {
-                self.wake(&key);
-                self.ui.sent(&key, &name, &text, sent, feed::now());
-            }
-            News::Jumped { key, jump: Ok(Jump::Switched) } => self.take(Input::Seen { key }),
-            News::Jumped { key, jump: Ok(Jump::Attach(command)) } => {
-                self.hand_over(command).await?;
-                self.take(Input::Seen { key });
-            }
-            News::Jumped { jump: Err(error), .. } => self.complain(&error.to_string()),
-        }
-        Ok(())
-    }
-
-    /// Looks at a terminal's server at once, as something was done there.
-    fn wake(&self, key: &TerminalKey) {
-        for (_, poller) in self.pollers.iter().filter(|(server, _)| *server == key.server) {
-            poller.wake();
-        }
-    }
-
-    fn complain(&mut self, what: &str) {
-        self.ui.notify(Meaning::Error, what.to_owned(), feed::now());
     }
 }
 

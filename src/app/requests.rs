@@ -1,0 +1,58 @@
+//! What the operator asks for is carried out, and what came of it is told.
+
+use super::actors::News;
+use super::{App, Error};
+use crate::feed;
+use crate::fleet::{Input, TerminalKey};
+use crate::tmux::Jump;
+use crate::ui::{Meaning, Request};
+
+impl App {
+    pub(super) async fn carry_out(&mut self, request: Request) -> Result<(), Error> {
+        match request {
+            Request::Quit => self.wants_to_end = true,
+            Request::Redraw => self.tty.clear()?,
+            Request::Suspend => self.suspend().await?,
+            Request::Seen { key } => self.take(Input::Seen { key }),
+            Request::Jump { key } => self.actors.jump(key),
+            Request::Explain { key } => self.ui.explained(&key, self.fleet.explain(&key, feed::now()), feed::now()),
+            Request::Send { key, text, force } => {
+                if let Some(terminal) = self.fleet.terminal(&key) {
+                    self.actors.send(terminal, text, force);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) async fn on_news(&mut self, news: News) -> Result<(), Error> {
+        match news {
+            News::Submitting { key } => {
+                self.take(Input::Submitted { key: key.clone() });
+                self.wake(&key);
+            }
+            News::Sent { key, name, text, sent } => {
+                self.wake(&key);
+                self.ui.sent(&key, &name, &text, sent, feed::now());
+            }
+            News::Jumped { key, jump: Ok(Jump::Switched) } => self.take(Input::Seen { key }),
+            News::Jumped { key, jump: Ok(Jump::Attach(command)) } => {
+                self.hand_over(command).await?;
+                self.take(Input::Seen { key });
+            }
+            News::Jumped { jump: Err(error), .. } => self.complain(&error.to_string()),
+        }
+        Ok(())
+    }
+
+    /// Looks at a terminal's server at once, as something was done there.
+    fn wake(&self, key: &TerminalKey) {
+        for (_, poller) in self.pollers.iter().filter(|(server, _)| *server == key.server) {
+            poller.wake();
+        }
+    }
+
+    pub(super) fn complain(&mut self, what: &str) {
+        self.ui.notify(Meaning::Error, what.to_owned(), feed::now());
+    }
+}
