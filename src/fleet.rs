@@ -23,7 +23,7 @@ use crate::moment::{Moment, Span};
 use crate::profile::Library;
 use crate::screen::Screen;
 use crate::state::{Problem, State, Transition};
-use crate::tracker::{self, Observation, SurfaceEvent};
+use crate::tracker::{self, Observation, SurfaceEvent, Timer};
 
 /// Everything that can happen to the fleet.
 #[derive(Clone, Debug)]
@@ -130,6 +130,11 @@ impl Fleet {
     /// Why a terminal is said to be what it is at `now`; `None` when no profile has read a screen of it.
     pub fn explain(&self, key: &TerminalKey, now: Moment) -> Option<String> {
         self.entries.get(key).and_then(|entry| entry.explain(now))
+    }
+
+    /// The timers that run for a terminal, the next deadline first (SPEC §7); none for one that is not there.
+    pub fn timers(&self, key: &TerminalKey) -> Vec<Timer> {
+        self.entries.get(key).map(Entry::timers).unwrap_or_default()
     }
 
     /// What there is to show at a time, most urgent terminal first.

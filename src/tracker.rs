@@ -8,6 +8,7 @@
 //! - `turn` is the turn in flight and how the last one ended: rules 1–7, settle, retraction; below it, `turn/waiting` has
 //!   both recoveries.
 //! - `lifecycle` is readiness, completion and their timers.
+//! - `timers` are all windows that run, by name: they say when something is due, and `explain` shows them.
 //! - `loss` is what is said when there is no agent's screen to read.
 //! - `publish` is the state that is told: transitions, signature; `told` is what follows from it for the operator.
 //! - `events` names what changed between two assessments.
@@ -16,6 +17,8 @@ mod events;
 mod lifecycle;
 mod loss;
 mod publish;
+mod settings;
+mod timers;
 mod told;
 mod turn;
 
@@ -25,6 +28,8 @@ pub use events::{Assessed, SurfaceEvent, surface_events};
 use lifecycle::Lifecycle;
 use loss::{Loss, aside, available, evidence_of};
 use publish::Published;
+pub use settings::Settings;
+pub use timers::{Timer, TimerName};
 use turn::{Sighting, TurnMachine, TurnStage};
 
 use crate::moment::{Moment, Span};
@@ -33,48 +38,6 @@ use crate::state::{
     AssessedAvailability, Availability, BusinessState, Diagnostics, ParseStatus, Phase, Problem, ProcessState,
     Stability, Stale, State, Summary, TerminalFacts, Transition, TransportState, Tri, Turn, TurnResult, UiContext,
 };
-
-/// The windows and limits of the tracker; the defaults are SPEC §7's.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// How long the end of a turn must stand still before it is a success.
-    pub settle: Span,
-    /// How long an explicit input stays active while the screen shows nothing of it.
-    pub no_reaction: Span,
-    /// How soon after a success the same turn may turn out to go on.
-    pub retraction: Span,
-    /// How long an unbroken unknown lasts until it is a stall.
-    pub unknown_to_stalled: Span,
-    pub stale_active_recovery: Span,
-    pub final_stable_active_recovery: Span,
-    /// How long the published state must stand to be called stable.
-    pub stable: Span,
-    /// How many failed probes in a row, or for how long, until it is an error.
-    pub failed_probes: u32,
-    pub failed_probe_time: Span,
-    /// How long a screen that cannot be read or contradicts itself is taken for a half-drawn one.
-    pub doubt: Span,
-    /// Transitions kept in memory for each terminal.
-    pub kept_transitions: usize,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            settle: Span::from_secs(1),
-            no_reaction: Span::from_secs(10),
-            retraction: Span::from_secs(10),
-            unknown_to_stalled: Span::from_secs(30),
-            stale_active_recovery: Span::from_secs(5),
-            final_stable_active_recovery: Span::from_secs(20),
-            stable: Span::from_secs(1),
-            failed_probes: 3,
-            failed_probe_time: Span::from_secs(3),
-            doubt: Span::from_secs(1),
-            kept_transitions: 256,
-        }
-    }
-}
 
 /// What was found when the terminal was looked at.
 #[derive(Clone, Debug)]
@@ -193,18 +156,6 @@ impl Tracker {
             Observation::Nothing => self.unchanged(now, &mut next, &mut notes),
         }
         self.publish(next, notes, now)
-    }
-
-    /// When the tracker wants to be called with [`Observation::Nothing`] at the latest, because something is due.
-    pub fn next_timeout(&self) -> Option<Moment> {
-        let stable_at = self.stable_since + self.settings.stable;
-        let doubt_at = self.doubt_since.map(|since| since + self.patience(self.held_back.as_ref()));
-        let own = [Some(stable_at), doubt_at].into_iter().flatten();
-        own.chain(self.turn.next_timeout(self.temporal))
-            .chain(self.lifecycle.next_timeout(&self.settings))
-            // What is over must not hide what is still due.
-            .filter(|&at| at > self.now)
-            .min()
     }
 
     /// The transitions so far, newest last, bounded.

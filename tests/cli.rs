@@ -321,6 +321,11 @@ fn the_demo_is_listed_explained_and_answered() {
 
     let explained = demo.run(&["explain", "shop"]).out;
     assert!(explained.contains("✓ approval-dialog"), "{explained}");
+    assert!(explained.contains("\nTimers\n  stability "), "{explained}");
+    let explained: Value = serde_json::from_str(&demo.run(&["explain", "shop", "--json"]).out).unwrap();
+    for field in ["name", "since", "until", "then"] {
+        assert!(explained["timers"][0][field].is_string(), "{field} is missing in {:#}", explained["timers"]);
+    }
     let inspected: Value = serde_json::from_str(&demo.run(&["inspect", "shop-api", "--json"]).out).unwrap();
     assert_eq!(inspected["parser"]["output_family"], "claude_waiting_menu_v1");
     assert!(inspected["projection"]["dialog_text"].as_str().unwrap().contains("Do you want to proceed?"));

@@ -22,6 +22,7 @@ use fleetwatch::profile::{Library, Program};
 use fleetwatch::recording::{Archive, Player};
 use fleetwatch::screen::{Cursor, PaneFacts, Screen};
 use fleetwatch::state::Problem;
+use fleetwatch::tracker::Timer;
 use rstest::rstest;
 use serde::Deserialize;
 use serde_json::Value;
@@ -95,6 +96,8 @@ struct Step {
     changes: Option<Vec<String>>,
     /// What the transitions since the step before say beside their changes.
     notes: Option<Vec<String>>,
+    /// The timers that run, the next deadline first, in the story's seconds: `settle 3.5 to 4.5`.
+    timers: Option<Vec<String>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -250,6 +253,10 @@ impl<'a> Telling<'a> {
                 let is = if present { "is not" } else { "is" };
                 return Err(format!("the rule {rule} {is} among the evidence {rules:?}"));
             }
+        }
+        let timers: Vec<String> = self.fleet.timers(&self.key).iter().map(told).collect();
+        if let Some(wanted) = step.timers.as_ref().filter(|wanted| **wanted != timers) {
+            return Err(format!("timers: {timers:#?}\nwanted: {wanted:#?}"));
         }
         let (changes, notes) = (std::mem::take(&mut self.changes), std::mem::take(&mut self.notes));
         if let Some(wanted) = step.changes.as_ref().filter(|wanted| **wanted != changes) {
@@ -433,6 +440,12 @@ fn drawn(rows: &str, [columns, height]: [u16; 2]) -> Screen {
 fn seconds(s: f64) -> Span {
     // Stories last minutes, to the millisecond.
     Span::from_millis((s * 1000.0).round() as u64)
+}
+
+/// A timer in the story's seconds.
+fn told(timer: &Timer) -> String {
+    let seconds = |at: Moment| at.since(BEGINNING).as_secs();
+    format!("{} {} to {}", timer.name, seconds(timer.since), seconds(timer.until))
 }
 
 /// Whether a state has every value that is wanted of it.

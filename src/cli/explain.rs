@@ -7,7 +7,7 @@ use crate::profile::{Explanation, Program, Reading, Selected};
 use crate::screen::{Screen, harmless};
 use crate::state::State;
 
-/// Show how the state of a terminal follows from its screen: regions, rules, rows.
+/// Show how the state of a terminal follows from its screen: regions, rules, rows, and the timers that run.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     #[arg(help = target::HELP)]
@@ -15,7 +15,7 @@ pub struct Args {
     /// Leave out the rules that did not fire.
     #[arg(long)]
     pub fired: bool,
-    /// Print one JSON object: `{"explanation", "reading", "state"}`.
+    /// Print one JSON object: `{"explanation", "reading", "state", "timers"}`.
     #[arg(long)]
     pub json: bool,
 }
@@ -37,16 +37,25 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let survey = watched.survey().await?;
     let terminal = survey.terminal(&args.target)?;
     let state = state(&survey, terminal);
+    let timers = survey.fleet.timers(&terminal.key);
     let read = read(terminal, &watched)?;
     if args.json {
         let value = serde_json::json!({
             "explanation": read.explanation,
             "reading": reading_json(&read),
             "state": state,
+            "timers": timers,
         });
         return output::print(&format!("{value:#}\n"));
     }
-    let why = Why { screen: read.screen, reading: &read.reading, explanation: &read.explanation, state: &state };
+    let why = Why {
+        screen: read.screen,
+        reading: &read.reading,
+        explanation: &read.explanation,
+        state: &state,
+        timers: &timers,
+        now: survey.now,
+    };
     let rules = if args.fired { Rules::Fired } else { Rules::Tried };
     output::print(&(heading(terminal, &read) + &why.text(rules)))
 }

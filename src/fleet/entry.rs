@@ -12,7 +12,7 @@ use crate::moment::Moment;
 use crate::profile::{Library, Program, Selected, Selection};
 use crate::screen::PaneFacts;
 use crate::state::{Anomaly, Problem, State, TerminalFacts, Transition};
-use crate::tracker::{self, Assessed, Observation, SurfaceEvent, Temporal, Tracker, surface_events};
+use crate::tracker::{self, Assessed, Observation, SurfaceEvent, Temporal, Timer, Tracker, surface_events};
 
 /// Named events that are kept for each terminal.
 const KEPT_EVENTS: usize = 64;
@@ -104,13 +104,19 @@ impl Entry {
         state
     }
 
+    /// The timers that run.
+    pub(super) fn timers(&self) -> Vec<Timer> {
+        self.tracker.timers()
+    }
+
     /// Why the terminal is said to be what it is.
     pub(super) fn explain(&self, now: Moment) -> Option<String> {
         let profile = &self.agent.as_ref()?.selected.as_ref()?.profile;
         let screen = self.terminal.screen.as_deref()?;
         let (reading, explanation) = profile.explain(screen, &self.terminal.facts);
         let state = self.state(now);
-        let why = Why { screen, reading: &reading, explanation: &explanation, state: &state };
+        let timers = self.timers();
+        let why = Why { screen, reading: &reading, explanation: &explanation, state: &state, timers: &timers, now };
         Some(format!("{}, read by {}\n{}", state.terminal.id, profile.id(), why.brief()))
     }
 

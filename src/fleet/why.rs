@@ -1,10 +1,13 @@
-//! Why a terminal is said to be what it is, as text: regions, rules, rows, and what followed (SPEC §5, `explain`).
+//! Why a terminal is said to be what it is, as text: regions, rules, rows, what followed, and which timers run
+//! (SPEC §5, `explain`).
 
 use std::fmt::Write as _;
 
+use crate::moment::Moment;
 use crate::profile::{Explanation, Reading};
 use crate::screen::{Screen, harmless};
 use crate::state::State;
+use crate::tracker::Timer;
 
 /// Which rules are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +25,9 @@ pub struct Why<'a> {
     pub reading: &'a Reading,
     pub explanation: &'a Explanation,
     pub state: &'a State,
+    /// The timers that run, the next deadline first.
+    pub timers: &'a [Timer],
+    pub now: Moment,
 }
 
 impl Why<'_> {
@@ -31,6 +37,7 @@ impl Why<'_> {
         push_screen(&mut text, self.screen, self.explanation);
         push_rules(&mut text, self.explanation, rules);
         push_state(&mut text, self.reading, self.state);
+        push_timers(&mut text, self.timers, self.now);
         text
     }
 
@@ -38,6 +45,7 @@ impl Why<'_> {
     pub fn brief(&self) -> String {
         let mut text = String::new();
         push_state(&mut text, self.reading, self.state);
+        push_timers(&mut text, self.timers, self.now);
         push_rules(&mut text, self.explanation, Rules::Fired);
         text
     }
@@ -123,12 +131,31 @@ fn push_state(text: &mut String, reading: &Reading, state: &State) {
     line(
         "windows",
         format!(
-            "success settles in {} s, unknown stalls after {} s, a lone status row expires after {} s, \
-             a still screen after {} s",
+            "settle {} s, unknown to stalled {} s, stale active {} s, final stable active {} s",
             lifecycle_timing.completion_stability_seconds,
             lifecycle_timing.unknown_to_stalled_timeout_seconds,
             lifecycle_timing.stale_active_recovery_seconds,
             lifecycle_timing.final_stable_active_recovery_seconds
         ),
     );
+}
+
+/// The timers that run: what is going to happen by itself if nothing changes, and when.
+fn push_timers(text: &mut String, timers: &[Timer], now: Moment) {
+    text.push_str("\nTimers\n");
+    if timers.is_empty() {
+        text.push_str("  none runs\n");
+    }
+    for timer in timers {
+        let left = timer.until.since(now).as_secs();
+        let (since, until) = (time_of_day(timer.since), time_of_day(timer.until));
+        let _ = writeln!(text, "  {:<29} in {left:.1} s, at {until}, since {since}", timer.name);
+        let _ = writeln!(text, "    {}", timer.then);
+    }
+}
+
+/// The time of day in UTC: `14:02:11.031Z`.
+fn time_of_day(moment: Moment) -> String {
+    let written = moment.to_string();
+    written.split_once('T').map_or(written.clone(), |(_, time)| time.to_owned())
 }

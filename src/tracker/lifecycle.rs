@@ -2,6 +2,7 @@
 
 use super::Settings;
 use super::publish::Published;
+use super::timers::{Timer, TimerName};
 use super::turn::{TurnMachine, TurnStage};
 use crate::moment::{Moment, Span};
 use crate::state::{
@@ -98,11 +99,11 @@ impl Lifecycle {
         }
     }
 
-    /// When the timers run out.
-    pub(super) fn next_timeout(&self, settings: &Settings) -> impl Iterator<Item = Moment> {
-        let ends = |since: Option<Moment>| since.map(|since| since + settings.unknown_to_stalled);
-        let readiness = ends(self.unknown_since).filter(|_| self.readiness != Readiness::Stalled);
-        let completion = ends(self.completion_unknown_since).filter(|_| self.completion != Completion::Stalled);
+    /// Since when nothing can be told, until that is a stall.
+    pub(super) fn timers(&self, settings: &Settings) -> impl Iterator<Item = Timer> {
+        let stalls = |since: Option<Moment>, name| Some(Timer::new(name, since?, settings.unknown_to_stalled));
+        let readiness = stalls(self.unknown_since, TimerName::UnknownToStalled);
+        let completion = stalls(self.completion_unknown_since, TimerName::CompletionUnknownToStalled);
         readiness.into_iter().chain(completion)
     }
 

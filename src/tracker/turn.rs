@@ -3,6 +3,7 @@
 mod ending;
 mod flight;
 mod redraw;
+mod timing;
 mod waiting;
 
 use flight::{Completed, Flight, Retraction, Seen, same_turn};
@@ -193,20 +194,9 @@ impl TurnMachine {
     pub(super) fn pass_time(&mut self, now: Moment, temporal: Temporal, notes: &mut Vec<&'static str>) {
         self.give_up_on_silence(now, notes);
         self.recover(now, notes);
-        self.stands_still = self.stall_at().is_some_and(|at| at <= now);
+        self.stands_still = self.standstill().is_some_and(|timer| timer.is_over(now));
         self.end_turn(now, temporal);
         self.settle(now, temporal);
-    }
-
-    /// When [`TurnMachine::pass_time`] has something to do; times that are over are among them.
-    pub(super) fn next_timeout(&self, temporal: Temporal) -> impl Iterator<Item = Moment> {
-        let flight = self.flight.as_ref();
-        let settle = self.settling_since().map(|since| since + self.settings.settle);
-        let silence = self.silent_until();
-        let lingers = self.linger(temporal);
-        let linger = flight.filter(|f| f.settling.is_none()).and_then(|f| f.active_at).map(|at| at + lingers);
-        let stall = self.stall_at().filter(|_| !self.stands_still);
-        [settle, silence, linger, stall, self.stale_active_at(), self.final_stable_at()].into_iter().flatten()
     }
 
     /// Tmux, the TUI or the probe is gone: an anchor is lost, and a turn in flight has no result (SPEC §7).

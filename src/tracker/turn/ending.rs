@@ -96,8 +96,7 @@ impl TurnMachine {
     /// Rule 3: what has stood still for the settle window is a success if it is an answer. Work that has vanished
     /// without one ends the turn without a word; it gets the window too, since an answer may be drawn a moment later.
     pub(super) fn settle(&mut self, now: Moment, temporal: Temporal) {
-        let due = self.settling_since().is_some_and(|since| now.since(since) >= self.settings.settle);
-        if !due {
+        if self.settle_window().is_none_or(|timer| !timer.is_over(now)) {
             return;
         }
         let Some(flight) = self.flight.take() else { return };

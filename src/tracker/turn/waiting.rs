@@ -59,7 +59,7 @@ impl TurnMachine {
 
     /// Rule 1: an explicit input of which the screen shows nothing is dropped.
     pub(super) fn give_up_on_silence(&mut self, now: Moment, notes: &mut Vec<&'static str>) {
-        if self.silent_until().is_some_and(|at| at <= now) {
+        if self.silence().is_some_and(|timer| timer.is_over(now)) {
             self.flight = None;
             self.anchor_lost = Some(AnchorLoss { at: now, reason: "no_reaction" });
             self.note = Some("sent, no reaction");
@@ -67,49 +67,19 @@ impl TurnMachine {
         }
     }
 
-    /// Until when an explicit input may wait for a reaction. Work that went on when it was sent is one.
-    pub(super) fn silent_until(&self) -> Option<Moment> {
-        let working = self.activity.is_some() && self.set_aside.is_none();
-        let flight = self.flight.as_ref().filter(|flight| flight.active_at.is_none() && !working)?;
-        Some(flight.armed_at + self.settings.no_reaction)
-    }
-
     /// Both recoveries from a stuck `active`. Neither makes a success.
     pub(super) fn recover(&mut self, now: Moment, notes: &mut Vec<&'static str>) {
-        if self.stale_active_at().is_some_and(|at| at <= now) {
+        if self.stale_active().is_some_and(|timer| timer.is_over(now)) {
             self.set_aside = self.activity.as_ref().map(|(activity, _)| activity.fingerprint);
             self.flight = None;
             notes.push("stale_active_recovery");
         }
-        if self.final_stable_at().is_some_and(|at| at <= now) {
+        if self.final_stable_active().is_some_and(|timer| timer.is_over(now)) {
             let flight = self.flight.take();
             if flight.is_some_and(|flight| flight.source == TurnSource::ExplicitInput) {
                 self.anchor_lost = Some(AnchorLoss { at: now, reason: "final_stable_active_recovery" });
             }
             notes.push("final_stable_active_recovery");
         }
-    }
-
-    /// Stale-active: no anchor, a prompt that would take a submission, and a status row that stands still.
-    pub(super) fn stale_active_at(&self) -> Option<Moment> {
-        let anchored = self.flight.as_ref().is_some_and(|flight| flight.source == TurnSource::ExplicitInput);
-        let (activity, since) = self.activity.as_ref()?;
-        (!anchored && activity.status_row_only && activity.prompt_idle && self.set_aside.is_none())
-            .then(|| *since + self.settings.stale_active_recovery)
-    }
-
-    /// Final stable-active: the screen is ready and unchanged, and still a turn is held to be in flight.
-    pub(super) fn final_stable_at(&self) -> Option<Moment> {
-        let seen = self.seen.as_ref().filter(|seen| seen.at_rest())?;
-        let flight = self.flight.as_ref().filter(|flight| flight.settling.is_none())?;
-        // A screen may have stood for an hour when a prompt is sent.
-        let still_since = seen.since.max(flight.armed_at).max(flight.active_at.unwrap_or(flight.armed_at));
-        Some(still_since + self.settings.final_stable_active_recovery)
-    }
-
-    /// A counter that the agent repaints while it works stands still.
-    pub(super) fn stall_at(&self) -> Option<Moment> {
-        let (activity, since) = self.activity.as_ref()?;
-        (activity.ticks && self.set_aside.is_none()).then(|| *since + self.settings.final_stable_active_recovery)
     }
 }

@@ -1,0 +1,116 @@
+//! The windows of time that run in a tracker, by name: since when, until when, and what happens then (SPEC §7).
+
+use serde::Serialize;
+
+use super::{Settings, Tracker};
+use crate::moment::{Moment, Span};
+use crate::state::words;
+
+words! {
+    /// What a timer waits for.
+    TimerName {
+        /// The end of a turn stands still (rule 3).
+        Settle = "settle",
+        /// A prompt was sent, and the screen shows nothing of it (rule 1).
+        NoReaction = "no_reaction",
+        /// A success may still turn out to have been premature (rule 5).
+        Retraction = "retraction",
+        /// Work was seen, and then no trace of it any more.
+        Linger = "linger",
+        /// What an agent repaints while it works stands still.
+        WorkStandsStill = "work_stands_still",
+        /// A lone status row above a free prompt stands still.
+        StaleActiveRecovery = "stale_active_recovery",
+        /// A ready screen stands still while a turn is held to be in flight.
+        FinalStableActiveRecovery = "final_stable_active_recovery",
+        /// Nothing can be told of the terminal.
+        UnknownToStalled = "unknown_to_stalled",
+        /// Nothing can be told of the turn.
+        CompletionUnknownToStalled = "completion_unknown_to_stalled",
+        /// The screen makes no sense, as a half-drawn one does.
+        HalfDrawn = "half_drawn",
+        /// Looking at the terminal fails (SPEC §3).
+        FailedProbes = "failed_probes",
+        /// The published state has not changed (SPEC §8).
+        Stability = "stability",
+    }
+}
+
+impl TimerName {
+    /// What happens when the timer runs out.
+    pub const fn then(self) -> &'static str {
+        match self {
+            TimerName::Settle => "the turn has ended: a success if its answer stands there",
+            TimerName::NoReaction => "the prompt counts as sent without a reaction, and its turn is dropped",
+            TimerName::Retraction => "work is a new turn, and does not take the success back any more",
+            TimerName::Linger => "the work counts as over, and what it left begins to settle",
+            TimerName::WorkStandsStill => "the terminal counts as stalled",
+            TimerName::StaleActiveRecovery => "the status row counts as left behind, and the terminal as ready",
+            TimerName::FinalStableActiveRecovery => "the turn is given up without a result, and the terminal is ready",
+            TimerName::UnknownToStalled => "readiness becomes stalled",
+            TimerName::CompletionUnknownToStalled => "completion becomes stalled",
+            TimerName::HalfDrawn => "the screen is believed as it is",
+            TimerName::FailedProbes => "one more failure is an error",
+            TimerName::Stability => "the state counts as stable",
+        }
+    }
+
+    /// Whether the tracker itself does something when the timer runs out, and not only at what comes later.
+    const fn acts(self) -> bool {
+        !matches!(self, TimerName::Retraction | TimerName::FailedProbes)
+    }
+}
+
+/// One window of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Timer {
+    pub name: TimerName,
+    /// When it began.
+    pub since: Moment,
+    /// Its deadline.
+    pub until: Moment,
+    /// What happens then.
+    pub then: &'static str,
+}
+
+impl Timer {
+    pub(super) fn new(name: TimerName, since: Moment, window: Span) -> Self {
+        Self { name, since, until: since + window, then: name.then() }
+    }
+
+    /// Whether its time is over at `now`.
+    pub(super) fn is_over(&self, now: Moment) -> bool {
+        self.until <= now
+    }
+}
+
+impl Tracker {
+    /// The timers that run, the next deadline first.
+    pub fn timers(&self) -> Vec<Timer> {
+        let mut timers: Vec<Timer> = self.running().collect();
+        timers.sort_by_key(|timer| timer.until);
+        timers
+    }
+
+    /// When the tracker wants to be called with [`Observation::Nothing`] at the latest, because something is due.
+    ///
+    /// [`Observation::Nothing`]: super::Observation::Nothing
+    pub fn next_timeout(&self) -> Option<Moment> {
+        self.running().filter(|timer| timer.name.acts()).map(|timer| timer.until).min()
+    }
+
+    /// The timers whose deadline is still to come: what is over must not hide what is due.
+    fn running(&self) -> impl Iterator<Item = Timer> {
+        let Settings { stable, failed_probe_time, .. } = self.settings;
+        let stability = Timer::new(TimerName::Stability, self.stable_since, stable);
+        let patience = self.patience(self.held_back.as_ref());
+        let held_back = self.held_back.as_ref().and(self.doubt_since);
+        let half_drawn = held_back.map(|since| Timer::new(TimerName::HalfDrawn, since, patience));
+        let failing = self.failing.map(|(since, _)| Timer::new(TimerName::FailedProbes, since, failed_probe_time));
+        self.turn
+            .timers(self.temporal)
+            .chain(self.lifecycle.timers(&self.settings))
+            .chain([half_drawn, failing, Some(stability)].into_iter().flatten())
+            .filter(|timer| !timer.is_over(self.now))
+    }
+}

@@ -1,0 +1,75 @@
+//! The timers of a turn (SPEC §7): each says since when it runs, or that it does not.
+
+use super::TurnMachine;
+use crate::state::TurnSource;
+use crate::tracker::Temporal;
+use crate::tracker::timers::{Timer, TimerName};
+
+impl TurnMachine {
+    /// The timers of the turn; those whose time is over are among them.
+    pub(in crate::tracker) fn timers(&self, temporal: Temporal) -> impl Iterator<Item = Timer> {
+        let standstill = self.standstill().filter(|_| !self.stands_still);
+        [
+            self.settle_window(),
+            self.silence(),
+            self.lingering(temporal),
+            standstill,
+            self.stale_active(),
+            self.final_stable_active(),
+            self.retraction_window(),
+        ]
+        .into_iter()
+        .flatten()
+    }
+
+    /// Rule 3: what the turn has left must stand still.
+    pub(super) fn settle_window(&self) -> Option<Timer> {
+        Some(Timer::new(TimerName::Settle, self.settling_since()?, self.settings.settle))
+    }
+
+    /// Rule 1: an explicit input waits for a reaction. Work that went on when it was sent is one.
+    pub(super) fn silence(&self) -> Option<Timer> {
+        let working = self.activity.is_some() && self.set_aside.is_none();
+        let flight = self.flight.as_ref().filter(|flight| flight.active_at.is_none() && !working)?;
+        Some(Timer::new(TimerName::NoReaction, flight.armed_at, self.settings.no_reaction))
+    }
+
+    /// A counter that the agent repaints while it works stands still.
+    pub(super) fn standstill(&self) -> Option<Timer> {
+        let (activity, since) = self.activity.as_ref()?;
+        let window = self.settings.final_stable_active_recovery;
+        (activity.ticks && self.set_aside.is_none()).then(|| Timer::new(TimerName::WorkStandsStill, *since, window))
+    }
+
+    /// Stale-active: no anchor, a prompt that would take a submission, and a status row that stands still.
+    pub(super) fn stale_active(&self) -> Option<Timer> {
+        let anchored = self.flight.as_ref().is_some_and(|flight| flight.source == TurnSource::ExplicitInput);
+        let (activity, since) = self.activity.as_ref()?;
+        let is_left_behind = !anchored && activity.status_row_only && activity.prompt_idle && self.set_aside.is_none();
+        let window = self.settings.stale_active_recovery;
+        is_left_behind.then(|| Timer::new(TimerName::StaleActiveRecovery, *since, window))
+    }
+
+    /// Final stable-active: the screen is ready and unchanged, and still a turn is held to be in flight.
+    pub(super) fn final_stable_active(&self) -> Option<Timer> {
+        let seen = self.seen.as_ref().filter(|seen| seen.at_rest())?;
+        let flight = self.flight.as_ref().filter(|flight| flight.settling.is_none())?;
+        // A screen may have stood for an hour when a prompt is sent.
+        let since = seen.since.max(flight.armed_at).max(flight.active_at.unwrap_or(flight.armed_at));
+        let window = self.settings.final_stable_active_recovery;
+        Some(Timer::new(TimerName::FinalStableActiveRecovery, since, window))
+    }
+
+    /// Work is taken to go on for a while after its last trace.
+    fn lingering(&self, temporal: Temporal) -> Option<Timer> {
+        let shows_work = self.activity.is_some() && self.set_aside.is_none();
+        let flight = self.flight.as_ref().filter(|flight| flight.settling.is_none() && !shows_work)?;
+        Some(Timer::new(TimerName::Linger, flight.active_at?, self.linger(temporal)))
+    }
+
+    /// Rule 5: the same turn may turn out to go on.
+    fn retraction_window(&self) -> Option<Timer> {
+        let at = self.completed.as_ref()?.result.at?;
+        Some(Timer::new(TimerName::Retraction, at, self.settings.retraction))
+    }
+}
