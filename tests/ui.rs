@@ -255,7 +255,7 @@ fn a_prompt_is_sent_as_it_was_written_and_its_draft_stays_until_it_was_taken() {
     assert!(text(&mut ui, &fleet, 120, 40).contains("sending to docs"));
 
     let refused = Sent::Refused { why: "the prompt holds a draft".into(), hint: None, may_insist: true };
-    ui.sent(&key, "docs", &text_sent, refused, NOW);
+    ui.sent(&key, "docs", &text_sent, refused, &fleet.view());
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(
         shown.contains("nothing was sent to docs: the prompt holds a draft (alt-s in the prompt sends anyway)"),
@@ -265,7 +265,7 @@ fn a_prompt_is_sent_as_it_was_written_and_its_draft_stays_until_it_was_taken() {
     press(&mut ui, &fleet, &chars("i"));
     assert!(text(&mut ui, &fleet, 120, 40).contains("-l 'two'"), "the draft is kept");
     ui.handle(&Event::Key(KeyEvent::new(KeyCode::Char('s'), KeyModifiers::ALT)), &fleet.view());
-    ui.sent(&key, "docs", &text_sent, Sent::Accepted, NOW);
+    ui.sent(&key, "docs", &text_sent, Sent::Accepted, &fleet.view());
     press(&mut ui, &fleet, &chars("i"));
     assert!(!text(&mut ui, &fleet, 120, 40).contains("-l 'two'"), "what was taken is no draft");
 }
@@ -450,4 +450,21 @@ fn a_working_terminal_refuses_politely_in_the_composer() {
     frame(&mut ui, &fleet, 80, 24);
     press(&mut ui, &fleet, &[KeyCode::Enter]);
     assert!(text(&mut ui, &fleet, 80, 24).contains("it is working: the prompt is sent only when you insist"));
+}
+
+#[test]
+fn the_palette_finds_actions_by_typing_and_does_them() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars(":"));
+    insta::assert_snapshot!("palette_80x24", text(&mut ui, &fleet, 80, 24));
+    insta::assert_snapshot!("palette_160x45", text(&mut ui, &fleet, 160, 45));
+    press(&mut ui, &fleet, &chars("lve"));
+    assert!(text(&mut ui, &fleet, 120, 40).lines().any(|line| line.contains("› leave fleetwatch")));
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [Request::Quit]);
+    press(&mut ui, &fleet, &chars(":zzzz"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("nothing fits"));
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Esc]), []);
+    assert!(!text(&mut ui, &fleet, 120, 40).contains("commands ─"));
 }

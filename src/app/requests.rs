@@ -33,7 +33,8 @@ impl App {
             }
             News::Sent { key, name, text, sent } => {
                 self.wake(&key);
-                self.ui.sent(&key, &name, &text, sent, feed::now());
+                let view = self.fleet.view(feed::now());
+                self.ui.sent(&key, &name, &text, sent, &view);
             }
             News::Jumped { key, jump: Ok(Jump::Switched) } => self.take(Input::Seen { key }),
             News::Jumped { key, jump: Ok(Jump::Attach(command)) } => {

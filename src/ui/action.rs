@@ -38,6 +38,7 @@ actions! {
     Explain = "explain", "why fleetwatch says so";
     Jump = "jump", "go to the terminal in tmux";
     SwitchPane = "switch-pane", "show the other pane below the table";
+    Palette = "palette", "list all commands";
     Help = "help", "list the keys";
     Quit = "quit", "leave fleetwatch";
     Suspend = "suspend", "put fleetwatch into the background of the shell";
@@ -48,6 +49,8 @@ actions! {
     Close = "close", "close this; a draft is kept";
     ScrollUp = "scroll-up", "scroll up";
     ScrollDown = "scroll-down", "scroll down";
+    Confirm = "confirm", "yes, do it";
+    Choose = "choose", "take the one that is selected";
     Dismiss = "dismiss", "take the messages away";
 }
 

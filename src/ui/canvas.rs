@@ -2,6 +2,7 @@
 
 use jiff::tz::TimeZone;
 
+use super::keymap::Keymap;
 use super::meaning::Meaning;
 use super::theme::Theme;
 use crate::fleet::TerminalKey;
@@ -10,6 +11,7 @@ use crate::moment::Moment;
 /// The look and the time of one frame.
 pub struct Canvas<'a> {
     pub theme: &'a Theme,
+    pub keymap: &'a Keymap,
     pub zone: &'a TimeZone,
     pub now: Moment,
     pub ascii: bool,

@@ -2,16 +2,20 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyEvent;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::widgets::Widget;
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 
+use super::action::Action;
 use super::canvas::Canvas;
+use super::footer::Hint;
+use super::keymap::Context;
 use super::meaning::{Meaning, turn_word};
+use super::overlay::{Desk, News, Overlay, Place, Then};
 use super::text::Pen;
-use super::{pane, table};
-use crate::fleet::{Terminal, TerminalKey};
+use super::{Request, Sent, layout, pane, preview, table};
+use crate::fleet::{Terminal, TerminalKey, View};
 use crate::state::{Phase, Tri};
 
 /// A prompt on its way to be sent.
@@ -33,29 +37,37 @@ impl Composer {
         Self { key, text }
     }
 
-    /// The terminal that the prompt is for.
-    pub fn key(&self) -> &TerminalKey {
-        &self.key
-    }
-
     /// The prompt as it would be sent.
-    pub fn prompt(&self) -> String {
+    fn prompt(&self) -> String {
         self.text.lines().join("\n")
     }
 
-    /// Takes in a key that the keymap does not bind.
-    pub fn input(&mut self, key: KeyEvent) {
-        self.text.input(key);
+    /// Asks for the prompt to be sent and gives the keyboard back. The draft stays until the prompt was taken.
+    fn send(&mut self, force: bool, desk: &mut Desk<'_, '_>) -> Then {
+        let text = self.prompt();
+        if text.trim().is_empty() {
+            desk.tell(Meaning::Unknown, "there is nothing to send yet".to_owned());
+            return Then::Stay;
+        }
+        let name = desk.terminal(&self.key).map_or("it", |terminal| terminal.state.terminal.id.as_str());
+        desk.tell(Meaning::Working, sending(name));
+        desk.ask(Request::Send { key: self.key.clone(), text, force });
+        Then::Close
     }
 
-    /// Begins a new line at the cursor.
-    pub fn newline(&mut self) {
-        self.text.insert_newline();
+    /// Keeps what was written for the next time, at every change, so that it cannot be lost.
+    fn keep_draft(&self, desk: &mut Desk<'_, '_>) {
+        let text = self.prompt();
+        if text.trim().is_empty() {
+            desk.memory.drafts.remove(&self.key);
+        } else {
+            desk.memory.drafts.insert(self.key.clone(), text);
+        }
     }
 
     /// Takes in a pasted text, with the line ends of any system. Returns how many control characters, which no prompt
     /// may contain, were left out.
-    pub fn paste(&mut self, pasted: &str) -> usize {
+    fn insert(&mut self, pasted: &str) -> usize {
         let lines = pasted.replace("\r\n", "\n").replace('\r', "\n");
         let fit: String = lines.chars().filter(|&c| c == '\n' || c == '\t' || !c.is_control()).collect();
         self.text.insert_str(&fit);
@@ -63,7 +75,7 @@ impl Composer {
     }
 
     /// Draws the prompt under a title that says where it goes and what that terminal does now.
-    pub fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, terminal: Option<&Terminal>) {
+    fn draw_prompt(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, terminal: Option<&Terminal>) {
         let parts = &canvas.theme.parts;
         let Some(terminal) = terminal else {
             let gone = canvas.theme.style(Meaning::Gone);
@@ -97,6 +109,82 @@ impl Composer {
         self.text.set_placeholder_style(canvas.theme.parts.quiet);
         self.text.render(area, buffer);
     }
+}
+
+impl Overlay for Composer {
+    fn context(&self) -> Context {
+        Context::Composer
+    }
+
+    fn place(&self) -> Place {
+        Place::Panes
+    }
+
+    fn terminal(&self) -> Option<&TerminalKey> {
+        Some(&self.key)
+    }
+
+    fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
+        vec![
+            (Action::Send, "send"),
+            (Action::Newline, "new line"),
+            (Action::SendAnyway, "send anyway"),
+            (Action::Close, "close, keep the draft"),
+        ]
+    }
+
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Vec<(Rect, Action)> {
+        let terminal = super::find(view, &self.key);
+        let (write, look) = layout::writing(area);
+        preview::draw(canvas, buffer, look, terminal, None);
+        self.draw_prompt(canvas, buffer, write, terminal);
+        Vec::new()
+    }
+
+    fn perform(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then {
+        match action {
+            Action::Send => return self.send(false, desk),
+            Action::SendAnyway => return self.send(true, desk),
+            Action::Close => return Then::Close,
+            Action::Newline => self.text.insert_newline(),
+            _ => return Then::Pass,
+        }
+        self.keep_draft(desk);
+        Then::Stay
+    }
+
+    fn key(&mut self, key: KeyEvent, desk: &mut Desk<'_, '_>) -> Then {
+        self.text.input(key);
+        self.keep_draft(desk);
+        Then::Stay
+    }
+
+    fn paste(&mut self, text: &str, desk: &mut Desk<'_, '_>) -> Then {
+        let left_out = self.insert(text);
+        if left_out > 0 {
+            let characters = if left_out == 1 { "character" } else { "characters" };
+            desk.tell(Meaning::Stalled, format!("left out of the paste: {left_out} control {characters}"));
+        }
+        self.keep_draft(desk);
+        Then::Stay
+    }
+
+    fn wheel(&mut self, _direction: isize, _at: Position, _desk: &mut Desk<'_, '_>) -> Then {
+        Then::Stay
+    }
+
+    /// What was taken is no draft any more, even if the composer was opened on it again.
+    fn hear(&mut self, news: News<'_>, _desk: &mut Desk<'_, '_>) {
+        let News::Sent { key, text, sent } = news;
+        if *sent == Sent::Accepted && self.key == *key && self.prompt() == text {
+            *self = Self::new(key.clone(), "");
+        }
+    }
+}
+
+/// What is told while a prompt is on its way.
+pub fn sending(name: &str) -> String {
+    format!("sending to {name} …")
 }
 
 /// Why the prompt would be refused as things stand.

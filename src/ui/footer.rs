@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 
 use super::action::Action;
 use super::canvas::Canvas;
-use super::keymap::{Context, Keymap};
+use super::keymap::Context;
 use super::text::{self, Pen};
 
 /// A key worth showing, with what it does in a word.
@@ -16,12 +16,11 @@ pub fn draw(
     canvas: &Canvas<'_>,
     buffer: &mut Buffer,
     area: Rect,
-    keymap: &Keymap,
     context: Context,
     hints: &[Hint],
 ) -> Vec<(Rect, Action)> {
     let parts = &canvas.theme.parts;
-    let shown = |&(action, word): &Hint| keymap.key_for(context, action).map(|key| (action, key, word));
+    let shown = |&(action, word): &Hint| canvas.keymap.key_for(context, action).map(|key| (action, key, word));
     let mut hints: Vec<(Action, String, &str)> = hints.iter().filter_map(shown).collect();
     let cells = |key: &str, word: &str| text::width(key) + 1 + text::width(word) + 3;
     let room = usize::from(area.width);

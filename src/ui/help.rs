@@ -1,19 +1,50 @@
 //! The list of keys, from the live keymap, and what the marks mean.
 
-use super::canvas::Canvas;
-use super::keymap::{Binding, Context, Keymap, show};
-use super::meaning::Meaning;
-use super::popup::Line;
-use super::table::{INFERRED_MARK, SENT_MARK, UNSEEN_MARK};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 
-/// The lines of the help.
-pub fn lines(canvas: &Canvas<'_>, keymap: &Keymap) -> Vec<Line> {
-    let parts = &canvas.theme.parts;
+use super::action::Action;
+use super::canvas::Canvas;
+use super::footer::Hint;
+use super::keymap::{Binding, Context, show};
+use super::meaning::Meaning;
+use super::overlay::{Desk, Overlay, Then};
+use super::popup::{self, Line, Scroll};
+use super::table::{INFERRED_MARK, SENT_MARK, UNSEEN_MARK};
+use crate::fleet::View;
+
+/// The help; it may lie over anything.
+#[derive(Debug, Default)]
+pub struct Help {
+    scroll: Scroll,
+}
+
+impl Overlay for Help {
+    fn context(&self) -> Context {
+        Context::Help
+    }
+
+    fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
+        vec![(Action::ScrollDown, "down"), (Action::Close, "close")]
+    }
+
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Vec<(Rect, Action)> {
+        popup::draw(canvas, buffer, area, "keys", &lines(canvas), &mut self.scroll);
+        Vec::new()
+    }
+
+    fn perform(&mut self, action: Action, _desk: &mut Desk<'_, '_>) -> Then {
+        self.scroll.perform(action)
+    }
+}
+
+fn lines(canvas: &Canvas<'_>) -> Vec<Line> {
+    let (parts, keymap) = (&canvas.theme.parts, canvas.keymap);
     let mut lines: Vec<Line> = Vec::new();
     let keys = |binding: &Binding| binding.keys.iter().map(|key| show(*key)).collect::<Vec<_>>().join("  ");
-    let bindings = || Context::ALL.into_iter().flat_map(|context| keymap.bindings(context));
+    let bindings = || Context::ALL.iter().flat_map(|&context| keymap.bindings(context));
     let cells = bindings().map(|binding| keys(binding).chars().count()).max().unwrap_or(0) + 2;
-    for context in Context::ALL {
+    for &context in Context::ALL {
         if !lines.is_empty() {
             lines.push(Vec::new());
         }

@@ -28,12 +28,23 @@ pub enum Context {
     Explanation,
     /// The list of keys.
     Help,
+    /// A question before something happens.
+    Confirm,
+    /// A list of which one is chosen; typing narrows it down.
+    Menu,
 }
 
 impl Context {
     /// Every context, in the order of the help.
-    pub const ALL: [Context; 5] =
-        [Context::Fleet, Context::Dialog, Context::Composer, Context::Explanation, Context::Help];
+    pub const ALL: &'static [Context] = &[
+        Context::Fleet,
+        Context::Dialog,
+        Context::Composer,
+        Context::Explanation,
+        Context::Menu,
+        Context::Confirm,
+        Context::Help,
+    ];
 
     /// What the help calls it.
     pub const fn title(self) -> &'static str {
@@ -43,6 +54,8 @@ impl Context {
             Context::Dialog => "reading a dialog",
             Context::Explanation => "reading an explanation",
             Context::Help => "this list",
+            Context::Confirm => "a question before something happens",
+            Context::Menu => "choosing from a list",
         }
     }
 }

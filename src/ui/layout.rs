@@ -26,6 +26,10 @@ pub struct Regions {
     pub left: Rect,
     /// The pane on the right; empty when there is only one.
     pub right: Rect,
+    /// All panes together.
+    pub lower: Rect,
+    /// Everything between header and footer.
+    pub body: Rect,
     pub footer: Rect,
 }
 
@@ -48,6 +52,8 @@ impl Regions {
             table: row(2, table),
             left,
             right,
+            lower,
+            body: row(1, frame.height - 2),
             footer: row(frame.height - 1, 1),
         }
     }
@@ -58,12 +64,15 @@ impl Regions {
         let footer = if frame.height >= 6 { 1 } else { 0 };
         let body = frame.height - header - footer;
         let panes = if writing { body.saturating_sub(body / 3) } else { 0 };
+        let lower = row(header + body - panes, panes);
         Self {
             size: Size::Small,
             header: row(0, header),
             table: row(header, body - panes),
-            left: row(header + body - panes, panes),
+            left: lower,
             right: Rect::ZERO,
+            lower,
+            body: row(header, body),
             footer: row(frame.height - footer, footer),
         }
     }
@@ -77,6 +86,16 @@ fn panes_height(body: u16, terminals: usize, writing: bool) -> u16 {
     // A heading and a blank row belong to the table.
     let wanted = u16::try_from(terminals.max(1).next_multiple_of(STEP) + 2).unwrap_or(u16::MAX);
     body - wanted.clamp(3.min(body - least), body - least)
+}
+
+/// A prompt, and the screen that it goes to: side by side where there is room, else the screen above the prompt.
+pub fn writing(area: Rect) -> (Rect, Rect) {
+    if area.width >= SIDE_BY_SIDE {
+        return halves(area);
+    }
+    let look = if area.height >= 9 { area.height / 2 } else { 0 };
+    let write = Rect { y: area.y + look, height: area.height - look, ..area };
+    (write, Rect { height: look, ..area })
 }
 
 /// Two panes with the wider one, for screens, on the right.

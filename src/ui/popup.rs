@@ -4,42 +4,94 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
+use super::action::Action;
 use super::canvas::Canvas;
+use super::overlay::Then;
 use super::text::{self, Pen};
 
 /// One line of a popup: stretches of text in their styles.
 pub type Line = Vec<(String, Style)>;
 
-/// Draws a box with a title and lines in the middle of an area, from the line at `scroll` on.
-///
-/// Returns the highest scroll that still shows something new.
-pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, title: &str, lines: &[Line], scroll: usize) -> usize {
+/// How far the lines of a popup are scrolled.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Scroll {
+    at: usize,
+    /// The highest scroll that still shows something new, as of the last frame.
+    most: usize,
+    /// The lines that the last frame had room for.
+    page: usize,
+}
+
+impl Scroll {
+    /// Moves by lines, and stops at both ends.
+    pub fn step(&mut self, lines: isize) {
+        self.at = self.at.min(self.most).saturating_add_signed(lines).min(self.most);
+    }
+
+    /// Does what an action says of a popup that is only read: scroll, or close.
+    pub fn perform(&mut self, action: Action) -> Then {
+        let page = isize::try_from(self.page.max(1)).unwrap_or(isize::MAX);
+        match action {
+            Action::ScrollUp => self.step(-1),
+            Action::ScrollDown => self.step(1),
+            Action::PageUp => self.step(-page),
+            Action::PageDown => self.step(page),
+            Action::Close => return Then::Close,
+            _ => return Then::Pass,
+        }
+        Then::Stay
+    }
+}
+
+/// Draws a box with a title and lines in the middle of an area, as far as they are scrolled. Returns the lines' place.
+pub fn draw(
+    canvas: &Canvas<'_>,
+    buffer: &mut Buffer,
+    area: Rect,
+    title: &str,
+    lines: &[Line],
+    scroll: &mut Scroll,
+) -> Rect {
     let parts = &canvas.theme.parts;
     let line_cells = |line: &Line| line.iter().map(|(text, _)| text::width(text)).sum::<usize>();
     let widest = lines.iter().map(line_cells).max().unwrap_or(0).max(text::width(title) + 2);
-    let width = u16::try_from(widest + 4).unwrap_or(u16::MAX).min(area.width);
-    let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(area.height);
-    if width < 4 || height < 3 {
-        return 0;
-    }
-    let place = Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
-    clear(buffer, place);
-    let inner = Rect { x: place.x + 2, y: place.y + 1, width: width - 4, height: height - 2 };
-    let most = lines.len().saturating_sub(usize::from(inner.height));
-    let scroll = scroll.min(most);
-    draw_border(canvas, buffer, place, title);
-    for (row, line) in (0..inner.height).zip(lines.iter().skip(scroll)) {
+    let width = u16::try_from(widest + 4).unwrap_or(u16::MAX);
+    let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX);
+    let Some(inner) = frame(canvas, buffer, area, (width, height), title) else { return Rect::ZERO };
+    scroll.page = usize::from(inner.height);
+    scroll.most = lines.len().saturating_sub(scroll.page);
+    let first = scroll.at.min(scroll.most);
+    for (row, line) in (0..inner.height).zip(lines.iter().skip(first)) {
         let mut pen = Pen::new(buffer, inner, row);
         for (text, style) in line {
             pen.text(text, *style);
         }
     }
-    if most > 0 {
-        let more = format!(" {}–{} of {} ", scroll + 1, scroll + usize::from(inner.height), lines.len());
-        let foot = Rect { y: place.bottom() - 1, height: 1, x: place.x + 2, width: width - 4 };
+    if scroll.most > 0 {
+        let more = format!(" {}–{} of {} ", first + 1, first + usize::from(inner.height), lines.len());
+        let foot = Rect { y: inner.bottom(), height: 1, ..inner };
         Pen::new(buffer, foot, 0).text(&more, parts.quiet);
     }
-    most
+    inner
+}
+
+/// Draws an empty box of a size, borders included, in the middle of an area. Returns what is inside; `None` when there
+/// is no room for anything.
+pub fn frame(
+    canvas: &Canvas<'_>,
+    buffer: &mut Buffer,
+    area: Rect,
+    (width, height): (u16, u16),
+    title: &str,
+) -> Option<Rect> {
+    let (width, height) = (width.min(area.width), height.min(area.height));
+    if width < 4 || height < 3 {
+        return None;
+    }
+    let place = Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
+    clear(buffer, place);
+    draw_border(canvas, buffer, place, title);
+    Some(Rect { x: place.x + 2, y: place.y + 1, width: width - 4, height: height - 2 })
 }
 
 /// Blanks an area, so that nothing of what is below shines through, not even half of a wide character.

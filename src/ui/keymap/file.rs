@@ -73,7 +73,7 @@ pub(super) fn read(text: &str) -> Result<Keymap, KeymapError> {
     let file: BTreeMap<Context, Vec<Entry>> = toml::from_str(text).map_err(|error| KeymapError {
         what: error.message().to_owned(),
         at: error.span().unwrap_or(0..0),
-        hint: "a keymap is a list for each of fleet, composer, dialog and help, of entries like \
+        hint: "a keymap is a list for each part of the dashboard (fleet, composer, dialog, …), of entries like \
                { on = \"j\", run = \"down\", desc = \"one terminal down\" }"
             .to_owned(),
     })?;

@@ -1,0 +1,75 @@
+//! A question that must be answered with a key of its own before something happens.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::Request;
+use super::action::Action;
+use super::canvas::Canvas;
+use super::footer::Hint;
+use super::keymap::Context;
+use super::overlay::{Desk, Overlay, Then};
+use super::popup::{self, Line, Scroll};
+use super::text::{self, Pen};
+use crate::fleet::View;
+
+/// The question, and what is asked for when the operator says yes.
+#[derive(Debug)]
+pub struct Confirm {
+    title: String,
+    lines: Vec<String>,
+    /// What the yes does, in a word or two.
+    yes: &'static str,
+    requests: Vec<Request>,
+    scroll: Scroll,
+}
+
+impl Confirm {
+    /// A question with what will happen, in lines; `yes` says in a word what the key does.
+    pub fn new(title: String, lines: Vec<String>, yes: &'static str, requests: Vec<Request>) -> Self {
+        Self { title, lines, yes, requests, scroll: Scroll::default() }
+    }
+}
+
+impl Overlay for Confirm {
+    fn context(&self) -> Context {
+        Context::Confirm
+    }
+
+    fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
+        vec![(Action::Confirm, self.yes), (Action::Close, "leave it")]
+    }
+
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Vec<(Rect, Action)> {
+        let parts = &canvas.theme.parts;
+        let mut lines: Vec<Line> = self.lines.iter().map(|line| vec![(line.clone(), parts.text)]).collect();
+        let buttons: Vec<(String, &str, Action)> = [(Action::Confirm, self.yes), (Action::Close, "leave it")]
+            .into_iter()
+            .filter_map(|(action, word)| Some((canvas.keymap.key_for(Context::Confirm, action)?, word, action)))
+            .collect();
+        // The buttons take the last row of the box; a line as wide as they are makes sure that they fit.
+        let shown: String = buttons.iter().map(|(key, word, _)| format!("{key} {word}   ")).collect();
+        lines.extend([Vec::new(), vec![(" ".repeat(text::width(&shown)), parts.text)]]);
+        let inner = popup::draw(canvas, buffer, area, &self.title, &lines, &mut self.scroll);
+        let mut pen = Pen::new(buffer, inner, inner.height.saturating_sub(1));
+        let mut places = Vec::new();
+        for (key, word, action) in buttons {
+            let x = pen.column();
+            pen.text(&key, parts.key).text(" ", parts.text).text(word, parts.text);
+            let y = inner.bottom().saturating_sub(1);
+            places.push((Rect { x, y, width: pen.column() - x, height: 1 }, action));
+            pen.skip(3);
+        }
+        places
+    }
+
+    fn perform(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then {
+        match action {
+            Action::Confirm => {
+                desk.requests.append(&mut self.requests);
+                Then::Close
+            }
+            _ => self.scroll.perform(action),
+        }
+    }
+}

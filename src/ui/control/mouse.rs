@@ -1,0 +1,65 @@
+//! What the mouse does.
+
+use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::Position;
+
+use crate::fleet::View;
+use crate::moment::Span;
+use crate::ui::{Request, Ui};
+
+/// How close two clicks are that count as one.
+const DOUBLE_CLICK: Span = Span::from_millis(400);
+/// Transitions that one turn of the wheel moves.
+const WHEEL: usize = 3;
+
+impl Ui {
+    pub(super) fn mouse(&mut self, mouse: MouseEvent, view: &View<'_>) -> Vec<Request> {
+        let at = Position::new(mouse.column, mouse.row);
+        match mouse.kind {
+            MouseEventKind::Down(MouseButton::Left) => self.click(at, view),
+            MouseEventKind::ScrollDown => self.wheel(1, at, view),
+            MouseEventKind::ScrollUp => self.wheel(-1, at, view),
+            _ => Vec::new(),
+        }
+    }
+
+    fn click(&mut self, at: Position, view: &View<'_>) -> Vec<Request> {
+        if let Some((_, action)) = self.drawn.buttons.iter().find(|(place, _)| place.contains(at)) {
+            return self.perform(*action, view);
+        }
+        // What is below a popup or a prompt is not clicked through it.
+        let (passed, requests) = self.with_top(view, |overlay, desk| overlay.click(at, desk));
+        if passed {
+            self.click_row(at, view);
+        }
+        requests
+    }
+
+    fn click_row(&mut self, at: Position, view: &View<'_>) {
+        let Some((_, key)) = self.drawn.rows.iter().find(|(place, _)| place.contains(at)).cloned() else { return };
+        let rows = self.cursor.rows(view);
+        if let Some(index) = rows.iter().position(|row| row.key == key) {
+            self.cursor.select(index, &rows, view.now);
+        }
+        let again = self.last_click.take().is_some_and(|(last, at)| last == key && view.now.since(at) <= DOUBLE_CLICK);
+        if again {
+            self.open_selected(view);
+        } else {
+            self.last_click = Some((key, view.now));
+        }
+    }
+
+    fn wheel(&mut self, direction: isize, at: Position, view: &View<'_>) -> Vec<Request> {
+        let (passed, requests) = self.with_top(view, |overlay, desk| overlay.wheel(direction, at, desk));
+        if passed && self.overlays.is_empty() {
+            if self.drawn.transitions.contains(at) {
+                let step = direction * isize::try_from(WHEEL).unwrap_or(1);
+                let most = view.recent.len().saturating_sub(1);
+                self.skipped = self.skipped.saturating_add_signed(step).min(most);
+            } else {
+                self.cursor.step(direction, view);
+            }
+        }
+        requests
+    }
+}

@@ -1,0 +1,130 @@
+//! A frame: which region is drawn where, and what lies over it.
+
+use std::sync::Arc;
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::canvas::Canvas;
+use super::layout::{Regions, Size};
+use super::meaning::Meaning;
+use super::overlay::Place;
+use super::{Below, Drawn, Ui, empty, fit, footer, header, preview, table, theme, transitions};
+use crate::fleet::View;
+use crate::moment::{Moment, Span};
+
+impl Ui {
+    /// Draws a frame. Nothing of it depends on anything but this dashboard and the view.
+    pub fn draw(&mut self, frame: &mut Frame<'_>, view: &View<'_>) {
+        let area = frame.area();
+        self.draw_into(frame.buffer_mut(), area, view);
+    }
+
+    /// Draws a frame into a buffer.
+    pub fn draw_into(&mut self, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
+        let area = area.intersection(buffer.area);
+        if !area.is_empty() {
+            self.draw_regions(buffer, area, view);
+        }
+        fit::fit(buffer, self.options.depth, self.options.ascii);
+    }
+
+    /// When the frame has to be drawn again at the latest, because a time on it will have changed.
+    pub fn wake_at(&self, view: &View<'_>) -> Moment {
+        let second = view.now + Span::from_millis(1000);
+        let step = theme::SPINNER_STEP;
+        let turns = self.options.motion && self.drawn.any_spinner;
+        let spinner = turns.then(|| view.now + Span::from_millis(step.as_millis() - position(view.now, step)));
+        let seen = self.seen_at(view);
+        let moments = [Some(second), header::stale_at(view), spinner, self.memory.toasts.next_expiry(), seen];
+        moments.into_iter().flatten().min().unwrap_or(second).max(view.now)
+    }
+
+    fn draw_regions(&mut self, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
+        let covers = |place| self.overlays.iter().any(|overlay| overlay.place() == place);
+        let (writing, covered) = (covers(Place::Panes), covers(Place::Body));
+        let regions = Regions::new(area, view.terminals.len(), writing);
+        let selected = self.cursor.key().cloned();
+        // The look is shared, so that drawing may note in `self` where it drew what.
+        let options = Arc::clone(&self.options);
+        let canvas = Canvas {
+            theme: &options.theme,
+            keymap: &options.keymap,
+            zone: &options.zone,
+            now: view.now,
+            ascii: self.options.ascii,
+            motion: self.options.motion,
+            selected: selected.as_ref(),
+        };
+        header::draw(&canvas, buffer, regions.header, view);
+        self.drawn = Drawn { one_pane: regions.right.is_empty(), ..Drawn::default() };
+        if !covered {
+            self.draw_fleet(&canvas, buffer, &regions, view, writing);
+        }
+        let hints = self.hints(view);
+        self.drawn.buttons = footer::draw(&canvas, buffer, regions.footer, self.context(), &hints);
+        let above_footer = Rect { height: area.height - regions.footer.height, ..area };
+        for overlay in &mut self.overlays {
+            let place = match overlay.place() {
+                Place::Popup => above_footer,
+                Place::Panes => regions.lower,
+                Place::Body => regions.body,
+            };
+            let buttons = overlay.draw(&canvas, buffer, place, view);
+            // Only what has the keyboard is clicked, and the footer speaks of it, too.
+            self.drawn.buttons.retain(|(place, _)| place.y == regions.footer.y);
+            self.drawn.buttons.extend(buttons);
+        }
+        // The last row of a composer may hold a warning that matters more.
+        let toasts = Rect { height: above_footer.height.saturating_sub(u16::from(writing)), ..above_footer };
+        self.memory.toasts.draw(&canvas, buffer, toasts);
+    }
+
+    fn draw_fleet(
+        &mut self,
+        canvas: &Canvas<'_>,
+        buffer: &mut Buffer,
+        regions: &Regions,
+        view: &View<'_>,
+        writing: bool,
+    ) {
+        let rows = self.cursor.rows(view);
+        if rows.is_empty() {
+            let below = Rect { height: regions.footer.y.saturating_sub(regions.table.y), ..regions.table };
+            empty::draw(canvas, buffer, below, view);
+            return;
+        }
+        let drawn = table::draw(canvas, buffer, regions.table, &rows, self.first);
+        (self.first, self.drawn.page, self.drawn.rows) = (drawn.first, drawn.page, drawn.rows);
+        let shown = rows.iter().skip(self.first).take(self.drawn.page);
+        self.drawn.any_spinner = shown.map(|row| Meaning::of(&row.state)).any(|it| it == Meaning::Working);
+        if !writing && regions.size == Size::Full && !regions.left.is_empty() {
+            self.draw_panes(canvas, buffer, regions, view);
+        }
+    }
+
+    fn draw_panes(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, regions: &Regions, view: &View<'_>) {
+        let terminal = self.cursor.terminal(view);
+        let (left, right) = (regions.left, regions.right);
+        if !right.is_empty() {
+            transitions::draw(canvas, buffer, left, view, self.skipped, None);
+            preview::draw(canvas, buffer, right, terminal, None);
+            self.drawn.transitions = left;
+            return;
+        }
+        match self.below {
+            Below::Preview => preview::draw(canvas, buffer, left, terminal, None),
+            Below::Transitions => {
+                transitions::draw(canvas, buffer, left, view, self.skipped, None);
+                self.drawn.transitions = left;
+            }
+        }
+    }
+}
+
+/// How far a moment lies behind the last full step, in milliseconds.
+fn position(now: Moment, step: Span) -> u64 {
+    let step = step.as_millis().max(1);
+    u64::try_from(now.as_millis()).map_or(0, |now| now % step)
+}

@@ -1,0 +1,52 @@
+//! Why a terminal is said to be what it is, in a popup.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::action::Action;
+use super::canvas::Canvas;
+use super::footer::Hint;
+use super::keymap::Context;
+use super::overlay::{Desk, Overlay, Then};
+use super::popup::{self, Scroll};
+use crate::fleet::{TerminalKey, View};
+
+/// An explanation; its text is as of when it was asked for.
+#[derive(Debug)]
+pub struct Explanation {
+    key: TerminalKey,
+    lines: Vec<String>,
+    scroll: Scroll,
+}
+
+impl Explanation {
+    /// Shows a text of several lines about a terminal.
+    pub fn new(key: TerminalKey, text: &str) -> Self {
+        Self { key, lines: text.lines().map(str::to_owned).collect(), scroll: Scroll::default() }
+    }
+}
+
+impl Overlay for Explanation {
+    fn context(&self) -> Context {
+        Context::Explanation
+    }
+
+    fn terminal(&self) -> Option<&TerminalKey> {
+        Some(&self.key)
+    }
+
+    fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
+        vec![(Action::ScrollDown, "down"), (Action::Jump, "jump"), (Action::Close, "close")]
+    }
+
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Vec<(Rect, Action)> {
+        let text = canvas.theme.parts.text;
+        let lines: Vec<popup::Line> = self.lines.iter().map(|line| vec![(line.clone(), text)]).collect();
+        popup::draw(canvas, buffer, area, "why", &lines, &mut self.scroll);
+        Vec::new()
+    }
+
+    fn perform(&mut self, action: Action, _desk: &mut Desk<'_, '_>) -> Then {
+        self.scroll.perform(action)
+    }
+}

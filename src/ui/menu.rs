@@ -1,0 +1,160 @@
+//! A list of which the operator takes one, narrowed down by typing.
+
+use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+use ratatui::buffer::Buffer;
+use ratatui::crossterm::event::KeyEvent;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+
+use super::action::Action;
+use super::canvas::Canvas;
+use super::input::LineInput;
+use super::popup;
+use super::text::{self, Pen};
+
+/// One entry of a menu.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    pub text: String,
+    /// What stands at the right: a key, a count, a time.
+    pub note: String,
+}
+
+/// A list with a line to type into, to be put into an overlay that knows what the entries mean.
+#[derive(Clone, Debug, Default)]
+pub struct Menu {
+    title: String,
+    entries: Vec<Entry>,
+    typed: LineInput,
+    /// The entries that fit to what was typed, best first.
+    shown: Vec<usize>,
+    /// The selected one, by its place in `shown`.
+    at: usize,
+    first: usize,
+    /// Where the last frame drew the entries.
+    place: Rect,
+}
+
+impl Menu {
+    /// A menu of entries, the first one selected.
+    pub fn new(title: impl Into<String>, entries: Vec<Entry>) -> Self {
+        let shown = (0..entries.len()).collect();
+        Self { title: title.into(), entries, shown, ..Self::default() }
+    }
+
+    /// The menu with an entry selected.
+    #[allow(dead_code)] // For menus of which one entry holds now.
+    pub fn at(mut self, index: usize) -> Self {
+        self.at = self.shown.iter().position(|&shown| shown == index).unwrap_or(0);
+        self
+    }
+
+    /// The selected entry, by its place among all; `None` when none fits.
+    pub fn chosen(&self) -> Option<usize> {
+        self.shown.get(self.at).copied()
+    }
+
+    /// What was typed.
+    #[allow(dead_code)] // For menus that take what is not in the list, too.
+    pub fn typed(&self) -> &str {
+        self.typed.text()
+    }
+
+    /// Moves in the list if the action says so. Returns whether it did.
+    pub fn perform(&mut self, action: Action) -> bool {
+        let page = isize::try_from(self.place.height.max(1)).unwrap_or(isize::MAX);
+        match action {
+            Action::Up | Action::ScrollUp => self.step(-1),
+            Action::Down | Action::ScrollDown => self.step(1),
+            Action::PageUp => self.step(-page),
+            Action::PageDown => self.step(page),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Takes in a key that narrows the list down.
+    pub fn key(&mut self, key: KeyEvent) {
+        if self.typed.key(key) {
+            self.narrow();
+        }
+    }
+
+    /// Takes in a pasted text that narrows the list down.
+    pub fn paste(&mut self, text: &str) {
+        if self.typed.paste(text) {
+            self.narrow();
+        }
+    }
+
+    /// Selects the entry at a place of the frame. Returns whether there is one.
+    pub fn click(&mut self, at: Position) -> bool {
+        if !self.place.contains(at) {
+            return false;
+        }
+        let index = self.first + usize::from(at.y - self.place.y);
+        let is_entry = index < self.shown.len();
+        if is_entry {
+            self.at = index;
+        }
+        is_entry
+    }
+
+    /// Draws the menu in a box in the middle of an area.
+    pub fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) {
+        let parts = &canvas.theme.parts;
+        let cells = |entry: &Entry| text::width(&entry.text) + text::width(&entry.note) + 4;
+        let widest = self.entries.iter().map(cells).max().unwrap_or(0).max(text::width(&self.title) + 2).max(24);
+        // All entries count, not only those that fit, so that the box stays the same while one types.
+        let size = (widest + 4, self.entries.len() + 4);
+        let size = (u16::try_from(size.0).unwrap_or(u16::MAX), u16::try_from(size.1).unwrap_or(u16::MAX));
+        let Some(inner) = popup::frame(canvas, buffer, area, size, &self.title) else { return };
+        let mut pen = Pen::new(buffer, inner, 0);
+        pen.text("/ ", parts.key);
+        let room = usize::from(pen.room());
+        self.typed.draw(canvas, &mut pen, room);
+        self.place = Rect { y: inner.y + 2.min(inner.height), height: inner.height.saturating_sub(2), ..inner };
+        let page = usize::from(self.place.height);
+        self.first = self.first.clamp((self.at + 1).saturating_sub(page), self.at);
+        if self.shown.is_empty() {
+            Pen::new(buffer, self.place, 0).text("nothing fits", parts.quiet);
+        }
+        for (row, &index) in (0..self.place.height).zip(self.shown.iter().skip(self.first)) {
+            let is_selected = self.first + usize::from(row) == self.at;
+            let base = if is_selected { parts.selected } else { Style::default() };
+            let line = Rect { y: self.place.y + row, height: 1, ..self.place };
+            buffer.set_style(line, base);
+            let entry = &self.entries[index];
+            let note = text::width(&entry.note);
+            let room = usize::from(line.width).saturating_sub(note + 3);
+            let mut pen = Pen::new(buffer, line, 0);
+            pen.text(if is_selected { "› " } else { "  " }, base.patch(parts.title));
+            pen.field(&entry.text, room, base.patch(parts.text)).field("", 1, base);
+            pen.right(&entry.note, note, base.patch(parts.key));
+        }
+    }
+
+    fn step(&mut self, entries: isize) {
+        self.at = self.at.saturating_add_signed(entries).min(self.shown.len().saturating_sub(1));
+    }
+
+    fn narrow(&mut self) {
+        let texts: Vec<String> = self.entries.iter().map(|entry| format!("{} {}", entry.text, entry.note)).collect();
+        self.shown = best(self.typed.text(), &texts);
+        (self.at, self.first) = (0, 0);
+    }
+}
+
+/// The texts that a pattern fits to as an operator types it (letters in order, gaps allowed), best first; of equals
+/// the earlier one. An empty pattern fits to all.
+pub fn best(pattern: &str, texts: &[String]) -> Vec<usize> {
+    let mut matcher = Matcher::new(Config::DEFAULT);
+    let pattern = Pattern::parse(pattern, CaseMatching::Smart, Normalization::Smart);
+    let mut buffer = Vec::new();
+    let mut found: Vec<(u32, usize)> = (texts.iter().enumerate())
+        .filter_map(|(index, text)| Some((pattern.score(Utf32Str::new(text, &mut buffer), &mut matcher)?, index)))
+        .collect();
+    found.sort_by_key(|&(score, index)| (std::cmp::Reverse(score), index));
+    found.into_iter().map(|(_, index)| index).collect()
+}

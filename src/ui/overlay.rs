@@ -1,0 +1,141 @@
+//! What may lie over the table and have the keyboard: a popup, a prompt, a whole view. Each one is a file of its own
+//! that implements [`Overlay`]; the dashboard knows nothing of them but this.
+
+use std::collections::HashMap;
+use std::fmt::Debug;
+
+use ratatui::buffer::Buffer;
+use ratatui::crossterm::event::KeyEvent;
+use ratatui::layout::{Position, Rect};
+
+use super::action::Action;
+use super::canvas::Canvas;
+use super::footer::Hint;
+use super::keymap::Context;
+use super::meaning::Meaning;
+use super::toast::Toasts;
+use super::{Options, Request, Sent};
+use crate::fleet::{Terminal, TerminalKey, View};
+
+/// Where an overlay is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In a box over whatever is there; the area is all that is above the footer.
+    Popup,
+    /// In the panes below the table, which get more room then.
+    Panes,
+    /// In place of table and panes.
+    Body,
+}
+
+/// What is to become of an overlay after it has handled something.
+#[derive(Debug)]
+pub enum Then {
+    Stay,
+    Close,
+    /// Another overlay lies over this one from now on.
+    #[allow(dead_code)] // For views that have popups of their own.
+    Open(Box<dyn Overlay>),
+    /// Another overlay takes the place of this one.
+    #[allow(dead_code)] // For views that lead from one to the next.
+    Become(Box<dyn Overlay>),
+    /// It closes, and what is below it does what the action says.
+    Perform(Action),
+    /// It has nothing to do with it: the dashboard does what it does everywhere.
+    Pass,
+}
+
+/// What came of something that was asked for.
+#[derive(Clone, Copy, Debug)]
+pub enum News<'a> {
+    /// A prompt was sent, or was not.
+    Sent { key: &'a TerminalKey, text: &'a str, sent: &'a Sent },
+}
+
+/// What outlives every overlay.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    pub toasts: Toasts,
+    /// The prompts that were begun and not sent, by terminal.
+    pub drafts: HashMap<TerminalKey, String>,
+}
+
+/// What an overlay can reach while it handles something.
+pub struct Desk<'a, 'v> {
+    pub view: &'a View<'v>,
+    #[allow(dead_code)] // For overlays that name a key or draw a time.
+    pub options: &'a Options,
+    pub memory: &'a mut Memory,
+    /// What the dashboard is to be asked for, in order.
+    pub requests: Vec<Request>,
+}
+
+impl<'v> Desk<'_, 'v> {
+    /// Asks for something that the dashboard cannot do itself.
+    pub fn ask(&mut self, request: Request) {
+        self.requests.push(request);
+    }
+
+    /// Shows a message that goes by itself.
+    pub fn tell(&mut self, meaning: Meaning, text: String) {
+        self.memory.toasts.push(meaning, text, self.view.now);
+    }
+
+    /// The terminal with an identity, as long as it is in the fleet.
+    pub fn terminal(&self, key: &TerminalKey) -> Option<&'v Terminal> {
+        super::find(self.view, key)
+    }
+}
+
+/// Something that lies over the table and has the keyboard as long as nothing lies over itself.
+pub trait Overlay: Debug {
+    /// The list of keys that holds while it has the keyboard.
+    fn context(&self) -> Context;
+
+    /// Where it is drawn.
+    fn place(&self) -> Place {
+        Place::Popup
+    }
+
+    /// The terminal that it is about, which jumps and explanations go to.
+    fn terminal(&self) -> Option<&TerminalKey> {
+        None
+    }
+
+    /// The keys worth showing in the footer, most useful first.
+    fn hints(&self, view: &View<'_>) -> Vec<Hint>;
+
+    /// Draws itself. Returns its buttons: where a click performs which action.
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Vec<(Rect, Action)>;
+
+    /// Does what an action says.
+    fn perform(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then;
+
+    /// Takes in a key that its list of keys does not have.
+    fn key(&mut self, _key: KeyEvent, _desk: &mut Desk<'_, '_>) -> Then {
+        Then::Stay
+    }
+
+    /// Takes in a pasted text.
+    fn paste(&mut self, _text: &str, _desk: &mut Desk<'_, '_>) -> Then {
+        Then::Pass
+    }
+
+    /// Takes in a click that is on no button.
+    fn click(&mut self, _at: Position, _desk: &mut Desk<'_, '_>) -> Then {
+        Then::Stay
+    }
+
+    /// Takes in a turn of the wheel: 1 is down, -1 is up.
+    fn wheel(&mut self, direction: isize, _at: Position, desk: &mut Desk<'_, '_>) -> Then {
+        self.perform(if direction > 0 { Action::ScrollDown } else { Action::ScrollUp }, desk)
+    }
+
+    /// Follows the fleet and the time.
+    fn update(&mut self, _desk: &mut Desk<'_, '_>) -> Then {
+        Then::Stay
+    }
+
+    /// Takes note of what came of something that was asked for, by whomever.
+    fn hear(&mut self, _news: News<'_>, _desk: &mut Desk<'_, '_>) {}
+}
