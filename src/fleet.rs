@@ -30,8 +30,8 @@ use crate::tracker::{self, Observation, SurfaceEvent, Timer};
 pub enum Input {
     /// One look at one server.
     Server(ServerReport),
-    /// A prompt went into a terminal through fleetwatch, here or in another process of it.
-    Submitted { key: TerminalKey },
+    /// A prompt went into a terminal through fleetwatch at this time, here or in another process of it.
+    Submitted { key: TerminalKey, at: Moment },
     /// The operator has seen the terminal: selected it for a second, jumped to it or answered it (SPEC §2).
     Seen { key: TerminalKey },
     /// Nothing happened but time.
@@ -95,7 +95,7 @@ impl Fleet {
         self.now = self.now.max(now);
         match input {
             Input::Server(report) => self.server(report),
-            Input::Submitted { key } => self.observe(&key, Observation::Submitted),
+            Input::Submitted { key, at } => self.observe(&key, Observation::Submitted { at }),
             Input::Seen { key } => self.observe(&key, Observation::Seen),
             Input::TimePassed => self.pass_time(),
         }

@@ -54,8 +54,8 @@ pub enum Observation<'a> {
     Gone,
     /// tmux or the processes could not be asked.
     ProbeFailed(Problem),
-    /// A prompt went in through fleetwatch.
-    Submitted,
+    /// A prompt went in through fleetwatch, at this time; another process of it tells that a moment later.
+    Submitted { at: Moment },
     /// The operator has seen the terminal.
     Seen,
     /// Nothing but time.
@@ -144,8 +144,8 @@ impl Tracker {
             Observation::NoProfile => self.lost(Loss::NoProfile, now, &mut next),
             Observation::Gone => self.lost(Loss::Gone, now, &mut next),
             Observation::ProbeFailed(problem) => self.probe_failed(problem, now, &mut next, &mut notes),
-            Observation::Submitted => {
-                self.turn.submitted(now);
+            Observation::Submitted { at } => {
+                self.turn.submitted(at.min(now), &mut notes);
                 self.lifecycle.armed();
                 self.unchanged(now, &mut next, &mut notes);
             }

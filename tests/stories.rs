@@ -77,6 +77,8 @@ struct Step {
     /// A prompt goes in through fleetwatch.
     #[serde(default)]
     submitted: bool,
+    /// Another process sent a prompt at this time, and that is told now.
+    submitted_at: Option<f64>,
     /// The operator has seen the terminal.
     #[serde(default)]
     seen: bool,
@@ -228,8 +230,9 @@ impl<'a> Telling<'a> {
         }
         self.published.clear();
         self.change_world(step)?;
-        if step.submitted {
-            self.handle(Input::Submitted { key: self.key.clone() });
+        if step.submitted || step.submitted_at.is_some() {
+            let at = BEGINNING + step.submitted_at.map_or(self.now, seconds);
+            self.handle(Input::Submitted { key: self.key.clone(), at });
         }
         if step.seen {
             self.handle(Input::Seen { key: self.key.clone() });

@@ -231,7 +231,7 @@ impl Watch {
             }
             Happening::Submitted => {
                 sent = true;
-                self.tracker.handle(Observation::Submitted, at)
+                self.tracker.handle(Observation::Submitted { at }, at)
             }
             Happening::Seen => self.tracker.handle(Observation::Seen, at),
             Happening::Timer => {

@@ -28,7 +28,7 @@ impl App {
     pub(super) async fn on_news(&mut self, news: News) -> Result<(), Error> {
         match news {
             News::Submitting { key } => {
-                self.take(Input::Submitted { key: key.clone() });
+                self.take(Input::Submitted { key: key.clone(), at: feed::now() });
                 self.wake(&key);
             }
             News::Sent { key, name, text, sent } => {

@@ -82,7 +82,7 @@ impl Submission {
         let key =
             view.terminals.iter().map(|terminal| &terminal.key).find(|key| same_terminal(key, &self.key))?.clone();
         match self.what {
-            What::Prompt => Some(Input::Submitted { key }),
+            What::Prompt => Some(Input::Submitted { key, at: self.at }),
             What::Answer => Some(Input::Seen { key }),
             What::Keys => None,
         }

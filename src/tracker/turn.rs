@@ -1,6 +1,7 @@
 //! The turn in flight and how the last one ended (SPEC §7, rules 1–7, and both recoveries).
 
 mod ending;
+mod explicit;
 mod flight;
 mod redraw;
 mod timing;
@@ -81,7 +82,11 @@ pub(super) struct TurnMachine {
     told_end: Option<(TurnEnd, Option<u64>)>,
     /// The region of the last turn that ended, or of the first screen at rest.
     ended_region: Option<TurnRegion>,
+    /// When the turn that ended last had been armed.
+    ended_armed_at: Option<Moment>,
     seen: Option<Seen>,
+    /// The screen before that one, for an input that is told after its turn was seen.
+    seen_before: Option<Seen>,
     /// The activity on the screen and since when it looks as it does.
     activity: Option<(Activity, Moment)>,
     /// The fingerprint of left-over activity that a recovery does not believe any more.
@@ -108,7 +113,9 @@ impl TurnMachine {
             completed: None,
             told_end: None,
             ended_region: None,
+            ended_armed_at: None,
             seen: None,
+            seen_before: None,
             activity: None,
             set_aside: None,
             stands_still: false,
@@ -150,17 +157,6 @@ impl TurnMachine {
     /// One line about a decision that the screen does not show.
     pub(super) fn note(&self) -> Option<&'static str> {
         self.note
-    }
-
-    /// Rule 1: an explicit input arms a turn.
-    pub(super) fn submitted(&mut self, now: Moment) {
-        self.note = None;
-        self.completed = None;
-        self.result_is_current = false;
-        self.surface_is_lost = false;
-        self.anchor_armed_at = Some(now);
-        self.anchor_lost = None;
-        self.flight = Some(Flight::begins(TurnSource::ExplicitInput, self.seen.as_ref(), now));
     }
 
     /// A readable screen was seen.
@@ -211,7 +207,7 @@ impl TurnMachine {
         self.activity = None;
         self.set_aside = None;
         self.stands_still = false;
-        self.seen = None;
+        (self.seen, self.seen_before) = (None, None);
     }
 
     pub(super) fn overlay(&self, phase: Phase) -> Overlay {
@@ -318,7 +314,10 @@ impl TurnMachine {
             Some(seen) if seen.phase == reading.phase && seen.region == reading.turn && seen.end == reading.end => {
                 seen.since
             }
-            _ => now,
+            _ => {
+                self.seen_before = self.seen.take();
+                now
+            }
         };
         self.seen = Some(Seen {
             phase: reading.phase,

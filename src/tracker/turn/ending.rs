@@ -29,7 +29,7 @@ impl TurnMachine {
         self.told_end = Some((end.clone(), region.prompt));
         self.ended_region = Some(region.clone());
         self.result_is_current = true;
-        self.flight = None;
+        self.ended_armed_at = self.flight.take().map(|flight| flight.armed_at);
         self.completed = None;
     }
 
@@ -49,7 +49,7 @@ impl TurnMachine {
         self.last_turn = LastTurn { result: TurnResult::Interrupted, source: flight.source, at: Some(now), detail };
         self.ended_region = Some(reading.turn.clone());
         self.result_is_current = true;
-        self.flight = None;
+        self.ended_armed_at = self.flight.take().map(|flight| flight.armed_at);
         self.completed = None;
     }
 
@@ -115,6 +115,7 @@ impl TurnMachine {
         self.ended_region = Some(region.clone());
         self.told_end = None;
         self.result_is_current = true;
+        self.ended_armed_at = Some(flight.armed_at);
         // Below the agent's own completion row only another turn can follow (a background command that ends starts
         // one by itself), so such a success is never premature.
         let marked = self.seen.as_ref().and_then(|seen| seen.end.as_ref());

@@ -1,0 +1,61 @@
+//! A prompt that was sent through fleetwatch (SPEC §7, rule 1), here or by another process, which is known a moment later.
+
+use super::TurnMachine;
+use super::flight::{Flight, Retraction, Seen};
+use crate::moment::{Moment, Span};
+use crate::state::TurnSource;
+
+/// A look takes its time before it reads the screen, so the work that it shows may be younger than the look by this much.
+const LOOK: Span = Span::from_millis(500);
+
+impl TurnMachine {
+    /// Rule 1: an explicit input arms a turn. It was submitted at `at`; what has been seen since belongs to it.
+    pub(in crate::tracker) fn submitted(&mut self, at: Moment, notes: &mut Vec<&'static str>) {
+        self.note = None;
+        self.anchor_armed_at = Some(at);
+        self.anchor_lost = None;
+        self.surface_is_lost = false;
+        if self.adopt_flight(at) || self.adopt_result(at) {
+            notes.push("its prompt was sent through fleetwatch");
+            return;
+        }
+        self.completed = None;
+        self.result_is_current = false;
+        self.flight = Some(Flight::begins(TurnSource::ExplicitInput, self.seen_at(at), at));
+    }
+
+    /// The turn in flight was begun by this input, and its work was seen before the input was told.
+    fn adopt_flight(&mut self, at: Moment) -> bool {
+        let Some(flight) = &mut self.flight else { return false };
+        let inferred = flight.source == TurnSource::SurfaceInference || flight.retraction.is_some();
+        if !inferred || at.since(flight.armed_at) > LOOK {
+            return false;
+        }
+        flight.source = TurnSource::ExplicitInput;
+        if let Some(Retraction::Done(completed)) = flight.retraction.take() {
+            // It was a new turn that began, and not the last one that went on.
+            self.last_turn = completed.result;
+        }
+        true
+    }
+
+    /// The turn that this input began has ended already.
+    fn adopt_result(&mut self, at: Moment) -> bool {
+        let armed = self.ended_armed_at.filter(|armed| at.since(*armed) <= LOOK);
+        let inferred = self.result_is_current && self.last_turn.source == TurnSource::SurfaceInference;
+        if self.flight.is_some() || armed.is_none() || !inferred {
+            return false;
+        }
+        self.last_turn.source = TurnSource::ExplicitInput;
+        if let Some(completed) = &mut self.completed {
+            completed.result.source = TurnSource::ExplicitInput;
+        }
+        true
+    }
+
+    /// The last screen that was seen before a time, as far as it is remembered.
+    fn seen_at(&self, at: Moment) -> Option<&Seen> {
+        let is_older = |seen: &&Seen| seen.since <= at;
+        self.seen.as_ref().filter(is_older).or(self.seen_before.as_ref().filter(is_older))
+    }
+}
