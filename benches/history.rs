@@ -89,7 +89,7 @@ fn collect(fleet: &mut Fleet, key: &TerminalKey, now: Moment, all: &mut Vec<Tran
     while let Some(effect) = fleet.poll_effect() {
         if let Effect::Changed { id, transition, screen, .. } = effect {
             let state = fleet.state(key, now).map(Box::new);
-            all.push(TransitionRecord { key: key.clone(), name: id, transition, state, screen });
+            all.push(TransitionRecord { key: key.clone(), name: id, transition, state, screen, events: Vec::new() });
         }
     }
 }

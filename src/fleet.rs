@@ -236,7 +236,7 @@ impl Fleet {
             if let Some(server) = self.servers.get_mut(&key.server) {
                 server.terminals = server.terminals.saturating_sub(1);
             }
-            self.remember(&key, &id, &transition);
+            self.remember(&key, &id, &transition, None);
             self.effects.push_back(Effect::Left { key, id, transition });
         }
     }
@@ -244,12 +244,13 @@ impl Fleet {
     fn record(&mut self, key: &TerminalKey, transition: Transition) {
         let Some(terminal) = self.terminal(key) else { return };
         let (id, screen) = (terminal.state.terminal.id.clone(), terminal.screen.clone());
-        self.remember(key, &id, &transition);
+        self.remember(key, &id, &transition, screen.clone());
         self.effects.push_back(Effect::Changed { key: key.clone(), id, transition, screen });
     }
 
-    fn remember(&mut self, key: &TerminalKey, id: &str, transition: &Transition) {
-        self.recent.push_back(RecentTransition { key: key.clone(), id: id.to_owned(), transition: transition.clone() });
+    fn remember(&mut self, key: &TerminalKey, id: &str, transition: &Transition, screen: Option<Arc<Screen>>) {
+        let (key, id, transition) = (key.clone(), id.to_owned(), transition.clone());
+        self.recent.push_back(RecentTransition { key, id, transition, screen });
         while self.recent.len() > self.settings.kept_transitions {
             self.recent.pop_front();
         }

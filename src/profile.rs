@@ -9,6 +9,7 @@ mod projection;
 mod reading;
 mod rules;
 mod sight;
+mod transcript;
 mod version;
 
 pub use compile::{Profile, ProfileError};
@@ -17,6 +18,7 @@ pub use explain::{Explanation, PromptFound, RegionFound, RowFound, RuleTried};
 pub use library::{Library, Selected, Selection};
 pub use projection::{DialogProjection, ProjectedRow, Projector, RowReason, TailRegex, normalized};
 pub use reading::{Activity, EndMark, Family, Reading, TurnEnd, TurnRegion};
+pub use transcript::{GAP, Transcript};
 
 /// What runs in a pane, as its processes tell (SPEC §3).
 #[derive(Clone, Debug, PartialEq, Eq)]

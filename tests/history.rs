@@ -39,7 +39,14 @@ fn record(pane: u32, number: i64) -> Record {
     let transition = Transition { at, changed: Vec::new(), summary, note: None, evidence: Vec::new() };
     let key = TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid: pane };
     let screen = Some(Arc::new(Screen::from_text(&format!("{pane} shows {number}"), 80)));
-    Record::Transition(TransitionRecord { key, name: format!("t{pane}"), transition, state: None, screen })
+    Record::Transition(TransitionRecord {
+        key,
+        name: format!("t{pane}"),
+        transition,
+        state: None,
+        screen,
+        events: Vec::new(),
+    })
 }
 
 /// Writes for ever when this process was started to do so.

@@ -222,7 +222,14 @@ impl Entry {
         let assessment = self.terminal.state.assessment.clone();
         let assessed = Assessed { assessment, normalized_text: self.text_hash };
         if let Some(before) = &self.assessed {
-            self.events.extend(surface_events(before, &assessed).into_iter().map(|event| (now, event)));
+            for event in surface_events(before, &assessed) {
+                // A screen that changes with every look must not push the others out: of such a run the last one stays.
+                let is_text = |event| event == SurfaceEvent::NormalizedTextChanged;
+                if is_text(event) && self.events.back().is_some_and(|(_, last)| is_text(*last)) {
+                    self.events.pop_back();
+                }
+                self.events.push_back((now, event));
+            }
             while self.events.len() > KEPT_EVENTS {
                 self.events.pop_front();
             }

@@ -69,6 +69,8 @@ pub struct RecentTransition {
     /// The terminal's id at that time.
     pub id: String,
     pub transition: Transition,
+    /// What the terminal showed then.
+    pub screen: Option<Arc<Screen>>,
 }
 
 /// What there is to show at one time.

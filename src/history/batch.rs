@@ -88,7 +88,7 @@ impl Batch<'_> {
     }
 
     fn transition(&mut self, record: &TransitionRecord) -> Result<i64, Trouble> {
-        let TransitionRecord { key, name, transition, state, screen } = record;
+        let TransitionRecord { key, name, transition, state, screen, .. } = record;
         let terminal = self.terminal(key, name)?;
         let id = self.insert(transition.at, Kind::Transition, Some(terminal), name, &record.document())?;
         let screen = screen.as_deref().map(|screen| self.screen(screen)).transpose()?;

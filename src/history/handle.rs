@@ -44,8 +44,16 @@ struct Inner {
     /// Tells of each batch that was written; closed when the thread has ended.
     progress: Mutex<Receiver<()>>,
     inputs: AtomicU64,
-    /// The last state of each terminal, for its last transition, when the fleet does not have it any more.
-    states: Mutex<HashMap<TerminalKey, Box<State>>>,
+    told: Mutex<HashMap<TerminalKey, LastTold>>,
+}
+
+/// What was told last of a terminal.
+#[derive(Debug, Default)]
+struct LastTold {
+    /// For its last transition, when the fleet does not have it any more.
+    state: Option<Box<State>>,
+    /// The time of its last transition.
+    at: Option<Moment>,
 }
 
 impl History {
@@ -80,7 +88,7 @@ impl History {
             queue: Some(queue),
             progress: Mutex::new(progress),
             inputs: AtomicU64::new(0),
-            states: Mutex::default(),
+            told: Mutex::default(),
         };
         Self { inner: Some(Arc::new(inner)), health }
     }
@@ -119,8 +127,8 @@ impl History {
     /// Keeps what an effect of the fleet tells.
     pub fn effect(&self, effect: &Effect, fleet: &Fleet, now: Moment) {
         let Some(inner) = &self.inner else { return };
-        let mut states = inner.states.lock().unwrap_or_else(PoisonError::into_inner);
-        let (key, name, transition, state, screen) = match effect {
+        let mut told = inner.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let (key, name, transition, state, screen, events) = match effect {
             Effect::Introduced { key } => {
                 let Some(terminal) = fleet.terminal(key) else { return };
                 let name = terminal.state.terminal.id.clone();
@@ -130,13 +138,19 @@ impl History {
             }
             Effect::Changed { key, id, transition, screen } => {
                 let state = fleet.state(key, now).map(Box::new);
-                states.extend(state.clone().map(|state| (key.clone(), state)));
-                (key, id, transition, state, screen.clone())
+                let last = told.entry(key.clone()).or_default();
+                let is_new = |(at, _): &(Moment, _)| last.at.is_none_or(|last| *at > last);
+                let events = fleet.surface_events(key).filter(is_new).collect();
+                (last.state, last.at) = (state.clone(), Some(transition.at));
+                (key, id, transition, state, screen.clone(), events)
             }
-            Effect::Left { key, id, transition } => (key, id, transition, states.remove(key), None),
+            Effect::Left { key, id, transition } => {
+                let state = told.remove(key).and_then(|last| last.state);
+                (key, id, transition, state, None, Vec::new())
+            }
         };
         let (key, name, transition) = (key.clone(), name.clone(), transition.clone());
-        let record = TransitionRecord { key, name, transition, state, screen };
+        let record = TransitionRecord { key, name, transition, state, screen, events };
         self.record(match effect {
             Effect::Left { .. } => Record::Left(record),
             Effect::Introduced { .. } | Effect::Changed { .. } => Record::Transition(record),

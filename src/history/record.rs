@@ -10,6 +10,7 @@ use crate::moment::Moment;
 use crate::screen::Screen;
 use crate::state::words;
 use crate::state::{State, Transition};
+use crate::tracker::SurfaceEvent;
 
 /// Something that happened, on its way into the store.
 #[derive(Clone, Debug)]
@@ -37,6 +38,8 @@ pub struct TransitionRecord {
     pub state: Option<Box<State>>,
     /// What was shown then.
     pub screen: Option<Arc<Screen>>,
+    /// What was named between assessments since the transition before, for debugging (SPEC §6); oldest first.
+    pub events: Vec<(Moment, SurfaceEvent)>,
 }
 
 impl Record {
@@ -68,7 +71,8 @@ impl TransitionRecord {
     /// What the store keeps beside the columns, in the words of SPEC §12.
     pub(super) fn document(&self) -> String {
         let Transition { changed, evidence, .. } = &self.transition;
-        json!({ "state": self.state, "changed": changed, "evidence": evidence }).to_string()
+        let events: Vec<Value> = self.events.iter().map(|(at, event)| json!({ "at": at, "event": event })).collect();
+        json!({ "state": self.state, "changed": changed, "evidence": evidence, "events": events }).to_string()
     }
 }
 

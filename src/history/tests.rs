@@ -2,6 +2,7 @@
 
 mod inputs;
 mod intents;
+mod questions;
 mod trouble;
 mod watches;
 
@@ -80,6 +81,7 @@ pub(super) fn transition(pane: u32, seconds: i64, phase: Phase, screen: &str) ->
         },
         state: Some(Box::new(state(at(seconds)))),
         screen: Some(Arc::new(Screen::from_text(screen, 80))),
+        events: Vec::new(),
     }
 }
 
@@ -134,7 +136,7 @@ fn a_transition_comes_back_with_its_state_and_its_screen() {
 
     let line = record.to_json();
     let keys: Vec<&String> = line.as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["at", "kind", "terminal", "state", "note", "changed", "evidence", "id"]);
+    assert_eq!(keys, ["at", "kind", "terminal", "state", "note", "changed", "evidence", "events", "id"]);
     assert_eq!((&line["kind"], &line["terminal"]), (&"transition".into(), &"t1".into()));
     assert_eq!(line["evidence"][0]["rule"], "composer");
 }

@@ -21,6 +21,8 @@ pub enum Trouble {
     Newer { found: i64, known: u32 },
     #[error("there is none at {}", .0.display())]
     Missing(PathBuf),
+    #[error("none is kept")]
+    Off,
     #[error("{0}")]
     Other(String),
 }
@@ -38,6 +40,7 @@ impl Trouble {
             }
             Trouble::Damaged => "it is set aside, and a new one is begun",
             Trouble::Newer { .. } => "run the newer fleetwatch, or choose another `path` in [history]",
+            Trouble::Off => "set `enabled = true` in [history]",
             Trouble::Missing(_) => "it begins when `fleetwatch` or `fleetwatch watch` runs",
         }
     }

@@ -330,7 +330,7 @@ fn recent(terminals: &[Terminal]) -> VecDeque<RecentTransition> {
         };
         let at = NOW - Span::from_millis(ms);
         let transition = Transition { at, changed, summary, note: note.map(str::to_owned), evidence: Vec::new() };
-        RecentTransition { key: of(id).key.clone(), id: id.into(), transition }
+        RecentTransition { key: of(id).key.clone(), id: id.into(), transition, screen: None }
     };
     VecDeque::from([
         record(
