@@ -5,7 +5,6 @@
 //! [`Fleet::poll_timeout`], whichever comes first; a timeout is handed in as [`Input::TimePassed`].
 
 mod entry;
-mod place;
 mod report;
 mod view;
 mod why;
@@ -14,12 +13,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use entry::Entry;
-pub use place::{PaneId, Place, ServerId, Socket, TerminalKey};
 pub use report::{Capture, Declared, Outcome, PaneReport, ServerReport};
 pub use view::{Health, RecentTransition, ServerView, Terminal, View};
 pub use why::{Rules, Why};
 
 use crate::moment::{Moment, Span};
+pub use crate::place::{PaneId, Place, ServerId, SessionId, Socket, TerminalKey, WindowId};
 use crate::profile::Library;
 use crate::screen::Screen;
 use crate::state::{Problem, State, Transition};

@@ -7,10 +7,12 @@
 //! | floor | module | what it is |
 //! |---|---|---|
 //! | 0 | [`moment`] | time as a number that somebody else read from a clock |
+//! | 0 | [`place`] | hosts, servers, sessions, windows and panes by their names and ids |
 //! | 0 | [`screen`] | one capture as rows of styled cells, and the facts of its pane |
 //! | 0 | [`state`] | the words of the contract as types: everything that is said of a terminal |
 //! | 0 | [`profile`] | rules as data, and the small engine that reads a screen with them |
 //! | 0 | [`tracker`] | one terminal over time: a state machine without a clock |
+//! | 0 | [`task`] | windows that run no agent: what each look at them says happened |
 //! | 0 | [`fleet`] | all terminals: inputs in, effects and a view out |
 //! | 1 | [`tmux`] | the only place that knows tmux: commands, quoting, listing, capture, paste, keys |
 //! | 1 | [`process`] | what runs in a pane |
@@ -59,12 +61,14 @@ pub mod feed;
 pub mod fleet;
 pub mod history;
 pub mod moment;
+pub mod place;
 pub mod process;
 pub mod profile;
 pub mod recording;
 pub mod screen;
 pub mod sender;
 pub mod state;
+pub mod task;
 pub mod tmux;
 pub mod tracker;
 pub mod ui;

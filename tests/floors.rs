@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 /// The modules from the ground up, with their floors. A module imports only from modules above it in this list.
 const MODULES: &[(&str, u8)] = &[
     ("moment", 0),
+    ("place", 0),
     ("screen", 0),
     ("state", 0),
     ("profile", 0),

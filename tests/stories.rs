@@ -8,6 +8,9 @@
 // A story that cannot be told has failed.
 #![allow(clippy::expect_used)]
 
+#[path = "stories/tasks.rs"]
+mod tasks;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

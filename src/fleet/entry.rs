@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use super::place::{Place, TerminalKey};
 use super::report::{Capture, Declared, PaneReport};
 use super::view::Terminal;
 use super::why::Why;
 use crate::moment::Moment;
+use crate::place::{Place, TerminalKey};
 use crate::profile::{Library, Program, Selected, Selection};
 use crate::screen::PaneFacts;
 use crate::state::{Anomaly, Problem, State, TerminalFacts, Transition};

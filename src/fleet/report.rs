@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::place::{Place, ServerId, TerminalKey};
 use crate::moment::Moment;
+use crate::place::{Place, ServerId, TerminalKey};
 use crate::profile::Program;
 use crate::screen::{PaneFacts, Screen};
 use crate::state::Problem;

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::place::{Place, ServerId, TerminalKey};
 use crate::moment::Moment;
+use crate::place::{Place, ServerId, TerminalKey};
 use crate::screen::{PaneFacts, Screen};
 use crate::state::{Attention, Phase, Problem, State, Transition};
 

@@ -1,0 +1,17 @@
+//! Tasks: watched windows that run something else than a known agent, and what happens in them (SPEC §9).
+//!
+//! [`Watch`] compares consecutive looks at the task windows of one server and says what happened between them. It is
+//! pure: the same looks with the same times give the same [`TaskEvent`]s, and it knows no clock, no tmux and no file.
+
+mod event;
+mod prompt;
+mod shell;
+mod snapshot;
+mod standing;
+mod watch;
+
+pub use event::{Batch, Happening, Level, TaskEvent};
+pub use prompt::Prompt;
+pub use snapshot::{Look, PaneState, Preview, Registration, SessionSnapshot, TaskFields, TaskSnapshot};
+pub use standing::Status;
+pub use watch::{Task, Watch};

@@ -1,0 +1,108 @@
+//! What a task is doing now, and whether it stands at a prompt.
+
+use super::prompt::{self, Form, Prompt};
+use super::shell;
+use super::snapshot::{PaneState, Preview};
+use crate::moment::{Moment, Span};
+use crate::state::words;
+
+/// How long a screen must stand still before a row that only looks like a question is one. A program that goes on after
+/// a colon is quicker.
+const ASKING: Span = Span::from_secs(1);
+
+/// How long a full-screen program must stand still before it waits for keys. Those that repaint by themselves, such as
+/// monitors, do so more often.
+const FULL_SCREEN: Span = Span::from_secs(2);
+
+words! {
+    /// What a task is doing.
+    Status {
+        Running = "running", WaitingInput = "waiting_input", Idle = "idle", Exited = "exited", Unknown = "unknown",
+    }
+}
+
+/// What is remembered of a pane from look to look.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Standing {
+    preview: Option<Preview>,
+    /// Since when the preview is the same.
+    still_since: Moment,
+    /// The prompt of the last look, which is told only when the next look shows it as well.
+    found: Option<Prompt>,
+    /// The prompt that stands.
+    prompt: Option<Prompt>,
+    /// A prompt behind which the cursor was and is no more: it was answered, though its row is still the last one.
+    answered: Option<String>,
+}
+
+impl Standing {
+    /// Takes in a look; gives the prompt that has come to stand with it.
+    pub(super) fn look(&mut self, pane: &PaneState, now: Moment) -> Option<&str> {
+        if pane.dead {
+            *self = Self::default();
+            return None;
+        }
+        let same = self.preview.as_ref() == Some(&pane.preview);
+        if !same {
+            (self.preview, self.still_since) = (Some(pane.preview.clone()), now);
+        }
+        let found = self.unanswered(prompt::find(&pane.preview, &pane.command));
+        if self.prompt.as_ref().is_some_and(|prompt| !prompt.stands_in(&pane.preview)) {
+            self.prompt = None;
+        }
+        let seen_before = same && self.found == found;
+        self.found = found;
+        let ripe = self
+            .found
+            .as_ref()
+            .filter(|found| seen_before && (found.form != Form::Asking || now.since(self.still_since) >= ASKING));
+        match ripe {
+            Some(found) if self.prompt.as_ref().is_none_or(|standing| standing.text != found.text) => {
+                self.prompt = Some(found.clone());
+                self.prompt.as_ref().map(|prompt| prompt.text.as_str())
+            }
+            _ => None,
+        }
+    }
+
+    /// The prompt that stands.
+    pub(super) fn prompt(&self) -> Option<&str> {
+        self.prompt.as_ref().map(|prompt| prompt.text.as_str())
+    }
+
+    /// What the pane is doing.
+    pub(super) fn status(&self, pane: &PaneState, now: Moment) -> Status {
+        let caret = pane.preview.caret();
+        let row = caret.and_then(|caret| pane.preview.lines().get(caret.line));
+        if pane.dead {
+            Status::Exited
+        } else if self.prompt.is_some() {
+            Status::WaitingInput
+        } else if pane.alternate {
+            let still = now.since(self.still_since) >= FULL_SCREEN && caret.is_some_and(|caret| caret.visible);
+            if shell::is_interactive(&pane.command) || still { Status::WaitingInput } else { Status::Running }
+        } else if row.is_some_and(|row| shell::is_prompt(row, &pane.command)) {
+            Status::Idle
+        } else {
+            Status::Running
+        }
+    }
+
+    /// The prompt that was found, unless it is one that the cursor has left.
+    fn unanswered(&mut self, found: Option<Prompt>) -> Option<Prompt> {
+        let Some(prompt) = found else {
+            self.answered = None;
+            return None;
+        };
+        if prompt.form == Form::Line {
+            let was_open = self.found.as_ref().or(self.prompt.as_ref()).filter(|before| before.form != Form::Line);
+            if was_open.is_some_and(|before| before.text == prompt.text) {
+                self.answered = Some(prompt.text.clone());
+            }
+            if self.answered.as_ref() == Some(&prompt.text) {
+                return None;
+            }
+        }
+        Some(prompt)
+    }
+}

@@ -1,0 +1,325 @@
+//! Consecutive looks at the task windows of one server, and what happened between them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::event::{Happening, TaskEvent};
+use super::snapshot::{Look, PaneState, Preview, Registration, SessionSnapshot, TaskFields, TaskSnapshot};
+use super::standing::{Standing, Status};
+use crate::moment::Moment;
+use crate::place::{SessionId, TerminalKey, WindowId};
+
+/// The tasks of one server over time. The first look at a session is its baseline and makes no events, but for what
+/// `fleetwatch run` started and nobody has told of.
+#[derive(Clone, Debug, Default)]
+pub struct Watch {
+    /// The sessions whose baseline is known.
+    sessions: BTreeSet<SessionId>,
+    tasks: BTreeMap<WindowId, Task>,
+    /// Windows that the operator has killed, and how that is told.
+    killed: BTreeMap<WindowId, String>,
+}
+
+/// One task as it was last seen.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// The task's unique name in the fleet.
+    pub id: String,
+    pub key: TerminalKey,
+    pub window: WindowId,
+    /// The name of the window.
+    pub name: String,
+    /// The place of the window in its session.
+    pub index: u32,
+    pub session: String,
+    pub session_id: SessionId,
+    pub status: Status,
+    /// When the status began.
+    pub since: Moment,
+    /// When the program began to run, or was first seen.
+    pub started_at: Moment,
+    /// The last known state of the pane.
+    pub pane: Option<PaneState>,
+    /// Whether that state is of the last look.
+    pub known: bool,
+    pub bell: bool,
+    /// Bells since the program was first seen.
+    pub bells: u64,
+    pub registration: Registration,
+    counter: Option<u64>,
+    /// The flag went up in the last look and the counter did not follow yet.
+    flag_awaits_counter: bool,
+    standing: Standing,
+}
+
+impl Watch {
+    /// Takes in a look; gives what happened since the one before, windows that are gone first.
+    pub fn take(&mut self, look: Look, now: Moment) -> Vec<TaskEvent> {
+        let mut events = Vec::new();
+        let Look { sessions, elsewhere } = look;
+        let there: BTreeSet<WindowId> =
+            sessions.iter().flat_map(|session| session.windows.iter().map(|window| window.window)).collect();
+        self.let_go(&there, &elsewhere, now, &mut events);
+        let mut taken = BTreeSet::new();
+        let mut baselines = BTreeSet::new();
+        for session in sessions {
+            let is_baseline = !self.sessions.contains(&session.id);
+            baselines.insert(session.id);
+            let SessionSnapshot { id, name, windows } = session;
+            // A window that is linked into several sessions is one task.
+            for window in windows.into_iter().filter(|window| taken.insert(window.window)) {
+                match self.tasks.get_mut(&window.window) {
+                    Some(task) => task.look(window, id, &name, now, &mut events),
+                    None => {
+                        let window_id = window.window;
+                        let task = Task::new(window, id, &name, is_baseline, now, &mut events);
+                        self.tasks.insert(window_id, task);
+                    }
+                }
+            }
+        }
+        self.sessions = baselines;
+        self.killed.retain(|window, _| self.tasks.contains_key(window));
+        events
+    }
+
+    /// The operator kills a window: when it is gone, that is the reason.
+    pub fn killed(&mut self, window: WindowId, reason: String) {
+        self.killed.insert(window, reason);
+    }
+
+    /// All tasks, by the ids of their windows.
+    pub fn tasks(&self) -> impl Iterator<Item = &Task> {
+        self.tasks.values()
+    }
+
+    /// One task.
+    pub fn task(&self, window: WindowId) -> Option<&Task> {
+        self.tasks.get(&window)
+    }
+
+    /// Gives a task its unique name; whether it is another one.
+    pub fn rename(&mut self, window: WindowId, id: String) -> bool {
+        let Some(task) = self.tasks.get_mut(&window).filter(|task| task.id != id) else { return false };
+        task.id = id;
+        true
+    }
+
+    fn let_go(
+        &mut self,
+        there: &BTreeSet<WindowId>,
+        elsewhere: &BTreeSet<WindowId>,
+        now: Moment,
+        events: &mut Vec<TaskEvent>,
+    ) {
+        let gone: Vec<WindowId> = self.tasks.keys().filter(|window| !there.contains(window)).copied().collect();
+        for window in gone {
+            let Some(task) = self.tasks.remove(&window) else { continue };
+            // A dead window that goes has told its end, and one that was moved lives on.
+            if task.status != Status::Exited && !elsewhere.contains(&window) {
+                let reason = self.killed.remove(&window);
+                events.push(task.event(now, Happening::Disappeared { reason }));
+            }
+        }
+    }
+}
+
+impl Task {
+    fn new(
+        window: TaskSnapshot,
+        session_id: SessionId,
+        session: &str,
+        is_baseline: bool,
+        now: Moment,
+        events: &mut Vec<TaskEvent>,
+    ) -> Self {
+        let registration = window.registration;
+        let mut task = Self {
+            id: window.name.clone(),
+            key: window.key,
+            window: window.window,
+            name: window.name,
+            index: window.index,
+            session: session.to_owned(),
+            session_id,
+            status: Status::Unknown,
+            since: now,
+            started_at: registration.at().map_or(now, |at| at.min(now)),
+            known: window.pane.is_some(),
+            pane: None,
+            bell: window.bell,
+            bells: window.bells.unwrap_or(0).max(u64::from(window.bell)),
+            registration,
+            // The counter may lag the flag by a moment, and is not to count the same bell again.
+            counter: window.bells.map(|bells| if is_baseline { bells } else { bells.max(u64::from(window.bell)) }),
+            flag_awaits_counter: false,
+            standing: Standing::default(),
+        };
+        let prompt = task.take_pane(window.pane, now);
+        debug_assert!(prompt.is_none(), "a prompt is told in the second look");
+        let untold = matches!(registration, Registration::Started(_));
+        let dead = task.is_dead();
+        match (is_baseline, dead) {
+            (true, true) if untold => task.ended(task.bells, now, events),
+            (true, _) => {}
+            (false, true) => task.ended(task.bells, now, events),
+            (false, false) => {
+                events.push(task.event(now, Happening::Started));
+                task.rang(task.bells, now, events);
+            }
+        }
+        task
+    }
+
+    /// Takes in the next look at the same window.
+    fn look(
+        &mut self,
+        window: TaskSnapshot,
+        session_id: SessionId,
+        session: &str,
+        now: Moment,
+        events: &mut Vec<TaskEvent>,
+    ) {
+        let again = window.key != self.key;
+        // Where the first of several panes is gone, the next one stands for the window, but it does not begin now.
+        let in_place = window.key.pane == self.key.pane;
+        let was_dead = self.is_dead();
+        if again && !was_dead {
+            // The program was replaced between two looks; how it ended cannot be told any more.
+            events.push(self.event(now, Happening::Exited { code: None, bells: 0 }));
+        }
+        (self.name, self.index, self.registration) = (window.name, window.index, window.registration);
+        (self.session_id, self.key) = (session_id, window.key);
+        if self.session != session {
+            self.session = session.to_owned();
+        }
+        if again {
+            self.begin_anew(now);
+        }
+        let rung = self.count(window.bell, window.bells);
+        self.known = window.pane.is_some();
+        let prompt = self.take_pane(window.pane, now);
+        match (self.is_dead(), was_dead && !again) {
+            (true, false) => self.ended(rung, now, events),
+            (false, _) if again && in_place => {
+                events.push(self.event(now, Happening::Started));
+                self.rang(rung, now, events);
+            }
+            _ => self.rang(rung, now, events),
+        }
+        if let Some(prompt) = prompt {
+            events.push(self.event(now, Happening::Input { prompt }));
+        }
+    }
+
+    /// The prompt that the task stands at.
+    pub fn prompt(&self) -> Option<&str> {
+        self.standing.prompt()
+    }
+
+    /// Whether its program has ended.
+    pub fn is_dead(&self) -> bool {
+        self.pane.as_ref().is_some_and(|pane| pane.dead)
+    }
+
+    /// The exit code of a program that has ended, when tmux tells it.
+    pub fn exit_code(&self) -> Option<i32> {
+        self.pane.as_ref().filter(|pane| pane.dead)?.exit_code
+    }
+
+    /// The last lines of its output.
+    pub fn preview(&self) -> Preview {
+        self.pane.as_ref().map(|pane| pane.preview.clone()).unwrap_or_default()
+    }
+
+    /// The public fields.
+    pub fn fields(&self) -> TaskFields {
+        let pane = self.pane.as_ref();
+        TaskFields {
+            kind: "task",
+            id: self.id.clone(),
+            host: self.key.server.host.clone(),
+            socket: self.key.server.socket.to_string(),
+            session: self.session.clone(),
+            window_id: self.window.to_string(),
+            window: format!("{}:{}", self.index, self.name),
+            pane: self.key.pane.to_string(),
+            pid: self.key.pid,
+            known: self.known,
+            status: self.status,
+            since: self.since,
+            started_at: self.started_at,
+            command: pane.map(|pane| pane.command.clone()),
+            cwd: pane.and_then(|pane| pane.cwd.clone()),
+            dead: self.is_dead(),
+            exit_code: self.exit_code(),
+            bell: self.bell,
+            bells: self.bells,
+            prompt: self.prompt().map(str::to_owned),
+            preview: self.preview().lines().to_vec(),
+        }
+    }
+
+    /// Takes in the state of the pane, if it is known; gives the prompt that has come to stand.
+    fn take_pane(&mut self, pane: Option<PaneState>, now: Moment) -> Option<String> {
+        let pane = pane?;
+        let prompt = self.standing.look(&pane, now).map(str::to_owned);
+        let status = self.standing.status(&pane, now);
+        if status != self.status {
+            (self.status, self.since) = (status, now);
+        }
+        self.pane = Some(pane);
+        prompt
+    }
+
+    /// Another program runs in the same window.
+    fn begin_anew(&mut self, now: Moment) {
+        self.started_at = self.registration.at().map_or(now, |at| at.min(now));
+        self.since = now;
+        self.pane = None;
+        self.status = Status::Unknown;
+        self.standing = Standing::default();
+        self.bells = 0;
+    }
+
+    /// How many bells rang since the last look.
+    fn count(&mut self, flag: bool, counter: Option<u64>) -> u64 {
+        let rose = flag && !self.bell;
+        self.bell = flag;
+        let before = std::mem::replace(&mut self.counter, counter);
+        let awaited = std::mem::take(&mut self.flag_awaits_counter);
+        let rung = match (before, counter) {
+            (Some(before), Some(counter)) if counter > before => counter - before,
+            // The counter is a hook, which runs a moment after the flag is set: the next look will show it.
+            (Some(_), Some(_)) if rose => {
+                self.flag_awaits_counter = true;
+                0
+            }
+            _ => u64::from(rose || awaited),
+        };
+        self.bells += rung;
+        rung
+    }
+
+    fn ended(&self, bells: u64, now: Moment, events: &mut Vec<TaskEvent>) {
+        events.push(self.event(now, Happening::Exited { code: self.exit_code(), bells }));
+    }
+
+    fn rang(&self, bells: u64, now: Moment, events: &mut Vec<TaskEvent>) {
+        if bells > 0 {
+            events.push(self.event(now, Happening::Notify { bells }));
+        }
+    }
+
+    fn event(&self, at: Moment, happening: Happening) -> TaskEvent {
+        TaskEvent {
+            at,
+            id: self.id.clone(),
+            window: self.window,
+            name: self.name.clone(),
+            session: self.session.clone(),
+            key: self.key.clone(),
+            happening,
+            preview: self.preview(),
+        }
+    }
+}
