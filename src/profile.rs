@@ -2,8 +2,10 @@
 
 mod color;
 mod compile;
+mod conclusion;
 mod engine;
 mod explain;
+mod front;
 mod library;
 mod projection;
 mod reading;

@@ -66,9 +66,6 @@ const UI_MAY_NOT_NAME: &[&str] = &[
 /// The longest file, in lines before its tests.
 const LONGEST: usize = 400;
 
-/// Files that are longer all the same, and how long they may be.
-const LONGER: &[(&str, usize)] = &[("profile/engine.rs", 500), ("tracker.rs", 420)];
-
 #[test]
 fn the_sources_keep_the_house_rules() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
@@ -176,9 +173,8 @@ impl Source {
                 Some(order) => self.check_names(module, order, &mut faults),
                 None => faults.push(format!("{module} has no floor; give it one in tests/floors.rs")),
             }
-            let most = LONGER.iter().find(|(name, _)| *name == self.name).map_or(LONGEST, |(_, most)| *most);
-            if self.lines > most {
-                faults.push(format!("{} lines before its tests, more than {most}", self.lines));
+            if self.lines > LONGEST {
+                faults.push(format!("{} lines before its tests, more than {LONGEST}", self.lines));
             }
         }
         faults.into_iter().map(|fault| format!("{}: {fault}", self.name)).collect()

@@ -70,7 +70,8 @@ impl Cage {
 
 /// A busy machine draws late.
 fn patient() -> Limits {
-    Limits { reaction: Span::from_secs(8), enter_again: Span::from_millis(1500), ..Limits::default() }
+    let (reaction, calm) = (Span::from_secs(8), Span::from_secs(10));
+    Limits { reaction, calm, enter_again: Span::from_millis(1500), ..Limits::default() }
 }
 
 fn keys(names: &[&str]) -> Vec<Key> {
@@ -95,6 +96,16 @@ async fn a_parrot_that_works_or_has_a_draft_is_left_alone_unless_one_insists() {
     assert!(!cage.screen().contains("other"));
     assert_eq!(cage.force("thought").await, SendOutcome::Accepted);
     cage.wait_for("● heard half a thought");
+}
+
+#[tokio::test]
+async fn a_prompt_waits_for_the_last_strokes_of_a_turn_that_was_stopped() {
+    let cage = Cage::new();
+    assert_eq!(cage.send("strokes").await, SendOutcome::Accepted);
+    cage.wait_for("● half an answer");
+    assert_eq!(cage.send("go on").await, SendOutcome::Accepted);
+    cage.wait_for("● heard go on");
+    assert!(cage.screen().contains("stopped4"), "it was sent before the last stroke");
 }
 
 #[tokio::test]

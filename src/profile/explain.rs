@@ -145,6 +145,7 @@ const fn signal_name(signal: Signal) -> &'static str {
         Signal::Slash => "slash",
         Signal::Files => "files",
         Signal::Starting => "starting",
+        Signal::Opening => "opening",
         Signal::Completed => "completed",
         Signal::Interrupted => "interrupted",
         Signal::Failed => "failed",

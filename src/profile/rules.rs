@@ -179,6 +179,8 @@ pub(super) enum Signal {
     Files,
     /// The agent is starting or restarting: its prompt takes nothing yet.
     Starting,
+    /// The session is not up yet: the prompt takes text, but what is submitted has to wait.
+    Opening,
     Completed,
     Interrupted,
     Failed,

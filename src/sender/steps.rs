@@ -27,6 +27,10 @@ pub struct Limits {
     /// Between the two looks that must agree before anything is sent: text that grows between them is an answer that
     /// is still being written.
     pub quiet: Span,
+    /// The same once it has moved: an interrupted turn is drawn in several strokes, and a slow answer in more.
+    pub quiet_again: Span,
+    /// From the first look until a terminal that still moves is refused.
+    pub calm: Span,
     /// From the paste to Enter at least, as Enter right behind a text is taken for a part of it.
     pub enter_apart: Span,
     /// From the paste to Enter at most.
@@ -43,6 +47,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             quiet: Span::from_millis(250),
+            quiet_again: Span::from_millis(800),
+            calm: Span::from_secs(3),
             enter_apart: Span::from_millis(150),
             enter_latest: Span::from_millis(1500),
             enter_again: Span::from_millis(1000),
@@ -106,6 +112,10 @@ impl Seen {
         self.read.as_ref().map_or(Tri::Unknown, |read| read.editing)
     }
 
+    fn pending(&self) -> Tri {
+        self.read.as_ref().map_or(Tri::Unknown, |read| read.pending)
+    }
+
     /// Why nothing must be sent now.
     fn check(&self, insistence: Insistence) -> Result<(), Refusal> {
         if self.dead {
@@ -127,6 +137,12 @@ impl Seen {
             Some(read) if read.phase == Phase::Ready && read.posture == Tri::Yes => Ok(()),
             _ => Err(Refusal::NotReady),
         }
+    }
+
+    /// Whether what was said differs, so that something moves.
+    fn differs_from(&self, earlier: &Seen) -> bool {
+        let differs = |(then, now): (&Read, &Read)| then.turn != now.turn || then.prompt != now.prompt;
+        earlier.read.as_ref().zip(self.read.as_ref()).is_some_and(differs)
     }
 
     /// Whether the terminal shows that it has taken what was submitted after `before`.
@@ -164,12 +180,23 @@ pub(super) struct Steps {
 
 #[derive(Debug)]
 enum Stage {
-    First,
-    Second { first: Box<Seen> },
+    Calming(Calming),
     ToPaste { before: Box<Seen> },
     Pasted { before: Box<Seen>, at: Span, last: Option<u64> },
     ToEnter { entry: Box<Entry> },
     Entered { entry: Box<Entry>, at: Span },
+}
+
+/// What was seen while it is waited for that nothing moves.
+#[derive(Debug, Default)]
+struct Calming {
+    /// The first look, once there was one.
+    began: Option<Span>,
+    /// What has stood still, and since when.
+    still: Option<(Box<Seen>, Span)>,
+    moved: bool,
+    /// Whether the last look refused for a reason that may be over at the next one.
+    refused: bool,
 }
 
 /// What was there when Enter was pressed.
@@ -184,20 +211,13 @@ struct Entry {
 
 impl Steps {
     pub(super) fn new(insistence: Insistence, limits: Limits) -> Self {
-        Self { insistence, limits, stage: Stage::First }
+        Self { insistence, limits, stage: Stage::Calming(Calming::default()) }
     }
 
     /// Takes in a look at the terminal, `now` after the beginning.
     pub(super) fn saw(&mut self, seen: Seen, now: Span) -> Step {
-        match std::mem::replace(&mut self.stage, Stage::First) {
-            Stage::First => match seen.check(self.insistence) {
-                Err(refusal) => Step::End(refusal.into()),
-                Ok(()) => {
-                    self.stage = Stage::Second { first: Box::new(seen) };
-                    Step::Look { after: self.limits.quiet }
-                }
-            },
-            Stage::Second { first } => self.second(&first, seen),
+        match std::mem::replace(&mut self.stage, Stage::Calming(Calming::default())) {
+            Stage::Calming(calming) => self.calming(calming, seen, now),
             Stage::Pasted { before, at, last } => self.pasted(before, at, last, seen, now),
             Stage::Entered { entry, at } => self.entered(entry, at, &seen, now),
             // No look was asked for; what is to be delivered is still to be delivered.
@@ -211,7 +231,7 @@ impl Steps {
 
     /// Takes in that tmux has delivered what was asked for.
     pub(super) fn delivered(&mut self, now: Span) -> Step {
-        self.stage = match std::mem::replace(&mut self.stage, Stage::First) {
+        self.stage = match std::mem::replace(&mut self.stage, Stage::Calming(Calming::default())) {
             Stage::ToPaste { before } => Stage::Pasted { before, at: now, last: None },
             Stage::ToEnter { entry } => Stage::Entered { entry, at: now },
             stage => stage,
@@ -227,22 +247,43 @@ impl Steps {
             Stage::ToPaste { .. } if unheard => {
                 SendOutcome::NotTaken { why: format!("it is not known whether the text arrived: {refusal}") }
             }
-            Stage::First | Stage::Second { .. } | Stage::ToPaste { .. } => refusal.into(),
+            Stage::Calming(_) | Stage::ToPaste { .. } => refusal.into(),
             _ => SendOutcome::NotTaken { why: format!("after the text was pasted: {refusal}") },
         }
     }
 
-    fn second(&mut self, first: &Seen, seen: Seen) -> Step {
-        let grew = |(first, now): (&Read, &Read)| first.turn != now.turn || first.prompt != now.prompt;
-        let moving = first.read.as_ref().zip(seen.read.as_ref()).is_some_and(grew);
+    /// Waits until two looks agree. What a polite prompt is refused for must be seen twice: right after an interruption
+    /// a last stroke of work may still be on the screen.
+    fn calming(&mut self, mut calming: Calming, seen: Seen, now: Span) -> Step {
+        let began = *calming.began.get_or_insert(now);
+        let passed = |since: Span| now.as_millis().saturating_sub(since.as_millis());
+        let polite = self.insistence == Insistence::Polite;
         if let Err(refusal) = seen.check(self.insistence) {
-            return Step::End(refusal.into());
+            let may_pass = matches!(refusal, Refusal::Working | Refusal::NotReady);
+            if !may_pass || calming.refused || passed(began) >= self.limits.calm.as_millis() {
+                return Step::End(refusal.into());
+            }
+            self.stage = Stage::Calming(Calming { refused: true, moved: true, still: None, ..calming });
+            return Step::Look { after: self.limits.quiet };
         }
-        if moving && self.insistence == Insistence::Polite {
-            return Step::End(Refusal::Working.into());
+        calming.refused = false;
+        let quiet = if calming.moved { self.limits.quiet_again } else { self.limits.quiet };
+        match calming.still.take() {
+            Some((still, _)) if polite && seen.differs_from(&still) => {
+                if passed(began) >= self.limits.calm.as_millis() {
+                    return Step::End(Refusal::Working.into());
+                }
+                (calming.moved, calming.still) = (true, Some((Box::new(seen), now)));
+            }
+            Some((_, since)) if passed(since) >= quiet.as_millis() => {
+                self.stage = Stage::ToPaste { before: Box::new(seen) };
+                return Step::Paste;
+            }
+            Some((still, since)) => calming.still = Some((still, since)),
+            None => calming.still = Some((Box::new(seen), now)),
         }
-        self.stage = Stage::ToPaste { before: Box::new(seen) };
-        Step::Paste
+        self.stage = Stage::Calming(calming);
+        Step::Look { after: self.limits.quiet }
     }
 
     fn pasted(&mut self, before: Box<Seen>, at: Span, last: Option<u64>, seen: Seen, now: Span) -> Step {
@@ -272,7 +313,9 @@ impl Steps {
             Some(_) => seen.reacts_to(&entry.before),
             None => seen.screen != entry.pasted.screen,
         };
-        if !held && (left || reacted) {
+        // An agent whose session is not up yet may keep what it has taken in its prompt.
+        let queued = seen.pending() == Tri::Yes && entry.before.pending() != Tri::Yes;
+        if queued || (!held && (left || reacted)) {
             return Step::End(SendOutcome::Accepted);
         }
         let waited = now.as_millis().saturating_sub(at.as_millis());

@@ -3,6 +3,7 @@
 #   twice   takes the next prompt with the second Enter only
 #   deaf    never takes a prompt again
 #   exit    ends
+#   strokes is stopped, which it draws in several strokes above its next prompt
 export LC_ALL=C.UTF-8
 enters=1
 echo "Parrot v1.0.0"
@@ -19,6 +20,12 @@ while IFS= read -r -e -p '❯ ' line; do
         twice) enters=2; echo "● twice" ;;
         deaf) enters=1000; echo "● deaf" ;;
         exit) exit ;;
+        strokes)
+            echo "● half an answer"
+            { for ((i = 0; i < 5; i++)); do
+                sleep 0.12
+                printf '\0337\033[1A\r● half an answer%s\033[K\0338' " stopped${i}"
+            done; } & ;;
         *)
             echo "working"
             sleep 0.4

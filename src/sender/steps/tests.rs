@@ -186,6 +186,45 @@ fn an_answer_that_is_still_growing_refuses() {
     assert_eq!((outcome, done), (Refusal::Working.into(), vec![]));
 }
 
+/// Right after an interruption a last stroke of work goes and the row that tells of it comes.
+#[test]
+fn the_last_strokes_of_an_interrupted_turn_do_not_refuse() {
+    let interrupted = |text: &str| seen(5, |read| read.turn = Arc::from(text));
+    let mut looks = 0;
+    let told = polite(|enters, _| {
+        looks += 1;
+        match (enters, looks) {
+            (None, 1) => working(),
+            (None, 2) => interrupted("half an answer"),
+            (None, _) => interrupted("half an answer Interrupted"),
+            (Some(0), _) => pasted(),
+            (Some(_), _) => working(),
+        }
+    });
+    assert_eq!(told, (SendOutcome::Accepted, vec!["paste", "enter"]));
+}
+
+#[test]
+fn an_answer_with_short_pauses_refuses() {
+    let mut looks = 0_u64;
+    let (outcome, done) = polite(|_, _| {
+        looks += 1;
+        seen(looks, |read| read.turn = Arc::from("word ".repeat((looks / 2) as usize)))
+    });
+    assert_eq!((outcome, done), (Refusal::Working.into(), vec![]));
+}
+
+#[test]
+fn an_agent_that_keeps_what_it_took_until_its_session_is_up_has_taken_it() {
+    let kept = || seen(6, |read| (read.editing, read.pending) = (Tri::Yes, Tri::Yes));
+    let told = forced(|enters, _| match enters {
+        None => ready(),
+        Some(0) => pasted(),
+        Some(_) => kept(),
+    });
+    assert_eq!(told, (SendOutcome::Accepted, vec!["paste", "enter"]));
+}
+
 #[test]
 fn enter_is_not_pressed_into_a_dialog_that_comes_up() {
     let (outcome, done) = polite(|enters, _| if enters.is_none() { ready() } else { dialog() });

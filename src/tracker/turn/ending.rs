@@ -2,7 +2,7 @@
 
 use super::flight::{Completed, same_turn};
 use super::{Seen, TurnMachine};
-use crate::moment::Moment;
+use crate::moment::{Moment, Span};
 use crate::profile::{EndMark, Reading, TurnEnd, TurnRegion};
 use crate::state::{LastTurn, TurnResult, TurnSource};
 use crate::tracker::Temporal;
@@ -73,10 +73,13 @@ impl TurnMachine {
         match flight.active_at {
             None => {
                 let new_prompt = flight.baseline.as_ref().is_some_and(|b| !same_turn(b, region));
-                if new_prompt && answered {
-                    // The turn began and ended between two looks; its prompt and its answer are there to see.
-                    flight.active_at = Some(now);
-                } else {
+                if !new_prompt || !answered {
+                    return;
+                }
+                // The turn began between two looks; its prompt and its answer are there to see. Where an answer grows
+                // without any other trace of work, it may not be whole yet.
+                flight.active_at = Some(now);
+                if linger > Span::ZERO && !finished {
                     return;
                 }
             }

@@ -1,0 +1,115 @@
+//! What has the operator's attention on a screen, and what that says of the surface (SPEC §4).
+
+use super::conclusion::Conclusion;
+use super::reading::{EndMark, TurnEnd};
+use super::rules::Signal;
+use super::sight::Draft;
+use crate::state::{BusinessState, InputMode, Phase, Surface, Tri, UiContext};
+
+/// What has the operator's attention on the screen, most binding first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Front {
+    /// Blocking dialogs.
+    Dialog(UiContext),
+    Menu,
+    Starting,
+    /// The prompt takes text, but no session is there that would take a submission.
+    Opening,
+    /// The prompt with a list at it.
+    List(UiContext),
+    Prompt,
+    /// A prompt is drawn, but the cursor says that it does not take the keys.
+    UnfocusedPrompt,
+    /// No prompt, but signs of work.
+    WorkOnly,
+    Nothing,
+}
+
+impl Front {
+    /// The phase that one screen by itself supports. A list at the prompt of a working agent does not hide its work.
+    pub(super) fn phase(self, working: bool, doubtful: bool) -> Phase {
+        match self {
+            Front::Prompt | Front::List(_) | Front::UnfocusedPrompt | Front::WorkOnly if working => Phase::Active,
+            Front::Prompt if !doubtful => Phase::Ready,
+            _ => Phase::Unknown,
+        }
+    }
+}
+
+impl Conclusion<'_> {
+    pub(super) fn front(&self) -> Front {
+        let dialog = |signal, context| self.has(signal).then_some(Front::Dialog(context));
+        let list = |signal, context| self.has(signal).then_some(Front::List(context));
+        let prompt = self.sight.prompt.as_ref();
+        dialog(Signal::Trust, UiContext::TrustPrompt)
+            .or_else(|| dialog(Signal::Approval, UiContext::ApprovalPrompt))
+            .or_else(|| dialog(Signal::Question, UiContext::Question))
+            .or_else(|| dialog(Signal::Setup, UiContext::Setup))
+            .or_else(|| self.has(Signal::Menu).then_some(Front::Menu))
+            .or_else(|| self.has(Signal::Starting).then_some(Front::Starting))
+            .or_else(|| prompt.filter(|p| !p.focused).map(|_| Front::UnfocusedPrompt))
+            .or_else(|| list(Signal::Slash, UiContext::SlashCommand))
+            .or_else(|| list(Signal::Files, UiContext::SelectionMenu))
+            .or_else(|| {
+                prompt.filter(|_| self.has(Signal::Opening) && !self.has(Signal::Working)).map(|_| Front::Opening)
+            })
+            .or_else(|| prompt.map(|_| Front::Prompt))
+            .or_else(|| self.has(Signal::Working).then_some(Front::WorkOnly))
+            .unwrap_or(Front::Nothing)
+    }
+
+    pub(super) fn surface(
+        &self,
+        front: Front,
+        working: bool,
+        doubtful: bool,
+        end: &Option<TurnEnd>,
+    ) -> (Surface, BusinessState, InputMode, UiContext) {
+        let pending_input = if self.has(Signal::Queued) { Tri::Yes } else { Tri::No };
+        let editing = match self.sight.prompt.as_ref().map(|p| &p.draft) {
+            Some(Draft::Text) => Tri::Yes,
+            Some(Draft::Empty | Draft::Ghost) => Tri::No,
+            // A list that covers the prompt is open because something was typed there.
+            None if matches!(front, Front::List(_)) => Tri::Yes,
+            None => Tri::Unknown,
+        };
+        let keys_elsewhere =
+            Surface { accepting_input: Tri::No, editing_input: Tri::No, ready_posture: Tri::No, pending_input };
+        let at_prompt =
+            |ready_posture| Surface { accepting_input: Tri::Yes, editing_input: editing, ready_posture, pending_input };
+        let business = if working { BusinessState::Working } else { BusinessState::Idle };
+        match front {
+            Front::Dialog(context) => (keys_elsewhere, BusinessState::AwaitingOperator, InputMode::Modal, context),
+            Front::Menu => {
+                let business = if working { BusinessState::Working } else { BusinessState::Unknown };
+                (keys_elsewhere, business, InputMode::Modal, UiContext::SelectionMenu)
+            }
+            Front::Starting => (Surface::UNKNOWN, BusinessState::Unknown, InputMode::Closed, UiContext::Unknown),
+            Front::Opening => {
+                (at_prompt(Tri::No), BusinessState::Unknown, InputMode::Freeform, UiContext::NormalPrompt)
+            }
+            Front::List(context) => (at_prompt(Tri::No), business, InputMode::Freeform, context),
+            Front::Prompt if doubtful => {
+                (at_prompt(Tri::Unknown), BusinessState::Unknown, InputMode::Freeform, UiContext::NormalPrompt)
+            }
+            Front::Prompt => {
+                let failed = end.as_ref().is_some_and(|end| end.mark == EndMark::Failed);
+                let context = if failed && !working { UiContext::ErrorBanner } else { UiContext::NormalPrompt };
+                let posture = if working { Tri::No } else { Tri::Yes };
+                (at_prompt(posture), business, InputMode::Freeform, context)
+            }
+            Front::UnfocusedPrompt => {
+                let business = if working { BusinessState::Working } else { BusinessState::Unknown };
+                (Surface { pending_input, ..Surface::UNKNOWN }, business, InputMode::Unknown, UiContext::Unknown)
+            }
+            Front::WorkOnly if self.sight.profile.composer.as_ref().is_some_and(|c| c.only_when_idle) => {
+                (keys_elsewhere, BusinessState::Working, InputMode::Closed, UiContext::Unknown)
+            }
+            Front::WorkOnly => {
+                let surface = Surface { ready_posture: Tri::No, pending_input, ..Surface::UNKNOWN };
+                (surface, BusinessState::Working, InputMode::Unknown, UiContext::Unknown)
+            }
+            Front::Nothing => (Surface::UNKNOWN, BusinessState::Unknown, InputMode::Unknown, UiContext::Unknown),
+        }
+    }
+}
