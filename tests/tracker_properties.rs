@@ -62,7 +62,10 @@ enum Happening {
     NoProfile,
     Gone,
     Failed,
-    Submitted,
+    /// A prompt was sent so many milliseconds ago, as another process tells now.
+    Submitted {
+        ago: u64,
+    },
     Seen,
     /// The timer that the tracker asked for.
     Timer,
@@ -104,7 +107,7 @@ fn happenings() -> impl Strategy<Value = Vec<(u64, Happening)>> {
             .prop_map(|(picture, resized)| Happening::Screen { picture, resized }),
         3 => Just(Happening::Unchanged),
         4 => Just(Happening::Timer),
-        1 => Just(Happening::Submitted),
+        1 => prop_oneof![Just(0), 1..5000_u64].prop_map(|ago| Happening::Submitted { ago }),
         1 => Just(Happening::Failed),
         1 => prop_oneof![
             Just(Happening::Down),
@@ -229,9 +232,10 @@ impl Watch {
                 let problem = Problem { kind: "timeout".to_owned(), message: "no answer".to_owned() };
                 self.tracker.handle(Observation::ProbeFailed(problem), at)
             }
-            Happening::Submitted => {
+            Happening::Submitted { ago } => {
                 sent = true;
-                self.tracker.handle(Observation::Submitted { at }, at)
+                let sent_at = Moment::from_millis(at.as_millis().saturating_sub_unsigned(*ago));
+                self.tracker.handle(Observation::Submitted { at: sent_at }, at)
             }
             Happening::Seen => self.tracker.handle(Observation::Seen, at),
             Happening::Timer => {
@@ -287,6 +291,11 @@ impl Watch {
         }
         if note.contains("undone") || (note.contains("retract") && is.at.is_none_or(|at| at < self.now)) {
             // A retraction and its undoing give back an older result.
+            return Ok(());
+        }
+        // What is told late of a turn that has ended is where it came from, or that it was a turn of its own.
+        let same = (is.result, is.at) == (was.result, was.at) && is.source == TurnSource::ExplicitInput;
+        if note.contains("sent through fleetwatch") && (same || is.at.is_none_or(|at| at < self.now)) {
             return Ok(());
         }
         prop_assert_eq!(is.at, Some(self.now), "a result is told when it is found");

@@ -41,9 +41,10 @@ impl TurnMachine {
 
     /// The turn that this input began has ended already.
     fn adopt_result(&mut self, at: Moment) -> bool {
-        let armed = self.ended_armed_at.filter(|armed| at.since(*armed) <= LOOK);
+        let begun = self.ended_armed_at.is_some_and(|armed| at.since(armed) <= LOOK);
+        let ended = self.last_turn.at.is_some_and(|ended| ended >= at);
         let inferred = self.result_is_current && self.last_turn.source == TurnSource::SurfaceInference;
-        if self.flight.is_some() || armed.is_none() || !inferred {
+        if self.flight.is_some() || !begun || !ended || !inferred {
             return false;
         }
         self.last_turn.source = TurnSource::ExplicitInput;
