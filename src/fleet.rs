@@ -6,14 +6,16 @@
 
 mod entry;
 mod report;
+mod tasks;
 mod view;
 mod why;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use entry::Entry;
 pub use report::{Capture, Declared, Outcome, PaneReport, ServerReport};
+pub use tasks::{FoundSession, TaskReport};
 pub use view::{Health, RecentTransition, ServerView, Terminal, View};
 pub use why::{Rules, Why};
 
@@ -22,13 +24,19 @@ pub use crate::place::{PaneId, Place, ServerId, SessionId, Socket, TerminalKey, 
 use crate::profile::Library;
 use crate::screen::Screen;
 use crate::state::{Problem, State, Transition};
+use crate::task::{Batch, Task};
 use crate::tracker::{self, Observation, SurfaceEvent, Timer};
+use tasks::{Taken, Tasks};
 
 /// Everything that can happen to the fleet.
 #[derive(Clone, Debug)]
 pub enum Input {
     /// One look at one server.
     Server(ServerReport),
+    /// What one look at one server showed of its tasks.
+    Tasks(TaskReport),
+    /// The operator kills a task, here or in another process of fleetwatch; `reason` says so to people.
+    TaskKilled { server: ServerId, window: WindowId, reason: String },
     /// A prompt went into a terminal through fleetwatch at this time, here or in another process of it.
     Submitted { key: TerminalKey, at: Moment },
     /// The operator has seen the terminal: selected it for a second, jumped to it or answered it (SPEC §2).
@@ -46,6 +54,12 @@ pub enum Effect {
     Changed { key: TerminalKey, id: String, transition: Transition, screen: Option<Arc<Screen>> },
     /// A terminal has left the fleet; the transition is its last.
     Left { key: TerminalKey, id: String, transition: Transition },
+    /// A task is watched from now on, or has another name.
+    TaskIntroduced { server: ServerId, window: WindowId },
+    /// Task sessions that were there when watching began, told once for each server.
+    TasksFound { sessions: Vec<FoundSession> },
+    /// What happened to tasks between two looks at a server (SPEC §9); never empty.
+    Tasks(Batch),
 }
 
 /// The settings of the fleet, from the configuration.
@@ -71,6 +85,7 @@ pub struct Fleet {
     entries: BTreeMap<TerminalKey, Entry>,
     servers: BTreeMap<ServerId, ServerView>,
     recent: VecDeque<RecentTransition>,
+    tasks: Tasks,
     effects: VecDeque<Effect>,
     now: Moment,
 }
@@ -84,6 +99,7 @@ impl Fleet {
             entries: BTreeMap::new(),
             servers: BTreeMap::new(),
             recent: VecDeque::new(),
+            tasks: Tasks::default(),
             effects: VecDeque::new(),
             now: Moment::default(),
         }
@@ -94,6 +110,8 @@ impl Fleet {
         self.now = self.now.max(now);
         match input {
             Input::Server(report) => self.server(report),
+            Input::Tasks(report) => self.tasks(report),
+            Input::TaskKilled { server, window, reason } => self.tasks.killed(&server, window, reason),
             Input::Submitted { key, at } => self.observe(&key, Observation::Submitted { at }),
             Input::Seen { key } => self.observe(&key, Observation::Seen),
             Input::TimePassed => self.pass_time(),
@@ -121,6 +139,16 @@ impl Fleet {
         self.entries.get(key).map(|entry| entry.state(now))
     }
 
+    /// The task in a window.
+    pub fn task(&self, server: &ServerId, window: WindowId) -> Option<&Task> {
+        self.tasks.task(server, window)
+    }
+
+    /// The task that a pane stands for.
+    pub fn task_of_pane(&self, key: &TerminalKey) -> Option<&Task> {
+        self.tasks.of_pane(key)
+    }
+
     /// What was named between consecutive assessments of a terminal (SPEC §6), newest last, bounded.
     pub fn surface_events(&self, key: &TerminalKey) -> impl Iterator<Item = (Moment, SurfaceEvent)> {
         self.entries.get(key).into_iter().flat_map(|entry| entry.events().iter().copied())
@@ -140,7 +168,14 @@ impl Fleet {
     pub fn view(&self, now: Moment) -> View<'_> {
         let mut terminals: Vec<&Terminal> = self.entries.values().map(Entry::terminal).collect();
         terminals.sort_by(|a, b| view::urgency(a).cmp(&view::urgency(b)));
-        View { now, terminals, servers: self.servers.values().collect(), recent: &self.recent }
+        View {
+            now,
+            terminals,
+            servers: self.servers.values().collect(),
+            recent: &self.recent,
+            tasks: self.tasks.all(),
+            task_events: self.tasks.recent(),
+        }
     }
 
     fn server(&mut self, report: ServerReport) {
@@ -165,6 +200,21 @@ impl Fleet {
         let count = self.entries.keys().filter(|key| key.server == server).count();
         if let Some(view) = self.servers.get_mut(&server) {
             view.terminals = count;
+        }
+    }
+
+    fn tasks(&mut self, report: TaskReport) {
+        let names: BTreeSet<&str> =
+            self.entries.values().map(|entry| entry.terminal().state.terminal.id.as_str()).collect();
+        let Taken { introduced, found, batch } =
+            self.tasks.take(report, self.now, &names, self.settings.kept_transitions);
+        let introduced = introduced.into_iter().map(|(server, window)| Effect::TaskIntroduced { server, window });
+        self.effects.extend(introduced);
+        if !found.is_empty() {
+            self.effects.push_back(Effect::TasksFound { sessions: found });
+        }
+        if !batch.events.is_empty() {
+            self.effects.push_back(Effect::Tasks(batch));
         }
     }
 

@@ -17,11 +17,13 @@ use crate::history::History;
 use crate::moment::Moment;
 use crate::screen::harmless;
 use crate::state::{Change, Evidence, State, Transition};
+use crate::task::{Task, TaskEvent, TaskFields};
 
-/// Print a line for each terminal, and then one for each transition as it happens.
+/// Print a line for each terminal, and then one for each transition and task event as it happens.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Print JSON lines: `{"at", "kind": "state" or "transition", "terminal", "state", "changed", "evidence"}`.
+    /// Print JSON lines: `{"at", "kind": "state", "transition" or "task_event", "terminal", "state", …}`, with "changed" and
+    /// "evidence" of a transition and "event" of a task event.
     #[arg(long)]
     pub json: bool,
 }
@@ -106,6 +108,17 @@ struct Transitioned<'a> {
     evidence: &'a [Evidence],
 }
 
+/// The same of a task.
+#[derive(Serialize)]
+struct TaskLine<'a> {
+    at: Moment,
+    kind: &'static str,
+    terminal: &'a str,
+    state: &'a TaskFields,
+    #[serde(flatten)]
+    event: Option<serde_json::Map<String, serde_json::Value>>,
+}
+
 impl Printer {
     fn new(json: bool) -> Self {
         Self { json, zone: TimeZone::system(), shown: BTreeMap::new() }
@@ -145,6 +158,18 @@ impl Printer {
                     lines.push_str(&self.transition_line(key, id, transition)?);
                     self.shown.remove(key);
                 }
+                Effect::TaskIntroduced { server, window } => {
+                    if let Some(task) = fleet.task(server, *window) {
+                        lines.push_str(&self.task_line(task)?);
+                    }
+                }
+                Effect::Tasks(batch) => {
+                    for event in &batch.events {
+                        lines.push_str(&self.task_event_line(event)?);
+                    }
+                }
+                // Every one of them has a line of its own already.
+                Effect::TasksFound { .. } => {}
             }
         }
         Ok(lines)
@@ -178,6 +203,27 @@ impl Printer {
             .collect();
         parts.extend(transition.note.clone());
         Ok(format!("{}  {}  {}\n", self.clock(at), harmless(id), harmless(&parts.join(", "))))
+    }
+
+    fn task_line(&self, task: &Task) -> io::Result<String> {
+        if self.json {
+            let line =
+                TaskLine { at: task.since, kind: "state", terminal: &task.id, state: &task.fields(), event: None };
+            return output::json_line(&line);
+        }
+        let what = task.pane.as_ref().map(|pane| pane.command.as_str()).unwrap_or_default();
+        Ok(format!("{}  {}  task {}: {}\n", self.clock(task.since), harmless(&task.id), task.status, harmless(what)))
+    }
+
+    fn task_event_line(&self, event: &TaskEvent) -> io::Result<String> {
+        if self.json {
+            let fields = Some(event.fields());
+            let line =
+                TaskLine { at: event.at, kind: "task_event", terminal: &event.id, state: &event.state, event: fields };
+            return output::json_line(&line);
+        }
+        let what = event.happening.text();
+        Ok(format!("{}  {}  task {}\n", self.clock(event.at), harmless(&event.id), harmless(&what)))
     }
 
     fn clock(&self, at: Moment) -> String {

@@ -7,6 +7,7 @@ use crate::moment::Moment;
 use crate::place::{Place, ServerId, TerminalKey};
 use crate::screen::{PaneFacts, Screen};
 use crate::state::{Attention, Phase, Problem, State, Transition};
+use crate::task::{Task, TaskEvent};
 
 /// One watched terminal.
 #[derive(Clone, Debug)]
@@ -82,4 +83,8 @@ pub struct View<'a> {
     pub servers: Vec<&'a ServerView>,
     /// Newest last, over all terminals, bounded.
     pub recent: &'a VecDeque<RecentTransition>,
+    /// Those that need somebody first.
+    pub tasks: Vec<&'a Task>,
+    /// What happened to tasks, newest last, bounded.
+    pub task_events: &'a VecDeque<TaskEvent>,
 }

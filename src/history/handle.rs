@@ -136,6 +136,10 @@ impl History {
                 let at = terminal.state.observed_at.min(now);
                 return self.record(Record::Introduced { key: key.clone(), name, at });
             }
+            Effect::TaskIntroduced { .. } | Effect::TasksFound { .. } => return,
+            Effect::Tasks(batch) => {
+                return batch.events.iter().for_each(|event| self.record(Record::task_event(event)));
+            }
             Effect::Changed { key, id, transition, screen } => {
                 let state = fleet.state(key, now).map(Box::new);
                 let last = told.entry(key.clone()).or_default();
@@ -153,7 +157,7 @@ impl History {
         let record = TransitionRecord { key, name, transition, state, screen, events };
         self.record(match effect {
             Effect::Left { .. } => Record::Left(record),
-            Effect::Introduced { .. } | Effect::Changed { .. } => Record::Transition(record),
+            _ => Record::Transition(record),
         });
     }
 

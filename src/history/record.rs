@@ -10,6 +10,7 @@ use crate::moment::Moment;
 use crate::screen::Screen;
 use crate::state::words;
 use crate::state::{State, Transition};
+use crate::task::TaskEvent;
 use crate::tracker::SurfaceEvent;
 
 /// Something that happened, on its way into the store.
@@ -43,6 +44,14 @@ pub struct TransitionRecord {
 }
 
 impl Record {
+    /// A task event in the words of SPEC §12.
+    pub(super) fn task_event(event: &TaskEvent) -> Self {
+        let mut fields = event.fields();
+        fields.insert("state".to_owned(), json!(event.state));
+        let (key, name, at) = (event.key.clone(), event.id.clone(), event.at);
+        Record::TaskEvent { key, name, at, fields: Value::Object(fields) }
+    }
+
     /// The terminal that it is about, for records of which only one process may write each.
     pub(super) fn watched(&self) -> Option<&TerminalKey> {
         match self {

@@ -1,9 +1,8 @@
 //! What happens to tasks, in the words of SPEC §9.
 
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::snapshot::Preview;
+use super::snapshot::{Preview, TaskFields};
 use crate::moment::Moment;
 use crate::place::{ServerId, TerminalKey, WindowId};
 use crate::state::words;
@@ -25,6 +24,8 @@ pub struct TaskEvent {
     pub happening: Happening,
     /// What the window showed last.
     pub preview: Preview,
+    /// The task's public fields after it, or the last ones of a task that is gone.
+    pub state: Box<TaskFields>,
 }
 
 /// The kinds of events, with what belongs to each.
@@ -97,6 +98,12 @@ impl Happening {
 }
 
 impl TaskEvent {
+    /// Gives the task the name that it has in the fleet.
+    pub(crate) fn rename(&mut self, id: &str) {
+        id.clone_into(&mut self.id);
+        id.clone_into(&mut self.state.id);
+    }
+
     /// What happened in one sentence: `task build (@12) exited with code 2`.
     pub fn text(&self) -> String {
         format!("task {} ({}) {}", self.id, self.window, self.happening.text())
@@ -126,12 +133,6 @@ impl TaskEvent {
             }
         }
         fields
-    }
-}
-
-impl Serialize for TaskEvent {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.fields().serialize(serializer)
     }
 }
 

@@ -147,7 +147,7 @@ impl Preview {
 }
 
 /// The public fields of a task, as `list --json` and `watch --json` show them. Fields may be added, never renamed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TaskFields {
     /// What it is; agent terminals have no such field.
     pub kind: &'static str,

@@ -320,6 +320,7 @@ impl Task {
             key: self.key.clone(),
             happening,
             preview: self.preview(),
+            state: Box::new(self.fields()),
         }
     }
 }

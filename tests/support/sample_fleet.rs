@@ -9,6 +9,7 @@ use fleetwatch::fleet::{
 use fleetwatch::moment::{Moment, Span};
 use fleetwatch::screen::{PaneFacts, Screen};
 use fleetwatch::state::*;
+use fleetwatch::task::{Task, TaskEvent};
 
 /// 2023-11-14 22:13:20 UTC.
 pub const NOW: Moment = Moment::from_millis(1_700_000_000_000);
@@ -19,17 +20,27 @@ pub struct SampleFleet {
     pub terminals: Vec<Terminal>,
     pub servers: Vec<ServerView>,
     pub recent: VecDeque<RecentTransition>,
+    pub tasks: Vec<Task>,
+    pub task_events: VecDeque<TaskEvent>,
 }
 
 impl SampleFleet {
     pub fn view(&self) -> View<'_> {
         let (now, recent) = (self.now, &self.recent);
-        View { now, terminals: self.terminals.iter().collect(), servers: self.servers.iter().collect(), recent }
+        let (terminals, servers) = (self.terminals.iter().collect(), self.servers.iter().collect());
+        View { now, terminals, servers, recent, tasks: self.tasks.iter().collect(), task_events: &self.task_events }
     }
 
     /// No terminal and no server.
     pub fn empty() -> Self {
-        Self { now: NOW, terminals: Vec::new(), servers: Vec::new(), recent: VecDeque::new() }
+        Self {
+            now: NOW,
+            terminals: Vec::new(),
+            servers: Vec::new(),
+            recent: VecDeque::new(),
+            tasks: Vec::new(),
+            task_events: VecDeque::new(),
+        }
     }
 
     /// Every kind of attention, most urgent first.

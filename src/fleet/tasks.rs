@@ -1,0 +1,183 @@
+//! The tasks of all servers beside the agents: their names, and what happens to them (SPEC §9).
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use crate::moment::Moment;
+use crate::place::{ServerId, TerminalKey, WindowId};
+use crate::task::{Batch, Look, Registration, Status, Task, TaskEvent, Watch};
+
+/// What one look at one server showed of its tasks.
+#[derive(Clone, Debug)]
+pub struct TaskReport {
+    pub server: ServerId,
+    /// When tmux answered.
+    pub at: Moment,
+    pub look: Look,
+}
+
+/// A task session that was there when watching began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundSession {
+    pub server: ServerId,
+    pub name: String,
+    /// Windows whose program runs.
+    pub alive: usize,
+    /// Windows whose program has ended.
+    pub dead: usize,
+}
+
+/// The tasks of all servers.
+#[derive(Default)]
+pub(super) struct Tasks {
+    watches: BTreeMap<ServerId, Watch>,
+    recent: VecDeque<TaskEvent>,
+}
+
+/// What came of a report.
+pub(super) struct Taken {
+    /// Tasks that are new, or have another name.
+    pub introduced: Vec<(ServerId, WindowId)>,
+    /// Sessions that the first look at a server found.
+    pub found: Vec<FoundSession>,
+    pub batch: Batch,
+}
+
+impl Tasks {
+    /// Takes in a report. `names` are the ids of terminals, which tasks must not have as well.
+    pub(super) fn take(&mut self, report: TaskReport, now: Moment, names: &BTreeSet<&str>, keep: usize) -> Taken {
+        let TaskReport { server, look, .. } = report;
+        let first = !self.watches.contains_key(&server);
+        let watch = self.watches.entry(server.clone()).or_default();
+        let before: BTreeSet<WindowId> = watch.tasks().map(|task| task.window).collect();
+        let mut events = watch.take(look, now);
+        let found = if first { found(&server, watch) } else { Vec::new() };
+        let mut introduced: BTreeSet<(ServerId, WindowId)> = self.name_apart(names).into_iter().collect();
+        if let Some(watch) = self.watches.get(&server) {
+            let new = watch.tasks().filter(|task| !before.contains(&task.window));
+            introduced.extend(new.map(|task| (server.clone(), task.window)));
+            for event in &mut events {
+                // A window that is gone keeps the name that it had.
+                if let Some(task) = watch.task(event.window) {
+                    event.rename(&task.id);
+                }
+            }
+        }
+        self.recent.extend(events.iter().cloned());
+        while self.recent.len() > keep {
+            self.recent.pop_front();
+        }
+        Taken { introduced: introduced.into_iter().collect(), found, batch: Batch { server, events } }
+    }
+
+    /// The operator kills a window.
+    pub(super) fn killed(&mut self, server: &ServerId, window: WindowId, reason: String) {
+        if let Some(watch) = self.watches.get_mut(server) {
+            watch.killed(window, reason);
+        }
+    }
+
+    /// All tasks, those that need somebody first.
+    pub(super) fn all(&self) -> Vec<&Task> {
+        let mut tasks: Vec<&Task> = self.watches.values().flat_map(Watch::tasks).collect();
+        tasks.sort_by_key(|task| (urgency(task), task.key.server.clone(), task.session.clone(), task.index));
+        tasks
+    }
+
+    pub(super) fn task(&self, server: &ServerId, window: WindowId) -> Option<&Task> {
+        self.watches.get(server)?.task(window)
+    }
+
+    /// The task in whose window a pane stands for the others.
+    pub(super) fn of_pane(&self, key: &TerminalKey) -> Option<&Task> {
+        self.watches.get(&key.server)?.tasks().find(|task| task.key == *key)
+    }
+
+    pub(super) fn recent(&self) -> &VecDeque<TaskEvent> {
+        &self.recent
+    }
+
+    /// Gives tasks their names: the window's, with as much of the place as tells them apart. Those with another name
+    /// than before are given back.
+    fn name_apart(&mut self, names: &BTreeSet<&str>) -> Vec<(ServerId, WindowId)> {
+        let levels: [fn(&Task) -> String; 3] = [window_name, session_and_window, session_and_id];
+        let mut wanted: BTreeMap<String, Vec<(ServerId, WindowId)>> = BTreeMap::new();
+        let mut given = Vec::new();
+        let all: Vec<&Task> = self.watches.values().flat_map(Watch::tasks).collect();
+        let mut unnamed: Vec<&Task> = all;
+        for level in levels {
+            wanted.clear();
+            for task in &unnamed {
+                wanted.entry(level(task)).or_default().push((task.key.server.clone(), task.window));
+            }
+            unnamed.retain(|task| {
+                let name = level(task);
+                let alone = wanted.get(&name).is_some_and(|tasks| tasks.len() == 1) && !names.contains(name.as_str());
+                if alone {
+                    given.push((task.key.server.clone(), task.window, name));
+                }
+                !alone
+            });
+        }
+        // Ids of windows are unique on a server; what is left differs by its server alone.
+        given.extend(unnamed.iter().map(|task| {
+            let id = format!("{} {}/{}", task.name, task.key.server, task.window);
+            (task.key.server.clone(), task.window, id)
+        }));
+        let mut renamed = Vec::new();
+        for (server, window, id) in given {
+            if self.watches.get_mut(&server).is_some_and(|watch| watch.rename(window, id)) {
+                renamed.push((server, window));
+            }
+        }
+        renamed
+    }
+}
+
+fn window_name(task: &Task) -> String {
+    on_host(task, task.name.clone())
+}
+
+fn session_and_window(task: &Task) -> String {
+    on_host(task, format!("{}:{}", task.session, task.name))
+}
+
+fn session_and_id(task: &Task) -> String {
+    on_host(task, format!("{} {}", task.name, task.window))
+}
+
+fn on_host(task: &Task, name: String) -> String {
+    match &task.key.server.host {
+        Some(host) => format!("{host}/{name}"),
+        None => name,
+    }
+}
+
+/// What tasks are sorted by: those that ask, those that failed, those that run, those that are done.
+fn urgency(task: &Task) -> u8 {
+    match (task.status, task.exit_code()) {
+        (Status::WaitingInput, _) => 0,
+        (Status::Exited, code) if code != Some(0) => 1,
+        (Status::Running | Status::Unknown, _) => 2,
+        (Status::Idle, _) => 3,
+        (Status::Exited, _) => 4,
+    }
+}
+
+/// The task sessions of a server that were there before this process.
+fn found(server: &ServerId, watch: &Watch) -> Vec<FoundSession> {
+    let mut sessions: BTreeMap<&str, FoundSession> = BTreeMap::new();
+    for task in watch.tasks() {
+        // What `run` started a moment ago is no leftover.
+        if matches!(task.registration, Registration::Started(_)) && task.is_dead() {
+            continue;
+        }
+        let session = sessions.entry(&task.session).or_insert_with(|| FoundSession {
+            server: server.clone(),
+            name: task.session.clone(),
+            alive: 0,
+            dead: 0,
+        });
+        *(if task.is_dead() { &mut session.dead } else { &mut session.alive }) += 1;
+    }
+    sessions.into_values().collect()
+}
