@@ -10,6 +10,7 @@
 //! | 0 | [`place`] | hosts, servers, sessions, windows and panes by their names and ids |
 //! | 0 | [`screen`] | one capture as rows of styled cells, and the facts of its pane |
 //! | 0 | [`state`] | the words of the contract as types: everything that is said of a terminal |
+//! | 0 | [`dialog`] | a dialog on a screen: its options, and the keys that choose one |
 //! | 0 | [`profile`] | rules as data, and the small engine that reads a screen with them |
 //! | 0 | [`tracker`] | one terminal over time: a state machine without a clock |
 //! | 0 | [`task`] | windows that run no agent: what each look at them says happened |
@@ -57,6 +58,7 @@ pub mod app;
 pub mod cli;
 pub mod config;
 pub mod demo;
+pub mod dialog;
 pub mod feed;
 pub mod fleet;
 pub mod history;

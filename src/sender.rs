@@ -3,6 +3,7 @@
 //! What to do next is decided by [`steps`], which is pure; this file looks, pastes and presses. One thing at a time
 //! goes to a terminal; several terminals do not wait for each other.
 
+mod answering;
 mod outcome;
 mod steps;
 
@@ -10,14 +11,18 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+pub use answering::{After, Answered, Reply};
 pub use outcome::{Refusal, SendOutcome};
 pub use steps::{Insistence, Limits};
 
+use crate::dialog::Dialog;
 use crate::fleet::TerminalKey;
 use crate::moment::Span;
 use crate::process;
-use crate::profile::{Library, Profile, Program};
+use crate::profile::{Library, Profile, Program, Reading};
+use crate::state::Phase;
 use crate::tmux::{self, CapturedPane, Delivery, Key, PasteText, Server};
+use answering::{Answering, Look};
 use steps::{Seen, Step, Steps};
 
 /// Where to send to, and what is known of it.
@@ -92,16 +97,23 @@ impl Sender {
         outcome
     }
 
-    /// Answers a dialog with keys. The dialog is captured again just before, and must be the one whose text (SPEC §2,
-    /// `operator_excerpt`) the operator saw; afterwards it must be gone or another one.
-    pub async fn answer(&self, to: &Recipient, seen: &str, keys: &[Key], limits: Limits) -> SendOutcome {
+    /// Answers a dialog. It is captured again just before each key, and must be the one that the operator saw. Tells right
+    /// before the first key is pressed.
+    pub async fn answer(
+        &self,
+        to: &Recipient,
+        seen: &Dialog,
+        reply: &Reply,
+        limits: Limits,
+        pressing: impl FnOnce() + Send,
+    ) -> Answered {
         let _turn = self.turn(&to.key).await;
-        let outcome = match self.open(to) {
-            Ok(pane) => self.answer_in(&pane, to, seen, keys, limits).await.unwrap_or_else(|outcome| outcome),
+        let answered = match self.open(to) {
+            Ok(pane) => self.answer_in(&pane, to, Answering::new(seen, reply, limits), pressing).await,
             Err(error) => Refusal::Tmux(error).into(),
         };
-        tracing::info!(terminal = ?to.key, ?keys, %outcome, "answered a dialog");
-        outcome
+        tracing::info!(terminal = ?to.key, ?reply, outcome = %answered.outcome, "answered a dialog");
+        answered
     }
 
     async fn take_steps(
@@ -147,30 +159,35 @@ impl Sender {
         &self,
         pane: &Pane,
         to: &Recipient,
-        expected: &str,
-        keys: &[Key],
-        limits: Limits,
-    ) -> Result<SendOutcome, SendOutcome> {
-        self.check_program(pane, to).await?;
-        let before = pane.look().await?;
-        match before.excerpt.as_deref() {
-            None => return Err(Refusal::NoDialog.into()),
-            Some(dialog) if dialog != expected => return Err(Refusal::AnotherDialog.into()),
-            Some(_) => {}
-        }
-        pane.press(keys).await?;
+        mut answering: Answering<'_>,
+        pressing: impl FnOnce() + Send,
+    ) -> Answered {
+        let mut pressing = Some(pressing);
         let start = Instant::now();
-        while start.elapsed() < Duration::from_millis(limits.reaction.as_millis()) {
-            tokio::time::sleep(Duration::from_millis(limits.look.as_millis())).await;
-            match pane.look().await {
-                Ok(seen) if seen.excerpt == before.excerpt => {}
-                Ok(_) => return Ok(SendOutcome::Accepted),
-                // The keys are on their way; a pane that is gone because of them has taken them.
-                Err(Refusal::Obstacle(tmux::Obstacle::Gone)) => return Ok(SendOutcome::Accepted),
-                Err(refusal) => return Err(SendOutcome::NotTaken { why: refusal.to_string() }),
-            }
+        let elapsed = || Span::from_millis(u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX));
+        if let Err(outcome) = self.check_program(pane, to).await {
+            return outcome.into();
         }
-        Err(SendOutcome::NotTaken { why: "the dialog is still there".to_owned() })
+        let mut step = answering::Step::Look { after: Span::ZERO };
+        loop {
+            let done = match step {
+                answering::Step::End(answered) => return answered,
+                answering::Step::Look { after } => {
+                    tokio::time::sleep(Duration::from_millis(after.as_millis())).await;
+                    pane.look_at_dialog().await.map(|look| answering.saw(&look, elapsed()))
+                }
+                answering::Step::Press(keys) => {
+                    if let Some(tell) = pressing.take() {
+                        tell();
+                    }
+                    pane.press(&keys).await.map(|()| answering.delivered(elapsed()))
+                }
+            };
+            step = match done {
+                Ok(next) => next,
+                Err(refusal) => return answering.stopped(refusal),
+            };
+        }
     }
 
     /// Refuses when the agent that the recipient stands for does not run there any more: a shell would run the text.
@@ -225,10 +242,28 @@ impl Pane {
     }
 
     async fn look(&self) -> Result<Seen, Refusal> {
-        let CapturedPane { pane, screen } = self.capture().await?;
-        let screen = screen.ok_or_else(|| Refusal::Unknown("tmux printed no screen for the pane".to_owned()))?;
-        let reading = self.profile.as_ref().map(|profile| profile.read(&screen, &pane.facts));
-        Ok(Seen::new(&screen, &pane.facts, reading.as_ref()))
+        let (CapturedPane { pane, screen }, reading) = self.read().await?;
+        Ok(Seen::new(&screen.unwrap_or_default(), &pane.facts, reading.as_ref()))
+    }
+
+    async fn look_at_dialog(&self) -> Result<Look, Refusal> {
+        let (captured, reading) = self.read().await?;
+        let after = match reading.as_ref().map(|reading| (reading.dialog.is_some(), reading.phase)) {
+            _ if captured.pane.facts.dead => After::Gone,
+            Some((true, _)) => After::AnotherDialog,
+            Some((_, Phase::Active)) => After::Working,
+            Some((_, Phase::Ready)) => After::Ready,
+            Some((_, Phase::Unknown)) | None => After::Unknown,
+        };
+        Ok(Look { dialog: reading.and_then(|reading| reading.dialog), after })
+    }
+
+    async fn read(&self) -> Result<(CapturedPane, Option<Reading>), Refusal> {
+        let captured = self.capture().await?;
+        let no_screen = || Refusal::Unknown("tmux printed no screen for the pane".to_owned());
+        let screen = captured.screen.as_ref().ok_or_else(no_screen)?;
+        let reading = self.profile.as_ref().map(|profile| profile.read(screen, &captured.pane.facts));
+        Ok((captured, reading))
     }
 
     async fn paste(&self, text: &PasteText) -> Result<(), Refusal> {

@@ -16,6 +16,7 @@ const MODULES: &[(&str, u8)] = &[
     ("place", 0),
     ("screen", 0),
     ("state", 0),
+    ("dialog", 0),
     ("profile", 0),
     ("tracker", 0),
     ("task", 0),

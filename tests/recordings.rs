@@ -3,6 +3,8 @@
 use std::num::NonZeroU16;
 use std::path::Path;
 
+use fleetwatch::dialog::{Dialog, Manner, in_words};
+use fleetwatch::profile::Library;
 use fleetwatch::recording::truth::{Field, Truth};
 use fleetwatch::recording::{Archive, EventKind, Player, RecordingError, Size, checksum};
 use fleetwatch::screen::Screen;
@@ -43,6 +45,41 @@ fn every_recording_is_read_played_and_labelled() {
         let judged = Field::ALL.iter().any(|field| truth.labels(*field).iter().any(|label| label.value.is_some()));
         assert_eq!(judged, tool != "shell", "{name} is labelled");
     }
+}
+
+/// Every dialog of every recording with its options, the marked one in parentheses, and the keys for each of them.
+#[test]
+fn every_recorded_dialog_can_be_answered() {
+    let archive = archive().expect("the archive can be read");
+    let library = Library::builtin();
+    let mut told = String::new();
+    let mut dialogs = 0;
+    for name in archive.names() {
+        let recording = archive.recording(name).expect("a recording can be read");
+        let (tool, version) = (recording.header.tool.as_deref().expect(name), recording.header.version.as_deref());
+        let Some(selected) = library.select(tool, version, false) else { continue };
+        let mut last: Option<Dialog> = None;
+        for frame in Player::new(&recording) {
+            let reading = selected.profile.read(&frame.screen, &frame.facts);
+            let Some(dialog) = reading.dialog.filter(|_| reading.in_dialog) else { continue };
+            if dialog.can_choose() && last.as_ref().is_some_and(|last| last.is_same(&dialog)) {
+                continue;
+            }
+            dialogs += 1;
+            assert!(dialog.can_choose(), "{name} at {:?}: {dialog:#?}", frame.at);
+            assert!(dialog.marked.is_some() || dialog.manner == Manner::Letters, "{name}: {dialog:#?}");
+            told += &format!("{name}: {:?}\n", dialog.manner);
+            for (place, option) in dialog.options.iter().enumerate() {
+                let name =
+                    if dialog.marked == Some(place) { format!("({})", option.name) } else { option.name.clone() };
+                let detail = if option.detail.is_empty() { String::new() } else { format!(" [{}]", option.detail) };
+                told += &format!("  {name:>3} {}{detail} → {}\n", option.label, in_words(&dialog.presses(place)));
+            }
+            last = Some(dialog);
+        }
+    }
+    assert!(dialogs > 40, "{dialogs} dialogs were found");
+    insta::assert_snapshot!("dialogs", told);
 }
 
 /// The player copies only the rows that changed; an emulator beside it, whose screen is copied whole, must agree.

@@ -8,9 +8,13 @@ mod private_tmux;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fleetwatch::dialog::{Dialog, in_words};
 use fleetwatch::moment::Span;
 use fleetwatch::profile::Library;
-use fleetwatch::sender::{Insistence, Limits, Recipient, Refusal, SendOptions, SendOutcome, Sender};
+use fleetwatch::screen::Screen;
+use fleetwatch::sender::{
+    After, Answered, Insistence, Limits, Recipient, Refusal, Reply, SendOptions, SendOutcome, Sender,
+};
 use fleetwatch::tmux::{Key, Obstacle, Settings};
 use private_tmux::PrivateTmux;
 
@@ -43,12 +47,18 @@ impl Cage {
         Self { tmux, library, sender, parrot, _directory: directory }
     }
 
-    /// The open dialog's text, as an operator is shown it.
-    async fn dialog(&self) -> String {
+    /// The open dialog, as an operator is shown it.
+    async fn dialog(&self) -> Dialog {
         let look = self.tmux.server().capture(&[self.parrot.key.pane]).await.unwrap();
         let profile = self.library.select("parrot", None, false).unwrap().profile;
         let reading = profile.read(look.captures[0].screen.as_ref().unwrap(), &look.captures[0].pane.facts);
-        reading.assessment.operator_excerpt.unwrap()
+        reading.dialog.unwrap()
+    }
+
+    /// Chooses an option of a dialog.
+    async fn choose(&self, seen: &Dialog, option: &str) -> Answered {
+        let reply = Reply::meant(option, seen).unwrap();
+        self.sender.answer(&self.parrot, seen, &reply, patient(), || {}).await
     }
 
     async fn send(&self, text: &str) -> SendOutcome {
@@ -135,13 +145,32 @@ async fn a_dialog_is_answered_only_when_it_is_the_one_that_was_seen() {
     assert_eq!(cage.send("more").await, Refusal::Dialog.into());
     assert_eq!(cage.force("more").await, Refusal::Dialog.into());
     let seen = cage.dialog().await;
-    assert!(seen.contains("Allow this?") && seen.contains("2. No"), "{seen}");
-    let answer = async |seen: &str| cage.sender.answer(&cage.parrot, seen, &keys(&["2"]), patient()).await;
-    assert_eq!(answer(&seen.replace("this", "that")).await, Refusal::AnotherDialog.into());
+    assert_eq!(seen.list(), "1 Yes, 2 No");
+    let other = Dialog::read(&Screen::from_text("Allow that?\n> 1. Yes\n  2. No", 80), 0..3);
+    assert_eq!(cage.choose(&other, "No").await, Refusal::AnotherDialog.into());
     assert!(cage.screen().contains("Allow this?"));
-    assert_eq!(answer(&seen).await, SendOutcome::Accepted);
+    assert_eq!(cage.choose(&seen, "No").await, Answered { outcome: SendOutcome::Accepted, after: After::Ready });
     cage.wait_for("● answered 2");
-    assert_eq!(answer(&seen).await, Refusal::NoDialog.into());
+    assert_eq!(cage.choose(&seen, "No").await, Refusal::NoDialog.into());
+}
+
+#[tokio::test]
+async fn marks_are_moved_and_letters_are_typed() {
+    let cage = Cage::new();
+    let taken = Answered { outcome: SendOutcome::Accepted, after: After::Ready };
+    for (option, presses) in [("gamma", "Down Down Enter"), ("Alpha", "Enter")] {
+        assert_eq!(cage.send("menu").await, SendOutcome::Accepted);
+        cage.wait_for("  Gamma");
+        let seen = cage.dialog().await;
+        assert_eq!(in_words(&seen.presses(seen.choose(option).unwrap())), presses);
+        assert_eq!(cage.choose(&seen, option).await, taken);
+    }
+    cage.wait_for("● chose Gamma");
+    cage.wait_for("● chose Alpha");
+    assert_eq!(cage.send("letter").await, SendOutcome::Accepted);
+    cage.wait_for("(N)o [Yes]:");
+    assert_eq!(cage.choose(&cage.dialog().await, "no").await, taken);
+    cage.wait_for("● answered n");
 }
 
 #[tokio::test]

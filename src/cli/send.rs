@@ -10,12 +10,13 @@ use super::live::Live;
 use super::survey::Watched;
 use super::wait::{self, Found, seconds};
 use super::{Done, Failure, GlobalOptions, output, target};
+use crate::dialog::{Dialog, NoChoice};
 use crate::feed;
 use crate::fleet::Terminal;
 use crate::history::{History, NewInput, Sent, Ticket};
 use crate::moment::Span;
 use crate::profile::Program;
-use crate::sender::{Insistence, Limits, Recipient, Refusal, SendOptions, SendOutcome, Sender};
+use crate::sender::{Insistence, Limits, Recipient, Refusal, Reply, SendOptions, SendOutcome, Sender};
 use crate::state::{Phase, State, Tri};
 use crate::tmux::{Key, UnknownKey};
 
@@ -109,22 +110,31 @@ pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
     let survey = watched.survey().await?;
     let terminal = survey.terminal(&args.target)?;
-    let Some(dialog) = terminal.state.assessment.operator_excerpt.clone() else {
+    let excerpt = terminal.state.assessment.operator_excerpt.clone();
+    let Some((dialog, excerpt)) = terminal.dialog.clone().zip(excerpt) else {
         return Err(Failure::refused(format!("{} shows no dialog", terminal.state.terminal.id))
             .hint("`fleetwatch list` shows which terminals wait for an answer")
             .into());
     };
-    let keys = [choice(&args.choice, &dialog)?];
+    let reply = Reply::meant(&args.choice, &dialog).map_err(|no_choice| unmeant(&no_choice, &dialog))?;
     let to = recipient(terminal, &watched);
     let sender = Sender::new(watched.library.clone(), watched.feed.tmux.clone());
     let history = History::start(&watched.loaded.config.history);
-    let answer = Sent::Answer { dialog: dialog.clone(), choice: args.choice.clone() };
+    let answer = Sent::Answer { dialog: excerpt, choice: args.choice.clone() };
     let ticket = history.begin_input_durably(input(terminal, answer)).await;
-    let outcome = sender.answer(&to, &dialog, &keys, Limits::default()).await;
-    if outcome == SendOutcome::Accepted {
-        ticket.delivered(feed::now());
-    }
-    tell(outcome, &ticket)
+    let pressing = || ticket.delivered(feed::now());
+    let answered = sender.answer(&to, &dialog, &reply, Limits::default(), pressing).await;
+    tell(answered.outcome, &ticket)
+}
+
+/// Why a choice is none, with the choices that there are.
+fn unmeant(no_choice: &NoChoice, dialog: &Dialog) -> Failure {
+    let hint = match (dialog.options.is_empty(), dialog.can_choose()) {
+        (true, _) => "its options cannot be read; answer with a key, such as y or Enter".to_owned(),
+        (false, true) => format!("its options: {}", dialog.list()),
+        (false, false) => "several of its options can be ticked; answer with `fleetwatch keys`".to_owned(),
+    };
+    Failure::usage(no_choice).hint(hint)
 }
 
 /// Sends as soon as the terminal is ready, and again when something came between.
@@ -187,44 +197,6 @@ fn recipient(terminal: &Terminal, watched: &Watched) -> Recipient {
     Recipient { key: terminal.key.clone(), tool, version, configured: watched.declared(terminal).tool.is_some() }
 }
 
-/// The key that answers a dialog: a key by its name, or the number of the option that begins with the choice.
-fn choice(choice: &str, dialog: &str) -> Result<Key, Failure> {
-    if let Ok(key) = choice.parse() {
-        return Ok(key);
-    }
-    let options: Vec<(&str, &str)> = dialog.lines().filter_map(numbered).collect();
-    let wanted = choice.to_lowercase();
-    let numbers = |fits: &dyn Fn(&str) -> bool| -> Vec<&str> {
-        options.iter().filter(|(_, text)| fits(&text.to_lowercase())).map(|(number, _)| *number).collect()
-    };
-    // Yes is an answer of its own where another option begins with the same word.
-    let whole = numbers(&|text| text == wanted);
-    let fitting = if whole.len() == 1 { whole } else { numbers(&|text| text.starts_with(&wanted)) };
-    let list = || options.iter().map(|(number, text)| format!("{number} {text}")).collect::<Vec<_>>().join(", ");
-    match fitting[..] {
-        [number] => number.parse().map_err(|error: UnknownKey| Failure::usage(error)),
-        [] if options.is_empty() => Err(Failure::usage(format!("`{choice}` is no key"))
-            .hint("the dialog's options have no numbers; answer with a key, such as y or Enter")),
-        [] => {
-            Err(Failure::usage(format!("the dialog has no option `{choice}`")).hint(format!("its options: {}", list())))
-        }
-        _ => {
-            Err(Failure::usage(format!("several options begin with `{choice}`"))
-                .hint(format!("its options: {}", list())))
-        }
-    }
-}
-
-/// Reads an option such as `❯ 2. Yes, always` into its number and its text.
-fn numbered(row: &str) -> Option<(&str, &str)> {
-    let row = row.trim_start_matches(|c: char| !c.is_alphanumeric());
-    let end = row.find(|c: char| !c.is_ascii_digit())?;
-    let (number, rest) = row.split_at(end);
-    // Only a single digit is one key.
-    (number.len() == 1).then_some(())?;
-    Some((number, rest.strip_prefix(['.', ')'])?.trim()))
-}
-
 fn key(text: &str) -> Result<Key, String> {
     text.parse().map_err(|error: UnknownKey| error.to_string())
 }
@@ -255,29 +227,5 @@ fn tell(outcome: SendOutcome, ticket: &Ticket) -> Done {
         SendOutcome::NotTaken { why } => Err(Failure::refused(format!("not taken: {why}"))
             .hint("look at the terminal before you send anything again")
             .into()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const DIALOG: &str = "Do you want to proceed?\n❯ 1. Yes\n  2. Yes, and don't ask again\n  3) No (esc)\n 12. Twelve";
-
-    fn chosen(text: &str) -> String {
-        choice(text, DIALOG).map_or_else(|failure| failure.to_string(), |key| key.as_str().to_owned())
-    }
-
-    #[test]
-    fn an_answer_is_a_key_or_the_beginning_of_one_option() {
-        assert_eq!(chosen("2"), "2");
-        assert_eq!(chosen("y"), "y");
-        assert_eq!(chosen("Escape"), "Escape");
-        assert_eq!(chosen("no"), "3");
-        assert_eq!(chosen("Yes, and"), "2");
-        assert_eq!(chosen("yes"), "1");
-        assert_eq!(chosen("ye"), "several options begin with `ye`");
-        assert_eq!(chosen("maybe"), "the dialog has no option `maybe`");
-        assert_eq!(chosen("Twelve"), "the dialog has no option `Twelve`");
     }
 }

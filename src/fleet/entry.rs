@@ -68,6 +68,7 @@ impl Entry {
             state: tracker.state(facts, now),
             facts: PaneFacts::default(),
             screen: None,
+            dialog: None,
             transitions: VecDeque::new(),
             key,
         };
@@ -313,6 +314,7 @@ impl Entry {
             completion_row: profile.needs_completion_row(),
             prompt_returns: profile.prompt_returns(),
         };
+        self.terminal.dialog = reading.dialog.take().map(Arc::new);
         self.observe(Observation::Read { reading: &reading, temporal, resized }, now)
     }
 

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::dialog::Dialog;
 use crate::moment::Moment;
 use crate::place::{Place, ServerId, TerminalKey};
 use crate::screen::{PaneFacts, Screen};
@@ -20,6 +21,8 @@ pub struct Terminal {
     pub facts: PaneFacts,
     /// The last screen that was captured.
     pub screen: Option<Arc<Screen>>,
+    /// The dialog or menu on that screen which takes the keys.
+    pub dialog: Option<Arc<Dialog>>,
     /// Newest last, bounded.
     pub transitions: VecDeque<Transition>,
 }

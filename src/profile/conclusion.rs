@@ -1,6 +1,7 @@
 //! Draws the conclusions of SPEC §4 from the rules that fired.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::compile::Kind;
@@ -9,6 +10,7 @@ use super::front::Front;
 use super::reading::{Activity, EndMark, Family, Reading, TurnEnd, TurnRegion};
 use super::rules::{Region, Signal};
 use super::sight::{Draft, Sight};
+use crate::dialog::Dialog;
 use crate::state::{AssessedAvailability, Assessment, Evidence, Tri, UiContext};
 
 /// Draws a reading from what fired.
@@ -51,6 +53,7 @@ impl Conclusion<'_> {
                 anomalies: Vec::new(),
                 operator_excerpt: dialog.map(|fired| self.excerpt(fired)),
             },
+            dialog: dialog.map(|fired| Dialog::read(self.sight.screen, self.dialog_rows(fired))),
             background_work: if self.has(Signal::Background) {
                 Tri::Yes
             } else if supported {
@@ -151,13 +154,17 @@ impl Conclusion<'_> {
         self.first(signal)
     }
 
-    /// The dialog's text, from its first row to the end of the screen, without borders and blank edges.
-    fn excerpt(&self, fired: &Fired<'_>) -> String {
+    /// The rows of a dialog, from its first one to the last one of the screen that says something.
+    fn dialog_rows(&self, fired: &Fired<'_>) -> Range<usize> {
         let sight = self.sight;
         let matched = fired.rows.first().copied().unwrap_or(0);
-        let start =
-            fired.rule.excerpt.and_then(|kind| (0..=matched).rev().find(|&y| sight.is(y, kind))).unwrap_or(matched);
-        let rows: Vec<&str> = (start..sight.screen.rows().len()).map(|y| strip_border(sight.row(y))).collect();
+        let start = fired.rule.excerpt.and_then(|kind| (0..=matched).rev().find(|&y| sight.is(y, kind)));
+        start.unwrap_or(matched)..sight.screen.last_row().map_or(0, |last| last + 1)
+    }
+
+    /// The dialog's text, without borders and blank edges.
+    fn excerpt(&self, fired: &Fired<'_>) -> String {
+        let rows: Vec<&str> = self.dialog_rows(fired).map(|y| strip_border(self.sight.row(y))).collect();
         let shown = rows.iter().skip_while(|row| row.is_empty()).take(MAX_EXCERPT_ROWS);
         let text = shown.fold(String::new(), |text, row| text + row + "\n");
         let lines = text.trim_end().lines();

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::dialog::Dialog;
 use crate::state::{Assessment, Evidence, Phase, Surface, Tri};
 
 /// How a turn ended, as the screen's latest turn says it (SPEC §4).
@@ -84,6 +85,8 @@ pub struct Reading {
     pub in_dialog: bool,
     pub surface: Surface,
     pub assessment: Assessment,
+    /// The dialog or menu that takes the keys.
+    pub dialog: Option<Dialog>,
     pub background_work: Tri,
     pub activity: Option<Activity>,
     pub end: Option<TurnEnd>,

@@ -76,6 +76,10 @@ pub enum Refusal {
     NoDialog,
     #[error("the dialog changed, and nothing was sent")]
     AnotherDialog,
+    #[error("somebody has begun to answer the dialog")]
+    Begun,
+    #[error("the dialog has no such option")]
+    NoSuchOption,
     /// The terminal could not be looked at.
     #[error("{0}")]
     Unknown(String),

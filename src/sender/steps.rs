@@ -68,8 +68,6 @@ pub(super) struct Seen {
     dead: bool,
     /// Whether a dialog waits for the operator.
     dialog: bool,
-    /// The text of the dialog or menu that takes the keys.
-    pub(super) excerpt: Option<String>,
     /// What a profile made of it; `None` without one.
     read: Option<Read>,
 }
@@ -93,7 +91,6 @@ impl Seen {
         let mut hasher = DefaultHasher::new();
         (screen, facts.cursor).hash(&mut hasher);
         let dialog = reading.is_some_and(|reading| reading.in_dialog);
-        let excerpt = reading.and_then(|reading| reading.assessment.operator_excerpt.clone());
         let read = reading.map(|reading| Read {
             supported: reading.assessment.availability == AssessedAvailability::Supported,
             phase: reading.phase,
@@ -105,7 +102,7 @@ impl Seen {
             prompt: (reading.turn.prompt, reading.turn.prompts),
             turn: Arc::clone(&reading.turn.text),
         });
-        Self { screen: hasher.finish(), command: facts.command.clone(), dead: facts.dead, dialog, excerpt, read }
+        Self { screen: hasher.finish(), command: facts.command.clone(), dead: facts.dead, dialog, read }
     }
 
     fn editing(&self) -> Tri {

@@ -1,5 +1,7 @@
 # A small agent for tests: a prompt with a line editor, a pause for work, an answer, and a dialog.
 #   ask     opens a dialog that is answered with one key
+#   menu    opens a dialog in which a mark is moved with the arrows
+#   letter  opens a dialog that is answered with a letter and Enter
 #   twice   takes the next prompt with the second Enter only
 #   deaf    never takes a prompt again
 #   exit    ends
@@ -17,6 +19,26 @@ while IFS= read -r -e -p '❯ ' line; do
             printf 'Allow this?\n> 1. Yes\n  2. No\n'
             IFS= read -r -s -n 1 answer
             printf '\033[3A\033[J● answered %s\n' "$answer" ;;
+        menu)
+            options=(Alpha Beta Gamma) chosen=0
+            echo 'Allow which?'
+            while :; do
+                for i in 0 1 2; do
+                    if ((i == chosen)); then echo "> ${options[i]}"; else echo "  ${options[i]}"; fi
+                done
+                IFS= read -r -s -n 1 key
+                [ "$key" ] || break
+                [ "$key" = $'\033' ] && IFS= read -r -s -n 2 key
+                case $key in
+                    ?A) ((chosen > 0)) && ((chosen--)) ;;
+                    ?B) ((chosen < 2)) && ((chosen++)) ;;
+                esac
+                printf '\033[3A\033[J'
+            done
+            printf '\033[4A\033[J● chose %s\n' "${options[chosen]}" ;;
+        letter)
+            IFS= read -r -e -p 'Allow it? (Y)es/(N)o [Yes]: ' answer
+            printf '\033[1A\033[J● answered %s\n' "$answer" ;;
         twice) enters=2; echo "● twice" ;;
         deaf) enters=1000; echo "● deaf" ;;
         exit) exit ;;

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use fleetwatch::dialog::Dialog;
 use fleetwatch::fleet::{
     Health, PaneId, Place, RecentTransition, ServerId, ServerView, Socket, Terminal, TerminalKey, View,
 };
@@ -191,6 +192,7 @@ pub fn terminal(pane: u32, id: &str, tool: &str, version: Option<&str>, seconds:
         state,
         facts: PaneFacts::default(),
         screen: None,
+        dialog: None,
         transitions: VecDeque::new(),
     }
 }
@@ -208,6 +210,14 @@ fn waiting(terminal: &mut Terminal, attention: Attention, context: UiContext, he
     state.assessment.ui_context = context;
     state.assessment.operator_excerpt = Some(excerpt.into());
     state.activity = Some(headline.into());
+    show(terminal, Screen::from_text(excerpt, 120), 0);
+}
+
+/// A screen with a dialog from a row on.
+fn show(terminal: &mut Terminal, screen: Screen, dialog: usize) {
+    let end = screen.last_row().map_or(0, |last| last + 1);
+    terminal.dialog = Some(Arc::new(Dialog::read(&screen, dialog..end)));
+    terminal.screen = Some(Arc::new(screen));
 }
 
 fn shop_api() -> Terminal {
@@ -219,11 +229,12 @@ fn shop_api() -> Terminal {
         "Bash: rm -rf build/cache",
         "Bash command\n\n  rm -rf build/cache\n  Remove the build cache\n\nDo you want to proceed?\n❯ 1. Yes\n  2. Yes, and don't ask again for rm commands in ~/shop-api\n  3. No, and tell Claude what to do differently",
     );
-    it.screen = Some(Arc::new(Screen::from_capture(
+    let screen = Screen::from_capture(
         "\x1b[2mold line that has scrolled away\x1b[0m\n\x1b[32m●\x1b[0m \x1b[1mBash\x1b[0m(rm -rf build/cache)\n  ⎿  Waiting…\n\n\x1b[38;5;105m────────────────────────────────────────────────────────\x1b[0m\n \x1b[38;2;177;185;249m\x1b[1mBash command\x1b[0m\n\n   rm -rf build/cache\n   \x1b[2mRemove the build cache\x1b[0m\n\n Do you want to proceed?\n \x1b[38;2;177;185;249m❯ 1. Yes\x1b[0m\n   2. Yes, and don't ask again for \x1b[1mrm\x1b[0m commands\n   3. No\n\n\n\n\n".as_bytes(),
         120,
         18,
-    )));
+    );
+    show(&mut it, screen, 5);
     it
 }
 

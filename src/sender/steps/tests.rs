@@ -13,7 +13,7 @@ fn seen(screen: u64, change: impl FnOnce(&mut Read)) -> Seen {
         turn: Arc::from(""),
     };
     change(&mut read);
-    Seen { screen, command: "claude".into(), dead: false, dialog: false, excerpt: None, read: Some(read) }
+    Seen { screen, command: "claude".into(), dead: false, dialog: false, read: Some(read) }
 }
 
 fn ready() -> Seen {
@@ -29,7 +29,7 @@ fn working() -> Seen {
 }
 
 fn dialog() -> Seen {
-    Seen { dialog: true, excerpt: Some("Do it?".into()), ..seen(4, |read| read.modal = true) }
+    Seen { dialog: true, ..seen(4, |read| read.modal = true) }
 }
 
 /// A terminal as a test plays it: it shows something for every look, and time passes between the looks.

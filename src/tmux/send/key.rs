@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use crate::dialog::Press;
+
 /// A key by the name that `send-keys` knows it by: `Enter`, `C-c`, `M-Up`, `F5`, `y`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key(String);
@@ -100,6 +102,12 @@ fn base_name(name: &str) -> Option<String> {
         let number: u8 = name.strip_prefix(['F', 'f'])?.parse().ok()?;
         (1..=FUNCTION_KEYS).contains(&number).then(|| format!("F{number}"))
     })
+}
+
+impl From<Press> for Key {
+    fn from(press: Press) -> Self {
+        Self(press.to_string())
+    }
 }
 
 impl std::fmt::Display for Key {

@@ -1,0 +1,57 @@
+//! Options that stand side by side, one of which has another background.
+
+use super::super::{Choice, Manner};
+use super::{Found, Line};
+use crate::screen::Color;
+
+/// What begins a hint for a key, which stands behind the buttons.
+const HINTS: [&str; 10] = ["ctrl", "alt", "shift", "enter", "esc", "tab", "space", "⇆", "←", "↑"];
+
+/// The lowest row that looks like buttons.
+pub(super) fn find(lines: &[Line<'_>]) -> Option<Found> {
+    lines.iter().rev().find_map(buttons)
+}
+
+fn buttons(line: &Line<'_>) -> Option<Found> {
+    let labels = labels(line);
+    let look = |byte: usize| {
+        let style = line.row.style_at(byte);
+        (style.background, style.inverse)
+    };
+    let looks: Vec<(Color, bool)> = labels.iter().map(|(byte, _)| look(*byte)).collect();
+    let is_alone = |place: &usize| looks.iter().filter(|other| **other == looks[*place]).count() == 1;
+    let alone: Vec<usize> = (0..looks.len()).filter(is_alone).collect();
+    // Of two buttons both are alone; the blanks behind them tell which one is not marked.
+    let behind = labels.last().map(|(byte, label)| look(byte + label.len() + 1));
+    let marked = match alone[..] {
+        [one] if looks.len() > 2 => one,
+        [_, _] if looks.len() == 2 => alone.into_iter().find(|&place| Some(looks[place]) != behind)?,
+        _ => return None,
+    };
+    let options = labels.iter().enumerate().map(|(place, (_, label))| Choice {
+        name: (place + 1).to_string(),
+        label: (*label).to_owned(),
+        detail: String::new(),
+    });
+    Some(Found {
+        manner: Manner::Buttons,
+        options: options.collect(),
+        marked: Some(marked),
+        rows: line.y..line.y + 1,
+        typed: String::new(),
+    })
+}
+
+/// The texts that two blanks or more part from each other, up to the first hint, with their bytes in the row.
+fn labels<'a>(line: &Line<'a>) -> Vec<(usize, &'a str)> {
+    let offset = line.row.text().len() - line.row.text().trim_start().len();
+    let Some(start) = line.row.text().find(line.text).map(|start| start.max(offset)) else { return Vec::new() };
+    let parts = line.text.split("  ").scan(start, |at, part| {
+        let blanks = part.len() - part.trim_start().len();
+        let byte = *at + blanks;
+        *at += part.len() + 2;
+        Some((byte, part.trim()))
+    });
+    let parts = parts.filter(|(_, part)| !part.is_empty());
+    parts.take_while(|(_, part)| !HINTS.iter().any(|hint| part.to_lowercase().starts_with(hint))).collect()
+}

@@ -1,0 +1,276 @@
+//! The order in which a dialog is answered: look whether it is still the one that the operator saw, press, look what the
+//! key did, perhaps press on, and see it go.
+//!
+//! Pure: it is told what was seen and pressed and how long it has been, and says what to do next. A mark is moved by one
+//! row at a time, and Enter is pressed only when it stands on the option that was meant.
+
+use super::{Limits, Refusal, SendOutcome};
+use crate::dialog::{Dialog, Manner, NoChoice, Press};
+use crate::moment::Span;
+use crate::state::words;
+use crate::tmux::Key;
+
+/// How many times the time for one reaction an answer may take.
+const LONGEST: u64 = 6;
+
+/// What to answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// One of the options of the dialog, by its place from 0.
+    Option(usize),
+    /// Keys, whatever they do there.
+    Keys(Vec<Key>),
+}
+
+impl Reply {
+    /// What somebody means who names an option by its number or its text, or else a key.
+    ///
+    /// # Errors
+    /// It is no key, and no option or several could be meant.
+    pub fn meant(text: &str, dialog: &Dialog) -> Result<Self, NoChoice> {
+        match dialog.choose(text) {
+            Ok(option) => Ok(Reply::Option(option)),
+            // A number is always meant as an option where they have some.
+            Err(no_choice) if !dialog.options.is_empty() && text.parse::<u8>().is_ok() => Err(no_choice),
+            Err(no_choice) => text.parse().map(|key| Reply::Keys(vec![key])).map_err(|_| no_choice),
+        }
+    }
+}
+
+words! {
+    /// What the terminal shows once a dialog was answered.
+    After {
+        Working = "working again",
+        Ready = "ready",
+        AnotherDialog = "another dialog",
+        Gone = "the agent has ended",
+        Unknown = "unknown",
+    }
+}
+
+/// What became of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answered {
+    pub outcome: SendOutcome,
+    /// What the terminal shows since; [`After::Unknown`] unless the answer was taken.
+    pub after: After,
+}
+
+impl<T: Into<SendOutcome>> From<T> for Answered {
+    fn from(outcome: T) -> Self {
+        Self { outcome: outcome.into(), after: After::Unknown }
+    }
+}
+
+/// What matters of one look at the terminal.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Look {
+    pub dialog: Option<Dialog>,
+    /// What it shows beside.
+    pub after: After,
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Look { after: Span },
+    Press(Vec<Key>),
+    End(Answered),
+}
+
+/// How far an answer has come.
+#[derive(Debug)]
+pub(super) struct Answering<'a> {
+    seen: &'a Dialog,
+    reply: &'a Reply,
+    limits: Limits,
+    stage: Stage,
+    /// Since when the stage is on.
+    since: Span,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Stage {
+    First,
+    /// The mark is on its way to an option, one step at a time.
+    Moving {
+        to: usize,
+        at: usize,
+    },
+    /// The last key is pressed, unless the dialog shows that it wants Enter.
+    Closing {
+        enter: Option<Enter>,
+        was_taken: bool,
+    },
+    /// The dialog is gone; what comes after it is still to be seen.
+    Gone {
+        enter: Option<Enter>,
+        was_taken: bool,
+    },
+}
+
+/// What tells that Enter is wanted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Enter {
+    /// The letter stands behind the question.
+    Typed(char),
+    /// The number has only moved the mark, which stands there since.
+    Marked { option: usize, since: Option<Span> },
+}
+
+impl<'a> Answering<'a> {
+    pub(super) fn new(seen: &'a Dialog, reply: &'a Reply, limits: Limits) -> Self {
+        Self { seen, reply, limits, stage: Stage::First, since: Span::ZERO }
+    }
+
+    /// Takes in a look at the terminal, `now` after the beginning.
+    pub(super) fn saw(&mut self, look: &Look, now: Span) -> Step {
+        if now.as_millis() >= self.limits.reaction.as_millis().saturating_mul(LONGEST) {
+            return Step::End(not_taken("the dialog comes and goes"));
+        }
+        let same = look.dialog.as_ref().filter(|dialog| dialog.is_same(self.seen));
+        match self.stage.clone() {
+            Stage::First => match (&look.dialog, same) {
+                (None, _) => Step::End(Refusal::NoDialog.into()),
+                (Some(_), None) => Step::End(Refusal::AnotherDialog.into()),
+                (Some(_), Some(dialog)) if !dialog.typed.is_empty() => Step::End(Refusal::Begun.into()),
+                (Some(_), Some(dialog)) => self.begin(dialog, now),
+            },
+            Stage::Moving { to, at } => self.moving(same, to, at, now),
+            Stage::Closing { enter, was_taken } => match same {
+                Some(dialog) => self.closing(dialog, enter, was_taken, now),
+                None => {
+                    self.go(Stage::Gone { enter, was_taken }, now);
+                    self.look()
+                }
+            },
+            // A screen that is only half drawn shows no dialog either.
+            Stage::Gone { enter, was_taken } if same.is_some() => {
+                self.go(Stage::Closing { enter, was_taken }, now);
+                self.look()
+            }
+            Stage::Gone { .. } => {
+                let late = self.waited(now) >= self.limits.enter_again.as_millis();
+                match look.after {
+                    After::Unknown if !late => self.look(),
+                    after => Step::End(Answered { outcome: SendOutcome::Accepted, after }),
+                }
+            }
+        }
+    }
+
+    /// Takes in that tmux has delivered the keys.
+    pub(super) fn delivered(&mut self, now: Span) -> Step {
+        self.since = now;
+        self.look()
+    }
+
+    /// What has become of it when a look or a delivery fails.
+    pub(super) fn stopped(&self, refusal: Refusal) -> Answered {
+        let gone = matches!(refusal, Refusal::Obstacle(crate::tmux::Obstacle::Gone));
+        match self.stage {
+            Stage::First => refusal.into(),
+            // The keys were on their way; a pane that is gone because of them has taken them.
+            Stage::Closing { .. } | Stage::Gone { .. } if gone => {
+                Answered { outcome: SendOutcome::Accepted, after: After::Gone }
+            }
+            _ => not_taken(&refusal.to_string()),
+        }
+    }
+
+    fn begin(&mut self, dialog: &Dialog, now: Span) -> Step {
+        let was_taken = dialog.taken;
+        let option = match self.reply {
+            Reply::Keys(keys) => {
+                self.go(Stage::Closing { enter: None, was_taken }, now);
+                return Step::Press(keys.clone());
+            }
+            Reply::Option(option) => *option,
+        };
+        let presses = dialog.presses(option);
+        let (stage, press) = match (presses.first(), dialog.manner, dialog.marked) {
+            (None, ..) => return Step::End(Refusal::NoSuchOption.into()),
+            (Some(&press @ Press::Character(letter)), Manner::Letters, _) => {
+                (Stage::Closing { enter: Some(Enter::Typed(letter)), was_taken }, press)
+            }
+            (Some(&press @ Press::Character(_)), ..) => {
+                // Where the mark stands there already, it cannot tell what the key did.
+                let elsewhere = dialog.marked.is_some_and(|marked| marked != option);
+                let enter = elsewhere.then_some(Enter::Marked { option, since: None });
+                (Stage::Closing { enter, was_taken }, press)
+            }
+            (Some(Press::Enter), ..) => (Stage::Closing { enter: None, was_taken }, Press::Enter),
+            (Some(&press), _, Some(marked)) => (Stage::Moving { to: option, at: towards(marked, option) }, press),
+            (Some(_), _, None) => return Step::End(Refusal::NoSuchOption.into()),
+        };
+        self.go(stage, now);
+        Step::Press(vec![press.into()])
+    }
+
+    fn moving(&mut self, dialog: Option<&Dialog>, to: usize, at: usize, now: Span) -> Step {
+        match dialog {
+            Some(dialog) if dialog.marked == Some(at) && at == to => {
+                self.go(Stage::Closing { enter: None, was_taken: dialog.taken }, now);
+                Step::Press(vec![Key::enter()])
+            }
+            Some(dialog) if dialog.marked == Some(at) => match dialog.presses(to).first() {
+                Some(&press) => {
+                    self.go(Stage::Moving { to, at: towards(at, to) }, now);
+                    Step::Press(vec![press.into()])
+                }
+                None => Step::End(not_taken("the options changed, and Enter was not pressed")),
+            },
+            _ if self.waited(now) < self.limits.reaction.as_millis() => self.look(),
+            Some(_) => Step::End(not_taken("the mark is not where it was moved to, and Enter was not pressed")),
+            None => Step::End(not_taken("the dialog changed, and Enter was not pressed")),
+        }
+    }
+
+    fn closing(&mut self, dialog: &Dialog, enter: Option<Enter>, was_taken: bool, now: Span) -> Step {
+        if dialog.taken && !was_taken {
+            return Step::End(Answered { outcome: SendOutcome::Accepted, after: After::Unknown });
+        }
+        let wanted = match enter {
+            Some(Enter::Typed(letter)) => dialog.typed.eq_ignore_ascii_case(&letter.to_string()),
+            Some(Enter::Marked { option, since }) if dialog.marked == Some(option) => {
+                let since = since.unwrap_or(now);
+                self.stage = Stage::Closing { enter: Some(Enter::Marked { option, since: Some(since) }), was_taken };
+                now.as_millis().saturating_sub(since.as_millis()) >= self.limits.enter_again.as_millis()
+            }
+            _ => false,
+        };
+        if wanted {
+            self.go(Stage::Closing { enter: None, was_taken }, now);
+            return Step::Press(vec![Key::enter()]);
+        }
+        if self.waited(now) >= self.limits.reaction.as_millis() {
+            return Step::End(not_taken("the dialog is still there"));
+        }
+        self.look()
+    }
+
+    fn go(&mut self, stage: Stage, now: Span) {
+        self.stage = stage;
+        self.since = now;
+    }
+
+    fn look(&self) -> Step {
+        Step::Look { after: self.limits.look }
+    }
+
+    fn waited(&self, now: Span) -> u64 {
+        now.as_millis().saturating_sub(self.since.as_millis())
+    }
+}
+
+/// The next place on the way from one option to another.
+fn towards(from: usize, to: usize) -> usize {
+    if to < from { from - 1 } else { from + 1 }
+}
+
+fn not_taken(why: &str) -> Answered {
+    SendOutcome::NotTaken { why: why.to_owned() }.into()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+use super::*;
+use crate::screen::Screen;
+
+fn dialog(text: &str) -> Dialog {
+    let screen = Screen::from_text(text, 80);
+    Dialog::read(&screen, 0..screen.rows().len())
+}
+
+fn numbers(marked: usize) -> Dialog {
+    let mark = |n: usize| if n == marked { '❯' } else { ' ' };
+    dialog(&format!("Do it?\n{} 1. Yes\n{} 2. Always\n{} 3. No", mark(0), mark(1), mark(2)))
+}
+
+fn rows(marked: usize) -> Dialog {
+    let mark = |n: usize| if n == marked { '❯' } else { ' ' };
+    dialog(&format!("Do it?\n{} Yes\n{} Always\n{} No", mark(0), mark(1), mark(2)))
+}
+
+fn letters(typed: &str) -> Dialog {
+    dialog(&format!("Do it? (Y)es/(N)o [Yes]: {typed}"))
+}
+
+/// Runs an answer to its end against a terminal that shows what `shows` says for the keys that were pressed and the
+/// time. Returns the keys and what became of it.
+fn run(
+    seen: &Dialog,
+    reply: &Reply,
+    mut shows: impl FnMut(&[String], u64) -> (Option<Dialog>, After),
+) -> (String, Answered) {
+    let mut answering = Answering::new(seen, reply, Limits::default());
+    let (mut now, mut pressed) = (0, Vec::new());
+    let mut step = Step::Look { after: Span::ZERO };
+    loop {
+        step = match step {
+            Step::End(answered) => return (pressed.join(" "), answered),
+            Step::Look { after } => {
+                now += after.as_millis() + 5;
+                let (dialog, after) = shows(&pressed, now);
+                answering.saw(&Look { dialog, after }, Span::from_millis(now))
+            }
+            Step::Press(keys) => {
+                now += 5;
+                pressed.extend(keys.iter().map(Key::to_string));
+                answering.delivered(Span::from_millis(now))
+            }
+        };
+    }
+}
+
+fn taken(after: After) -> Answered {
+    Answered { outcome: SendOutcome::Accepted, after }
+}
+
+#[test]
+fn a_number_answers_by_itself() {
+    let told = run(&numbers(0), &Reply::Option(2), |pressed, _| match pressed.len() {
+        0 => (Some(numbers(0)), After::AnotherDialog),
+        _ => (None, After::Working),
+    });
+    assert_eq!(told, ("3".to_owned(), taken(After::Working)));
+}
+
+#[test]
+fn a_number_that_only_marks_is_followed_by_enter() {
+    let told = run(&numbers(0), &Reply::Option(2), |pressed, _| match pressed.len() {
+        0 => (Some(numbers(0)), After::AnotherDialog),
+        1 => (Some(numbers(2)), After::AnotherDialog),
+        _ => (None, After::Ready),
+    });
+    assert_eq!(told, ("3 Enter".to_owned(), taken(After::Ready)));
+    // Where the mark stood there already, it cannot be told whether the number was read, so nothing more is pressed.
+    let told = run(&numbers(0), &Reply::Option(0), |_, _| (Some(numbers(0)), After::AnotherDialog));
+    assert_eq!(told, ("1".to_owned(), not_taken("the dialog is still there")));
+}
+
+#[test]
+fn another_dialog_gets_no_key() {
+    let refused = |shown: Option<Dialog>| {
+        let (pressed, answered) = run(&numbers(0), &Reply::Option(0), |_, _| (shown.clone(), After::AnotherDialog));
+        assert_eq!(pressed, "");
+        answered
+    };
+    assert_eq!(refused(None), Refusal::NoDialog.into());
+    assert_eq!(refused(Some(rows(0))), Refusal::AnotherDialog.into());
+    let (pressed, answered) = run(&letters(""), &Reply::Option(0), |_, _| (Some(letters("n")), After::AnotherDialog));
+    assert_eq!((pressed.as_str(), answered), ("", Refusal::Begun.into()));
+    let (pressed, answered) = run(&numbers(0), &Reply::Option(7), |_, _| (Some(numbers(0)), After::AnotherDialog));
+    assert_eq!((pressed.as_str(), answered), ("", Refusal::NoSuchOption.into()));
+}
+
+#[test]
+fn a_mark_is_moved_step_by_step_from_where_it_stands_now() {
+    // The operator saw it on the first option, and somebody has moved it to the second since.
+    let told = run(&rows(0), &Reply::Option(2), |pressed, _| match pressed.len() {
+        0 => (Some(rows(1)), After::AnotherDialog),
+        1 => (Some(rows(2)), After::AnotherDialog),
+        _ => (None, After::Working),
+    });
+    assert_eq!(told, ("Down Enter".to_owned(), taken(After::Working)));
+    let told = run(&rows(2), &Reply::Option(0), |pressed, now| match pressed.len() {
+        // Half drawn for a moment.
+        1 if now < 100 => (None, After::Unknown),
+        n @ 0..3 => (Some(rows(2 - n)), After::AnotherDialog),
+        _ => (Some(dialog("Next one?\n❯ Yes\n  No")), After::AnotherDialog),
+    });
+    assert_eq!(told, ("Up Up Enter".to_owned(), taken(After::AnotherDialog)));
+}
+
+#[test]
+fn enter_is_not_pressed_on_what_was_not_meant() {
+    let stuck = run(&rows(0), &Reply::Option(2), |_, _| (Some(rows(0)), After::AnotherDialog));
+    let why = "the mark is not where it was moved to, and Enter was not pressed";
+    assert_eq!(stuck, ("Down".to_owned(), not_taken(why)));
+    let other = run(&rows(0), &Reply::Option(2), |pressed, _| match pressed.len() {
+        0 => (Some(rows(0)), After::AnotherDialog),
+        _ => (Some(numbers(2)), After::AnotherDialog),
+    });
+    assert_eq!(other, ("Down".to_owned(), not_taken("the dialog changed, and Enter was not pressed")));
+}
+
+#[test]
+fn a_letter_is_followed_by_enter_where_it_waits_for_it() {
+    let told = run(&letters(""), &Reply::Option(1), |pressed, _| match pressed.len() {
+        0 => (Some(letters("")), After::AnotherDialog),
+        1 => (Some(letters("n")), After::AnotherDialog),
+        _ => (None, After::Ready),
+    });
+    assert_eq!(told, ("n Enter".to_owned(), taken(After::Ready)));
+    let told = run(&letters(""), &Reply::Option(1), |pressed, _| match pressed.len() {
+        0 => (Some(letters("")), After::AnotherDialog),
+        _ => (None, After::Ready),
+    });
+    assert_eq!(told, ("n".to_owned(), taken(After::Ready)));
+}
+
+#[test]
+fn a_dialog_that_comes_back_was_not_answered() {
+    let told = run(&numbers(0), &Reply::Option(0), |pressed, now| match (pressed.len(), now) {
+        (1, 50..300) => (None, After::Unknown),
+        _ => (Some(numbers(0)), After::AnotherDialog),
+    });
+    assert_eq!(told, ("1".to_owned(), not_taken("the dialog is still there")));
+}
+
+#[test]
+fn keys_are_pressed_as_they_are() {
+    let keys = Reply::Keys(vec!["Escape".parse().expect("a key")]);
+    let told = run(&numbers(0), &keys, |pressed, _| match pressed.len() {
+        0 => (Some(numbers(0)), After::AnotherDialog),
+        _ => (None, After::Unknown),
+    });
+    assert_eq!(told, ("Escape".to_owned(), taken(After::Unknown)));
+}
+
+#[test]
+fn an_answer_is_an_option_or_a_key() {
+    let meant = |text: &str| Reply::meant(text, &numbers(0)).map_err(|no_choice| no_choice.to_string());
+    let key = |name: &str| Ok(Reply::Keys(vec![name.parse().expect("a key")]));
+    assert_eq!(meant("2"), Ok(Reply::Option(1)));
+    assert_eq!(meant("no"), Ok(Reply::Option(2)));
+    assert_eq!(meant("alw"), Ok(Reply::Option(1)));
+    assert_eq!(meant("Escape"), key("Escape"));
+    assert_eq!(meant("p"), key("p"));
+    assert_eq!(meant("4"), Err("the dialog has no option `4`".to_owned()));
+    assert_eq!(meant("maybe"), Err("the dialog has no option `maybe`".to_owned()));
+}
