@@ -4,6 +4,8 @@
 //! [`Ui::handle`] ask for; draw when something happened or when [`Ui::wake_at`] has come.
 
 mod action;
+mod arrangement;
+mod bar;
 mod canvas;
 mod composer;
 #[allow(dead_code)] // For views that ask before they act.
@@ -13,6 +15,7 @@ mod dialog;
 mod drawing;
 mod empty;
 mod explanation;
+mod filter;
 mod fit;
 mod footer;
 mod header;
@@ -48,6 +51,7 @@ pub use theme::{Depth, Look, Theme, ThemeError};
 
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::moment::Moment;
+use arrangement::{Row, RowKey};
 use order::Cursor;
 use overlay::{Memory, Overlay};
 
@@ -130,7 +134,7 @@ enum Below {
 /// What the last frame showed where.
 #[derive(Clone, Debug, Default)]
 struct Drawn {
-    rows: Vec<(Rect, TerminalKey)>,
+    rows: Vec<(Rect, RowKey)>,
     /// Where a click performs which action: hints of the footer, buttons of what lies on top.
     buttons: Vec<(Rect, Action)>,
     transitions: Rect,
@@ -148,6 +152,8 @@ pub struct Ui {
     /// What lies over the table, the last one on top; it has the keyboard.
     overlays: Vec<Box<dyn Overlay>>,
     memory: Memory,
+    /// The row that was selected when the filter was begun.
+    before_filter: Option<RowKey>,
     below: Below,
     /// Newest transitions that are scrolled away.
     skipped: usize,
@@ -155,7 +161,7 @@ pub struct Ui {
     first: usize,
     /// When the operator last did something.
     touched: Option<Moment>,
-    last_click: Option<(TerminalKey, Moment)>,
+    last_click: Option<(RowKey, Moment)>,
     /// The result that was last told to have been seen, so that it is told once.
     told_seen: Option<(TerminalKey, Moment)>,
     drawn: Drawn,
@@ -169,6 +175,7 @@ impl Ui {
             cursor: Cursor::default(),
             overlays: Vec::new(),
             memory: Memory::default(),
+            before_filter: None,
             below: Below::default(),
             skipped: 0,
             first: 0,
@@ -177,6 +184,11 @@ impl Ui {
             told_seen: None,
             drawn: Drawn::default(),
         }
+    }
+
+    /// The rows of the table, top first.
+    fn rows<'a>(&self, view: &View<'a>) -> Vec<Row<'a>> {
+        self.cursor.keep(self.memory.arrangement.rows(view), view.now)
     }
 
     /// Shows a message that goes by itself.

@@ -156,9 +156,9 @@ fn colour_says_what_the_glyph_says() {
         ("?", Color::Magenta),
         ("?", Color::Magenta),
         ("✗", Color::Red),
-        ("⊘", Color::Magenta),
-        ("✓", Color::Green),
         ("!", Color::Red),
+        ("✓", Color::Green),
+        ("⊘", Color::Magenta),
         ("⠋", Color::Yellow),
         ("⠋", Color::Yellow),
         ("·", Color::Cyan),
@@ -198,7 +198,9 @@ fn the_cursor_stays_on_its_terminal_and_its_row_stays_in_place() {
     };
     let before = row(&mut ui, &fleet);
     // It becomes the least urgent of all; the cursor and the row stay as long as the operator is there.
-    let infra = fleet.terminals.remove(3);
+    let mut infra = fleet.terminals.remove(3);
+    infra.state.attention = Attention::Gone;
+    infra.state.terminal.id = "z-infra".into();
     fleet.terminals.push(infra);
     assert!(selected(&mut ui, &fleet).contains("infra"));
     assert_eq!(row(&mut ui, &fleet), before);
@@ -222,7 +224,7 @@ fn keys_move_and_ask() {
     press(&mut ui, &fleet, &[KeyCode::Home]);
     assert!(selected(&mut ui, &fleet).contains("shop-api"));
     press(&mut ui, &fleet, &chars("N"));
-    assert!(selected(&mut ui, &fleet).contains("nightly"));
+    assert!(selected(&mut ui, &fleet).contains("étude"));
     let key = fleet.terminals[6].key.clone();
     assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump { key }]);
     assert_eq!(press(&mut ui, &fleet, &chars("q")), [Request::Quit]);
@@ -324,7 +326,7 @@ fn the_mouse_selects_opens_and_scrolls() {
     assert!(text(&mut ui, &fleet, 120, 40).contains("prompt to docs"), "a double click opens");
     press(&mut ui, &fleet, &[KeyCode::Esc]);
     ui.handle(&mouse(MouseEventKind::ScrollDown, 8), &fleet.view());
-    assert!(selected(&mut ui, &fleet).contains("nightly"));
+    assert!(selected(&mut ui, &fleet).contains("étude"));
     let before = text(&mut ui, &fleet, 120, 40);
     ui.handle(&mouse(MouseEventKind::ScrollDown, 30), &fleet.view());
     assert_ne!(text(&mut ui, &fleet, 120, 40), before, "the transitions are scrolled");
@@ -467,4 +469,160 @@ fn the_palette_finds_actions_by_typing_and_does_them() {
     assert!(text(&mut ui, &fleet, 120, 40).contains("nothing fits"));
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Esc]), []);
     assert!(!text(&mut ui, &fleet, 120, 40).contains("commands ─"));
+}
+
+/// The names in the table, top first; heads of groups as they are shown.
+fn names(ui: &mut Ui, fleet: &SampleFleet) -> Vec<String> {
+    let lines = lines(&frame(ui, fleet, 120, 60));
+    let rows = lines.iter().skip(3).take_while(|line| !line.is_empty());
+    rows.map(|line| {
+        let text: String = line.chars().skip(4).collect();
+        let is_head = line.chars().nth(1).is_some_and(|c| matches!(c, '▾' | '▸'));
+        if is_head { line.chars().skip(1).collect() } else { text.split("  ").next().unwrap_or_default().to_owned() }
+    })
+    .collect()
+}
+
+#[test]
+fn the_most_urgent_come_first_and_of_those_the_one_that_waited_longest() {
+    let mut fleet = SampleFleet::usual();
+    fleet.terminals.reverse();
+    let mut ui = dashboard();
+    let expected = [
+        "shop-api", "billing", "new-repo", "infra", "nightly", "docs", "étude", "ingest", "検索", "web", "vague",
+        "legacy",
+    ];
+    assert_eq!(names(&mut ui, &fleet), expected);
+    let mut newer = fleet.terminals[11].clone();
+    newer.key.pane = fleetwatch::fleet::PaneId(99);
+    newer.state.terminal.id = "a-newer".into();
+    newer.state.turn.since = NOW;
+    fleet.terminals.push(newer);
+    assert_eq!(names(&mut ui, &fleet)[..3], ["shop-api", "a-newer", "billing"]);
+}
+
+#[test]
+fn rows_are_sorted_by_what_the_operator_wants() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    let mut sorted = |by: &str| {
+        press(&mut ui, &fleet, &chars("s"));
+        assert!(text(&mut ui, &fleet, 120, 40).contains(&format!("by {by}")), "{by}");
+        names(&mut ui, &fleet)
+    };
+    assert_eq!(sorted("name")[..4], ["billing", "docs", "infra", "ingest"]);
+    assert_eq!(sorted("phase")[..4], ["ingest", "nightly", "検索", "docs"]);
+    assert_eq!(sorted("age")[..3], ["legacy", "nightly", "web"]);
+    assert_eq!(sorted("agent")[..4], ["shop-api", "検索", "infra", "legacy"]);
+    assert_eq!(sorted("host")[11], "ingest");
+    press(&mut ui, &fleet, &chars("s"));
+    assert!(!text(&mut ui, &fleet, 120, 40).contains("by attention"), "what is usual is not told");
+}
+
+#[test]
+fn groups_fold_and_count_what_they_hide() {
+    let mut fleet = SampleFleet::usual();
+    fleet.terminals[3].declared.label = Some("prod".into());
+    fleet.terminals[8].declared.label = Some("prod".into());
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("bb"));
+    insta::assert_snapshot!("grouped_80x24", text(&mut ui, &fleet, 80, 24));
+    insta::assert_snapshot!("grouped_160x45", text(&mut ui, &fleet, 160, 45));
+    press(&mut ui, &fleet, &chars("bb"));
+    assert_eq!(
+        names(&mut ui, &fleet)[..4],
+        [
+            "▾ prod  2   ✗ 1 failed",
+            "infra",
+            "ingest",
+            "▾ the others  10   ? 3 need you   ! 1 stalled   ✓ 1 finished   ⊘ 1 interrupted"
+        ]
+    );
+    press(&mut ui, &fleet, &chars("Z"));
+    assert_eq!(names(&mut ui, &fleet)[0], "▸ prod  2   ✗ 1 failed   ⠋ 1 working");
+    assert_eq!(names(&mut ui, &fleet).len(), 2);
+    // What needs the operator is found in a folded group, which is unfolded for it.
+    press(&mut ui, &fleet, &chars("gg"));
+    press(&mut ui, &fleet, &[KeyCode::Home]);
+    press(&mut ui, &fleet, &chars("n"));
+    assert!(selected(&mut ui, &fleet).contains("shop-api"));
+    press(&mut ui, &fleet, &chars("N"));
+    assert!(selected(&mut ui, &fleet).contains("infra"));
+    press(&mut ui, &fleet, &[KeyCode::Left]);
+    assert!(selected(&mut ui, &fleet).contains("▸ prod"), "the cursor goes to the head of what it folds");
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    assert!(selected(&mut ui, &fleet).contains("▾ prod"));
+    let click =
+        MouseEvent { kind: MouseEventKind::Down(MouseButton::Left), column: 9, row: 3, modifiers: KeyModifiers::NONE };
+    ui.handle(&Event::Mouse(click), &fleet.view());
+    assert!(selected(&mut ui, &fleet).contains("▸ prod"), "a click folds");
+}
+
+#[test]
+fn a_filter_holds_as_it_is_typed_and_is_never_hidden() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("/is:bl"));
+    insta::assert_snapshot!("filter_typing_80x24", text(&mut ui, &fleet, 80, 24));
+    insta::assert_snapshot!("filter_typing_160x45", text(&mut ui, &fleet, 160, 45));
+    assert_eq!(names(&mut ui, &fleet), ["shop-api", "billing", "new-repo"]);
+    press(&mut ui, &fleet, &[KeyCode::Down, KeyCode::Enter]);
+    let shown = selected(&mut ui, &fleet);
+    assert!(shown.contains("billing"), "one moves in the table while typing: {shown}");
+    assert!(text(&mut ui, &fleet, 120, 40).contains("/ is:bl  3 of 12"));
+    assert!(text(&mut ui, &fleet, 40, 8).contains("/ is:bl  3 of 12"), "in small frames as well");
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    assert_eq!(names(&mut ui, &fleet).len(), 12);
+    let mut filtered = |filter: &str| {
+        press(&mut ui, &fleet, &chars(&format!("/{filter}")));
+        let names = names(&mut ui, &fleet);
+        press(&mut ui, &fleet, &[KeyCode::Esc]);
+        names
+    };
+    assert_eq!(filtered("shp"), ["shop-api"], "letters in order");
+    assert_eq!(filtered("claude !infra"), ["shop-api", "検索"]);
+    assert_eq!(filtered("host:box"), ["ingest"]);
+    assert_eq!(filtered("host:local is:working"), ["nightly", "検索"]);
+    assert_eq!(filtered("is:failed"), ["infra"]);
+    assert_eq!(filtered("agent:codex"), ["billing", "legacy"]);
+    assert_eq!(filtered("session:web"), ["web"]);
+    assert_eq!(filtered("!is:blocked !is:working !is:ready"), ["vague", "legacy"]);
+    assert_eq!(filtered("is: agent: !"), filtered(""), "a word that asks for nothing yet hides nothing");
+    press(&mut ui, &fleet, &chars("/is:bz"));
+    insta::assert_snapshot!("filter_none_80x24", text(&mut ui, &fleet, 80, 24));
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Enter]), [], "there is nothing to open");
+}
+
+#[test]
+fn marks_pins_and_mutes() {
+    let mut fleet = SampleFleet::usual();
+    fleet.terminals[9].declared.pinned = true;
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(names(&mut ui, &fleet)[0], "web");
+    press(&mut ui, &fleet, &[KeyCode::Home]);
+    press(&mut ui, &fleet, &chars("  m"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("billing is muted"));
+    // The muted row stays as long as the cursor is on it.
+    assert!(selected(&mut ui, &fleet).contains("billing"));
+    press(&mut ui, &fleet, &[KeyCode::Home]);
+    fleet.now = NOW + Span::from_secs(60);
+    insta::assert_snapshot!("flags_80x24", text(&mut ui, &fleet, 80, 24));
+    insta::assert_snapshot!("flags_160x45", text(&mut ui, &fleet, 160, 45));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("2 marked"));
+    assert!(text(&mut ui, &fleet, 160, 40).contains("2 need you"), "the muted one is not counted");
+    let buffer = frame(&mut ui, &fleet, 120, 40);
+    let row = lines(&buffer).iter().position(|line| line.contains("billing")).expect("a row");
+    let glyph = &buffer[(2, u16::try_from(row).expect("a row"))];
+    assert_eq!((glyph.symbol(), glyph.fg), ("?", Color::Indexed(245)), "it keeps its glyph and loses its colour");
+    press(&mut ui, &fleet, &chars("/is:marked"));
+    assert_eq!(names(&mut ui, &fleet), ["web", "shop-api"]);
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    press(&mut ui, &fleet, &chars("u*"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("12 marked"));
+    press(&mut ui, &fleet, &chars("u"));
+    assert!(!text(&mut ui, &fleet, 120, 40).contains("marked"));
 }

@@ -107,7 +107,7 @@ impl Actors {
         let address = PaneAddress { server: &terminal.key.server, place: &terminal.place, pane: terminal.key.pane };
         let configured = match self.rules.of_pane(address) {
             Match::Named(declared) => declared.tool.is_some(),
-            Match::Discovered | Match::Ignored => false,
+            Match::Discovered(_) | Match::Ignored => false,
         };
         Recipient {
             key: terminal.key.clone(),

@@ -39,7 +39,7 @@ impl Watched {
         let address = PaneAddress { server: &terminal.key.server, place: &terminal.place, pane: terminal.key.pane };
         match self.loaded.config.rules.of_pane(address) {
             Match::Named(declared) => declared,
-            Match::Discovered | Match::Ignored => Declared::default(),
+            Match::Discovered(_) | Match::Ignored => Declared::default(),
         }
     }
 

@@ -69,6 +69,12 @@ pub(super) struct TerminalTable {
     pub tool: Option<String>,
     /// The agent's version, whatever its screen says.
     pub version: Option<String>,
+    /// What the dashboard can group it by.
+    pub label: Option<String>,
+    /// Whether it stands at the top of the dashboard.
+    pub pin: Option<bool>,
+    /// Whether it never counts as needing the operator.
+    pub mute: Option<bool>,
 }
 
 /// The time windows by which states are told.

@@ -22,6 +22,8 @@ pub struct TerminalRule {
     pub(super) socket: Option<Pattern>,
     pub(super) host: Option<Pattern>,
     pub(super) declared: Declared,
+    pub(super) pin: Option<bool>,
+    pub(super) mute: Option<bool>,
 }
 
 /// A pane, by everything that a rule can match.
@@ -39,8 +41,8 @@ pub enum Match {
     Ignored,
     /// It is watched, whatever runs in it.
     Named(Declared),
-    /// It is watched when a known agent runs in it.
-    Discovered,
+    /// It is watched when a known agent runs in it; the configuration may say how it is shown.
+    Discovered(Declared),
 }
 
 impl Default for Rules {
@@ -58,20 +60,36 @@ impl PartialEq for Rules {
 impl Eq for Rules {}
 
 impl Rules {
-    /// What the configuration wants of a pane. Ignoring wins over naming; of several `[[terminal]]` the first one that
-    /// matches is taken.
+    /// What the configuration wants of a pane. Ignoring wins over naming. Of several `[[terminal]]` that say what a pane
+    /// is, the first one that matches is taken; label, pin and mute come from the first one each that gives them.
     pub fn of_pane(&self, address: PaneAddress<'_>) -> Match {
         if address.spellings().iter().any(|spelling| self.ignore.set.is_match(spelling)) {
             return Match::Ignored;
         }
-        if let Some(rule) = self.terminals.iter().find(|rule| rule.matches(address)) {
-            return Match::Named(rule.declared.clone());
+        let matching = || self.terminals.iter().filter(|rule| rule.matches(address));
+        let named = matching().find(|rule| rule.names());
+        let shown = Declared {
+            label: matching().find_map(|rule| rule.declared.label.clone()),
+            pinned: matching().find_map(|rule| rule.pin).unwrap_or_default(),
+            muted: matching().find_map(|rule| rule.mute).unwrap_or_default(),
+            ..named.map(|rule| rule.declared.clone()).unwrap_or_default()
+        };
+        match named {
+            Some(_) => Match::Named(shown),
+            None if self.discover => Match::Discovered(shown),
+            None => Match::Ignored,
         }
-        if self.discover { Match::Discovered } else { Match::Ignored }
     }
 }
 
 impl TerminalRule {
+    /// Whether it makes a pane watched. A rule that only says how panes are shown leaves open which ones are watched.
+    fn names(&self) -> bool {
+        let Declared { name, tool, version, label, .. } = &self.declared;
+        let only_shown = label.is_some() || self.pin.is_some() || self.mute.is_some();
+        !only_shown || name.is_some() || tool.is_some() || version.is_some()
+    }
+
     fn matches(&self, address: PaneAddress<'_>) -> bool {
         let fits =
             |pattern: &Option<Pattern>, names: &[&str]| pattern.as_ref().is_none_or(|pattern| pattern.is_any(names));

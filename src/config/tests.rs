@@ -168,6 +168,7 @@ fn the_first_terminal_that_matches_holds_and_ignoring_wins() {
             name: name.map(Into::into),
             tool: tool.map(Into::into),
             version: version.map(Into::into),
+            ..Declared::default()
         })
     };
     assert_eq!(
@@ -179,7 +180,7 @@ fn the_first_terminal_that_matches_holds_and_ignoring_wins() {
     assert_eq!(decide(&config, &local, &place("shop", 1, "api", 0), 99), Match::Ignored);
     assert_eq!(decide(&config, &local, &place("scratch/pad", 0, "x", 0), 4), Match::Ignored);
     assert_eq!(decide(&config, &local, &place("work", 3, "x", 1), 5), Match::Ignored);
-    assert_eq!(decide(&config, &local, &place("work", 3, "x", 0), 7), Match::Discovered);
+    assert_eq!(decide(&config, &local, &place("work", 3, "x", 0), 7), Match::Discovered(Declared::default()));
     assert_eq!(decide(&config, &remote, &place("work", 3, "x", 0), 7), named(None, Some("codex"), None));
 }
 
@@ -189,6 +190,23 @@ fn without_discovery_only_named_panes_are_watched() {
     let local = ServerId::default();
     assert_eq!(decide(&config, &local, &place("a", 0, "x", 0), 1), Match::Named(Declared::default()));
     assert_eq!(decide(&config, &local, &place("b", 0, "x", 0), 2), Match::Ignored);
+}
+
+#[test]
+fn how_panes_are_shown_makes_none_watched() {
+    let config = parse(
+        "[watch]\ndiscover = false\n[[terminal]]\nsession = \"shop*\"\nlabel = \"shop\"\nmute = false\n\
+         [[terminal]]\nsession = \"*\"\nlabel = \"rest\"\nmute = true\npin = true\n\
+         [[terminal]]\nsession = \"shop-1\"\nname = \"one\"\n",
+    )
+    .unwrap();
+    let local = ServerId::default();
+    assert_eq!(decide(&config, &local, &place("shop-2", 0, "x", 0), 2), Match::Ignored);
+    let named = Declared { name: Some("one".into()), label: Some("shop".into()), pinned: true, ..Declared::default() };
+    assert_eq!(decide(&config, &local, &place("shop-1", 0, "x", 0), 1), Match::Named(named));
+    let discovering = parse("[[terminal]]\nsession = \"a\"\nmute = true\n").unwrap();
+    let muted = Declared { muted: true, ..Declared::default() };
+    assert_eq!(decide(&discovering, &local, &place("a", 0, "x", 0), 1), Match::Discovered(muted));
 }
 
 #[test]

@@ -160,14 +160,20 @@ impl Source<'_> {
                     name: table.name.clone(),
                     tool: table.tool.clone(),
                     version: table.version.clone(),
+                    label: table.label.clone(),
+                    ..Declared::default()
                 },
+                pin: table.pin,
+                mute: table.mute,
             };
             if rule.session.is_none() && rule.window.is_none() && rule.pane.is_none() {
                 let what = "a terminal that names no pane".to_owned();
                 let hint = "give it `session`, `window` or `pane`; session = \"*\" means every pane";
                 return Err(self.fault(&[Step::Key("terminal"), Step::Index(index)], what, hint));
             }
-            for (key, value) in [("name", &table.name), ("tool", &table.tool), ("version", &table.version)] {
+            let words =
+                [("name", &table.name), ("tool", &table.tool), ("version", &table.version), ("label", &table.label)];
+            for (key, value) in words {
                 self.word(&at(key), key, value.as_deref())?;
             }
             if let Some(name) = table.name.as_deref() {

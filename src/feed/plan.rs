@@ -168,7 +168,7 @@ impl Memory {
         match self.rule(listed) {
             Match::Ignored => Wanted::Never,
             Match::Named(declared) => Wanted::Always(declared),
-            Match::Discovered => Wanted::WithAgent,
+            Match::Discovered(declared) => Wanted::WithAgent(declared),
         }
     }
 }

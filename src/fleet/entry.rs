@@ -20,7 +20,6 @@ const KEPT_EVENTS: usize = 64;
 /// One terminal with all that is known of it.
 pub(super) struct Entry {
     terminal: Terminal,
-    declared: Option<Declared>,
     cwd: Option<String>,
     settings: tracker::Settings,
     tracker: Tracker,
@@ -65,6 +64,7 @@ impl Entry {
         };
         let terminal = Terminal {
             place: Place::default(),
+            declared: Declared::default(),
             state: tracker.state(facts, now),
             facts: PaneFacts::default(),
             screen: None,
@@ -74,7 +74,6 @@ impl Entry {
         };
         Self {
             terminal,
-            declared: None,
             cwd: None,
             settings,
             tracker,
@@ -123,8 +122,7 @@ impl Entry {
 
     /// The name that the configuration gives or that follows from the place.
     pub(super) fn wanted_name(&self) -> String {
-        let declared = self.declared.as_ref().and_then(|declared| declared.name.clone());
-        declared.unwrap_or_else(|| {
+        self.terminal.declared.name.clone().unwrap_or_else(|| {
             let name = self.terminal.place.derived_name();
             match &self.terminal.key.server.host {
                 Some(host) => format!("{host}/{name}"),
@@ -240,9 +238,10 @@ impl Entry {
 
     /// Takes over what names the terminal; whether any of it changed.
     fn take_facts(&mut self, report: &PaneReport) -> bool {
-        let renamed = self.terminal.place != report.place || self.declared != report.declared;
+        let declared = report.declared.clone().unwrap_or_default();
+        let renamed = self.terminal.place != report.place || self.terminal.declared != declared;
         self.terminal.place = report.place.clone();
-        self.declared = report.declared.clone();
+        self.terminal.declared = declared;
         self.cwd = report.cwd.clone();
         let id = self.wanted_name();
         let facts = &mut self.terminal.state.terminal;
@@ -258,8 +257,7 @@ impl Entry {
 
     /// Notes which agent runs; another tool or version than before gets a fresh tracker (SPEC §5). Whether it did.
     fn agent_runs(&mut self, tool: String, version: Option<String>, library: &Library, now: Moment) -> bool {
-        let pinned = self.declared.as_ref().and_then(|declared| declared.version.clone());
-        let version = pinned.or(version);
+        let version = self.terminal.declared.version.clone().or(version);
         let other = match &self.agent {
             None => true,
             Some(agent) => {
@@ -280,7 +278,7 @@ impl Entry {
     }
 
     fn choose(&mut self, tool: String, version: Option<String>, library: &Library) {
-        let configured = self.declared.as_ref().is_some_and(|declared| declared.version.is_some());
+        let configured = self.terminal.declared.version.is_some();
         let selected = library.select(&tool, version.as_deref(), configured);
         let facts = &mut self.terminal.state.terminal;
         facts.tool = tool.clone();

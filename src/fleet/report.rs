@@ -48,6 +48,11 @@ pub struct Declared {
     pub name: Option<String>,
     pub tool: Option<String>,
     pub version: Option<String>,
+    /// What it is grouped by in the dashboard.
+    pub label: Option<String>,
+    /// Whether it stands at the top of the dashboard, and whether it never counts as needing the operator.
+    pub pinned: bool,
+    pub muted: bool,
 }
 
 /// The screen of a pane in a listing.

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::report::Declared;
 use crate::dialog::Dialog;
 use crate::moment::Moment;
 use crate::place::{Place, ServerId, TerminalKey};
@@ -15,6 +16,8 @@ use crate::task::{Task, TaskEvent};
 pub struct Terminal {
     pub key: TerminalKey,
     pub place: Place,
+    /// What the configuration says of it.
+    pub declared: Declared,
     /// The public state (SPEC §2), with its times as of the last input that concerned the terminal: who shows running
     /// times derives them from `turn.since`, `last_turn.at` and `stability.stable_since`.
     pub state: State,

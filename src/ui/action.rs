@@ -33,6 +33,16 @@ actions! {
     Last = "last", "to the last terminal";
     NextWaiting = "next-waiting", "to the next terminal that needs you";
     PreviousWaiting = "previous-waiting", "to the previous terminal that needs you";
+    Filter = "filter", "show only some terminals";
+    Sort = "sort", "sort by the next of attention, name, phase, age, agent, host";
+    Group = "group", "group by the next of session, agent, host, label, nothing";
+    Fold = "fold", "fold the group, or unfold it";
+    FoldAll = "fold-all", "fold all groups, or unfold them";
+    Mark = "mark", "mark the terminal, or the group, for acting on several";
+    MarkAll = "mark-all", "mark all that are shown";
+    UnmarkAll = "unmark-all", "take all marks away";
+    Pin = "pin", "keep the terminal at the top, or let it go";
+    Mute = "mute", "never count the terminal as needing you, or count it again";
     Open = "open", "write a prompt, or read the dialog that waits";
     Prompt = "prompt", "write a prompt";
     Explain = "explain", "why fleetwatch says so";
@@ -51,7 +61,7 @@ actions! {
     ScrollDown = "scroll-down", "scroll down";
     Confirm = "confirm", "yes, do it";
     Choose = "choose", "take the one that is selected";
-    Dismiss = "dismiss", "take the messages away";
+    Dismiss = "dismiss", "take the messages and the filter away";
 }
 
 impl Action {

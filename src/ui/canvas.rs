@@ -2,6 +2,7 @@
 
 use jiff::tz::TimeZone;
 
+use super::arrangement::Arrangement;
 use super::keymap::Keymap;
 use super::meaning::Meaning;
 use super::theme::Theme;
@@ -17,7 +18,10 @@ pub struct Canvas<'a> {
     pub ascii: bool,
     /// Whether the spinner turns.
     pub motion: bool,
+    /// The terminal that the cursor is on.
     pub selected: Option<&'a TerminalKey>,
+    /// How the terminals are shown, and which of them are marked or muted.
+    pub arrangement: &'a Arrangement,
 }
 
 impl Canvas<'_> {

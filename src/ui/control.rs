@@ -1,5 +1,6 @@
 //! What keys, mouse and news do. What lies on top is asked first; what it does not know is done here, for all alike.
 
+mod arrange;
 mod fleet;
 mod mouse;
 
@@ -24,7 +25,7 @@ const SEEN_AFTER: Span = Span::from_secs(1);
 impl Ui {
     /// Takes in what the operator's terminal reports.
     pub fn handle(&mut self, event: &Event, view: &View<'_>) -> Vec<Request> {
-        self.cursor.follow(view);
+        self.follow(view);
         if matches!(event, Event::Key(_) | Event::Mouse(_) | Event::Paste(_)) {
             self.touched = Some(view.now);
             self.cursor.hold(view.now);
@@ -39,8 +40,9 @@ impl Ui {
 
     /// Follows the fleet and the time: the cursor stays on its terminal, messages go, what was looked at is seen.
     pub fn update(&mut self, view: &View<'_>) -> Vec<Request> {
-        self.cursor.follow(view);
+        self.follow(view);
         self.memory.toasts.expire(view.now);
+        self.memory.arrangement.flags.follow(view);
         let mut requests = Vec::new();
         // From the top, so that one that closes does not move those that are still to be asked.
         for index in (0..self.overlays.len()).rev() {
@@ -50,6 +52,12 @@ impl Ui {
         self.told_seen = seen.map(|terminal| (terminal.key.clone(), finished_at(terminal))).or(self.told_seen.take());
         requests.extend(seen.map(|terminal| Request::Seen { key: terminal.key.clone() }));
         requests
+    }
+
+    /// Lets the cursor follow the rows.
+    pub(super) fn follow(&mut self, view: &View<'_>) {
+        let rows = self.rows(view);
+        self.cursor.follow(&rows, view.now);
     }
 
     /// Does what an action says, in whatever has the keyboard.
@@ -137,7 +145,6 @@ impl Ui {
             Action::Explain => return self.target().map(|key| Request::Explain { key }).into_iter().collect(),
             Action::Jump => return self.target().map(|key| Request::Jump { key }).into_iter().collect(),
             Action::Close => drop(self.overlays.pop()),
-            Action::Dismiss => drop(self.memory.toasts.clear()),
             _ => return self.perform_in_fleet(action, view),
         }
         Vec::new()
@@ -152,12 +159,21 @@ impl Ui {
     fn key(&mut self, key: KeyEvent, view: &View<'_>) -> Vec<Request> {
         match self.options.keymap.action(self.context(), key) {
             Some(action) => self.perform(action, view),
-            None => self.with_top(view, |overlay, desk| overlay.key(key, desk)).1,
+            None => {
+                let requests = self.with_top(view, |overlay, desk| overlay.key(key, desk)).1;
+                if self.context() == Context::Filter {
+                    self.follow_filter(view);
+                }
+                requests
+            }
         }
     }
 
     fn paste(&mut self, text: &str, view: &View<'_>) -> Vec<Request> {
         let (passed, requests) = self.with_top(view, |overlay, desk| overlay.paste(text, desk));
+        if self.context() == Context::Filter {
+            self.follow_filter(view);
+        }
         if passed {
             let key = self.options.keymap.key_for(Context::Fleet, Action::Prompt).unwrap_or_default();
             self.notify(Meaning::Unknown, format!("to paste a prompt, open one first ({key})"), view.now);

@@ -6,11 +6,12 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use super::arrangement::Row;
 use super::canvas::Canvas;
 use super::layout::{Regions, Size};
 use super::meaning::Meaning;
 use super::overlay::Place;
-use super::{Below, Drawn, Ui, empty, fit, footer, header, preview, table, theme, transitions};
+use super::{Below, Drawn, Ui, bar, empty, fit, footer, header, preview, table, theme, transitions};
 use crate::fleet::View;
 use crate::moment::{Moment, Span};
 
@@ -44,10 +45,13 @@ impl Ui {
     fn draw_regions(&mut self, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
         let covers = |place| self.overlays.iter().any(|overlay| overlay.place() == place);
         let (writing, covered) = (covers(Place::Panes), covers(Place::Body));
-        let regions = Regions::new(area, view.terminals.len(), writing);
+        let rows = self.rows(view);
+        // A filter and folded groups leave room; the panes would only jump about in it.
+        let regions = Regions::new(area, rows.len().max(view.terminals.len()), writing);
         let selected = self.cursor.key().cloned();
         // The look is shared, so that drawing may note in `self` where it drew what.
         let options = Arc::clone(&self.options);
+        let arrangement = self.memory.arrangement.clone();
         let canvas = Canvas {
             theme: &options.theme,
             keymap: &options.keymap,
@@ -56,11 +60,15 @@ impl Ui {
             ascii: self.options.ascii,
             motion: self.options.motion,
             selected: selected.as_ref(),
+            arrangement: &arrangement,
         };
-        header::draw(&canvas, buffer, regions.header, view);
+        let has_bar = !covered && !covers(Place::Bar) && bar::draw(&canvas, buffer, regions.bar, view);
+        if regions.bar != regions.header || !has_bar {
+            header::draw(&canvas, buffer, regions.header, view);
+        }
         self.drawn = Drawn { one_pane: regions.right.is_empty(), ..Drawn::default() };
         if !covered {
-            self.draw_fleet(&canvas, buffer, &regions, view, writing);
+            self.draw_fleet(&canvas, buffer, &regions, view, &rows, writing);
         }
         let hints = self.hints(view);
         self.drawn.buttons = footer::draw(&canvas, buffer, regions.footer, self.context(), &hints);
@@ -69,6 +77,7 @@ impl Ui {
             let place = match overlay.place() {
                 Place::Popup => above_footer,
                 Place::Panes => regions.lower,
+                Place::Bar => regions.bar,
                 Place::Body => regions.body,
             };
             let buttons = overlay.draw(&canvas, buffer, place, view);
@@ -87,18 +96,18 @@ impl Ui {
         buffer: &mut Buffer,
         regions: &Regions,
         view: &View<'_>,
+        rows: &[Row<'_>],
         writing: bool,
     ) {
-        let rows = self.cursor.rows(view);
         if rows.is_empty() {
             let below = Rect { height: regions.footer.y.saturating_sub(regions.table.y), ..regions.table };
             empty::draw(canvas, buffer, below, view);
             return;
         }
-        let drawn = table::draw(canvas, buffer, regions.table, &rows, self.first);
+        let drawn = table::draw(canvas, buffer, regions.table, rows, self.cursor.index(), self.first);
         (self.first, self.drawn.page, self.drawn.rows) = (drawn.first, drawn.page, drawn.rows);
         let shown = rows.iter().skip(self.first).take(self.drawn.page);
-        self.drawn.any_spinner = shown.map(|row| Meaning::of(&row.state)).any(|it| it == Meaning::Working);
+        self.drawn.any_spinner = shown.into_iter().any(turns);
         if !writing && regions.size == Size::Full && !regions.left.is_empty() {
             self.draw_panes(canvas, buffer, regions, view);
         }
@@ -120,6 +129,14 @@ impl Ui {
                 self.drawn.transitions = left;
             }
         }
+    }
+}
+
+/// Whether a row shows a spinner.
+fn turns(row: &Row<'_>) -> bool {
+    match row {
+        Row::Head(head) => head.folded && head.counts[Meaning::Working as usize] > 0,
+        Row::Terminal(terminal) => Meaning::of(&terminal.state) == Meaning::Working,
     }
 }
 

@@ -3,7 +3,9 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use super::action::Action;
 use super::canvas::Canvas;
+use super::keymap::Context;
 use super::text::{self, Pen};
 use crate::fleet::{Health, View};
 
@@ -12,7 +14,14 @@ type Explanation = (String, Vec<String>);
 
 /// Draws the explanation into the middle of an area.
 pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
-    let (what, hints) = explanation(view);
+    let filter = canvas.arrangement.filter.text();
+    let (what, hints) = match view.terminals.len() {
+        0 => explanation(view),
+        count => (
+            "No terminal fits the filter".to_owned(),
+            vec![format!("{} lets none of {count} through.", text::cut(filter, 40)), filter_hint(canvas)],
+        ),
+    };
     let parts = &canvas.theme.parts;
     let widest = hints.iter().map(|hint| text::width(hint)).chain([text::width(&what)]).max().unwrap_or(0);
     let left = usize::from(area.width).saturating_sub(widest) / 2;
@@ -26,6 +35,12 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_
     for (row, hint) in (0..).zip(&hints) {
         Pen::new(buffer, inner, top + 1 + gap + row).text(hint, parts.quiet);
     }
+}
+
+/// Which key shows all terminals again, wherever the keyboard is.
+fn filter_hint(canvas: &Canvas<'_>) -> String {
+    let key = canvas.keymap.key_for(Context::Fleet, Action::Dismiss);
+    key.map_or_else(String::new, |key| format!("{key} shows all of them again."))
 }
 
 fn explanation(view: &View<'_>) -> Explanation {

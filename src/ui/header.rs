@@ -4,10 +4,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
+use super::arrangement::waiting_since;
 use super::canvas::Canvas;
 use super::meaning::Meaning;
+use super::table::MUTED;
 use super::text::{self, Pen};
-use crate::fleet::{Health, ServerView, View};
+use super::times;
+use crate::fleet::{Health, ServerView, Terminal, View};
 use crate::moment::{Moment, Span};
 
 /// A frame is drawn this much before the age that it states is reached, so that it is never older than it says.
@@ -23,13 +26,14 @@ type Part = (String, Style);
 pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
     let parts = &canvas.theme.parts;
     let name = || vec![("fleetwatch".to_owned(), parts.title)];
-    let [words, glyphs] = [true, false].map(|in_words| counts(canvas, view, in_words));
+    let [words, brief, glyphs] = [Told::InFull, Told::InWords, Told::InGlyphs].map(|told| counts(canvas, view, told));
     let [servers, troubled] = [true, false].map(|healthy_too| servers(canvas, view, healthy_too));
     let data = data(canvas, view);
-    let attempts: [[Vec<Part>; 4]; 7] = [
+    let attempts: [[Vec<Part>; 4]; 8] = [
         [name(), words.clone(), servers.clone(), data.clone()],
         [Vec::new(), words.clone(), servers.clone(), data.clone()],
-        [Vec::new(), words.clone(), troubled, data.clone()],
+        [Vec::new(), words.clone(), troubled.clone(), data.clone()],
+        [Vec::new(), brief, troubled, data.clone()],
         [name(), glyphs.clone(), servers.clone(), data.clone()],
         [Vec::new(), glyphs.clone(), servers, data.clone()],
         [Vec::new(), glyphs.clone(), Vec::new(), data],
@@ -78,11 +82,24 @@ fn write(pen: &mut Pen<'_>, parts: &[Part]) {
     }
 }
 
-/// How many terminals there are of each meaning that occurs, in words or with glyphs.
-fn counts(canvas: &Canvas<'_>, view: &View<'_>, in_words: bool) -> Vec<Part> {
+/// How the counts are told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// In words, and with how long the operator has been waited for.
+    InFull,
+    InWords,
+    InGlyphs,
+}
+
+/// How many terminals there are of each meaning that occurs.
+fn counts(canvas: &Canvas<'_>, view: &View<'_>, told: Told) -> Vec<Part> {
+    let in_words = told != Told::InGlyphs;
     let quiet = canvas.theme.parts.quiet;
     let mut counts = [0_usize; Meaning::ALL.len()];
-    for terminal in &view.terminals {
+    let flags = &canvas.arrangement.flags;
+    let (muted, heard): (Vec<&Terminal>, Vec<&Terminal>) =
+        view.terminals.iter().copied().partition(|terminal| flags.is_muted(terminal));
+    for terminal in &heard {
         counts[Meaning::of(&terminal.state) as usize] += 1;
     }
     let mut parts: Vec<Part> = Vec::new();
@@ -94,9 +111,23 @@ fn counts(canvas: &Canvas<'_>, view: &View<'_>, in_words: bool) -> Vec<Part> {
         let count = counts[meaning as usize];
         parts.push(match (in_words, meaning) {
             (false, _) => (format!("{}{count}", canvas.glyph(meaning)), look.style),
-            (true, Meaning::Waits) if count == 1 => (format!("{count} needs you"), look.style),
+            (true, Meaning::Waits) => {
+                // The longest wait says more than the count: one that is new can be let go for now.
+                let waits = heard.iter().filter(|terminal| Meaning::of(&terminal.state) == Meaning::Waits);
+                let longest = waits.filter_map(|terminal| waiting_since(terminal)).min();
+                let longest = longest.filter(|_| told == Told::InFull);
+                let longest = longest.map(|since| format!(" {}", times::running(canvas.now.since(since))));
+                let word = if count == 1 { "needs you" } else { look.word.as_str() };
+                (format!("{count} {word}{}", longest.unwrap_or_default()), look.style)
+            }
             (true, _) => (format!("{count} {}", look.word), look.style),
         });
+    }
+    if !muted.is_empty() {
+        let separator = if in_words { " · " } else { " " };
+        let separator = if parts.is_empty() { "" } else { separator };
+        let word = if in_words { " muted" } else { MUTED };
+        parts.push((format!("{separator}{}{word}", muted.len()), quiet));
     }
     if parts.is_empty() {
         parts.push(("no terminals".to_owned(), quiet));
@@ -128,8 +159,7 @@ fn health(server: &ServerView, now: Moment) -> Option<String> {
         Health::Waiting => Some("no answer yet".to_owned()),
         Health::NoServer(_) => Some("no server".to_owned()),
         Health::Failed(problem) => {
-            let since =
-                server.answered_at.map(|at| format!(" {}", super::times::age(now.since(at)))).unwrap_or_default();
+            let since = server.answered_at.map(|at| format!(" {}", times::age(now.since(at)))).unwrap_or_default();
             Some(format!("! {}{since}", problem.kind.replace('_', " ")))
         }
     }

@@ -15,7 +15,6 @@ pub struct LineInput {
 }
 
 impl LineInput {
-    #[allow(dead_code)] // For lines that begin with what is there.
     /// A line with a text in it, the cursor behind.
     pub fn new(text: &str) -> Self {
         Self { input: Input::new(text.to_owned()) }
@@ -24,6 +23,11 @@ impl LineInput {
     /// What was typed.
     pub fn text(&self) -> &str {
         self.input.value()
+    }
+
+    /// The cells that it takes.
+    pub fn cells(&self) -> usize {
+        text::width(self.text())
     }
 
     /// Takes in a key. Returns whether the text is another one now.

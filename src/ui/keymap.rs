@@ -28,6 +28,8 @@ pub enum Context {
     Explanation,
     /// The list of keys.
     Help,
+    /// The filter while it is typed.
+    Filter,
     /// A question before something happens.
     Confirm,
     /// A list of which one is chosen; typing narrows it down.
@@ -38,6 +40,7 @@ impl Context {
     /// Every context, in the order of the help.
     pub const ALL: &'static [Context] = &[
         Context::Fleet,
+        Context::Filter,
         Context::Dialog,
         Context::Composer,
         Context::Explanation,
@@ -54,6 +57,7 @@ impl Context {
             Context::Dialog => "reading a dialog",
             Context::Explanation => "reading an explanation",
             Context::Help => "this list",
+            Context::Filter => "typing a filter",
             Context::Confirm => "a question before something happens",
             Context::Menu => "choosing from a list",
         }

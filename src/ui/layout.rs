@@ -28,6 +28,8 @@ pub struct Regions {
     pub right: Rect,
     /// All panes together.
     pub lower: Rect,
+    /// The line between the header and the table; in a small frame the header's own.
+    pub bar: Rect,
     /// Everything between header and footer.
     pub body: Rect,
     pub footer: Rect,
@@ -53,6 +55,7 @@ impl Regions {
             left,
             right,
             lower,
+            bar: row(1, 1),
             body: row(1, frame.height - 2),
             footer: row(frame.height - 1, 1),
         }
@@ -72,6 +75,7 @@ impl Regions {
             left: lower,
             right: Rect::ZERO,
             lower,
+            bar: row(0, header),
             body: row(header, body),
             footer: row(frame.height - footer, footer),
         }

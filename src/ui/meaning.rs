@@ -23,19 +23,28 @@ pub enum Meaning {
 }
 
 impl Meaning {
-    /// Every meaning, in the order of the header's counts.
+    /// Every meaning, in the order of the header's counts and of the rows.
     pub const ALL: [Meaning; 10] = [
         Meaning::Waits,
         Meaning::Failed,
         Meaning::Stalled,
         Meaning::Error,
-        Meaning::Interrupted,
         Meaning::Finished,
+        Meaning::Interrupted,
         Meaning::Working,
         Meaning::Ready,
         Meaning::Unknown,
         Meaning::Gone,
     ];
+
+    /// Whether an operator should look at a terminal of this meaning.
+    pub fn needs_operator(self) -> bool {
+        match self {
+            Meaning::Waits | Meaning::Failed | Meaning::Stalled | Meaning::Error => true,
+            Meaning::Interrupted | Meaning::Finished => true,
+            Meaning::Gone | Meaning::Working | Meaning::Ready | Meaning::Unknown => false,
+        }
+    }
 
     /// What a state means: its attention if it has one, else how it can be reached, else its phase.
     pub fn of(state: &State) -> Self {

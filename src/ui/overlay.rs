@@ -9,6 +9,7 @@ use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::{Position, Rect};
 
 use super::action::Action;
+use super::arrangement::Arrangement;
 use super::canvas::Canvas;
 use super::footer::Hint;
 use super::keymap::Context;
@@ -24,6 +25,8 @@ pub enum Place {
     Popup,
     /// In the panes below the table, which get more room then.
     Panes,
+    /// In the line above the table.
+    Bar,
     /// In place of table and panes.
     Body,
 }
@@ -56,6 +59,8 @@ pub enum News<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     pub toasts: Toasts,
+    /// How the terminals are shown, and which of them are marked.
+    pub arrangement: Arrangement,
     /// The prompts that were begun and not sent, by terminal.
     pub drafts: HashMap<TerminalKey, String>,
 }

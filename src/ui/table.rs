@@ -1,14 +1,17 @@
 //! The table: one row a terminal.
 
+mod head;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
+use super::arrangement::{Row, RowKey};
 use super::canvas::Canvas;
 use super::meaning::{Meaning, turn_meaning, turn_word};
 use super::text::{self, Pen};
 use super::{times, what};
-use crate::fleet::{Terminal, TerminalKey};
+use crate::fleet::Terminal;
 use crate::moment::Moment;
 use crate::state::{Attention, TurnResult, TurnSource};
 
@@ -34,6 +37,13 @@ pub const SENT_MARK: &str = "›";
 pub const INFERRED_MARK: &str = "~";
 /// What stands behind a result that the operator has not seen yet.
 pub const UNSEEN_MARK: &str = "●";
+
+/// What stands before the glyph of a terminal that is marked, pinned or muted.
+pub const MARKED: &str = "■";
+/// See [`MARKED`].
+pub const PINNED: &str = "↑";
+/// See [`MARKED`].
+pub const MUTED: &str = "z";
 
 /// The widths of the columns, 0 for those that have no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,8 +90,8 @@ impl Columns {
 
 /// What was drawn, for the mouse and for paging.
 pub struct Drawn {
-    /// The terminals of the rows that are shown, each with its place.
-    pub rows: Vec<(Rect, TerminalKey)>,
+    /// The rows that are shown, each with its place.
+    pub rows: Vec<(Rect, RowKey)>,
     /// The first row that is shown.
     pub first: usize,
     /// Rows that fit.
@@ -89,22 +99,32 @@ pub struct Drawn {
 }
 
 /// Draws the heading and the rows that fit, so that the selected row is among them.
-pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, rows: &[&Terminal], first: usize) -> Drawn {
+pub fn draw(
+    canvas: &Canvas<'_>,
+    buffer: &mut Buffer,
+    area: Rect,
+    rows: &[Row<'_>],
+    selected: usize,
+    first: usize,
+) -> Drawn {
     let heading = u16::from(area.height > 2);
-    let columns = Columns::new(usize::from(area.width), rows);
+    let terminals: Vec<&Terminal> = rows.iter().filter_map(Row::terminal).collect();
+    let columns = Columns::new(usize::from(area.width), &terminals);
     // One row stays blank between the table and what is below it.
     let page = usize::from(area.height.saturating_sub(heading + u16::from(area.height > 4)));
-    let selected = canvas.selected.and_then(|key| rows.iter().position(|row| row.key == *key)).unwrap_or(0);
     let first = scroll(first, selected, page, rows.len());
     if heading == 1 {
         draw_heading(canvas, buffer, area, &columns, rows.len(), first, page);
     }
     let mut drawn = Drawn { rows: Vec::new(), first, page };
-    for (offset, terminal) in rows.iter().skip(first).take(page).enumerate() {
-        let row = heading + u16::try_from(offset).unwrap_or(u16::MAX);
-        let line = Rect { y: area.y + row, height: 1, ..area };
-        draw_row(canvas, buffer, line, &columns, terminal);
-        drawn.rows.push((line, terminal.key.clone()));
+    for (offset, row) in rows.iter().enumerate().skip(first).take(page) {
+        let y = heading + u16::try_from(offset - first).unwrap_or(u16::MAX);
+        let line = Rect { y: area.y + y, height: 1, ..area };
+        match row {
+            Row::Head(head) => head::draw(canvas, buffer, line, head, offset == selected),
+            Row::Terminal(terminal) => draw_row(canvas, buffer, line, &columns, terminal, offset == selected),
+        }
+        drawn.rows.push((line, row.key()));
     }
     drawn
 }
@@ -146,34 +166,50 @@ fn draw_heading(
     }
 }
 
-fn draw_row(canvas: &Canvas<'_>, buffer: &mut Buffer, line: Rect, columns: &Columns, terminal: &Terminal) {
+fn draw_row(
+    canvas: &Canvas<'_>,
+    buffer: &mut Buffer,
+    line: Rect,
+    columns: &Columns,
+    terminal: &Terminal,
+    is_selected: bool,
+) {
     let state = &terminal.state;
+    let flags = &canvas.arrangement.flags;
+    let (marked, muted) = (flags.is_marked(terminal), flags.is_muted(terminal));
     let meaning = Meaning::of(state);
     let parts = &canvas.theme.parts;
-    let is_selected = canvas.selected == Some(&terminal.key);
     let base = if is_selected { parts.selected } else { Style::default() };
     buffer.set_style(line, base);
-    let look = base.patch(canvas.theme.style(meaning));
     let quiet = base.patch(parts.quiet);
+    // What is muted keeps its glyph and its words, and raises its voice with nothing else.
+    let style = |style: Style| if muted { quiet } else { base.patch(style) };
+    let look = style(canvas.theme.style(meaning));
     let stale = if state.stale.is_some() { Modifier::ITALIC } else { Modifier::empty() };
-    let text_style = base.patch(parts.text).add_modifier(stale);
-    let needs = matches!(meaning, Meaning::Waits | Meaning::Failed);
+    let text_style = style(parts.text).add_modifier(stale);
+    let needs = matches!(meaning, Meaning::Waits | Meaning::Failed) && !muted;
     let name_style = if needs || is_selected { text_style.add_modifier(Modifier::BOLD) } else { text_style };
 
     let mut pen = Pen::new(buffer, line, 0);
     pen.text(if is_selected { "›" } else { " " }, base.patch(parts.title));
-    pen.text(if meaning == Meaning::Waits { "▌" } else { " " }, look);
+    match meaning {
+        _ if marked => pen.text(MARKED, base.patch(parts.key)),
+        _ if muted => pen.text(MUTED, quiet),
+        Meaning::Waits => pen.text("▌", look),
+        _ if flags.is_pinned(terminal) => pen.text(PINNED, quiet),
+        _ => pen.text(" ", base),
+    };
     pen.text(canvas.glyph(meaning), look).text(" ", base);
     pen.field(&state.terminal.id, columns.name, name_style);
     if columns.agent > 0 {
         pen.field("", GAP, base).field(&agent(terminal), columns.agent, quiet);
     }
     pen.field("", GAP.min(columns.turn), base);
-    let turn_style = base.patch(canvas.theme.style(turn_meaning(state))).add_modifier(stale);
+    let turn_style = style(canvas.theme.style(turn_meaning(state))).add_modifier(stale);
     draw_turn(canvas, &mut pen, columns.turn, terminal, turn_style);
     if columns.result > 0 {
         pen.field("", GAP, base);
-        draw_result(canvas, &mut pen, terminal, base);
+        draw_result(canvas, &mut pen, terminal, base, muted);
     }
     if columns.stable > 0 {
         let style = if state.stability.stable { text_style } else { quiet };
@@ -207,7 +243,7 @@ fn draw_turn(canvas: &Canvas<'_>, pen: &mut Pen<'_>, cells: usize, terminal: &Te
 }
 
 /// How the last turn ended, when, what that rests on, and whether it was seen.
-fn draw_result(canvas: &Canvas<'_>, pen: &mut Pen<'_>, terminal: &Terminal, base: Style) {
+fn draw_result(canvas: &Canvas<'_>, pen: &mut Pen<'_>, terminal: &Terminal, base: Style, muted: bool) {
     let last = &terminal.state.last_turn;
     let quiet = base.patch(canvas.theme.parts.quiet);
     let Some((word, meaning)) = result_word(last.result) else {
@@ -215,12 +251,13 @@ fn draw_result(canvas: &Canvas<'_>, pen: &mut Pen<'_>, terminal: &Terminal, base
         return;
     };
     let style = base.patch(canvas.theme.style(meaning)).remove_modifier(Modifier::BOLD);
+    let style = if muted { quiet } else { style };
     let source = match last.source {
         TurnSource::ExplicitInput => SENT_MARK,
         TurnSource::SurfaceInference => INFERRED_MARK,
         TurnSource::None => " ",
     };
-    let unseen = terminal.state.attention == Attention::Finished;
+    let unseen = terminal.state.attention == Attention::Finished && !muted;
     pen.field(word, 11, style);
     pen.right(&age_of(last.at, canvas.now), 5, quiet).field("", 1, base).field(source, 1, quiet);
     pen.field("", 1, base).field(if unseen { UNSEEN_MARK } else { "" }, 1, style);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fleetwatch::dialog::Dialog;
 use fleetwatch::fleet::{
-    Health, PaneId, Place, RecentTransition, ServerId, ServerView, Socket, Terminal, TerminalKey, View,
+    Declared, Health, PaneId, Place, RecentTransition, ServerId, ServerView, Socket, Terminal, TerminalKey, View,
 };
 use fleetwatch::moment::{Moment, Span};
 use fleetwatch::screen::{PaneFacts, Screen};
@@ -52,9 +52,9 @@ impl SampleFleet {
             billing(),
             trusting(),
             infra(),
-            stopped(),
-            docs(),
             stuck(),
+            docs(),
+            stopped(),
             search(),
             ingest(),
             web(),
@@ -189,6 +189,7 @@ pub fn terminal(pane: u32, id: &str, tool: &str, version: Option<&str>, seconds:
     Terminal {
         key: TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid: 4000 + pane },
         place,
+        declared: Declared::default(),
         state,
         facts: PaneFacts::default(),
         screen: None,

@@ -49,7 +49,7 @@ pub(super) struct Pane {
 pub(super) enum Wanted {
     #[default]
     Never,
-    WithAgent,
+    WithAgent(Declared),
     Always(Declared),
 }
 
@@ -92,8 +92,8 @@ impl Pane {
     /// What the configuration says of it.
     pub(super) fn declared(&self) -> Option<&Declared> {
         match &self.wanted {
-            Wanted::Always(declared) => Some(declared),
-            Wanted::Never | Wanted::WithAgent => None,
+            Wanted::Always(declared) | Wanted::WithAgent(declared) => Some(declared),
+            Wanted::Never => None,
         }
     }
 
@@ -123,7 +123,7 @@ impl Pane {
         }
         match self.wanted {
             Wanted::Never => false,
-            Wanted::WithAgent => self.had_agent,
+            Wanted::WithAgent(_) => self.had_agent,
             Wanted::Always(_) => true,
         }
     }

@@ -1,8 +1,8 @@
 //! The table has the keyboard: moving in it, and opening what lies over it.
 
 use crate::fleet::View;
-use crate::state::Attention;
 use crate::ui::action::Action;
+use crate::ui::arrangement::{Row, RowKey};
 use crate::ui::composer::Composer;
 use crate::ui::dialog::Dialog;
 use crate::ui::footer::Hint;
@@ -15,6 +15,10 @@ impl Ui {
     /// The keys worth showing while the table has the keyboard.
     pub(super) fn fleet_hints(&self, view: &View<'_>) -> Vec<Hint> {
         let mut hints: Vec<Hint> = Vec::new();
+        if let Some(RowKey::Head(group)) = self.cursor.row() {
+            let folded = self.memory.arrangement.is_folded(group);
+            hints.extend([(Action::Open, if folded { "unfold" } else { "fold" }), (Action::Mark, "mark them all")]);
+        }
         if let Some(terminal) = self.cursor.terminal(view) {
             if waits(&terminal.state) {
                 hints.push((Action::Open, "dialog"));
@@ -24,7 +28,7 @@ impl Ui {
             hints.push((Action::Jump, "jump"));
             hints.push((Action::Explain, "why"));
         }
-        if view.terminals.iter().any(|terminal| terminal.state.attention != Attention::None) {
+        if view.terminals.iter().any(|terminal| self.memory.arrangement.needs_operator(terminal)) {
             hints.push((Action::NextWaiting, "next for you"));
         }
         if self.drawn.one_pane && !view.terminals.is_empty() {
@@ -39,12 +43,12 @@ impl Ui {
     pub(super) fn perform_in_fleet(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
         let page = isize::try_from(self.drawn.page.max(1)).unwrap_or(isize::MAX);
         match action {
-            Action::Up => self.cursor.step(-1, view),
-            Action::Down => self.cursor.step(1, view),
-            Action::PageUp => self.cursor.step(-page, view),
-            Action::PageDown => self.cursor.step(page, view),
-            Action::First => self.cursor.step(isize::MIN, view),
-            Action::Last => self.cursor.step(isize::MAX, view),
+            Action::Up => self.step(-1, view),
+            Action::Down => self.step(1, view),
+            Action::PageUp => self.step(-page, view),
+            Action::PageDown => self.step(page, view),
+            Action::First => self.step(isize::MIN, view),
+            Action::Last => self.step(isize::MAX, view),
             Action::NextWaiting => self.step_to_waiting(true, view),
             Action::PreviousWaiting => self.step_to_waiting(false, view),
             Action::Open => self.open_selected(view),
@@ -56,13 +60,23 @@ impl Ui {
                     Below::Transitions => Below::Preview,
                 }
             }
-            _ => {}
+            _ => self.rearrange(action, view),
         }
         Vec::new()
     }
 
+    /// Moves the cursor by rows, and stops at both ends.
+    pub(super) fn step(&mut self, rows_down: isize, view: &View<'_>) {
+        let rows = self.rows(view);
+        self.cursor.step(rows_down, &rows, view.now);
+        self.before_filter = self.cursor.row().cloned();
+    }
+
     /// Opens what the selected terminal offers: its dialog, which is never answered by opening it, or the composer.
     pub(super) fn open_selected(&mut self, view: &View<'_>) {
+        if let Some(RowKey::Head(group)) = self.cursor.row().cloned() {
+            return self.toggle_fold(&group, view);
+        }
         let Some(terminal) = self.cursor.terminal(view) else { return };
         if waits(&terminal.state) {
             self.open(Dialog::new(terminal.key.clone()));
@@ -79,11 +93,36 @@ impl Ui {
 
     /// From a dialog it goes on to what the next terminal waits for.
     fn step_to_waiting(&mut self, forward: bool, view: &View<'_>) {
-        if !self.cursor.step_to_waiting(forward, view) {
-            self.notify(Meaning::Ready, "nothing needs you".to_owned(), view.now);
+        if !self.select_waiting(forward, view) {
+            let any_hidden = view.terminals.iter().any(|terminal| self.memory.arrangement.needs_operator(terminal));
+            let told = if any_hidden { "nothing that the filter shows needs you" } else { "nothing needs you" };
+            self.notify(Meaning::Ready, told.to_owned(), view.now);
         } else if self.context() == Context::Dialog {
             self.overlays.pop();
             self.open_selected(view);
         }
+    }
+
+    /// Selects the next row that needs the operator. A folded group that has one is unfolded.
+    fn select_waiting(&mut self, forward: bool, view: &View<'_>) -> bool {
+        let rows = self.rows(view);
+        let arrangement = &self.memory.arrangement;
+        let found = self.cursor.step_to(forward, &rows, view.now, |row| match row {
+            Row::Head(head) => head.folded && head.needs_operator(),
+            Row::Terminal(terminal) => arrangement.needs_operator(terminal),
+        });
+        if let Some(RowKey::Head(group)) = self.cursor.row().cloned().filter(|_| found) {
+            self.memory.arrangement.fold(&group, false);
+            let rows = self.rows(view);
+            // Backwards the last one of the group is the next.
+            let members = rows.get(self.cursor.index() + 1..).unwrap_or_default();
+            let members = members.iter().take_while(|row| row.terminal().is_some()).count();
+            let from = if forward { self.cursor.index() } else { self.cursor.index() + members + 1 };
+            self.cursor.select(from.min(rows.len().saturating_sub(1)), &rows, view.now);
+            if forward || from < rows.len() {
+                return self.select_waiting(forward, view);
+            }
+        }
+        found
     }
 }

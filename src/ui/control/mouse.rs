@@ -5,6 +5,7 @@ use ratatui::layout::Position;
 
 use crate::fleet::View;
 use crate::moment::Span;
+use crate::ui::arrangement::RowKey;
 use crate::ui::{Request, Ui};
 
 /// How close two clicks are that count as one.
@@ -37,9 +38,12 @@ impl Ui {
 
     fn click_row(&mut self, at: Position, view: &View<'_>) {
         let Some((_, key)) = self.drawn.rows.iter().find(|(place, _)| place.contains(at)).cloned() else { return };
-        let rows = self.cursor.rows(view);
-        if let Some(index) = rows.iter().position(|row| row.key == key) {
+        let rows = self.rows(view);
+        if let Some(index) = rows.iter().position(|row| row.is(&key)) {
             self.cursor.select(index, &rows, view.now);
+        }
+        if matches!(key, RowKey::Head(_)) {
+            return self.open_selected(view);
         }
         let again = self.last_click.take().is_some_and(|(last, at)| last == key && view.now.since(at) <= DOUBLE_CLICK);
         if again {
@@ -51,13 +55,13 @@ impl Ui {
 
     fn wheel(&mut self, direction: isize, at: Position, view: &View<'_>) -> Vec<Request> {
         let (passed, requests) = self.with_top(view, |overlay, desk| overlay.wheel(direction, at, desk));
-        if passed && self.overlays.is_empty() {
+        if passed {
             if self.drawn.transitions.contains(at) {
                 let step = direction * isize::try_from(WHEEL).unwrap_or(1);
                 let most = view.recent.len().saturating_sub(1);
                 self.skipped = self.skipped.saturating_add_signed(step).min(most);
             } else {
-                self.cursor.step(direction, view);
+                self.step(direction, view);
             }
         }
         requests

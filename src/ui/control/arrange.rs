@@ -1,0 +1,106 @@
+//! Order, groups, filter, marks: how the operator wants the terminals to be shown.
+
+use crate::fleet::{Terminal, View};
+use crate::ui::Ui;
+use crate::ui::action::Action;
+use crate::ui::arrangement::{Group, RowKey};
+use crate::ui::filter::{Filter, FilterBar};
+use crate::ui::meaning::Meaning;
+
+impl Ui {
+    /// Does what an action says of the order of the rows.
+    pub(super) fn rearrange(&mut self, action: Action, view: &View<'_>) {
+        let arrangement = &mut self.memory.arrangement;
+        match action {
+            Action::Filter => {
+                let bar = FilterBar::new(&arrangement.filter);
+                self.before_filter = self.cursor.row().cloned();
+                return self.open(bar);
+            }
+            Action::Dismiss => {
+                arrangement.filter = Filter::default();
+                self.memory.toasts.clear();
+            }
+            Action::Sort => arrangement.sort = arrangement.sort.next(),
+            Action::Group => arrangement.grouping = arrangement.grouping.next(),
+            Action::Fold => return self.fold_here(view),
+            Action::FoldAll => arrangement.fold_all(view),
+            Action::Mark => return self.mark(view),
+            Action::MarkAll => {
+                let shown: Vec<&Terminal> = arrangement.shown(view).collect();
+                return arrangement.flags.mark(shown);
+            }
+            Action::UnmarkAll => drop(arrangement.flags.unmark_all()),
+            Action::Pin | Action::Mute => return self.flag(action, view),
+            _ => return,
+        }
+        // What the operator put into another order is in that order at once.
+        self.cursor.release();
+        self.follow(view);
+        self.cursor.hold(view.now);
+    }
+
+    /// Follows a filter that is being typed: each row stands where it belongs, and the cursor is on the terminal that
+    /// was selected before, or on the first one as long as that is not shown.
+    pub(super) fn follow_filter(&mut self, view: &View<'_>) {
+        self.cursor.release();
+        let rows = self.rows(view);
+        let before = self.before_filter.as_ref().and_then(|key| rows.iter().position(|row| row.is(key)));
+        self.cursor.select(before.unwrap_or(0), &rows, view.now);
+    }
+
+    /// Folds a group or unfolds it; the cursor goes to its head.
+    pub(super) fn toggle_fold(&mut self, group: &Group, view: &View<'_>) {
+        let fold = !self.memory.arrangement.is_folded(group);
+        self.memory.arrangement.fold(group, fold);
+        let rows = self.rows(view);
+        if let Some(head) = rows.iter().position(|row| row.is(&RowKey::Head(group.clone()))) {
+            self.cursor.select(head, &rows, view.now);
+        }
+    }
+
+    /// Folds or unfolds the group that the cursor is in.
+    fn fold_here(&mut self, view: &View<'_>) {
+        let group = match self.cursor.row() {
+            Some(RowKey::Head(group)) => Some(group.clone()),
+            _ => self.cursor.terminal(view).and_then(|terminal| self.memory.arrangement.group_of(terminal)),
+        };
+        match group {
+            Some(group) => self.toggle_fold(&group, view),
+            None => self.notify(Meaning::Unknown, "there are no groups".to_owned(), view.now),
+        }
+    }
+
+    /// Marks the selected terminal and goes on to the next row, so that several are marked by one key; on the head of a
+    /// group it marks the group.
+    fn mark(&mut self, view: &View<'_>) {
+        let arrangement = &mut self.memory.arrangement;
+        match self.cursor.row() {
+            Some(RowKey::Head(group)) => {
+                let members: Vec<&Terminal> =
+                    arrangement.shown(view).filter(|it| arrangement.group_of(it).as_ref() == Some(group)).collect();
+                arrangement.flags.mark(members);
+            }
+            Some(RowKey::Terminal(_)) => {
+                if let Some(terminal) = self.cursor.terminal(view) {
+                    arrangement.flags.toggle_mark(terminal);
+                }
+                self.step(1, view);
+            }
+            None => {}
+        }
+    }
+
+    /// Pins or mutes the selected terminal, or takes that back. Its row stays where it is until the cursor leaves it.
+    fn flag(&mut self, action: Action, view: &View<'_>) {
+        let Some(terminal) = self.cursor.terminal(view) else { return };
+        let flags = &mut self.memory.arrangement.flags;
+        let did = match action {
+            Action::Pin if flags.toggle_pin(terminal) => "pinned to the top",
+            Action::Pin => "no longer pinned",
+            _ if flags.toggle_mute(terminal) => "muted: it will not count as needing you",
+            _ => "counted again when it needs you",
+        };
+        self.notify(Meaning::Ready, format!("{} is {did}", terminal.state.terminal.id), view.now);
+    }
+}

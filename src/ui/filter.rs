@@ -1,0 +1,178 @@
+//! Which terminals are shown: a text that the operator types, word by word.
+//!
+//! A plain word fits to a name, an agent or a session that has its letters in order, or to a directory that has it as it
+//! is. `is:`, `agent:`, `host:`, `session:` and `label:` ask for one thing, by the beginning of what it is called; `!`
+//! in front turns a word around. Every word has to fit.
+
+mod bar;
+
+use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+
+pub use bar::{FilterBar, note};
+
+use super::arrangement::Flags;
+use super::meaning::{Meaning, turn_meaning, turn_word};
+use crate::fleet::Terminal;
+use crate::state::{Tri, TurnResult};
+
+/// The words that `is:` knows.
+const STATES: [&str; 19] = [
+    "blocked",
+    "working",
+    "ready",
+    "failed",
+    "finished",
+    "gone",
+    "stalled",
+    "interrupted",
+    "error",
+    "unknown",
+    "draft",
+    "background",
+    "marked",
+    "pinned",
+    "muted",
+    "approval",
+    "question",
+    "trust",
+    "setup",
+];
+
+/// A filter; the empty one lets everything through.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    text: String,
+    terms: Vec<Term>,
+}
+
+#[derive(Clone, Debug)]
+struct Term {
+    wanted: bool,
+    what: What,
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    /// Letters in order, and the same as a plain part.
+    Fuzzy(Atom, String),
+    Part(String),
+    Is(String),
+    Agent(String),
+    Host(String),
+    Session(String),
+    Label(String),
+}
+
+impl Filter {
+    /// Reads a filter as it was typed. Every text is a filter.
+    pub fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), terms: text.split_whitespace().filter_map(Term::new).collect() }
+    }
+
+    /// The filter as it was typed.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it lets everything through.
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    /// What is wrong with it, in words: a state that there is none of.
+    pub fn doubt(&self) -> Option<String> {
+        let unknown = |term: &Term| match &term.what {
+            What::Is(word) if STATES.iter().all(|state| !state.starts_with(word.as_str())) => Some(word.clone()),
+            _ => None,
+        };
+        let word = self.terms.iter().find_map(unknown)?;
+        Some(format!("no state {word}; there are {}", STATES.join(" ")))
+    }
+
+    /// Tells which terminals it lets through.
+    pub fn matcher<'a>(&'a self, flags: &'a Flags) -> impl FnMut(&Terminal) -> bool + 'a {
+        // The matcher holds a table of 100 KB, which most frames have no need of.
+        let is_fuzzy = self.terms.iter().any(|term| matches!(term.what, What::Fuzzy(..)));
+        let mut matcher = is_fuzzy.then(|| Matcher::new(Config::DEFAULT));
+        move |terminal| self.terms.iter().all(|term| term.fits(terminal, flags, matcher.as_mut()) == term.wanted)
+    }
+}
+
+impl Term {
+    /// A word of a filter; nothing for one that asks for nothing yet.
+    fn new(word: &str) -> Option<Self> {
+        let (wanted, word) = match word.strip_prefix('!') {
+            Some(word) => (false, word),
+            None => (true, word),
+        };
+        let word = word.to_lowercase();
+        let what = match word.split_once(':') {
+            Some(("is", value)) => What::Is(value.to_owned()),
+            Some(("agent", value)) => What::Agent(value.to_owned()),
+            Some(("host", value)) => What::Host(value.to_owned()),
+            Some(("session", value)) => What::Session(value.to_owned()),
+            Some(("label", value)) => What::Label(value.to_owned()),
+            _ if wanted => {
+                let atom = Atom::new(&word, CaseMatching::Ignore, Normalization::Smart, AtomKind::Fuzzy, false);
+                What::Fuzzy(atom, word.clone())
+            }
+            // What is not wanted is meant as it is written: letters in order would throw out far too much.
+            _ => What::Part(word.clone()),
+        };
+        let value = word.split_once(':').map_or(word.as_str(), |(_, value)| value);
+        (!value.is_empty()).then_some(Self { wanted, what })
+    }
+
+    fn fits(&self, terminal: &Terminal, flags: &Flags, matcher: Option<&mut Matcher>) -> bool {
+        let facts = &terminal.state.terminal;
+        let begins = |text: &str, with: &str| text.to_lowercase().starts_with(with);
+        let contains = |text: &str, part: &str| text.to_lowercase().contains(part);
+        let cwd = facts.cwd.as_deref().unwrap_or_default();
+        match &self.what {
+            What::Fuzzy(atom, part) => {
+                let mut buffer = Vec::new();
+                let texts = [facts.id.as_str(), facts.tool.as_str(), terminal.place.session.as_str()];
+                let found = matcher.is_some_and(|matcher| {
+                    texts.iter().any(|text| atom.score(Utf32Str::new(text, &mut buffer), matcher).is_some())
+                });
+                found || contains(cwd, part)
+            }
+            What::Part(part) => {
+                [&facts.id, &facts.tool, &terminal.place.session, cwd].iter().any(|text| contains(text, part))
+            }
+            What::Is(word) => STATES.iter().any(|state| state.starts_with(word.as_str()) && is(terminal, flags, state)),
+            What::Agent(word) => begins(&facts.tool, word),
+            What::Host(word) => {
+                begins(terminal.key.server.host.as_deref().unwrap_or("local"), word)
+                    || begins(&terminal.key.server.to_string(), word)
+            }
+            What::Session(word) => begins(&terminal.place.session, word),
+            What::Label(word) => terminal.declared.label.as_deref().is_some_and(|label| begins(label, word)),
+        }
+    }
+}
+
+/// Whether a word of [`STATES`] holds for a terminal, as the table shows it.
+fn is(terminal: &Terminal, flags: &Flags, word: &str) -> bool {
+    let state = &terminal.state;
+    let (meaning, turn) = (Meaning::of(state), turn_meaning(state));
+    match word {
+        "blocked" => meaning == Meaning::Waits,
+        "working" => turn == Meaning::Working,
+        "ready" => turn == Meaning::Ready,
+        "failed" => meaning == Meaning::Failed || state.last_turn.result == TurnResult::KnownFailure,
+        "finished" => meaning == Meaning::Finished,
+        "gone" => meaning == Meaning::Gone || turn == Meaning::Gone,
+        "stalled" => meaning == Meaning::Stalled,
+        "interrupted" => meaning == Meaning::Interrupted || state.last_turn.result == TurnResult::Interrupted,
+        "error" => turn == Meaning::Error,
+        "unknown" => turn == Meaning::Unknown,
+        "draft" => state.surface.editing_input == Tri::Yes,
+        "background" => state.turn.background_work == Tri::Yes,
+        "marked" => flags.is_marked(terminal),
+        "pinned" => flags.is_pinned(terminal),
+        "muted" => flags.is_muted(terminal),
+        dialog => turn_word(state) == dialog,
+    }
+}

@@ -1,0 +1,103 @@
+//! The line in which a filter is typed; the table follows at every key.
+
+use ratatui::buffer::Buffer;
+use ratatui::crossterm::event::KeyEvent;
+use ratatui::layout::{Position, Rect};
+
+use super::Filter;
+use crate::fleet::View;
+use crate::ui::action::Action;
+use crate::ui::arrangement::Arrangement;
+use crate::ui::canvas::Canvas;
+use crate::ui::footer::Hint;
+use crate::ui::input::LineInput;
+use crate::ui::keymap::Context;
+use crate::ui::overlay::{Desk, Overlay, Place, Then};
+use crate::ui::text::Pen;
+
+/// The filter while it is typed.
+#[derive(Debug)]
+pub struct FilterBar {
+    line: LineInput,
+}
+
+impl FilterBar {
+    /// Begins with the filter that holds.
+    pub fn new(filter: &Filter) -> Self {
+        Self { line: LineInput::new(filter.text()) }
+    }
+
+    fn apply(&self, desk: &mut Desk<'_, '_>) {
+        desk.memory.arrangement.filter = Filter::new(self.line.text());
+    }
+}
+
+impl Overlay for FilterBar {
+    fn context(&self) -> Context {
+        Context::Filter
+    }
+
+    fn place(&self) -> Place {
+        Place::Bar
+    }
+
+    fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
+        vec![(Action::Choose, "keep"), (Action::Close, "show all again"), (Action::Down, "down")]
+    }
+
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Vec<(Rect, Action)> {
+        let parts = &canvas.theme.parts;
+        let note = note(canvas.arrangement, view);
+        let mut pen = Pen::new(buffer, area, 0);
+        pen.skip(1).text("/ ", parts.key);
+        let room = usize::from(pen.room());
+        // What does not fit beside what is typed is told only as far as there is room.
+        let typed = (self.line.cells() + 1).clamp(16.min(room), room);
+        self.line.draw(canvas, &mut pen, typed);
+        pen.skip(2).text(&note, parts.quiet);
+        let rest = usize::from(pen.room());
+        pen.field("", rest, parts.quiet);
+        Vec::new()
+    }
+
+    fn perform(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then {
+        match action {
+            Action::Choose => Then::Close,
+            Action::Close => {
+                desk.memory.arrangement.filter = Filter::default();
+                Then::Close
+            }
+            _ => Then::Pass,
+        }
+    }
+
+    fn key(&mut self, key: KeyEvent, desk: &mut Desk<'_, '_>) -> Then {
+        if self.line.key(key) {
+            self.apply(desk);
+        }
+        Then::Stay
+    }
+
+    fn paste(&mut self, text: &str, desk: &mut Desk<'_, '_>) -> Then {
+        if self.line.paste(text) {
+            self.apply(desk);
+        }
+        Then::Stay
+    }
+
+    fn click(&mut self, _at: Position, _desk: &mut Desk<'_, '_>) -> Then {
+        Then::Pass
+    }
+
+    fn wheel(&mut self, _direction: isize, _at: Position, _desk: &mut Desk<'_, '_>) -> Then {
+        Then::Pass
+    }
+}
+
+/// How many terminals a filter lets through, or what is wrong with it.
+pub fn note(arrangement: &Arrangement, view: &View<'_>) -> String {
+    if let Some(doubt) = arrangement.filter.doubt() {
+        return doubt;
+    }
+    format!("{} of {}", arrangement.shown(view).count(), view.terminals.len())
+}

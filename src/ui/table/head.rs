@@ -1,0 +1,31 @@
+//! The head of a group: its name, how many terminals it has, and what they need.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+
+use crate::ui::arrangement::Head;
+use crate::ui::canvas::Canvas;
+use crate::ui::meaning::Meaning;
+use crate::ui::text::Pen;
+
+/// Draws the head of a group into a line. A folded one counts everything, an open one only how many there are: the rest
+/// stands below it.
+pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, line: Rect, head: &Head, is_selected: bool) {
+    let parts = &canvas.theme.parts;
+    let base = if is_selected { parts.selected } else { Style::default() };
+    buffer.set_style(line, base);
+    let quiet = base.patch(parts.quiet);
+    let mut pen = Pen::new(buffer, line, 0);
+    pen.text(if is_selected { "›" } else { " " }, base.patch(parts.title));
+    pen.text(if head.folded { "▸ " } else { "▾ " }, quiet);
+    pen.text(head.group.title(), base.patch(parts.title).add_modifier(Modifier::BOLD));
+    pen.text(&format!("  {}", head.terminals), quiet);
+    for meaning in Meaning::ALL.into_iter().filter(|&meaning| head.counts[meaning as usize] > 0) {
+        if head.folded || meaning.needs_operator() {
+            let look = canvas.theme.look(meaning);
+            let count = format!("{} {} {}", canvas.glyph(meaning), head.counts[meaning as usize], look.word);
+            pen.text("   ", base).text(&count, base.patch(look.style));
+        }
+    }
+}
