@@ -49,6 +49,7 @@ pub use keymap::{Binding, Context, Keymap, KeymapError};
 pub use meaning::Meaning;
 pub use theme::{Depth, Look, Theme, ThemeError};
 
+use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::moment::Moment;
 use arrangement::{Row, RowKey};
@@ -97,6 +98,15 @@ pub enum Request {
     /// Tell why the terminal is said to be what it is, by [`Ui::explained`].
     Explain {
         key: TerminalKey,
+    },
+    /// Choose an option of a dialog, as long as it is still the one that was shown.
+    Answer {
+        key: TerminalKey,
+        dialog: Arc<Dialog>,
+        /// The dialog's text as it was shown.
+        excerpt: String,
+        /// The option's place from 0.
+        option: usize,
     },
     /// Send a prompt; `force` insists where the agent is not ready.
     Send {

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)] // What cannot be set up fails the test.
 
+#[path = "dashboard/acting.rs"]
+mod acting;
 #[path = "support/private_tmux.rs"]
 mod private_tmux;
 
@@ -142,7 +144,7 @@ fn it_finds_agents_follows_them_and_gives_the_terminal_back() {
     desk.wait("1 needs you");
     desk.wait("Allow this?");
     desk.press("Enter");
-    desk.wait("nothing was sent");
+    desk.wait("close; nothing was sent");
     assert!(desk.watched.screen("birds:").contains("> 1. Yes"), "opening a dialog answers nothing");
     desk.press("Escape");
     desk.wait_without("nothing was sent");

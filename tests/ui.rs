@@ -1,5 +1,7 @@
 //! The dashboard's frames and keys, drawn from a fleet made by hand.
 
+#[path = "ui/acting.rs"]
+mod acting;
 #[path = "support/sample_fleet.rs"]
 mod sample_fleet;
 
@@ -228,18 +230,6 @@ fn keys_move_and_ask() {
     let key = fleet.terminals[6].key.clone();
     assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump { key }]);
     assert_eq!(press(&mut ui, &fleet, &chars("q")), [Request::Quit]);
-}
-
-#[test]
-fn enter_on_a_dialog_sends_nothing() {
-    let fleet = SampleFleet::usual();
-    let mut ui = dashboard();
-    frame(&mut ui, &fleet, 120, 40);
-    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
-    assert!(text(&mut ui, &fleet, 120, 40).contains("nothing was sent"));
-    let key = fleet.terminals[0].key.clone();
-    assert_eq!(press(&mut ui, &fleet, &chars("1")), []);
-    assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump { key }]);
 }
 
 #[test]

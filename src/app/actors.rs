@@ -7,10 +7,11 @@ use tokio::task::JoinSet;
 
 use super::Settings;
 use crate::config::{Match, PaneAddress, Rules};
+use crate::dialog::Dialog;
 use crate::feed;
 use crate::fleet::{Terminal, TerminalKey};
 use crate::history::{History, NewInput, Sent as Input};
-use crate::sender::{Insistence, Recipient, Refusal, SendOptions, SendOutcome, Sender};
+use crate::sender::{Answered, Insistence, Limits, Recipient, Refusal, Reply, SendOptions, SendOutcome, Sender};
 use crate::state::ProcessState;
 use crate::tmux::{self, Inside, Jump, Server};
 use crate::ui::Sent;
@@ -27,6 +28,13 @@ pub(super) enum News {
         name: String,
         text: String,
         sent: Sent,
+    },
+    Answered {
+        key: TerminalKey,
+        name: String,
+        sent: Sent,
+        /// What the terminal shows since, in words.
+        after: &'static str,
     },
     Jumped {
         key: TerminalKey,
@@ -64,9 +72,8 @@ impl Actors {
     pub(super) fn send(&mut self, terminal: &Terminal, text: String, force: bool) {
         let (sender, told) = (self.sender.clone(), self.told.clone());
         let (to, name) = (self.recipient(terminal), terminal.state.terminal.id.clone());
-        let (history, sent_text) = (self.history.clone(), Input::Prompt(text.clone()));
-        let (sender_name, at) = ("dashboard".to_owned(), feed::now());
-        let input = NewInput { key: to.key.clone(), name: name.clone(), at, sender: sender_name, sent: sent_text };
+        let history = self.history.clone();
+        let input = input(terminal, Input::Prompt(text.clone()));
         let insistence = if force { Insistence::Force } else { Insistence::Polite };
         // Those that are done need no place any more.
         while self.sends.try_join_next().is_some() {}
@@ -80,6 +87,23 @@ impl Actors {
             let outcome = sender.send_and_tell(&to, &text, options, submitting).await;
             ticket.ended(outcome.word(), outcome.detail(), feed::now());
             tell(&told, News::Sent { key: to.key, name, text, sent: sent(outcome) });
+        });
+    }
+
+    /// Answers a dialog with one of its options.
+    pub(super) fn answer(&mut self, terminal: &Terminal, dialog: Arc<Dialog>, excerpt: String, option: usize) {
+        let (sender, told, history) = (self.sender.clone(), self.told.clone(), self.history.clone());
+        let (to, name) = (self.recipient(terminal), terminal.state.terminal.id.clone());
+        let choice = dialog.options.get(option).map(|option| format!("{} {}", option.name, option.label));
+        let input = input(terminal, Input::Answer { dialog: excerpt, choice: choice.unwrap_or_default() });
+        while self.sends.try_join_next().is_some() {}
+        self.sends.spawn(async move {
+            let ticket = history.begin_input_durably(input).await;
+            let pressing = || ticket.delivered(feed::now());
+            let answered = sender.answer(&to, &dialog, &Reply::Option(option), Limits::default(), pressing).await;
+            let Answered { outcome, after } = answered;
+            ticket.ended(outcome.word(), outcome.detail(), feed::now());
+            tell(&told, News::Answered { key: to.key, name, sent: sent(outcome), after: after.word() });
         });
     }
 
@@ -116,6 +140,12 @@ impl Actors {
             configured,
         }
     }
+}
+
+/// What is about to be sent, as the history keeps it.
+fn input(terminal: &Terminal, sent: Input) -> NewInput {
+    let name = terminal.state.terminal.id.clone();
+    NewInput { key: terminal.key.clone(), name, at: feed::now(), sender: "dashboard".to_owned(), sent }
 }
 
 /// Nobody listens any more when the dashboard has been left.

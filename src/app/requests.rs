@@ -5,7 +5,7 @@ use super::{App, Error};
 use crate::feed;
 use crate::fleet::{Input, TerminalKey};
 use crate::tmux::Jump;
-use crate::ui::{Meaning, Request};
+use crate::ui::{Meaning, Request, Sent};
 
 impl App {
     pub(super) async fn carry_out(&mut self, request: Request) -> Result<(), Error> {
@@ -16,6 +16,11 @@ impl App {
             Request::Seen { key } => self.take(Input::Seen { key }),
             Request::Jump { key } => self.actors.jump(key),
             Request::Explain { key } => self.ui.explained(&key, self.fleet.explain(&key, feed::now()), feed::now()),
+            Request::Answer { key, dialog, excerpt, option } => {
+                if let Some(terminal) = self.fleet.terminal(&key) {
+                    self.actors.answer(terminal, dialog, excerpt, option);
+                }
+            }
             Request::Send { key, text, force } => {
                 if let Some(terminal) = self.fleet.terminal(&key) {
                     self.actors.send(terminal, text, force);
@@ -35,6 +40,13 @@ impl App {
                 self.wake(&key);
                 let view = self.fleet.view(feed::now());
                 self.ui.sent(&key, &name, &text, sent, &view);
+            }
+            News::Answered { key, name, sent, after } => {
+                self.wake(&key);
+                if sent == Sent::Accepted {
+                    self.take(Input::Seen { key: key.clone() });
+                }
+                self.ui.answered(&key, &name, &sent, after, &self.fleet.view(feed::now()));
             }
             News::Jumped { key, jump: Ok(Jump::Switched) } => self.take(Input::Seen { key }),
             News::Jumped { key, jump: Ok(Jump::Attach(command)) } => {

@@ -43,7 +43,7 @@ actions! {
     UnmarkAll = "unmark-all", "take all marks away";
     Pin = "pin", "keep the terminal at the top, or let it go";
     Mute = "mute", "never count the terminal as needing you, or count it again";
-    Open = "open", "write a prompt, or read the dialog that waits";
+    Open = "open", "answer the dialog that waits, or write a prompt";
     Prompt = "prompt", "write a prompt";
     Explain = "explain", "why fleetwatch says so";
     Jump = "jump", "go to the terminal in tmux";
@@ -53,6 +53,7 @@ actions! {
     Quit = "quit", "leave fleetwatch";
     Suspend = "suspend", "put fleetwatch into the background of the shell";
     Redraw = "redraw", "draw everything anew";
+    Answer = "answer", "send the chosen answer";
     Send = "send", "send the prompt";
     SendAnyway = "send-anyway", "send the prompt although the agent is not ready";
     Newline = "newline", "begin a new line";

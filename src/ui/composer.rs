@@ -175,7 +175,7 @@ impl Overlay for Composer {
 
     /// What was taken is no draft any more, even if the composer was opened on it again.
     fn hear(&mut self, news: News<'_>, _desk: &mut Desk<'_, '_>) {
-        let News::Sent { key, text, sent } = news;
+        let News::Sent { key, text, sent } = news else { return };
         if *sent == Sent::Accepted && self.key == *key && self.prompt() == text {
             *self = Self::new(key.clone(), "");
         }

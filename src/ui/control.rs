@@ -90,6 +90,18 @@ impl Ui {
         self.notify(meaning, told, view.now);
     }
 
+    /// Tells the operator what became of an answer, and what the terminal shows since.
+    pub fn answered(&mut self, key: &TerminalKey, name: &str, sent: &Sent, after: &str, view: &View<'_>) {
+        self.hear(News::Answered { key, sent }, view);
+        let (meaning, told) = match sent {
+            Sent::Accepted if after == "unknown" => (Meaning::Finished, format!("{name}: taken")),
+            Sent::Accepted => (Meaning::Finished, format!("{name}: taken: {after}")),
+            Sent::NotTaken { why } => (Meaning::Failed, format!("{name}: not taken: {why}")),
+            Sent::Refused { why, .. } => (Meaning::Failed, format!("{name}: {why}")),
+        };
+        self.notify(meaning, told, view.now);
+    }
+
     /// Shows why a terminal is said to be what it is; `None` when nothing has read its screen.
     pub fn explained(&mut self, key: &TerminalKey, text: Option<String>, now: Moment) {
         match text {

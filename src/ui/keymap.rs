@@ -54,7 +54,7 @@ impl Context {
         match self {
             Context::Fleet => "fleet",
             Context::Composer => "writing a prompt",
-            Context::Dialog => "reading a dialog",
+            Context::Dialog => "answering a dialog",
             Context::Explanation => "reading an explanation",
             Context::Help => "this list",
             Context::Filter => "typing a filter",

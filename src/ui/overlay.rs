@@ -53,6 +53,8 @@ pub enum Then {
 pub enum News<'a> {
     /// A prompt was sent, or was not.
     Sent { key: &'a TerminalKey, text: &'a str, sent: &'a Sent },
+    /// A dialog was answered, or was not.
+    Answered { key: &'a TerminalKey, sent: &'a Sent },
 }
 
 /// What outlives every overlay.

@@ -28,6 +28,17 @@ impl Scroll {
         self.at = self.at.min(self.most).saturating_add_signed(lines).min(self.most);
     }
 
+    /// The first of `lines` to show where `room` of them fit, counted so that the end is shown until one scrolls up.
+    pub fn fit_end(&mut self, lines: usize, room: usize) -> usize {
+        let most = lines.saturating_sub(room);
+        if self.most != most {
+            // More lines or another size: the end is shown again, as long as nobody has scrolled away from it.
+            self.at = if self.at >= self.most { most } else { self.at.min(most) };
+        }
+        (self.page, self.most) = (room, most);
+        self.at
+    }
+
     /// Does what an action says of a popup that is only read: scroll, or close.
     pub fn perform(&mut self, action: Action) -> Then {
         let page = isize::try_from(self.page.max(1)).unwrap_or(isize::MAX);

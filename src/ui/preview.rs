@@ -63,7 +63,8 @@ fn live_edge(screen: &Screen, height: usize) -> Vec<&Row> {
     rows
 }
 
-fn draw_row(pen: &mut Pen<'_>, row: &Row) {
+/// Draws a row of a screen in its own colours.
+pub fn draw_row(pen: &mut Pen<'_>, row: &Row) {
     for (text, style) in row.runs() {
         pen.raw(text, own_style(style));
     }

@@ -16,8 +16,9 @@ pub fn line(terminal: &Terminal) -> String {
         && let Some(excerpt) = &state.assessment.operator_excerpt
     {
         let question = state.activity.clone().or_else(|| question(excerpt)).unwrap_or_default();
-        return options(excerpt).into_iter().fold(question, |line, (number, text)| {
-            format!("{line}   {number} {}", super::text::cut(&text, OPTION_SHOWN))
+        let options = terminal.dialog.iter().flat_map(|dialog| &dialog.options);
+        return options.fold(question, |line, option| {
+            format!("{line}   {} {}", option.name, super::text::cut(&option.label, OPTION_SHOWN))
         });
     }
     if let Some(trouble) = trouble(state) {
@@ -39,43 +40,8 @@ pub fn trouble(state: &State) -> Option<String> {
     }
 }
 
-/// The options that a dialog numbers, with their numbers.
-pub fn options(excerpt: &str) -> Vec<(String, String)> {
-    excerpt.lines().filter_map(option).collect()
-}
-
-/// `❯ 1. Yes` and the like: a mark or none, a number, a dot or bracket, a text.
-fn option(line: &str) -> Option<(String, String)> {
-    let line = line.trim_start_matches(|c: char| !c.is_alphanumeric());
-    let digits = line.find(|c: char| !c.is_ascii_digit()).filter(|&digits| (1..=2).contains(&digits))?;
-    let (number, rest) = line.split_at(digits);
-    let text = rest.strip_prefix(['.', ')', ':'])?.trim();
-    // `3.5 GB` is a number, not an option.
-    (!text.is_empty() && rest[1..].starts_with(' ')).then(|| (number.to_owned(), text.to_owned()))
-}
-
 /// The line of a dialog that asks, else its first one.
 fn question(excerpt: &str) -> Option<String> {
-    let lines = || excerpt.lines().map(str::trim).filter(|line| !line.is_empty() && option(line).is_none());
+    let lines = || excerpt.lines().map(str::trim).filter(|line| !line.is_empty());
     lines().find(|line| line.ends_with('?')).or_else(|| lines().next()).map(str::to_owned)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn options_are_found_under_any_mark() {
-        let excerpt =
-            "Bash command\n  rm -rf build/cache\nDo you want to proceed?\n❯ 1. Yes\n  2. Yes, and don't ask\n3) No";
-        let found = options(excerpt);
-        let found: Vec<(&str, &str)> = found.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
-        assert_eq!(found, [("1", "Yes"), ("2", "Yes, and don't ask"), ("3", "No")]);
-        assert_eq!(question(excerpt).as_deref(), Some("Do you want to proceed?"));
-    }
-
-    #[test]
-    fn numbers_in_prose_are_no_options() {
-        assert!(options("3.5 GB are free\n2024 was a year\n1.\n123. far too many").is_empty());
-    }
 }
