@@ -26,7 +26,7 @@ type Part = (String, Style);
 pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
     let parts = &canvas.theme.parts;
     let name = || vec![("fleetwatch".to_owned(), parts.title)];
-    let [words, brief, glyphs] = [Told::InFull, Told::InWords, Told::InGlyphs].map(|told| counts(canvas, view, told));
+    let [words, brief, glyphs] = [Told::Full, Told::Words, Told::Glyphs].map(|told| counts(canvas, view, told));
     let [servers, troubled] = [true, false].map(|healthy_too| servers(canvas, view, healthy_too));
     let data = data(canvas, view);
     let attempts: [[Vec<Part>; 4]; 8] = [
@@ -86,14 +86,14 @@ fn write(pen: &mut Pen<'_>, parts: &[Part]) {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Told {
     /// In words, and with how long the operator has been waited for.
-    InFull,
-    InWords,
-    InGlyphs,
+    Full,
+    Words,
+    Glyphs,
 }
 
 /// How many terminals there are of each meaning that occurs.
 fn counts(canvas: &Canvas<'_>, view: &View<'_>, told: Told) -> Vec<Part> {
-    let in_words = told != Told::InGlyphs;
+    let in_words = told != Told::Glyphs;
     let quiet = canvas.theme.parts.quiet;
     let mut counts = [0_usize; Meaning::ALL.len()];
     let flags = &canvas.arrangement.flags;
@@ -115,7 +115,7 @@ fn counts(canvas: &Canvas<'_>, view: &View<'_>, told: Told) -> Vec<Part> {
                 // The longest wait says more than the count: one that is new can be let go for now.
                 let waits = heard.iter().filter(|terminal| Meaning::of(&terminal.state) == Meaning::Waits);
                 let longest = waits.filter_map(|terminal| waiting_since(terminal)).min();
-                let longest = longest.filter(|_| told == Told::InFull);
+                let longest = longest.filter(|_| told == Told::Full);
                 let longest = longest.map(|since| format!(" {}", times::running(canvas.now.since(since))));
                 let word = if count == 1 { "needs you" } else { look.word.as_str() };
                 (format!("{count} {word}{}", longest.unwrap_or_default()), look.style)
