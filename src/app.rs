@@ -3,6 +3,7 @@
 mod actors;
 mod lending;
 mod look;
+mod outside;
 mod requests;
 mod signals;
 mod terminal;
@@ -18,9 +19,11 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::config::Config;
+use crate::delivery::Outside;
 use crate::feed::{self, Poller};
-use crate::fleet::{self, Fleet, Input, ServerId};
+use crate::fleet::{self, Effect, Fleet, Input, ServerId};
 use crate::history::{History, Submission};
+use crate::moment::Moment;
 use crate::profile::Library;
 use crate::screen::harmless;
 use crate::ui::{Request, Ui};
@@ -104,6 +107,9 @@ struct App {
     pollers: Vec<(ServerId, Poller)>,
     inputs: mpsc::Receiver<Input>,
     news: mpsc::UnboundedReceiver<News>,
+    outside: Outside,
+    /// What could not be told outside.
+    troubles: mpsc::UnboundedReceiver<String>,
     signals: Signals,
     /// Whoever holds the terminal reads its events; nobody else may.
     events: Option<EventStream>,
@@ -118,6 +124,7 @@ impl App {
     fn start(settings: Settings) -> Result<Self, Error> {
         let (reports, inputs) = mpsc::channel(WAITING_REPORTS);
         let (told, news) = mpsc::unbounded_channel();
+        let (trouble, troubles) = mpsc::unbounded_channel();
         let mut pollers = Vec::new();
         for server in &settings.servers {
             let library = Arc::clone(&settings.library);
@@ -137,6 +144,8 @@ impl App {
             pollers,
             inputs,
             news,
+            outside: Outside::new(&settings.config.notify, trouble),
+            troubles,
             signals,
             events: Some(EventStream::new()),
             tty,
@@ -148,10 +157,13 @@ impl App {
 
     async fn run(&mut self) -> Result<(), Error> {
         self.wait_for_first_answers().await;
+        // What there is from the start is no news; what comes while the first frame is drawn is.
+        self.tell_outside()?;
         self.draw()?;
         while !self.wants_to_end {
             self.wait().await?;
             self.follow();
+            self.tell_outside()?;
             if self.due.is_some_and(|due| due <= Instant::now()) {
                 self.draw()?;
             }
@@ -208,6 +220,10 @@ impl App {
                 self.on_news(news).await?;
                 self.want_frame(KEY_FRAME);
             }
+            Some(trouble) = self.troubles.recv() => {
+                self.complain(&trouble);
+                self.want_frame(FRAME);
+            }
             Some(input) = self.inputs.recv() => {
                 self.take(input);
                 while let Ok(input) = self.inputs.try_recv() {
@@ -236,7 +252,8 @@ impl App {
     fn wake_at(&self) -> Instant {
         let now = feed::now();
         let frame = self.ui.wake_at(&self.fleet.view(now));
-        let next = self.fleet.poll_timeout().map_or(frame, |timeout| timeout.min(frame));
+        let timeouts = [self.fleet.poll_timeout(), self.outside.poll_timeout()];
+        let next = timeouts.into_iter().flatten().fold(frame, Moment::min);
         Instant::now() + Duration::from_millis(next.since(now).as_millis())
     }
 
@@ -265,6 +282,9 @@ impl App {
         self.fleet.handle(input, now);
         while let Some(effect) = self.fleet.poll_effect() {
             self.history.effect(&effect, &self.fleet, now);
+            if let Effect::Tasks(batch) = &effect {
+                self.outside.tasks(batch, now);
+            }
         }
     }
 

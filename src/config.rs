@@ -19,6 +19,7 @@ pub use rules::{Match, PaneAddress, Rules, TerminalRule};
 use crate::fleet::ServerId;
 use crate::history;
 use crate::moment::Span;
+use crate::notify;
 use crate::tracker;
 
 /// The names that `theme` may have.
@@ -38,6 +39,8 @@ pub struct Config {
     pub tracker: tracker::Settings,
     pub history: history::Settings,
     pub ui: Ui,
+    /// What is told outside of the dashboard.
+    pub notify: Vec<notify::Rule>,
 }
 
 /// How the servers are looked at.

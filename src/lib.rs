@@ -8,6 +8,7 @@
 //! |---|---|---|
 //! | 0 | [`moment`] | time as a number that somebody else read from a clock |
 //! | 0 | [`place`] | hosts, servers, sessions, windows and panes by their names and ids |
+//! | 0 | [`pattern`] | globs of names |
 //! | 0 | [`screen`] | one capture as rows of styled cells, and the facts of its pane |
 //! | 0 | [`state`] | the words of the contract as types: everything that is said of a terminal |
 //! | 0 | [`dialog`] | a dialog on a screen: its options, and the keys that choose one |
@@ -15,12 +16,14 @@
 //! | 0 | [`tracker`] | one terminal over time: a state machine without a clock |
 //! | 0 | [`task`] | windows that run no agent: what each look at them says happened |
 //! | 0 | [`fleet`] | all terminals: inputs in, effects and a view out |
+//! | 0 | [`notify`] | which notices go out, when and by which means |
 //! | 1 | [`tmux`] | the only place that knows tmux: commands, quoting, listing, capture, paste, keys |
 //! | 1 | [`process`] | what runs in a pane |
 //! | 1 | [`recording`] | recordings in and out, their replay and their score |
 //! | 1 | [`history`] | what happened and what was sent, in a file that survives crashes |
 //! | 1 | [`config`] | the configuration file in, checked values out |
 //! | 2 | [`sender`] | a prompt into a terminal, and whether the agent took it |
+//! | 2 | [`delivery`] | what leaves the dashboard: bells, notices, commands |
 //! | 2 | [`feed`] | pollers that turn tmux, processes and time into the fleet's inputs |
 //! | 2 | [`ui`] | the view to a frame, a key to an action; no tokio, no tmux, no clock |
 //! | 3 | [`demo`] | recorded sessions that play in a tmux server of their own |
@@ -57,12 +60,15 @@
 pub mod app;
 pub mod cli;
 pub mod config;
+pub mod delivery;
 pub mod demo;
 pub mod dialog;
 pub mod feed;
 pub mod fleet;
 pub mod history;
 pub mod moment;
+pub mod notify;
+pub mod pattern;
 pub mod place;
 pub mod process;
 pub mod profile;

@@ -169,6 +169,8 @@ pub struct Ui {
     skipped: usize,
     /// The first row of the table that is shown.
     first: usize,
+    /// Whether no notice goes out of the dashboard.
+    muted: bool,
     /// When the operator last did something.
     touched: Option<Moment>,
     last_click: Option<(RowKey, Moment)>,
@@ -189,6 +191,7 @@ impl Ui {
             below: Below::default(),
             skipped: 0,
             first: 0,
+            muted: false,
             touched: None,
             last_click: None,
             told_seen: None,
@@ -199,6 +202,16 @@ impl Ui {
     /// The rows of the table, top first.
     fn rows<'a>(&self, view: &View<'a>) -> Vec<Row<'a>> {
         self.cursor.keep(self.memory.arrangement.rows(view), view.now)
+    }
+
+    /// Whether the operator wants no notice of a terminal.
+    pub fn mutes(&self, terminal: &Terminal) -> bool {
+        self.memory.arrangement.flags.is_muted(terminal)
+    }
+
+    /// Whether the operator wants no notice at all.
+    pub fn mutes_all(&self) -> bool {
+        self.muted
     }
 
     /// Shows a message that goes by itself.

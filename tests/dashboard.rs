@@ -4,6 +4,8 @@
 
 #[path = "dashboard/acting.rs"]
 mod acting;
+#[path = "dashboard/notices.rs"]
+mod notices;
 #[path = "support/private_tmux.rs"]
 mod private_tmux;
 
@@ -57,11 +59,15 @@ impl Desk {
     }
 
     fn start_parrot(&self) {
+        self.start_parrot_in("birds");
+    }
+
+    fn start_parrot_in(&self, session: &str) {
         let program = self.directory.path().join("parrot");
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/parrot.sh");
         let run = format!("set +m; '{}' '{script}'; exec cat", program.display());
-        self.watched.new_session("birds", &["bash", "--norc", "--noprofile", "-c", &run]);
-        self.watched.wait_for_text("birds:", "❯");
+        self.watched.new_session(session, &["bash", "--norc", "--noprofile", "-c", &run]);
+        self.watched.wait_for_text(&format!("{session}:"), "❯");
     }
 
     /// Starts the dashboard in the operator's shell and waits for its first frame.

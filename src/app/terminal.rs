@@ -71,6 +71,16 @@ impl Tty {
         HELD.load(Ordering::SeqCst)
     }
 
+    /// Writes what moves no cell of the frame: a bell, a notice. Nothing while another program has the terminal.
+    pub(super) fn ring(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if bytes.is_empty() || !self.is_held() {
+            return Ok(());
+        }
+        let mut out = io::stdout();
+        out.write_all(bytes)?;
+        out.flush()
+    }
+
     /// Draws a frame; terminals that can show it at once.
     pub(super) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;

@@ -40,11 +40,10 @@ impl Live {
 
     /// Waits until something happens, and gives what the fleet wants told of it.
     pub(super) async fn next(&mut self) -> Vec<Effect> {
-        let pause = self.fleet.poll_timeout().map(|at| at.since(feed::now()));
         let input = tokio::select! {
             // The pollers hold the other ends and run as long as `self` lives.
             Some(input) = self.inputs.recv() => input,
-            () = sleep(pause.map(|span| Duration::from_millis(span.as_millis()))) => Input::TimePassed,
+            () = sleep_until(self.fleet.poll_timeout()) => Input::TimePassed,
         };
         let now = match &input {
             Input::Server(report) => report.at,
@@ -78,9 +77,10 @@ impl Live {
     }
 }
 
-async fn sleep(pause: Option<Duration>) {
-    match pause {
-        Some(pause) => tokio::time::sleep(pause).await,
+/// Waits until a moment has come; for ever when there is none.
+pub(super) async fn sleep_until(moment: Option<Moment>) {
+    match moment {
+        Some(at) => tokio::time::sleep(Duration::from_millis(at.since(feed::now()).as_millis())).await,
         None => std::future::pending().await,
     }
 }

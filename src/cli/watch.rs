@@ -2,19 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::io;
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use jiff::tz::TimeZone;
 use serde::Serialize;
+use tokio::sync::mpsc;
 
-use super::live::{Live, end_asked_for};
+use super::live::{Live, end_asked_for, sleep_until};
 use super::survey::{Watched, problem};
 use super::{Done, GlobalOptions, output, table};
+use crate::delivery::Outside;
 use crate::feed;
 use crate::fleet::{Effect, Fleet, Health, ServerId, TerminalKey};
 use crate::history::History;
 use crate::moment::Moment;
+use crate::notify::Operator;
 use crate::screen::harmless;
 use crate::state::{Change, Evidence, State, Transition};
 use crate::task::{Task, TaskEvent, TaskFields};
@@ -37,6 +40,8 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let mut live = Live::start(&watched)?;
     let history = History::start(&watched.loaded.config.history);
     let mut submissions = history.submissions();
+    let (trouble, mut troubles) = mpsc::unbounded_channel();
+    let mut outside = Outside::new(&watched.loaded.config.notify, trouble);
     let mut printer = Printer::new(args.json);
     let mut health = BTreeMap::new();
     let end = end_asked_for();
@@ -44,6 +49,11 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     loop {
         let effects = tokio::select! {
             effects = live.next() => effects,
+            () = sleep_until(outside.poll_timeout()) => Vec::new(),
+            Some(trouble) = troubles.recv() => {
+                eprintln!("warning: {}", harmless(&trouble));
+                Vec::new()
+            }
             Some(submission) = submissions.recv() => live.submitted(&submission),
             () = &mut end => return Ok(ExitCode::SUCCESS),
         };
@@ -58,14 +68,32 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
             }
         }
         let now = feed::now();
-        effects.iter().for_each(|effect| history.effect(effect, &live.fleet, now));
+        for effect in &effects {
+            history.effect(effect, &live.fleet, now);
+            if let Effect::Tasks(batch) = effect {
+                outside.tasks(batch, now);
+            }
+        }
         if let Some(warning) = history.new_warning() {
             eprintln!("warning: {warning}");
         }
+        ring(&outside.follow(&live.fleet.view(now), NOBODY));
         let lines = printer.lines(&effects, &live.fleet)?;
         if let Err(error) = output::write_whole(&lines) {
             return output::conclude(Err(error));
         }
+    }
+}
+
+/// Nobody sits in front of `watch`; only the configuration mutes.
+const NOBODY: Operator<'_> = Operator { looks_at: None, is_muted: &|terminal| terminal.declared.muted };
+
+/// Writes a bell or a notice to the operator's terminal, where standard error is one: the output may go to a program.
+fn ring(bytes: &[u8]) {
+    let mut terminal = io::stderr();
+    if !bytes.is_empty() && terminal.is_terminal() {
+        // Whoever closed the terminal cannot be told.
+        let _ = terminal.write_all(bytes);
     }
 }
 

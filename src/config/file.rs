@@ -16,6 +16,8 @@ pub(super) struct File {
     pub tracker: TrackerTable,
     pub history: HistoryTable,
     pub ui: UiTable,
+    /// What is told outside of the dashboard, and how.
+    pub notify: Vec<NotifyTable>,
 }
 
 /// How the servers are looked at, and which of their panes.
@@ -129,4 +131,25 @@ pub(super) struct UiTable {
     pub motion: Option<bool>,
     /// Whether the mouse is taken.
     pub mouse: Option<bool>,
+}
+
+/// What is told outside of the dashboard, and how.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct NotifyTable {
+    /// What is told: approval, question, trust, setup, failed, interrupted, finished, stalled and gone of agents;
+    /// started, exited, notify, input and disappeared of tasks.
+    pub on: Vec<String>,
+    /// Glob pattern of the terminal's name in fleetwatch; none means every terminal.
+    pub terminal: Option<String>,
+    /// How it is told: bell, osc9, osc777, desktop, command.
+    pub by: Vec<String>,
+    /// A program and its arguments; it gets the events as JSON lines on its standard input.
+    pub command: Vec<String>,
+    /// How many seconds the command may take until it is ended.
+    pub command_seconds: Option<f64>,
+    /// A part of each day in which this rule is silent, such as `22:00-07:00`.
+    pub quiet_hours: Option<String>,
+    /// The least number of seconds between two notices of this rule; what comes in between is told together.
+    pub minimum_distance_seconds: Option<f64>,
 }

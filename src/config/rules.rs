@@ -1,8 +1,9 @@
 //! Which panes are watched, and what the configuration says of them.
 
-use globset::{GlobMatcher, GlobSet};
+use globset::GlobSet;
 
 use crate::fleet::{Declared, PaneId, Place, ServerId, Socket};
+use crate::pattern::Pattern;
 
 /// The panes that the configuration names.
 #[derive(Clone, Debug)]
@@ -122,35 +123,6 @@ fn socket_name(socket: &Socket) -> String {
     socket.to_string()
 }
 
-/// One glob pattern, with its text.
-#[derive(Clone, Debug)]
-pub(super) struct Pattern {
-    text: String,
-    matcher: GlobMatcher,
-}
-
-impl Pattern {
-    /// # Errors
-    /// The text is no glob pattern; the error's kind says why.
-    pub(super) fn new(text: &str) -> Result<Self, globset::Error> {
-        // Session names hold slashes and dots as other characters, so `*` stands for any of them.
-        let matcher = globset::GlobBuilder::new(text).literal_separator(false).build()?.compile_matcher();
-        Ok(Self { text: text.to_owned(), matcher })
-    }
-
-    fn is_any(&self, names: &[&str]) -> bool {
-        names.iter().any(|name| self.matcher.is_match(name))
-    }
-}
-
-impl PartialEq for Pattern {
-    fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
-    }
-}
-
-impl Eq for Pattern {}
-
 /// Several glob patterns, any of which may match.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Patterns {
@@ -164,8 +136,8 @@ impl Patterns {
     pub(super) fn new(patterns: Vec<Pattern>) -> Result<Self, globset::Error> {
         let mut set = globset::GlobSetBuilder::new();
         for pattern in &patterns {
-            set.add(pattern.matcher.glob().clone());
+            set.add(pattern.glob().clone());
         }
-        Ok(Self { set: set.build()?, texts: patterns.into_iter().map(|pattern| pattern.text).collect() })
+        Ok(Self { set: set.build()?, texts: patterns.iter().map(|pattern| pattern.text().to_owned()).collect() })
     }
 }

@@ -1,6 +1,7 @@
 //! From the file's words to checked values, or to the place where they are wrong.
 
 mod syntax;
+mod tell;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,11 +10,12 @@ use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
 use super::file::{File, HistoryTable, ServerTable, TerminalTable, TrackerTable, UiTable, WatchTable};
-use super::rules::{Pattern, Patterns};
+use super::rules::Patterns;
 use super::{Config, ConfigError, Rules, TerminalRule, Ui, Watch};
 use crate::fleet::{Declared, ServerId, Socket};
 use crate::history;
 use crate::moment::Span;
+use crate::pattern::Pattern;
 use crate::tracker;
 
 /// Milliseconds of a day.
@@ -56,6 +58,7 @@ impl Source<'_> {
             tracker: self.tracker(&file.tracker)?,
             history: self.history(&file.history)?,
             ui: self.ui(&file.ui)?,
+            notify: self.notify(&file.notify)?,
         })
     }
 
@@ -300,10 +303,10 @@ impl Source<'_> {
         most: u64,
     ) -> Result<u64, ConfigError> {
         let Some(value) = value else { return Ok(default) };
-        u64::try_from(value)
-            .ok()
-            .filter(|value| (least..=most).contains(value))
-            .ok_or_else(|| self.out_of_range(table, key, &value.to_string(), &format!("{least} to {most}")))
+        u64::try_from(value).ok().filter(|value| (least..=most).contains(value)).ok_or_else(|| {
+            let at = [Step::Key(table), Step::Key(key)];
+            self.out_of_range(&at, key, &value.to_string(), &format!("{least} to {most}"))
+        })
     }
 
     /// A number of seconds of a table, within bounds.
@@ -316,18 +319,26 @@ impl Source<'_> {
         least: f64,
         most: f64,
     ) -> Result<Span, ConfigError> {
+        self.seconds_of(&[Step::Key(table), Step::Key(key)], (key, value, default, least, most))
+    }
+
+    /// The same for a value anywhere: its key, the value, the default, the least and the most.
+    fn seconds_of(
+        &self,
+        at: &[Step<'_>],
+        (key, value, default, least, most): (&str, Option<f64>, Span, f64, f64),
+    ) -> Result<Span, ConfigError> {
         let Some(value) = value else { return Ok(default) };
         // The comparison is false for NaN as well, which TOML can write.
         if !(least..=most).contains(&value) {
-            return Err(self.out_of_range(table, key, &value.to_string(), &format!("{least} to {most} seconds")));
+            return Err(self.out_of_range(at, key, &value.to_string(), &format!("{least} to {most} seconds")));
         }
         // The bounds above keep the product far inside of what the integer holds.
         Ok(Span::from_millis((value * 1000.0).round() as u64))
     }
 
-    fn out_of_range(&self, table: &str, key: &str, value: &str, range: &str) -> ConfigError {
-        let hint = format!("`{key}` takes {range}");
-        self.fault(&[Step::Key(table), Step::Key(key)], format!("`{key}` is out of range: {value}"), hint)
+    fn out_of_range(&self, at: &[Step<'_>], key: &str, value: &str, range: &str) -> ConfigError {
+        self.fault(at, format!("`{key}` is out of range: {value}"), format!("`{key}` takes {range}"))
     }
 
     fn pattern(&self, at: &[Step<'_>], text: &str) -> Result<Pattern, ConfigError> {

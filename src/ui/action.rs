@@ -47,6 +47,7 @@ actions! {
     Prompt = "prompt", "write a prompt";
     Explain = "explain", "why fleetwatch says so";
     Jump = "jump", "go to the terminal in tmux";
+    MuteAll = "mute-all", "mute all notices, or let them through";
     SwitchPane = "switch-pane", "show the other pane below the table";
     Palette = "palette", "list all commands";
     Help = "help", "list the keys";

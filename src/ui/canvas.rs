@@ -18,6 +18,8 @@ pub struct Canvas<'a> {
     pub ascii: bool,
     /// Whether the spinner turns.
     pub motion: bool,
+    /// Whether no notice goes out.
+    pub muted: bool,
     /// The terminal that the cursor is on.
     pub selected: Option<&'a TerminalKey>,
     /// How the terminals are shown, and which of them are marked or muted.

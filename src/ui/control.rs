@@ -21,6 +21,8 @@ use crate::state::Attention;
 
 /// How long the cursor rests on a terminal until it counts as seen (SPEC §2).
 const SEEN_AFTER: Span = Span::from_secs(1);
+/// How long after a key the operator is taken to sit in front of the dashboard.
+const PRESENT: Span = Span::from_secs(15);
 
 impl Ui {
     /// Takes in what the operator's terminal reports.
@@ -117,6 +119,12 @@ impl Ui {
             Sent::NotTaken { why } => Some(format!("{name} did not take the prompt: {why}")),
             Sent::Refused { why, .. } => Some(format!("nothing was sent to {name}: {why}")),
         }
+    }
+
+    /// The terminal that the operator looks at: the selected one, as long as keys are pressed.
+    pub fn looked_at(&self, now: Moment) -> Option<&TerminalKey> {
+        self.touched.filter(|&touched| now.since(touched) < PRESENT)?;
+        self.cursor.key()
     }
 
     /// When the selected terminal will have been seen. Only what the operator was there for counts: a result that comes

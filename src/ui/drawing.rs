@@ -59,6 +59,7 @@ impl Ui {
             now: view.now,
             ascii: self.options.ascii,
             motion: self.options.motion,
+            muted: self.muted,
             selected: selected.as_ref(),
             arrangement: &arrangement,
         };

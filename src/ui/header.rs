@@ -166,11 +166,13 @@ fn health(server: &ServerView, now: Moment) -> Option<String> {
 }
 
 fn data(canvas: &Canvas<'_>, view: &View<'_>) -> Vec<Part> {
-    let Some(oldest) = oldest_answer(view) else { return Vec::new() };
+    let muted = canvas.muted.then(|| ("notices off".to_owned(), canvas.theme.style(Meaning::Stalled)));
+    let Some(oldest) = oldest_answer(view) else { return muted.into_iter().collect() };
     let age = view.now.since(oldest);
     let (shown, _) = bound(age);
     let style = if age >= OLD { canvas.theme.style(Meaning::Error) } else { canvas.theme.parts.quiet };
-    vec![(format!("data <{shown}"), style)]
+    let gap = muted.is_some().then(|| ("   ".to_owned(), canvas.theme.parts.quiet));
+    muted.into_iter().chain(gap).chain([(format!("data <{shown}"), style)]).collect()
 }
 
 /// A round time that an age is below, in words and as a span. It is rounded up, never down, and in steps that are so

@@ -54,6 +54,7 @@ impl Ui {
             Action::Open => self.open_selected(view),
             Action::Prompt => self.compose(view),
             Action::Palette => self.open(Palette::new(&self.options.keymap)),
+            Action::MuteAll => self.toggle_notices(view),
             Action::SwitchPane => {
                 self.below = match self.below {
                     Below::Preview => Below::Transitions,
@@ -70,6 +71,12 @@ impl Ui {
         let rows = self.rows(view);
         self.cursor.step(rows_down, &rows, view.now);
         self.before_filter = self.cursor.row().cloned();
+    }
+
+    fn toggle_notices(&mut self, view: &View<'_>) {
+        self.muted = !self.muted;
+        let told = if self.muted { "all notices are muted" } else { "notices are let through again" };
+        self.notify(Meaning::Ready, told.to_owned(), view.now);
     }
 
     /// Opens what the selected terminal offers: its dialog, which is never answered by opening it, or the composer.

@@ -1,0 +1,187 @@
+//! Which notices go out, when and by which means: what the fleet shows and the time in, deliveries out.
+//!
+//! What a terminal needs must stand for a moment before it is told, so that a dialog that is half drawn makes no
+//! notice. Nothing is told twice: a dialog that is covered for a while is the same dialog, and what went while a rule
+//! kept its distance is not told any more. The driving rule: call [`Notifier::observe`] when something has changed or
+//! when [`Notifier::poll_timeout`] has come, then take deliveries from [`Notifier::poll`] until there are none.
+
+mod lane;
+mod notice;
+mod rule;
+mod thing;
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use jiff::tz::TimeZone;
+
+use crate::fleet::{Health, ServerId, Terminal, TerminalKey, View};
+use crate::moment::{Moment, Span};
+use crate::task::Batch;
+pub use lane::Delivery;
+use lane::Lane;
+pub use notice::Notice;
+pub use rule::{Means, Occasion, QuietHours, Rule};
+use thing::Thing;
+
+/// How long something must stand until it is told.
+const HOLD: Span = Span::from_secs(1);
+
+/// What the operator does not want to be told of.
+#[derive(Clone, Copy)]
+pub struct Operator<'a> {
+    /// The terminal that is in view while the operator sits in front of it.
+    pub looks_at: Option<&'a TerminalKey>,
+    /// Which terminals are muted.
+    pub is_muted: &'a dyn Fn(&Terminal) -> bool,
+}
+
+impl Operator<'_> {
+    fn wants_to_know_of(&self, terminal: &Terminal) -> bool {
+        self.looks_at != Some(&terminal.key) && !(self.is_muted)(terminal)
+    }
+}
+
+/// Decides what is told outside of the dashboard.
+#[derive(Clone, Debug)]
+pub struct Notifier {
+    lanes: Vec<Lane>,
+    /// Where the operator's clock stands, for quiet hours.
+    zone: TimeZone,
+    known: HashMap<TerminalKey, Known>,
+    /// Servers that were looked at before: what their first look shows is no news.
+    servers: HashSet<ServerId>,
+    muted: bool,
+    /// Counts the looks, to tell which terminals are still there.
+    look: u64,
+}
+
+/// What is known of one terminal.
+#[derive(Clone, Debug)]
+struct Known {
+    thing: Option<Thing>,
+    /// Since when it stands.
+    since: Moment,
+    /// What was told last, or was not because nobody wanted to know.
+    told: Option<Thing>,
+    look: u64,
+}
+
+impl Known {
+    fn due(&self) -> Option<Moment> {
+        (self.thing.is_some() && self.thing != self.told).then(|| self.since + HOLD)
+    }
+}
+
+impl Notifier {
+    /// A notifier that has seen nothing yet.
+    pub fn new(rules: Vec<Rule>, zone: TimeZone) -> Self {
+        let lanes = rules.into_iter().map(Lane::new).collect();
+        Self { lanes, zone, known: HashMap::new(), servers: HashSet::new(), muted: false, look: 0 }
+    }
+
+    /// Whether there is any rule at all.
+    pub fn has_rules(&self) -> bool {
+        !self.lanes.is_empty()
+    }
+
+    /// Whether everything is muted.
+    pub fn is_muted(&self) -> bool {
+        self.muted
+    }
+
+    /// Mutes everything, or lets the rules hold again. What happens in the meantime is not told later.
+    pub fn mute(&mut self, muted: bool) {
+        self.muted = muted;
+        if muted {
+            self.lanes.iter_mut().for_each(Lane::clear);
+        }
+    }
+
+    /// Takes in what the fleet shows now.
+    pub fn observe(&mut self, view: &View<'_>, operator: Operator<'_>) {
+        self.look += 1;
+        for terminal in &view.terminals {
+            if let Some(thing) = self.due_thing(terminal, view.now)
+                && operator.wants_to_know_of(terminal)
+            {
+                self.tell(Notice::of_attention(terminal, thing, view.now), view.now);
+            }
+        }
+        let look = self.look;
+        self.known.retain(|_, known| known.look == look);
+        let answered = view.servers.iter().filter(|server| server.health != Health::Waiting);
+        self.servers.extend(answered.map(|server| server.id.clone()));
+    }
+
+    /// Takes in what happened to tasks; that is told at once, because it does not pass.
+    pub fn tasks(&mut self, batch: &Batch, now: Moment) {
+        for event in &batch.events {
+            self.tell(Notice::of_task(event), now);
+        }
+    }
+
+    /// The next delivery that is due.
+    pub fn poll(&mut self, now: Moment) -> Option<Delivery> {
+        let Self { lanes, known, .. } = self;
+        let stands = |notice: &Notice| {
+            notice
+                .thing
+                .as_ref()
+                .is_none_or(|thing| known.get(&notice.key).is_some_and(|known| known.thing.as_ref() == Some(thing)))
+        };
+        lanes.iter_mut().find_map(|lane| lane.take(now, stands))
+    }
+
+    /// When to call [`Notifier::observe`] and [`Notifier::poll`] again at the latest.
+    pub fn poll_timeout(&self) -> Option<Moment> {
+        if self.lanes.is_empty() {
+            return None;
+        }
+        let known = self.known.values().filter_map(Known::due);
+        known.chain(self.lanes.iter().filter_map(Lane::due)).min()
+    }
+
+    /// What is to be told of a terminal now; from here on it counts as told.
+    fn due_thing(&mut self, terminal: &Terminal, now: Moment) -> Option<Thing> {
+        let thing = Thing::of(&terminal.state);
+        let is_news = self.servers.contains(&terminal.key.server);
+        let known = self.known.entry(terminal.key.clone()).or_insert_with(|| Known {
+            thing: None,
+            since: now,
+            told: if is_news { None } else { thing.clone() },
+            look: 0,
+        });
+        known.look = self.look;
+        if known.thing != thing {
+            known.thing = thing;
+            known.since = now;
+        }
+        if known.thing.is_none() && Thing::is_over(&terminal.state) {
+            known.told = None;
+        }
+        known.due().filter(|due| *due <= now)?;
+        known.told = known.thing.clone();
+        known.thing.clone()
+    }
+
+    fn tell(&mut self, notice: Notice, now: Moment) {
+        if self.muted {
+            return;
+        }
+        // One notice rings once, however many rules want it to; each rule's own command runs.
+        let mut used = BTreeSet::new();
+        for lane in &mut self.lanes {
+            if !lane.rule().wants(&notice, now, &self.zone) {
+                continue;
+            }
+            let means: BTreeSet<Means> = lane.rule().by.difference(&used).copied().collect();
+            used.extend(means.iter().copied().filter(|&means| means != Means::Command));
+            if !means.is_empty() {
+                lane.push(notice.clone(), means);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

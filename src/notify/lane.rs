@@ -1,0 +1,87 @@
+//! What waits to go out by one rule, and when it may.
+
+use std::collections::BTreeSet;
+
+use super::Notice;
+use super::rule::{Means, Rule};
+use crate::moment::Moment;
+
+/// Notices that wait for one rule at most; the oldest ones make room.
+const WAITING: usize = 64;
+/// Notices that a delivery names in its text.
+const NAMED: usize = 3;
+
+/// One rule at work.
+#[derive(Clone, Debug)]
+pub(super) struct Lane {
+    rule: Rule,
+    /// When something last went out.
+    last: Option<Moment>,
+    waiting: Vec<(Notice, BTreeSet<Means>)>,
+}
+
+/// What goes out by one rule at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delivery {
+    /// By which means.
+    pub by: BTreeSet<Means>,
+    /// The rule; its command and its deadline are wanted for [`Means::Command`].
+    pub rule: Rule,
+    /// Oldest first, never empty.
+    pub notices: Vec<Notice>,
+}
+
+impl Delivery {
+    /// Everything in one line: one notice in its own words, several by their first ones and a count.
+    pub fn text(&self) -> String {
+        let named: Vec<&str> = self.notices.iter().take(NAMED).map(|notice| notice.text.as_str()).collect();
+        match self.notices.len().saturating_sub(NAMED) {
+            0 => named.join("; "),
+            more => format!("{}; and {more} more", named.join("; ")),
+        }
+    }
+
+    /// The events for a program: one JSON object a line.
+    pub fn lines(&self) -> String {
+        self.notices.iter().map(|notice| format!("{}\n", notice.document)).collect()
+    }
+}
+
+impl Lane {
+    pub(super) fn new(rule: Rule) -> Self {
+        Self { rule, last: None, waiting: Vec::new() }
+    }
+
+    pub(super) fn rule(&self) -> &Rule {
+        &self.rule
+    }
+
+    pub(super) fn push(&mut self, notice: Notice, means: BTreeSet<Means>) {
+        if self.waiting.len() == WAITING {
+            self.waiting.remove(0);
+        }
+        self.waiting.push((notice, means));
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.waiting.clear();
+    }
+
+    /// When what waits may go out.
+    pub(super) fn due(&self) -> Option<Moment> {
+        let first = (!self.waiting.is_empty()).then_some(Moment::default())?;
+        Some(self.last.map_or(first, |last| last + self.rule.minimum_distance))
+    }
+
+    /// What goes out now; what no longer stands is forgotten.
+    pub(super) fn take(&mut self, now: Moment, stands: impl Fn(&Notice) -> bool) -> Option<Delivery> {
+        self.due().filter(|due| *due <= now)?;
+        let (notices, means): (Vec<Notice>, Vec<BTreeSet<Means>>) =
+            self.waiting.drain(..).filter(|(notice, _)| stands(notice)).unzip();
+        if notices.is_empty() {
+            return None;
+        }
+        self.last = Some(now);
+        Some(Delivery { by: means.into_iter().flatten().collect(), rule: self.rule.clone(), notices })
+    }
+}

@@ -1,0 +1,113 @@
+//! A rule: which occasions in which terminals are told, how, and when not.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use jiff::civil::Time;
+use jiff::tz::TimeZone;
+
+use super::Notice;
+use crate::moment::{Moment, Span};
+use crate::pattern::Pattern;
+use crate::state::{Attention, words};
+
+words! {
+    /// What can be told: the kinds of attention (SPEC §2) and the events of tasks (SPEC §9).
+    Occasion {
+        Approval = "approval", Question = "question", Trust = "trust", Setup = "setup", Failed = "failed",
+        Interrupted = "interrupted", Finished = "finished", Stalled = "stalled", Gone = "gone", Started = "started",
+        Exited = "exited", Notify = "notify", Input = "input", Disappeared = "disappeared",
+    }
+}
+words! {
+    /// How something is told.
+    Means {
+        /// The bell of the operator's terminal.
+        Bell = "bell",
+        /// The notice of the operator's terminal, by OSC 9 (iTerm2, WezTerm, Ghostty, Windows Terminal).
+        Osc9 = "osc9",
+        /// The same by OSC 777 (foot, urxvt, Ghostty, WezTerm), which has a title.
+        Osc777 = "osc777",
+        /// A notice of the desktop.
+        Desktop = "desktop",
+        /// The rule's own command.
+        Command = "command",
+    }
+}
+
+impl Occasion {
+    /// The occasion that a kind of attention is.
+    pub const fn of(attention: Attention) -> Option<Self> {
+        Some(match attention {
+            Attention::Approval => Occasion::Approval,
+            Attention::Question => Occasion::Question,
+            Attention::Trust => Occasion::Trust,
+            Attention::Setup => Occasion::Setup,
+            Attention::Failed => Occasion::Failed,
+            Attention::Interrupted => Occasion::Interrupted,
+            Attention::Finished => Occasion::Finished,
+            Attention::Stalled => Occasion::Stalled,
+            Attention::Gone => Occasion::Gone,
+            Attention::None => return None,
+        })
+    }
+}
+
+/// One `[[notify]]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    pub on: BTreeSet<Occasion>,
+    /// The terminals that it is about, by their names; `None` is all of them.
+    pub terminal: Option<Pattern>,
+    pub by: BTreeSet<Means>,
+    /// The program and its arguments, for [`Means::Command`].
+    pub command: Vec<String>,
+    /// How long the command may take.
+    pub command_deadline: Span,
+    pub quiet_hours: Option<QuietHours>,
+    /// The least time between two deliveries; what comes in between goes out together afterwards.
+    pub minimum_distance: Span,
+}
+
+impl Rule {
+    pub(super) fn wants(&self, notice: &Notice, now: Moment, zone: &TimeZone) -> bool {
+        self.on.contains(&notice.occasion)
+            && self.terminal.as_ref().is_none_or(|pattern| pattern.matches(&notice.name))
+            && !self.quiet_hours.is_some_and(|hours| hours.hold(now, zone))
+    }
+}
+
+/// A part of each day in which nothing is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuietHours {
+    from: Time,
+    /// The first minute after it; before `from` when midnight lies in between.
+    to: Time,
+}
+
+impl QuietHours {
+    /// Reads `22:00-07:00`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (from, to) = text.split_once('-')?;
+        let (from, to) = (minute(from)?, minute(to)?);
+        (from != to).then_some(Self { from, to })
+    }
+
+    /// Whether they hold at a moment, on the clock of a time zone.
+    pub fn hold(self, now: Moment, zone: &TimeZone) -> bool {
+        let Ok(timestamp) = Timestamp::from_millisecond(now.as_millis()) else { return false };
+        let time = zone.to_datetime(timestamp).time();
+        match self.from < self.to {
+            true => (self.from..self.to).contains(&time),
+            false => time >= self.from || time < self.to,
+        }
+    }
+}
+
+/// Reads `7:00` or `07:00`.
+fn minute(text: &str) -> Option<Time> {
+    let (hour, minute) = text.trim().split_once(':')?;
+    let is_number = |text: &str| (1..=2).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number(hour) && minute.len() == 2 && is_number(minute)).then_some(())?;
+    Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok()
+}

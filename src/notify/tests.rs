@@ -1,0 +1,270 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::fleet::{self, Capture, Declared, Fleet, Input, Outcome, PaneId, PaneReport, Place, ServerReport};
+use crate::pattern::Pattern;
+use crate::profile::{Library, Program};
+use crate::screen::PaneFacts;
+use crate::state::{Attention, Phase, State};
+
+/// A fleet that a test changes, and what the notifier says of it.
+struct Scene {
+    notifier: Notifier,
+    fleet: Fleet,
+    /// What the fleet is taken to show.
+    terminals: Vec<Terminal>,
+    now: Moment,
+    looks_at: Option<TerminalKey>,
+    muted: HashSet<TerminalKey>,
+}
+
+fn rule(on: &[Occasion], by: &[Means]) -> Rule {
+    Rule {
+        on: on.iter().copied().collect(),
+        terminal: None,
+        by: by.iter().copied().collect(),
+        command: Vec::new(),
+        command_deadline: Span::from_secs(1),
+        quiet_hours: None,
+        minimum_distance: Span::from_secs(5),
+    }
+}
+
+fn all_by_bell() -> Rule {
+    rule(Occasion::ALL, &[Means::Bell])
+}
+
+fn key(pane: u32) -> TerminalKey {
+    TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid: 1 }
+}
+
+impl Scene {
+    /// Terminals `a`, `b` and `c`, which are ready and were looked at once.
+    fn new(rules: Vec<Rule>) -> Self {
+        let mut scene = Self::unseen(rules);
+        scene.pass(1.0);
+        scene
+    }
+
+    fn unseen(rules: Vec<Rule>) -> Self {
+        let now = Moment::from_millis(1_700_000_000_000);
+        let pane = |(pane, name): (u32, &str)| PaneReport {
+            key: key(pane),
+            place: Place::default(),
+            cwd: None,
+            facts: PaneFacts::default(),
+            program: Program::Agent { tool: "claude".to_owned(), version: None },
+            capture: Capture::Unchanged,
+            declared: Some(Declared { name: Some(name.to_owned()), ..Declared::default() }),
+        };
+        let mut fleet = Fleet::new(fleet::Settings::default(), Arc::new(Library::builtin()));
+        let outcome = Outcome::Listed([(1, "a"), (2, "b"), (3, "c")].map(pane).into());
+        fleet.handle(Input::Server(ServerReport { server: ServerId::default(), at: now, outcome }), now);
+        let mut terminals: Vec<Terminal> = fleet.view(now).terminals.into_iter().cloned().collect();
+        terminals.iter_mut().for_each(|terminal| terminal.state.turn.phase = Phase::Ready);
+        let notifier = Notifier::new(rules, TimeZone::UTC);
+        Self { notifier, fleet, terminals, now, looks_at: None, muted: HashSet::new() }
+    }
+
+    fn state(&mut self, pane: u32) -> &mut State {
+        &mut self.terminals[pane as usize - 1].state
+    }
+
+    fn dialog(&mut self, pane: u32, text: &str) {
+        let state = self.state(pane);
+        state.attention = Attention::Approval;
+        state.turn.phase = Phase::Unknown;
+        state.assessment.operator_excerpt = Some(text.to_owned());
+        state.activity = Some(text.lines().next().unwrap_or_default().to_owned());
+    }
+
+    fn finished(&mut self, pane: u32) {
+        let now = self.now;
+        let state = self.state(pane);
+        (state.attention, state.turn.phase, state.last_turn.at) = (Attention::Finished, Phase::Ready, Some(now));
+        state.activity = Some("All done".to_owned());
+    }
+
+    fn calm(&mut self, pane: u32, phase: Phase) {
+        let state = self.state(pane);
+        (state.attention, state.turn.phase) = (Attention::None, phase);
+        state.assessment.operator_excerpt = None;
+    }
+
+    /// Lets time pass in tenths of a second, and gives what was told in it.
+    fn pass(&mut self, seconds: f64) -> Vec<String> {
+        let end = self.now + Span::from_millis((seconds * 1000.0) as u64);
+        let mut told = Vec::new();
+        while self.now < end {
+            self.now = self.now + Span::from_millis(100);
+            let view = View { terminals: self.terminals.iter().collect(), ..self.fleet.view(self.now) };
+            let is_muted = |terminal: &Terminal| self.muted.contains(&terminal.key);
+            let operator = Operator { looks_at: self.looks_at.as_ref(), is_muted: &is_muted };
+            self.notifier.observe(&view, operator);
+            told.extend(std::iter::from_fn(|| self.notifier.poll(self.now)).map(|delivery| delivery.text()));
+        }
+        told
+    }
+}
+
+#[test]
+fn what_stands_for_a_moment_is_told_once() {
+    let mut scene = Scene::new(vec![all_by_bell()]);
+    scene.dialog(1, "Run make?\n❯ 1. Yes\n  2. No");
+    assert_eq!(scene.pass(0.9), [""; 0]);
+    assert_eq!(scene.pass(0.3), ["a asks for approval: Run make?"]);
+    assert_eq!(scene.pass(60.0), [""; 0]);
+}
+
+#[test]
+fn what_flashes_by_is_not_told() {
+    let mut scene = Scene::new(vec![all_by_bell()]);
+    scene.dialog(1, "Run make?");
+    scene.pass(0.5);
+    scene.calm(1, Phase::Active);
+    assert_eq!(scene.pass(30.0), [""; 0]);
+}
+
+#[test]
+fn the_same_dialog_is_the_same_however_its_mark_moves_and_whatever_covers_it() {
+    let mut scene = Scene::new(vec![all_by_bell()]);
+    scene.dialog(1, "Run make?\n❯ 1. Yes\n  2. No");
+    assert_eq!(scene.pass(2.0).len(), 1);
+    scene.dialog(1, "Run make?\n  1. Yes\n❯ 2. No");
+    assert_eq!(scene.pass(10.0), [""; 0]);
+    scene.calm(1, Phase::Unknown);
+    scene.pass(10.0);
+    scene.dialog(1, "Run make?\n❯ 1. Yes\n  2. No");
+    assert_eq!(scene.pass(10.0), [""; 0]);
+    scene.calm(1, Phase::Active);
+    scene.pass(1.0);
+    scene.dialog(1, "Run make?\n❯ 1. Yes\n  2. No");
+    assert_eq!(scene.pass(10.0), ["a asks for approval: Run make?"], "the agent worked in between: it asks anew");
+    scene.dialog(1, "Run make test?\n❯ 1. Yes\n  2. No");
+    assert_eq!(scene.pass(10.0), ["a asks for approval: Run make test?"], "another dialog right behind the first");
+}
+
+#[test]
+fn each_end_of_a_turn_is_told() {
+    let mut scene = Scene::new(vec![all_by_bell()]);
+    for _ in 0..2 {
+        scene.finished(2);
+        assert_eq!(scene.pass(10.0), ["b has finished: All done"]);
+        scene.calm(2, Phase::Active);
+        scene.pass(10.0);
+    }
+}
+
+#[test]
+fn what_was_there_from_the_start_is_no_news_but_a_new_terminal_is() {
+    let mut scene = Scene::unseen(vec![all_by_bell()]);
+    scene.dialog(1, "Run make?");
+    let late = scene.terminals.remove(2);
+    assert_eq!(scene.pass(10.0), [""; 0]);
+    scene.terminals.push(late);
+    scene.dialog(3, "Trust it?");
+    assert_eq!(scene.pass(2.0), ["c asks for approval: Trust it?"]);
+}
+
+#[test]
+fn nothing_is_told_of_what_is_muted_or_in_view() {
+    let mut scene = Scene::new(vec![all_by_bell()]);
+    scene.muted.insert(key(1));
+    scene.looks_at = Some(key(2));
+    (1..=3).for_each(|pane| scene.dialog(pane, "Run make?"));
+    assert_eq!(scene.pass(5.0), ["c asks for approval: Run make?"]);
+    scene.muted.clear();
+    scene.looks_at = None;
+    assert_eq!(scene.pass(60.0), [""; 0], "what nobody wanted to know is not told later");
+}
+
+#[test]
+fn everything_can_be_muted() {
+    let mut scene = Scene::new(vec![all_by_bell()]);
+    scene.finished(1);
+    scene.pass(2.0);
+    scene.finished(2);
+    scene.pass(2.0);
+    scene.notifier.mute(true);
+    scene.finished(3);
+    assert_eq!(scene.pass(60.0), [""; 0], "neither what waited nor what came");
+    scene.notifier.mute(false);
+    scene.finished(1);
+    assert_eq!(scene.pass(2.0), ["a has finished: All done"]);
+}
+
+#[test]
+fn a_rule_keeps_its_distance_and_tells_the_rest_together() {
+    let mut scene = Scene::new(vec![all_by_bell()]);
+    scene.dialog(1, "Run make?");
+    assert_eq!(scene.pass(1.5).len(), 1);
+    scene.dialog(2, "Run it?");
+    scene.dialog(3, "Stop it?");
+    scene.pass(2.0);
+    scene.calm(2, Phase::Active);
+    scene.finished(1);
+    assert_eq!(scene.pass(1.0), [""; 0]);
+    assert_eq!(
+        scene.pass(10.0),
+        ["c asks for approval: Stop it?; a has finished: All done"],
+        "what went in the meantime is not told"
+    );
+    assert_eq!(scene.notifier.poll_timeout(), None);
+}
+
+#[test]
+fn a_rule_is_about_its_terminals_and_occasions() {
+    let only = Rule { terminal: Some(Pattern::new("[bc]").unwrap()), ..rule(&[Occasion::Approval], &[Means::Bell]) };
+    let mut scene = Scene::new(vec![only]);
+    scene.dialog(1, "Run make?");
+    scene.dialog(2, "Run make?");
+    scene.finished(3);
+    assert_eq!(scene.pass(10.0), ["b asks for approval: Run make?"]);
+}
+
+#[test]
+fn one_notice_rings_once_however_many_rules_match() {
+    let command = |program: &str| Rule {
+        command: vec![program.to_owned()],
+        ..rule(Occasion::ALL, &[Means::Bell, Means::Command])
+    };
+    let mut scene = Scene::new(vec![all_by_bell(), command("one"), command("two")]);
+    scene.dialog(1, "Run make?");
+    let mut by = Vec::new();
+    for _ in 0..20 {
+        scene.now = scene.now + Span::from_millis(100);
+        let view = View { terminals: scene.terminals.iter().collect(), ..scene.fleet.view(scene.now) };
+        scene.notifier.observe(&view, Operator { looks_at: None, is_muted: &|_| false });
+        by.extend(std::iter::from_fn(|| scene.notifier.poll(scene.now)).map(|delivery| delivery.by));
+    }
+    let only = |means| BTreeSet::from([means]);
+    assert_eq!(by, [only(Means::Bell), only(Means::Command), only(Means::Command)]);
+}
+
+#[test]
+fn quiet_hours_are_silent_also_over_midnight() {
+    let at = |time: &str| {
+        let timestamp: jiff::Timestamp = format!("2026-11-21T{time}:00Z").parse().unwrap();
+        Moment::from_millis(timestamp.as_millisecond())
+    };
+    let hold = |hours: &str, time: &str| QuietHours::parse(hours).unwrap().hold(at(time), &TimeZone::UTC);
+    assert!(hold("22:00-07:00", "22:00") && hold("22:00-07:00", "03:10") && !hold("22:00-07:00", "07:00"));
+    assert!(hold("12:00-13:30", "13:29") && !hold("12:00-13:30", "11:59") && !hold("12:00-13:30", "13:30"));
+    let east = TimeZone::fixed(jiff::tz::offset(3));
+    assert!(QuietHours::parse("22:00-7:00").unwrap().hold(at("20:00"), &east));
+    for wrong in ["", "22:00", "22-7", "24:00-07:00", "22:60-07:00", "22:00-22:00", "a:b-c:d", "+1:00-02:00"] {
+        assert_eq!(QuietHours::parse(wrong), None, "{wrong}");
+    }
+}
+
+#[test]
+fn a_notice_is_one_harmless_line_and_json_for_programs() {
+    let mut scene = Scene::new(vec![all_by_bell()]);
+    let evil = format!("Run\u{1b}]9;x\u{7}\u{9c}\n\tthat? {}", "long ".repeat(100));
+    scene.dialog(1, &evil);
+    scene.state(1).activity = Some(evil);
+    let mut told = scene.pass(2.0);
+    let text = told.remove(0);
+    assert!(text.starts_with("a asks for approval: Run]9;x that? long") && text.ends_with('…'), "{text}");
+    assert!(text.chars().count() <= 161 && !text.chars().any(char::is_control), "{text}");
+}

@@ -1,0 +1,147 @@
+//! What the dashboard tells outside of itself: read from the bytes that it writes and from the commands that it runs.
+
+use serde_json::Value;
+
+use super::Desk;
+use super::private_tmux::wait_until;
+
+impl Desk {
+    /// A desk with a configuration and a parrot; `{}` in the text stands for the desk's directory.
+    fn configured(config: &str) -> Self {
+        let desk = Self::new();
+        let directory = desk.directory.path();
+        let config = config.replace("{}", &directory.display().to_string());
+        std::fs::write(directory.join("fleetwatch/config.toml"), config).unwrap();
+        desk.start_parrot();
+        desk
+    }
+
+    /// Keeps every byte that is written to the operator's terminal from now on.
+    fn keep_bytes(&self) {
+        let file = self.directory.path().join("bytes");
+        self.operator.run(&["pipe-pane", "-t", "main:", &format!("cat > '{}'", file.display())]);
+        wait_until("the bytes to be kept", || file.exists());
+    }
+
+    /// The bytes that are kept so far.
+    fn bytes(&self) -> String {
+        let bytes = std::fs::read(self.directory.path().join("bytes")).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// What somebody types into the parrot's own pane.
+    fn type_to_parrot(&self, text: &str) {
+        self.watched.run(&["send-keys", "-t", "birds:", text, "Enter"]);
+    }
+
+    /// The events that a command was handed, which `tee` wrote to a file.
+    fn events(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.directory.path().join("events")).unwrap_or_default();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+const BY_TERMINAL: &str = "
+[[notify]]
+on = [\"approval\"]
+terminal = \"bird*\"
+by = [\"bell\", \"osc9\", \"osc777\"]
+minimum_distance_seconds = 0
+";
+
+const BY_COMMAND: &str = "
+[[notify]]
+on = [\"approval\", \"finished\"]
+by = [\"command\"]
+command = [\"tee\", \"-a\", \"{}/events\"]
+minimum_distance_seconds = 0
+";
+
+#[test]
+fn a_dialog_rings_and_shows_a_notice_of_the_terminal_once() {
+    let desk = Desk::configured(BY_TERMINAL);
+    desk.open();
+    desk.wait("1 ready");
+    desk.keep_bytes();
+    desk.type_to_parrot("ask");
+    let notice = "birds asks for approval: Allow this?";
+    wait_until("a notice", || desk.bytes().contains("\x1b]777;"));
+    wait_until("a bell", || desk.bytes().contains('\x07'));
+    let bytes = desk.bytes();
+    assert!(bytes.contains(&format!("\x1b]9;fleetwatch: {notice}\x1b\\")), "{bytes:?}");
+    assert!(bytes.contains(&format!("\x1b]777;notify;fleetwatch;{notice}\x1b\\")), "{bytes:?}");
+    // The same dialog is still there when the next one is told.
+    desk.type_to_parrot("2");
+    desk.wait("answered 2");
+    desk.type_to_parrot("ask");
+    wait_until("another notice", || desk.bytes().matches("\x1b]777;").count() == 2);
+    wait_until("another bell", || desk.bytes().matches('\x07').count() == 2);
+    assert_eq!(desk.bytes().matches("\x1b]9;").count(), 2);
+    desk.press("q");
+    desk.expect_restored();
+}
+
+#[test]
+fn inside_of_tmux_a_notice_is_wrapped() {
+    let desk = Desk::configured(BY_TERMINAL);
+    desk.open_with("TMUX=/nowhere/default,1,0");
+    desk.wait("1 ready");
+    desk.keep_bytes();
+    desk.type_to_parrot("ask");
+    wait_until("a bell", || desk.bytes().contains('\x07'));
+    let bytes = desk.bytes();
+    assert!(bytes.contains("\x1bPtmux;\x1b\x1b]9;fleetwatch: birds asks for approval"), "{bytes:?}");
+    assert!(!bytes.contains("\x07\x1b]9;"), "{bytes:?}");
+    desk.press("q");
+    desk.wait("desk>");
+}
+
+#[test]
+fn a_command_gets_each_event_as_json() {
+    let desk = Desk::configured(BY_COMMAND);
+    desk.open();
+    desk.wait("1 ready");
+    desk.type_to_parrot("hello");
+    wait_until("an event", || desk.events().len() == 1);
+    desk.type_to_parrot("ask");
+    wait_until("another event", || desk.events().len() == 2);
+    let events = desk.events();
+    let told = |event: &Value| (event["event"].clone(), event["terminal"].clone(), event["state"]["attention"].clone());
+    assert_eq!(told(&events[0]), ("finished".into(), "birds".into(), "finished".into()));
+    assert_eq!(told(&events[1]), ("approval".into(), "birds".into(), "approval".into()));
+    assert_eq!(events[0]["kind"], "attention");
+    assert_eq!(events[1]["text"], "birds asks for approval: Allow this?");
+    assert!(events[0]["at"].as_str().is_some_and(|at| at.ends_with('Z')));
+}
+
+#[test]
+fn a_command_that_cannot_run_is_told() {
+    let desk = Desk::configured(&BY_COMMAND.replace("\"tee\"", "\"{}/no-such-program\""));
+    desk.open();
+    desk.wait("1 ready");
+    desk.type_to_parrot("ask");
+    desk.wait("cannot be started");
+}
+
+#[test]
+fn a_key_mutes_all_notices() {
+    let desk = Desk::configured(&format!("{BY_TERMINAL}{BY_COMMAND}"));
+    desk.start_parrot_in("crows");
+    desk.open();
+    desk.wait("2 ready");
+    desk.keep_bytes();
+    desk.press("M");
+    desk.wait("all notices are muted");
+    desk.wait("notices off   data");
+    desk.type_to_parrot("ask");
+    desk.wait("1 needs you");
+    desk.type_to_parrot("2");
+    desk.wait("1 finished");
+    desk.press("M");
+    desk.wait("notices are let through again");
+    // The operator sits in front of the first terminal, but not of this one.
+    desk.watched.run(&["send-keys", "-t", "crows:", "hello", "Enter"]);
+    wait_until("an event", || !desk.events().is_empty());
+    assert_eq!((&desk.events()[0]["event"], &desk.events()[0]["terminal"]), (&"finished".into(), &"crows".into()));
+    assert!(!desk.bytes().contains("\x1b]9;"), "what happened while all was muted is not told later");
+}
