@@ -1,6 +1,7 @@
 //! The dashboard as a program: one loop over keys, reports, outcomes and time; the only place that owns the terminal.
 
 mod actors;
+mod copy;
 mod lending;
 mod look;
 mod outside;

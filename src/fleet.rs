@@ -154,6 +154,11 @@ impl Fleet {
         self.entries.get(key).into_iter().flat_map(|entry| entry.events().iter().copied())
     }
 
+    /// The dialog with the agent as far as a terminal's screen shows it (SPEC §6); `None` when nothing reads its screen.
+    pub fn dialog_text(&self, key: &TerminalKey) -> Option<String> {
+        self.entries.get(key).and_then(Entry::dialog_text)
+    }
+
     /// Why a terminal is said to be what it is at `now`; `None` when no profile has read a screen of it.
     pub fn explain(&self, key: &TerminalKey, now: Moment) -> Option<String> {
         self.entries.get(key).and_then(|entry| entry.explain(now))

@@ -11,6 +11,7 @@ mod composer;
 #[allow(dead_code)] // For views that ask before they act.
 mod confirm;
 mod control;
+mod copy;
 mod dialog;
 mod drawing;
 mod empty;
@@ -53,6 +54,7 @@ use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::moment::Moment;
 use arrangement::{Row, RowKey};
+use layout::{Divider, Panes, Regions, Shown};
 use order::Cursor;
 use overlay::{Memory, Overlay};
 
@@ -108,12 +110,27 @@ pub enum Request {
         /// The option's place from 0.
         option: usize,
     },
+    /// Put a text of the terminal into the operator's clipboard.
+    Copy {
+        key: TerminalKey,
+        what: Copied,
+    },
     /// Send a prompt; `force` insists where the agent is not ready.
     Send {
         key: TerminalKey,
         text: String,
         force: bool,
     },
+}
+
+/// What of a terminal is copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copied {
+    Name,
+    /// The dialog that waits.
+    Dialog,
+    /// The dialog with the agent as far as its screen shows it (SPEC §6).
+    Transcript,
 }
 
 /// What became of a prompt, as the operator is told it.
@@ -150,8 +167,7 @@ struct Drawn {
     transitions: Rect,
     page: usize,
     any_spinner: bool,
-    /// Whether the panes below the table take turns.
-    one_pane: bool,
+    regions: Regions,
 }
 
 /// The state of the dashboard.
@@ -165,6 +181,9 @@ pub struct Ui {
     /// The row that was selected when the filter was begun.
     before_filter: Option<RowKey>,
     below: Below,
+    panes: Panes,
+    /// The divider that the mouse holds.
+    dragged: Option<Divider>,
     /// Newest transitions that are scrolled away.
     skipped: usize,
     /// The first row of the table that is shown.
@@ -189,6 +208,8 @@ impl Ui {
             memory: Memory::default(),
             before_filter: None,
             below: Below::default(),
+            panes: Panes::default(),
+            dragged: None,
             skipped: 0,
             first: 0,
             muted: false,
@@ -196,6 +217,16 @@ impl Ui {
             last_click: None,
             told_seen: None,
             drawn: Drawn::default(),
+        }
+    }
+
+    /// Which pane is shown alone below the table, if there is but one.
+    fn single_pane(&self) -> Option<Below> {
+        match self.panes.shown {
+            Shown::All if self.drawn.regions.right.is_empty() => Some(self.below),
+            Shown::All | Shown::Table => None,
+            Shown::Screen => Some(Below::Preview),
+            Shown::Transitions => Some(Below::Transitions),
         }
     }
 

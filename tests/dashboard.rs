@@ -416,3 +416,71 @@ fn without_a_terminal_there_is_an_error_with_a_hint() {
     assert_eq!(output.status.code(), Some(2), "{errors}");
     assert!(errors.starts_with("error: the dashboard needs a terminal") && errors.contains("\nhint: "), "{errors}");
 }
+
+#[test]
+fn the_fleet_is_filtered_grouped_and_marked() {
+    let desk = Desk::with_parrot();
+    let program = desk.directory.path().join("parrot");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/parrot.sh");
+    for name in ["crow", "dove"] {
+        let run = format!("set +m; '{}' '{script}'; exec cat", program.display());
+        desk.watched.new_session(name, &["bash", "--norc", "--noprofile", "-c", &run]);
+    }
+    let config = "[[terminal]]\nsession = \"birds\"\nlabel = \"loud\"\n[[terminal]]\nsession = \"dove\"\nmute = true\n";
+    std::fs::write(desk.directory.path().join("fleetwatch/config.toml"), config).unwrap();
+    desk.open();
+    desk.wait("2 ready · 1 muted");
+    desk.watched.run(&["send-keys", "-t", "dove:", "ask", "Enter"]);
+    desk.watched.run(&["send-keys", "-t", "crow:", "ask", "Enter"]);
+    desk.wait("1 needs you");
+    desk.press("n");
+    wait_until("the cursor on the crow", || {
+        desk.screen().lines().any(|line| line.starts_with('›') && line.contains("crow"))
+    });
+    // What is typed narrows the table down at once; Escape shows all of it again.
+    desk.type_text("/is:blo !cr");
+    desk.wait("1 of 3");
+    let is_row = |line: &str| line.contains("crow") && line.contains("parrot");
+    wait_until("the crow's row to go", || !desk.screen().lines().any(is_row));
+    desk.press("Enter");
+    desk.wait("? help");
+    desk.press("Escape");
+    desk.wait_without("1 of 3");
+    // By label: session, agent, host, label.
+    desk.type_text("bbbb");
+    desk.wait("▾ loud  1");
+    desk.wait("▾ the others  2   ? 1 need you");
+    desk.type_text("Z");
+    desk.wait("▸ the others  2   ? 1 need you");
+    desk.press("Space");
+    desk.type_text("Z");
+    desk.wait("■");
+    desk.wait("marked");
+    desk.type_text("ub");
+    desk.wait_without("marked");
+    desk.wait_without("grouped by");
+    desk.press("q");
+    desk.expect_restored();
+}
+
+#[test]
+fn copying_reaches_the_clipboard_of_the_terminal() {
+    let desk = Desk::with_parrot();
+    desk.operator.run(&["set-option", "-s", "set-clipboard", "on"]);
+    desk.watched.run(&["send-keys", "-t", "birds:", "ask", "Enter"]);
+    desk.open();
+    desk.wait("1 needs you");
+    let clipboard = || {
+        let output = desk.operator.output(&["show-buffer"]);
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    desk.type_text("yn");
+    desk.wait("copied, 5 characters");
+    wait_until("the name in the clipboard", || clipboard() == "birds");
+    desk.type_text("yd");
+    wait_until("the dialog in the clipboard", || clipboard().contains("Allow this?") && clipboard().contains("1. Yes"));
+    desk.type_text("yt");
+    wait_until("the transcript in the clipboard", || clipboard().contains("ask"));
+    desk.press("q");
+    desk.expect_restored();
+}

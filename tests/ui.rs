@@ -8,7 +8,7 @@ mod sample_fleet;
 use fleetwatch::fleet::{Health, ServerId, Socket};
 use fleetwatch::moment::Span;
 use fleetwatch::state::{Attention, Phase, Problem};
-use fleetwatch::ui::{Depth, Keymap, Meaning, Options, Request, Sent, Theme, Ui};
+use fleetwatch::ui::{Copied, Depth, Keymap, Meaning, Options, Request, Sent, Theme, Ui};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
@@ -449,10 +449,12 @@ fn the_palette_finds_actions_by_typing_and_does_them() {
     let fleet = SampleFleet::usual();
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
-    press(&mut ui, &fleet, &chars(":"));
+    // With a few of the actions only, so that the frames tell how they look and not which ones there are.
+    press(&mut ui, &fleet, &chars(":terminal up"));
     insta::assert_snapshot!("palette_80x24", text(&mut ui, &fleet, 80, 24));
     insta::assert_snapshot!("palette_160x45", text(&mut ui, &fleet, 160, 45));
-    press(&mut ui, &fleet, &chars("lve"));
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    press(&mut ui, &fleet, &chars(":lve"));
     assert!(text(&mut ui, &fleet, 120, 40).lines().any(|line| line.contains("› leave fleetwatch")));
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [Request::Quit]);
     press(&mut ui, &fleet, &chars(":zzzz"));
@@ -615,4 +617,72 @@ fn marks_pins_and_mutes() {
     assert!(text(&mut ui, &fleet, 120, 40).contains("12 marked"));
     press(&mut ui, &fleet, &chars("u"));
     assert!(!text(&mut ui, &fleet, 120, 40).contains("marked"));
+}
+
+#[test]
+fn layouts_and_dividers() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 160, 45);
+    press(&mut ui, &fleet, &chars("v"));
+    insta::assert_snapshot!("layout_screen_80x24", text(&mut ui, &fleet, 80, 24));
+    insta::assert_snapshot!("layout_screen_160x45", text(&mut ui, &fleet, 160, 45));
+    press(&mut ui, &fleet, &chars("v"));
+    insta::assert_snapshot!("layout_transitions_160x45", text(&mut ui, &fleet, 160, 45));
+    press(&mut ui, &fleet, &chars("v"));
+    insta::assert_snapshot!("layout_table_80x24", text(&mut ui, &fleet, 80, 24));
+    press(&mut ui, &fleet, &chars("i"));
+    assert!(text(&mut ui, &fleet, 80, 24).contains("prompt to"), "a prompt has room even there");
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    press(&mut ui, &fleet, &chars("v"));
+    let title = |ui: &mut Ui| {
+        let lines = lines(&frame(ui, &fleet, 120, 40));
+        lines.iter().position(|line| line.starts_with("─ transitions")).expect("a title")
+    };
+    let usual = title(&mut ui);
+    press(&mut ui, &fleet, &chars("---"));
+    assert_eq!(title(&mut ui), usual - 3);
+    press(&mut ui, &fleet, &chars("++++"));
+    assert_eq!(title(&mut ui), usual + 1);
+    let right = |ui: &mut Ui| {
+        let line = &lines(&frame(ui, &fleet, 120, 40))[title(ui)];
+        line.split("─ shop-api").next().map(UnicodeWidthStr::width).expect("a column")
+    };
+    let before = right(&mut ui);
+    press(&mut ui, &fleet, &chars("<<"));
+    assert_eq!(right(&mut ui), before - 8);
+    let mouse = |kind, column: usize, row: usize| {
+        let (column, row) = (u16::try_from(column).expect("a column"), u16::try_from(row).expect("a row"));
+        Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE })
+    };
+    let (hold, drag) = (MouseEventKind::Down(MouseButton::Left), MouseEventKind::Drag(MouseButton::Left));
+    let release = MouseEventKind::Up(MouseButton::Left);
+    let row = title(&mut ui);
+    ui.handle(&mouse(hold, 10, row), &fleet.view());
+    ui.handle(&mouse(drag, 14, 12), &fleet.view());
+    assert_eq!(title(&mut ui), 12);
+    ui.handle(&mouse(release, 14, 12), &fleet.view());
+    ui.handle(&mouse(drag, 14, 20), &fleet.view());
+    assert_eq!(title(&mut ui), 12, "what was let go stays");
+    let column = right(&mut ui) - 1;
+    ui.handle(&mouse(hold, column, 20), &fleet.view());
+    ui.handle(&mouse(drag, 70, 20), &fleet.view());
+    assert_eq!(right(&mut ui), 71);
+    assert!(selected(&mut ui, &fleet).contains("shop-api"), "dragging selects nothing");
+}
+
+#[test]
+fn what_is_copied_is_chosen_by_a_second_key() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("y"));
+    insta::assert_snapshot!("copy_80x24", text(&mut ui, &fleet, 80, 24));
+    insta::assert_snapshot!("copy_160x45", text(&mut ui, &fleet, 160, 45));
+    let key = fleet.terminals[0].key.clone();
+    assert_eq!(press(&mut ui, &fleet, &chars("x")), []);
+    assert_eq!(press(&mut ui, &fleet, &chars("d")), [Request::Copy { key: key.clone(), what: Copied::Dialog }]);
+    assert_eq!(press(&mut ui, &fleet, &chars("yn")), [Request::Copy { key: key.clone(), what: Copied::Name }]);
+    let chosen = press(&mut ui, &fleet, &[KeyCode::Char('y'), KeyCode::Down, KeyCode::Down, KeyCode::Enter]);
+    assert_eq!(chosen, [Request::Copy { key, what: Copied::Transcript }]);
 }

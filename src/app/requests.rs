@@ -1,11 +1,11 @@
 //! What the operator asks for is carried out, and what came of it is told.
 
 use super::actors::News;
-use super::{App, Error};
+use super::{App, Error, copy};
 use crate::feed;
 use crate::fleet::{Input, TerminalKey};
 use crate::tmux::Jump;
-use crate::ui::{Meaning, Request, Sent};
+use crate::ui::{Copied, Meaning, Request, Sent};
 
 impl App {
     pub(super) async fn carry_out(&mut self, request: Request) -> Result<(), Error> {
@@ -21,6 +21,7 @@ impl App {
                     self.actors.answer(terminal, dialog, excerpt, option);
                 }
             }
+            Request::Copy { key, what } => self.copy(&key, what)?,
             Request::Send { key, text, force } => {
                 if let Some(terminal) = self.fleet.terminal(&key) {
                     self.actors.send(terminal, text, force);
@@ -55,6 +56,22 @@ impl App {
             }
             News::Jumped { jump: Err(error), .. } => self.complain(&error.to_string()),
         }
+        Ok(())
+    }
+
+    fn copy(&mut self, key: &TerminalKey, what: Copied) -> Result<(), Error> {
+        let told = match copy::clip(&self.fleet, key, what) {
+            Some(clip) => {
+                self.tty.copy(&clip.text)?;
+                let cut = if clip.cut { "; its beginning was left out, it is too long" } else { "" };
+                format!("copied, {} characters{cut}", clip.text.chars().count())
+            }
+            None => match what {
+                Copied::Dialog => "no dialog waits there, so nothing was copied".to_owned(),
+                Copied::Name | Copied::Transcript => "there is nothing to copy".to_owned(),
+            },
+        };
+        self.ui.notify(Meaning::Ready, told, feed::now());
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use super::view::Terminal;
 use super::why::Why;
 use crate::moment::Moment;
 use crate::place::{Place, TerminalKey};
-use crate::profile::{Library, Program, Selected, Selection};
+use crate::profile::{Library, Program, Projector, Selected, Selection};
 use crate::screen::PaneFacts;
 use crate::state::{Anomaly, Problem, State, TerminalFacts, Transition};
 use crate::tracker::{self, Assessed, Observation, SurfaceEvent, Temporal, Timer, Tracker, surface_events};
@@ -107,6 +107,13 @@ impl Entry {
     /// The timers that run.
     pub(super) fn timers(&self) -> Vec<Timer> {
         self.tracker.timers()
+    }
+
+    /// The dialog with the agent as far as the screen shows it.
+    pub(super) fn dialog_text(&self) -> Option<String> {
+        let profile = &self.agent.as_ref()?.selected.as_ref()?.profile;
+        let screen = self.terminal.screen.as_deref()?;
+        Some(profile.project(screen, &self.terminal.facts, Projector::Profile).dialog_text)
     }
 
     /// Why the terminal is said to be what it is.

@@ -48,7 +48,13 @@ actions! {
     Explain = "explain", "why fleetwatch says so";
     Jump = "jump", "go to the terminal in tmux";
     MuteAll = "mute-all", "mute all notices, or let them through";
+    Copy = "copy", "copy the name, the dialog or the transcript";
     SwitchPane = "switch-pane", "show the other pane below the table";
+    Layout = "layout", "show the next of all panes, the screen, the transitions, the table alone";
+    Taller = "taller", "give the table one row more";
+    Lower = "lower", "give the panes one row more";
+    Wider = "wider", "give the left pane more columns";
+    Narrower = "narrower", "give the right pane more columns";
     Palette = "palette", "list all commands";
     Help = "help", "list the keys";
     Quit = "quit", "leave fleetwatch";

@@ -2,12 +2,14 @@
 
 mod arrange;
 mod fleet;
+mod layout;
 mod mouse;
 
 use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind};
 
 use super::action::Action;
 use super::composer::sending;
+use super::copy::Copying;
 use super::explanation::Explanation;
 use super::footer::Hint;
 use super::help::Help;
@@ -163,6 +165,11 @@ impl Ui {
             Action::Suspend => return vec![Request::Suspend],
             Action::Redraw => return vec![Request::Redraw],
             Action::Explain => return self.target().map(|key| Request::Explain { key }).into_iter().collect(),
+            Action::Copy => {
+                if let Some(key) = self.target() {
+                    self.open(Copying::new(key));
+                }
+            }
             Action::Jump => return self.target().map(|key| Request::Jump { key }).into_iter().collect(),
             Action::Close => drop(self.overlays.pop()),
             _ => return self.perform_in_fleet(action, view),

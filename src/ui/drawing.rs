@@ -47,7 +47,7 @@ impl Ui {
         let (writing, covered) = (covers(Place::Panes), covers(Place::Body));
         let rows = self.rows(view);
         // A filter and folded groups leave room; the panes would only jump about in it.
-        let regions = Regions::new(area, rows.len().max(view.terminals.len()), writing);
+        let regions = Regions::new(area, rows.len().max(view.terminals.len()), writing, &self.panes);
         let selected = self.cursor.key().cloned();
         // The look is shared, so that drawing may note in `self` where it drew what.
         let options = Arc::clone(&self.options);
@@ -67,7 +67,7 @@ impl Ui {
         if regions.bar != regions.header || !has_bar {
             header::draw(&canvas, buffer, regions.header, view);
         }
-        self.drawn = Drawn { one_pane: regions.right.is_empty(), ..Drawn::default() };
+        self.drawn = Drawn { regions, ..Drawn::default() };
         if !covered {
             self.draw_fleet(&canvas, buffer, &regions, view, &rows, writing);
         }
@@ -117,18 +117,15 @@ impl Ui {
     fn draw_panes(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, regions: &Regions, view: &View<'_>) {
         let terminal = self.cursor.terminal(view);
         let (left, right) = (regions.left, regions.right);
-        if !right.is_empty() {
+        let single = self.single_pane();
+        if single != Some(Below::Preview) {
             transitions::draw(canvas, buffer, left, view, self.skipped, None);
-            preview::draw(canvas, buffer, right, terminal, None);
             self.drawn.transitions = left;
-            return;
         }
-        match self.below {
-            Below::Preview => preview::draw(canvas, buffer, left, terminal, None),
-            Below::Transitions => {
-                transitions::draw(canvas, buffer, left, view, self.skipped, None);
-                self.drawn.transitions = left;
-            }
+        match single {
+            None => preview::draw(canvas, buffer, right, terminal, None),
+            Some(Below::Preview) => preview::draw(canvas, buffer, left, terminal, None),
+            Some(Below::Transitions) => {}
         }
     }
 }

@@ -1,6 +1,10 @@
 //! Where the regions of the frame are, for a size.
 
+mod panes;
+
 use ratatui::layout::Rect;
+
+pub use panes::{Divider, Panes, Shown};
 
 /// From this width on the panes below the table stand side by side.
 const SIDE_BY_SIDE: u16 = 110;
@@ -8,16 +12,17 @@ const SIDE_BY_SIDE: u16 = 110;
 const SMALLEST_FULL: (u16, u16) = (46, 10);
 
 /// How much room the frame has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Size {
     /// Everything has its place.
+    #[default]
     Full,
     /// Rows and a line of counts.
     Small,
 }
 
 /// The regions of a frame. A region that has no room is empty.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Regions {
     pub size: Size,
     pub header: Rect,
@@ -36,18 +41,23 @@ pub struct Regions {
 }
 
 impl Regions {
-    /// The regions of a frame for a number of terminals. `writing` gives the panes more room.
-    pub fn new(frame: Rect, terminals: usize, writing: bool) -> Self {
+    /// The regions of a frame for a number of terminals. `writing` gives the panes more room, and some even where the
+    /// operator wants none.
+    pub fn new(frame: Rect, terminals: usize, writing: bool, panes: &Panes) -> Self {
         if frame.width < SMALLEST_FULL.0 || frame.height < SMALLEST_FULL.1 {
             return Self::small(frame, writing);
         }
         let row = |y: u16, height: u16| Rect::new(frame.x, frame.y + y, frame.width, height);
         // The header and a blank row above, the footer below.
         let body = frame.height - 3;
-        let panes = panes_height(body, terminals, writing);
-        let table = body - panes;
-        let lower = row(2 + table, panes);
-        let (left, right) = if frame.width >= SIDE_BY_SIDE { halves(lower) } else { (lower, Rect::ZERO) };
+        let usual = body - panes_height(body, terminals, writing);
+        let table = match panes.shown {
+            Shown::Table if !writing => body,
+            _ => panes.table_rows(body).unwrap_or(usual),
+        };
+        let lower = row(2 + table, body - table);
+        let beside = frame.width >= SIDE_BY_SIDE && panes.shown == Shown::All;
+        let (left, right) = if beside { halves(lower, panes) } else { (lower, Rect::ZERO) };
         Self {
             size: Size::Full,
             header: row(0, 1),
@@ -95,16 +105,16 @@ fn panes_height(body: u16, terminals: usize, writing: bool) -> u16 {
 /// A prompt, and the screen that it goes to: side by side where there is room, else the screen above the prompt.
 pub fn writing(area: Rect) -> (Rect, Rect) {
     if area.width >= SIDE_BY_SIDE {
-        return halves(area);
+        return halves(area, &Panes::default());
     }
     let look = if area.height >= 9 { area.height / 2 } else { 0 };
     let write = Rect { y: area.y + look, height: area.height - look, ..area };
     (write, Rect { height: look, ..area })
 }
 
-/// Two panes with the wider one, for screens, on the right.
-fn halves(area: Rect) -> (Rect, Rect) {
-    let left = (area.width * 9 / 20).min(84);
+/// Two panes; where the operator has not chosen, with the wider one, for screens, on the right.
+fn halves(area: Rect, panes: &Panes) -> (Rect, Rect) {
+    let left = panes.left_columns(area.width).unwrap_or((area.width * 9 / 20).min(84));
     let right = Rect { x: area.x + left + 1, width: area.width - left - 1, ..area };
     (Rect { width: left, ..area }, right)
 }
@@ -119,7 +129,13 @@ mod tests {
             for height in 1..=60 {
                 let frame = Rect::new(0, 0, width, height);
                 for (terminals, writing) in [(0, false), (3, true), (9, false), (200, false), (200, true)] {
-                    let regions = Regions::new(frame, terminals, writing);
+                    let mut panes = Panes::default();
+                    panes.shown = [Shown::All, Shown::Table][terminals % 2];
+                    if terminals == 9 {
+                        panes.put(Divider::Level, width % height, height);
+                        panes.put(Divider::Upright, height, width);
+                    }
+                    let regions = Regions::new(frame, terminals, writing, &panes);
                     let all = [regions.header, regions.table, regions.left, regions.right, regions.footer];
                     for (i, a) in all.iter().enumerate() {
                         assert!(a.is_empty() || frame.intersection(*a) == *a, "{frame:?} {regions:?}");
@@ -134,9 +150,9 @@ mod tests {
 
     #[test]
     fn the_table_gets_what_it_needs_and_the_panes_the_rest() {
-        let few = Regions::new(Rect::new(0, 0, 120, 40), 7, false);
+        let few = Regions::new(Rect::new(0, 0, 120, 40), 7, false, &Panes::default());
         assert_eq!((few.table.height, few.left.height), (10, 27));
-        let many = Regions::new(Rect::new(0, 0, 80, 24), 200, false);
+        let many = Regions::new(Rect::new(0, 0, 80, 24), 200, false, &Panes::default());
         assert_eq!((many.table.height, many.left.height, many.right.height), (13, 8, 0));
     }
 }

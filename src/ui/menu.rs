@@ -13,6 +13,11 @@ use super::input::LineInput;
 use super::popup;
 use super::text::{self, Pen};
 
+/// The widest and the highest menu, in cells and entries: what is below is to be seen around it.
+const WIDEST: usize = 66;
+/// See [`WIDEST`].
+const HIGHEST: usize = 14;
+
 /// One entry of a menu.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
@@ -27,6 +32,8 @@ pub struct Menu {
     title: String,
     entries: Vec<Entry>,
     typed: LineInput,
+    /// Whether all entries are always shown, and nothing is typed.
+    whole: bool,
     /// The entries that fit to what was typed, best first.
     shown: Vec<usize>,
     /// The selected one, by its place in `shown`.
@@ -41,6 +48,12 @@ impl Menu {
     pub fn new(title: impl Into<String>, entries: Vec<Entry>) -> Self {
         let shown = (0..entries.len()).collect();
         Self { title: title.into(), entries, shown, ..Self::default() }
+    }
+
+    /// The menu without a line to type into: its overlay knows other keys.
+    pub fn whole(mut self) -> Self {
+        self.whole = true;
+        self
     }
 
     /// The menu with an entry selected.
@@ -105,16 +118,21 @@ impl Menu {
     pub fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) {
         let parts = &canvas.theme.parts;
         let cells = |entry: &Entry| text::width(&entry.text) + text::width(&entry.note) + 4;
-        let widest = self.entries.iter().map(cells).max().unwrap_or(0).max(text::width(&self.title) + 2).max(24);
+        let widest =
+            self.entries.iter().map(cells).max().unwrap_or(0).max(text::width(&self.title) + 2).clamp(24, WIDEST);
         // All entries count, not only those that fit, so that the box stays the same while one types.
-        let size = (widest + 4, self.entries.len() + 4);
+        let typing = if self.whole { 0 } else { 2 };
+        let size = (widest + 4, self.entries.len().min(HIGHEST) + usize::from(typing) + 2);
         let size = (u16::try_from(size.0).unwrap_or(u16::MAX), u16::try_from(size.1).unwrap_or(u16::MAX));
         let Some(inner) = popup::frame(canvas, buffer, area, size, &self.title) else { return };
-        let mut pen = Pen::new(buffer, inner, 0);
-        pen.text("/ ", parts.key);
-        let room = usize::from(pen.room());
-        self.typed.draw(canvas, &mut pen, room);
-        self.place = Rect { y: inner.y + 2.min(inner.height), height: inner.height.saturating_sub(2), ..inner };
+        if !self.whole {
+            let mut pen = Pen::new(buffer, inner, 0);
+            pen.text("/ ", parts.key);
+            let room = usize::from(pen.room());
+            self.typed.draw(canvas, &mut pen, room);
+        }
+        let above = inner.height.min(typing);
+        self.place = Rect { y: inner.y + above, height: inner.height - above, ..inner };
         let page = usize::from(self.place.height);
         self.first = self.first.clamp((self.at + 1).saturating_sub(page), self.at);
         if self.shown.is_empty() {

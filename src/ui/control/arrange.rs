@@ -32,7 +32,7 @@ impl Ui {
             }
             Action::UnmarkAll => drop(arrangement.flags.unmark_all()),
             Action::Pin | Action::Mute => return self.flag(action, view),
-            _ => return,
+            _ => return self.lay_out(action, view),
         }
         // What the operator put into another order is in that order at once.
         self.cursor.release();

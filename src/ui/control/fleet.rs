@@ -7,6 +7,7 @@ use crate::ui::composer::Composer;
 use crate::ui::dialog::Dialog;
 use crate::ui::footer::Hint;
 use crate::ui::keymap::Context;
+use crate::ui::layout::Shown;
 use crate::ui::meaning::{Meaning, waits};
 use crate::ui::palette::Palette;
 use crate::ui::{Below, Request, Ui};
@@ -31,7 +32,8 @@ impl Ui {
         if view.terminals.iter().any(|terminal| self.memory.arrangement.needs_operator(terminal)) {
             hints.push((Action::NextWaiting, "next for you"));
         }
-        if self.drawn.one_pane && !view.terminals.is_empty() {
+        let takes_turns = self.panes.shown == Shown::All && self.single_pane().is_some();
+        if takes_turns && !view.terminals.is_empty() {
             let other = if self.below == Below::Preview { "transitions" } else { "screen" };
             hints.push((Action::SwitchPane, other));
         }

@@ -18,6 +18,14 @@ impl Ui {
         let at = Position::new(mouse.column, mouse.row);
         match mouse.kind {
             MouseEventKind::Down(MouseButton::Left) => self.click(at, view),
+            MouseEventKind::Drag(MouseButton::Left) => {
+                self.drag(at);
+                Vec::new()
+            }
+            MouseEventKind::Up(MouseButton::Left) => {
+                self.dragged = None;
+                Vec::new()
+            }
             MouseEventKind::ScrollDown => self.wheel(1, at, view),
             MouseEventKind::ScrollUp => self.wheel(-1, at, view),
             _ => Vec::new(),
@@ -25,6 +33,7 @@ impl Ui {
     }
 
     fn click(&mut self, at: Position, view: &View<'_>) -> Vec<Request> {
+        self.dragged = self.divider_at(at);
         if let Some((_, action)) = self.drawn.buttons.iter().find(|(place, _)| place.contains(at)) {
             return self.perform(*action, view);
         }
