@@ -83,7 +83,7 @@ impl Panes {
 
 /// Rounded, so that what was put at a cell is there again.
 fn part_of(all: u16, part: u16) -> u16 {
-    u16::try_from((u32::from(all) * u32::from(part) + 999) / 1000).unwrap_or(all)
+    u16::try_from((u32::from(all) * u32::from(part)).div_ceil(1000)).unwrap_or(all)
 }
 
 #[cfg(test)]
