@@ -23,11 +23,11 @@ use crate::config::Config;
 use crate::delivery::Outside;
 use crate::feed::{self, Poller};
 use crate::fleet::{self, Effect, Fleet, Input, ServerId};
-use crate::history::{History, Submission};
+use crate::history::{Answer, History, Questions, Submission};
 use crate::moment::Moment;
 use crate::profile::Library;
 use crate::screen::harmless;
-use crate::ui::{Request, Ui};
+use crate::ui::Ui;
 use actors::{Actors, News};
 pub use look::LookError;
 use signals::Signals;
@@ -105,6 +105,8 @@ struct App {
     history: History,
     /// What other processes send.
     submissions: mpsc::UnboundedReceiver<Submission>,
+    questions: Questions,
+    answers: mpsc::UnboundedReceiver<Answer>,
     pollers: Vec<(ServerId, Poller)>,
     inputs: mpsc::Receiver<Input>,
     news: mpsc::UnboundedReceiver<News>,
@@ -134,6 +136,7 @@ impl App {
         }
         let ui = Ui::new(look::options(&settings.config.ui, &settings.directories)?);
         let history = History::start(&settings.config.history);
+        let (questions, answers) = history.questions(Arc::clone(&settings.library));
         let signals = Signals::listen()?;
         let tty = Tty::take(settings.config.ui.mouse)?;
         Ok(Self {
@@ -141,6 +144,8 @@ impl App {
             ui,
             actors: Actors::new(&settings, history.clone(), told),
             submissions: history.submissions(),
+            questions,
+            answers,
             history,
             pollers,
             inputs,
@@ -163,7 +168,7 @@ impl App {
         self.draw()?;
         while !self.wants_to_end {
             self.wait().await?;
-            self.follow();
+            self.follow().await?;
             self.tell_outside()?;
             if self.due.is_some_and(|due| due <= Instant::now()) {
                 self.draw()?;
@@ -238,6 +243,10 @@ impl App {
                     self.want_frame(FRAME);
                 }
             }
+            Some(answer) = self.answers.recv() => {
+                self.ui.told(&answer, &self.fleet.view(feed::now()));
+                self.want_frame(KEY_FRAME);
+            }
             () = tokio::time::sleep_until(wake) => self.want_frame(Duration::ZERO),
         }
         Ok(())
@@ -259,7 +268,7 @@ impl App {
     }
 
     /// Lets the fleet and the dashboard follow the time and each other.
-    fn follow(&mut self) {
+    async fn follow(&mut self) -> Result<(), Error> {
         let now = feed::now();
         if self.fleet.poll_timeout().is_some_and(|at| at <= now) {
             self.take(Input::TimePassed);
@@ -268,11 +277,9 @@ impl App {
             self.complain(&warning);
         }
         for request in self.ui.update(&self.fleet.view(now)) {
-            // What the dashboard asks for by itself is that a terminal was seen.
-            if let Request::Seen { key } = request {
-                self.take(Input::Seen { key });
-            }
+            self.carry_out(request).await?;
         }
+        Ok(())
     }
 
     fn take(&mut self, input: Input) {

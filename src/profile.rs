@@ -20,7 +20,7 @@ pub use explain::{Explanation, PromptFound, RegionFound, RowFound, RuleTried};
 pub use library::{Library, Selected, Selection};
 pub use projection::{DialogProjection, ProjectedRow, Projector, RowReason, TailRegex, normalized};
 pub use reading::{Activity, EndMark, Family, Reading, TurnEnd, TurnRegion};
-pub use transcript::{GAP, Transcript};
+pub use transcript::{GAP, Said, Transcript};
 
 /// What runs in a pane, as its processes tell (SPEC §3).
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,6 +14,7 @@ mod control;
 mod copy;
 mod dialog;
 mod drawing;
+mod drill;
 mod empty;
 mod explanation;
 mod filter;
@@ -52,6 +53,7 @@ pub use theme::{Depth, Look, Theme, ThemeError};
 
 use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};
+use crate::history::Question;
 use crate::moment::Moment;
 use arrangement::{Row, RowKey};
 use layout::{Divider, Panes, Regions, Shown};
@@ -115,6 +117,12 @@ pub enum Request {
         key: TerminalKey,
         what: Copied,
     },
+    /// Tell the view that is open why the terminal is said to be what it is, by [`Ui::reasons`].
+    Reasons {
+        key: TerminalKey,
+    },
+    /// Ask the history; the answer comes by [`Ui::told`].
+    Ask(Question),
     /// Send a prompt; `force` insists where the agent is not ready.
     Send {
         key: TerminalKey,

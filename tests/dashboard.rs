@@ -4,6 +4,8 @@
 
 #[path = "dashboard/acting.rs"]
 mod acting;
+#[path = "dashboard/drill.rs"]
+mod drill;
 #[path = "dashboard/notices.rs"]
 mod notices;
 #[path = "support/private_tmux.rs"]

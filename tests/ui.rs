@@ -2,6 +2,8 @@
 
 #[path = "ui/acting.rs"]
 mod acting;
+#[path = "ui/drill.rs"]
+mod drill;
 #[path = "support/sample_fleet.rs"]
 mod sample_fleet;
 
@@ -55,6 +57,7 @@ fn press(ui: &mut Ui, fleet: &SampleFleet, keys: &[KeyCode]) -> Vec<Request> {
     let press = |code| {
         let modifiers = match code {
             KeyCode::Char(c) if c.is_uppercase() => KeyModifiers::SHIFT,
+            KeyCode::BackTab => KeyModifiers::SHIFT,
             _ => KeyModifiers::NONE,
         };
         Event::Key(KeyEvent::new(code, modifiers))

@@ -22,6 +22,12 @@ impl App {
                 }
             }
             Request::Copy { key, what } => self.copy(&key, what)?,
+            Request::Reasons { key } => {
+                let now = feed::now();
+                let text = self.fleet.explain(&key, now);
+                self.ui.reasons(&key, text.as_deref(), &self.fleet.view(now));
+            }
+            Request::Ask(question) => self.questions.ask(question),
             Request::Send { key, text, force } => {
                 if let Some(terminal) = self.fleet.terminal(&key) {
                     self.actors.send(terminal, text, force);

@@ -220,42 +220,8 @@ fn word(record: &Stored) -> (&'static str, Color) {
 
 /// What happened, in one line.
 fn what(record: &Stored) -> String {
-    let field = |name: &str| record.document.get(name).map(plain).unwrap_or_default();
-    let parts = match &record.body {
-        Body::Transition(transition) => {
-            let changes = record.changes().map(|(field, from, to)| format!("{field} {} → {}", plain(from), plain(to)));
-            changes.chain(transition.note.clone()).collect::<Vec<_>>().join(", ")
-        }
-        Body::Input(input) => {
-            let sent = match input.what {
-                crate::history::What::Prompt => field("text"),
-                crate::history::What::Keys => field("keys"),
-                crate::history::What::Answer => field("choice"),
-            };
-            let outcome = input.outcome.as_deref().unwrap_or("outcome not known");
-            let detail = input.detail.as_deref().map(|detail| format!(": {detail}")).unwrap_or_default();
-            format!("{sent}  ({outcome}{detail}, by {})", input.sender)
-        }
-        Body::TaskEvent => {
-            let code = record.document.get("exit_code").filter(|code| !code.is_null());
-            let code = code.map(|code| format!(" with code {code}")).unwrap_or_default();
-            format!("{}{code} {}", field("event"), field("reason"))
-        }
-        Body::FollowUp => format!("{}: {}", field("outcome"), field("text")),
-        Body::Action => format!("{} {}", field("action"), field("detail")),
-    };
     // One record is one line, whatever was sent.
-    harmless(&parts.replace(['\n', '\t'], " ")).trim_end().to_owned()
-}
-
-/// A value without the quotes of JSON.
-fn plain(value: &serde_json::Value) -> String {
-    match value {
-        serde_json::Value::Null => "none".to_owned(),
-        serde_json::Value::String(text) => text.clone(),
-        serde_json::Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(" "),
-        other => other.to_string(),
-    }
+    harmless(&record.what().replace(['\n', '\t'], " ")).trim_end().to_owned()
 }
 
 /// Reads a point in time: how long ago, or a date or time in the zone of this machine.

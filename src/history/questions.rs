@@ -14,7 +14,7 @@ use super::stored::{Body, RecordId, ScreenId, Stored};
 use super::{Trouble, open};
 use crate::fleet::TerminalKey;
 use crate::moment::{Moment, Span};
-use crate::profile::{Library, Projector, Transcript};
+use crate::profile::{Library, Projector, Said, Transcript, normalized};
 use crate::screen::{PaneFacts, Screen};
 
 /// Records in a page.
@@ -23,14 +23,14 @@ const PAGE: u32 = 200;
 const SCREENS: u32 = 200;
 
 /// What is asked about a terminal.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     pub key: TerminalKey,
     pub ask: Ask,
 }
 
 /// A kind of question.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ask {
     /// What happened: the newest records, or those before one.
     Page { before: Option<RecordId> },
@@ -43,7 +43,7 @@ pub enum Ask {
 }
 
 /// A screen, and whose it is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
     pub screen: Arc<Screen>,
     pub facts: PaneFacts,
@@ -76,10 +76,13 @@ pub enum Told {
     /// The lines, oldest first. Without a history they are those of the last screen.
     Transcript {
         until: Moment,
-        lines: Vec<String>,
+        lines: Vec<Said>,
     },
     /// The history cannot be read now.
-    Failed(Trouble),
+    Failed {
+        ask: Ask,
+        trouble: Trouble,
+    },
 }
 
 /// Where questions go. The thread that answers them ends when this is dropped.
@@ -121,10 +124,10 @@ struct Clerk {
 impl Clerk {
     fn run(mut self, questions: &Receiver<Question>, answers: &UnboundedSender<Answer>) {
         while let Ok(Question { key, ask }) = questions.recv() {
-            let told = self.answer(&key, ask).unwrap_or_else(|trouble| {
+            let told = self.answer(&key, ask.clone()).unwrap_or_else(|trouble| {
                 tracing::debug!(%trouble, "a question about the history has no answer");
                 self.open = None;
-                Told::Failed(trouble)
+                Told::Failed { ask, trouble }
             });
             if answers.send(Answer { key, told }).is_err() {
                 return;
@@ -155,7 +158,7 @@ impl Clerk {
             stored => stored?,
         }
         if let Some(shown) = last {
-            transcript.add(&self.dialog(&shown));
+            transcript.add(self.dialog(&shown));
         }
         Ok(Told::Transcript { until, lines: transcript.into_lines() })
     }
@@ -181,17 +184,17 @@ impl Clerk {
                 |name: &str| Some(record.document.get("state")?.get("terminal")?.get(name)?.as_str()?.to_owned());
             let (tool, version) = (fact("tool").unwrap_or_default(), fact("observed_tool_version"));
             let shown = Shown { screen: Arc::new(screen), facts: PaneFacts::default(), tool, version };
-            to.add(&self.dialog(&shown));
+            to.add(self.dialog(&shown));
         }
         Ok(())
     }
 
     /// The dialog on a screen, as the agent's profile knows it; of a program without one it is all that stands there.
-    fn dialog(&self, shown: &Shown) -> String {
+    fn dialog(&self, shown: &Shown) -> Vec<Said> {
         let Shown { screen, facts, tool, version } = shown;
         match self.library.select(tool, version.as_deref(), false) {
-            Some(selected) => selected.profile.project(screen, facts, Projector::Profile).dialog_text,
-            None => crate::profile::normalized(screen),
+            Some(selected) => selected.profile.project(screen, facts, Projector::Profile).said(screen),
+            None => normalized(screen).lines().map(|line| Said { text: line.to_owned(), by_user: false }).collect(),
         }
     }
 

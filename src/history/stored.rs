@@ -109,6 +109,35 @@ impl Stored {
             .filter_map(|change| Some((change.get("field")?.as_str()?, change.get("from")?, change.get("to")?)))
     }
 
+    /// What happened, in words. Where texts of others are part of it, they may hold anything.
+    pub fn what(&self) -> String {
+        let field = |name: &str| self.document.get(name).map(plain).unwrap_or_default();
+        match &self.body {
+            Body::Transition(transition) => {
+                let changes =
+                    self.changes().map(|(field, from, to)| format!("{field} {} → {}", plain(from), plain(to)));
+                changes.chain(transition.note.clone()).collect::<Vec<_>>().join(", ")
+            }
+            Body::Input(input) => {
+                let sent = match input.what {
+                    What::Prompt => field("text"),
+                    What::Keys => field("keys"),
+                    What::Answer => field("choice"),
+                };
+                let outcome = input.outcome.as_deref().unwrap_or("outcome not known");
+                let detail = input.detail.as_deref().map(|detail| format!(": {detail}")).unwrap_or_default();
+                format!("{sent}  ({outcome}{detail}, by {})", input.sender)
+            }
+            Body::TaskEvent => {
+                let code = self.document.get("exit_code").filter(|code| !code.is_null());
+                let code = code.map(|code| format!(" with code {code}")).unwrap_or_default();
+                format!("{}{code} {}", field("event"), field("reason"))
+            }
+            Body::FollowUp => format!("{}: {}", field("outcome"), field("text")),
+            Body::Action => format!("{} {}", field("action"), field("detail")),
+        }
+    }
+
     /// The record as one line of `history --json` (SPEC §12).
     pub fn to_json(&self) -> Value {
         let mut line = Map::new();
@@ -136,5 +165,15 @@ impl Stored {
         }
         put("id", json!(self.id.0));
         Value::Object(line)
+    }
+}
+
+/// A value without the quotes of JSON.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => "none".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(" "),
+        other => other.to_string(),
     }
 }

@@ -1,5 +1,8 @@
 //! What was said in a terminal, put together from the dialogs on screens that followed each other.
 
+use super::projection::{DialogProjection, RowReason};
+use crate::screen::Screen;
+
 /// The line that stands where something may have scrolled by between two screens.
 pub const GAP: &str = "⋯";
 
@@ -8,48 +11,73 @@ const REACH: usize = 400;
 /// Letters and digits that two screens must share to be taken for parts of one dialog; less is found on any screen.
 const SHARED: usize = 6;
 
+/// One line of a dialog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    pub text: String,
+    /// Whether it is the first line of a prompt that was submitted.
+    pub by_user: bool,
+}
+
+impl DialogProjection {
+    /// The dialog with a blank line wherever blank rows stood between what was kept.
+    pub fn said(&self, screen: &Screen) -> Vec<Said> {
+        let mut said: Vec<Said> = Vec::new();
+        let mut blank = false;
+        for (row, projected) in screen.rows().iter().zip(&self.rows) {
+            if projected.kept {
+                if blank && !said.is_empty() {
+                    said.push(Said { text: String::new(), by_user: false });
+                }
+                let by_user = projected.reason == RowReason::UserPrompt;
+                said.push(Said { text: row.text().replace('\u{a0}', " ").trim_end().to_owned(), by_user });
+            }
+            blank = projected.reason == RowReason::Blank || (blank && !projected.kept);
+        }
+        said
+    }
+}
+
 /// The lines of a dialog, longer than any screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transcript {
-    lines: Vec<String>,
+    lines: Vec<Said>,
 }
 
 impl Transcript {
-    /// Goes on with the dialog of a later screen (`DialogProjection::dialog_text`): from where the two overlap, the
-    /// later one is what is true. Without an overlap it begins anew behind a [`GAP`].
-    pub fn add(&mut self, dialog: &str) {
-        let dialog: Vec<&str> = dialog.lines().collect();
-        if dialog.iter().all(|line| line.trim().is_empty()) {
+    /// Goes on with the dialog of a later screen: from where the two overlap, the later one is what is true. Without an
+    /// overlap it begins anew behind a [`GAP`].
+    pub fn add(&mut self, dialog: Vec<Said>) {
+        if dialog.iter().all(|line| line.text.trim().is_empty()) {
             return;
         }
         match self.overlap(&dialog) {
             Some(at) => self.lines.truncate(at),
             None if self.lines.is_empty() => {}
-            None => self.lines.push(GAP.to_owned()),
+            None => self.lines.push(Said { text: GAP.to_owned(), by_user: false }),
         }
-        self.lines.extend(dialog.into_iter().map(str::to_owned));
+        self.lines.extend(dialog);
     }
 
     /// The lines, oldest first.
-    pub fn into_lines(self) -> Vec<String> {
+    pub fn into_lines(self) -> Vec<Said> {
         self.lines
     }
 
     /// The line at which a dialog's first line belongs: where the longest stretch that both have lies in both.
-    fn overlap(&self, dialog: &[&str]) -> Option<usize> {
+    fn overlap(&self, dialog: &[Said]) -> Option<usize> {
         let from = self.lines.len().saturating_sub(REACH);
-        let known = &self.lines[from..];
-        let weight = |line: &str| line.chars().filter(|c| c.is_alphanumeric()).count();
+        let weight = |line: &Said| line.text.chars().filter(|c| c.is_alphanumeric()).count();
         let mut best: Option<(usize, usize)> = None;
         // What the stretch that ends at the line before weighs, for each line of the dialog.
         let mut ending = vec![0; dialog.len() + 1];
-        for (i, line) in known.iter().enumerate() {
+        for (i, line) in self.lines.iter().enumerate().skip(from) {
             for j in (0..dialog.len()).rev() {
-                let shared = line == dialog[j];
+                let shared = line.text == dialog[j].text;
                 ending[j + 1] = if shared { ending[j] + weight(line) } else { 0 };
                 // Of stretches that weigh the same the later one is meant: the same may have been said before.
                 if shared && ending[j + 1] >= SHARED && best.is_none_or(|(most, _)| ending[j + 1] >= most) {
-                    best = Some((ending[j + 1], (from + i).saturating_sub(j)));
+                    best = Some((ending[j + 1], i.saturating_sub(j)));
                 }
             }
         }
@@ -62,11 +90,33 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::profile::Projector;
+    use crate::screen::PaneFacts;
+
+    fn said(dialog: &str) -> Vec<Said> {
+        dialog.lines().map(|line| Said { text: line.to_owned(), by_user: false }).collect()
+    }
 
     fn of(dialogs: &[&str]) -> String {
         let mut transcript = Transcript::default();
-        dialogs.iter().for_each(|dialog| transcript.add(dialog));
-        transcript.into_lines().join("\n")
+        dialogs.iter().for_each(|dialog| transcript.add(said(dialog)));
+        transcript.into_lines().into_iter().map(|line| line.text).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn a_blank_line_stands_where_blank_rows_were() {
+        let library = crate::profile::Library::builtin();
+        let profile = library.select("claude", Some("2.1.197"), false).expect("it is built in").profile;
+        let rule = "─".repeat(40);
+        let text = format!(
+            "\x1b[48;5;237m❯ hello\x1b[0m\n\n\n● Hi there.\n  How are you?\n\n{rule}\n❯\u{a0}\n{rule}\n  ? for shortcuts\n"
+        );
+        let screen = Screen::from_capture(text.as_bytes(), 40, 16);
+        let projection = profile.project(&screen, &PaneFacts::default(), Projector::Profile);
+        let lines: Vec<(String, bool)> =
+            projection.said(&screen).into_iter().map(|line| (line.text, line.by_user)).collect();
+        let expected = [("❯ hello", true), ("", false), ("● Hi there.", false), ("  How are you?", false)];
+        assert_eq!(lines, expected.map(|(text, by_user)| (text.to_owned(), by_user)));
     }
 
     #[test]
@@ -102,12 +152,12 @@ mod tests {
             let whole: Vec<String> = (0..count).map(|n| format!("line number {n}")).collect();
             let mut transcript = Transcript::default();
             let mut end = height.min(count);
-            transcript.add(&whole[..end].join("\n"));
+            transcript.add(said(&whole[..end].join("\n")));
             for step in steps {
                 end = (end + step).min(count);
-                transcript.add(&whole[end.saturating_sub(height)..end].join("\n"));
+                transcript.add(said(&whole[end.saturating_sub(height)..end].join("\n")));
             }
-            prop_assert_eq!(transcript.into_lines(), &whole[..end]);
+            prop_assert_eq!(transcript.into_lines(), said(&whole[..end].join("\n")));
         }
     }
 }

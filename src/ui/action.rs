@@ -45,6 +45,7 @@ actions! {
     Mute = "mute", "never count the terminal as needing you, or count it again";
     Open = "open", "answer the dialog that waits, or write a prompt";
     Prompt = "prompt", "write a prompt";
+    History = "history", "what happened to the terminal, and its screen then";
     Explain = "explain", "why fleetwatch says so";
     Jump = "jump", "go to the terminal in tmux";
     MuteAll = "mute-all", "mute all notices, or let them through";
@@ -65,6 +66,13 @@ actions! {
     SendAnyway = "send-anyway", "send the prompt although the agent is not ready";
     Newline = "newline", "begin a new line";
     Close = "close", "close this; a draft is kept";
+    SwitchPaneBack = "switch-pane-back", "show the view before";
+    FocusLeft = "focus-left", "move in the left pane";
+    FocusRight = "focus-right", "move in the right pane";
+    Zoom = "zoom", "show another part of the time";
+    Search = "search", "search in the text";
+    NextMatch = "next-match", "to the next place that was found";
+    PreviousMatch = "previous-match", "to the place found before";
     ScrollUp = "scroll-up", "scroll up";
     ScrollDown = "scroll-down", "scroll down";
     Confirm = "confirm", "yes, do it";

@@ -18,6 +18,7 @@ use super::meaning::Meaning;
 use super::overlay::{Desk, News, Overlay, Then};
 use super::{Request, Sent, Ui};
 use crate::fleet::{Terminal, TerminalKey, View};
+use crate::history::Answer;
 use crate::moment::{Moment, Span};
 use crate::state::Attention;
 
@@ -112,6 +113,16 @@ impl Ui {
             Some(text) => self.open(Explanation::new(key.clone(), &text)),
             None => self.notify(Meaning::Unknown, "no profile has read a screen of it".to_owned(), now),
         }
+    }
+
+    /// Tells the view that asked why a terminal is said to be what it is; `None` when nothing has read its screen.
+    pub fn reasons(&mut self, key: &TerminalKey, text: Option<&str>, view: &View<'_>) {
+        self.hear(News::Reasons { key, text }, view);
+    }
+
+    /// Tells the view that asked what the history has answered.
+    pub fn told(&mut self, answer: &Answer, view: &View<'_>) {
+        self.hear(News::Told { key: &answer.key, told: &answer.told }, view);
     }
 
     /// What went wrong with a prompt, in words; nothing when it was taken.

@@ -44,7 +44,7 @@ impl Ui {
 
     fn draw_regions(&mut self, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
         let covers = |place| self.overlays.iter().any(|overlay| overlay.place() == place);
-        let (writing, covered) = (covers(Place::Panes), covers(Place::Body));
+        let (writing, covered) = (covers(Place::Panes), covers(Place::Body) || covers(Place::Screen));
         let rows = self.rows(view);
         // A filter and folded groups leave room; the panes would only jump about in it.
         let regions = Regions::new(area, rows.len().max(view.terminals.len()), writing, &self.panes);
@@ -76,7 +76,7 @@ impl Ui {
         let above_footer = Rect { height: area.height - regions.footer.height, ..area };
         for overlay in &mut self.overlays {
             let place = match overlay.place() {
-                Place::Popup => above_footer,
+                Place::Popup | Place::Screen => above_footer,
                 Place::Panes => regions.lower,
                 Place::Bar => regions.bar,
                 Place::Body => regions.body,

@@ -26,6 +26,10 @@ pub enum Context {
     Dialog,
     /// Why a terminal is said to be what it is.
     Explanation,
+    /// One terminal: what happened to it, and what it showed then.
+    Drill,
+    /// The text that is being searched for.
+    Search,
     /// The list of keys.
     Help,
     /// The filter while it is typed.
@@ -44,6 +48,8 @@ impl Context {
         Context::Dialog,
         Context::Composer,
         Context::Explanation,
+        Context::Drill,
+        Context::Search,
         Context::Menu,
         Context::Confirm,
         Context::Help,
@@ -56,6 +62,8 @@ impl Context {
             Context::Composer => "writing a prompt",
             Context::Dialog => "answering a dialog",
             Context::Explanation => "reading an explanation",
+            Context::Drill => "one terminal",
+            Context::Search => "typing what to search for",
             Context::Help => "this list",
             Context::Filter => "typing a filter",
             Context::Confirm => "a question before something happens",

@@ -17,6 +17,7 @@ use super::meaning::Meaning;
 use super::toast::Toasts;
 use super::{Options, Request, Sent};
 use crate::fleet::{Terminal, TerminalKey, View};
+use crate::history::Told;
 
 /// Where an overlay is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub enum Place {
     Bar,
     /// In place of table and panes.
     Body,
+    /// In place of everything but the footer.
+    Screen,
 }
 
 /// What is to become of an overlay after it has handled something.
@@ -55,6 +58,10 @@ pub enum News<'a> {
     Sent { key: &'a TerminalKey, text: &'a str, sent: &'a Sent },
     /// A dialog was answered, or was not.
     Answered { key: &'a TerminalKey, sent: &'a Sent },
+    /// The history has answered.
+    Told { key: &'a TerminalKey, told: &'a Told },
+    /// Why a terminal is said to be what it is; `None` when nothing has read its screen.
+    Reasons { key: &'a TerminalKey, text: Option<&'a str> },
 }
 
 /// What outlives every overlay.

@@ -46,19 +46,20 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, terminal: Opti
 }
 
 fn draw_screen(buffer: &mut Buffer, area: Rect, screen: &Screen) {
-    let rows = live_edge(screen, usize::from(area.height));
+    let height = usize::from(area.height);
+    let rows = live_edge(screen, height, height);
     for (offset, row) in (0..).zip(rows) {
         draw_row(&mut Pen::new(buffer, area, offset), row);
     }
 }
 
-/// The last rows of a screen, top first. Where they do not all fit, of several blank rows only one is kept: agents
-/// leave much room between an answer and their prompt, and both matter.
-fn live_edge(screen: &Screen, height: usize) -> Vec<&Row> {
+/// At most the last `most` rows of a screen, top first. Where they do not all fit into `height`, of several blank rows
+/// only one is kept: agents leave much room between an answer and their prompt, and both matter.
+pub fn live_edge(screen: &Screen, height: usize, most: usize) -> Vec<&Row> {
     let end = screen.last_row().map_or(0, |last| last + 1);
     let all = &screen.rows()[..end];
     let is_kept = |index: usize| end <= height || !(all[index].is_blank() && index > 0 && all[index - 1].is_blank());
-    let mut rows: Vec<&Row> = (0..end).rev().filter(|&index| is_kept(index)).take(height).map(|i| &all[i]).collect();
+    let mut rows: Vec<&Row> = (0..end).rev().filter(|&index| is_kept(index)).take(most).map(|i| &all[i]).collect();
     rows.reverse();
     rows
 }

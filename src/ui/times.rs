@@ -52,6 +52,22 @@ pub fn wall(moment: Moment, zone: &TimeZone) -> String {
     }
 }
 
+/// The time of day to the minute: `14:02`.
+pub fn clock(moment: Moment, zone: &TimeZone) -> String {
+    wall(moment, zone).chars().take(5).collect()
+}
+
+/// The day: `Tue 14 Nov`.
+pub fn day(moment: Moment, zone: &TimeZone) -> String {
+    Timestamp::from_millisecond(moment.as_millis())
+        .map_or_else(|_| "---".to_owned(), |at| at.to_zoned(zone.clone()).strftime("%a %-d %b").to_string())
+}
+
+/// The day and the time of day to the minute.
+pub fn day_and_clock(moment: Moment, zone: &TimeZone) -> String {
+    format!("{} {}", day(moment, zone), clock(moment, zone))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,5 +112,7 @@ mod tests {
         assert_eq!(wall(moment, &TimeZone::UTC), "22:13:20.031");
         assert_eq!(wall(moment, &TimeZone::fixed(jiff::tz::offset(2))), "00:13:20.031");
         assert_eq!(wall(Moment::from_millis(i64::MAX), &TimeZone::UTC), "--:--:--.---");
+        assert_eq!(day_and_clock(moment, &TimeZone::fixed(jiff::tz::offset(2))), "Wed 15 Nov 00:13");
+        assert_eq!(day_and_clock(Moment::from_millis(i64::MAX), &TimeZone::UTC), "--- --:--");
     }
 }

@@ -10,7 +10,7 @@ use super::meaning::{Meaning, context_word};
 use super::text::{self, Pen};
 use super::{pane, times};
 use crate::fleet::View;
-use crate::state::{Change, Transition, UiContext};
+use crate::state::{Summary, Transition, UiContext};
 
 /// The rank of fields that follow from others and say less to an operator; they are told only when nothing else is.
 const FOLLOWS: u8 = 9;
@@ -39,26 +39,41 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_
         // A narrow pane keeps what happened and lets the milliseconds and the hours go.
         let time = if area.width < 50 { &time[..8.min(time.len())] } else { &time };
         pen.skip(1).text(time, parts.quiet).skip(2).field(&recent.id, names, name).skip(2);
-        for (text, style) in words(canvas, &recent.transition) {
+        for (text, style) in words(canvas, &Changes::from(&recent.transition)) {
             pen.text(&text, style);
         }
     }
 }
 
+/// What a transition changed, whether this process saw it or the history kept it.
+pub struct Changes<'a> {
+    /// The public names of the fields with their old and new values.
+    pub changed: Vec<(&'a str, &'a Value, &'a Value)>,
+    pub summary: &'a Summary,
+    pub note: Option<&'a str>,
+}
+
+impl<'a> From<&'a Transition> for Changes<'a> {
+    fn from(transition: &'a Transition) -> Self {
+        let changed = transition.changed.iter().map(|change| (change.field, &change.from, &change.to)).collect();
+        Self { changed, summary: &transition.summary, note: transition.note.as_deref() }
+    }
+}
+
 /// What changed, the most telling first.
-fn words(canvas: &Canvas<'_>, transition: &Transition) -> Vec<(String, Style)> {
+pub fn words(canvas: &Canvas<'_>, transition: &Changes<'_>) -> Vec<(String, Style)> {
     let quiet = canvas.theme.parts.quiet;
-    let has = |name| transition.changed.iter().any(|change| field(change) == name);
+    let has = |name| transition.changed.iter().any(|(path, ..)| field(path) == name);
     let (comes_or_goes, has_phase) = (has("availability"), has("phase"));
     let mut changes: Vec<(u8, String, Style)> = Vec::new();
-    for change in &transition.changed {
-        let name = field(change);
+    for (path, from, to) in &transition.changed {
+        let name = field(path);
         // Of a terminal that comes or goes, all the rest is said by what it is now; and a phase names the dialog that
         // stands behind a change of the context.
         let is_said =
             (comes_or_goes && !matches!(name, "availability" | "result")) || (has_phase && name == "ui_context");
         if !is_said {
-            let (from, to) = (value(&change.from), current(name, value(&change.to), transition));
+            let (from, to) = (value(from), current(name, value(to), transition.summary));
             let meaning = meaning(name, &to, transition.summary.ui_context);
             let style = meaning.map_or(quiet, |meaning| canvas.theme.style(meaning));
             changes.push((rank(name), told(name, &from, &to), style));
@@ -75,8 +90,8 @@ fn words(canvas: &Canvas<'_>, transition: &Transition) -> Vec<(String, Style)> {
         }
         words.push((text, style));
     }
-    if let Some(note) = &transition.note {
-        let note = if words.is_empty() { note.clone() } else { format!("  ({note})") };
+    if let Some(note) = transition.note {
+        let note = if words.is_empty() { note.to_owned() } else { format!("  ({note})") };
         words.push((note, quiet));
     }
     words
@@ -98,12 +113,12 @@ fn rank(field: &str) -> u8 {
 }
 
 /// The new value of a field, in place of "unknown" or "available" what the terminal does now.
-fn current(field: &str, to: String, transition: &Transition) -> String {
-    let phase = transition.summary.phase.word();
+fn current(field: &str, to: String, summary: &Summary) -> String {
+    let phase = summary.phase.word();
     match (field, to.as_str()) {
-        ("phase", "unknown") => context_word(transition.summary.ui_context).unwrap_or("unknown").to_owned(),
+        ("phase", "unknown") => context_word(summary.ui_context).unwrap_or("unknown").to_owned(),
         ("availability", "available") if phase == "unknown" => {
-            context_word(transition.summary.ui_context).unwrap_or("available").to_owned()
+            context_word(summary.ui_context).unwrap_or("available").to_owned()
         }
         ("availability", "available") => phase.to_owned(),
         _ => to,
@@ -111,7 +126,7 @@ fn current(field: &str, to: String, transition: &Transition) -> String {
 }
 
 /// A change in words: `active → ready`, `failed`, `draft no → yes`.
-fn told(field: &'static str, from: &str, to: &str) -> String {
+fn told(field: &str, from: &str, to: &str) -> String {
     let (from, to) = (short(field, from), short(field, to));
     match field {
         "phase" | "availability" => format!("{from} → {to}"),
@@ -123,12 +138,12 @@ fn told(field: &'static str, from: &str, to: &str) -> String {
 }
 
 /// The last part of a field's public name.
-fn field(change: &Change) -> &'static str {
-    change.field.rsplit('.').next().unwrap_or(change.field)
+fn field(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
 }
 
 /// What a field is called in the pane.
-fn label(field: &'static str) -> &'static str {
+fn label(field: &str) -> &str {
     match field {
         "accepting_input" => "accepting",
         "editing_input" => "draft",
@@ -146,7 +161,7 @@ fn label(field: &'static str) -> &'static str {
 }
 
 /// A value as its public word.
-fn value(value: &Value) -> String {
+pub fn value(value: &Value) -> String {
     match value {
         Value::Null => "–".to_owned(),
         Value::String(word) => word.clone(),

@@ -23,6 +23,10 @@ fn kept(transitions: impl IntoIterator<Item = TransitionRecord>) -> (TempDir, Hi
     (directory, history)
 }
 
+fn joined(lines: &[crate::profile::Said]) -> String {
+    lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n")
+}
+
 #[test]
 fn pages_lead_back_to_the_beginning() {
     let (_directory, history) = kept((0..230).map(|n| transition(1, n, Phase::Ready, "api")));
@@ -56,7 +60,7 @@ fn a_transcript_is_put_together_from_the_screens_of_a_terminal() {
         record
     }));
     let lines = |until, last| match ask(&history, Ask::Transcript { until, last }) {
-        Told::Transcript { lines, .. } => lines.join("\n"),
+        Told::Transcript { lines, .. } => joined(&lines),
         other => panic!("{other:?}"),
     };
     assert_eq!(lines(at(9), None), "> first prompt\nworking on it\nit is done\n> second prompt\nfine");
@@ -69,9 +73,12 @@ fn without_a_history_the_screen_of_now_is_still_a_transcript() {
     let screen = Arc::new(Screen::from_text("only this", 80));
     let last = Shown { screen, facts: PaneFacts::default(), tool: "something".to_owned(), version: None };
     let told = ask(&history, Ask::Transcript { until: at(1), last: Some(last) });
-    assert!(matches!(told, Told::Transcript { lines, .. } if lines == ["only this"]));
-    assert!(matches!(ask(&history, Ask::Page { before: None }), Told::Failed(Trouble::Off)));
-    assert!(matches!(ask(&history, Ask::Transcript { until: at(1), last: None }), Told::Failed(Trouble::Off)));
+    assert!(matches!(told, Told::Transcript { lines, .. } if joined(&lines) == "only this"));
+    assert!(matches!(ask(&history, Ask::Page { before: None }), Told::Failed { trouble: Trouble::Off, .. }));
+    assert!(matches!(
+        ask(&history, Ask::Transcript { until: at(1), last: None }),
+        Told::Failed { trouble: Trouble::Off, .. }
+    ));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::ui::action::Action;
 use crate::ui::arrangement::{Row, RowKey};
 use crate::ui::composer::Composer;
 use crate::ui::dialog::Dialog;
+use crate::ui::drill::Drill;
 use crate::ui::footer::Hint;
 use crate::ui::keymap::Context;
 use crate::ui::layout::Shown;
@@ -27,7 +28,7 @@ impl Ui {
                 hints.push((Action::Prompt, "prompt"));
             }
             hints.push((Action::Jump, "jump"));
-            hints.push((Action::Explain, "why"));
+            hints.push((Action::History, "history"));
         }
         if view.terminals.iter().any(|terminal| self.memory.arrangement.needs_operator(terminal)) {
             hints.push((Action::NextWaiting, "next for you"));
@@ -36,6 +37,9 @@ impl Ui {
         if takes_turns && !view.terminals.is_empty() {
             let other = if self.below == Below::Preview { "transitions" } else { "screen" };
             hints.push((Action::SwitchPane, other));
+        }
+        if self.cursor.terminal(view).is_some() {
+            hints.push((Action::Explain, "why"));
         }
         hints.extend([(Action::Palette, "commands"), (Action::Quit, "quit"), (Action::Help, "help")]);
         hints
@@ -55,6 +59,11 @@ impl Ui {
             Action::PreviousWaiting => self.step_to_waiting(false, view),
             Action::Open => self.open_selected(view),
             Action::Prompt => self.compose(view),
+            Action::History => {
+                if let Some(terminal) = self.cursor.terminal(view) {
+                    self.open(Drill::new(terminal, view.now));
+                }
+            }
             Action::Palette => self.open(Palette::new(&self.options.keymap)),
             Action::MuteAll => self.toggle_notices(view),
             Action::SwitchPane => {

@@ -1,0 +1,379 @@
+//! One terminal: its time line, everything that happened to it, and for each moment the screen, the reasons, what was
+//! said, and the facts.
+
+mod asking;
+mod drawing;
+mod facts;
+mod head;
+mod list;
+mod reading;
+mod screen;
+mod steps;
+mod strip;
+mod transcript;
+mod why;
+
+use std::collections::VecDeque;
+
+use ratatui::buffer::Buffer;
+use ratatui::crossterm::event::KeyEvent;
+use ratatui::layout::{Position, Rect};
+
+use super::action::Action;
+use super::canvas::Canvas;
+use super::footer::Hint;
+use super::keymap::Context;
+use super::meaning::{Meaning, waits};
+use super::overlay::{Desk, News, Overlay, Place, Then};
+use crate::fleet::{Terminal, TerminalKey, View};
+use crate::moment::Moment;
+use asking::Asking;
+use reading::Reading;
+use steps::{StepId, Steps};
+use strip::Strip;
+use transcript::Transcript;
+
+/// Rows that one turn of the wheel, or one scroll beside the list, moves.
+const FEW: isize = 3;
+
+/// What the pane beside the list shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Screen,
+    Why,
+    Transcript,
+    Facts,
+}
+
+impl Side {
+    const ALL: [Side; 4] = [Side::Screen, Side::Why, Side::Transcript, Side::Facts];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Side::Screen => "screen",
+            Side::Why => "why",
+            Side::Transcript => "transcript",
+            Side::Facts => "facts",
+        }
+    }
+
+    fn step(self, by: usize) -> Self {
+        Self::ALL[(self as usize + by) % Self::ALL.len()]
+    }
+}
+
+/// Which of the two panes the keys move in; where only one fits, it is the one that is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Focus {
+    List,
+    Side,
+}
+
+/// The view of one terminal.
+#[derive(Debug)]
+pub struct Drill {
+    /// The terminal as it was seen last, without its transitions.
+    shown: Terminal,
+    /// Whether it is in the fleet now, and until when it was.
+    here: bool,
+    until: Moment,
+    steps: Steps,
+    strip: Strip,
+    /// `None` is now.
+    selected: Option<StepId>,
+    /// The first entry of the list that is shown.
+    first: usize,
+    side: Side,
+    focus: Focus,
+    /// Rows that the screen is scrolled up from its end.
+    lifted: usize,
+    why: Reading,
+    facts: Reading,
+    transcript: Transcript,
+    asking: Asking,
+    drawn: Drawn,
+}
+
+/// What the last frame showed where.
+#[derive(Clone, Debug, Default)]
+struct Drawn {
+    list: list::Drawn,
+    list_place: Rect,
+    side_place: Rect,
+    tabs: Vec<(Rect, Side)>,
+    /// How far the screen can be lifted.
+    lift_most: usize,
+    /// Whether the two panes take turns.
+    one_pane: bool,
+}
+
+impl Drill {
+    /// The view of a terminal that is in the fleet.
+    pub fn new(terminal: &Terminal, now: Moment) -> Self {
+        let mut steps = Steps::default();
+        steps.see(&terminal.transitions);
+        Self {
+            shown: without_transitions(terminal),
+            here: true,
+            until: now,
+            steps,
+            strip: Strip::default(),
+            selected: None,
+            first: 0,
+            side: Side::Screen,
+            focus: Focus::List,
+            lifted: 0,
+            why: Reading::from_start(),
+            facts: Reading::from_start(),
+            transcript: Transcript::new(),
+            asking: Asking::default(),
+            drawn: Drawn::default(),
+        }
+    }
+
+    /// The entry of the list that is selected; 0 is now.
+    fn index(&self) -> usize {
+        self.selected.and_then(|id| self.steps.position(id)).map_or(0, |index| index + 1)
+    }
+
+    fn select(&mut self, index: usize) {
+        let index = index.min(self.steps.all().len());
+        self.selected = index.checked_sub(1).and_then(|index| self.steps.id(index));
+        self.lifted = 0;
+        self.why = Reading::from_start();
+    }
+
+    /// Does something that may put steps in front of others; what is in view stays there.
+    fn keep_place(&mut self, change: impl FnOnce(&mut Steps) -> bool) -> bool {
+        let before = self.steps.id(self.first.saturating_sub(1));
+        let changed = change(&mut self.steps);
+        if self.first > 0 {
+            self.first = before.and_then(|id| self.steps.position(id)).map_or(0, |index| index + 1);
+        }
+        changed
+    }
+
+    fn show(&mut self, side: Side) {
+        (self.side, self.focus) = (side, if self.drawn.one_pane { Focus::Side } else { self.focus });
+    }
+
+    /// The next view, or the one before: of those beside the list, and of all where only one fits.
+    fn turn(&mut self, forward: bool) {
+        let by = if forward { 1 } else { Side::ALL.len() - 1 };
+        let (edge, other) = if forward { (Side::Facts, Side::Screen) } else { (Side::Screen, Side::Facts) };
+        match (self.drawn.one_pane, self.focus) {
+            (false, _) => self.side = self.side.step(by),
+            (true, Focus::List) => (self.focus, self.side) = (Focus::Side, other),
+            (true, Focus::Side) if self.side == edge => self.focus = Focus::List,
+            (true, Focus::Side) => self.side = self.side.step(by),
+        }
+    }
+
+    /// What [`Drill::turn`] leads to.
+    fn next_view(&self) -> &'static str {
+        match (self.drawn.one_pane, self.focus) {
+            (true, Focus::List) => Side::Screen.word(),
+            (true, Focus::Side) if self.side == Side::Facts => "list",
+            _ => self.side.step(1).word(),
+        }
+    }
+
+    /// The text that the keys move in, when they do not move through time.
+    fn text(&mut self) -> Option<&mut Reading> {
+        if self.focus == Focus::List { None } else { self.side_text() }
+    }
+
+    fn side_text(&mut self) -> Option<&mut Reading> {
+        match self.side {
+            Side::Screen => None,
+            Side::Why => Some(&mut self.why),
+            Side::Transcript => Some(self.transcript.reading()),
+            Side::Facts => Some(&mut self.facts),
+        }
+    }
+
+    /// Moves through time, or in the text that has the focus.
+    fn step(&mut self, by: isize) {
+        match self.text() {
+            Some(text) => text.step(by),
+            None => self.select(self.index().saturating_add_signed(by)),
+        }
+    }
+
+    fn page(&mut self, pages: isize) {
+        let rows = isize::try_from(self.drawn.list.page.max(2) - 1).unwrap_or(1);
+        match self.text() {
+            Some(text) => text.turn(pages),
+            None => self.step(rows * pages),
+        }
+    }
+
+    fn go_to(&mut self, end: bool) {
+        match self.text() {
+            Some(text) => text.go_to(end),
+            None => self.select(if end { usize::MAX } else { 0 }),
+        }
+    }
+
+    /// Scrolls what stands beside the list.
+    fn scroll(&mut self, lines: isize) {
+        match self.side_text() {
+            Some(text) => text.step(lines),
+            None => {
+                let most = self.drawn.lift_most;
+                self.lifted = self.lifted.min(most).saturating_add_signed(-lines).min(most);
+            }
+        }
+    }
+}
+
+impl Overlay for Drill {
+    fn context(&self) -> Context {
+        if self.transcript.is_typing() { Context::Search } else { Context::Drill }
+    }
+
+    fn place(&self) -> Place {
+        Place::Screen
+    }
+
+    fn terminal(&self) -> Option<&TerminalKey> {
+        Some(&self.shown.key)
+    }
+
+    fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
+        if self.transcript.is_typing() {
+            return vec![(Action::Confirm, "search"), (Action::Close, "no search")];
+        }
+        let mut hints: Vec<Hint> = vec![(Action::Down, if self.focus == Focus::List { "earlier" } else { "down" })];
+        hints.push((Action::SwitchPane, self.next_view()));
+        hints.push((Action::Close, "back"));
+        if self.transcript.has_search() {
+            hints.push((Action::NextMatch, "next found"));
+        }
+        hints.push((Action::Search, "search"));
+        hints.push((Action::Zoom, "zoom"));
+        if self.here {
+            hints.push((Action::Jump, "jump"));
+            hints.push(if waits(&self.shown.state) { (Action::Open, "dialog") } else { (Action::Prompt, "prompt") });
+        }
+        hints.push((Action::Help, "help"));
+        hints
+    }
+
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Vec<(Rect, Action)> {
+        self.draw_all(canvas, buffer, area, view);
+        Vec::new()
+    }
+
+    fn perform(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then {
+        match action {
+            Action::Close if self.transcript.is_typing() => self.transcript.end_search(false),
+            Action::Confirm => self.transcript.end_search(true),
+            Action::Down => self.step(1),
+            Action::Up => self.step(-1),
+            Action::PageDown => self.page(1),
+            Action::PageUp => self.page(-1),
+            Action::First => self.go_to(false),
+            Action::Last => self.go_to(true),
+            Action::ScrollDown => self.scroll(FEW),
+            Action::ScrollUp => self.scroll(-FEW),
+            Action::SwitchPane => self.turn(true),
+            Action::SwitchPaneBack => self.turn(false),
+            Action::FocusLeft => self.focus = Focus::List,
+            Action::FocusRight => self.focus = Focus::Side,
+            Action::Explain => self.show(Side::Why),
+            Action::Zoom => self.strip.zoom(&self.steps, self.until),
+            Action::Search => {
+                self.show(Side::Transcript);
+                self.transcript.begin_search();
+            }
+            Action::NextMatch | Action::PreviousMatch if self.transcript.has_search() => {
+                self.show(Side::Transcript);
+                self.transcript.step(action == Action::NextMatch);
+            }
+            Action::NextMatch | Action::PreviousMatch => {
+                desk.tell(Meaning::Unknown, "nothing is searched for yet".to_owned());
+            }
+            // The table's cursor is still on this terminal.
+            Action::Prompt | Action::Open if self.here => return Then::Perform(action),
+            Action::Prompt | Action::Open => {
+                desk.tell(Meaning::Gone, format!("{} is gone", self.shown.state.terminal.id));
+            }
+            _ => return Then::Pass,
+        }
+        Then::Stay
+    }
+
+    fn key(&mut self, key: KeyEvent, _desk: &mut Desk<'_, '_>) -> Then {
+        if self.transcript.typing().is_some_and(|typing| typing.key(key)) {
+            self.transcript.typed();
+        }
+        Then::Stay
+    }
+
+    fn paste(&mut self, text: &str, _desk: &mut Desk<'_, '_>) -> Then {
+        let Some(typing) = self.transcript.typing() else { return Then::Pass };
+        if typing.paste(text) {
+            self.transcript.typed();
+        }
+        Then::Stay
+    }
+
+    fn click(&mut self, at: Position, _desk: &mut Desk<'_, '_>) -> Then {
+        if let Some((_, side)) = self.drawn.tabs.iter().find(|(place, _)| place.contains(at)).cloned() {
+            (self.side, self.focus) = (side, Focus::Side);
+        } else if let Some((_, index)) = self.drawn.list.rows.iter().find(|(place, _)| place.contains(at)).cloned() {
+            self.focus = Focus::List;
+            self.select(index);
+        } else if self.drawn.side_place.contains(at) {
+            self.focus = Focus::Side;
+        }
+        Then::Stay
+    }
+
+    fn wheel(&mut self, direction: isize, at: Position, _desk: &mut Desk<'_, '_>) -> Then {
+        if self.drawn.list_place.contains(at) {
+            self.select(self.index().saturating_add_signed(direction));
+        } else {
+            self.scroll(direction * FEW);
+        }
+        Then::Stay
+    }
+
+    fn update(&mut self, desk: &mut Desk<'_, '_>) -> Then {
+        let terminal = desk.terminal(&self.shown.key);
+        self.here = terminal.is_some();
+        if let Some(terminal) = terminal {
+            self.shown = without_transitions(terminal);
+            self.until = desk.view.now;
+            if self.keep_place(|steps| steps.see(&terminal.transitions)) {
+                self.asking.changed(desk.view.now);
+            }
+        }
+        self.ask(desk);
+        Then::Stay
+    }
+
+    fn hear(&mut self, news: News<'_>, desk: &mut Desk<'_, '_>) {
+        match news {
+            News::Told { key, told } if *key == self.shown.key => self.told(told, desk.view.now),
+            News::Reasons { key, text } if *key == self.shown.key => self.asking.explained(text),
+            _ => {}
+        }
+    }
+}
+
+/// A terminal as it is kept here: its transitions are in the list.
+fn without_transitions(terminal: &Terminal) -> Terminal {
+    let Terminal { key, place, declared, state, facts, screen, dialog, .. } = terminal;
+    Terminal {
+        key: key.clone(),
+        place: place.clone(),
+        state: state.clone(),
+        facts: facts.clone(),
+        screen: screen.clone(),
+        dialog: dialog.clone(),
+        declared: declared.clone(),
+        transitions: VecDeque::new(),
+    }
+}

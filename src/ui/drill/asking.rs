@@ -1,0 +1,263 @@
+//! What the view asks the history for, once each, and what becomes of the answers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::steps::Step;
+use super::transcript::UpTo;
+use super::{Drill, Side};
+use crate::fleet::View;
+use crate::history::{Ask, Question, ScreenId, Shown, Told, Trouble};
+use crate::moment::{Moment, Span};
+use crate::screen::Screen;
+use crate::ui::Request;
+use crate::ui::overlay::Desk;
+
+/// Screens that are kept at hand.
+const SCREENS: usize = 64;
+/// Steps that are still there behind the selected one when earlier ones are asked for.
+const AHEAD: usize = 60;
+/// How long after a change it is in the history, and how long until another process has written it at the latest.
+const WRITTEN: [Span; 2] = [Span::from_millis(400), Span::from_secs(3)];
+/// When a history that could not be read is tried again.
+const RETRY: Span = Span::from_secs(2);
+/// How often the reasons of now are asked for.
+const REASONS: Span = Span::from_millis(900);
+
+/// What was asked and what was answered.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Asking {
+    line: Asked,
+    page: Asked,
+    transcript: bool,
+    /// Whether the history has more before what is known.
+    earlier: bool,
+    /// When the newest records are asked for again.
+    again: Vec<Moment>,
+    screen: Option<ScreenId>,
+    /// `None` for those that were let go.
+    screens: BTreeMap<ScreenId, Option<Arc<Screen>>>,
+    pub(super) trouble: Option<Trouble>,
+    not_before: Moment,
+    reasons_asked: Option<Moment>,
+    /// The reasons of now.
+    pub(super) reasons: Option<Option<String>>,
+}
+
+/// How far a question is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Asked {
+    #[default]
+    Not,
+    UnderWay,
+    Answered,
+}
+
+/// What the pane of screens shows.
+pub(super) enum Shot {
+    Screen(Arc<Screen>),
+    /// There is none, and why.
+    None(&'static str),
+}
+
+impl Asking {
+    /// A transition was seen: the history will have it soon.
+    pub(super) fn changed(&mut self, now: Moment) {
+        self.again = WRITTEN.iter().map(|span| now + *span).collect();
+    }
+
+    /// Takes in the reasons of now; `None` when nothing has read the screen.
+    pub(super) fn explained(&mut self, text: Option<&str>) {
+        self.reasons = Some(text.map(str::to_owned));
+    }
+
+    /// What is said below the oldest step that is known.
+    pub(super) fn end(&self) -> String {
+        match &self.trouble {
+            Some(Trouble::Off) => "no history is kept: this is what was seen since fleetwatch began".to_owned(),
+            Some(trouble) => format!("the history cannot be read now: {trouble}"),
+            None if self.page == Asked::Answered && !self.earlier => "here the history begins".to_owned(),
+            None => "reading what was before …".to_owned(),
+        }
+    }
+
+    fn may_read(&self, now: Moment) -> bool {
+        self.trouble != Some(Trouble::Off) && now >= self.not_before
+    }
+
+    fn is_again_due(&mut self, now: Moment) -> bool {
+        let due = self.again.first().is_some_and(|at| *at <= now);
+        if due {
+            self.again.retain(|at| *at > now);
+        }
+        due
+    }
+}
+
+impl Drill {
+    /// Asks for what is wanted now and is neither there nor under way.
+    pub(super) fn ask(&mut self, desk: &mut Desk<'_, '_>) {
+        let now = desk.view.now;
+        let mut asks: Vec<Ask> = Vec::new();
+        if self.asking.may_read(now) {
+            if self.asking.line == Asked::Not {
+                self.asking.line = Asked::UnderWay;
+                asks.push(Ask::Line { since: None, until: now });
+            }
+            asks.extend(self.page_wanted(now));
+            asks.extend(self.screen_wanted());
+        }
+        asks.extend(self.transcript_wanted(desk.view));
+        let key = self.shown.key.clone();
+        for ask in asks {
+            desk.ask(Request::Ask(Question { key: key.clone(), ask }));
+        }
+        let is_old = self.asking.reasons_asked.is_none_or(|at| now.since(at) >= REASONS);
+        if self.side == Side::Why && self.selected.is_none() && self.here && is_old {
+            self.asking.reasons_asked = Some(now);
+            desk.ask(Request::Reasons { key });
+        }
+    }
+
+    fn page_wanted(&mut self, now: Moment) -> Option<Ask> {
+        let near_end = self.index() + AHEAD + self.drawn.list.page >= self.steps.all().len();
+        let again = self.asking.page == Asked::Answered && self.asking.is_again_due(now);
+        let before = match self.asking.page {
+            Asked::UnderWay => return None,
+            Asked::Not => None,
+            Asked::Answered if again => None,
+            Asked::Answered if self.asking.earlier && near_end => Some(self.steps.oldest_kept()?),
+            Asked::Answered => return None,
+        };
+        self.asking.page = Asked::UnderWay;
+        Some(Ask::Page { before })
+    }
+
+    fn screen_wanted(&mut self) -> Option<Ask> {
+        let id = self.step_with_screen().and_then(Step::screen)?;
+        if self.asking.screen == Some(id) || self.asking.screens.contains_key(&id) {
+            return None;
+        }
+        self.asking.screen = Some(id);
+        Some(Ask::Screen(id))
+    }
+
+    fn transcript_wanted(&mut self, view: &View<'_>) -> Option<Ask> {
+        let screen = self.shown.screen.as_ref();
+        let wanted = self.side == Side::Transcript && !self.asking.transcript;
+        if !wanted || !self.transcript.is_due(self.selected, screen, view.now) {
+            return None;
+        }
+        self.asking.transcript = true;
+        let (until, last) = match self.selected {
+            None => (view.now, self.shown.screen.clone()),
+            Some(_) => {
+                let seen = match self.shot(view) {
+                    // What is stored the history knows itself.
+                    Shot::Screen(screen) if self.step_with_screen().is_some_and(|step| step.screen().is_none()) => {
+                        Some(screen)
+                    }
+                    _ => None,
+                };
+                (self.steps.get(self.index().checked_sub(1)?)?.at(), seen)
+            }
+        };
+        self.transcript.asked(match self.selected {
+            None => UpTo::Now(self.shown.screen.clone(), view.now),
+            Some(id) => UpTo::Step(id),
+        });
+        let facts = &self.shown.state.terminal;
+        let last = last.map(|screen| Shown {
+            screen,
+            facts: self.shown.facts.clone(),
+            tool: facts.tool.clone(),
+            version: facts.observed_tool_version.clone(),
+        });
+        Some(Ask::Transcript { until, last })
+    }
+
+    /// The step whose screen is shown: the selected one, or for what has none the transition before it.
+    fn step_with_screen(&self) -> Option<&Step> {
+        self.steps.screen_at(self.index().checked_sub(1)?)
+    }
+
+    /// The screen of the selected moment, as far as it is known.
+    pub(super) fn shot(&self, view: &View<'_>) -> Shot {
+        if self.selected.is_none() {
+            return match &self.shown.screen {
+                Some(screen) => Shot::Screen(Arc::clone(screen)),
+                None => Shot::None("no screen has been captured yet"),
+            };
+        }
+        let Some(step) = self.step_with_screen() else { return Shot::None("no screen is kept of that time") };
+        match step.screen().map(|id| self.asking.screens.get(&id)) {
+            Some(Some(Some(screen))) => Shot::Screen(Arc::clone(screen)),
+            Some(Some(None)) => Shot::None("its screen was let go"),
+            Some(None) if self.asking.trouble.is_none() => Shot::None("reading …"),
+            Some(None) => Shot::None("its screen cannot be read now"),
+            None => {
+                let same = |recent: &&crate::fleet::RecentTransition| {
+                    recent.key == self.shown.key && recent.transition.at == step.at()
+                };
+                match view.recent.iter().rev().find(same).and_then(|recent| recent.screen.clone()) {
+                    Some(screen) => Shot::Screen(screen),
+                    None => Shot::None("no screen is kept of that time"),
+                }
+            }
+        }
+    }
+
+    /// Takes in an answer.
+    pub(super) fn told(&mut self, told: &Told, now: Moment) {
+        if !matches!(told, Told::Failed { .. } | Told::Transcript { .. }) {
+            self.asking.trouble = None;
+        }
+        match told {
+            Told::Page { before, records, earlier } => {
+                let first =
+                    self.asking.page != Asked::Answered && before.is_none() && self.steps.oldest_kept().is_none();
+                self.asking.page = Asked::Answered;
+                if first || before.is_some() {
+                    self.asking.earlier = *earlier;
+                }
+                self.keep_place(|steps| {
+                    steps.keep(records.clone());
+                    true
+                });
+            }
+            Told::Screen(id, screen) => {
+                self.asking.screen = None;
+                while self.asking.screens.len() >= SCREENS {
+                    self.asking.screens.pop_first();
+                }
+                self.asking.screens.insert(*id, screen.clone());
+            }
+            Told::Line { line, .. } => {
+                self.asking.line = Asked::Answered;
+                self.strip.keep(line.clone());
+            }
+            Told::Transcript { lines, .. } => {
+                self.asking.transcript = false;
+                self.transcript.told(lines.clone());
+            }
+            Told::Failed { ask, trouble } => self.failed(ask, trouble, now),
+        }
+    }
+
+    fn failed(&mut self, ask: &Ask, trouble: &Trouble, now: Moment) {
+        match ask {
+            Ask::Page { .. } => {
+                let known = self.steps.oldest_kept().is_some();
+                self.asking.page = if known { Asked::Answered } else { Asked::Not };
+            }
+            Ask::Screen(_) => self.asking.screen = None,
+            Ask::Line { .. } => self.asking.line = Asked::Not,
+            Ask::Transcript { .. } => {
+                self.asking.transcript = false;
+                self.transcript.told(Vec::new());
+            }
+        }
+        self.asking.trouble = Some(trouble.clone());
+        self.asking.not_before = now + RETRY;
+    }
+}

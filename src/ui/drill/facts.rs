@@ -1,0 +1,138 @@
+//! Everything else that is known of a terminal: where it is, what runs in it, who reads it, and what that rests on.
+
+use crate::fleet::{Health, Terminal, View};
+use crate::screen::harmless;
+use crate::ui::canvas::Canvas;
+use crate::ui::popup::Line;
+use crate::ui::{table, times};
+
+/// The facts of a terminal as lines.
+pub fn lines(canvas: &Canvas<'_>, terminal: &Terminal, view: &View<'_>) -> Vec<Line> {
+    let mut facts = Facts { canvas, lines: Vec::new() };
+    pane(&mut facts, terminal, view);
+    agent(&mut facts, terminal);
+    lifecycle(&mut facts, terminal);
+    facts.lines
+}
+
+struct Facts<'a, 'c> {
+    canvas: &'a Canvas<'c>,
+    lines: Vec<Line>,
+}
+
+impl Facts<'_, '_> {
+    fn heading(&mut self, text: &str) {
+        if !self.lines.is_empty() {
+            self.lines.push(Vec::new());
+        }
+        self.lines.push(vec![(text.to_owned(), self.canvas.theme.parts.title)]);
+    }
+
+    fn put(&mut self, name: &str, value: impl Into<String>) {
+        let parts = &self.canvas.theme.parts;
+        let value = harmless(&value.into());
+        let value = if value.trim().is_empty() { "–".to_owned() } else { value };
+        self.lines.push(vec![(format!("  {name:<20} "), parts.quiet), (value, parts.text)]);
+    }
+}
+
+fn pane(facts: &mut Facts<'_, '_>, terminal: &Terminal, view: &View<'_>) {
+    let (key, pane, known) = (&terminal.key, &terminal.facts, &terminal.state.terminal);
+    facts.heading("Pane");
+    facts.put("name", known.id.clone());
+    facts.put("place", format!("{} ({})", terminal.place.target(), key.pane));
+    facts.put("session, window", [&known.session, &known.window].map(|it| it.clone().unwrap_or_default()).join(", "));
+    facts.put("title", known.title.clone());
+    facts.put("directory", known.cwd.clone().unwrap_or_default());
+    let size = terminal.screen.as_ref().map(|screen| format!("{}×{}", screen.columns(), screen.rows().len()));
+    facts.put("size", size.unwrap_or_default());
+    let cursor = &pane.cursor;
+    let shown = if cursor.visible { "" } else { ", hidden" };
+    facts.put("cursor", format!("row {}, column {}{shown}", cursor.row, cursor.column));
+    let yes = |it: bool| if it { "yes" } else { "no" };
+    facts.put("alternate screen", yes(pane.alternate));
+    facts.put("in a mode of tmux", yes(pane.in_mode));
+    facts.put("scrollback", format!("{} rows", pane.history_size));
+    facts.put("bell", yes(pane.bell));
+    facts.heading("Server");
+    facts.put("server", key.server.to_string());
+    facts.put("host", known.host.clone().unwrap_or_else(|| "this machine".to_owned()));
+    facts.put("socket", known.socket.clone().unwrap_or_default());
+    if let Some(server) = view.servers.iter().find(|server| server.id == key.server) {
+        let health = match &server.health {
+            Health::Waiting => "has not answered yet".to_owned(),
+            Health::Up => "answers".to_owned(),
+            Health::NoServer(problem) | Health::Failed(problem) => problem.message.clone(),
+        };
+        let answered = server.answered_at.map(|at| format!(", last {} ago", times::age(view.now.since(at))));
+        facts.put("health", health + &answered.unwrap_or_default());
+        facts.put("terminals", server.terminals.to_string());
+    }
+}
+
+fn agent(facts: &mut Facts<'_, '_>, terminal: &Terminal) {
+    let (state, pane) = (&terminal.state, &terminal.facts);
+    facts.heading("Process and profile");
+    facts.put("pid of the pane", terminal.key.pid.to_string());
+    facts.put("foreground command", pane.command.clone());
+    let dead = match (pane.dead, pane.exit_status) {
+        (false, _) => "runs".to_owned(),
+        (true, None) => "has ended".to_owned(),
+        (true, Some(code)) => format!("has ended with code {code}"),
+    };
+    facts.put("program", dead);
+    facts.put("agent", table::agent(terminal));
+    facts.put("profile", state.terminal.profile.clone().unwrap_or_else(|| "none".to_owned()));
+    let anomalies = state.assessment.anomalies.iter().map(|it| it.word()).collect::<Vec<_>>().join(", ");
+    facts.put("anomalies", anomalies);
+    let diagnostics = &state.diagnostics;
+    facts.put("availability", diagnostics.availability.word());
+    facts.put("transport", diagnostics.transport_state.word());
+    facts.put("process", diagnostics.process_state.word());
+    facts.put("parsing", diagnostics.parse_status.word());
+    for problem in [&diagnostics.probe_error, &diagnostics.parse_error].into_iter().flatten() {
+        facts.put(&problem.kind, problem.message.clone());
+    }
+    facts.put("looked at", format!("{} ago", times::age(facts.canvas.now.since(state.observed_at))));
+}
+
+fn lifecycle(facts: &mut Facts<'_, '_>, terminal: &Terminal) {
+    let (state, now) = (&terminal.state, facts.canvas.now);
+    let (turn, last, operator) = (&state.turn, &state.last_turn, &state.operator);
+    facts.heading("Turn");
+    facts.put("phase", format!("{} for {}", turn.phase, times::running(now.since(turn.since))));
+    facts.put("background work", turn.background_work.word());
+    let ended = last.at.map(|at| format!(", {} ago", times::age(now.since(at)))).unwrap_or_default();
+    facts.put("last turn", format!("{} by {}{ended}", last.result, last.source));
+    if let Some(detail) = &last.detail {
+        facts.put("", detail.clone());
+    }
+    facts.put("readiness", operator.readiness.word());
+    facts.put("completion", operator.completion.word());
+    facts.put("status", operator.status.word());
+    facts.put("detail", operator.detail.clone().unwrap_or_default());
+    let stability = &state.stability;
+    let since = times::running(now.since(stability.stable_since));
+    facts.put("stable", format!("{} for {since}", if stability.stable { "yes" } else { "not yet" }));
+    facts.put("signature", stability.signature.clone());
+    let timing = &state.lifecycle_timing;
+    let elapsed = |seconds: Option<f64>| seconds.map_or_else(|| "–".to_owned(), |seconds| format!("{seconds:.1} s"));
+    facts.heading("Lifecycle timing");
+    facts.put("readiness unknown", elapsed(timing.readiness_unknown_elapsed_seconds));
+    facts.put("completion unknown", elapsed(timing.completion_unknown_elapsed_seconds));
+    facts.put("candidate", elapsed(timing.completion_candidate_elapsed_seconds));
+    facts.put("unknown stalls", format!("after {} s", timing.unknown_to_stalled_timeout_seconds));
+    facts.put("success settles", format!("in {} s", timing.completion_stability_seconds));
+    facts.put("a lone status row", format!("expires after {} s", timing.stale_active_recovery_seconds));
+    facts.put("a still screen", format!("expires after {} s", timing.final_stable_active_recovery_seconds));
+    let authority = &state.lifecycle_authority;
+    let zone = facts.canvas.zone;
+    let time = |at: Option<crate::moment::Moment>| at.map(|at| times::wall(at, zone)).unwrap_or_default();
+    facts.heading("Lifecycle authority");
+    facts.put("completion", authority.completion_authority.word());
+    facts.put("anchor", authority.turn_anchor_state.word());
+    facts.put("monitoring", if authority.completion_monitoring_armed { "armed" } else { "not armed" });
+    facts.put("armed at", time(authority.anchor_armed_at));
+    facts.put("lost at", time(authority.anchor_lost_at));
+    facts.put("lost because", authority.anchor_loss_reason.clone().unwrap_or_default());
+}

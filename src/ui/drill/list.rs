@@ -1,0 +1,229 @@
+//! The list of what happened, newest first: when, for how long, what changed, and of the selected one why.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+
+use super::steps::{Step, Steps};
+use crate::history::{Body, Stored, What};
+use crate::moment::{Moment, Span};
+use crate::screen::harmless;
+use crate::state::State;
+use crate::ui::canvas::Canvas;
+use crate::ui::meaning::{Meaning, turn_meaning, turn_word};
+use crate::ui::popup::Line;
+use crate::ui::text::Pen;
+use crate::ui::{times, transitions};
+
+/// Rows of evidence below the selected step.
+const WHY: usize = 3;
+/// `14:02:11.031`, and without the milliseconds where there is less room.
+const TIME: (usize, usize) = (12, 8);
+const ROOMY: u16 = 50;
+/// `59m59`.
+const LASTED: usize = 5;
+
+/// What the list is drawn from.
+pub struct List<'a> {
+    pub steps: &'a Steps,
+    /// 0 is now; the others are the steps from the newest on.
+    pub selected: usize,
+    pub state: &'a State,
+    pub now: Moment,
+    /// When nobody watched, by time.
+    pub gaps: &'a [(Moment, Moment)],
+    /// What is said below the oldest step.
+    pub end: &'a str,
+}
+
+/// What was drawn, for the mouse and for paging.
+#[derive(Clone, Debug, Default)]
+pub struct Drawn {
+    /// The entries that are shown, each with its place.
+    pub rows: Vec<(Rect, usize)>,
+    /// Rows that there are.
+    pub page: usize,
+}
+
+impl List<'_> {
+    /// Draws the entries from `first` on, which is moved as little as it takes to have the selected one in view.
+    pub fn draw(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, first: &mut usize) -> Drawn {
+        let mut drawn = Drawn { rows: Vec::new(), page: usize::from(area.height) };
+        *first = self.first_for(canvas, drawn.page, (*first).min(self.selected));
+        let mut row = 0;
+        for index in *first..self.count() {
+            let lines = self.lines(canvas, index, index == *first, area.width);
+            let start = row;
+            for line in lines {
+                if row >= area.height {
+                    break;
+                }
+                self.draw_line(canvas, buffer, Rect { y: area.y + row, height: 1, ..area }, index, &line);
+                row += 1;
+            }
+            drawn.rows.push((Rect { y: area.y + start, height: row - start, ..area }, index));
+            if row >= area.height {
+                return drawn;
+            }
+        }
+        Pen::new(buffer, area, row).skip(2).text(self.end, canvas.theme.parts.quiet);
+        drawn
+    }
+
+    /// Entries: now, and the steps.
+    fn count(&self) -> usize {
+        self.steps.all().len() + 1
+    }
+
+    fn first_for(&self, canvas: &Canvas<'_>, page: usize, first: usize) -> usize {
+        let nearest = first.max(self.selected.saturating_sub(page));
+        let fits = |first: &usize| {
+            let rows = (*first..=self.selected).map(|index| self.height(canvas, index, index == *first));
+            rows.sum::<usize>() <= page
+        };
+        (nearest..self.selected).find(fits).unwrap_or(self.selected)
+    }
+
+    fn height(&self, canvas: &Canvas<'_>, index: usize, is_first: bool) -> usize {
+        let why = if index == self.selected { self.why(index).len() } else { 0 };
+        usize::from(self.gap_above(index).is_some())
+            + usize::from(self.day_above(canvas, index, is_first).is_some())
+            + 1
+            + why
+    }
+
+    /// The time behind a step in which nobody watched, before anything else is known.
+    fn gap_above(&self, index: usize) -> Option<(Moment, Moment)> {
+        let step = self.step(index)?;
+        let newer = self.step(index - 1).map_or(self.now, Step::at);
+        let first = self.gaps.partition_point(|(from, _)| *from < step.at());
+        self.gaps.get(first).copied().filter(|(from, _)| *from < newer)
+    }
+
+    /// How long what a step brought about is known to have lasted.
+    fn lasted(&self, index: usize) -> Option<Span> {
+        let step = self.step(index)?;
+        let until = self.steps.until(index - 1, self.now)?;
+        let first = self.gaps.partition_point(|(from, _)| *from < step.at());
+        let watched = self.gaps.get(first).map_or(until, |(from, _)| until.min(*from));
+        Some(watched.since(step.at()))
+    }
+
+    fn step(&self, index: usize) -> Option<&Step> {
+        self.steps.get(index.checked_sub(1)?)
+    }
+
+    /// The day that is told above an entry: of the first one that is shown when it is not today, and wherever it changes.
+    fn day_above(&self, canvas: &Canvas<'_>, index: usize, is_first: bool) -> Option<String> {
+        let day = |at| times::day(at, canvas.zone);
+        let own = day(self.step(index)?.at());
+        let above = match self.step(index - 1) {
+            Some(newer) if !is_first => day(newer.at()),
+            _ => day(self.now),
+        };
+        (own != above).then_some(own)
+    }
+
+    fn lines(&self, canvas: &Canvas<'_>, index: usize, is_first: bool, width: u16) -> Vec<Line> {
+        let parts = &canvas.theme.parts;
+        let mut lines: Vec<Line> = Vec::new();
+        if let Some((from, to)) = self.gap_above(index) {
+            let told = format!("  not watched for {}", times::running(to.since(from)));
+            lines.push(vec![(told, canvas.theme.style(Meaning::Unknown))]);
+        }
+        if let Some(day) = self.day_above(canvas, index, is_first) {
+            lines.push(vec![(format!("  {day}"), parts.title)]);
+        }
+        let mark = if index == self.selected { "› " } else { "  " };
+        let cells = if width < ROOMY { TIME.1 } else { TIME.0 };
+        let mut line = vec![(mark.to_owned(), parts.title)];
+        let lasted = |span| format!("{:>LASTED$}", times::running(span));
+        match self.step(index) {
+            None => {
+                let meaning = turn_meaning(self.state);
+                line.push((format!("{:<cells$}  ", "now"), parts.text));
+                line.push((lasted(self.now.since(self.state.turn.since)), parts.quiet));
+                line.push((
+                    format!("  {} {}", canvas.glyph(meaning), turn_word(self.state)),
+                    canvas.theme.style(meaning),
+                ));
+            }
+            Some(step) => {
+                let time: String = times::wall(step.at(), canvas.zone).chars().take(cells).collect();
+                line.push((format!("{time}  "), parts.quiet));
+                let span = self.lasted(index).map_or_else(|| " ".repeat(LASTED), lasted);
+                line.push((format!("{span}  "), parts.quiet));
+                line.extend(words(canvas, step));
+            }
+        }
+        lines.push(line);
+        if index == self.selected {
+            let indent = " ".repeat(2 + cells + 2);
+            lines.extend(self.why(index).into_iter().map(|why| vec![(format!("{indent}{why}"), parts.quiet)]));
+        }
+        lines
+    }
+
+    /// The evidence that caused a step.
+    fn why(&self, index: usize) -> Vec<String> {
+        let evidence = self.step(index).map(Step::evidence).unwrap_or_default();
+        let mut lines: Vec<String> =
+            evidence.iter().take(WHY).map(|item| format!("why: {}", evidence_words(item))).collect();
+        if evidence.len() > WHY {
+            lines[WHY - 1] = format!("and {} more", evidence.len() - WHY + 1);
+        }
+        lines
+    }
+
+    fn draw_line(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, place: Rect, index: usize, line: &Line) {
+        let base = if index == self.selected { canvas.theme.parts.selected } else { Style::default() };
+        buffer.set_style(place, base);
+        let mut pen = Pen::new(buffer, place, 0);
+        for (text, style) in line {
+            let style = base.patch(*style);
+            let style = if index == self.selected { style.remove_modifier(Modifier::DIM) } else { style };
+            pen.text(text, style);
+        }
+    }
+}
+
+/// One piece of evidence in words: the rule, the row counted from 0 as everywhere, and what stands there.
+pub fn evidence_words((rule, line, text): &(String, Option<u64>, String)) -> String {
+    let place = line.map_or_else(String::new, |line| format!(" row {line}"));
+    let text = if text.trim().is_empty() { String::new() } else { format!(": {}", text.trim()) };
+    harmless(&format!("{rule}{place}{text}"))
+}
+
+/// What a step is about.
+fn words(canvas: &Canvas<'_>, step: &Step) -> Line {
+    match (step.changes(), step) {
+        (Some(changes), _) => transitions::words(canvas, &changes),
+        (None, Step::Kept(stored)) => {
+            let what = harmless(&stored.what().replace(['\n', '\t'], " "));
+            let title = canvas.theme.parts.title;
+            vec![(format!("{} ", kind(stored)), title), (what.trim_end().to_owned(), canvas.theme.parts.text)]
+        }
+        (None, Step::Seen(_)) => Vec::new(),
+    }
+}
+
+fn kind(stored: &Stored) -> &'static str {
+    match &stored.body {
+        Body::Input(input) => match input.what {
+            What::Prompt => "prompt",
+            What::Keys => "keys",
+            What::Answer => "answer",
+        },
+        Body::TaskEvent => "task",
+        Body::FollowUp => "follow-up",
+        Body::Action => "action",
+        Body::Transition(_) => "",
+    }
+}
+
+/// What a state means in the head of the view.
+pub fn state_words(canvas: &Canvas<'_>, state: &State, now: Moment) -> (String, Style) {
+    let meaning = Meaning::of(state);
+    let since = times::running(now.since(state.turn.since));
+    (format!("{} {} for {since}", canvas.glyph(meaning), turn_word(state)), canvas.theme.style(meaning))
+}

@@ -1,0 +1,184 @@
+//! Lines of text that are longer than a pane: wrapped, and scrolled by whole lines.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use crate::ui::popup::Line;
+use crate::ui::text::{self, Pen};
+
+/// Where a text is read.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// The first line that is shown; `None` is wherever the end is in view.
+    top: Option<usize>,
+    /// The highest first line that still fills the pane, as of the last frame.
+    most: usize,
+    /// The rows that the last frame had room for.
+    page: usize,
+}
+
+impl Reading {
+    /// From the first line on.
+    pub const fn from_start() -> Self {
+        Self { top: Some(0), most: usize::MAX, page: 1 }
+    }
+
+    /// With the last line in view, also when others come behind it.
+    pub const fn at_end() -> Self {
+        Self { top: None, most: usize::MAX, page: 1 }
+    }
+
+    /// Moves by lines, and stops at both ends.
+    pub fn step(&mut self, lines: isize) {
+        let top = self.top.unwrap_or(self.most).min(self.most).saturating_add_signed(lines);
+        // Who has reached the end stays there when more comes.
+        self.top = (top < self.most || lines <= 0).then_some(top.min(self.most));
+    }
+
+    /// Moves by as many lines as there are rows.
+    pub fn turn(&mut self, pages: isize) {
+        self.step(pages.saturating_mul(isize::try_from(self.page.max(2) - 1).unwrap_or(1)));
+    }
+
+    /// To the first or the last line.
+    pub fn go_to(&mut self, end: bool) {
+        self.top = (!end).then_some(0);
+    }
+
+    /// Scrolls as little as it takes to have a line in view.
+    pub fn show(&mut self, line: usize) {
+        let top = self.top.unwrap_or(self.most).min(self.most);
+        if line < top || line >= top + self.page.max(1) {
+            self.top = Some(line.saturating_sub(self.page / 2));
+        }
+    }
+
+    /// Draws the lines from `line` that fit.
+    pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, count: usize, line: impl Fn(usize) -> Line) {
+        let (height, cells) = (usize::from(area.height), usize::from(area.width.saturating_sub(1)));
+        self.page = height;
+        let mut rows = 0;
+        self.most = count;
+        while self.most > 0 && cells > 0 {
+            rows += wrap(&line(self.most - 1), cells).len();
+            if rows > height {
+                break;
+            }
+            self.most -= 1;
+        }
+        // A last line that alone is higher than the pane is shown from its beginning.
+        self.most = self.most.min(count.saturating_sub(1));
+        let mut row = 0;
+        for index in self.top.unwrap_or(self.most).min(self.most)..count {
+            for wrapped in wrap(&line(index), cells) {
+                if row >= area.height {
+                    return;
+                }
+                let mut pen = Pen::new(buffer, area, row);
+                pen.skip(1);
+                for (text, style) in &wrapped {
+                    pen.raw(text, *style);
+                }
+                row += 1;
+            }
+        }
+    }
+}
+
+/// A line as rows of at most that many cells, broken behind a blank where there is one.
+fn wrap(line: &Line, cells: usize) -> Vec<Line> {
+    let all = line.iter().map(|(text, _)| text::width(text)).sum::<usize>();
+    if all <= cells || cells < 2 {
+        return vec![line.clone()];
+    }
+    let pieces: Vec<(&str, usize, Style)> = line
+        .iter()
+        .flat_map(|(text, style)| text::pieces(text).map(|piece| (piece.symbol, usize::from(piece.width), *style)))
+        .collect();
+    // What goes on in the next row stands below its beginning, unless that is far to the right.
+    let indent = pieces.iter().take_while(|(symbol, ..)| *symbol == " ").count();
+    let indent = if indent * 3 <= cells { indent } else { 0 };
+    let mut rows: Vec<Line> = Vec::new();
+    let mut from = 0;
+    while from < pieces.len() {
+        let mut used = if rows.is_empty() { 0 } else { indent };
+        let fitting = pieces[from..].iter().take_while(|(_, width, _)| {
+            used += width;
+            used <= cells
+        });
+        let mut to = from + fitting.count().max(1);
+        if to < pieces.len() {
+            // Far back there is no use in looking for a blank.
+            let blank = pieces[from..to].iter().rposition(|(symbol, ..)| *symbol == " ");
+            to = blank.filter(|blank| blank * 2 >= to - from).map_or(to, |blank| from + blank + 1);
+        }
+        let mut row: Line = Vec::new();
+        if !rows.is_empty() && indent > 0 {
+            row.push((" ".repeat(indent), Style::default()));
+        }
+        for (symbol, _, style) in &pieces[from..to] {
+            match row.last_mut() {
+                Some((text, last)) if last == style => text.push_str(symbol),
+                _ => row.push(((*symbol).to_owned(), *style)),
+            }
+        }
+        rows.push(row);
+        from = to;
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str) -> Line {
+        vec![(text.to_owned(), Style::default())]
+    }
+
+    fn wrapped(text: &str, cells: usize) -> Vec<String> {
+        let joined = |row: Line| row.into_iter().map(|(text, _)| text).collect::<String>();
+        wrap(&line(text), cells).into_iter().map(joined).collect()
+    }
+
+    #[test]
+    fn lines_break_at_blanks_and_else_anywhere() {
+        assert_eq!(wrapped("one two three", 8), ["one two ", "three"]);
+        assert_eq!(wrapped("abcdefghij", 4), ["abcd", "efgh", "ij"]);
+        assert_eq!(wrapped("日本語日本語", 5), ["日本", "語日", "本語"]);
+        assert_eq!(wrapped("", 4), [""]);
+        assert_eq!(wrapped("  one two three", 8), ["  one ", "  two ", "  three"]);
+    }
+
+    fn shown(reading: &mut Reading, count: usize) -> String {
+        let area = Rect::new(0, 0, 10, 3);
+        let mut buffer = Buffer::empty(area);
+        reading.draw(&mut buffer, area, count, |index| line(&index.to_string()));
+        (0..3).map(|row| buffer[(1, row)].symbol().to_owned()).collect()
+    }
+
+    #[test]
+    fn the_end_stays_in_view_until_one_scrolls_away_from_it() {
+        let mut reading = Reading::at_end();
+        assert_eq!(shown(&mut reading, 2), "01 ");
+        assert_eq!(shown(&mut reading, 5), "234");
+        assert_eq!(shown(&mut reading, 6), "345");
+        reading.step(-1);
+        assert_eq!(shown(&mut reading, 7), "234");
+        reading.step(isize::MAX);
+        assert_eq!(shown(&mut reading, 8), "567");
+        reading.go_to(false);
+        assert_eq!(shown(&mut reading, 9), "012");
+        reading.show(7);
+        assert_eq!(shown(&mut reading, 9), "678");
+        let mut start = Reading::from_start();
+        assert_eq!(shown(&mut start, 9), "012");
+        start.turn(1);
+        assert_eq!(shown(&mut start, 9), "234");
+        start.turn(9);
+        assert_eq!(shown(&mut start, 9), "678");
+        start.step(-1);
+        assert_eq!(shown(&mut start, 9), "567");
+    }
+}

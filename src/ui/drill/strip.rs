@@ -1,0 +1,225 @@
+//! The time line: who had the turn when, as a strip of cells, and how long each in all.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+
+use super::steps::Steps;
+use crate::history::{Holder, Line, Stretch, timeline, totals};
+use crate::moment::{Moment, Span};
+use crate::ui::canvas::Canvas;
+use crate::ui::meaning::Meaning;
+use crate::ui::text::Pen;
+use crate::ui::times;
+
+/// How much of the past the strip shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Zoom {
+    Hour,
+    /// Since the terminal was first watched.
+    Start,
+    Day,
+}
+
+impl Zoom {
+    const fn next(self) -> Self {
+        match self {
+            Zoom::Hour => Zoom::Start,
+            Zoom::Start => Zoom::Day,
+            Zoom::Day => Zoom::Hour,
+        }
+    }
+
+    const fn word(self) -> &'static str {
+        match self {
+            Zoom::Hour => "last hour",
+            Zoom::Start => "since start",
+            Zoom::Day => "last 24 h",
+        }
+    }
+}
+
+const HOUR: Span = Span::from_secs(3600);
+/// A strip shorter than this tells its times to the second.
+const MINUTES: Span = Span::from_secs(600);
+const DAY: Span = Span::from_secs(24 * 3600);
+
+/// The time line of one terminal.
+#[derive(Clone, Debug, Default)]
+pub struct Strip {
+    /// The operator's choice; without one it is the last hour, or less when there is less.
+    zoom: Option<Zoom>,
+    /// What the history told; nothing while it has not.
+    kept: Line,
+}
+
+impl Strip {
+    /// Shows the next larger or smaller part of the past.
+    pub fn zoom(&mut self, steps: &Steps, until: Moment) {
+        self.zoom = Some(self.shown_zoom(steps, until).next());
+    }
+
+    /// Takes in what the history told.
+    pub fn keep(&mut self, line: Line) {
+        self.kept = line;
+    }
+
+    /// When nobody watched, by time; nothing is claimed of what the terminal did then.
+    pub fn gaps(&self, steps: &Steps, until: Moment) -> Vec<(Moment, Moment)> {
+        let line = timeline(&[], &self.watched(steps, until), self.begin(steps, until), until);
+        let unwatched = line.into_iter().filter(|stretch| stretch.holder == Holder::Unwatched);
+        unwatched.map(|stretch| (stretch.from, stretch.to)).collect()
+    }
+
+    /// When somebody watched: other processes and earlier ones, as they wrote it, and this one.
+    fn watched(&self, steps: &Steps, until: Moment) -> Vec<(Moment, Moment)> {
+        let own = steps.seen_since().map(|since| (since, until));
+        self.kept.watched.iter().copied().chain(own).collect()
+    }
+
+    /// The stretches that are shown: what the history told, and then what this process has seen itself.
+    fn stretches(&self, steps: &Steps, until: Moment) -> (Moment, Vec<Stretch>) {
+        let from = match self.shown_zoom(steps, until) {
+            Zoom::Hour => until - HOUR,
+            Zoom::Day => until - DAY,
+            Zoom::Start => self.begin(steps, until),
+        };
+        let last = self.kept.points.last().map(|point| point.at);
+        let known = self.kept.points.partition_point(|point| point.at <= from).saturating_sub(1);
+        let mut points = self.kept.points[known..].to_vec();
+        points.extend(steps.points_after(last));
+        (from, timeline(&points, &self.watched(steps, until), from, until))
+    }
+
+    fn begin(&self, steps: &Steps, until: Moment) -> Moment {
+        let kept = self.kept.watched.first().map(|(begin, _)| *begin);
+        [kept, steps.seen_since()].into_iter().flatten().min().unwrap_or(until)
+    }
+
+    fn shown_zoom(&self, steps: &Steps, until: Moment) -> Zoom {
+        let short = until.since(self.begin(steps, until)) < HOUR;
+        self.zoom.unwrap_or(if short { Zoom::Start } else { Zoom::Hour })
+    }
+
+    /// Draws the strip with its times at both ends into the first row and what each holder had in all into the second;
+    /// `selected` is marked on the strip.
+    pub fn draw(
+        &self,
+        canvas: &Canvas<'_>,
+        buffer: &mut Buffer,
+        area: Rect,
+        steps: &Steps,
+        until: Moment,
+        selected: Option<Moment>,
+    ) {
+        let parts = &canvas.theme.parts;
+        let (from, line) = self.stretches(steps, until);
+        let time = |at| match until.since(from) {
+            shown if shown > DAY => times::day_and_clock(at, canvas.zone),
+            shown if shown < MINUTES => times::wall(at, canvas.zone).chars().take(8).collect(),
+            _ => times::clock(at, canvas.zone),
+        };
+        let (begin, end) = (time(from), time(until));
+        let mut pen = Pen::new(buffer, area, 0);
+        pen.skip(1).text(&begin, parts.quiet).text(" ", parts.quiet);
+        let cells = usize::from(pen.room()).saturating_sub(end.chars().count() + 2);
+        let marked = selected.and_then(|at| cell_of(at, from, until, cells));
+        for (cell, holder) in holders(&line, from, until, cells).into_iter().enumerate() {
+            let (glyph, style) = look(canvas, holder);
+            let style = if marked == Some(cell) { style.add_modifier(Modifier::REVERSED) } else { style };
+            pen.raw(glyph, style);
+        }
+        pen.text(" ", parts.quiet).text(&end, parts.quiet);
+
+        let mut pen = Pen::new(buffer, area, 1);
+        pen.skip(1).text(self.shown_zoom(steps, until).word(), parts.title).text("  ", parts.quiet);
+        for (nth, (holder, span)) in totals(&line).into_iter().enumerate() {
+            let (glyph, style) = look(canvas, holder);
+            let told = format!(" {} {}", word(holder), times::running(span));
+            pen.text(if nth == 0 { "" } else { " · " }, parts.quiet).raw(glyph, style).text(&told, parts.text);
+        }
+    }
+}
+
+/// Who had the turn for most of each cell.
+fn holders(line: &[Stretch], from: Moment, until: Moment, cells: usize) -> Vec<Holder> {
+    let all = until.since(from).as_millis().max(1);
+    let edge = |cell: usize| {
+        let part = u128::from(all) * cell as u128 / cells.max(1) as u128;
+        from + Span::from_millis(u64::try_from(part).unwrap_or(u64::MAX))
+    };
+    let mut first = 0;
+    (0..cells)
+        .map(|cell| {
+            let (begin, end) = (edge(cell), edge(cell + 1));
+            while line.get(first).is_some_and(|stretch| stretch.to <= begin) {
+                first += 1;
+            }
+            let mut spans = [0; Holder::ALL.len()];
+            for stretch in line[first.min(line.len())..].iter().take_while(|stretch| stretch.from < end) {
+                spans[stretch.holder as usize] += stretch.to.min(end).since(stretch.from.max(begin)).as_millis();
+            }
+            // The first one wins where two had it equally long: a cell shorter than a millisecond has nothing else.
+            let longest = spans.iter().max().copied().unwrap_or(0);
+            let found = Holder::ALL.iter().find(|&&holder| longest > 0 && spans[holder as usize] == longest);
+            found.copied().or(line.get(first).map(|stretch| stretch.holder)).unwrap_or(Holder::Unwatched)
+        })
+        .collect()
+}
+
+fn cell_of(at: Moment, from: Moment, until: Moment, cells: usize) -> Option<usize> {
+    let all = until.since(from).as_millis();
+    if at < from || all == 0 || cells == 0 {
+        return None;
+    }
+    let cell = u128::from(at.since(from).as_millis()) * cells as u128 / u128::from(all);
+    usize::try_from(cell).ok().map(|cell| cell.min(cells - 1))
+}
+
+/// A holder's glyph and style. The glyphs differ in weight, so that the strip can be read without colours.
+fn look<'a>(canvas: &Canvas<'a>, holder: Holder) -> (&'a str, Style) {
+    let (meaning, glyph) = match holder {
+        Holder::Working => (Meaning::Working, "█"),
+        Holder::Waiting => (Meaning::Waits, "▒"),
+        Holder::Ready => (Meaning::Ready, "░"),
+        Holder::Gone => (Meaning::Gone, "○"),
+        Holder::Unknown => (Meaning::Unknown, "…"),
+        Holder::Unwatched => return (if canvas.ascii { " " } else { "╌" }, canvas.theme.parts.rule),
+    };
+    let look = canvas.theme.look(meaning);
+    (if canvas.ascii { &look.ascii } else { glyph }, look.style)
+}
+
+const fn word(holder: Holder) -> &'static str {
+    match holder {
+        Holder::Working => "worked",
+        Holder::Waiting => "waited for you",
+        Holder::Ready => "ready",
+        Holder::Gone => "gone",
+        Holder::Unknown => "unknown",
+        Holder::Unwatched => "not watched",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> Moment {
+        Moment::from_millis(seconds * 1000)
+    }
+
+    #[test]
+    fn each_cell_has_who_had_most_of_it() {
+        let stretch = |holder, from, to| Stretch { holder, from: at(from), to: at(to) };
+        let line = [stretch(Holder::Working, 0, 25), stretch(Holder::Waiting, 25, 29), stretch(Holder::Ready, 29, 40)];
+        let shown =
+            |cells| holders(&line, at(0), at(40), cells).iter().map(|it| it.word()).collect::<Vec<_>>().join(" ");
+        assert_eq!(shown(4), "working working working ready");
+        assert_eq!(shown(8), "working working working working working waiting ready ready");
+        assert_eq!(shown(0), "");
+        assert_eq!(holders(&line, at(0), at(0), 2), [Holder::Working, Holder::Working]);
+        assert_eq!((cell_of(at(39), at(0), at(40), 4), cell_of(at(40), at(0), at(40), 4)), (Some(3), Some(3)));
+        assert_eq!((cell_of(at(-1), at(0), at(40), 4), cell_of(at(1), at(1), at(1), 4)), (None, None));
+    }
+}

@@ -1,0 +1,117 @@
+//! One terminal's past: gone back to, looked at, searched, and still there after a restart.
+
+use super::*;
+
+impl Desk {
+    /// The row of the list that is selected.
+    fn selected_step(&self) -> String {
+        self.screen().lines().find(|line| line.starts_with('›')).unwrap_or_default().to_owned()
+    }
+
+    /// Goes back in time, step by step, until one tells of something.
+    fn go_back_to(&self, what: &str) {
+        for step in 1..40 {
+            self.press("j");
+            self.wait(&format!("what happened  {step} of "));
+            if self.selected_step().contains(what) {
+                return;
+            }
+        }
+        panic!("nothing tells of {what}: {}", self.screen());
+    }
+
+    fn parrot_is_told(&self, key: &str) {
+        self.watched.run(&["send-keys", "-t", "birds:", key]);
+    }
+
+    /// A parrot that has asked and was answered; nothing of it is left on its screen.
+    fn with_a_past() -> Self {
+        let desk = Self::with_parrot();
+        desk.open();
+        desk.wait("1 ready");
+        desk.parrot_is_told("ask");
+        desk.parrot_is_told("Enter");
+        desk.wait("1 needs you");
+        desk.parrot_is_told("1");
+        desk.watched.wait_for_text("birds:", "● answered 1");
+        desk.wait_without("1 needs you");
+        desk
+    }
+}
+
+#[test]
+fn the_past_of_a_terminal_is_there_now_and_after_a_restart() {
+    let desk = Desk::with_a_past();
+    desk.press("d");
+    desk.wait("what happened  0 of ");
+    desk.wait("● answered 1");
+    assert!(!desk.screen().contains("Allow this?"), "the dialog is gone: {}", desk.screen());
+    desk.go_back_to("→ approval");
+    desk.wait("> 1. Yes");
+    assert!(!desk.screen().contains("● answered 1"), "the screen is that of then: {}", desk.screen());
+    desk.press("Tab");
+    desk.wait("What changed");
+    desk.wait("Evidence");
+    desk.press("Tab");
+    desk.wait("[transcript]");
+    desk.wait("» ask");
+    desk.press("/");
+    desk.type_text("ALLOW");
+    desk.wait("nowhere \"ALLOW\"");
+    desk.press("C-u");
+    desk.type_text("allow");
+    desk.wait("of 1 \"allow\"");
+    desk.press("Enter");
+    desk.press("BTab");
+    desk.wait("[why]");
+    desk.press("Escape");
+    desk.wait("NAME");
+    desk.press("q");
+    desk.expect_restored();
+
+    desk.open();
+    desk.wait("birds");
+    desk.press("d");
+    desk.wait("here the history begins");
+    desk.go_back_to("→ approval");
+    desk.wait("> 1. Yes");
+    desk.resize(80, 24);
+    desk.wait_without("[screen]");
+    desk.press("Tab");
+    desk.wait("[screen]");
+    desk.wait("> 1. Yes");
+    desk.press("Home");
+    desk.wait("● answered 1");
+    desk.press("q");
+    desk.wait("NAME");
+    desk.press("q");
+    desk.resize(120, 40);
+    desk.expect_restored();
+}
+
+#[test]
+fn without_a_history_the_view_tells_what_was_seen_and_says_so() {
+    let desk = Desk::with_parrot();
+    let config = desk.directory.path().join("fleetwatch/config.toml");
+    std::fs::write(config, "[history]\nenabled = false\n").unwrap();
+    desk.open();
+    desk.wait("1 ready");
+    desk.parrot_is_told("ask");
+    desk.parrot_is_told("Enter");
+    desk.wait("1 needs you");
+    desk.press("d");
+    desk.wait("no history is kept");
+    desk.go_back_to("→ ready");
+    desk.wait("Parrot v1.0.0");
+    assert!(!desk.screen().contains("> 1. Yes"), "the screen is that of then: {}", desk.screen());
+    desk.press("e");
+    desk.wait("the whole state of then was not kept");
+    desk.press("Home");
+    desk.wait("What follows");
+    desk.press("g");
+    desk.wait("Parrot v1.0.0");
+    desk.watched.run(&["detach-client", "-s", "birds"]);
+    desk.wait("what happened");
+    desk.press("C-c");
+    desk.expect_restored();
+}
