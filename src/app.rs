@@ -276,6 +276,7 @@ impl App {
         if let Some(warning) = self.history.new_warning() {
             self.complain(&warning);
         }
+        self.ui.set_history_trouble(self.history.health().trouble());
         for request in self.ui.update(&self.fleet.view(now)) {
             self.carry_out(request).await?;
         }

@@ -198,6 +198,8 @@ pub struct Ui {
     first: usize,
     /// Whether no notice goes out of the dashboard.
     muted: bool,
+    /// What is wrong with the history, for as long as it is.
+    history_trouble: Option<&'static str>,
     /// When the operator last did something.
     touched: Option<Moment>,
     last_click: Option<(RowKey, Moment)>,
@@ -221,6 +223,7 @@ impl Ui {
             skipped: 0,
             first: 0,
             muted: false,
+            history_trouble: None,
             touched: None,
             last_click: None,
             told_seen: None,
@@ -251,6 +254,11 @@ impl Ui {
     /// Whether the operator wants no notice at all.
     pub fn mutes_all(&self) -> bool {
         self.muted
+    }
+
+    /// Shows in the header what is wrong with the history, in a word or two, until it is told otherwise.
+    pub fn set_history_trouble(&mut self, trouble: Option<&'static str>) {
+        self.history_trouble = trouble;
     }
 
     /// Shows a message that goes by itself.

@@ -28,6 +28,20 @@ pub enum Trouble {
 }
 
 impl Trouble {
+    /// It in a word or two, to stand behind "history".
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Trouble::Locked => "locked",
+            Trouble::Full => "disk full",
+            Trouble::ReadOnly => "not writable",
+            Trouble::Damaged => "damaged",
+            Trouble::Newer { .. } => "too new",
+            Trouble::Missing(_) => "missing",
+            Trouble::Off => "off",
+            Trouble::Other(_) => "fails",
+        }
+    }
+
     /// What the user can do about it.
     pub fn hint(&self) -> &'static str {
         match self {
@@ -104,6 +118,15 @@ pub enum Condition {
 impl Health {
     pub(super) const fn new(condition: Condition) -> Self {
         Self { condition, lost: 0, set_aside: None, told: None }
+    }
+
+    /// What is wrong now, in a word or two that stand as long as it is; `None` while all is well.
+    pub fn trouble(&self) -> Option<&'static str> {
+        match &self.condition {
+            Condition::Degraded(trouble) => Some(trouble.word()),
+            _ if self.lost > 0 => Some("has gaps"),
+            _ => None,
+        }
     }
 
     /// One line that the operator should see; `None` while all is well.

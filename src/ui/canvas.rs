@@ -20,6 +20,8 @@ pub struct Canvas<'a> {
     pub motion: bool,
     /// Whether no notice goes out.
     pub muted: bool,
+    /// What is wrong with the history.
+    pub history_trouble: Option<&'static str>,
     /// The terminal that the cursor is on.
     pub selected: Option<&'a TerminalKey>,
     /// How the terminals are shown, and which of them are marked or muted.

@@ -60,6 +60,7 @@ impl Ui {
             ascii: self.options.ascii,
             motion: self.options.motion,
             muted: self.muted,
+            history_trouble: self.history_trouble,
             selected: selected.as_ref(),
             arrangement: &arrangement,
         };

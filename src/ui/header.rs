@@ -166,13 +166,25 @@ fn health(server: &ServerView, now: Moment) -> Option<String> {
 }
 
 fn data(canvas: &Canvas<'_>, view: &View<'_>) -> Vec<Part> {
+    let quiet = canvas.theme.parts.quiet;
+    let trouble = canvas.history_trouble.map(|trouble| {
+        let glyph = canvas.glyph(Meaning::Error);
+        (format!("{glyph} history {trouble}"), canvas.theme.style(Meaning::Error))
+    });
     let muted = canvas.muted.then(|| ("notices off".to_owned(), canvas.theme.style(Meaning::Stalled)));
-    let Some(oldest) = oldest_answer(view) else { return muted.into_iter().collect() };
-    let age = view.now.since(oldest);
-    let (shown, _) = bound(age);
-    let style = if age >= OLD { canvas.theme.style(Meaning::Error) } else { canvas.theme.parts.quiet };
-    let gap = muted.is_some().then(|| ("   ".to_owned(), canvas.theme.parts.quiet));
-    muted.into_iter().chain(gap).chain([(format!("data <{shown}"), style)]).collect()
+    let data = oldest_answer(view).map(|oldest| {
+        let age = view.now.since(oldest);
+        let style = if age >= OLD { canvas.theme.style(Meaning::Error) } else { quiet };
+        (format!("data <{}", bound(age).0), style)
+    });
+    let mut parts: Vec<Part> = Vec::new();
+    for part in [trouble, muted, data].into_iter().flatten() {
+        if !parts.is_empty() {
+            parts.push(("   ".to_owned(), quiet));
+        }
+        parts.push(part);
+    }
+    parts
 }
 
 /// A round time that an age is below, in words and as a span. It is rounded up, never down, and in steps that are so

@@ -90,6 +90,33 @@ fn the_past_of_a_terminal_is_there_now_and_after_a_restart() {
 }
 
 #[test]
+fn a_history_that_cannot_be_written_is_told_for_as_long_as_it_cannot() {
+    let desk = Desk::with_parrot();
+    // A directory stands where the file should be.
+    let file = desk.directory.path().join("state/fleetwatch/history.db");
+    std::fs::create_dir_all(&file).unwrap();
+    desk.open();
+    desk.wait("! history ");
+    desk.wait("history is not written: ");
+    desk.wait("1 ready");
+    desk.press("d");
+    desk.wait("the history cannot be read now: ");
+    desk.wait("Parrot v1.0.0");
+    desk.press("Escape");
+    desk.wait("NAME");
+    // The message goes, the trouble stays; and when it is over, it is written again and nothing is lost.
+    desk.press("Escape");
+    desk.wait_without("history is not written: ");
+    desk.wait("! history ");
+    std::fs::remove_dir(&file).unwrap();
+    desk.wait_without("! history ");
+    desk.press("d");
+    desk.wait("here the history begins");
+    desk.press("C-c");
+    desk.expect_restored();
+}
+
+#[test]
 fn without_a_history_the_view_tells_what_was_seen_and_says_so() {
     let desk = Desk::with_parrot();
     let config = desk.directory.path().join("fleetwatch/config.toml");

@@ -93,6 +93,7 @@ fn a_locked_file_is_waited_for_in_the_background() {
     fill(&history, 0..100);
     assert!(begun.elapsed() < Duration::from_millis(500), "recording waited for the file: {:?}", begun.elapsed());
     wait_until("it says so", || history.health().condition == Condition::Degraded(Trouble::Locked));
+    assert_eq!(history.health().trouble(), Some("locked"));
     assert_eq!(history.health().warning().unwrap(), "history is not written: another process keeps it locked");
     let told = [history.new_warning(), history.new_warning()];
     assert_eq!(told, [history.health().warning(), None], "a warning is told once");
@@ -119,6 +120,7 @@ fn what_cannot_wait_any_longer_is_lost_and_counted() {
     drop(lock);
     wait_until("it is written", || history.health().condition == Condition::Good);
     assert_eq!(history.health().warning().unwrap(), format!("history has gaps ({lost} records lost)"));
+    assert_eq!(history.health().trouble(), Some("has gaps"));
     drop(history);
     assert_eq!(count(&path, "transitions"), 4000 - i64::try_from(lost).unwrap());
 }
