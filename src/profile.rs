@@ -14,7 +14,7 @@ mod sight;
 mod transcript;
 mod version;
 
-pub use compile::{Profile, ProfileError};
+pub use compile::{Profile, ProfileError, Versions};
 pub use engine::Miss;
 pub use explain::{Explanation, PromptFound, RegionFound, RowFound, RuleTried};
 pub use library::{Library, Selected, Selection};

@@ -16,6 +16,7 @@
 mod events;
 mod lifecycle;
 mod loss;
+mod observation;
 mod publish;
 mod settings;
 mod timers;
@@ -27,6 +28,7 @@ use std::collections::VecDeque;
 pub use events::{Assessed, SurfaceEvent, surface_events};
 use lifecycle::Lifecycle;
 use loss::{Loss, aside, available, evidence_of};
+pub use observation::{Observation, Temporal};
 use publish::Published;
 pub use settings::Settings;
 pub use timers::{Timer, TimerName};
@@ -38,42 +40,6 @@ use crate::state::{
     AssessedAvailability, Availability, BusinessState, Diagnostics, ParseStatus, Phase, Problem, ProcessState,
     Stability, Stale, State, Summary, TerminalFacts, Transition, TransportState, Tri, Turn, TurnResult, UiContext,
 };
-
-/// What was found when the terminal was looked at.
-#[derive(Clone, Debug)]
-pub enum Observation<'a> {
-    /// A known agent runs and its screen was read with a profile. `temporal` is what the profile says of time.
-    Read { reading: &'a Reading, temporal: Temporal, resized: bool },
-    /// A known agent runs and nothing of its screen, title or cursor has changed since it was last read.
-    Unchanged,
-    /// The pane is there, but no known agent runs in it.
-    TuiDown,
-    /// The program has no profile.
-    NoProfile,
-    /// The session or the pane is gone.
-    Gone,
-    /// tmux or the processes could not be asked.
-    ProbeFailed(Problem),
-    /// A prompt went in through fleetwatch, at this time; another process of it tells that a moment later.
-    Submitted { at: Moment },
-    /// The operator has seen the terminal.
-    Seen,
-    /// Nothing but time.
-    Nothing,
-}
-
-/// What a profile says of an agent's behaviour over time (SPEC §5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Temporal {
-    /// How long work goes on after its last trace.
-    pub linger: Span,
-    /// Whether a growing turn is work by itself.
-    pub growth: bool,
-    /// Whether a turn ends well only with a completion row.
-    pub completion_row: bool,
-    /// Whether a turn that is stopped before its answer vanishes, and its prompt comes back as a draft.
-    pub prompt_returns: bool,
-}
 
 /// One terminal over time.
 #[derive(Clone, Debug)]
@@ -244,7 +210,7 @@ impl Tracker {
             self.doubt_since = None;
         }
         // What is printed before any prompt was submitted (a banner, a notice) is no answer.
-        let grew = self.temporal.growth
+        let grew = (self.temporal.growth || self.temporal.cautious)
             && !resized
             && (reading.turn.prompt.is_some() || self.turn.stage() != TurnStage::Idle)
             && self.last_reading.as_ref().is_some_and(|(last, _)| reading.turn.grew_from(&last.turn));
@@ -305,6 +271,13 @@ impl Tracker {
                 next.surface.ready_posture = Tri::No;
                 next.assessment.business_state = BusinessState::Working;
                 next.evidence.push(why.evidence());
+            }
+            turn::Overlay::Moving => {
+                next.phase = Phase::Unknown;
+                next.surface.ready_posture = Tri::Unknown;
+                next.assessment.business_state = BusinessState::Unknown;
+                next.evidence
+                    .push(aside("unrecorded-version", "no recording shows this version, and the screen moves"));
             }
             // A list at the prompt is no place to submit, and without a prompt nothing is ready.
             turn::Overlay::SetAside if next.surface.accepting_input != Tri::Yes => {}

@@ -322,6 +322,7 @@ fn the_demo_is_listed_explained_and_answered() {
     let explained = demo.run(&["explain", "shop"]).out;
     assert!(explained.contains("✓ approval-dialog"), "{explained}");
     assert!(explained.contains("\nTimers\n  stability "), "{explained}");
+    assert!(!explained.contains("with caution"), "{explained}");
     let explained: Value = serde_json::from_str(&demo.run(&["explain", "shop", "--json"]).out).unwrap();
     for field in ["name", "since", "until", "then"] {
         assert!(explained["timers"][0][field].is_string(), "{field} is missing in {:#}", explained["timers"]);

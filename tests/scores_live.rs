@@ -16,10 +16,14 @@ use fleetwatch::recording::{Archive, Options, Sampling, Version};
 
 /// Every recording of the archive with its score.
 fn scored(options: &Options) -> Vec<(String, Score)> {
+    scored_with(Library::builtin(), options)
+}
+
+fn scored_with(library: Library, options: &Options) -> Vec<(String, Score)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst");
     let archive = Archive::open(&path).expect("the archive can be read");
     let names: Vec<&str> = archive.names().collect();
-    let (library, doubts, next) = (Arc::new(Library::builtin()), Doubts::default(), AtomicUsize::new(0));
+    let (library, doubts, next) = (Arc::new(library), Doubts::default(), AtomicUsize::new(0));
     let work = || {
         let mut done = Vec::new();
         while let Some(name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -65,6 +69,50 @@ fn two_looks_a_second_are_enough() {
         let percent = right as f64 * 100.0 / judged as f64;
         assert!(percent >= floor, "{} scores {percent:.3} % at two looks a second", field.word());
     }
+}
+
+/// The milliseconds in which an agent worked, and those of them in which it was called ready.
+fn work_and_ready<'a>(scored: impl IntoIterator<Item = &'a (String, Score)>) -> (u64, u64) {
+    scored.into_iter().flat_map(|(_, score)| &score.phases).fold((0, 0), |(work, ready), ((truth, told), ms)| {
+        let works = *truth == "active";
+        (work + if works { *ms } else { 0 }, ready + if works && *told == "ready" { *ms } else { 0 })
+    })
+}
+
+/// The profiles that are compiled in, without a single rule that tells work: the next release may show it in any way.
+fn blind_to_work() -> Library {
+    let mut library = Library::builtin();
+    let tools: Vec<String> = library.tools().map(str::to_owned).collect();
+    for tool in tools {
+        let mut file: toml::Table = Library::shipped(&tool).expect("it is compiled in").parse().expect("it is TOML");
+        let profiles = file["profile"].as_array_mut().expect("it has profiles");
+        let id = |rule: &toml::Value| rule["id"].as_str().expect("a rule has an id").to_owned();
+        let gives_work = |rule: &toml::Value| rule["gives"].as_str() == Some("working");
+        let mut removed = Vec::new();
+        for profile in profiles.iter_mut().filter_map(toml::Value::as_table_mut) {
+            if let Some(rules) = profile.get_mut("rules").and_then(toml::Value::as_array_mut) {
+                removed.extend(rules.iter().filter(|rule| gives_work(rule)).map(id));
+                rules.retain(|rule| !gives_work(rule));
+            }
+            if let Some(without) = profile.get_mut("without").and_then(toml::Value::as_array_mut) {
+                without.retain(|name| name.as_str().is_none_or(|name| removed.iter().all(|gone| gone != name)));
+            }
+        }
+        let written = toml::to_string(&file).expect("a table can be written");
+        library.add(&format!("{tool}.toml"), &written).expect("rules fewer are rules still");
+    }
+    library
+}
+
+/// What a version that nobody has recorded shows of its work may have another shape: then it moves, and what moves is not
+/// called ready.
+#[test]
+fn work_in_an_unknown_shape_is_not_ready() {
+    let options = Options { version: Version::Given("999.0.0".to_owned()), ..every(250) };
+    let (work, ready) = work_and_ready(&scored(&options));
+    assert!(ready * 50 <= work, "older releases read as a newer one: of {work} ms of work {ready} ms are called ready");
+    let (work, ready) = work_and_ready(&scored_with(blind_to_work(), &options));
+    assert!(ready * 10 <= work, "without any rule for work: of {work} ms of work {ready} ms are called ready");
 }
 
 /// Without a version, and with one that is not out yet, an agent is read by its newest profile: what that does not know

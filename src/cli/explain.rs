@@ -94,6 +94,7 @@ pub(super) fn reading_json(read: &Read<'_>) -> serde_json::Value {
     serde_json::json!({
         "profile": selected.profile.id(),
         "selection": selected.selection.word(),
+        "recorded": selected.recorded,
         "output_family": family(read),
         "phase": reading.phase,
         "surface": reading.surface,
@@ -114,8 +115,9 @@ pub(super) fn family<'a>(read: &'a Read<'_>) -> Option<&'a str> {
 pub(super) fn heading(terminal: &Terminal, read: &Read<'_>) -> String {
     let facts = &terminal.state.terminal;
     let version = facts.observed_tool_version.as_deref().unwrap_or("of unknown version");
+    let trust = if read.selected.recorded { "" } else { ", with caution: no recording shows this version" };
     format!(
-        "{}  {} {}  {} {}, read by {} ({})\n",
+        "{}  {} {}  {} {}, read by {} ({}){trust}\n",
         harmless(&facts.id),
         terminal.key.pane,
         harmless(&terminal.place.target()),

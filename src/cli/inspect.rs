@@ -40,6 +40,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
                 "profile": read.selected.profile.id(),
                 "tool": read.selected.profile.tool(),
                 "selection": read.selected.selection.word(),
+                "recorded": read.selected.recorded,
                 "output_family": explain::family(&read),
                 "banner_version": read.reading.banner_version,
                 "doubt": read.reading.doubt,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::Subcommand;
 
 use super::{Done, Failure, GlobalOptions, output, score};
-use crate::profile::Library;
+use crate::profile::{Library, Versions};
 
 /// List the profiles of agents, show one, or check one.
 #[derive(Clone, Debug, clap::Args)]
@@ -55,7 +55,14 @@ fn list(library: &Library) -> Done {
     let mut text = String::new();
     for profile in library.profiles() {
         let label = library.label(profile.tool()).unwrap_or_default();
-        let _ = writeln!(text, "{:<10} {:<22} {label}", profile.tool(), profile.id());
+        let Versions { min, max, recorded } = profile.versions();
+        let interval = max.as_ref().map_or(format!("from {min}"), |max| format!("from {min} to before {max}"));
+        let recorded = match recorded.as_deref() {
+            None => "all trusted".to_owned(),
+            Some([]) => "none recorded".to_owned(),
+            Some(versions) => format!("recorded {}", versions.join(", ")),
+        };
+        let _ = writeln!(text, "{:<9} {:<19} {label:<18} {interval:<29} {recorded}", profile.tool(), profile.id());
     }
     output::print(&text)
 }

@@ -248,6 +248,7 @@ impl Source<'_> {
                 600.0,
             )?,
             doubt: default.doubt,
+            unrecorded_rest: default.unrecorded_rest,
             kept_transitions: usize::try_from(whole(
                 "kept_transitions",
                 table.kept_transitions,

@@ -296,7 +296,9 @@ impl Entry {
 
     fn read(&mut self, changed: bool, resized: bool, library: &Library, now: Moment) -> Option<Transition> {
         let selected = self.agent.as_ref().and_then(|agent| agent.selected.clone());
-        let Some(Selected { profile, .. }) = selected else { return self.observe(Observation::NoProfile, now) };
+        let Some(Selected { profile, recorded, .. }) = selected else {
+            return self.observe(Observation::NoProfile, now);
+        };
         let Some(screen) = self.terminal.screen.clone() else {
             let problem =
                 Problem { kind: "no_capture".to_owned(), message: "the screen was not captured yet".to_owned() };
@@ -306,11 +308,11 @@ impl Entry {
             return self.observe(Observation::Unchanged, now);
         }
         let mut reading = profile.read(&screen, &self.terminal.facts);
-        let mut profile = profile;
+        let (mut profile, mut recorded) = (profile, recorded);
         if self.learn_version(reading.banner_version.take(), library)
             && let Some(selected) = self.agent.as_ref().and_then(|agent| agent.selected.clone())
         {
-            profile = selected.profile;
+            (profile, recorded) = (selected.profile, selected.recorded);
             reading = profile.read(&screen, &self.terminal.facts);
         }
         let temporal = Temporal {
@@ -318,6 +320,7 @@ impl Entry {
             growth: profile.growth_is_work(),
             completion_row: profile.needs_completion_row(),
             prompt_returns: profile.prompt_returns(),
+            cautious: !recorded,
         };
         self.terminal.dialog = reading.dialog.take().map(Arc::new);
         self.observe(Observation::Read { reading: &reading, temporal, resized }, now)
@@ -335,11 +338,12 @@ impl Entry {
 
     /// Adds what the choice of the profile has to say to the reading's own anomalies.
     fn anomalies(&self, mut anomalies: Vec<Anomaly>) -> Vec<Anomaly> {
-        let selection = self.agent.as_ref().and_then(|agent| agent.selected.as_ref()).map(|s| s.selection);
-        match selection {
-            Some(Selection::FallbackFloor) => anomalies.push(Anomaly::UnknownVersionFloorUsed),
-            Some(Selection::Configured) => anomalies.push(Anomaly::PresetOverrideUsed),
-            _ => {}
+        let Some(Agent { version, selected: Some(selected), .. }) = &self.agent else { return anomalies };
+        if selected.selection == Selection::Configured {
+            anomalies.push(Anomaly::PresetOverrideUsed);
+        }
+        if version.is_some() && !selected.recorded {
+            anomalies.push(Anomaly::UnknownVersionFloorUsed);
         }
         anomalies
     }

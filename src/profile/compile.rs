@@ -67,11 +67,23 @@ pub(super) struct Rule {
     pub status_row: bool,
 }
 
+/// Which versions a profile reads, as its file writes them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Versions {
+    /// The first one.
+    pub min: String,
+    /// The first one that it does not read any more.
+    pub max: Option<String>,
+    /// Those that recordings show; `None` when the file does not say.
+    pub recorded: Option<Vec<String>>,
+}
+
 /// A profile that is ready to read screens.
 #[derive(Clone, Debug)]
 pub struct Profile {
     pub(super) id: String,
     pub(super) tool: String,
+    pub(super) versions: Versions,
     pub(super) banner: Option<Regex>,
     pub(super) families: BTreeMap<Family, String>,
     pub(super) rows: Vec<RowKind>,
@@ -95,6 +107,8 @@ pub(super) struct Written {
     pub id: String,
     pub min: Version,
     pub max: Option<Version>,
+    /// The versions that recordings show; `None` when the file does not say.
+    recorded: Option<Vec<Version>>,
     tool: String,
     file: Arc<str>,
     text: Arc<str>,
@@ -102,6 +116,11 @@ pub(super) struct Written {
 }
 
 impl Written {
+    /// Whether recordings show how the agent looks at a version.
+    pub fn is_recorded(&self, version: &Version) -> bool {
+        self.recorded.as_ref().is_none_or(|all| all.iter().any(|v| v <= version) && all.iter().any(|v| version <= v))
+    }
+
     /// Compiles the profile.
     ///
     /// # Errors
@@ -138,6 +157,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Tool, ProfileError> {
             id,
             min: source.version(&data.min)?,
             max: data.max.as_ref().map(|max| source.version(max)).transpose()?,
+            recorded: data.recorded.as_ref().map(|all| all.iter().map(|v| source.version(v)).collect()).transpose()?,
             tool: parsed.tool.name.as_ref().clone(),
             file: Arc::clone(&shared_file),
             text: Arc::clone(&shared_text),
@@ -190,6 +210,11 @@ fn profile(source: &Source<'_>, written: &Written) -> Result<Profile, ProfileErr
     Ok(Profile {
         id: written.id.clone(),
         tool: written.tool.clone(),
+        versions: Versions {
+            min: data.min.as_ref().clone(),
+            max: data.max.as_ref().map(|max| max.as_ref().clone()),
+            recorded: data.recorded.as_ref().map(|all| all.iter().map(|v| v.as_ref().clone()).collect()),
+        },
         banner: data.banner.as_ref().map(|banner| source.regex(banner.span(), banner.as_ref())).transpose()?,
         families: data.families.clone(),
         rows,
@@ -268,6 +293,11 @@ impl Profile {
     /// The tool that it reads.
     pub fn tool(&self) -> &str {
         &self.tool
+    }
+
+    /// The versions that it reads.
+    pub fn versions(&self) -> &Versions {
+        &self.versions
     }
 
     /// How long work is taken to go on after its last trace.

@@ -66,6 +66,7 @@ impl Conclusion<'_> {
             activity,
             end,
             turn: self.turn_region(),
+            edge: self.edge(),
             transcript_rows: self.transcript_rows(),
             submitted: self.sight.submitted.last().map(|&y| letters(self.sight.submitted_text(y))),
             draft: self.sight.prompt.as_ref().filter(|p| p.draft == Draft::Text).map(|p| letters(&p.text)),
@@ -140,6 +141,14 @@ impl Conclusion<'_> {
             prompts: sight.submitted.len(),
             text: Arc::from(text),
         }
+    }
+
+    fn edge(&self) -> Arc<[u64]> {
+        let sight = self.sight;
+        let drawn = sight.region(Region::Turn).filter(|&y| !sight.is_blank(y));
+        let mut rows: Vec<u64> = drawn.map(|y| hash(&sight.screen.row(y))).collect();
+        rows.sort_unstable();
+        rows.into()
     }
 
     fn dialog(&self, front: Front) -> Option<&Fired<'_>> {

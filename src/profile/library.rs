@@ -49,6 +49,9 @@ impl Selection {
 pub struct Selected {
     pub profile: Arc<Profile>,
     pub selection: Selection,
+    /// Whether recordings show how the agent looks at this version. If none does, or the version is not known, what the
+    /// profile does not find on a screen may still be there in another shape.
+    pub recorded: bool,
 }
 
 /// One tool of the library.
@@ -169,21 +172,21 @@ impl Library {
     /// `configured` says that the version comes from the configuration.
     pub fn select(&self, tool: &str, version: Option<&str>, configured: bool) -> Option<Selected> {
         let profiles = &self.find(tool)?.profiles;
-        let selected = |listed: &Listed, selection| {
-            listed.profile().map(|profile| Selected { profile: Arc::clone(profile), selection })
+        let selected = |listed: &Listed, selection, recorded| {
+            listed.profile().map(|profile| Selected { profile: Arc::clone(profile), selection, recorded })
         };
         let Some(version) = version.and_then(Version::parse) else {
-            return selected(profiles.last()?, Selection::FallbackLatest);
+            return selected(profiles.last()?, Selection::FallbackLatest, false);
         };
-        let floor = profiles.iter().rev().find(|listed| listed.written.min <= version);
-        match floor {
-            Some(listed) if configured => selected(listed, Selection::Configured),
-            Some(listed) if listed.written.max.as_ref().is_none_or(|max| version < *max) => {
-                selected(listed, Selection::DetectedVersion)
-            }
-            Some(listed) => selected(listed, Selection::FallbackFloor),
-            None => selected(profiles.first()?, Selection::FallbackFloor),
-        }
+        let Some(floor) = profiles.iter().rev().find(|listed| listed.written.min <= version) else {
+            return selected(profiles.first()?, Selection::FallbackFloor, false);
+        };
+        let selection = match &floor.written.max {
+            _ if configured => Selection::Configured,
+            Some(max) if version >= *max => Selection::FallbackFloor,
+            _ => Selection::DetectedVersion,
+        };
+        selected(floor, selection, selection != Selection::FallbackFloor && floor.written.is_recorded(&version))
     }
 
     /// Which program a pane runs, from tmux's `pane_current_command` and the processes under the pane's pid.

@@ -76,6 +76,13 @@ pub enum Family {
     Working,
 }
 
+impl Reading {
+    /// Whether a row is drawn between the last submitted prompt and the live one that was not there in an earlier reading.
+    pub fn has_new_rows(&self, earlier: &[u64]) -> bool {
+        self.edge.iter().any(|row| earlier.binary_search(row).is_err())
+    }
+}
+
 /// The profile's reading of one snapshot. It is a pure function of the snapshot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
@@ -91,6 +98,8 @@ pub struct Reading {
     pub activity: Option<Activity>,
     pub end: Option<TurnEnd>,
     pub turn: TurnRegion,
+    /// Hashes of the rows from the last submitted prompt to the live prompt, with their styles, in ascending order.
+    pub edge: Arc<[u64]>,
     /// Rows from the top of the screen to the transcript's last one; all of the screen's rows once it is full, from when
     /// on the transcript scrolls.
     pub transcript_rows: usize,

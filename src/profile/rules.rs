@@ -55,6 +55,9 @@ pub(super) struct ProfileData {
     pub min: Spanned<String>,
     /// The first version that it does not read any more.
     pub max: Option<Spanned<String>>,
+    /// Versions that recordings show, of which the oldest and the newest count: what lies outside is read with caution.
+    /// Without it every version of the interval is trusted.
+    pub recorded: Option<Vec<Spanned<String>>>,
     /// A pattern with a group `version`, tried on every row.
     pub banner: Option<Spanned<String>>,
     #[serde(default)]

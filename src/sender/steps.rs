@@ -84,6 +84,8 @@ struct Read {
     pending: Tri,
     prompt: (Option<u64>, usize),
     turn: Arc<str>,
+    /// Hashes of the rows of the latest turn, with their styles.
+    edge: Arc<[u64]>,
 }
 
 impl Seen {
@@ -101,6 +103,7 @@ impl Seen {
             pending: reading.surface.pending_input,
             prompt: (reading.turn.prompt, reading.turn.prompts),
             turn: Arc::clone(&reading.turn.text),
+            edge: Arc::clone(&reading.edge),
         });
         Self { screen: hasher.finish(), command: facts.command.clone(), dead: facts.dead, dialog, read }
     }
@@ -138,7 +141,10 @@ impl Seen {
 
     /// Whether what was said differs, so that something moves.
     fn differs_from(&self, earlier: &Seen) -> bool {
-        let differs = |(then, now): (&Read, &Read)| then.turn != now.turn || then.prompt != now.prompt;
+        let differs = |(then, now): (&Read, &Read)| {
+            let drawn = now.edge.iter().any(|row| !then.edge.contains(row));
+            drawn || then.turn != now.turn || then.prompt != now.prompt
+        };
         earlier.read.as_ref().zip(self.read.as_ref()).is_some_and(differs)
     }
 

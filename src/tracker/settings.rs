@@ -20,6 +20,8 @@ pub struct Settings {
     /// How many failed probes in a row, or for how long, until it is an error.
     pub failed_probes: u32,
     pub failed_probe_time: Span,
+    /// How long a version that nobody has recorded must stand still before it is called ready.
+    pub unrecorded_rest: Span,
     /// How long a screen that cannot be read or contradicts itself is taken for a half-drawn one.
     pub doubt: Span,
     /// Transitions kept in memory for each terminal.
@@ -38,6 +40,7 @@ impl Default for Settings {
             stable: Span::from_secs(1),
             failed_probes: 3,
             failed_probe_time: Span::from_secs(3),
+            unrecorded_rest: Span::from_millis(1500),
             doubt: Span::from_secs(1),
             kept_transitions: 256,
         }

@@ -17,6 +17,8 @@ words! {
         Retraction = "retraction",
         /// Work was seen, and then no trace of it any more.
         Linger = "linger",
+        /// A version that nobody has recorded looks ready, and what it shows has changed.
+        UnrecordedRest = "unrecorded_rest",
         /// What an agent repaints while it works stands still.
         WorkStandsStill = "work_stands_still",
         /// A lone status row above a free prompt stands still.
@@ -44,6 +46,7 @@ impl TimerName {
             TimerName::NoReaction => "the prompt counts as sent without a reaction, and its turn is dropped",
             TimerName::Retraction => "work is a new turn, and does not take the success back any more",
             TimerName::Linger => "the work counts as over, and what it left begins to settle",
+            TimerName::UnrecordedRest => "what looks ready is called so",
             TimerName::WorkStandsStill => "the terminal counts as stalled",
             TimerName::StaleActiveRecovery => "the status row counts as left behind, and the terminal as ready",
             TimerName::FinalStableActiveRecovery => "the turn is given up without a result, and the terminal is ready",

@@ -7,6 +7,8 @@ mod redraw;
 mod timing;
 mod waiting;
 
+use std::sync::Arc;
+
 use flight::{Completed, Flight, Retraction, Seen, same_turn};
 
 use super::{Settings, Temporal, aside};
@@ -40,6 +42,8 @@ pub(super) enum Overlay {
     None,
     /// A turn goes on although the screen looks idle.
     Active(GoesOn),
+    /// What looks ready moves, and no recording tells what that means in this version.
+    Moving,
     /// A left-over status row is not believed any more (stale-active recovery).
     SetAside,
 }
@@ -92,6 +96,11 @@ pub(super) struct TurnMachine {
     /// The fingerprint of left-over activity that a recovery does not believe any more.
     set_aside: Option<u64>,
     stands_still: bool,
+    /// When something last moved on a screen of a version that nobody has recorded, and how long that counts.
+    moved: Option<(Moment, Span)>,
+    is_moving: bool,
+    /// When such a version was first seen at its prompt.
+    greeted_at: Option<Moment>,
     /// When the answer last grew, and the longest pause between two growths of this turn.
     growth: Option<(Moment, Span)>,
     /// When the terminal last changed its size.
@@ -119,6 +128,9 @@ impl TurnMachine {
             activity: None,
             set_aside: None,
             stands_still: false,
+            moved: None,
+            is_moving: false,
+            greeted_at: None,
             growth: None,
             resized_at: None,
             anchor_armed_at: None,
@@ -162,7 +174,7 @@ impl TurnMachine {
     /// A readable screen was seen.
     pub(super) fn sighted(&mut self, sighting: &Sighting<'_>, now: Moment, notes: &mut Vec<&'static str>) {
         let reading = sighting.reading;
-        let working = self.note_activity(reading, now) || sighting.grew;
+        let working = self.note_activity(reading, now) || (sighting.grew && sighting.temporal.growth);
         self.note_pace(sighting, now);
         if sighting.resized {
             self.resized_at = Some(now);
@@ -178,6 +190,8 @@ impl TurnMachine {
         }
         if working || dialog_is_work(reading) {
             self.work_seen(reading, now, notes);
+        } else if sighting.temporal.cautious && reading.phase == Phase::Ready {
+            self.note_movement(sighting, redrawn, now);
         }
         self.look_at(reading, now);
         if sighting.temporal.prompt_returns {
@@ -190,6 +204,7 @@ impl TurnMachine {
     pub(super) fn pass_time(&mut self, now: Moment, temporal: Temporal, notes: &mut Vec<&'static str>) {
         self.give_up_on_silence(now, notes);
         self.recover(now, notes);
+        self.is_moving = self.unrecorded_rest().is_some_and(|timer| !timer.is_over(now));
         self.stands_still = self.standstill().is_some_and(|timer| timer.is_over(now));
         self.end_turn(now, temporal);
         self.settle(now, temporal);
@@ -216,6 +231,7 @@ impl TurnMachine {
                 None => GoesOn::Sent,
                 Some(_) => GoesOn::WorkWasSeen,
             }),
+            (None, Phase::Ready) if self.is_moving => Overlay::Moving,
             (None, Phase::Active) if self.activity_is_set_aside() => Overlay::SetAside,
             _ => Overlay::None,
         }
@@ -325,6 +341,7 @@ impl TurnMachine {
             doubtful: reading.doubt.is_some(),
             end: reading.end.clone(),
             region: reading.turn.clone(),
+            edge: Arc::clone(&reading.edge),
             transcript_rows: reading.transcript_rows,
             since,
         });

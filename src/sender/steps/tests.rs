@@ -11,6 +11,7 @@ fn seen(screen: u64, change: impl FnOnce(&mut Read)) -> Seen {
         pending: Tri::No,
         prompt: (None, 0),
         turn: Arc::from(""),
+        edge: Arc::from([]),
     };
     change(&mut read);
     Seen { screen, command: "claude".into(), dead: false, dialog: false, read: Some(read) }
@@ -202,6 +203,17 @@ fn the_last_strokes_of_an_interrupted_turn_do_not_refuse() {
         }
     });
     assert_eq!(told, (SendOutcome::Accepted, vec!["paste", "enter"]));
+}
+
+/// A row that no rule knows may be the agent's work in another shape.
+#[test]
+fn a_row_that_changes_refuses() {
+    let mut looks = 0;
+    let (outcome, done) = polite(|_, _| {
+        looks += 1;
+        seen(looks, |read| read.edge = Arc::from([1, looks]))
+    });
+    assert_eq!((outcome, done), (Refusal::Working.into(), vec![]));
 }
 
 #[test]

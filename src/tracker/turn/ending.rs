@@ -64,7 +64,7 @@ impl TurnMachine {
         if !seen.at_rest() {
             return;
         }
-        if self.activity.is_some() && self.set_aside.is_none() {
+        if (self.activity.is_some() && self.set_aside.is_none()) || self.is_moving {
             return;
         }
         let finished = seen.end.as_ref().is_some_and(|end| end.mark == EndMark::Completed);

@@ -95,6 +95,7 @@ pub(super) struct Seen {
     pub(super) doubtful: bool,
     pub(super) end: Option<TurnEnd>,
     pub(super) region: TurnRegion,
+    pub(super) edge: Arc<[u64]>,
     pub(super) transcript_rows: usize,
     /// Since when all of this is as it is.
     pub(super) since: Moment,

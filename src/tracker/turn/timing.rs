@@ -13,6 +13,7 @@ impl TurnMachine {
             self.settle_window(),
             self.silence(),
             self.lingering(temporal),
+            self.unrecorded_rest(),
             standstill,
             self.stale_active(),
             self.final_stable_active(),
@@ -39,6 +40,12 @@ impl TurnMachine {
         let (activity, since) = self.activity.as_ref()?;
         let window = self.settings.final_stable_active_recovery;
         (activity.ticks && self.set_aside.is_none()).then(|| Timer::new(TimerName::WorkStandsStill, *since, window))
+    }
+
+    /// A version that nobody has recorded looks ready, but something has moved.
+    pub(super) fn unrecorded_rest(&self) -> Option<Timer> {
+        let (at, window) = self.moved?;
+        Some(Timer::new(TimerName::UnrecordedRest, at, window))
     }
 
     /// Stale-active: no anchor, a prompt that would take a submission, and a status row that stands still.

@@ -50,7 +50,36 @@ impl TurnMachine {
     pub(super) fn linger(&self, temporal: Temporal) -> Span {
         let longest = self.growth.map_or(Span::ZERO, |(_, longest)| longest);
         let learned = Span::from_millis((longest.as_millis() * 11 / 10).min(4000));
-        if temporal.growth { temporal.linger.max(learned) } else { temporal.linger }
+        match temporal {
+            Temporal { cautious: true, linger, .. } => linger.max(learned).max(self.settings.unrecorded_rest),
+            Temporal { growth: true, linger, .. } => linger.max(learned),
+            Temporal { linger, .. } => linger,
+        }
+    }
+
+    /// Notes what moves between the last prompt and the live one on a screen that shows no work. Of a version that
+    /// nobody has recorded, nothing tells whether that is work: within a turn it is taken for one, else nothing is said.
+    pub(super) fn note_movement(&mut self, sighting: &Sighting<'_>, redrawn: bool, now: Moment) {
+        let reading = sighting.reading;
+        /// Agents draw their greeting within this time.
+        const GREETING: Span = Span::from_secs(5);
+        let greeted_at = *self.greeted_at.get_or_insert(now);
+        let is_greeting = reading.turn.prompt.is_none() && now.since(greeted_at) < GREETING;
+        let Some(seen) = &self.seen else { return };
+        if reading.end.is_some() {
+            // The agent itself says that the turn has ended.
+            self.moved = None;
+            return;
+        }
+        let unanswered = reading.turn.text.is_empty() && !same_turn(&seen.region, &reading.turn);
+        if reading.in_dialog || redrawn || is_greeting || !(unanswered || reading.has_new_rows(&seen.edge)) {
+            return;
+        }
+        let rest = if unanswered { self.settings.no_reaction } else { self.linger(sighting.temporal) };
+        self.moved = Some((now, rest));
+        if let Some(flight) = &mut self.flight {
+            flight.sees_work(reading, now);
+        }
     }
 
     pub(super) fn activity_is_set_aside(&self) -> bool {

@@ -1,0 +1,43 @@
+//! What a tracker is told.
+
+use crate::moment::{Moment, Span};
+use crate::profile::Reading;
+use crate::state::Problem;
+
+/// What was found when the terminal was looked at.
+#[derive(Clone, Debug)]
+pub enum Observation<'a> {
+    /// A known agent runs and its screen was read with a profile. `temporal` is what the profile says of time.
+    Read { reading: &'a Reading, temporal: Temporal, resized: bool },
+    /// A known agent runs and nothing of its screen, title or cursor has changed since it was last read.
+    Unchanged,
+    /// The pane is there, but no known agent runs in it.
+    TuiDown,
+    /// The program has no profile.
+    NoProfile,
+    /// The session or the pane is gone.
+    Gone,
+    /// tmux or the processes could not be asked.
+    ProbeFailed(Problem),
+    /// A prompt went in through fleetwatch, at this time; another process of it tells that a moment later.
+    Submitted { at: Moment },
+    /// The operator has seen the terminal.
+    Seen,
+    /// Nothing but time.
+    Nothing,
+}
+
+/// What a profile says of an agent's behaviour over time (SPEC §5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Temporal {
+    /// How long work goes on after its last trace.
+    pub linger: Span,
+    /// Whether a growing turn is work by itself.
+    pub growth: bool,
+    /// Whether a turn ends well only with a completion row.
+    pub completion_row: bool,
+    /// Whether a turn that is stopped before its answer vanishes, and its prompt comes back as a draft.
+    pub prompt_returns: bool,
+    /// Whether no recording shows this version: what looks ready must stand still before it is called so.
+    pub cautious: bool,
+}
