@@ -13,6 +13,7 @@ mod history;
 mod inspect;
 mod list;
 mod live;
+mod log;
 mod options;
 mod output;
 mod profiles;
@@ -92,6 +93,7 @@ pub fn run() -> ExitCode {
 }
 
 fn dispatch(Cli { options, command }: Cli) -> Done {
+    options.log.as_deref().map_or(Ok(()), log::start)?;
     let Some(command) = command else { return wait_for(dashboard::run(&options)) };
     match command {
         Command::List(args) => wait_for(list::run(&args, &options)),

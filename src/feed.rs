@@ -140,8 +140,12 @@ impl Looker {
         let looked = self.try_look().await;
         self.took = start.elapsed();
         let outcome = match looked {
-            Ok(panes) => Outcome::Listed(panes),
+            Ok(panes) => {
+                tracing::debug!(server = %self.server.id(), took = ?self.took, panes = panes.len(), "looked");
+                Outcome::Listed(panes)
+            }
             Err(error) => {
+                tracing::warn!(server = %self.server.id(), took = ?self.took, %error, "a look failed");
                 self.memory.failed(&error);
                 match error.is_no_server() {
                     true => Outcome::NoServer(error.problem()),

@@ -445,3 +445,21 @@ fn what_is_wrong_with_files_is_told_like_everything_else() {
     assert_eq!(no_tmux.code, Some(1));
     assert!(no_tmux.errors.contains("hint: install tmux 3.2 or newer"), "{no_tmux:?}");
 }
+
+#[test]
+fn a_log_tells_what_was_done_and_nothing_of_what_was_said() {
+    let tmux = PrivateTmux::start(&["bash", "--norc", "--noprofile"]);
+    let folder = tempfile::tempdir().unwrap();
+    let (config, log) = (folder.path().join("config.toml"), folder.path().join("log"));
+    std::fs::write(&config, "[[terminal]]\nsession = \"main\"\nname = \"shell\"\n").unwrap();
+    let options = ["-L", tmux.name(), "--config", config.to_str().unwrap(), "--log", log.to_str().unwrap()];
+    assert_eq!(run(&[&options[..], &["send", "shell", "a word in confidence"]].concat()).code, Some(1));
+    let told = std::fs::read_to_string(&log).unwrap();
+    assert!(told.contains("looked") && told.contains("sent a prompt"), "{told}");
+    assert!(!told.contains("confidence"), "{told}");
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&log).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    let wrong = run(&["--log", "/nonexistent/log", "list"]);
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.errors.starts_with("error: /nonexistent/log: cannot be written: "), "{wrong:?}");
+}

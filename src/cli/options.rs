@@ -25,6 +25,9 @@ pub struct GlobalOptions {
     /// Read this configuration, and no other.
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
+    /// Append what fleetwatch does and what it stumbles over to this file; it holds no text of prompts or screens.
+    #[arg(long, value_name = "FILE", global = true)]
+    pub log: Option<PathBuf>,
 }
 
 impl GlobalOptions {

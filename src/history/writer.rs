@@ -215,7 +215,7 @@ fn write(store: &mut Store, pending: &[Message], health: &Mutex<Health>, at: Mom
     for message in pending.iter() {
         match store.write(std::slice::from_ref(message), at) {
             Err(Trouble::Other(reason)) => {
-                tracing::warn!(reason, ?message, "a record of the history cannot be written");
+                tracing::warn!(reason, "a record of the history cannot be written");
                 lost += 1;
             }
             written => written?,

@@ -2,11 +2,8 @@
 
 use super::TurnMachine;
 use super::flight::{Flight, Retraction, Seen};
-use crate::moment::{Moment, Span};
+use crate::moment::Moment;
 use crate::state::TurnSource;
-
-/// A look takes its time before it reads the screen, so the work that it shows may be younger than the look by this much.
-const LOOK: Span = Span::from_millis(500);
 
 impl TurnMachine {
     /// Rule 1: an explicit input arms a turn. It was submitted at `at`; what has been seen since belongs to it.
@@ -28,7 +25,7 @@ impl TurnMachine {
     fn adopt_flight(&mut self, at: Moment) -> bool {
         let Some(flight) = &mut self.flight else { return false };
         let inferred = flight.source == TurnSource::SurfaceInference || flight.retraction.is_some();
-        if !inferred || at.since(flight.armed_at) > LOOK {
+        if !inferred || flight.armed_at < at {
             return false;
         }
         flight.source = TurnSource::ExplicitInput;
@@ -41,7 +38,7 @@ impl TurnMachine {
 
     /// The turn that this input began has ended already.
     fn adopt_result(&mut self, at: Moment) -> bool {
-        let begun = self.ended_armed_at.is_some_and(|armed| at.since(armed) <= LOOK);
+        let begun = self.ended_armed_at.is_some_and(|armed| armed >= at);
         let ended = self.last_turn.at.is_some_and(|ended| ended >= at);
         let inferred = self.result_is_current && self.last_turn.source == TurnSource::SurfaceInference;
         if self.flight.is_some() || !begun || !ended || !inferred {
