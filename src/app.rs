@@ -5,12 +5,12 @@ mod copy;
 mod lending;
 mod look;
 mod outside;
+mod reload;
 mod requests;
 mod signals;
 mod terminal;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,7 +29,9 @@ use crate::profile::Library;
 use crate::screen::harmless;
 use crate::ui::Ui;
 use actors::{Actors, News};
-pub use look::LookError;
+pub use look::{LookError, check_look};
+use reload::Watch;
+pub use reload::{Reading, Source};
 use signals::Signals;
 use terminal::Tty;
 
@@ -54,8 +56,8 @@ pub struct Settings {
     pub servers: Vec<ServerId>,
     pub feed: feed::Settings,
     pub fleet: fleet::Settings,
-    /// Where the operator's own `keymap.toml` and `themes/` may be, the first one that has them wins.
-    pub directories: Vec<PathBuf>,
+    /// Where all of that comes from, to read it again.
+    pub source: Source,
 }
 
 /// Why the dashboard could not be shown, or not any longer.
@@ -107,7 +109,13 @@ struct App {
     submissions: mpsc::UnboundedReceiver<Submission>,
     questions: Questions,
     answers: mpsc::UnboundedReceiver<Answer>,
+    /// What holds now of the configuration.
+    config: Config,
+    library: Arc<Library>,
+    watch: Watch,
     pollers: Vec<(ServerId, Poller)>,
+    /// Where pollers send what they see, and where it arrives.
+    reports: mpsc::Sender<Input>,
     inputs: mpsc::Receiver<Input>,
     news: mpsc::UnboundedReceiver<News>,
     outside: Outside,
@@ -134,7 +142,7 @@ impl App {
             let poller = feed::spawn(settings.feed.clone(), library, server.clone(), reports.clone())?;
             pollers.push((server.clone(), poller));
         }
-        let ui = Ui::new(look::options(&settings.config.ui, &settings.directories)?);
+        let ui = Ui::new(look::options(&settings.config.ui, &settings.source.directories())?);
         let history = History::start(&settings.config.history);
         let (questions, answers) = history.questions(Arc::clone(&settings.library));
         let signals = Signals::listen()?;
@@ -147,7 +155,11 @@ impl App {
             questions,
             answers,
             history,
+            watch: Watch::new(settings.source.clone(), &settings.config.ui.theme),
+            config: settings.config.clone(),
+            library: Arc::clone(&settings.library),
             pollers,
+            reports,
             inputs,
             news,
             outside: Outside::new(&settings.config.notify, trouble),
@@ -273,6 +285,7 @@ impl App {
         if self.fleet.poll_timeout().is_some_and(|at| at <= now) {
             self.take(Input::TimePassed);
         }
+        self.follow_files();
         if let Some(warning) = self.history.new_warning() {
             self.complain(&warning);
         }
@@ -285,6 +298,8 @@ impl App {
 
     fn take(&mut self, input: Input) {
         let now = match &input {
+            // One that was on its way when its server was let go comes too late.
+            Input::Server(report) if self.pollers.iter().all(|(server, _)| *server != report.server) => return,
             Input::Server(report) => report.at,
             _ => feed::now(),
         };

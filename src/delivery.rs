@@ -33,6 +33,11 @@ impl Outside {
         }
     }
 
+    /// Follows other rules from now on.
+    pub fn obey(&mut self, rules: &[Rule]) {
+        self.notifier.obey(rules);
+    }
+
     /// Mutes everything, or lets the rules hold again.
     pub fn mute(&mut self, muted: bool) {
         self.notifier.mute(muted);

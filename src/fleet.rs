@@ -43,6 +43,8 @@ pub enum Input {
     Seen { key: TerminalKey },
     /// Nothing happened but time.
     TimePassed,
+    /// A server is watched no longer: its terminals leave.
+    Unwatched { server: ServerId },
 }
 
 /// Everything that the fleet wants done or told.
@@ -115,6 +117,7 @@ impl Fleet {
             Input::Submitted { key, at } => self.observe(&key, Observation::Submitted { at }),
             Input::Seen { key } => self.observe(&key, Observation::Seen),
             Input::TimePassed => self.pass_time(),
+            Input::Unwatched { server } => self.unwatch(&server),
         }
     }
 
@@ -283,6 +286,16 @@ impl Fleet {
         let gone = |entry: &Entry| entry.gone_since().is_some_and(|since| now.since(since) >= keep);
         let keys: Vec<TerminalKey> =
             self.entries.iter().filter(|(_, entry)| gone(entry)).map(|(key, _)| key.clone()).collect();
+        self.leave(keys);
+    }
+
+    fn unwatch(&mut self, server: &ServerId) {
+        self.leave(self.entries.keys().filter(|key| key.server == *server).cloned().collect());
+        self.servers.remove(server);
+    }
+
+    fn leave(&mut self, keys: Vec<TerminalKey>) {
+        let now = self.now;
         for key in keys {
             let Some(entry) = self.entries.remove(&key) else { continue };
             let transition = entry.farewell(now);

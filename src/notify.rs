@@ -79,6 +79,13 @@ impl Notifier {
         Self { lanes, zone, known: HashMap::new(), servers: HashSet::new(), muted: false, look: 0 }
     }
 
+    /// Follows other rules from now on; the same ones again go on as they are.
+    pub fn obey(&mut self, rules: &[Rule]) {
+        if !self.lanes.iter().map(Lane::rule).eq(rules) {
+            self.lanes = rules.iter().cloned().map(Lane::new).collect();
+        }
+    }
+
     /// Whether there is any rule at all.
     pub fn has_rules(&self) -> bool {
         !self.lanes.is_empty()

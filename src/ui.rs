@@ -91,6 +91,8 @@ pub enum Request {
     Suspend,
     /// Draw every cell anew.
     Redraw,
+    /// Read configuration, keymap and theme again.
+    Reload,
     /// Show the terminal in tmux.
     Jump {
         key: TerminalKey,
@@ -259,6 +261,11 @@ impl Ui {
     /// Shows in the header what is wrong with the history, in a word or two, until it is told otherwise.
     pub fn set_history_trouble(&mut self, trouble: Option<&'static str>) {
         self.history_trouble = trouble;
+    }
+
+    /// Looks like something else and listens to other keys from now on.
+    pub fn look_like(&mut self, options: Options) {
+        self.options = Arc::new(options);
     }
 
     /// Shows a message that goes by itself.

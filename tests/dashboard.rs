@@ -486,3 +486,45 @@ fn copying_reaches_the_clipboard_of_the_terminal() {
     desk.press("q");
     desk.expect_restored();
 }
+
+#[test]
+fn changed_files_are_read_again_and_wrong_ones_change_nothing() {
+    let desk = Desk::with_parrot();
+    let directory = desk.directory.path().join("fleetwatch");
+    let write = |name: &str, text: &str| std::fs::write(directory.join(name), text).unwrap();
+    desk.open();
+    desk.wait("1 ready");
+    write("keymap.toml", "fleet = [ { on = \"ctrl-x\", run = \"jump\" }, { on = \"g\", run = \"none\" } ]\n");
+    desk.wait("the configuration was read again");
+    desk.wait("ctrl-x jump");
+    write("keymap.toml", "fleet = [\n  { on = \"x\", run = \"leap\" },\n]\n");
+    desk.wait("keymap.toml:2:21: there is no action");
+    desk.wait("✗ nothing was changed:");
+    assert!(desk.screen().contains("ctrl-x jump"));
+    std::fs::remove_file(directory.join("keymap.toml")).unwrap();
+    desk.wait("g jump");
+    // A theme of one's own, which is looked at again as well.
+    let theme = include_str!("../config/themes/dark.toml").replace("\"ready\"", "\"at rest\"");
+    std::fs::create_dir(directory.join("themes")).unwrap();
+    write("themes/mine.toml", &theme);
+    write("config.toml", "[ui]\ntheme = \"mine\"\nmouse = false\n");
+    desk.wait("1 at rest");
+    wait_until("the mouse to be left alone", || desk.flags() == "100");
+    write("themes/mine.toml", &theme.replace("at rest", "idle now"));
+    desk.wait("1 idle now");
+    write("config.toml", "[ui]\ntheme = \"nobody\"\n");
+    desk.wait("config.toml:2:9: unknown theme `nobody`");
+    assert!(desk.screen().contains("1 idle now"));
+    // What is watched changes as well.
+    write("config.toml", "[watch]\nignore = [\"bir*\"]\n");
+    desk.wait("1 gone");
+    write("config.toml", "[[terminal]]\nsession = \"birds\"\nname = \"parrots\"\n[tracker]\nstable_seconds = 2.0\n");
+    desk.wait("[tracker] holds from the next start");
+    wait_until("the new name", || desk.screen().lines().any(|line| line.contains("· parrots")));
+    // At once, when one asks for it.
+    write("config.toml", "[[terminal]]\nsession = \"birds\"\nname = \"parakeets\"\n");
+    desk.press("C-r");
+    wait_until("the new name", || desk.screen().lines().any(|line| line.contains("· parakeets")));
+    desk.press("q");
+    desk.expect_restored();
+}

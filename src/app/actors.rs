@@ -68,6 +68,11 @@ impl Actors {
         }
     }
 
+    /// Follows other settings from now on.
+    pub(super) fn obey(&mut self, settings: &feed::Settings) {
+        self.rules = Arc::clone(&settings.rules);
+    }
+
     /// Sends a prompt.
     pub(super) fn send(&mut self, terminal: &Terminal, text: String, force: bool) {
         let (sender, told) = (self.sender.clone(), self.told.clone());

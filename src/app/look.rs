@@ -52,6 +52,19 @@ pub(super) fn options(wanted: &config::Ui, directories: &[PathBuf]) -> Result<Op
     })
 }
 
+/// Checks the operator's own keymap and theme, which are looked for beside the places of a configuration.
+///
+/// # Errors
+/// One of them cannot be read or is wrong, or there is no theme of the wanted name.
+pub fn check_look(wanted: &config::Ui, candidates: &[PathBuf]) -> Result<(), LookError> {
+    options(wanted, &beside(candidates)).map(|_| ())
+}
+
+/// The directories of files.
+pub(super) fn beside(files: &[PathBuf]) -> Vec<PathBuf> {
+    files.iter().filter_map(|path| path.parent()).map(Path::to_owned).collect()
+}
+
 /// The shipped keymap with the operator's own laid over it.
 fn keymap(directories: &[PathBuf]) -> Result<Keymap, LookError> {
     let Some((path, text)) = first(directories, Path::new("keymap.toml"))? else { return Ok(Keymap::shipped()) };

@@ -11,6 +11,7 @@ impl App {
     pub(super) async fn carry_out(&mut self, request: Request) -> Result<(), Error> {
         match request {
             Request::Quit => self.wants_to_end = true,
+            Request::Reload => self.reload(),
             Request::Redraw => self.tty.clear()?,
             Request::Suspend => self.suspend().await?,
             Request::Seen { key } => self.take(Input::Seen { key }),

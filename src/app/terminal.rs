@@ -72,6 +72,20 @@ impl Tty {
         execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text))
     }
 
+    /// Takes the mouse, or leaves it to the terminal.
+    pub(super) fn use_mouse(&mut self, mouse: bool) -> io::Result<()> {
+        if mouse == self.mouse {
+            return Ok(());
+        }
+        self.mouse = mouse;
+        let mut out = io::stdout();
+        match mouse {
+            true => out.write_all(TAKE_MOUSE)?,
+            false => execute!(out, DisableMouseCapture)?,
+        }
+        out.flush()
+    }
+
     /// Whether the terminal is still in the dashboard's hands: a panic anywhere gives it back.
     pub(super) fn is_held(&self) -> bool {
         HELD.load(Ordering::SeqCst)

@@ -4,9 +4,12 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use clap::builder::PossibleValuesParser;
 
 use super::{Done, Failure, GlobalOptions, output};
+use crate::app;
 use crate::config::{Config, DEFAULT_TEXT, Loaded};
+use crate::ui::{Keymap, Theme};
 
 /// Print the default configuration, check one, or say where it is looked for.
 #[derive(Clone, Debug, clap::Args)]
@@ -21,13 +24,21 @@ enum Command {
     Default,
     /// Check a configuration, and say what is wrong with it and where.
     Check {
-        /// The file; without it, the one that would be used.
+        /// The file; without it, the one that would be used, and keymap and theme with it.
         file: Option<PathBuf>,
     },
     /// Print where a configuration is looked for, and which one is used.
     Paths,
     /// Print the JSON schema of the configuration, for editors.
     Schema,
+    /// Print the keys of the dashboard, to begin a keymap.toml of your own from.
+    Keymap,
+    /// Print a theme that comes with fleetwatch, to begin one of your own from.
+    Theme {
+        /// Its name.
+        #[arg(value_parser = PossibleValuesParser::new(Theme::names()))]
+        name: String,
+    },
 }
 
 /// Runs the command.
@@ -43,6 +54,8 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
         }
         Command::Check { file: None } => {
             let loaded = options.load()?;
+            app::check_look(&loaded.config.ui, &super::dashboard::candidates(options))
+                .map_err(|error| Failure::usage(&error).hint(error.hint.clone()))?;
             let path = loaded.path.map(|path| path.display().to_string());
             output::print(&match path {
                 Some(path) => format!("{path}: right\n"),
@@ -50,6 +63,8 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
             })
         }
         Command::Paths => paths(options),
+        Command::Keymap => output::print(Keymap::SHIPPED),
+        Command::Theme { name } => output::print(Theme::shipped_text(name).unwrap_or_default()),
         Command::Schema => output::print(&format!("{:#}\n", Config::schema())),
     }
 }

@@ -1,13 +1,13 @@
 //! `fleetwatch` without a command: the dashboard.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions};
-use crate::app::{self, Settings};
-use crate::config::Config;
+use crate::app::{self, Settings, Source};
+use crate::config::{Config, Loaded};
 use crate::feed;
 use crate::fleet::{self, ServerId};
 
@@ -23,7 +23,14 @@ pub async fn run(options: &GlobalOptions) -> Done {
         servers: watched.servers,
         feed: watched.feed,
         fleet: watched.fleet,
-        directories: directories(options),
+        source: Source::new(candidates(options), {
+            let options = options.clone();
+            move || {
+                let config = Loaded::find(&options.search_path())?.config;
+                let servers = options.servers(&config);
+                Ok((config, servers))
+            }
+        }),
     })
     .await
 }
@@ -33,17 +40,23 @@ pub async fn run(options: &GlobalOptions) -> Done {
 /// # Errors
 /// The user's configuration or a profile is wrong, or there is no terminal to draw on.
 pub async fn run_on(server: ServerId, config: Config, options: &GlobalOptions) -> Done {
+    let source = Source::new(candidates(options), {
+        let (options, config, server) = (options.clone(), config.clone(), server.clone());
+        move || {
+            let ui = Loaded::find(&options.search_path())?.config.ui;
+            Ok((Config { ui, ..config.clone() }, vec![server.clone()]))
+        }
+    });
     let config = Config { ui: options.load()?.config.ui, ..config };
     let library = Arc::new(options.library()?);
     let feed = feed::Settings::new(&config);
     let fleet = fleet::Settings { tracker: config.tracker.clone(), ..fleet::Settings::default() };
-    show(Settings { config, library, servers: vec![server], feed, fleet, directories: directories(options) }).await
+    show(Settings { config, library, servers: vec![server], feed, fleet, source }).await
 }
 
 /// Where a configuration is looked for; what else is the operator's own lies beside it.
-fn directories(options: &GlobalOptions) -> Vec<PathBuf> {
-    let search = options.search_path();
-    search.candidates().iter().filter_map(|candidate| candidate.path.parent()).map(Path::to_owned).collect()
+pub(super) fn candidates(options: &GlobalOptions) -> Vec<PathBuf> {
+    options.search_path().candidates().iter().map(|candidate| candidate.path.clone()).collect()
 }
 
 async fn show(settings: Settings) -> Done {

@@ -8,6 +8,14 @@ use super::ConfigError;
 /// The file's name in the configuration directory.
 const FILE_NAME: &str = "config.toml";
 
+/// Whether there is a theme of the user's own, `themes/NAME.toml` beside a configuration.
+pub(super) fn has_theme(configuration: &Path, name: &str) -> bool {
+    // Anything but a plain word could lead out of the directory.
+    let is_plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
+    let directory = configuration.parent().map(|directory| directory.join("themes"));
+    is_plain && directory.is_some_and(|themes| themes.join(format!("{name}.toml")).is_file())
+}
+
 /// The places where a configuration may stand, first match wins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchPath {

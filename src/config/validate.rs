@@ -281,7 +281,8 @@ impl Source<'_> {
 
     fn ui(&self, table: &UiTable) -> Result<Ui, ConfigError> {
         let default = Ui::default();
-        if let Some(theme) = table.theme.as_deref().filter(|theme| !THEMES.contains(theme)) {
+        let is_known = |theme: &str| THEMES.contains(&theme) || super::paths::has_theme(self.path, theme);
+        if let Some(theme) = table.theme.as_deref().filter(|theme| !is_known(theme)) {
             let hint = syntax::suggestion(theme, THEMES, "themes");
             return Err(self.fault(&[Step::Key("ui"), Step::Key("theme")], format!("unknown theme `{theme}`"), hint));
         }

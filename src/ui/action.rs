@@ -61,6 +61,7 @@ actions! {
     Quit = "quit", "leave fleetwatch";
     Suspend = "suspend", "put fleetwatch into the background of the shell";
     Redraw = "redraw", "draw everything anew";
+    Reload = "reload", "read configuration, keymap and theme again";
     Answer = "answer", "send the chosen answer";
     Send = "send", "send the prompt";
     SendAnyway = "send-anyway", "send the prompt although the agent is not ready";

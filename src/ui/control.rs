@@ -175,6 +175,7 @@ impl Ui {
             Action::Quit => return vec![Request::Quit],
             Action::Suspend => return vec![Request::Suspend],
             Action::Redraw => return vec![Request::Redraw],
+            Action::Reload => return vec![Request::Reload],
             Action::Explain => return self.target().map(|key| Request::Explain { key }).into_iter().collect(),
             Action::Copy => {
                 if let Some(key) = self.target() {

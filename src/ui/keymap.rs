@@ -11,9 +11,6 @@ pub use file::KeymapError;
 
 use super::action::Action;
 
-/// The keymap that is compiled in.
-pub const SHIPPED: &str = include_str!("../../config/keymap.toml");
-
 /// The part of the dashboard that has the keyboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -88,9 +85,12 @@ pub struct Keymap {
 }
 
 impl Keymap {
+    /// The text of the keymap that is compiled in.
+    pub const SHIPPED: &str = include_str!("../../config/keymap.toml");
+
     /// The keymap that is compiled in. A test reads it, so that it is never empty.
     pub fn shipped() -> Self {
-        Self::parse(SHIPPED).unwrap_or_default()
+        Self::parse(Self::SHIPPED).unwrap_or_default()
     }
 
     /// Reads and checks a keymap's file.

@@ -58,6 +58,33 @@ pub fn cut(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
+/// A text in lines of at most `cells` cells, broken at blanks where there are any near the end of a line. What does not
+/// fit into `most` lines is cut with `…`.
+pub fn wrapped(text: &str, cells: usize, most: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() && cells > 0 && lines.len() < most {
+        if lines.len() + 1 == most || width(rest) <= cells {
+            lines.push(cut(rest, cells).into_owned());
+            break;
+        }
+        let fitting = fitting(rest, cells);
+        // A word that would leave half of a line blank, such as a path, is broken instead.
+        let blank = rest[..fitting].rfind(' ').filter(|at| width(&rest[..*at]) * 2 > cells);
+        let at = if rest[fitting..].starts_with(' ') { fitting } else { blank.unwrap_or(fitting) };
+        lines.push(cut(rest[..at].trim_end(), cells).into_owned());
+        rest = rest[at..].trim_start();
+    }
+    lines
+}
+
+/// The bytes of a text that fit into that many cells; at least one character, so that one gets on.
+fn fitting(text: &str, cells: usize) -> usize {
+    let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
+    let first = ends.clone().next().unwrap_or(0);
+    ends.take_while(|&end| width(&text[..end]) <= cells).last().unwrap_or(first)
+}
+
 struct Pieces<'a> {
     text: &'a str,
     /// The byte at which the part that is not yet handed out begins.

@@ -75,11 +75,15 @@ impl Theme {
         SHIPPED.iter().map(|(name, _)| *name)
     }
 
+    /// The text of a theme that is compiled in.
+    pub fn shipped_text(name: &str) -> Option<&'static str> {
+        SHIPPED.iter().find(|(shipped, _)| *shipped == name).map(|(_, text)| *text)
+    }
+
     /// A theme that is compiled in.
     pub fn shipped(name: &str) -> Option<Self> {
-        let (_, text) = SHIPPED.iter().find(|(shipped, _)| *shipped == name)?;
         // A test reads every shipped theme, so that this is never nothing for a name that exists.
-        Self::parse(text).ok()
+        Self::parse(Self::shipped_text(name)?).ok()
     }
 
     /// Reads and checks a theme's file.

@@ -11,6 +11,10 @@ use crate::moment::{Moment, Span};
 
 /// Messages shown at a time.
 const SHOWN: usize = 4;
+/// The widest message, in cells, and the lines that it may take: what is wrong and where has to fit.
+const WIDEST: u16 = 100;
+/// See [`WIDEST`].
+const LINES: usize = 4;
 /// How long good news stays.
 const SHORT: Span = Span::from_secs(6);
 /// How long trouble stays.
@@ -64,17 +68,30 @@ impl Toasts {
         self.shown.iter().map(|toast| toast.until).min()
     }
 
-    /// Draws the messages at the bottom right of an area, newest lowest.
+    /// Draws the messages at the bottom right of an area, newest lowest; the newest are those that have room.
     pub fn draw(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) {
-        let room = usize::from(area.height).min(SHOWN);
-        for (up, toast) in (1..).zip(self.shown.iter().rev().take(room)) {
-            let width = u16::try_from(text::width(&toast.text) + 4).unwrap_or(u16::MAX).min(area.width);
-            let place = Rect { x: area.right() - width, y: area.bottom() - up, width, height: 1 };
+        // A glyph with a blank on each side, and a blank at the end.
+        let Some(room) = area.width.min(WIDEST).checked_sub(4).filter(|room| *room > 0) else { return };
+        let mut bottom = area.bottom();
+        for toast in self.shown.iter().rev() {
+            let lines = text::wrapped(&toast.text, usize::from(room), LINES);
+            let width = lines.iter().map(|line| text::width(line)).max().unwrap_or(0);
+            let width = u16::try_from(width).unwrap_or(room) + 4;
+            let Some(top) = u16::try_from(lines.len()).ok().and_then(|height| bottom.checked_sub(height)) else {
+                return;
+            };
+            if top < area.top() {
+                return;
+            }
+            let place = Rect { x: area.right() - width, y: top, width, height: bottom - top };
             popup::clear(buffer, place);
-            let style = canvas.theme.style(toast.meaning);
             buffer.set_style(place, canvas.theme.parts.selected);
-            let style = canvas.theme.parts.selected.patch(style);
-            Pen::new(buffer, place, 0).skip(1).raw(canvas.glyph(toast.meaning), style).skip(1).text(&toast.text, style);
+            let style = canvas.theme.parts.selected.patch(canvas.theme.style(toast.meaning));
+            Pen::new(buffer, place, 0).skip(1).raw(canvas.glyph(toast.meaning), style);
+            for (row, line) in (0..).zip(&lines) {
+                Pen::new(buffer, place, row).skip(3).text(line, style);
+            }
+            bottom = top;
         }
     }
 }

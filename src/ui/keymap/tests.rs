@@ -11,7 +11,7 @@ fn refused(text: &str) -> (String, String) {
 
 #[test]
 fn the_shipped_keymap_is_right_and_every_action_has_a_key() {
-    let keymap = Keymap::parse(SHIPPED).unwrap_or_else(|error| panic!("{error} at {:?}", error.at));
+    let keymap = Keymap::parse(Keymap::SHIPPED).unwrap_or_else(|error| panic!("{error} at {:?}", error.at));
     for &action in Action::ALL {
         let bound = Context::ALL.iter().any(|&context| keymap.key_for(context, action).is_some());
         assert!(bound, "{} has no key", action.name());

@@ -79,3 +79,15 @@ proptest! {
         prop_assert_eq!(usize::from(pen.column()), cells);
     }
 }
+
+#[test]
+fn long_texts_are_wrapped_at_blanks_and_paths_anywhere() {
+    let lines = |text, cells, most| wrapped(text, cells, most).join("|");
+    assert_eq!(lines("short", 10, 3), "short");
+    assert_eq!(lines("the key x is bound twice", 10, 3), "the key x|is bound|twice");
+    assert_eq!(lines("the key x is bound twice", 10, 2), "the key x|is bound…");
+    assert_eq!(lines("at /a/very/long/path.toml:3:5: wrong", 12, 4), "at /a/very/l|ong/path.tom|l:3:5: wrong");
+    assert_eq!(lines("漢字漢字漢字", 5, 9), "漢字|漢字|漢字");
+    assert_eq!(lines("漢", 1, 3), "…");
+    assert_eq!((lines("   ", 5, 3), lines("a", 0, 3), lines("a", 5, 0)), (String::new(), String::new(), String::new()));
+}
