@@ -129,9 +129,12 @@ impl Stored {
                 format!("{sent}  ({outcome}{detail}, by {})", input.sender)
             }
             Body::TaskEvent => {
-                let code = self.document.get("exit_code").filter(|code| !code.is_null());
-                let code = code.map(|code| format!(" with code {code}")).unwrap_or_default();
-                format!("{}{code} {}", field("event"), field("reason"))
+                let told = |name: &str, before: &str| {
+                    let value = self.document.get(name).filter(|value| !value.is_null());
+                    value.map(|value| format!("{before}{}", plain(value))).unwrap_or_default()
+                };
+                let more = [("exit_code", " with code "), ("prompt", ": "), ("reason", ": "), ("bells", ", bells: ")];
+                field("event") + &more.map(|(name, before)| told(name, before)).concat()
             }
             Body::FollowUp => format!("{}: {}", field("outcome"), field("text")),
             Body::Action => format!("{} {}", field("action"), field("detail")),

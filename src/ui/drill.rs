@@ -10,10 +10,9 @@ mod reading;
 mod screen;
 mod steps;
 mod strip;
+mod subject;
 mod transcript;
 mod why;
-
-use std::collections::VecDeque;
 
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyEvent;
@@ -23,14 +22,15 @@ use super::action::Action;
 use super::canvas::Canvas;
 use super::footer::Hint;
 use super::keymap::Context;
-use super::meaning::{Meaning, waits};
+use super::meaning::Meaning;
 use super::overlay::{Desk, News, Overlay, Place, Then};
-use crate::fleet::{Terminal, TerminalKey, View};
+use crate::fleet::{TerminalKey, View};
 use crate::moment::Moment;
 use asking::Asking;
 use reading::Reading;
 use steps::{StepId, Steps};
 use strip::Strip;
+use subject::Subject;
 use transcript::Transcript;
 
 /// Rows that one turn of the wheel, or one scroll beside the list, moves.
@@ -72,8 +72,8 @@ enum Focus {
 /// The view of one terminal.
 #[derive(Debug)]
 pub struct Drill {
-    /// The terminal as it was seen last, without its transitions.
-    shown: Terminal,
+    /// What it is about, as it was seen last.
+    shown: Subject,
     /// Whether it is in the fleet now, and until when it was.
     here: bool,
     until: Moment,
@@ -108,12 +108,18 @@ struct Drawn {
 }
 
 impl Drill {
-    /// The view of a terminal that is in the fleet.
-    pub fn new(terminal: &Terminal, now: Moment) -> Self {
+    /// The view of an agent's terminal or of a task; `None` when neither has that identity.
+    pub fn of(key: &TerminalKey, view: &View<'_>) -> Option<Self> {
+        let agent = super::find(view, key).map(Subject::agent);
+        let task = || view.tasks.iter().find(|task| task.key == *key).map(|task| Subject::task(task));
         let mut steps = Steps::default();
-        steps.see(&terminal.transitions);
+        see(&mut steps, key, view);
+        Some(Self::with(agent.or_else(task)?, steps, view.now))
+    }
+
+    fn with(shown: Subject, steps: Steps, now: Moment) -> Self {
         Self {
-            shown: without_transitions(terminal),
+            shown,
             here: true,
             until: now,
             steps,
@@ -237,7 +243,7 @@ impl Overlay for Drill {
     }
 
     fn terminal(&self) -> Option<&TerminalKey> {
-        Some(&self.shown.key)
+        Some(self.shown.key())
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
@@ -254,7 +260,7 @@ impl Overlay for Drill {
         hints.push((Action::Zoom, "zoom"));
         if self.here {
             hints.push((Action::Jump, "jump"));
-            hints.push(if waits(&self.shown.state) { (Action::Open, "dialog") } else { (Action::Prompt, "prompt") });
+            hints.push(if self.shown.waits() { (Action::Open, "dialog") } else { (Action::Prompt, "prompt") });
         }
         hints.push((Action::Help, "help"));
         hints
@@ -297,7 +303,7 @@ impl Overlay for Drill {
             // The table's cursor is still on this terminal.
             Action::Prompt | Action::Open if self.here => return Then::Perform(action),
             Action::Prompt | Action::Open => {
-                desk.tell(Meaning::Gone, format!("{} is gone", self.shown.state.terminal.id));
+                desk.tell(Meaning::Gone, format!("{} is gone", self.shown.name()));
             }
             _ => return Then::Pass,
         }
@@ -341,14 +347,15 @@ impl Overlay for Drill {
     }
 
     fn update(&mut self, desk: &mut Desk<'_, '_>) -> Then {
-        let terminal = desk.terminal(&self.shown.key);
-        self.here = terminal.is_some();
-        if let Some(terminal) = terminal {
-            self.shown = without_transitions(terminal);
+        let subject = self.shown.now(desk.view);
+        self.here = subject.is_some();
+        if let Some(subject) = subject {
+            self.shown = subject;
             self.until = desk.view.now;
-            if self.keep_place(|steps| steps.see(&terminal.transitions)) {
-                self.asking.changed(desk.view.now);
-            }
+        }
+        let key = self.shown.key().clone();
+        if self.keep_place(|steps| see(steps, &key, desk.view)) {
+            self.asking.changed(desk.view.now);
         }
         self.ask(desk);
         Then::Stay
@@ -356,24 +363,19 @@ impl Overlay for Drill {
 
     fn hear(&mut self, news: News<'_>, desk: &mut Desk<'_, '_>) {
         match news {
-            News::Told { key, told } if *key == self.shown.key => self.told(told, desk.view.now),
-            News::Reasons { key, text } if *key == self.shown.key => self.asking.explained(text),
+            News::Told { key, told } if key == self.shown.key() => self.told(told, desk.view.now),
+            News::Reasons { key, text } if key == self.shown.key() => self.asking.explained(text),
             _ => {}
         }
     }
 }
 
-/// A terminal as it is kept here: its transitions are in the list.
-fn without_transitions(terminal: &Terminal) -> Terminal {
-    let Terminal { key, place, declared, state, facts, screen, dialog, .. } = terminal;
-    Terminal {
-        key: key.clone(),
-        place: place.clone(),
-        state: state.clone(),
-        facts: facts.clone(),
-        screen: screen.clone(),
-        dialog: dialog.clone(),
-        declared: declared.clone(),
-        transitions: VecDeque::new(),
-    }
+/// Takes in what this process saw of a terminal. Returns whether there is something new.
+fn see(steps: &mut Steps, key: &TerminalKey, view: &View<'_>) -> bool {
+    let transitions = super::find(view, key).is_some_and(|terminal| steps.see(&terminal.transitions));
+    let events = steps.see_events(view.task_events.iter().filter(|event| event.key == *key));
+    transitions || events
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
 //! What a terminal's state means to an operator, in one word: the key to its glyph, colour and place in the counts.
 
 use crate::state::{Attention, Availability, BusinessState, Phase, State, UiContext};
+use crate::task::{Status, Task};
 
 /// The meanings that are told apart at a glance, most urgent first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
@@ -58,6 +59,21 @@ impl Meaning {
             Attention::None => {}
         }
         turn_meaning(state)
+    }
+}
+
+impl Meaning {
+    /// What a task's status means, and its word: an end that is not known to be good is a failure.
+    pub fn of_task(task: &Task) -> (Self, String) {
+        match (task.status, task.exit_code()) {
+            (Status::Running, _) => (Meaning::Working, "running".to_owned()),
+            (Status::WaitingInput, _) => (Meaning::Waits, "asks".to_owned()),
+            (Status::Idle, _) => (Meaning::Ready, "idle".to_owned()),
+            (Status::Exited, Some(0)) => (Meaning::Finished, "exited".to_owned()),
+            (Status::Exited, Some(code)) => (Meaning::Failed, format!("exited {code}")),
+            (Status::Exited, None) => (Meaning::Failed, "exited".to_owned()),
+            (Status::Unknown, _) => (Meaning::Unknown, "unknown".to_owned()),
+        }
     }
 }
 

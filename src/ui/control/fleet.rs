@@ -60,8 +60,8 @@ impl Ui {
             Action::Open => self.open_selected(view),
             Action::Prompt => self.compose(view),
             Action::History => {
-                if let Some(terminal) = self.cursor.terminal(view) {
-                    self.open(Drill::new(terminal, view.now));
+                if let Some(drill) = self.cursor.key().and_then(|key| Drill::of(key, view)) {
+                    self.open(drill);
                 }
             }
             Action::Palette => self.open(Palette::new(&self.options.keymap)),

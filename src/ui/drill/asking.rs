@@ -7,7 +7,7 @@ use super::steps::Step;
 use super::transcript::UpTo;
 use super::{Drill, Side};
 use crate::fleet::View;
-use crate::history::{Ask, Question, ScreenId, Shown, Told, Trouble};
+use crate::history::{Ask, Question, ScreenId, Told, Trouble};
 use crate::moment::{Moment, Span};
 use crate::screen::Screen;
 use crate::ui::Request;
@@ -108,7 +108,7 @@ impl Drill {
             asks.extend(self.screen_wanted());
         }
         asks.extend(self.transcript_wanted(desk.view));
-        let key = self.shown.key.clone();
+        let key = self.shown.key().clone();
         for ask in asks {
             desk.ask(Request::Ask(Question { key: key.clone(), ask }));
         }
@@ -143,14 +143,14 @@ impl Drill {
     }
 
     fn transcript_wanted(&mut self, view: &View<'_>) -> Option<Ask> {
-        let screen = self.shown.screen.as_ref();
+        let screen = self.shown.screen();
         let wanted = self.side == Side::Transcript && !self.asking.transcript;
         if !wanted || !self.transcript.is_due(self.selected, screen, view.now) {
             return None;
         }
         self.asking.transcript = true;
         let (until, last) = match self.selected {
-            None => (view.now, self.shown.screen.clone()),
+            None => (view.now, self.shown.screen().cloned()),
             Some(_) => {
                 let seen = match self.shot(view) {
                     // What is stored the history knows itself.
@@ -163,16 +163,10 @@ impl Drill {
             }
         };
         self.transcript.asked(match self.selected {
-            None => UpTo::Now(self.shown.screen.clone(), view.now),
+            None => UpTo::Now(self.shown.screen().cloned(), view.now),
             Some(id) => UpTo::Step(id),
         });
-        let facts = &self.shown.state.terminal;
-        let last = last.map(|screen| Shown {
-            screen,
-            facts: self.shown.facts.clone(),
-            tool: facts.tool.clone(),
-            version: facts.observed_tool_version.clone(),
-        });
+        let last = last.map(|screen| self.shown.shown(screen));
         Some(Ask::Transcript { until, last })
     }
 
@@ -184,12 +178,15 @@ impl Drill {
     /// The screen of the selected moment, as far as it is known.
     pub(super) fn shot(&self, view: &View<'_>) -> Shot {
         if self.selected.is_none() {
-            return match &self.shown.screen {
+            return match self.shown.screen() {
                 Some(screen) => Shot::Screen(Arc::clone(screen)),
                 None => Shot::None("no screen has been captured yet"),
             };
         }
         let Some(step) = self.step_with_screen() else { return Shot::None("no screen is kept of that time") };
+        if let Some(output) = step.output() {
+            return Shot::Screen(Arc::new(output));
+        }
         match step.screen().map(|id| self.asking.screens.get(&id)) {
             Some(Some(Some(screen))) => Shot::Screen(Arc::clone(screen)),
             Some(Some(None)) => Shot::None("its screen was let go"),
@@ -197,7 +194,7 @@ impl Drill {
             Some(None) => Shot::None("its screen cannot be read now"),
             None => {
                 let same = |recent: &&crate::fleet::RecentTransition| {
-                    recent.key == self.shown.key && recent.transition.at == step.at()
+                    recent.key == *self.shown.key() && recent.transition.at == step.at()
                 };
                 match view.recent.iter().rev().find(same).and_then(|recent| recent.screen.clone()) {
                     Some(screen) => Shot::Screen(screen),

@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use super::asking::Shot;
 use super::list::List;
 use super::steps::Step;
-use super::{Drawn, Drill, Focus, Side, facts, head, screen, why};
+use super::{Drawn, Drill, Focus, Side, head, screen, why};
 use crate::fleet::View;
 use crate::ui::canvas::Canvas;
 use crate::ui::text::{self, Pen};
@@ -56,7 +56,7 @@ impl Drill {
         let list = List {
             steps: &self.steps,
             selected: self.index(),
-            state: &self.shown.state,
+            subject: &self.shown,
             now: self.until,
             gaps: &gaps,
             end: &end,
@@ -92,7 +92,7 @@ impl Drill {
             }
             Side::Transcript => self.transcript.draw(canvas, buffer, inner),
             Side::Facts => {
-                let lines = facts::lines(canvas, &self.shown, view);
+                let lines = self.shown.facts(canvas, view);
                 self.facts.draw(buffer, inner, lines.len(), |index| lines[index].clone());
             }
         }

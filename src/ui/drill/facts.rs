@@ -1,17 +1,43 @@
 //! Everything else that is known of a terminal: where it is, what runs in it, who reads it, and what that rests on.
 
-use crate::fleet::{Health, Terminal, View};
+use crate::fleet::{Health, Terminal, TerminalKey, View};
 use crate::screen::harmless;
+use crate::task::Task;
 use crate::ui::canvas::Canvas;
 use crate::ui::popup::Line;
 use crate::ui::{table, times};
 
-/// The facts of a terminal as lines.
-pub fn lines(canvas: &Canvas<'_>, terminal: &Terminal, view: &View<'_>) -> Vec<Line> {
+/// The facts of an agent's terminal as lines.
+pub fn of_agent(canvas: &Canvas<'_>, terminal: &Terminal, view: &View<'_>) -> Vec<Line> {
     let mut facts = Facts { canvas, lines: Vec::new() };
     pane(&mut facts, terminal, view);
     agent(&mut facts, terminal);
     lifecycle(&mut facts, terminal);
+    facts.lines
+}
+
+/// The facts of a task as lines.
+pub fn of_task(canvas: &Canvas<'_>, task: &Task, view: &View<'_>) -> Vec<Line> {
+    let mut facts = Facts { canvas, lines: Vec::new() };
+    facts.heading("Task");
+    facts.put("name", task.id.clone());
+    facts.put("window", format!("{}:{} {} ({})", task.session, task.index, task.name, task.window));
+    facts.put("status", format!("{} for {}", task.status, times::running(canvas.now.since(task.since))));
+    facts.put("prompt", task.prompt().unwrap_or_default());
+    facts.put("runs since", format!("{} ago", times::running(canvas.now.since(task.started_at))));
+    let code = task.exit_code().map(|code| code.to_string());
+    facts.put("exit code", code.unwrap_or_else(|| if task.is_dead() { "not known" } else { "–" }.to_owned()));
+    facts.put("bells", task.bells.to_string());
+    let started = if task.registration.at().is_some() { "by fleetwatch run" } else { "by somebody else" };
+    facts.put("started", started);
+    facts.heading("Pane");
+    let known = if task.known { "yes" } else { "not in the last look" };
+    facts.put("pane", format!("{}, known: {known}", task.key.pane));
+    facts.put("pid of the pane", task.key.pid.to_string());
+    let pane = task.pane.as_ref();
+    facts.put("command", pane.map(|pane| pane.command.clone()).unwrap_or_default());
+    facts.put("directory", pane.and_then(|pane| pane.cwd.clone()).unwrap_or_default());
+    server(&mut facts, &task.key, view);
     facts.lines
 }
 
@@ -54,10 +80,14 @@ fn pane(facts: &mut Facts<'_, '_>, terminal: &Terminal, view: &View<'_>) {
     facts.put("in a mode of tmux", yes(pane.in_mode));
     facts.put("scrollback", format!("{} rows", pane.history_size));
     facts.put("bell", yes(pane.bell));
+    server(facts, key, view);
+}
+
+fn server(facts: &mut Facts<'_, '_>, key: &TerminalKey, view: &View<'_>) {
     facts.heading("Server");
     facts.put("server", key.server.to_string());
-    facts.put("host", known.host.clone().unwrap_or_else(|| "this machine".to_owned()));
-    facts.put("socket", known.socket.clone().unwrap_or_default());
+    facts.put("host", key.server.host.clone().unwrap_or_else(|| "this machine".to_owned()));
+    facts.put("socket", key.server.socket.to_string());
     if let Some(server) = view.servers.iter().find(|server| server.id == key.server) {
         let health = match &server.health {
             Health::Waiting => "has not answered yet".to_owned(),

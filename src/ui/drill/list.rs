@@ -5,12 +5,12 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
 use super::steps::{Step, Steps};
+use super::subject::{Doing, Subject};
 use crate::history::{Body, Stored, What};
 use crate::moment::{Moment, Span};
 use crate::screen::harmless;
-use crate::state::State;
 use crate::ui::canvas::Canvas;
-use crate::ui::meaning::{Meaning, turn_meaning, turn_word};
+use crate::ui::meaning::Meaning;
 use crate::ui::popup::Line;
 use crate::ui::text::Pen;
 use crate::ui::{times, transitions};
@@ -28,7 +28,7 @@ pub struct List<'a> {
     pub steps: &'a Steps,
     /// 0 is now; the others are the steps from the newest on.
     pub selected: usize,
-    pub state: &'a State,
+    pub subject: &'a Subject,
     pub now: Moment,
     /// When nobody watched, by time.
     pub gaps: &'a [(Moment, Moment)],
@@ -140,13 +140,10 @@ impl List<'_> {
         let lasted = |span| format!("{:>LASTED$}", times::running(span));
         match self.step(index) {
             None => {
-                let meaning = turn_meaning(self.state);
+                let Doing { meaning, word, since } = self.subject.doing(false);
                 line.push((format!("{:<cells$}  ", "now"), parts.text));
-                line.push((lasted(self.now.since(self.state.turn.since)), parts.quiet));
-                line.push((
-                    format!("  {} {}", canvas.glyph(meaning), turn_word(self.state)),
-                    canvas.theme.style(meaning),
-                ));
+                line.push((lasted(self.now.since(since)), parts.quiet));
+                line.push((format!("  {} {word}", canvas.glyph(meaning)), canvas.theme.style(meaning)));
             }
             Some(step) => {
                 let time: String = times::wall(step.at(), canvas.zone).chars().take(cells).collect();
@@ -219,11 +216,4 @@ fn kind(stored: &Stored) -> &'static str {
         Body::Action => "action",
         Body::Transition(_) => "",
     }
-}
-
-/// What a state means in the head of the view.
-pub fn state_words(canvas: &Canvas<'_>, state: &State, now: Moment) -> (String, Style) {
-    let meaning = Meaning::of(state);
-    let since = times::running(now.since(state.turn.since));
-    (format!("{} {} for {since}", canvas.glyph(meaning), turn_word(state)), canvas.theme.style(meaning))
 }

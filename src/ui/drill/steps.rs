@@ -3,9 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::history::{Body, Holder, Kind, Point, RecordId, ScreenId, Stored};
 use crate::moment::{Moment, Span};
-use crate::state::Transition;
+use crate::screen::Screen;
+use crate::state::{Transition, TurnResult};
+use crate::task::{Status, TaskEvent};
 use crate::ui::transitions::Changes;
 
 /// How far apart two processes may see the same change.
@@ -74,10 +78,39 @@ impl Step {
         }
     }
 
-    fn is_transition(&self) -> bool {
+    /// The last lines of a task's output, as its events tell them.
+    pub fn output(&self) -> Option<Screen> {
+        let lines = self.task_state()?.get("preview")?.as_array()?;
+        let lines: Vec<&str> = lines.iter().filter_map(|line| line.as_str()).collect();
+        Some(Screen::from_text(&lines.join("\n"), u16::MAX))
+    }
+
+    /// A task's fields after an event (SPEC §9).
+    fn task_state(&self) -> Option<&Value> {
+        match self {
+            Step::Kept(stored) if stored.kind() == Kind::TaskEvent => stored.document.get("state"),
+            _ => None,
+        }
+    }
+
+    /// Who had the turn of a task from an event on.
+    fn point(&self) -> Option<Point> {
+        let status: Status = serde_json::from_value(self.task_state()?.get("status")?.clone()).ok()?;
+        let holder = match status {
+            Status::Running => Holder::Working,
+            Status::WaitingInput => Holder::Waiting,
+            Status::Idle => Holder::Ready,
+            Status::Exited => Holder::Gone,
+            Status::Unknown => Holder::Unknown,
+        };
+        Some(Point { at: self.at(), holder, result: TurnResult::None, turn_ended: None })
+    }
+
+    /// Whether it says how things stood from then on.
+    fn has_state(&self) -> bool {
         match self {
             Step::Seen(_) => true,
-            Step::Kept(stored) => stored.kind() == Kind::Transition,
+            Step::Kept(stored) => matches!(stored.kind(), Kind::Transition | Kind::TaskEvent),
         }
     }
 }
@@ -94,6 +127,8 @@ pub struct StepId {
 pub struct Steps {
     kept: BTreeMap<(Moment, RecordId), Arc<Stored>>,
     seen: VecDeque<Transition>,
+    /// What this process saw happen to a task, newest last, in the form in which it is stored.
+    events: Vec<Arc<Stored>>,
     /// Newest first.
     merged: Vec<Step>,
 }
@@ -118,6 +153,17 @@ impl Steps {
         true
     }
 
+    /// Takes in what this process saw happen to a task, newest last. Returns whether there is something new.
+    pub fn see_events<'e>(&mut self, events: impl DoubleEndedIterator<Item = &'e TaskEvent> + Clone) -> bool {
+        let newest = events.clone().next_back().map(|event| event.at);
+        if newest == self.events.last().map(|event| event.at) && self.events.len() == events.clone().count() {
+            return false;
+        }
+        self.events = (0..).zip(events).map(|(nth, event)| Arc::new(stored(event, RecordId(i64::MIN + nth)))).collect();
+        self.merge();
+        true
+    }
+
     /// Takes in what the history keeps, in any order and as often as it comes.
     pub fn keep(&mut self, records: Vec<Stored>) {
         for record in records {
@@ -133,13 +179,13 @@ impl Steps {
 
     /// Until when what a transition brought about lasted at the most: until the next one, or until now.
     pub fn until(&self, index: usize, now: Moment) -> Option<Moment> {
-        self.merged.get(index).filter(|step| step.is_transition())?;
-        Some(self.merged[..index].iter().rev().find(|step| step.is_transition()).map_or(now, Step::at))
+        self.merged.get(index).filter(|step| step.has_state())?;
+        Some(self.merged[..index].iter().rev().find(|step| step.has_state()).map_or(now, Step::at))
     }
 
     /// The latest step with a screen at or before one, for those that have none of their own.
     pub fn screen_at(&self, index: usize) -> Option<&Step> {
-        self.merged.get(index..)?.iter().find(|step| step.is_transition())
+        self.merged.get(index..)?.iter().find(|step| step.has_state())
     }
 
     pub fn id(&self, index: usize) -> Option<StepId> {
@@ -157,19 +203,24 @@ impl Steps {
     }
 
     /// What the time line needs of the transitions that this process saw after a time.
-    pub fn points_after(&self, after: Option<Moment>) -> impl Iterator<Item = Point> {
+    pub fn points_after(&self, after: Option<Moment>) -> Vec<Point> {
         let fresh = self.seen.iter().filter(move |seen| after.is_none_or(|after| seen.at > after));
-        fresh.map(|seen| Point {
+        let seen = fresh.map(|seen| Point {
             at: seen.at,
             holder: Holder::of(&seen.summary),
             result: seen.summary.result,
             turn_ended: None,
-        })
+        });
+        // A task has events and no transitions.
+        let mut points: Vec<Point> = seen.chain(self.merged.iter().rev().filter_map(Step::point)).collect();
+        points.sort_by_key(|point| point.at);
+        points
     }
 
     /// Since when this process has watched the terminal, as far as it remembers.
     pub fn seen_since(&self) -> Option<Moment> {
-        self.seen.front().map(|transition| transition.at)
+        let event = self.events.first().map(|event| event.at);
+        [self.seen.front().map(|transition| transition.at), event].into_iter().flatten().min()
     }
 
     fn merge(&mut self) {
@@ -181,11 +232,21 @@ impl Steps {
                 None => merged.push(Step::Seen(transition.clone())),
             }
         }
+        let told = |event: &&Arc<Stored>| !self.is_kept(event);
+        merged.extend(self.events.iter().filter(told).cloned().map(Step::Kept));
         merged.extend(self.kept.values().cloned().map(Step::Kept));
         // Stable, so that of one time the kept ones stay in the order in which they were written.
         merged.sort_by_key(Step::at);
         merged.reverse();
         self.merged = merged;
+    }
+
+    /// Whether the history has an event of a task, from whichever process.
+    fn is_kept(&self, event: &Stored) -> bool {
+        let near = self.kept.range((event.at - SAME, RecordId(i64::MIN))..=(event.at + SAME, RecordId(i64::MAX)));
+        near.into_iter().any(|(_, kept)| {
+            kept.kind() == Kind::TaskEvent && kept.document.get("event") == event.document.get("event")
+        })
     }
 
     /// The stored record of a transition, which another process may have seen a moment earlier or later.
@@ -202,11 +263,19 @@ impl Steps {
     }
 }
 
+/// An event of a task in the form in which it is stored.
+fn stored(event: &TaskEvent, id: RecordId) -> Stored {
+    let mut fields = event.fields();
+    fields.insert("state".to_owned(), serde_json::json!(event.state));
+    let (key, name) = (Some(event.key.clone()), event.id.clone());
+    Stored { id, at: event.at, key, name, document: Value::Object(fields), body: Body::TaskEvent }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::history::StoredTransition;
-    use crate::state::{Availability, OperatorStatus, Phase, Summary, TurnResult, TurnSource, UiContext};
+    use crate::state::{Availability, OperatorStatus, Phase, Summary, TurnSource, UiContext};
 
     fn at(seconds: i64) -> Moment {
         Moment::from_millis(seconds * 1000)

@@ -67,7 +67,10 @@ pub fn of_step(canvas: &Canvas<'_>, step: &Step) -> Vec<Line> {
     };
     if let Some(state) = stored.document.get("state").filter(|state| state.is_object()) {
         lines.extend([Vec::new(), heading("The state then")]);
-        for group in GROUPS {
+        let is_task = state.get("kind").is_some();
+        let task = state.as_object().into_iter().flatten().filter(|(name, _)| is_task && *name != "preview");
+        lines.extend(task.map(|(name, value)| field(name, plain(value))));
+        for group in GROUPS.into_iter().filter(|_| !is_task) {
             match state.get(group) {
                 Some(Value::Object(members)) => {
                     lines.push(vec![(format!("  {group}"), parts.title)]);

@@ -1,0 +1,165 @@
+//! What the view is about: an agent's terminal or a task, as it was seen last.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::facts;
+use crate::fleet::{Terminal, TerminalKey, View};
+use crate::history::Shown;
+use crate::moment::Moment;
+use crate::screen::{PaneFacts, Screen};
+use crate::task::{Preview, Task};
+use crate::ui::canvas::Canvas;
+use crate::ui::meaning::{self, Meaning};
+use crate::ui::popup::Line;
+use crate::ui::table;
+
+/// A terminal, as long as it is there and afterwards.
+#[derive(Clone, Debug)]
+pub enum Subject {
+    /// Without its transitions, which are in the list.
+    Agent(Box<Terminal>),
+    Task {
+        task: Box<Task>,
+        /// The last lines of its output.
+        output: Arc<Screen>,
+    },
+}
+
+/// What a terminal does now, in a word.
+pub struct Doing {
+    pub meaning: Meaning,
+    pub word: String,
+    pub since: Moment,
+}
+
+impl Subject {
+    pub fn agent(terminal: &Terminal) -> Self {
+        let Terminal { key, place, declared, state, facts, screen, dialog, .. } = terminal;
+        Self::Agent(Box::new(Terminal {
+            key: key.clone(),
+            place: place.clone(),
+            declared: declared.clone(),
+            state: state.clone(),
+            facts: facts.clone(),
+            screen: screen.clone(),
+            dialog: dialog.clone(),
+            transitions: VecDeque::new(),
+        }))
+    }
+
+    pub fn task(task: &Task) -> Self {
+        Self::Task { task: Box::new(task.clone()), output: Arc::new(output(&task.preview())) }
+    }
+
+    /// The same as it is now; `None` when it is no longer there.
+    pub fn now(&self, view: &View<'_>) -> Option<Self> {
+        match self {
+            Self::Agent(known) => crate::ui::find(view, &known.key).map(Self::agent),
+            Self::Task { task: known, output } => {
+                let task = view.tasks.iter().find(|task| task.key == known.key)?;
+                // The same output stays the same, so that nobody reads it anew.
+                let same = task.preview() == known.preview();
+                Some(if same {
+                    Self::Task { task: Box::new((*task).clone()), output: Arc::clone(output) }
+                } else {
+                    Self::task(task)
+                })
+            }
+        }
+    }
+
+    pub fn key(&self) -> &TerminalKey {
+        match self {
+            Self::Agent(terminal) => &terminal.key,
+            Self::Task { task, .. } => &task.key,
+        }
+    }
+
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Agent(terminal) => &terminal.state.terminal.id,
+            Self::Task { task, .. } => &task.id,
+        }
+    }
+
+    /// Whether a dialog of an agent has the keys.
+    pub fn waits(&self) -> bool {
+        matches!(self, Self::Agent(terminal) if meaning::waits(&terminal.state))
+    }
+
+    /// What it does; for the head with what else an operator should know of it.
+    pub fn doing(&self, for_head: bool) -> Doing {
+        match self {
+            Self::Agent(terminal) => {
+                let state = &terminal.state;
+                let meaning = if for_head { Meaning::of(state) } else { meaning::turn_meaning(state) };
+                Doing { meaning, word: meaning::turn_word(state).to_owned(), since: state.turn.since }
+            }
+            Self::Task { task, .. } => {
+                let (meaning, word) = Meaning::of_task(task);
+                Doing { meaning, word, since: task.since }
+            }
+        }
+    }
+
+    /// What the head tells of it beside its name, most telling first.
+    pub fn about(&self) -> Vec<String> {
+        let parts = match self {
+            Self::Agent(terminal) => {
+                let facts = &terminal.state.terminal;
+                let profile = facts.profile.as_ref().map(|profile| format!("profile {profile}"));
+                [
+                    Some(table::agent(terminal)),
+                    Some(format!("{} {}", terminal.key.pane, terminal.place.target())),
+                    Some(format!("pid {}", terminal.key.pid)),
+                    facts.cwd.clone(),
+                    profile,
+                ]
+            }
+            Self::Task { task, .. } => {
+                let pane = task.pane.as_ref();
+                [
+                    Some(format!("task {}", pane.map(|pane| pane.command.clone()).unwrap_or_default())),
+                    Some(format!("{} {}:{}", task.window, task.session, task.index)),
+                    Some(format!("pid {}", task.key.pid)),
+                    pane.and_then(|pane| pane.cwd.clone()),
+                    None,
+                ]
+            }
+        };
+        parts.into_iter().flatten().filter(|text| !text.trim().is_empty()).collect()
+    }
+
+    /// What it shows now.
+    pub fn screen(&self) -> Option<&Arc<Screen>> {
+        match self {
+            Self::Agent(terminal) => terminal.screen.as_ref(),
+            Self::Task { output, .. } => Some(output),
+        }
+    }
+
+    /// A screen of it, to be read as a dialog.
+    pub fn shown(&self, screen: Arc<Screen>) -> Shown {
+        match self {
+            Self::Agent(terminal) => {
+                let Terminal { state, facts, .. } = &**terminal;
+                let (tool, version) = (state.terminal.tool.clone(), state.terminal.observed_tool_version.clone());
+                Shown { screen, facts: facts.clone(), tool, version }
+            }
+            Self::Task { .. } => Shown { screen, facts: PaneFacts::default(), tool: String::new(), version: None },
+        }
+    }
+
+    /// Everything else that is known of it.
+    pub fn facts(&self, canvas: &Canvas<'_>, view: &View<'_>) -> Vec<Line> {
+        match self {
+            Self::Agent(terminal) => facts::of_agent(canvas, terminal, view),
+            Self::Task { task, .. } => facts::of_task(canvas, task, view),
+        }
+    }
+}
+
+fn output(preview: &Preview) -> Screen {
+    Screen::from_text(&preview.lines().join("\n"), u16::MAX)
+}
