@@ -20,9 +20,9 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::config::Config;
-use crate::delivery::Outside;
+use crate::delivery::{Outside, Told};
 use crate::feed::{self, Poller};
-use crate::fleet::{self, Effect, Fleet, Input, ServerId};
+use crate::fleet::{self, Fleet, Input, ServerId};
 use crate::history::{Answer, History, Questions, Submission};
 use crate::moment::Moment;
 use crate::profile::Library;
@@ -119,8 +119,8 @@ struct App {
     inputs: mpsc::Receiver<Input>,
     news: mpsc::UnboundedReceiver<News>,
     outside: Outside,
-    /// What could not be told outside.
-    troubles: mpsc::UnboundedReceiver<String>,
+    /// What became of what was told outside.
+    told: mpsc::UnboundedReceiver<Told>,
     signals: Signals,
     /// Whoever holds the terminal reads its events; nobody else may.
     events: Option<EventStream>,
@@ -135,7 +135,7 @@ impl App {
     fn start(settings: Settings) -> Result<Self, Error> {
         let (reports, inputs) = mpsc::channel(WAITING_REPORTS);
         let (told, news) = mpsc::unbounded_channel();
-        let (trouble, troubles) = mpsc::unbounded_channel();
+        let (telling, told_outside) = mpsc::unbounded_channel();
         let mut pollers = Vec::new();
         for server in &settings.servers {
             let library = Arc::clone(&settings.library);
@@ -145,12 +145,14 @@ impl App {
         let ui = Ui::new(look::options(&settings.config.ui, &settings.source.directories())?);
         let history = History::start(&settings.config.history);
         let (questions, answers) = history.questions(Arc::clone(&settings.library));
+        let actors = Actors::new(&settings, history.clone(), told);
+        let outside = Outside::start(&settings.config, &history, actors.sender(), telling);
         let signals = Signals::listen()?;
         let tty = Tty::take(settings.config.ui.mouse)?;
         Ok(Self {
             fleet: Fleet::new(settings.fleet.clone(), Arc::clone(&settings.library)),
             ui,
-            actors: Actors::new(&settings, history.clone(), told),
+            actors,
             submissions: history.submissions(),
             questions,
             answers,
@@ -162,8 +164,8 @@ impl App {
             reports,
             inputs,
             news,
-            outside: Outside::new(&settings.config.notify, trouble),
-            troubles,
+            outside,
+            told: told_outside,
             signals,
             events: Some(EventStream::new()),
             tty,
@@ -198,7 +200,8 @@ impl App {
     /// did not arrive is told where the operator is now.
     async fn finish(&mut self) {
         self.let_go();
-        let _ = tokio::time::timeout(LAST_SENDS, self.actors.finish()).await;
+        let sends = async { tokio::join!(self.actors.finish(), self.outside.finish()) };
+        let _ = tokio::time::timeout(LAST_SENDS, sends).await;
         while let Ok(news) = self.news.try_recv() {
             if let News::Sent { name, sent, .. } = news
                 && let Some(trouble) = Ui::trouble(&name, &sent)
@@ -238,8 +241,8 @@ impl App {
                 self.on_news(news).await?;
                 self.want_frame(KEY_FRAME);
             }
-            Some(trouble) = self.troubles.recv() => {
-                self.complain(&trouble);
+            Some(told) = self.told.recv() => {
+                self.on_told(told);
                 self.want_frame(FRAME);
             }
             Some(input) = self.inputs.recv() => {
@@ -306,9 +309,7 @@ impl App {
         self.fleet.handle(input, now);
         while let Some(effect) = self.fleet.poll_effect() {
             self.history.effect(&effect, &self.fleet, now);
-            if let Effect::Tasks(batch) = &effect {
-                self.outside.tasks(batch, now);
-            }
+            self.outside.effect(&effect, now);
         }
     }
 

@@ -17,6 +17,7 @@ pub use paths::{Candidate, Origin, SearchPath};
 pub use rules::{Match, PaneAddress, Rules, TerminalRule};
 
 use crate::fleet::ServerId;
+use crate::follow_up::FollowUpRule;
 use crate::history;
 use crate::moment::Span;
 use crate::notify;
@@ -41,6 +42,8 @@ pub struct Config {
     pub ui: Ui,
     /// What is told outside of the dashboard.
     pub notify: Vec<notify::Rule>,
+    /// Which agents are told what happens in other terminals.
+    pub follow_up: Vec<FollowUpRule>,
 }
 
 /// How the servers are looked at.

@@ -1,66 +1,112 @@
-//! What is told outside of the dashboard: bells and notices of the operator's terminal and desktop, and commands.
+//! What is told outside of the dashboard: to the operator by bells, notices and commands, to agents by follow-ups.
 //!
-//! What goes out, when and how is decided in [`crate::notify`]; here it is done, and what fails is told once.
+//! What goes out, when and how is decided in [`crate::notify`] and [`crate::follow_up`]; here it is done, and what fails
+//! is told once.
 
 mod carrier;
 mod command;
 mod desktop;
+mod follow_ups;
 mod terminal;
 
 use jiff::tz::TimeZone;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::fleet::View;
+use crate::config::Config;
+use crate::fleet::{Effect, TerminalKey, View};
+use crate::follow_up::Event;
+use crate::history::History;
 use crate::moment::Moment;
-use crate::notify::{Notifier, Operator, Rule};
-use crate::task::Batch;
+use crate::notify::{Notifier, Operator};
+use crate::sender::Sender;
 use carrier::Carrier;
+use follow_ups::{FollowUps, Office};
 pub use terminal::Around;
 
+/// What is told of the telling itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// Something could not be told, in a whole sentence.
+    Trouble(String),
+    /// A follow-up is about to be submitted in a terminal.
+    Submitting(TerminalKey),
+    /// An agent was told something.
+    FollowUp(String),
+}
+
 /// What is told outside, for as long as the fleet is watched.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Outside {
     notifier: Notifier,
     carrier: Carrier,
+    follow_ups: Option<FollowUps>,
+    office: Office,
+    /// Whether there is anything to tell, ever.
+    has_rules: bool,
 }
 
 impl Outside {
-    /// By the rules of the configuration; what fails is told to `troubles` in whole sentences.
-    pub fn new(rules: &[Rule], troubles: UnboundedSender<String>) -> Self {
+    /// By the rules of the configuration. Must be called within the runtime.
+    pub fn start(config: &Config, history: &History, sender: Sender, told: UnboundedSender<Told>) -> Self {
+        let office = Office::new(history.clone(), sender, told.clone());
+        let follow_ups = office.open(&config.follow_up);
         Self {
-            notifier: Notifier::new(rules.to_vec(), TimeZone::system()),
-            carrier: Carrier::new(Around::of_process(), troubles),
+            notifier: Notifier::new(config.notify.clone(), TimeZone::system()),
+            carrier: Carrier::new(Around::of_process(), told),
+            has_rules: !config.notify.is_empty() || follow_ups.is_some(),
+            follow_ups,
+            office,
         }
     }
 
     /// Follows other rules from now on.
-    pub fn obey(&mut self, rules: &[Rule]) {
-        self.notifier.obey(rules);
+    pub fn obey(&mut self, config: &Config) {
+        self.notifier.obey(&config.notify);
+        match &mut self.follow_ups {
+            Some(follow_ups) => follow_ups.obey(&config.follow_up),
+            none => *none = self.office.open(&config.follow_up),
+        }
+        self.has_rules = !config.notify.is_empty() || self.follow_ups.is_some();
     }
 
-    /// Mutes everything, or lets the rules hold again.
+    /// Mutes what the operator is told, or lets the rules hold again. Agents are told all the same.
     pub fn mute(&mut self, muted: bool) {
         self.notifier.mute(muted);
+    }
+
+    /// Takes in what the fleet tells; the next [`Outside::follow`] passes it on.
+    pub fn effect(&mut self, effect: &Effect, now: Moment) {
+        let Effect::Tasks(batch) = effect else { return };
+        self.notifier.tasks(batch, now);
+        if let Some(follow_ups) = &self.follow_ups {
+            batch.events.iter().for_each(|event| follow_ups.happened(Event::of_task(event), event.at));
+        }
     }
 
     /// Takes in what the fleet shows now. What is due is carried out; the rest is to be written to the operator's
     /// terminal.
     pub fn follow(&mut self, view: &View<'_>, operator: Operator<'_>) -> Vec<u8> {
-        if !self.notifier.has_rules() {
+        if !self.has_rules {
             return Vec::new();
         }
-        self.notifier.observe(view, operator);
+        let news = self.notifier.observe(view, operator);
+        if let Some(follow_ups) = &mut self.follow_ups {
+            news.iter().for_each(|notice| follow_ups.happened(Event::of_agent(notice), view.now));
+            follow_ups.look(view);
+        }
         let deliveries = std::iter::from_fn(|| self.notifier.poll(view.now));
         deliveries.flat_map(|delivery| self.carrier.carry_out(&delivery)).collect()
     }
 
-    /// Takes in what happened to tasks; the next [`Outside::follow`] tells it.
-    pub fn tasks(&mut self, batch: &Batch, now: Moment) {
-        self.notifier.tasks(batch, now);
-    }
-
     /// When to call [`Outside::follow`] again at the latest.
     pub fn poll_timeout(&self) -> Option<Moment> {
-        self.notifier.poll_timeout()
+        if self.has_rules { self.notifier.poll_timeout() } else { None }
+    }
+
+    /// Waits until no message is on its way to an agent any more.
+    pub async fn finish(&self) {
+        if let Some(follow_ups) = &self.follow_ups {
+            follow_ups.finish().await;
+        }
     }
 }

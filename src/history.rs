@@ -29,7 +29,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 pub use handle::{History, Ticket};
 pub use identity::{Owner, same_terminal};
-pub use intents::{Intent, IntentId, IntentState, Intents, Queued};
+pub use intents::{Intent, IntentId, IntentState, Intents, Naming, Queued};
 pub use questions::{Answer, Ask, Question, Questions, Shown, Told};
 pub use reader::{Filter, Line, Reader, StoredTerminal};
 pub use record::{Kind, NewInput, Record, Sent, TransitionRecord, What};

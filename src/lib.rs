@@ -17,13 +17,14 @@
 //! | 0 | [`task`] | windows that run no agent: what each look at them says happened |
 //! | 0 | [`fleet`] | all terminals: inputs in, effects and a view out |
 //! | 0 | [`notify`] | which notices go out, when and by which means |
+//! | 0 | [`follow_up`] | what agents are told of other terminals, when, and whether it arrived |
 //! | 1 | [`tmux`] | the only place that knows tmux: commands, quoting, listing, capture, paste, keys |
 //! | 1 | [`process`] | what runs in a pane |
 //! | 1 | [`recording`] | recordings in and out, their replay and their score |
 //! | 1 | [`history`] | what happened and what was sent, in a file that survives crashes |
 //! | 1 | [`config`] | the configuration file in, checked values out |
 //! | 2 | [`sender`] | a prompt into a terminal, and whether the agent took it |
-//! | 2 | [`delivery`] | what leaves the dashboard: bells, notices, commands |
+//! | 2 | [`delivery`] | what is told outside: bells, notices, commands, follow-ups |
 //! | 2 | [`feed`] | pollers that turn tmux, processes and time into the fleet's inputs |
 //! | 2 | [`ui`] | the view to a frame, a key to an action; no tokio, no tmux, no clock |
 //! | 3 | [`demo`] | recorded sessions that play in a tmux server of their own |
@@ -65,6 +66,7 @@ pub mod demo;
 pub mod dialog;
 pub mod feed;
 pub mod fleet;
+pub mod follow_up;
 pub mod history;
 pub mod moment;
 pub mod notify;

@@ -86,16 +86,6 @@ impl Notifier {
         }
     }
 
-    /// Whether there is any rule at all.
-    pub fn has_rules(&self) -> bool {
-        !self.lanes.is_empty()
-    }
-
-    /// Whether everything is muted.
-    pub fn is_muted(&self) -> bool {
-        self.muted
-    }
-
     /// Mutes everything, or lets the rules hold again. What happens in the meantime is not told later.
     pub fn mute(&mut self, muted: bool) {
         self.muted = muted;
@@ -104,20 +94,25 @@ impl Notifier {
         }
     }
 
-    /// Takes in what the fleet shows now.
-    pub fn observe(&mut self, view: &View<'_>, operator: Operator<'_>) {
+    /// Takes in what the fleet shows now. What agents need or have done since is given back, whether a rule wants it
+    /// told or not.
+    pub fn observe(&mut self, view: &View<'_>, operator: Operator<'_>) -> Vec<Notice> {
         self.look += 1;
+        let mut news = Vec::new();
         for terminal in &view.terminals {
-            if let Some(thing) = self.due_thing(terminal, view.now)
-                && operator.wants_to_know_of(terminal)
-            {
-                self.tell(Notice::of_attention(terminal, thing, view.now), view.now);
+            if let Some(thing) = self.due_thing(terminal, view.now) {
+                let notice = Notice::of_attention(terminal, thing, view.now);
+                if operator.wants_to_know_of(terminal) {
+                    self.tell(notice.clone(), view.now);
+                }
+                news.push(notice);
             }
         }
         let look = self.look;
         self.known.retain(|_, known| known.look == look);
         let answered = view.servers.iter().filter(|server| server.health != Health::Waiting);
         self.servers.extend(answered.map(|server| server.id.clone()));
+        news
     }
 
     /// Takes in what happened to tasks; that is told at once, because it does not pass.
@@ -141,9 +136,6 @@ impl Notifier {
 
     /// When to call [`Notifier::observe`] and [`Notifier::poll`] again at the latest.
     pub fn poll_timeout(&self) -> Option<Moment> {
-        if self.lanes.is_empty() {
-            return None;
-        }
         let known = self.known.values().filter_map(Known::due);
         known.chain(self.lanes.iter().filter_map(Lane::due)).min()
     }

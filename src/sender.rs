@@ -16,11 +16,11 @@ pub use outcome::{Refusal, SendOutcome};
 pub use steps::{Insistence, Limits};
 
 use crate::dialog::Dialog;
-use crate::fleet::TerminalKey;
+use crate::fleet::{Terminal, TerminalKey};
 use crate::moment::Span;
 use crate::process;
 use crate::profile::{Library, Profile, Program, Reading};
-use crate::state::Phase;
+use crate::state::{Phase, ProcessState};
 use crate::tmux::{self, CapturedPane, Delivery, Key, PasteText, Server};
 use answering::{Answering, Look};
 use steps::{Seen, Step, Steps};
@@ -42,6 +42,20 @@ pub struct Recipient {
 pub struct SendOptions {
     pub insistence: Insistence,
     pub limits: Limits,
+}
+
+impl Recipient {
+    /// A terminal as a sender knows it.
+    pub fn of(terminal: &Terminal) -> Self {
+        let runs = terminal.state.diagnostics.process_state == ProcessState::TuiUp;
+        let facts = &terminal.state.terminal;
+        Self {
+            key: terminal.key.clone(),
+            tool: runs.then(|| facts.tool.clone()),
+            version: facts.observed_tool_version.clone(),
+            configured: terminal.declared.tool.is_some(),
+        }
+    }
 }
 
 /// Sends to the terminals of any server. Clones share their queues.
@@ -72,6 +86,18 @@ impl Sender {
         options: SendOptions,
         submitting: impl FnOnce() + Send,
     ) -> SendOutcome {
+        self.send_if(to, text, options, std::future::ready(true), submitting).await
+    }
+
+    /// The same, and asks right before the first byte is sent: when `may_send` then says no, nothing is.
+    pub async fn send_if(
+        &self,
+        to: &Recipient,
+        text: &str,
+        options: SendOptions,
+        may_send: impl Future<Output = bool> + Send,
+        submitting: impl FnOnce() + Send,
+    ) -> SendOutcome {
         let text = match PasteText::new(text) {
             Ok(text) => text,
             Err(unfit) => return Refusal::Text(unfit).into(),
@@ -81,7 +107,7 @@ impl Sender {
             Ok(pane) => pane,
             Err(error) => return Refusal::Tmux(error).into(),
         };
-        let outcome = self.take_steps(&pane, to, &text, options, submitting).await;
+        let outcome = self.take_steps(&pane, to, &text, options, (may_send, submitting)).await;
         tracing::info!(terminal = ?to.key, bytes = text.as_str().len(), %outcome, "sent a prompt");
         outcome
     }
@@ -122,9 +148,9 @@ impl Sender {
         to: &Recipient,
         text: &PasteText,
         options: SendOptions,
-        submitting: impl FnOnce() + Send,
+        (may_send, submitting): (impl Future<Output = bool> + Send, impl FnOnce() + Send),
     ) -> SendOutcome {
-        let mut submitting = Some(submitting);
+        let (mut may_send, mut submitting) = (Some(may_send), Some(submitting));
         let start = Instant::now();
         let elapsed = || Span::from_millis(u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX));
         let mut steps = Steps::new(options.insistence, options.limits);
@@ -139,7 +165,14 @@ impl Sender {
                     tokio::time::sleep(Duration::from_millis(after.as_millis())).await;
                     pane.look().await.map(|seen| steps.saw(seen, elapsed()))
                 }
-                Step::Paste => pane.paste(text).await.map(|()| steps.delivered(elapsed())),
+                Step::Paste => {
+                    if let Some(may_send) = may_send.take()
+                        && !may_send.await
+                    {
+                        return Refusal::Withdrawn.into();
+                    }
+                    pane.paste(text).await.map(|()| steps.delivered(elapsed()))
+                }
                 Step::PressEnter => {
                     // A second Enter belongs to the same prompt.
                     if let Some(tell) = submitting.take() {

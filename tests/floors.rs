@@ -23,6 +23,7 @@ const MODULES: &[(&str, u8)] = &[
     ("task", 0),
     ("fleet", 0),
     ("notify", 0),
+    ("follow_up", 0),
     ("tmux", 1),
     ("process", 1),
     ("recording", 1),

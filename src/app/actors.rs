@@ -73,6 +73,11 @@ impl Actors {
         self.rules = Arc::clone(&settings.rules);
     }
 
+    /// What sends, for others who do; together they take turns at each terminal.
+    pub(super) fn sender(&self) -> Sender {
+        self.sender.clone()
+    }
+
     /// Sends a prompt.
     pub(super) fn send(&mut self, terminal: &Terminal, text: String, force: bool) {
         let (sender, told) = (self.sender.clone(), self.told.clone());

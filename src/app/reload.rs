@@ -122,7 +122,7 @@ impl App {
             self.watch_anew(&config, &servers).map_err(|error| error.to_string())?;
         }
         self.ui.look_like(options);
-        self.outside.obey(&config.notify);
+        self.outside.obey(&config);
         self.tty.use_mouse(config.ui.mouse).map_err(|error| error.to_string())?;
         let later = [
             ("[tracker]", config.tracker != self.config.tracker),

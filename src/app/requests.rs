@@ -83,7 +83,7 @@ impl App {
     }
 
     /// Looks at a terminal's server at once, as something was done there.
-    fn wake(&self, key: &TerminalKey) {
+    pub(super) fn wake(&self, key: &TerminalKey) {
         for (_, poller) in self.pollers.iter().filter(|(server, _)| *server == key.server) {
             poller.wake();
         }

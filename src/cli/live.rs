@@ -53,6 +53,12 @@ impl Live {
         std::iter::from_fn(|| self.fleet.poll_effect()).collect()
     }
 
+    /// Takes in what happened here, and gives what the fleet wants told of it.
+    pub(super) fn take(&mut self, input: Input) -> Vec<Effect> {
+        self.fleet.handle(input, feed::now());
+        std::iter::from_fn(|| self.fleet.poll_effect()).collect()
+    }
+
     /// Takes in what another process of fleetwatch sent.
     pub(super) fn submitted(&mut self, submission: &Submission) -> Vec<Effect> {
         if let Some(input) = submission.input_for(&self.fleet, feed::now()) {

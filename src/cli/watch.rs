@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use serde::Serialize;
@@ -12,13 +13,14 @@ use tokio::sync::mpsc;
 use super::live::{Live, end_asked_for, sleep_until};
 use super::survey::{Watched, problem};
 use super::{Done, GlobalOptions, output, table};
-use crate::delivery::Outside;
+use crate::delivery::{Outside, Told};
 use crate::feed;
-use crate::fleet::{Effect, Fleet, Health, ServerId, TerminalKey};
+use crate::fleet::{Effect, Fleet, Health, Input, ServerId, TerminalKey};
 use crate::history::History;
 use crate::moment::Moment;
 use crate::notify::Operator;
 use crate::screen::harmless;
+use crate::sender::Sender;
 use crate::state::{Change, Evidence, State, Transition};
 use crate::task::{Task, TaskEvent, TaskFields};
 
@@ -31,6 +33,9 @@ pub struct Args {
     pub json: bool,
 }
 
+/// How long the command waits at its end for follow-ups that are on their way.
+const LAST_SENDS: Duration = Duration::from_secs(10);
+
 /// Runs the command until Ctrl-C, SIGTERM, or until nobody reads any more.
 ///
 /// # Errors
@@ -40,8 +45,9 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let mut live = Live::start(&watched)?;
     let history = History::start(&watched.loaded.config.history);
     let mut submissions = history.submissions();
-    let (trouble, mut troubles) = mpsc::unbounded_channel();
-    let mut outside = Outside::new(&watched.loaded.config.notify, trouble);
+    let (telling, mut told) = mpsc::unbounded_channel();
+    let sender = Sender::new(watched.library.clone(), watched.feed.tmux.clone());
+    let mut outside = Outside::start(&watched.loaded.config, &history, sender, telling);
     let mut printer = Printer::new(args.json);
     let mut health = BTreeMap::new();
     let end = end_asked_for();
@@ -50,12 +56,16 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         let effects = tokio::select! {
             effects = live.next() => effects,
             () = sleep_until(outside.poll_timeout()) => Vec::new(),
-            Some(trouble) = troubles.recv() => {
-                eprintln!("warning: {}", harmless(&trouble));
-                Vec::new()
-            }
+            Some(told) = told.recv() => match told {
+                Told::Submitting(key) => live.take(Input::Submitted { key, at: feed::now() }),
+                Told::FollowUp(_) => Vec::new(),
+                Told::Trouble(trouble) => {
+                    eprintln!("warning: {}", harmless(&trouble));
+                    Vec::new()
+                }
+            },
             Some(submission) = submissions.recv() => live.submitted(&submission),
-            () = &mut end => return Ok(ExitCode::SUCCESS),
+            () = &mut end => break,
         };
         for (server, news) in changed_health(&live.fleet, &mut health) {
             if let Some(problem) = problem(&news) {
@@ -70,9 +80,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         let now = feed::now();
         for effect in &effects {
             history.effect(effect, &live.fleet, now);
-            if let Effect::Tasks(batch) = effect {
-                outside.tasks(batch, now);
-            }
+            outside.effect(effect, now);
         }
         if let Some(warning) = history.new_warning() {
             eprintln!("warning: {warning}");
@@ -83,6 +91,9 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
             return output::conclude(Err(error));
         }
     }
+    // A message that is on its way to an agent arrives, or is found out about by whoever comes next.
+    let _ = tokio::time::timeout(LAST_SENDS, outside.finish()).await;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Nobody sits in front of `watch`; only the configuration mutes.

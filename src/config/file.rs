@@ -18,6 +18,8 @@ pub(super) struct File {
     pub ui: UiTable,
     /// What is told outside of the dashboard, and how.
     pub notify: Vec<NotifyTable>,
+    /// Which agents are told what happens in other terminals.
+    pub follow_up: Vec<FollowUpTable>,
 }
 
 /// How the servers are looked at, and which of their panes.
@@ -152,4 +154,20 @@ pub(super) struct NotifyTable {
     pub quiet_hours: Option<String>,
     /// The least number of seconds between two notices of this rule; what comes in between is told together.
     pub minimum_distance_seconds: Option<f64>,
+}
+
+/// An agent is told what happens in other terminals.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct FollowUpTable {
+    /// What is told; the same words as in [[notify]].
+    pub on: Vec<String>,
+    /// Glob pattern of the names of the terminals that it is about.
+    pub from: Option<String>,
+    /// The name of the agent that is told.
+    pub to: Option<String>,
+    /// What is said of an event, with {text}, {source} and {event}.
+    pub template: Option<String>,
+    /// How many minutes a message is kept for an agent that is not there.
+    pub keep_minutes: Option<i64>,
 }

@@ -59,6 +59,7 @@ impl Source<'_> {
             history: self.history(&file.history)?,
             ui: self.ui(&file.ui)?,
             notify: self.notify(&file.notify)?,
+            follow_up: self.follow_ups(&file.follow_up)?,
         })
     }
 

@@ -7,7 +7,7 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::terminal::{Around, bytes};
-use super::{command, desktop};
+use super::{Told, command, desktop};
 use crate::notify::{Delivery, Means};
 
 /// Commands that run at the same time at most; a burst of events must not become a burst of processes.
@@ -28,16 +28,16 @@ pub(super) struct Carrier {
 #[derive(Clone, Debug)]
 pub(super) struct Troubles {
     told: Arc<Mutex<HashSet<String>>>,
-    to: UnboundedSender<String>,
+    to: UnboundedSender<Told>,
 }
 
 impl Carrier {
-    pub(super) fn new(around: Around, troubles: UnboundedSender<String>) -> Self {
+    pub(super) fn new(around: Around, told: UnboundedSender<Told>) -> Self {
         Self {
             around,
             running: Arc::new(Semaphore::new(COMMANDS_AT_ONCE)),
             waiting: Arc::new(Semaphore::new(COMMANDS_WAITING)),
-            troubles: Troubles { told: Arc::default(), to: troubles },
+            troubles: Troubles { told: Arc::default(), to: told },
         }
     }
 
@@ -78,7 +78,7 @@ impl Troubles {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.insert(subject.to_owned()) {
             // Nobody listens any more when the program ends.
-            let _ = self.to.send(format!("{subject}: {trouble}"));
+            let _ = self.to.send(Told::Trouble(format!("{subject}: {trouble}")));
         }
     }
 

@@ -71,6 +71,18 @@ pub enum Queued {
     Known(IntentId),
 }
 
+/// How an event is told from the next one of its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Naming {
+    /// There is no next one.
+    ByKey,
+    /// By its time: what two processes see within a moment is the same.
+    ByTime,
+}
+
+/// Two processes see the same event no further apart than this.
+const SAME_EVENT: Span = Span::from_secs(3);
+
 /// The intents of a history. Its commits reach the disk before they count.
 pub struct Intents {
     connection: Connection,
@@ -89,24 +101,32 @@ impl Intents {
         Ok(Self { connection, codec: Codec::new()?, owner })
     }
 
-    /// Queues an event for a target. `key` names the event in the same way in every process that sees it. What still
-    /// waits for the target takes the event in, so that several become one message.
+    /// Queues an event for a target. `key` names the event in the same way in every process that sees it; where that is
+    /// not enough to tell it from the next one of its kind ([`Naming::ByTime`]), the time does. What still waits for the
+    /// target takes the event in, so that several become one message.
     ///
     /// # Errors
     /// The file cannot be written; nothing was queued.
     pub fn queue(
         &mut self,
         target: &str,
-        key: &str,
+        (key, naming): (&str, Naming),
         event: &Value,
         now: Moment,
         expires: Option<Moment>,
     ) -> Result<Queued, Trouble> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let known = "SELECT intent FROM intent_events WHERE key = ?1";
-        if let Some(id) = transaction.query_row(known, [key], |row| row.get(0)).optional()? {
+        let known = "SELECT intent FROM intent_events
+                     WHERE key = ?1 OR (substr(key, 1, length(?1) + 1) = ?1 || '#' AND abs(at - ?2) < ?3)";
+        let same = i64::try_from(SAME_EVENT.as_millis()).unwrap_or(i64::MAX);
+        let values = params![key, now.as_millis(), same];
+        if let Some(id) = transaction.query_row(known, values, |row| row.get(0)).optional()? {
             return Ok(Queued::Known(IntentId(id)));
         }
+        let key = match naming {
+            Naming::ByKey => key.to_owned(),
+            Naming::ByTime => format!("{key}#{}", now.as_millis()),
+        };
         let waiting = "SELECT id FROM intents WHERE state = 'pending' AND target = ?1
                        AND (expires IS NULL OR expires > ?2) ORDER BY id DESC LIMIT 1";
         let joined = transaction.query_row(waiting, params![target, now.as_millis()], |row| row.get(0)).optional()?;
@@ -210,6 +230,26 @@ impl Intents {
         self.end(id, state, detail, now, "owner = ?2")
     }
 
+    /// Lets a pending intent wait until `expires`, if it would not anyway.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn prolong(&mut self, id: IntentId, expires: Moment) -> Result<bool, Trouble> {
+        let sql = "UPDATE intents SET expires = ?1 WHERE id = ?2 AND state = 'pending' AND expires < ?1";
+        self.change(sql, params![expires.as_millis(), id.0])
+    }
+
+    /// The outcome of the newest input that was written down under a sender's name, as far as it has one.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn outcome_by(&self, sender: &str) -> Result<Option<String>, Trouble> {
+        let sql = "SELECT outcome FROM inputs WHERE sender = ?1 ORDER BY record DESC LIMIT 1";
+        let outcome: Option<Option<String>> =
+            self.connection.prepare_cached(sql)?.query_row([sender], |row| row.get(0)).optional()?;
+        Ok(outcome.flatten())
+    }
+
     /// Takes back an intent that nobody has attempted yet. Whether there was one.
     ///
     /// # Errors
@@ -256,7 +296,9 @@ impl Intents {
             "created": intent.created, "intent": id.0,
         });
         let packed = self.codec.pack_document(&document.to_string());
-        let sql = "INSERT INTO records (at, kind, name, document) VALUES (?1, ?2, ?3, ?4)";
+        // The terminal that has the name now, so that the record is found where its inputs are.
+        let sql = "INSERT INTO records (at, kind, name, document, terminal) VALUES (?1, ?2, ?3, ?4,
+                       (SELECT id FROM terminals WHERE name = ?3 ORDER BY id DESC LIMIT 1))";
         transaction.execute(sql, params![now.as_millis(), Kind::FollowUp.word(), intent.target, packed])?;
         let record = transaction.last_insert_rowid();
         transaction.execute("UPDATE intents SET record = ?1 WHERE id = ?2", params![record, id.0])?;

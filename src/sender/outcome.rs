@@ -80,6 +80,8 @@ pub enum Refusal {
     Begun,
     #[error("the dialog has no such option")]
     NoSuchOption,
+    #[error("it was taken back before it was sent")]
+    Withdrawn,
     /// The terminal could not be looked at.
     #[error("{0}")]
     Unknown(String),

@@ -101,7 +101,7 @@ fn a_command_gets_each_event_as_json() {
     let desk = Desk::configured(BY_COMMAND);
     desk.open();
     desk.wait("1 ready");
-    desk.type_to_parrot("hello");
+    desk.type_to_parrot("nap 1.5");
     wait_until("an event", || desk.events().len() == 1);
     desk.type_to_parrot("ask");
     wait_until("another event", || desk.events().len() == 2);
@@ -139,8 +139,10 @@ fn a_key_mutes_all_notices() {
     desk.wait("1 finished");
     desk.press("M");
     desk.wait("notices are let through again");
+    desk.press("Home");
+    desk.wait("› ✓ birds");
     // The operator sits in front of the first terminal, but not of this one.
-    desk.watched.run(&["send-keys", "-t", "crows:", "hello", "Enter"]);
+    desk.watched.run(&["send-keys", "-t", "crows:", "nap 1.5", "Enter"]);
     wait_until("an event", || !desk.events().is_empty());
     assert_eq!((&desk.events()[0]["event"], &desk.events()[0]["terminal"]), (&"finished".into(), &"crows".into()));
     assert!(!desk.bytes().contains("\x1b]9;"), "what happened while all was muted is not told later");

@@ -4,6 +4,7 @@
 #   letter  opens a dialog that is answered with a letter and Enter
 #   twice   takes the next prompt with the second Enter only
 #   deaf    never takes a prompt again
+#   nap N   works for so many seconds
 #   exit    ends
 #   strokes is stopped, which it draws in several strokes above its next prompt
 export LC_ALL=C.UTF-8
@@ -41,6 +42,10 @@ while IFS= read -r -e -p '❯ ' line; do
             printf '\033[1A\033[J● answered %s\n' "$answer" ;;
         twice) enters=2; echo "● twice" ;;
         deaf) enters=1000; echo "● deaf" ;;
+        nap\ *)
+            echo "working"
+            sleep "${line#nap }"
+            printf '\033[1A\033[J● heard %s\n' "$line" ;;
         exit) exit ;;
         strokes)
             echo "● half an answer"

@@ -1,15 +1,18 @@
-//! What is told outside of the dashboard: `[[notify]]`.
+//! What is told outside of the dashboard: `[[notify]]` to the operator, `[[follow_up]]` to agents.
 
 use std::collections::BTreeSet;
 
 use super::{Source, Step, syntax};
 use crate::config::ConfigError;
-use crate::config::file::NotifyTable;
+use crate::config::file::{FollowUpTable, NotifyTable};
+use crate::follow_up::FollowUpRule;
 use crate::moment::Span;
 use crate::notify::{Means, Occasion, QuietHours, Rule};
 
 /// The shortest time between two deliveries where a rule does not say.
 const DISTANCE: Span = Span::from_secs(5);
+/// How long a message is kept for an agent that is not there, where a rule does not say.
+const KEEP_MINUTES: u64 = 60;
 /// How long a command may take where a rule does not say.
 const COMMAND: Span = Span::from_secs(10);
 
@@ -55,6 +58,50 @@ impl Source<'_> {
             command_deadline: self.seconds_of(&at(deadline.0), deadline)?,
             quiet_hours: table.quiet_hours.as_deref().map(hours).transpose()?,
             minimum_distance: self.seconds_of(&at(distance.0), distance)?,
+        })
+    }
+
+    pub(super) fn follow_ups(&self, tables: &[FollowUpTable]) -> Result<Vec<FollowUpRule>, ConfigError> {
+        tables.iter().enumerate().map(|(index, table)| self.follow_up(index, table)).collect()
+    }
+
+    fn follow_up(&self, index: usize, table: &FollowUpTable) -> Result<FollowUpRule, ConfigError> {
+        let at = |key| [Step::Key("follow_up"), Step::Index(index), Step::Key(key)];
+        let on = self.words(&at("on"), "on", &table.on, Occasion::ALL, Occasion::word)?;
+        let (Some(from), Some(to), false) = (&table.from, &table.to, on.is_empty()) else {
+            let missing = match (on.is_empty(), &table.from) {
+                (true, _) => "on",
+                (false, None) => "from",
+                (false, Some(_)) => "to",
+            };
+            let hint = "write what is told to whom: on = [\"exited\"], from = \"build-*\", to = \"lead\"";
+            let place = [Step::Key("follow_up"), Step::Index(index)];
+            return Err(self.fault(&place, format!("a follow-up without `{missing}`"), hint));
+        };
+        self.word(&at("to"), "to", Some(to))?;
+        if to.contains(['*', '?', '[', '{']) {
+            let hint = "`to` is the name of one agent, as `fleetwatch list` shows it";
+            return Err(self.fault(&at("to"), format!("`{to}` is a pattern"), hint));
+        }
+        let template = table.template.as_deref();
+        if let Some(c) = template.and_then(|text| text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t'))) {
+            let hint = "only line ends and tabs can be sent to an agent";
+            return Err(self.fault(&at("template"), format!("`template` has the character {c:?} in it"), hint));
+        }
+        let range = "1 to 10080";
+        let minutes = match table.keep_minutes {
+            None => KEEP_MINUTES,
+            Some(minutes) => u64::try_from(minutes)
+                .ok()
+                .filter(|minutes| (1..=10_080).contains(minutes))
+                .ok_or_else(|| self.out_of_range(&at("keep_minutes"), "keep_minutes", &minutes.to_string(), range))?,
+        };
+        Ok(FollowUpRule {
+            on,
+            from: self.pattern(&at("from"), from)?,
+            to: to.clone(),
+            template: table.template.clone(),
+            keep: Span::from_secs(minutes * 60),
         })
     }
 

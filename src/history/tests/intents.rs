@@ -11,7 +11,7 @@ fn open(path: &Path, owner: &str) -> Intents {
 }
 
 fn queued(intents: &mut Intents, key: &str) -> IntentId {
-    match intents.queue("lead", key, &json!({ "text": key }), at(0), None).unwrap() {
+    match intents.queue("lead", (key, Naming::ByKey), &json!({ "text": key }), at(0), None).unwrap() {
         Queued::New(id) | Queued::Joined(id) | Queued::Known(id) => id,
     }
 }
@@ -20,13 +20,21 @@ fn queued(intents: &mut Intents, key: &str) -> IntentId {
 fn events_for_one_target_become_one_message_and_each_is_told_once() {
     let (_directory, path) = place();
     let (mut a, mut b) = (open(&path, "a"), open(&path, "b"));
-    let Queued::New(id) = a.queue("lead", "build exited", &json!({"n": 1}), at(0), None).unwrap() else {
+    let Queued::New(id) = a.queue("lead", ("build exited", Naming::ByKey), &json!({"n": 1}), at(0), None).unwrap()
+    else {
         panic!("nothing was queued before")
     };
     // The other dashboard saw the same event.
-    assert_eq!(b.queue("lead", "build exited", &json!({"n": 1}), at(1), None).unwrap(), Queued::Known(id));
-    assert_eq!(b.queue("lead", "test exited", &json!({"n": 2}), at(2), None).unwrap(), Queued::Joined(id));
-    let Queued::New(other) = b.queue("docs", "docs exited", &json!({"n": 3}), at(3), None).unwrap() else {
+    assert_eq!(
+        b.queue("lead", ("build exited", Naming::ByKey), &json!({"n": 1}), at(1), None).unwrap(),
+        Queued::Known(id)
+    );
+    assert_eq!(
+        b.queue("lead", ("test exited", Naming::ByKey), &json!({"n": 2}), at(2), None).unwrap(),
+        Queued::Joined(id)
+    );
+    let Queued::New(other) = b.queue("docs", ("docs exited", Naming::ByKey), &json!({"n": 3}), at(3), None).unwrap()
+    else {
         panic!("another target has a message of its own")
     };
     let pending = a.pending(at(4)).unwrap();
@@ -61,8 +69,9 @@ fn many_processes_that_want_the_same_send_it_once() {
     let mut first = open(&path, "first");
     let ids: Vec<IntentId> = (0..20)
         .map(|n| {
-            let Queued::New(id) =
-                first.queue(&format!("target {n}"), &format!("event {n}"), &json!(n), at(0), None).unwrap()
+            let Queued::New(id) = first
+                .queue(&format!("target {n}"), (&format!("event {n}"), Naming::ByKey), &json!(n), at(0), None)
+                .unwrap()
             else {
                 panic!("every target is another one")
             };
@@ -141,7 +150,9 @@ fn a_claim_that_was_never_attempted_runs_out_and_the_intent_is_free() {
 fn time_runs_out_and_operators_change_their_minds() {
     let (_directory, path) = place();
     let (mut a, mut b) = (open(&path, "a"), open(&path, "b"));
-    let Queued::New(late) = a.queue("lead", "late", &json!(1), at(0), Some(at(10))).unwrap() else { panic!("new") };
+    let Queued::New(late) = a.queue("lead", ("late", Naming::ByKey), &json!(1), at(0), Some(at(10))).unwrap() else {
+        panic!("new")
+    };
     assert_eq!(a.expire(at(9)).unwrap(), []);
     assert!(a.claim(late, at(9), HOLD).unwrap());
     assert!(!a.attempt(late, "x", 1, at(10)).unwrap());

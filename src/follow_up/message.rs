@@ -1,0 +1,38 @@
+//! What an agent is told, in words.
+
+use serde_json::Value;
+
+/// Events that a message tells in full; more of them are counted.
+const TOLD: usize = 20;
+
+/// What stands at the beginning of the message with a number, and only there: by it the message is found again.
+pub fn tag(number: i64) -> String {
+    format!("[fleetwatch notification {number}, not from the user]")
+}
+
+/// The message with a number that tells of events, oldest first: one line for each, below it the last lines of output.
+pub fn message(number: i64, events: &[Value]) -> String {
+    let tag = tag(number);
+    match events {
+        [event] => format!("{tag} {}", told(event, "")),
+        events => {
+            let mut text = format!("{tag} {} events:", events.len());
+            for event in events.iter().take(TOLD) {
+                text.push_str(&format!("\n- {}", told(event, "  ")));
+            }
+            if events.len() > TOLD {
+                text.push_str(&format!("\n- and {} more", events.len() - TOLD));
+            }
+            text
+        }
+    }
+}
+
+fn told(event: &Value, indent: &str) -> String {
+    let mut text = event.get("text").and_then(Value::as_str).unwrap_or("something happened").to_owned();
+    let output = event.get("output").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    for line in output.iter().filter_map(Value::as_str) {
+        text.push_str(&format!("\n{indent}  | {line}"));
+    }
+    text
+}

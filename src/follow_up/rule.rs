@@ -1,0 +1,86 @@
+//! Who is told what: `[[follow_up]]`.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::event::{self, Event};
+use crate::moment::Span;
+use crate::notify::Occasion;
+use crate::pattern::Pattern;
+
+/// One `[[follow_up]]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FollowUpRule {
+    pub on: BTreeSet<Occasion>,
+    /// The terminals that it is about, by their names.
+    pub from: Pattern,
+    /// The agent that is told, by its name.
+    pub to: String,
+    /// What is said of an event, with `{text}`, `{source}` and `{event}`; `None` is the text.
+    pub template: Option<String>,
+    /// How long a message is kept for an agent that is not there.
+    pub keep: Span,
+}
+
+/// An event that one agent is to be told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanted {
+    pub to: String,
+    /// The event's name, the same in every process that sees it.
+    pub key: String,
+    /// Whether the key alone tells it from the next one of its kind; else only the time does.
+    pub is_unique: bool,
+    /// What is kept of it until it is sent.
+    pub body: Value,
+    pub keep: Span,
+}
+
+/// Who is to be told an event. `chain` are the agents that led to it. An agent is told nothing of itself;
+/// of several rules for one agent the first one holds.
+pub fn wanted(rules: &[FollowUpRule], event: &Event, chain: &[String]) -> Vec<Wanted> {
+    let mut wanted: Vec<Wanted> = Vec::new();
+    for rule in rules {
+        let fits = rule.on.contains(&event.occasion) && rule.from.matches(&event.source);
+        if !fits || rule.to == event.source || wanted.iter().any(|other| other.to == rule.to) {
+            continue;
+        }
+        let text = match &rule.template {
+            Some(template) => filled(template, event),
+            None => event.text.clone(),
+        };
+        wanted.push(Wanted {
+            to: rule.to.clone(),
+            key: event::key(event, &rule.to),
+            is_unique: event.is_unique,
+            body: json!({
+                "source": event.source, "event": event.occasion, "text": text, "output": event.output, "chain": chain,
+            }),
+            keep: rule.keep,
+        });
+    }
+    wanted
+}
+
+/// The fields of a template; everything else in it stands for itself, so that no text of a terminal is filled in twice.
+fn filled(template: &str, event: &Event) -> String {
+    let mut text = String::new();
+    let mut rest = template;
+    while let Some(open) = rest.find('{') {
+        let (before, from) = rest.split_at(open);
+        text.push_str(before);
+        let fields = [("{text}", event.text.as_str()), ("{source}", &event.source), ("{event}", event.occasion.word())];
+        match fields.into_iter().find(|(field, _)| from.starts_with(field)) {
+            Some((field, value)) => {
+                text.push_str(value);
+                rest = &from[field.len()..];
+            }
+            None => {
+                text.push('{');
+                rest = &from[1..];
+            }
+        }
+    }
+    text.push_str(rest);
+    text
+}

@@ -1,0 +1,160 @@
+//! Stories of follow-ups, one a file: what happens, what an agent is seen to do, and what it is told.
+
+use std::path::PathBuf;
+
+use rstest::rstest;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::*;
+use crate::moment::{Moment, Span};
+use crate::notify::Occasion;
+use crate::pattern::Pattern;
+
+/// A file under `tests/follow_ups/`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Story {
+    title: String,
+    rules: Vec<StoryRule>,
+    steps: Vec<Step>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoryRule {
+    on: Vec<Occasion>,
+    from: String,
+    to: String,
+    template: Option<String>,
+}
+
+/// One thing that happens, and what follows.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Step {
+    /// Seconds since the beginning.
+    at: f64,
+    event: Option<StoryEvent>,
+    /// An agent was sent all that waits for it.
+    sent: Option<String>,
+    /// The message that was sent last may have been sent by a process that died.
+    died: Option<Died>,
+    /// Who is to be told of the event.
+    #[serde(default)]
+    tells: Vec<String>,
+    /// What keeps somebody from being told of it.
+    stops: Option<String>,
+    /// The message that the agent got.
+    message: Option<String>,
+    /// What is taken to have become of the message.
+    fate: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoryEvent {
+    source: String,
+    event: Occasion,
+    text: String,
+    #[serde(default)]
+    output: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Died {
+    /// The outcome that is on record.
+    recorded: Option<String>,
+    /// What the agent is seen to do; `missing` when its terminal is not there.
+    agent: String,
+    #[serde(default)]
+    screen: String,
+    #[serde(default)]
+    draft: bool,
+    /// Whether something has scrolled away.
+    #[serde(default)]
+    scrolled: bool,
+}
+
+#[rstest]
+fn story(#[files("tests/follow_ups/*.toml")] path: PathBuf) {
+    let text = std::fs::read_to_string(&path).unwrap();
+    let story: Story = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let rules: Vec<FollowUpRule> = story.rules.iter().map(rule).collect();
+    let mut chains = Chains::default();
+    let mut waiting: Vec<Wanted> = Vec::new();
+    for step in &story.steps {
+        let at = format!("{} at {}", story.title, step.at);
+        let now = Moment::from_millis((step.at * 1000.0) as i64);
+        if let Some(told) = &step.event {
+            let event = event(told);
+            let chain = chains.of(&event.source);
+            let (mut tells, mut stops) = (Vec::new(), None);
+            for wanted in wanted(&rules, &event, if event.is_of_an_agent() { &chain } else { &[] }) {
+                match chains.closes_a_loop(&event.source, &wanted.to, chain_of(&wanted.body).as_slice(), now) {
+                    None => {
+                        tells.push(wanted.to.clone());
+                        waiting.push(wanted);
+                    }
+                    Some(why) => stops = Some(why),
+                }
+            }
+            if event.ends_a_turn() {
+                chains.has_ended(&event.source);
+            }
+            assert_eq!((&tells, &stops), (&step.tells, &step.stops), "{at}");
+        }
+        if let Some(agent) = &step.sent {
+            let (now_sent, rest) = waiting.drain(..).partition(|wanted| wanted.to == *agent);
+            waiting = rest;
+            let now_sent: Vec<Wanted> = now_sent;
+            let events: Vec<Value> = now_sent.into_iter().map(|wanted| wanted.body).collect();
+            let chain: Vec<String> = events.iter().flat_map(chain_of).collect();
+            chains.was_told(agent, &chain);
+            assert_eq!(step.message.as_deref().map(str::trim_end), Some(message(7, &events).as_str()), "{at}");
+        }
+        if let Some(died) = &step.died {
+            let fate = format!("{:?}", fate(7, died.recorded.as_deref(), target(died).as_ref()));
+            assert_eq!(step.fate.as_ref(), Some(&fate), "{at}");
+        }
+    }
+}
+
+fn rule(rule: &StoryRule) -> FollowUpRule {
+    FollowUpRule {
+        on: rule.on.iter().copied().collect(),
+        from: Pattern::new(&rule.from).unwrap(),
+        to: rule.to.clone(),
+        template: rule.template.clone(),
+        keep: Span::from_secs(60),
+    }
+}
+
+fn event(event: &StoryEvent) -> Event {
+    Event {
+        source: event.source.clone(),
+        identity: format!("/default/{}", event.source),
+        occasion: event.event,
+        mark: String::new(),
+        is_unique: true,
+        text: event.text.clone(),
+        output: event.output.clone(),
+    }
+}
+
+fn chain_of(body: &Value) -> Vec<String> {
+    let chain = body["chain"].as_array().map(Vec::as_slice).unwrap_or_default();
+    chain.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+fn target(died: &Died) -> Option<Target> {
+    let posture = match died.agent.as_str() {
+        "ready" => Posture::Ready,
+        "busy" => Posture::Busy,
+        "gone" => Posture::Gone,
+        "missing" => return None,
+        other => panic!("an agent is ready, busy, gone or missing, not {other}"),
+    };
+    Some(Target::new(posture, died.draft, &died.screen, !died.scrolled))
+}
