@@ -18,7 +18,7 @@ pub use compile::{Profile, ProfileError, Versions};
 pub use engine::Miss;
 pub use explain::{Explanation, PromptFound, RegionFound, RowFound, RuleTried};
 pub use library::{Library, Selected, Selection};
-pub use projection::{DialogProjection, ProjectedRow, Projector, RowReason, TailRegex, normalized};
+pub use projection::{AnswerAssociator, DialogProjection, ProjectedRow, Projector, RowReason, TailRegex, normalized};
 pub use reading::{Activity, EndMark, Family, Reading, TurnEnd, TurnRegion};
 pub use transcript::{GAP, Said, Transcript};
 
@@ -50,4 +50,16 @@ pub struct ProcessInfo {
     pub executable: Option<String>,
     /// Whether the process belongs to the foreground process group of its terminal.
     pub foreground: bool,
+}
+
+impl ProcessInfo {
+    /// Whether the process bears a name, by itself or by how it was called.
+    fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.called_as() == Some(name)
+    }
+
+    /// The first word of the command line, without its path.
+    fn called_as(&self) -> Option<&str> {
+        self.arguments.first().map(|first| first.rsplit('/').next().unwrap_or(first))
+    }
 }

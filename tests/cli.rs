@@ -331,6 +331,16 @@ fn the_demo_is_listed_explained_and_answered() {
     assert_eq!(inspected["parser"]["output_family"], "claude_waiting_menu_v1");
     assert!(inspected["projection"]["dialog_text"].as_str().unwrap().contains("Do you want to proceed?"));
 
+    assert_eq!((&inspected["parser"]["preset"], &inspected["answer"]), (&"2.1.62".into(), &Value::Null));
+    let plain = demo.run(&["inspect", "shop-api", "--plain", "--answer", "Do you want to (\\w+)", "--json"]).out;
+    let plain: Value = serde_json::from_str(&plain).unwrap();
+    assert_eq!(
+        (&plain["answer"], &plain["projection"]["anomalies"][0]),
+        (&"proceed".into(), &"preset_override_used".into())
+    );
+    let wrong = demo.run(&["inspect", "shop-api", "--answer", "("]);
+    assert!(wrong.code == Some(2) && wrong.errors.contains("`(` is no pattern: unclosed group"), "{wrong:?}");
+
     let refused = demo.run(&["send", "shop-api", "hello"]);
     assert_eq!((refused.code, refused.errors.lines().next()), (Some(1), Some("error: refused: a dialog is open")));
     let wrong = demo.run(&["answer", "shop-api", "maybe"]);

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::survey::Watched;
-use super::{Done, GlobalOptions, explain, output, target};
-use crate::profile::{DialogProjection, Projector};
+use super::{Done, Failure, GlobalOptions, explain, output, target};
+use crate::profile::{AnswerAssociator, DialogProjection, Projector, TailRegex};
 use crate::screen::harmless;
 use crate::state::State;
 
@@ -16,7 +16,13 @@ pub struct Args {
     /// Project the screen as plain text instead of as the profile knows it.
     #[arg(long)]
     pub plain: bool,
-    /// Print one JSON object: `{"parser", "assessment", "projection", "diagnostics", "evidence"}`.
+    /// Find an answer in the dialog: the last match of this pattern, or its last group.
+    #[arg(long, value_name = "PATTERN")]
+    pub answer: Option<String>,
+    /// How far from the dialog's end the answer is looked for.
+    #[arg(long, value_name = "CHARACTERS", default_value_t = 4000, requires = "answer")]
+    pub answer_within: usize,
+    /// Print one JSON object: `{"terminal", "parser", "assessment", "projection", "answer", "diagnostics", "evidence"}`.
     #[arg(long)]
     pub json: bool,
 }
@@ -24,21 +30,25 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// No such terminal, or nothing reads its screen.
+/// No such terminal, nothing reads its screen, or the pattern is none.
 pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
+    let associator = args.answer.as_deref().map(|pattern| associator(pattern, args.answer_within)).transpose()?;
     let watched = Watched::new(options)?;
     let survey = watched.survey().await?;
     let terminal = survey.terminal(&args.target)?;
     let state = explain::state(&survey, terminal);
     let read = explain::read(terminal, &watched)?;
     let projector = if args.plain { Projector::Plain } else { Projector::Profile };
-    let projection = read.selected.profile.project(read.screen, &terminal.facts, projector);
+    let mut projection = read.selected.profile.project(read.screen, &terminal.facts, projector);
+    projection.add_anomalies(&state.assessment.anomalies);
+    let answer = associator.as_ref().and_then(|associator| associator.answer(&projection.dialog_text));
     if args.json {
         let value = serde_json::json!({
             "terminal": state.terminal,
             "parser": {
                 "profile": read.selected.profile.id(),
                 "tool": read.selected.profile.tool(),
+                "preset": read.selected.profile.versions().min,
                 "selection": read.selected.selection.word(),
                 "recorded": read.selected.recorded,
                 "output_family": explain::family(&read),
@@ -47,6 +57,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
             },
             "assessment": state.assessment,
             "projection": projection,
+            "answer": answer,
             "diagnostics": state.diagnostics,
             "evidence": state.evidence,
         });
@@ -55,7 +66,20 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let mut text = explain::heading(terminal, &read);
     push_assessment(&mut text, &state, explain::family(&read));
     push_projection(&mut text, &projection);
+    if associator.is_some() {
+        let _ = writeln!(text, "\nAnswer\n  {}", answer.map_or("none".to_owned(), harmless));
+    }
     output::print(&text)
+}
+
+fn associator(pattern: &str, characters: usize) -> Result<TailRegex, Failure> {
+    TailRegex::new(pattern, characters).map_err(|error| {
+        // The crate draws its errors over several lines; the last one says what is wrong.
+        let text = error.to_string();
+        let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        Failure::usage(format!("`{pattern}` is no pattern: {reason}"))
+            .hint("patterns are regular expressions, such as `RESULT: (.*)`")
+    })
 }
 
 fn push_assessment(text: &mut String, state: &State, family: Option<&str>) {

@@ -34,7 +34,10 @@ pub(super) struct Entry {
 /// The agent that runs in the terminal, or that ran there last.
 struct Agent {
     tool: String,
-    version: Option<String>,
+    /// The version that the configuration gives or that the executable's package tells.
+    told: Option<String>,
+    /// The version in the banner on its screen: an agent that was updated while it ran still is the old one.
+    banner: Option<String>,
     selected: Option<Selected>,
 }
 
@@ -264,39 +267,35 @@ impl Entry {
 
     /// Notes which agent runs; another tool or version than before gets a fresh tracker (SPEC §5). Whether it did.
     fn agent_runs(&mut self, tool: String, version: Option<String>, library: &Library, now: Moment) -> bool {
-        let version = self.terminal.declared.version.clone().or(version);
-        let other = match &self.agent {
-            None => true,
-            Some(agent) => {
-                agent.tool != tool
-                    || version.as_ref().is_some_and(|new| agent.version.as_ref().is_some_and(|old| old != new))
-            }
-        };
-        let learned = !other && self.agent.as_ref().is_some_and(|agent| agent.version.is_none()) && version.is_some();
-        if other {
-            if self.agent.is_some() {
-                self.tracker = Tracker::new(self.settings.clone(), now);
-            }
-            self.choose(tool, version, library);
-        } else if learned {
-            self.choose(tool, version, library);
+        let told = self.terminal.declared.version.clone().or(version);
+        let known = self.agent.as_ref().filter(|agent| agent.tool == tool);
+        let other = known.is_none_or(|agent| differ(agent.told.as_ref(), told.as_ref()));
+        let learned = known.is_some_and(|agent| agent.told.is_none()) && told.is_some();
+        if other && self.agent.is_some() {
+            self.tracker = Tracker::new(self.settings.clone(), now);
+        }
+        if other || learned {
+            let banner = known.filter(|_| !other).and_then(|agent| agent.banner.clone());
+            self.choose(tool, told, banner, library);
         }
         other
     }
 
-    fn choose(&mut self, tool: String, version: Option<String>, library: &Library) {
+    fn choose(&mut self, tool: String, told: Option<String>, banner: Option<String>, library: &Library) {
         let configured = self.terminal.declared.version.is_some();
+        let version = if configured { told.clone() } else { banner.clone().or_else(|| told.clone()) };
         let selected = library.select(&tool, version.as_deref(), configured);
         let facts = &mut self.terminal.state.terminal;
         facts.tool = tool.clone();
-        facts.observed_tool_version = version.clone();
+        facts.observed_tool_version = version;
         facts.profile = selected.as_ref().map(|selected| selected.profile.id().to_owned());
-        self.agent = Some(Agent { tool, version, selected });
+        self.agent = Some(Agent { tool, told, banner, selected });
     }
 
     fn read(&mut self, changed: bool, resized: bool, library: &Library, now: Moment) -> Option<Transition> {
-        let selected = self.agent.as_ref().and_then(|agent| agent.selected.clone());
-        let Some(Selected { profile, recorded, .. }) = selected else {
+        // A profile that only stands in for one reads nothing.
+        let own = |agent: &Agent| agent.selected.clone().filter(|selected| selected.profile.tool() == agent.tool);
+        let Some(Selected { profile, recorded, .. }) = self.agent.as_ref().and_then(own) else {
             return self.observe(Observation::NoProfile, now);
         };
         let Some(screen) = self.terminal.screen.clone() else {
@@ -309,7 +308,7 @@ impl Entry {
         }
         let mut reading = profile.read(&screen, &self.terminal.facts);
         let (mut profile, mut recorded) = (profile, recorded);
-        if self.learn_version(reading.banner_version.take(), library)
+        if self.learn_version(reading.banner_version.take(), library, now)
             && let Some(selected) = self.agent.as_ref().and_then(|agent| agent.selected.clone())
         {
             (profile, recorded) = (selected.profile, selected.recorded);
@@ -326,25 +325,37 @@ impl Entry {
         self.observe(Observation::Read { reading: &reading, temporal, resized }, now)
     }
 
-    /// A banner on the screen tells a version that nothing else told; whether that changes the profile.
-    fn learn_version(&mut self, banner: Option<String>, library: &Library) -> bool {
-        let Some(version) = banner else { return false };
-        let Some(agent) = self.agent.as_ref().filter(|agent| agent.version.is_none()) else { return false };
-        let (tool, before) = (agent.tool.clone(), agent.selected.as_ref().map(|s| s.profile.id().to_owned()));
-        self.choose(tool, Some(version), library);
-        let after = self.agent.as_ref().and_then(|agent| agent.selected.as_ref()).map(|s| s.profile.id().to_owned());
-        before != after
+    /// A banner on the screen tells the version better than the package on the disk does (SPEC §3); whether that changes
+    /// the profile or how far it is trusted.
+    fn learn_version(&mut self, banner: Option<String>, library: &Library, now: Moment) -> bool {
+        let (Some(banner), Some(agent)) = (banner, &self.agent) else { return false };
+        if self.terminal.declared.version.is_some() || agent.banner.as_ref() == Some(&banner) {
+            return false;
+        }
+        let chosen = |agent: &Agent| agent.selected.as_ref().map(|s| (s.profile.id().to_owned(), s.recorded));
+        let before = chosen(agent);
+        if differ(agent.banner.as_ref(), Some(&banner)) {
+            self.tracker = Tracker::new(self.settings.clone(), now);
+        }
+        let (tool, told) = (agent.tool.clone(), agent.told.clone());
+        self.choose(tool, told, Some(banner), library);
+        before != self.agent.as_ref().and_then(chosen)
     }
 
     /// Adds what the choice of the profile has to say to the reading's own anomalies.
     fn anomalies(&self, mut anomalies: Vec<Anomaly>) -> Vec<Anomaly> {
-        let Some(Agent { version, selected: Some(selected), .. }) = &self.agent else { return anomalies };
+        let Some(Agent { selected: Some(selected), .. }) = &self.agent else { return anomalies };
         if selected.selection == Selection::Configured {
             anomalies.push(Anomaly::PresetOverrideUsed);
         }
-        if version.is_some() && !selected.recorded {
+        if self.terminal.state.terminal.observed_tool_version.is_some() && !selected.recorded {
             anomalies.push(Anomaly::UnknownVersionFloorUsed);
         }
         anomalies
     }
+}
+
+/// Whether two versions are known and not the same.
+fn differ(one: Option<&String>, other: Option<&String>) -> bool {
+    one.zip(other).is_some_and(|(one, other)| one != other)
 }

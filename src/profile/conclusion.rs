@@ -11,6 +11,7 @@ use super::reading::{Activity, EndMark, Family, Reading, TurnEnd, TurnRegion};
 use super::rules::{Region, Signal};
 use super::sight::{Draft, Sight};
 use crate::dialog::Dialog;
+use crate::screen::Row;
 use crate::state::{AssessedAvailability, Assessment, Evidence, Tri, UiContext};
 
 /// Draws a reading from what fired.
@@ -173,7 +174,11 @@ impl Conclusion<'_> {
 
     /// The dialog's text, without borders and blank edges.
     fn excerpt(&self, fired: &Fired<'_>) -> String {
-        let rows: Vec<&str> = self.dialog_rows(fired).map(|y| strip_border(self.sight.row(y))).collect();
+        let row = |y: usize| match fired.rule.choices.filter(|&kind| self.sight.is(y, kind)) {
+            Some(_) => self.sight.screen.row(y).map_or(String::new(), with_chosen),
+            None => self.sight.row(y).to_owned(),
+        };
+        let rows: Vec<String> = self.dialog_rows(fired).map(|y| strip_border(&row(y)).to_owned()).collect();
         let shown = rows.iter().skip_while(|row| row.is_empty()).take(MAX_EXCERPT_ROWS);
         let text = shown.fold(String::new(), |text, row| text + row + "\n");
         let lines = text.trim_end().lines();
@@ -244,10 +249,16 @@ impl Conclusion<'_> {
         Evidence { rule: rule.to_owned(), line, text: cut(text.trim(), 200) }
     }
 
+    /// The version in the agent's banner. Two banners belong to two sessions, and one below a submitted prompt may be
+    /// quoted: neither tells.
     fn banner_version(&self) -> Option<String> {
-        let banner = self.sight.profile.banner.as_ref()?;
-        let rows = self.sight.screen.rows();
-        rows.iter().find_map(|row| banner.captures(row.text())?.name("version").map(|v| v.as_str().to_owned()))
+        let sight = self.sight;
+        let banner = sight.profile.banner.as_ref()?;
+        let version = |y: usize| Some(banner.captures(sight.row(y))?.name("version")?.as_str().to_owned());
+        let mut found = (0..sight.screen.rows().len()).filter_map(|y| Some((y, version(y)?)));
+        let (y, version) = found.next()?;
+        let is_first = sight.submitted.first().is_none_or(|&prompt| y < prompt);
+        (is_first && found.next().is_none()).then_some(version)
     }
 }
 
@@ -255,9 +266,20 @@ const MAX_EXCERPT_ROWS: usize = 40;
 
 /// A row of a dialog without its box and the blanks around it, but with its indentation.
 fn strip_border(row: &str) -> &str {
-    const BORDERS: [char; 13] = ['│', '┃', '╭', '╮', '╰', '╯', '─', '━', '▄', '▀', '╌', '╹', '▔'];
+    const BORDERS: [char; 14] = ['█', '│', '┃', '╭', '╮', '╰', '╯', '─', '━', '▄', '▀', '╌', '╹', '▔'];
     let inner = row.trim().trim_matches(BORDERS);
     inner.trim_end()
+}
+
+/// A row of choices side by side, with the chosen one in brackets: the first that has a background of its own.
+fn with_chosen(row: &Row) -> String {
+    let shown = |text: &str| text.chars().any(char::is_alphanumeric);
+    let width = |color| row.runs().filter(|(_, s)| s.background == color).map(|(text, _)| text.len()).sum::<usize>();
+    let common = row.runs().map(|(_, style)| style.background).max_by_key(|&color| width(color));
+    let chosen = row.runs().position(|(text, style)| Some(style.background) != common && shown(text));
+    row.runs().enumerate().fold(String::new(), |written, (index, (text, _))| {
+        written + &if chosen == Some(index) { format!("[{}]", text.trim()) } else { text.to_owned() }
+    })
 }
 
 fn cut(text: &str, characters: usize) -> String {

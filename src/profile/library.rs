@@ -14,10 +14,14 @@ const BUILTIN: &[(&str, &str)] = &[
     ("codex.toml", include_str!("../../config/profiles/codex.toml")),
     ("copilot.toml", include_str!("../../config/profiles/copilot.toml")),
     ("gemini.toml", include_str!("../../config/profiles/gemini.toml")),
+    ("generic.toml", include_str!("../../config/profiles/generic.toml")),
     ("opencode.toml", include_str!("../../config/profiles/opencode.toml")),
     ("pi.toml", include_str!("../../config/profiles/pi.toml")),
     ("qwen.toml", include_str!("../../config/profiles/qwen.toml")),
 ];
+
+/// The tool whose profile stands in for agents that have none: it knows nothing, and so it claims nothing (SPEC §5).
+const GENERIC: &str = "generic";
 
 /// How a profile came to be chosen (SPEC §6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,11 +171,12 @@ impl Library {
         self.tools.iter().find(|known| known.tool.data.name.as_ref() == tool)
     }
 
-    /// The profile for a tool at a version: the highest minimum that fits (SPEC §5). `None` for an unknown tool.
+    /// The profile for a tool at a version: the highest minimum that fits (SPEC §5). An unknown tool gets the `generic`
+    /// one, as far as there is one.
     ///
     /// `configured` says that the version comes from the configuration.
     pub fn select(&self, tool: &str, version: Option<&str>, configured: bool) -> Option<Selected> {
-        let profiles = &self.find(tool)?.profiles;
+        let profiles = &self.find(tool).or_else(|| self.find(GENERIC))?.profiles;
         let selected = |listed: &Listed, selection, recorded| {
             listed.profile().map(|profile| Selected { profile: Arc::clone(profile), selection, recorded })
         };
@@ -204,6 +209,14 @@ impl Library {
                 && data.interpreters.iter().any(|name| name == current_command);
             own || by_command || by_interpreter
         };
+        if let Some(tool) = pinned.filter(|tool| self.find(tool).is_none()) {
+            let named = |process: &ProcessInfo| process.foreground && process.is_called(tool);
+            return if current_command == tool || processes.iter().any(named) {
+                Program::Agent { tool: tool.to_owned(), version: None }
+            } else {
+                Program::Other { command: current_command.to_owned() }
+            };
+        }
         let allowed = |known: &&KnownTool| pinned.is_none_or(|name| known.tool.data.name.as_ref() == name);
         let found = self.tools.iter().filter(allowed).find(runs);
         match found {
@@ -225,19 +238,14 @@ impl KnownTool {
     /// Whether a process is this tool: by its own name, or as the script of an interpreter.
     fn runs_as(&self, process: &ProcessInfo) -> bool {
         let data = &self.tool.data;
-        let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
-        let named = data
-            .processes
-            .iter()
-            .any(|name| *name == process.name || process.arguments.first().is_some_and(|first| base(first) == *name));
+        let named = data.processes.iter().any(|name| process.is_called(name));
         let interpreter = |name: &str| {
             // `python3.11` is `python3`.
             data.interpreters.iter().any(|known| {
                 name == known || name.strip_prefix(known.as_str()).is_some_and(|rest| rest.starts_with('.'))
             })
         };
-        let interpreted =
-            interpreter(&process.name) || process.arguments.first().is_some_and(|first| interpreter(&base(first)));
+        let interpreted = interpreter(&process.name) || process.called_as().is_some_and(interpreter);
         let script = || {
             process
                 .arguments

@@ -1,7 +1,7 @@
 //! The dialog as seen: a screen reduced to what was said and asked (SPEC §6, DialogProjection).
 //!
-//! It is the transcript as it stands on the screen, not "the answer"; who wants an answer associates one with a
-//! [`TailRegex`] of his own. Neither is ever part of the state.
+//! It is the transcript as it stands on the screen, not "the answer"; who wants an answer finds one with an
+//! [`AnswerAssociator`] of his own. Neither is ever part of the state.
 
 use regex::Regex;
 use serde::Serialize;
@@ -79,6 +79,8 @@ pub struct DialogProjection {
     pub rows_total: usize,
     pub rows_kept: usize,
     pub rows_dropped: usize,
+    /// What is odd about the projection: a projector that the caller chose, and what an assessment of the screen adds
+    /// with [`DialogProjection::add_anomalies`].
     pub anomalies: Vec<Anomaly>,
     pub rows: Vec<ProjectedRow>,
 }
@@ -93,7 +95,20 @@ impl Profile {
             Projector::Plain => RowReason::Text,
             Projector::Profile => reason(&sight, y, in_dialog),
         };
-        project(screen, reason)
+        let mut projection = project(screen, reason);
+        projection.anomalies.extend((projector != Projector::Profile).then_some(Anomaly::PresetOverrideUsed));
+        projection
+    }
+}
+
+impl DialogProjection {
+    /// Takes over what an assessment of the same screen says of its text: the version, the profile, the baseline.
+    pub fn add_anomalies(&mut self, assessed: &[Anomaly]) {
+        const OF_TEXT: [Anomaly; 3] =
+            [Anomaly::UnknownVersionFloorUsed, Anomaly::PresetOverrideUsed, Anomaly::BaselineInvalidated];
+        self.anomalies.extend(assessed.iter().filter(|anomaly| OF_TEXT.contains(anomaly)));
+        self.anomalies.sort_unstable();
+        self.anomalies.dedup();
     }
 }
 
@@ -175,6 +190,12 @@ fn is_separator(row: &str) -> bool {
     row.chars().all(|c| c.is_whitespace() || matches!(c, '\u{2500}'..='\u{259F}' | '-' | '='))
 }
 
+/// Finds the answer in a dialog; which answer belongs to which question is the caller's to know (SPEC §6).
+pub trait AnswerAssociator {
+    /// The answer in a dialog's text.
+    fn answer<'a>(&self, dialog_text: &'a str) -> Option<&'a str>;
+}
+
 /// Finds an answer at the end of a dialog: the last match's last group, else the whole match, else nothing.
 #[derive(Clone, Debug)]
 pub struct TailRegex {
@@ -190,9 +211,10 @@ impl TailRegex {
     pub fn new(pattern: &str, characters: usize) -> Result<Self, regex::Error> {
         Ok(Self { pattern: Regex::new(pattern)?, characters })
     }
+}
 
-    /// The answer in a dialog's text.
-    pub fn answer<'a>(&self, dialog_text: &'a str) -> Option<&'a str> {
+impl AnswerAssociator for TailRegex {
+    fn answer<'a>(&self, dialog_text: &'a str) -> Option<&'a str> {
         let start = dialog_text.char_indices().rev().take(self.characters).last().map_or(0, |(i, _)| i);
         let captures = self.pattern.captures_iter(&dialog_text[start..]).last()?;
         let groups = captures.iter().skip(1).flatten();
@@ -226,5 +248,10 @@ mod tests {
         assert_eq!(projection.dialog_text, "❯ hello\n● Hi there.\n  How are you?");
         assert_eq!(projection.rows[0].reason, RowReason::Banner);
         assert_eq!(projection.rows_kept + projection.rows_dropped, projection.rows_total);
+        assert_eq!(projection.anomalies, []);
+        let mut plain = profile.project(&screen, &PaneFacts::default(), Projector::Plain);
+        assert_eq!(plain.anomalies, [Anomaly::PresetOverrideUsed]);
+        plain.add_anomalies(&[Anomaly::StalledEntered, Anomaly::PresetOverrideUsed, Anomaly::BaselineInvalidated]);
+        assert_eq!(plain.anomalies, [Anomaly::PresetOverrideUsed, Anomaly::BaselineInvalidated]);
     }
 }

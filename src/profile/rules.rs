@@ -246,6 +246,8 @@ pub(super) struct RuleData {
     pub prompt: Option<String>,
     /// For dialogs: the first row of the text that is shown to the operator; it is looked for upwards from the match.
     pub excerpt: Option<String>,
+    /// For dialogs: rows of choices side by side, of which a background tells the chosen one.
+    pub choices: Option<String>,
     /// For dialogs: which of `rows` is the question. The first by default.
     pub question: Option<String>,
     /// For work: the agent repaints these rows while it works.

@@ -104,6 +104,8 @@ struct Watch<'a> {
     name: &'a str,
     tool: Option<&'a str>,
     version: Option<&'a str>,
+    /// The version that is given in place of all that is seen.
+    configured: Option<&'a str>,
     began: Moment,
     now: Moment,
 }
@@ -124,10 +126,10 @@ impl<'a> Watch<'a> {
             place,
             name: &recording.name,
             tool: options.tool.as_deref().or(header.tool.as_deref()),
-            version: match &options.version {
-                Version::FromHeader => header.version.as_deref(),
+            version: header.version.as_deref().filter(|_| options.version == Version::FromHeader),
+            configured: match &options.version {
                 Version::Given(version) => Some(version),
-                Version::Withheld => None,
+                Version::FromHeader | Version::Withheld => None,
             },
             began: recording.began(),
             now: recording.began(),
@@ -155,7 +157,11 @@ impl<'a> Watch<'a> {
             facts: frame.facts,
             capture: if frame.printed { Capture::Fresh(frame.screen) } else { Capture::Unchanged },
             // A name makes it a watched terminal from the start, before its agent runs.
-            declared: Some(Declared { name: Some(self.name.to_owned()), ..Declared::default() }),
+            declared: Some(Declared {
+                name: Some(self.name.to_owned()),
+                version: self.configured.map(str::to_owned),
+                ..Declared::default()
+            }),
         };
         let at = self.began + frame.at;
         let outcome = Outcome::Listed(vec![report]);

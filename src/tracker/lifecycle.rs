@@ -6,7 +6,7 @@ use super::timers::{Timer, TimerName};
 use super::turn::{TurnMachine, TurnStage};
 use crate::moment::{Moment, Span};
 use crate::state::{
-    Anomaly, AssessedAvailability, Availability, BusinessState, Completion, LifecycleTiming, Phase, Readiness,
+    Anomaly, AssessedAvailability, Availability, BusinessState, Completion, LifecycleTiming, Phase, Readiness, Tri,
     TurnResult,
 };
 
@@ -140,7 +140,7 @@ fn readiness_of(published: &Published) -> Readiness {
         Phase::Ready => Readiness::Ready,
         Phase::Active => Readiness::Waiting,
         // A menu or list that the operator opened is known for what it is.
-        Phase::Unknown if published.surface.accepting_input != crate::state::Tri::Unknown => Readiness::Waiting,
+        Phase::Unknown if published.surface.ready_posture == Tri::No => Readiness::Waiting,
         Phase::Unknown if published.assessment.availability == AssessedAvailability::Unsupported => Readiness::Failed,
         Phase::Unknown => Readiness::Unknown,
     }
