@@ -74,6 +74,14 @@ pub struct Options {
     pub motion: bool,
 }
 
+impl Options {
+    /// With the theme as this terminal can show it.
+    fn suited(mut self) -> Self {
+        self.theme = self.theme.suited_to(self.depth);
+        self
+    }
+}
+
 impl Default for Options {
     /// The shipped keymap and the dark theme, in UTC.
     fn default() -> Self {
@@ -214,7 +222,7 @@ impl Ui {
     /// A dashboard that has shown nothing yet.
     pub fn new(options: Options) -> Self {
         Self {
-            options: Arc::new(options),
+            options: Arc::new(options.suited()),
             cursor: Cursor::default(),
             overlays: Vec::new(),
             memory: Memory::default(),
@@ -265,7 +273,7 @@ impl Ui {
 
     /// Looks like something else and listens to other keys from now on.
     pub fn look_like(&mut self, options: Options) {
-        self.options = Arc::new(options);
+        self.options = Arc::new(options.suited());
     }
 
     /// Shows a message that goes by itself.

@@ -167,8 +167,8 @@ fn colour_says_what_the_glyph_says() {
         ("⠋", Color::Yellow),
         ("⠋", Color::Yellow),
         ("·", Color::Cyan),
-        ("…", Color::Indexed(245)),
-        ("○", Color::Indexed(245)),
+        ("…", Color::Indexed(248)),
+        ("○", Color::Indexed(248)),
     ];
     assert_eq!(shown, expected.map(|(glyph, color)| (glyph.to_owned(), color)));
     assert_eq!(buffer[(1, 3)].symbol(), "▌");
@@ -612,7 +612,7 @@ fn marks_pins_and_mutes() {
     let buffer = frame(&mut ui, &fleet, 120, 40);
     let row = lines(&buffer).iter().position(|line| line.contains("billing")).expect("a row");
     let glyph = &buffer[(2, u16::try_from(row).expect("a row"))];
-    assert_eq!((glyph.symbol(), glyph.fg), ("?", Color::Indexed(245)), "it keeps its glyph and loses its colour");
+    assert_eq!((glyph.symbol(), glyph.fg), ("?", Color::Indexed(248)), "it keeps its glyph and loses its colour");
     press(&mut ui, &fleet, &chars("/is:marked"));
     assert_eq!(names(&mut ui, &fleet), ["web", "shop-api"]);
     press(&mut ui, &fleet, &[KeyCode::Esc]);
@@ -688,4 +688,62 @@ fn what_is_copied_is_chosen_by_a_second_key() {
     assert_eq!(press(&mut ui, &fleet, &chars("yn")), [Request::Copy { key: key.clone(), what: Copied::Name }]);
     let chosen = press(&mut ui, &fleet, &[KeyCode::Char('y'), KeyCode::Down, KeyCode::Down, KeyCode::Enter]);
     assert_eq!(chosen, [Request::Copy { key, what: Copied::Transcript }]);
+}
+
+/// Every frame that there is of the table and of what lies over it, in one look.
+fn frames(options: &Options) -> Vec<(&'static str, Buffer)> {
+    let fleet = SampleFleet::usual();
+    let mut frames = Vec::new();
+    let keys = [
+        ("fleet", ""),
+        ("grouped, filtered and marked", "bb /e"),
+        ("palette", ":"),
+        ("copy", "y"),
+        ("help", "?"),
+        ("dialog", "\n"),
+        ("flags", " mp"),
+    ];
+    for (name, keys) in keys {
+        let mut ui = Ui::new(options.clone());
+        frame(&mut ui, &fleet, 120, 40);
+        for c in keys.chars() {
+            press(&mut ui, &fleet, &[if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) }]);
+        }
+        ui.notify(Meaning::Failed, "something went wrong".into(), NOW);
+        frames.push((name, frame(&mut ui, &fleet, 80, 24)));
+        frames.push((name, frame(&mut ui, &fleet, 160, 45)));
+    }
+    frames
+}
+
+#[test]
+fn every_theme_at_every_depth_can_be_read() {
+    for theme in Theme::names() {
+        for depth in [Depth::True, Depth::Indexed, Depth::Sixteen, Depth::None] {
+            for ascii in [false, true] {
+                let shipped = Theme::shipped(theme).expect("a shipped theme");
+                let options = Options { theme: shipped, depth, ascii, ..Options::default() };
+                for (name, buffer) in frames(&options) {
+                    for cell in &buffer.content {
+                        let told = || format!("{theme} {depth:?} {name}: {cell:?}");
+                        let written = cell.symbol() != " " && cell.fg != Color::Reset;
+                        assert!(!written || cell.fg != cell.bg, "{}", told());
+                        assert!(!ascii || cell.symbol().is_ascii(), "{}", told());
+                        let is_fine = |color| matches!(color, Color::Rgb(..) | Color::Indexed(16..));
+                        match depth {
+                            Depth::None => assert_eq!((cell.fg, cell.bg), (Color::Reset, Color::Reset), "{}", told()),
+                            Depth::Sixteen => assert!(!is_fine(cell.fg) && !is_fine(cell.bg), "{}", told()),
+                            Depth::Indexed => assert!(!matches!(cell.fg, Color::Rgb(..)), "{}", told()),
+                            Depth::True => {}
+                        }
+                    }
+                    // The row that is selected differs from its neighbours by more than its mark.
+                    if name == "fleet" {
+                        let row = |y| (buffer[(60, y)].bg, buffer[(60, y)].modifier.contains(Modifier::REVERSED));
+                        assert_ne!(row(3), row(4), "{theme} {depth:?}");
+                    }
+                }
+            }
+        }
+    }
 }

@@ -35,7 +35,8 @@ impl Ui {
     pub fn wake_at(&self, view: &View<'_>) -> Moment {
         let second = view.now + Span::from_millis(1000);
         let step = theme::SPINNER_STEP;
-        let turns = self.options.motion && self.drawn.any_spinner;
+        let moves = self.options.motion && self.options.theme.spins(self.options.ascii);
+        let turns = moves && self.drawn.any_spinner;
         let spinner = turns.then(|| view.now + Span::from_millis(step.as_millis() - position(view.now, step)));
         let seen = self.seen_at(view);
         let moments = [Some(second), header::stale_at(view), spinner, self.memory.toasts.next_expiry(), seen];

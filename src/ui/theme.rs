@@ -2,7 +2,7 @@
 
 mod file;
 
-use ratatui::style::{Color, Style};
+use ratatui::style::{Color, Modifier, Style};
 
 pub use file::ThemeError;
 
@@ -92,6 +92,24 @@ impl Theme {
     /// What is wrong and at which byte of the text it is.
     pub fn parse(text: &str) -> Result<Self, ThemeError> {
         file::read(text)
+    }
+
+    /// The theme as a terminal of some depth can show it. Sixteen colours have none that could stand behind all the
+    /// others, so that the selected row is turned around there, and of course where there are none at all.
+    pub fn suited_to(mut self, depth: Depth) -> Self {
+        let is_fine = |color| matches!(color, Color::Rgb(..) | Color::Indexed(16..));
+        let selected = &mut self.parts.selected;
+        let is_lost = |color| depth == Depth::None || (depth == Depth::Sixteen && is_fine(color));
+        if selected.bg.is_some_and(is_lost) {
+            *selected = Style { bg: None, ..*selected }.add_modifier(Modifier::REVERSED);
+        }
+        self
+    }
+
+    /// Whether a working row moves at all.
+    pub fn spins(&self, ascii: bool) -> bool {
+        let frames = if ascii { &self.spinner_ascii } else { &self.spinner };
+        frames.len() > 1
     }
 
     /// How a meaning is shown.

@@ -63,3 +63,53 @@ fn the_spinner_turns_with_time_and_only_for_work() {
     assert_eq!(theme.glyph(Meaning::Failed, false, at(0)), "✗");
     assert_eq!(theme.glyph(Meaning::Failed, true, at(0)), "x");
 }
+
+/// How well one colour is read on another, from 1 to 21, as WCAG 2 defines it.
+fn contrast(a: [u8; 3], b: [u8; 3]) -> f64 {
+    let part = |value: u8| {
+        let value = f64::from(value) / 255.0;
+        if value <= 0.03928 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+    };
+    let light = |[r, g, b]: [u8; 3]| 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+    let (a, b) = (light(a) + 0.05, light(b) + 0.05);
+    a.max(b) / a.min(b)
+}
+
+/// What is seen of a colour, where that is not up to the terminal's own palette.
+fn rgb(color: Option<Color>) -> Option<[u8; 3]> {
+    match color? {
+        Color::Rgb(r, g, b) => Some([r, g, b]),
+        Color::Indexed(index @ 16..) => Some(indexed_rgb(index)),
+        _ => None,
+    }
+}
+
+#[test]
+fn what_is_written_is_read_on_the_ground_that_its_theme_is_for() {
+    assert!((contrast([0; 3], [255; 3]) - 21.0).abs() < 0.01);
+    for (name, ground) in [("dark", [0x1e; 3]), ("light", [0xff; 3])] {
+        let theme = Theme::shipped(name).expect("a shipped theme");
+        let selected = rgb(theme.parts.selected.bg).expect("a ground of its own for the selected row");
+        assert!(contrast(ground, selected) > 1.2, "{name}: the selected row stands out");
+        let written = [theme.parts.text, theme.parts.quiet, theme.parts.title, theme.parts.key];
+        let mut judged = 0;
+        for style in written.into_iter().chain(Meaning::ALL.map(|meaning| theme.style(meaning))) {
+            for ground in [ground, selected] {
+                if let Some(color) = rgb(style.fg) {
+                    let contrast = contrast(color, ground);
+                    assert!(contrast >= 4.5, "{name}: {color:02x?} on {ground:02x?}: {contrast:.2}");
+                    judged += 1;
+                }
+            }
+        }
+        assert!(judged >= 6, "{name}: most colours are the palette's");
+    }
+}
+
+#[test]
+fn sixteen_colours_turn_the_selected_row_around() {
+    let dark = || Theme::shipped("dark").expect("a shipped theme");
+    let sixteen = dark().suited_to(Depth::Sixteen).parts.selected;
+    assert_eq!((sixteen.bg, sixteen.add_modifier), (None, Modifier::REVERSED));
+    assert_eq!(dark().suited_to(Depth::True).parts.selected, dark().parts.selected);
+}
