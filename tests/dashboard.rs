@@ -528,3 +528,32 @@ fn changed_files_are_read_again_and_wrong_ones_change_nothing() {
     desk.press("q");
     desk.expect_restored();
 }
+
+#[test]
+fn in_a_popup_a_jump_switches_what_is_below_and_closes_it() {
+    let desk = Desk::with_parrot();
+    desk.watched.new_session("nest", &["cat"]);
+    desk.type_text(&format!("tmux -u -L {} attach -t nest", desk.watched.name()));
+    desk.press("Enter");
+    let clients = |format: &str| desk.watched.run(&["list-clients", "-F", format]).trim().to_owned();
+    wait_until("a client", || clients("#{client_session}") == "nest");
+    let directory = desk.directory.path().display().to_string();
+    let program = format!(
+        "env LC_ALL=C.UTF-8 XDG_CONFIG_HOME={directory} XDG_STATE_HOME={directory}/state {}",
+        env!("CARGO_BIN_EXE_fleetwatch")
+    );
+    let client = clients("#{client_name}");
+    // The command that shows a popup ends with it.
+    let mut popup = Command::new("tmux")
+        .args(["-L", desk.watched.name(), "display-popup", "-c", &client, "-E", "-w", "90%", "-h", "90%", &program])
+        .stdin(Stdio::null())
+        .spawn()
+        .unwrap();
+    desk.wait("1 ready");
+    desk.press("g");
+    wait_until("the client to show the birds", || clients("#{client_session}") == "birds");
+    wait_until("the popup to close", || popup.try_wait().unwrap().is_some());
+    desk.wait("Parrot v1.0.0");
+    desk.watched.run(&["detach-client", "-s", "birds"]);
+    desk.wait("desk>");
+}

@@ -747,3 +747,44 @@ fn every_theme_at_every_depth_can_be_read() {
         }
     }
 }
+
+/// Counts what is written.
+#[derive(Clone, Default)]
+struct Count(std::rc::Rc<std::cell::Cell<usize>>);
+
+impl std::io::Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.set(self.0.get() + bytes.len());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn only_what_changed_is_written() {
+    let mut fleet = SampleFleet::of(200);
+    let mut ui = dashboard();
+    let viewport = ratatui::Viewport::Fixed(Rect::new(0, 0, 200, 50));
+    let bytes = Count::default();
+    let backend = ratatui::backend::CrosstermBackend::new(bytes.clone());
+    let options = ratatui::TerminalOptions { viewport };
+    let mut terminal = ratatui::Terminal::with_options(backend, options).expect("a terminal in memory");
+    let mut written = |ui: &mut Ui, fleet: &SampleFleet| {
+        ui.update(&fleet.view());
+        terminal.draw(|frame| ui.draw(frame, &fleet.view())).expect("nothing that can fail");
+        bytes.0.take()
+    };
+    let whole = written(&mut ui, &fleet);
+    assert!(whole > 10_000, "{whole}");
+    let same = written(&mut ui, &fleet);
+    assert!(same < 32, "a frame like the last one writes nothing but the cursor's state: {same} bytes");
+    fleet.terminals[3].state.activity = Some("another thing".into());
+    let one = written(&mut ui, &fleet);
+    assert!(one > same && one < 300, "one cell of the table: {one} bytes");
+    press(&mut ui, &fleet, &chars("j"));
+    let moved = written(&mut ui, &fleet);
+    assert!(moved < whole / 2, "two rows and a preview: {moved} of {whole} bytes");
+}

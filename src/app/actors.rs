@@ -68,6 +68,11 @@ impl Actors {
         }
     }
 
+    /// Whether the dashboard is shown in a popup of tmux.
+    pub(super) fn in_popup(&self) -> bool {
+        self.inside.as_ref().is_some_and(Inside::is_popup)
+    }
+
     /// Follows other settings from now on.
     pub(super) fn obey(&mut self, settings: &feed::Settings) {
         self.rules = Arc::clone(&settings.rules);

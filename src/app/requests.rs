@@ -56,7 +56,11 @@ impl App {
                 }
                 self.ui.answered(&key, &name, &sent, after, &self.fleet.view(feed::now()));
             }
-            News::Jumped { key, jump: Ok(Jump::Switched) } => self.take(Input::Seen { key }),
+            News::Jumped { key, jump: Ok(Jump::Switched) } => {
+                self.take(Input::Seen { key });
+                // A popup would go on to hide what was jumped to.
+                self.wants_to_end |= self.actors.in_popup();
+            }
             News::Jumped { key, jump: Ok(Jump::Attach(command)) } => {
                 self.hand_over(command).await?;
                 self.take(Input::Seen { key });

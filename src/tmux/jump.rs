@@ -15,14 +15,20 @@ use crate::fleet::TerminalKey;
 pub struct Inside {
     /// `TMUX`: socket path, server pid and session.
     tmux: String,
-    /// `TMUX_PANE`.
-    pane: String,
+    /// `TMUX_PANE`; a popup (`display-popup`) has none.
+    pane: Option<String>,
 }
 
 impl Inside {
     /// From the values of `TMUX` and `TMUX_PANE`; `None` when this process does not run in tmux.
     pub fn new(tmux: Option<String>, pane: Option<String>) -> Option<Self> {
-        Some(Self { tmux: tmux.filter(|tmux| !tmux.is_empty())?, pane: pane? })
+        let is_set = |value: &String| !value.is_empty();
+        Some(Self { tmux: tmux.filter(is_set)?, pane: pane.filter(is_set) })
+    }
+
+    /// Whether this process runs in a popup, which lies over whatever its client shows.
+    pub fn is_popup(&self) -> bool {
+        self.pane.is_none()
     }
 
     fn server_pid(&self) -> Option<u32> {
@@ -72,8 +78,10 @@ impl Server {
         let gone = DisplayMessage::new().print().message("gone").build();
         let mut script = Script::new();
         script.push(guarded(key, sequence([switch]), sequence([gone])));
-        // tmux finds the client to switch by the pane that it is asked from.
-        let environment = [("TMUX", inside.tmux.as_str()), ("TMUX_PANE", inside.pane.as_str())];
+        // tmux finds the client to switch by the pane that it is asked from; from a popup it is the one that was used
+        // last, which the operator has just pressed a key in.
+        let pane = inside.pane.as_deref().map(|pane| ("TMUX_PANE", pane));
+        let environment: Vec<(&str, &str)> = [("TMUX", inside.tmux.as_str())].into_iter().chain(pane).collect();
         let words = ["source-file", "-"];
         let output = run::run_in(&self.settings, &self.id, &environment, &words, script.into_bytes()).await?;
         match output.code {
