@@ -127,6 +127,11 @@ pub enum Request {
         key: TerminalKey,
         what: Copied,
     },
+    /// Keep in the history that the operator did something that needs nobody else, to a terminal or to all.
+    Note {
+        key: Option<TerminalKey>,
+        action: &'static str,
+    },
     /// Tell the view that is open why the terminal is said to be what it is, by [`Ui::reasons`].
     Reasons {
         key: TerminalKey,

@@ -4,6 +4,7 @@ use super::actors::News;
 use super::{App, Error, copy};
 use crate::feed;
 use crate::fleet::{Input, TerminalKey};
+use crate::history::Record;
 use crate::tmux::Jump;
 use crate::ui::{Copied, Meaning, Request, Sent};
 
@@ -14,7 +15,8 @@ impl App {
             Request::Reload => self.reload(),
             Request::Redraw => self.tty.clear()?,
             Request::Suspend => self.suspend().await?,
-            Request::Seen { key } => self.take(Input::Seen { key }),
+            Request::Seen { key } => self.saw(key, "seen"),
+            Request::Note { key, action } => self.note(key, action),
             Request::Jump { key } => self.actors.jump(key),
             Request::Explain { key } => self.ui.explained(&key, self.fleet.explain(&key, feed::now()), feed::now()),
             Request::Answer { key, dialog, excerpt, option } => {
@@ -57,13 +59,13 @@ impl App {
                 self.ui.answered(&key, &name, &sent, after, &self.fleet.view(feed::now()));
             }
             News::Jumped { key, jump: Ok(Jump::Switched) } => {
-                self.take(Input::Seen { key });
+                self.saw(key, "jumped to it");
                 // A popup would go on to hide what was jumped to.
                 self.wants_to_end |= self.actors.in_popup();
             }
             News::Jumped { key, jump: Ok(Jump::Attach(command)) } => {
                 self.hand_over(command).await?;
-                self.take(Input::Seen { key });
+                self.saw(key, "jumped to it");
             }
             News::Jumped { jump: Err(error), .. } => self.complain(&error.to_string()),
         }
@@ -84,6 +86,20 @@ impl App {
         };
         self.ui.notify(Meaning::Ready, told, feed::now());
         Ok(())
+    }
+
+    /// The operator has seen a terminal, by doing something.
+    fn saw(&mut self, key: TerminalKey, action: &'static str) {
+        self.note(Some(key.clone()), action);
+        self.take(Input::Seen { key });
+    }
+
+    /// Keeps what the operator did beside inputs (SPEC §10).
+    fn note(&self, key: Option<TerminalKey>, action: &'static str) {
+        let terminal = key.as_ref().and_then(|key| self.fleet.terminal(key));
+        let name = terminal.map_or_else(|| "dashboard".to_owned(), |terminal| terminal.state.terminal.id.clone());
+        let (action, detail) = (action.to_owned(), serde_json::Value::Null);
+        self.history.record(Record::Action { key, name, at: feed::now(), action, detail });
     }
 
     /// Looks at a terminal's server at once, as something was done there.

@@ -137,7 +137,10 @@ impl Stored {
                 field("event") + &more.map(|(name, before)| told(name, before)).concat()
             }
             Body::FollowUp => format!("{}: {}", field("outcome"), field("text")),
-            Body::Action => format!("{} {}", field("action"), field("detail")),
+            Body::Action => {
+                let detail = self.document.get("detail").filter(|detail| !detail.is_null());
+                field("action") + &detail.map(|detail| format!(": {}", plain(detail))).unwrap_or_default()
+            }
         }
     }
 

@@ -171,7 +171,7 @@ impl Ui {
     /// What does the same wherever it is asked for, and then what the table does.
     fn perform_anywhere(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
         match action {
-            Action::Help => self.open(Help::default()),
+            Action::Help => self.open(Help::new(self.context())),
             Action::Quit => return vec![Request::Quit],
             Action::Suspend => return vec![Request::Suspend],
             Action::Redraw => return vec![Request::Redraw],

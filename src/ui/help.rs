@@ -14,9 +14,18 @@ use super::table::{INFERRED_MARK, MARKED, MUTED, PINNED, SENT_MARK, UNSEEN_MARK}
 use crate::fleet::View;
 
 /// The help; it may lie over anything.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Help {
+    /// What had the keyboard when it was opened; its keys come first.
+    of: Context,
     scroll: Scroll,
+}
+
+impl Help {
+    /// The help of a part of the dashboard, with that of all the others behind it.
+    pub fn new(of: Context) -> Self {
+        Self { of, scroll: Scroll::default() }
+    }
 }
 
 impl Overlay for Help {
@@ -29,7 +38,7 @@ impl Overlay for Help {
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Vec<(Rect, Action)> {
-        popup::draw(canvas, buffer, area, "keys", &lines(canvas), &mut self.scroll);
+        popup::draw(canvas, buffer, area, "keys", &lines(canvas, self.of), &mut self.scroll);
         Vec::new()
     }
 
@@ -38,13 +47,14 @@ impl Overlay for Help {
     }
 }
 
-fn lines(canvas: &Canvas<'_>) -> Vec<Line> {
+fn lines(canvas: &Canvas<'_>, of: Context) -> Vec<Line> {
     let (parts, keymap) = (&canvas.theme.parts, canvas.keymap);
     let mut lines: Vec<Line> = Vec::new();
     let keys = |binding: &Binding| binding.keys.iter().map(|key| show(*key)).collect::<Vec<_>>().join("  ");
     let bindings = || Context::ALL.iter().flat_map(|&context| keymap.bindings(context));
     let cells = bindings().map(|binding| keys(binding).chars().count()).max().unwrap_or(0) + 2;
-    for &context in Context::ALL {
+    let others = Context::ALL.iter().copied().filter(|&context| context != of);
+    for context in std::iter::once(of).chain(others) {
         if !lines.is_empty() {
             lines.push(Vec::new());
         }

@@ -90,6 +90,47 @@ fn the_past_of_a_terminal_is_there_now_and_after_a_restart() {
 }
 
 #[test]
+fn two_dashboards_write_one_history_and_show_each_thing_once() {
+    let desk = Desk::with_parrot();
+    let program = env!("CARGO_BIN_EXE_fleetwatch");
+    let home = desk.directory.path().display().to_string();
+    let (config, state) = (format!("XDG_CONFIG_HOME={home}"), format!("XDG_STATE_HOME={home}/state"));
+    let arguments = ["env", "LC_ALL=C.UTF-8", &config, &state, program, "-L", desk.watched.name()];
+    let other = PrivateTmux::start(&arguments);
+    other.wait_for_text("main:", "1 ready");
+    desk.open();
+    desk.wait("1 ready");
+    desk.parrot_is_told("ask");
+    desk.parrot_is_told("Enter");
+    desk.wait("1 needs you");
+    other.wait_for_text("main:", "1 needs you");
+    desk.press("m");
+    desk.wait("birds is muted");
+    let both = [&desk.operator, &other];
+    for dashboard in both {
+        dashboard.run(&["send-keys", "-t", "main:", "d"]);
+        dashboard.wait_for_text("main:", "here the history begins");
+    }
+    // One of the two has written it, and has seen it a moment earlier or later than the other.
+    wait_until("what was seen is known to be what is kept", || {
+        both.iter().all(|dashboard| {
+            let screen = dashboard.screen("main:");
+            let told = |what: &str| screen.lines().filter(|line| line.contains(what)).count();
+            told("ready → approval") == 1 && told("action muted") == 1
+        })
+    });
+    let history = Command::new(program)
+        .env("XDG_CONFIG_HOME", &home)
+        .env("XDG_STATE_HOME", format!("{home}/state"))
+        .args(["-L", desk.watched.name(), "history", "birds"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(history.stdout).unwrap();
+    assert_eq!(text.matches("ui_context normal_prompt → approval_prompt").count(), 1, "{text}");
+    assert!(text.contains("action     muted"), "{text}");
+}
+
+#[test]
 fn a_history_that_cannot_be_written_is_told_for_as_long_as_it_cannot() {
     let desk = Desk::with_parrot();
     // A directory stands where the file should be.

@@ -1,11 +1,11 @@
 //! Order, groups, filter, marks: how the operator wants the terminals to be shown.
 
 use crate::fleet::{Terminal, View};
-use crate::ui::Ui;
 use crate::ui::action::Action;
 use crate::ui::arrangement::{Group, RowKey};
 use crate::ui::filter::{Filter, FilterBar};
 use crate::ui::meaning::Meaning;
+use crate::ui::{Request, Ui};
 
 impl Ui {
     /// Does what an action says of the order of the rows.
@@ -31,7 +31,6 @@ impl Ui {
                 return arrangement.flags.mark(shown);
             }
             Action::UnmarkAll => drop(arrangement.flags.unmark_all()),
-            Action::Pin | Action::Mute => return self.flag(action, view),
             _ => return self.lay_out(action, view),
         }
         // What the operator put into another order is in that order at once.
@@ -92,15 +91,16 @@ impl Ui {
     }
 
     /// Pins or mutes the selected terminal, or takes that back. Its row stays where it is until the cursor leaves it.
-    fn flag(&mut self, action: Action, view: &View<'_>) {
-        let Some(terminal) = self.cursor.terminal(view) else { return };
+    pub(super) fn flag(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
+        let Some(terminal) = self.cursor.terminal(view) else { return Vec::new() };
         let flags = &mut self.memory.arrangement.flags;
-        let did = match action {
-            Action::Pin if flags.toggle_pin(terminal) => "pinned to the top",
-            Action::Pin => "no longer pinned",
-            _ if flags.toggle_mute(terminal) => "muted: it will not count as needing you",
-            _ => "counted again when it needs you",
+        let (action, did) = match action {
+            Action::Pin if flags.toggle_pin(terminal) => ("pinned", "pinned to the top"),
+            Action::Pin => ("unpinned", "no longer pinned"),
+            _ if flags.toggle_mute(terminal) => ("muted", "muted: it will not count as needing you"),
+            _ => ("unmuted", "counted again when it needs you"),
         };
         self.notify(Meaning::Ready, format!("{} is {did}", terminal.state.terminal.id), view.now);
+        vec![Request::Note { key: Some(terminal.key.clone()), action }]
     }
 }

@@ -65,7 +65,8 @@ impl Ui {
                 }
             }
             Action::Palette => self.open(Palette::new(&self.options.keymap)),
-            Action::MuteAll => self.toggle_notices(view),
+            Action::MuteAll => return self.toggle_notices(view),
+            Action::Pin | Action::Mute => return self.flag(action, view),
             Action::SwitchPane => {
                 self.below = match self.below {
                     Below::Preview => Below::Transitions,
@@ -84,10 +85,11 @@ impl Ui {
         self.before_filter = self.cursor.row().cloned();
     }
 
-    fn toggle_notices(&mut self, view: &View<'_>) {
+    fn toggle_notices(&mut self, view: &View<'_>) -> Vec<Request> {
         self.muted = !self.muted;
         let told = if self.muted { "all notices are muted" } else { "notices are let through again" };
         self.notify(Meaning::Ready, told.to_owned(), view.now);
+        vec![Request::Note { key: None, action: if self.muted { "notices muted" } else { "notices let through" } }]
     }
 
     /// Opens what the selected terminal offers: its dialog, which is never answered by opening it, or the composer.
