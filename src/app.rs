@@ -8,6 +8,7 @@ mod outside;
 mod reload;
 mod requests;
 mod signals;
+mod tasks;
 mod terminal;
 
 use std::io::{self, Write};
@@ -114,6 +115,7 @@ struct App {
     library: Arc<Library>,
     watch: Watch,
     pollers: Vec<(ServerId, Poller)>,
+    feed: feed::Settings,
     /// Where pollers send what they see, and where it arrives.
     reports: mpsc::Sender<Input>,
     inputs: mpsc::Receiver<Input>,
@@ -137,9 +139,10 @@ impl App {
         let (told, news) = mpsc::unbounded_channel();
         let (telling, told_outside) = mpsc::unbounded_channel();
         let mut pollers = Vec::new();
+        let feed = feed::Settings { keeper: Some(feed::owner()), ..settings.feed.clone() };
         for server in &settings.servers {
             let library = Arc::clone(&settings.library);
-            let poller = feed::spawn(settings.feed.clone(), library, server.clone(), reports.clone())?;
+            let poller = feed::spawn(feed.clone(), library, server.clone(), reports.clone())?;
             pollers.push((server.clone(), poller));
         }
         let ui = Ui::new(look::options(&settings.config.ui, &settings.source.directories())?);
@@ -161,6 +164,7 @@ impl App {
             config: settings.config.clone(),
             library: Arc::clone(&settings.library),
             pollers,
+            feed,
             reports,
             inputs,
             news,
@@ -202,6 +206,7 @@ impl App {
         self.let_go();
         let sends = async { tokio::join!(self.actors.finish(), self.outside.finish()) };
         let _ = tokio::time::timeout(LAST_SENDS, sends).await;
+        self.leave_tasks().await;
         while let Ok(news) = self.news.try_recv() {
             if let News::Sent { name, sent, .. } = news
                 && let Some(trouble) = Ui::trouble(&name, &sent)
@@ -303,12 +308,16 @@ impl App {
         let now = match &input {
             // One that was on its way when its server was let go comes too late.
             Input::Server(report) if self.pollers.iter().all(|(server, _)| *server != report.server) => return,
+            Input::Tasks(report) if self.pollers.iter().all(|(server, _)| *server != report.server) => return,
             Input::Server(report) => report.at,
+            Input::Tasks(report) => report.at,
             _ => feed::now(),
         };
+        self.tell_of_kills(&input, now);
         self.fleet.handle(input, now);
         while let Some(effect) = self.fleet.poll_effect() {
             self.history.effect(&effect, &self.fleet, now);
+            self.follow_tasks(&effect);
             self.outside.effect(&effect, now);
         }
     }

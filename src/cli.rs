@@ -19,12 +19,14 @@ mod output;
 mod profiles;
 pub mod record;
 pub mod replay;
+mod run;
 pub mod score;
 mod send;
 mod shell;
 mod survey;
 mod table;
 mod target;
+mod tasks;
 mod wait;
 mod watch;
 
@@ -63,6 +65,8 @@ enum Command {
     Answer(send::AnswerArgs),
     Wait(wait::Args),
     History(history::Args),
+    Run(run::Args),
+    Tasks(tasks::Args),
     Explain(explain::Args),
     Inspect(inspect::Args),
     Record(record::Args),
@@ -100,6 +104,8 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
         Command::Watch(args) => wait_for(watch::run(&args, &options)),
         Command::Wait(args) => wait_for(wait::run(&args, &options)),
         Command::History(args) => history::run(&args, &options),
+        Command::Run(args) => wait_for(run::run(&args, &options)),
+        Command::Tasks(args) => wait_for(tasks::run(&args, &options)),
         Command::Send(args) => wait_for(send::send(&args, &options)),
         Command::Keys(args) => wait_for(send::keys(&args, &options)),
         Command::Answer(args) => wait_for(send::answer(&args, &options)),

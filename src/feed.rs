@@ -3,23 +3,32 @@
 //! One task a server: a slow or dead one delays nobody but itself. What to capture and when to look next is decided by
 //! [`plan`], which is pure; this file asks, waits and hands on.
 
+mod keeper;
 mod plan;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 
+pub use keeper::{is_alive, owner, release};
 pub use plan::{Own, Ticks};
 
 use crate::config::Rules;
-use crate::fleet::{Input, Outcome, ServerId, ServerReport};
+use crate::fleet::{Input, Outcome, ServerId, ServerReport, TaskReport};
 use crate::moment::Moment;
 use crate::process::{self, VersionCache};
 use crate::profile::{Library, ProcessInfo, Program};
+use crate::task;
 use crate::tmux::{self, Error, Look, Server};
-use plan::{Memory, Suspect};
+use keeper::Keeper;
+use plan::{Memory, Suspect, Told};
+
+/// How often, and after how long, one look is made again for the exit status of a task.
+const LOOKS_AGAIN: u32 = 5;
+const A_MOMENT: Duration = Duration::from_millis(40);
 
 /// How servers are looked at.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +39,8 @@ pub struct Settings {
     pub rules: Arc<Rules>,
     /// The pane that fleetwatch itself runs in, which is never watched.
     pub own: Own,
+    /// This process, as [`owner`] names it, when it has bells counted in task sessions until it calls [`release`].
+    pub keeper: Option<String>,
 }
 
 impl Settings {
@@ -46,7 +57,7 @@ impl Settings {
         let usual = tmux::Settings::default();
         let host_deadline = usual.host_deadline.max(deadline);
         let tmux = tmux::Settings { deadline, host_deadline, ..usual };
-        Self { ticks, tmux, rules: Arc::new(config.rules.clone()), own: own() }
+        Self { ticks, tmux, rules: Arc::new(config.rules.clone()), own: own(), keeper: None }
     }
 }
 
@@ -66,12 +77,18 @@ pub fn now() -> Moment {
 pub struct Poller {
     task: JoinHandle<()>,
     wake: Arc<Notify>,
+    tended: Arc<AtomicBool>,
 }
 
 impl Poller {
     /// Looks at once, and then quickly for a while: something was sent.
     pub fn wake(&self) {
         self.wake.notify_one();
+    }
+
+    /// Whether it has set something in the server that [`release`] takes back.
+    pub fn has_tended(&self) -> bool {
+        self.tended.load(Ordering::Relaxed)
     }
 }
 
@@ -93,12 +110,15 @@ pub fn spawn(
     let mut looker = Looker::new(settings, library, server)?;
     let wake = Arc::new(Notify::new());
     let woken = Arc::clone(&wake);
+    let tended = looker.keeper.tended();
     let task = tokio::spawn(async move {
         loop {
-            let report = looker.look().await;
+            let looked = looker.look().await;
             let pause = looker.pause();
-            if inputs.send(Input::Server(report)).await.is_err() {
-                return;
+            for input in looked.inputs() {
+                if inputs.send(input).await.is_err() {
+                    return;
+                }
             }
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
@@ -106,14 +126,43 @@ pub fn spawn(
             }
         }
     });
-    Ok(Poller { task, wake })
+    Ok(Poller { task, wake, tended })
+}
+
+/// What one look at a server came to.
+#[derive(Clone, Debug)]
+pub struct Looked {
+    /// Its agents.
+    pub server: ServerReport,
+    /// Its tasks; `None` when nothing is known of them.
+    pub tasks: Option<TaskReport>,
+}
+
+impl Looked {
+    /// What the fleet is told, tasks first: whoever waits for a server's report then knows of both.
+    pub fn inputs(self) -> impl Iterator<Item = Input> + Send {
+        [self.tasks.map(Input::Tasks), Some(Input::Server(self.server))].into_iter().flatten()
+    }
 }
 
 /// Looks at a server once and captures every watched pane of it.
-pub async fn look(settings: Settings, library: Arc<Library>, server: ServerId) -> ServerReport {
+pub async fn look(settings: Settings, library: Arc<Library>, server: ServerId) -> Looked {
     match Looker::new(settings, library, server.clone()) {
-        Ok(mut looker) => looker.look().await,
-        Err(error) => ServerReport { server, at: now(), outcome: Outcome::Failed(error.problem()) },
+        Ok(mut looker) => {
+            let mut looked = looker.look().await;
+            for _ in 0..LOOKS_AGAIN {
+                if !looker.awaits_exit_status {
+                    break;
+                }
+                tokio::time::sleep(A_MOMENT).await;
+                looked = looker.look().await;
+            }
+            looked
+        }
+        Err(error) => {
+            let server = ServerReport { server, at: now(), outcome: Outcome::Failed(error.problem()) };
+            Looked { server, tasks: None }
+        }
     }
 }
 
@@ -122,43 +171,57 @@ struct Looker {
     server: Server,
     library: Arc<Library>,
     memory: Memory,
+    keeper: Keeper,
     versions: VersionCache,
     /// How long the last look took.
     took: Duration,
+    /// Whether a task has ended and it is not known how.
+    awaits_exit_status: bool,
 }
 
 impl Looker {
     fn new(settings: Settings, library: Arc<Library>, server: ServerId) -> Result<Self, Error> {
-        let Settings { ticks, tmux, rules, own } = settings;
+        let Settings { ticks, tmux, rules, own, keeper } = settings;
         let memory = Memory::new(server.clone(), ticks, rules, own);
         let server = Server::new(server, tmux)?;
-        Ok(Self { server, library, memory, versions: VersionCache::default(), took: Duration::ZERO })
+        let keeper = Keeper::new(keeper);
+        Ok(Self {
+            server,
+            library,
+            memory,
+            keeper,
+            versions: VersionCache::default(),
+            took: Duration::ZERO,
+            awaits_exit_status: false,
+        })
     }
 
-    async fn look(&mut self) -> ServerReport {
+    async fn look(&mut self) -> Looked {
         let start = Instant::now();
         let looked = self.try_look().await;
         self.took = start.elapsed();
-        let outcome = match looked {
-            Ok(panes) => {
-                tracing::debug!(server = %self.server.id(), took = ?self.took, panes = panes.len(), "looked");
-                Outcome::Listed(panes)
+        let (outcome, tasks) = match looked {
+            Ok(told) => {
+                tracing::debug!(server = %self.server.id(), took = ?self.took, panes = told.panes.len(), "looked");
+                (Outcome::Listed(told.panes), Some(told.tasks))
             }
             Err(error) => {
                 tracing::warn!(server = %self.server.id(), took = ?self.took, %error, "a look failed");
                 self.memory.failed(&error);
                 match error.is_no_server() {
-                    true => Outcome::NoServer(error.problem()),
-                    false => Outcome::Failed(error.problem()),
+                    true => (Outcome::NoServer(error.problem()), Some(task::Look::default())),
+                    false => (Outcome::Failed(error.problem()), None),
                 }
             }
         };
-        ServerReport { server: self.server.id().clone(), at: now(), outcome }
+        let (server, at) = (self.server.id().clone(), now());
+        let tasks = tasks.map(|look| TaskReport { server: server.clone(), at, look });
+        Looked { server: ServerReport { server, at, outcome }, tasks }
     }
 
     /// One process in most cases: the panes that changed last time are captured along with the listing, as they
     /// mostly go on changing. A second one fetches what else turns out to have changed.
-    async fn try_look(&mut self) -> Result<Vec<crate::fleet::PaneReport>, Error> {
+    async fn try_look(&mut self) -> Result<Told, Error> {
         let look = self.server.look(&self.memory.likely()).await?;
         let suspects = self.memory.listed(&look);
         if !suspects.is_empty() {
@@ -169,7 +232,15 @@ impl Looker {
             true => Look::default(),
             false => self.server.capture(&due).await?,
         };
-        Ok(self.memory.report(look, more))
+        let told = self.memory.report(look, more);
+        self.keeper.tend(&self.server, &told.sessions).await;
+        self.awaits_exit_status = told.owes_exit_status.is_some();
+        if let Some(pid) = told.owes_exit_status {
+            // Seen on 3.3a: tmux misses the signal that its child has ended, and asks for it only with the next one.
+            let nudged = self.server.run_beside(&["kill", "-CHLD", &pid.to_string()]).await;
+            nudged.err().into_iter().for_each(|error| tracing::debug!(%error, "tmux could not be reminded"));
+        }
+        Ok(told)
     }
 
     async fn identify(&mut self, suspects: &[Suspect]) {

@@ -117,7 +117,10 @@ impl Fleet {
             Input::Submitted { key, at } => self.observe(&key, Observation::Submitted { at }),
             Input::Seen { key } => self.observe(&key, Observation::Seen),
             Input::TimePassed => self.pass_time(),
-            Input::Unwatched { server } => self.unwatch(&server),
+            Input::Unwatched { server } => {
+                self.tasks.forget(&server);
+                self.unwatch(&server);
+            }
         }
     }
 
@@ -145,6 +148,12 @@ impl Fleet {
     /// The task in a window.
     pub fn task(&self, server: &ServerId, window: WindowId) -> Option<&Task> {
         self.tasks.task(server, window)
+    }
+
+    /// The live tasks that are not in a report any more: before it is handed in, whoever knows that the operator killed
+    /// one of them says so with [`Input::TaskKilled`].
+    pub fn tasks_missing_from(&self, report: &TaskReport) -> Vec<&Task> {
+        self.tasks.missing_from(report)
     }
 
     /// The task that a pane stands for.
@@ -209,6 +218,14 @@ impl Fleet {
         if let Some(view) = self.servers.get_mut(&server) {
             view.terminals = count;
         }
+    }
+
+    /// Tasks have other names than terminals.
+    fn name_tasks(&mut self) {
+        let names: BTreeSet<&str> =
+            self.entries.values().map(|entry| entry.terminal().state.terminal.id.as_str()).collect();
+        let renamed = self.tasks.name_apart(&names).into_iter();
+        self.effects.extend(renamed.map(|(server, window)| Effect::TaskIntroduced { server, window }));
     }
 
     fn tasks(&mut self, report: TaskReport) {
@@ -342,6 +359,7 @@ impl Fleet {
         for key in renamed {
             self.effects.push_back(Effect::Introduced { key });
         }
+        self.name_tasks();
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! On Linux it reads /proc, elsewhere and on hosts it asks `ps`. One scan serves all panes of a server.
 
+mod machine;
 mod proc;
 mod ps;
 mod tree;
@@ -10,6 +11,7 @@ mod version;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+pub use machine::{is_fleetwatch, machine};
 pub use version::{VersionCache, version_in_path};
 
 use crate::profile::ProcessInfo;

@@ -17,6 +17,7 @@ mod nonce;
 mod run;
 mod script;
 mod send;
+mod task;
 mod words;
 
 use std::path::PathBuf;
@@ -24,8 +25,9 @@ use std::time::Duration;
 
 pub use error::Error;
 pub use jump::{Inside, Jump};
-pub use listing::{CapturedPane, ListedPane, Look};
+pub use listing::{CapturedPane, ListedPane, Look, Marks};
 pub use send::{Delivery, Key, Obstacle, PasteText, UnfitText, UnknownKey};
+pub use task::{Argv, Begun, Counting, NewTask, TaskPlace, Trace};
 pub use words::quote;
 
 use crate::fleet::{PaneId, ServerId, Socket};

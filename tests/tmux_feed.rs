@@ -75,12 +75,12 @@ async fn one_look_captures_every_watched_pane() {
         tmux.wait_for_text(target, text);
     }
     let rules = "[watch]\nignore = [\"other\"]\n[[terminal]]\nsession = \"*\"\n";
-    let report = feed::look(settings(rules), Arc::new(Library::builtin()), tmux.id()).await;
+    let report = feed::look(settings(rules), Arc::new(Library::builtin()), tmux.id()).await.server;
     let Outcome::Listed(panes) = report.outcome else { panic!("{:?}", report.outcome) };
     assert_eq!(panes.len(), 2);
     assert!(shows(&panes[..1], "one") && shows(&panes[1..], "two"));
     // Without a rule only agents are watched, and there are none.
-    let report = feed::look(settings(""), Arc::new(Library::builtin()), tmux.id()).await;
+    let report = feed::look(settings(""), Arc::new(Library::builtin()), tmux.id()).await.server;
     assert!(matches!(report.outcome, Outcome::Listed(panes) if panes.is_empty()));
 }
 

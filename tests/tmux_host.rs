@@ -79,7 +79,7 @@ async fn agents_found(ssh: &str) -> usize {
     host.tmux.wait_for_text("below:", "up");
     let mut settings = feed::Settings::new(&Config::parse("", Path::new("test.toml")).unwrap());
     settings.tmux = host.settings();
-    let report = feed::look(settings, Arc::new(Library::builtin()), host.id()).await;
+    let report = feed::look(settings, Arc::new(Library::builtin()), host.id()).await.server;
     let Outcome::Listed(panes) = report.outcome else { panic!("{:?}", report.outcome) };
     assert!(panes.iter().all(|pane| matches!(pane.capture, Capture::Fresh(_))));
     panes.len()

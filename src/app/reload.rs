@@ -144,7 +144,7 @@ impl App {
 
     /// Looks at servers by other rules from now on. Those that are watched no longer leave the fleet.
     fn watch_anew(&mut self, config: &Config, servers: &[ServerId]) -> Result<(), crate::tmux::Error> {
-        let settings = feed::Settings::new(config);
+        let settings = feed::Settings { keeper: self.feed.keeper.clone(), ..feed::Settings::new(config) };
         let mut pollers = Vec::new();
         for server in servers {
             let library = Arc::clone(&self.library);
@@ -152,8 +152,14 @@ impl App {
             pollers.push((server.clone(), poller));
         }
         self.actors.obey(&settings);
+        self.feed = settings;
         let before = std::mem::replace(&mut self.pollers, pollers);
-        for (server, _) in before.into_iter().filter(|(server, _)| !servers.contains(server)) {
+        for (server, poller) in before.into_iter().filter(|(server, _)| !servers.contains(server)) {
+            if poller.has_tended() {
+                let (feed, server) = (self.feed.clone(), server.clone());
+                drop(poller);
+                tokio::spawn(async move { feed::release(&feed, &server).await });
+            }
             self.take(Input::Unwatched { server });
         }
         Ok(())

@@ -1,5 +1,7 @@
 //! `fleetwatch doctor`: what is there, what is missing, and what to do about it.
 
+mod tasks;
+
 use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::process::{Command, ExitCode};
@@ -15,7 +17,11 @@ use crate::tmux;
 
 /// Check tmux, the servers, the configuration and the terminal, and say what to do.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Remove what processes of fleetwatch that were killed left in task sessions.
+    #[arg(long)]
+    pub clean: bool,
+}
 
 /// How serious a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,14 +46,17 @@ struct Finding {
 ///
 /// # Errors
 /// Standard output cannot be written.
-pub async fn run(_args: &Args, options: &GlobalOptions) -> Done {
+pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let mut findings = vec![match tmux_version() {
         Ok(version) => Finding::good("tmux", version),
         Err(failure) => Finding::bad("tmux", &failure),
     }];
     findings.extend(configuration(options));
     match Watched::new(options) {
-        Ok(watched) => findings.extend(servers(&watched).await),
+        Ok(watched) => {
+            findings.extend(servers(&watched).await);
+            findings.extend(tasks::findings(&watched, args.clean).await);
+        }
         Err(_) => findings.push(Finding::notice("servers", "not looked at, as the configuration is wrong", None)),
     }
     findings.extend(options.load().ok().map(|loaded| history(&loaded)));

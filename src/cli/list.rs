@@ -2,12 +2,11 @@
 
 use super::survey::Watched;
 use super::{Done, GlobalOptions, output, table};
-use crate::state::State;
 
-/// Print every watched terminal with its state, once.
+/// Print every watched terminal and task with its state, once.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Print one JSON array with the whole public state of each terminal.
+    /// Print one JSON array with the whole public state of each terminal and task.
     #[arg(long)]
     pub json: bool,
 }
@@ -20,15 +19,17 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let survey = Watched::new(options)?.survey().await?;
     let view = survey.fleet.view(survey.now);
     if args.json {
-        let states: Vec<State> =
-            view.terminals.iter().filter_map(|terminal| survey.fleet.state(&terminal.key, survey.now)).collect();
-        let text = serde_json::to_string_pretty(&states)?;
+        let states = view.terminals.iter().filter_map(|terminal| survey.fleet.state(&terminal.key, survey.now));
+        let states = states.map(serde_json::to_value);
+        let tasks = view.tasks.iter().map(|task| serde_json::to_value(task.fields()));
+        let all = states.chain(tasks).collect::<Result<Vec<_>, _>>()?;
+        let text = serde_json::to_string_pretty(&all)?;
         return output::print(&format!("{text}\n"));
     }
-    if view.terminals.is_empty() {
+    if view.terminals.is_empty() && view.tasks.is_empty() {
         let servers: Vec<String> = view.servers.iter().map(|server| server.id.to_string()).collect();
         eprintln!("no pane of {} runs a known agent or is named by the configuration", servers.join(", "));
         return output::print("");
     }
-    output::print(&table::table(&view.terminals, output::terminal_width()))
+    output::print(&table::table(&view.terminals, &view.tasks, output::terminal_width()))
 }

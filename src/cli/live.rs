@@ -1,5 +1,6 @@
 //! Watching servers for as long as a command runs.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
@@ -8,8 +9,8 @@ use tokio::sync::mpsc;
 use super::Failure;
 use super::survey::Watched;
 use crate::feed::{self, Poller};
-use crate::fleet::{Effect, Fleet, Health, Input};
-use crate::history::Submission;
+use crate::fleet::{Effect, Fleet, Health, Input, ServerId};
+use crate::history::{Submission, kills_before};
 use crate::moment::Moment;
 
 /// Reports that may wait until they are taken in; more than that and the pollers wait themselves.
@@ -19,8 +20,11 @@ const WAITING_REPORTS: usize = 64;
 pub(super) struct Live {
     pub fleet: Fleet,
     inputs: mpsc::Receiver<Input>,
+    /// The history, for what other processes killed.
+    history: Option<PathBuf>,
+    feed: feed::Settings,
     /// Dropping a poller ends it.
-    _pollers: Vec<Poller>,
+    pollers: Vec<(ServerId, Poller)>,
 }
 
 impl Live {
@@ -29,13 +33,28 @@ impl Live {
     /// # Errors
     /// A server's name is not fit for a command line.
     pub(super) fn start(watched: &Watched) -> Result<Self, Failure> {
+        Self::with(watched, watched.feed.clone())
+    }
+
+    /// The same, and has the bells of task sessions counted until [`Live::leave`].
+    ///
+    /// # Errors
+    /// A server's name is not fit for a command line.
+    pub(super) fn start_counting(watched: &Watched) -> Result<Self, Failure> {
+        Self::with(watched, feed::Settings { keeper: Some(feed::owner()), ..watched.feed.clone() })
+    }
+
+    fn with(watched: &Watched, feed: feed::Settings) -> Result<Self, Failure> {
         let (sender, inputs) = mpsc::channel(WAITING_REPORTS);
-        let spawn = |server: &crate::fleet::ServerId| {
-            feed::spawn(watched.feed.clone(), watched.library.clone(), server.clone(), sender.clone())
+        let spawn = |server: &ServerId| {
+            feed::spawn(feed.clone(), watched.library.clone(), server.clone(), sender.clone())
+                .map(|poller| (server.clone(), poller))
                 .map_err(|error| Failure::usage(&error).hint(error.hint()))
         };
         let pollers = watched.servers.iter().map(spawn).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { fleet: watched.fleet(), inputs, _pollers: pollers })
+        let kept = &watched.loaded.config.history;
+        let history = if kept.enabled { kept.location() } else { None };
+        Ok(Self { fleet: watched.fleet(), inputs, history, feed, pollers })
     }
 
     /// Waits until something happens, and gives what the fleet wants told of it.
@@ -47,8 +66,14 @@ impl Live {
         };
         let now = match &input {
             Input::Server(report) => report.at,
+            Input::Tasks(report) => report.at,
             _ => feed::now(),
         };
+        if let Input::Tasks(report) = &input {
+            for killed in kills_before(self.history.as_deref(), report, &self.fleet, now) {
+                self.fleet.handle(killed, now);
+            }
+        }
         self.fleet.handle(input, now);
         std::iter::from_fn(|| self.fleet.poll_effect()).collect()
     }
@@ -57,6 +82,18 @@ impl Live {
     pub(super) fn take(&mut self, input: Input) -> Vec<Effect> {
         self.fleet.handle(input, feed::now());
         std::iter::from_fn(|| self.fleet.poll_effect()).collect()
+    }
+
+    /// Ends watching, and takes back what was set in task sessions for it.
+    pub(super) async fn leave(self) {
+        for (server, poller) in self.pollers {
+            let tended = poller.has_tended();
+            // The poller must not set again what is taken back.
+            drop(poller);
+            if tended && let Err(error) = feed::release(&self.feed, &server).await {
+                eprintln!("warning: {server}: what counts bells was left behind: {error}");
+            }
+        }
     }
 
     /// Takes in what another process of fleetwatch sent.
@@ -79,7 +116,7 @@ impl Live {
     fn is_waiting(&self) -> bool {
         let view = self.fleet.view(Moment::default());
         // A server that has not reported yet is not known to the fleet at all.
-        view.servers.len() < self._pollers.len() || view.servers.iter().any(|server| server.health == Health::Waiting)
+        view.servers.len() < self.pollers.len() || view.servers.iter().any(|server| server.health == Health::Waiting)
     }
 }
 

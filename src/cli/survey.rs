@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 use super::{Failure, GlobalOptions};
 use crate::config::{Loaded, Match, PaneAddress};
 use crate::feed;
-use crate::fleet::{self, Declared, Fleet, Health, Input, ServerId, Terminal};
+use crate::fleet::{self, Declared, Fleet, Health, ServerId, Terminal};
 use crate::moment::Moment;
 use crate::profile::Library;
 use crate::state::Problem;
@@ -77,8 +77,8 @@ impl Watched {
         let mut fleet = self.fleet();
         while let Some(report) = looks.join_next().await {
             let report = report.map_err(|error| Failure::refused(format!("looking at a server failed: {error}")))?;
-            let at = report.at;
-            fleet.handle(Input::Server(report), at);
+            let at = report.server.at;
+            report.inputs().for_each(|input| fleet.handle(input, at));
         }
         Ok(Survey { fleet, now: feed::now() })
     }

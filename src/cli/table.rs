@@ -2,6 +2,7 @@
 
 use crate::fleet::Terminal;
 use crate::state::{Attention, Availability, State, TurnResult};
+use crate::task::Task;
 use crate::ui::text;
 
 /// Cells between two columns.
@@ -10,11 +11,12 @@ const GAP: usize = 2;
 /// No times: one look at a terminal does not tell how long it has been so.
 const HEAD: [&str; 6] = ["NAME", "AGENT", "STATE", "LAST TURN", "WHERE", "WHAT"];
 
-/// The table of some terminals, a line each, below a head.
+/// The table of some terminals and tasks, a line each, below a head.
 ///
 /// With `width`, what does not fit in is cut at the end of the line.
-pub(super) fn table(terminals: &[&Terminal], width: Option<usize>) -> String {
-    let rows: Vec<[String; 6]> = terminals.iter().map(|terminal| row(terminal)).collect();
+pub(super) fn table(terminals: &[&Terminal], tasks: &[&Task], width: Option<usize>) -> String {
+    let agents = terminals.iter().map(|terminal| row(terminal));
+    let rows: Vec<[String; 6]> = agents.chain(tasks.iter().map(|task| task_row(task))).collect();
     aligned(&HEAD.map(str::to_owned), &rows, width)
 }
 
@@ -35,6 +37,19 @@ fn row(terminal: &Terminal) -> [String; 6] {
         },
         format!("{host}{} {}", terminal.place.target(), terminal.key.pane),
         state.activity.clone().unwrap_or_default(),
+    ]
+    .map(|cell| plain(&cell))
+}
+
+fn task_row(task: &Task) -> [String; 6] {
+    let host = task.key.server.host.as_ref().map(|host| format!("{host}:")).unwrap_or_default();
+    [
+        task.id.clone(),
+        "task".to_owned(),
+        task.word(),
+        "-".to_owned(),
+        format!("{host}{}:{} {} {}", task.session, task.index, task.window, task.key.pane),
+        task.prompt().unwrap_or(task.command()).to_owned(),
     ]
     .map(|cell| plain(&cell))
 }

@@ -6,6 +6,7 @@ use super::Failure;
 use crate::fleet::{PaneId, Place, Terminal};
 use crate::profile::Program;
 use crate::state::ProcessState;
+use crate::task::Task;
 
 /// How TARGET may be written, for help texts.
 pub(super) const HELP: &str = "Terminal: its name, a pane id such as %12, a tmux target such as session:window.pane, or \
@@ -22,6 +23,57 @@ pub(super) fn resolve<'a>(target: &str, terminals: &[&'a Terminal]) -> Result<&'
         [one] => Ok(terminals[one]),
         [] => Err(missing(target, &candidates)),
         ref several => Err(ambiguous(target, several.iter().map(|&index| &candidates[index]))),
+    }
+}
+
+/// What a target may mean: an agent's terminal or a task.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Meant<'a> {
+    Terminal(&'a Terminal),
+    Task(&'a Task),
+}
+
+/// The terminal or the task that a target means, by the rules of [`resolve`].
+///
+/// # Errors
+/// Nothing fits, or several do; the hint names them.
+pub(super) fn resolve_any<'a>(
+    target: &str,
+    terminals: &[&'a Terminal],
+    tasks: &[&'a Task],
+) -> Result<Meant<'a>, Failure> {
+    let places: Vec<Place> = tasks.iter().map(|task| place(task)).collect();
+    let mut candidates: Vec<Candidate<'_>> = terminals.iter().map(|terminal| Candidate::of(terminal)).collect();
+    candidates.extend(tasks.iter().zip(&places).map(|(task, place)| Candidate {
+        id: &task.id,
+        pane: task.key.pane,
+        place,
+    }));
+    match find(target, &candidates)[..] {
+        [one] if one < terminals.len() => Ok(Meant::Terminal(terminals[one])),
+        [one] => Ok(Meant::Task(tasks[one - terminals.len()])),
+        [] => Err(missing(target, &candidates)),
+        ref several => Err(ambiguous(target, several.iter().map(|&index| &candidates[index]))),
+    }
+}
+
+/// The task that a target means.
+///
+/// # Errors
+/// No task fits, or several do; the hint names them.
+pub(super) fn resolve_task<'a>(target: &str, tasks: &[&'a Task]) -> Result<&'a Task, Failure> {
+    match resolve_any(target, &[], tasks)? {
+        Meant::Task(task) => Ok(task),
+        Meant::Terminal(_) => Err(missing(target, &[])),
+    }
+}
+
+fn place(task: &Task) -> Place {
+    Place {
+        session: task.session.clone(),
+        window_index: task.index,
+        window_name: task.name.clone(),
+        ..Place::default()
     }
 }
 

@@ -1,5 +1,7 @@
 //! `fleetwatch wait`: until a terminal is as somebody wants it.
 
+mod tasks;
+
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -7,12 +9,14 @@ use clap::ValueEnum;
 
 use super::live::{Live, end_asked_for};
 use super::survey::Watched;
+use super::target::Meant;
 use super::{Done, Failure, GlobalOptions, output, table, target};
-use crate::fleet::{Fleet, TerminalKey};
+use crate::fleet::{Fleet, ServerId, TerminalKey, WindowId};
 use crate::moment::Moment;
 use crate::state::{Attention, Availability, BusinessState, Phase, State, TurnResult};
+use crate::task::Task;
 
-/// Wait until a terminal is in a state.
+/// Wait until a terminal or a task is in a state.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     #[arg(help = target::HELP)]
@@ -47,8 +51,14 @@ pub enum Condition {
     Interrupted,
     /// It stands still where it should not.
     Stalled,
-    /// The agent or its pane is no longer there.
+    /// The agent, its pane or the task's window is no longer there.
     Gone,
+    /// The task's program has ended; of an agent, that it is gone.
+    Exited,
+    /// The task asks for something; of an agent, that it is blocked.
+    Input,
+    /// The task has rung its bell.
+    Notify,
 }
 
 impl Condition {
@@ -65,7 +75,10 @@ impl Condition {
             Condition::Failed => ended(TurnResult::KnownFailure),
             Condition::Interrupted => ended(TurnResult::Interrupted),
             Condition::Stalled => state.attention == Attention::Stalled,
-            Condition::Gone => is_gone(state),
+            Condition::Gone | Condition::Exited => is_gone(state),
+            Condition::Input => Condition::Blocked.holds(state),
+            // A bell says nothing of an agent that its screen does not say better.
+            Condition::Notify => false,
         }
     }
 }
@@ -82,20 +95,62 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
 /// Runs the command.
 ///
 /// # Errors
-/// No such terminal, it is gone, or the time is over.
+/// No such terminal or task, it is gone, or the time is over.
 pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
     let mut live = Live::start(&watched)?;
-    let wanted = |state: &State| args.condition.iter().any(|condition| condition.holds(state));
-    let found = until(&mut live, &watched, &args.target, args.timeout, wanted).await?;
-    let state = match found {
-        Found::Holds(state) => state,
-        Found::Interrupted => return Ok(ExitCode::from(130)),
+    live.first_look().await;
+    let (json, text) = match find(&live.fleet, &watched, &args.target).await? {
+        Key::Terminal(key) => {
+            let wanted = |state: &State| args.condition.iter().any(|condition| condition.holds(state));
+            match until_terminal(&mut live, &key, &args.target, args.timeout, wanted).await? {
+                Found::Holds(state) => {
+                    (output::json_line(&state)?, format!("{}: {}\n", state.terminal.id, table::word(&state)))
+                }
+                Found::Interrupted => return Ok(ExitCode::from(130)),
+            }
+        }
+        Key::Task(server, window) => match until_task(&mut live, args, &server, window).await? {
+            Some(task) => (output::json_line(&task.fields())?, format!("{}: {}\n", task.id, task.word())),
+            None => return Ok(ExitCode::from(130)),
+        },
     };
-    if args.json {
-        return output::print(&output::json_line(&state)?);
+    output::print(&if args.json { json } else { text })
+}
+
+/// Watches until a task is as it is wanted; `None` when the operator did not want to wait any longer.
+async fn until_task(
+    live: &mut Live,
+    args: &Args,
+    server: &ServerId,
+    window: WindowId,
+) -> Result<Option<Box<Task>>, Failure> {
+    let deadline = args.timeout.and_then(|timeout| tokio::time::Instant::now().checked_add(timeout));
+    let end = end_asked_for();
+    tokio::pin!(end);
+    let mut last = None;
+    loop {
+        match (live.fleet.task(server, window).cloned().map(Box::new), last) {
+            (Some(task), _) if args.condition.iter().any(|condition| condition.holds_for_task(&task)) => {
+                return Ok(Some(task));
+            }
+            (Some(task), _) => last = Some(task),
+            (None, Some(task)) if args.condition.iter().any(|condition| condition.is_end_of_task()) => {
+                return Ok(Some(task));
+            }
+            (None, _) => return Err(Failure::refused(format!("{} is gone", args.target))),
+        }
+        tokio::select! {
+            _ = live.next() => {}
+            () = &mut end => return Ok(None),
+            () = past(deadline) => {
+                let (id, word) = last.map(|task| (task.id.clone(), task.word())).unwrap_or_default();
+                let seconds = args.timeout.unwrap_or_default().as_secs_f64();
+                let hint = "wait longer with `--timeout`, or look at it";
+                return Err(Failure::refused(format!("{id} is {word} after {seconds} s")).hint(hint));
+            }
+        }
     }
-    output::print(&format!("{}: {}\n", state.terminal.id, table::word(&state)))
 }
 
 /// How waiting for a state ended.
@@ -117,13 +172,25 @@ pub(super) async fn until(
     timeout: Option<Duration>,
     wanted: impl Fn(&State) -> bool,
 ) -> Result<Found, Failure> {
+    live.first_look().await;
+    match find(&live.fleet, watched, target).await? {
+        Key::Terminal(key) => until_terminal(live, &key, target, timeout, wanted).await,
+        Key::Task(..) => Err(Failure::refused(format!("{target} is a task, and no agent"))),
+    }
+}
+
+async fn until_terminal(
+    live: &mut Live,
+    key: &TerminalKey,
+    target: &str,
+    timeout: Option<Duration>,
+    wanted: impl Fn(&State) -> bool,
+) -> Result<Found, Failure> {
     let deadline = timeout.and_then(|timeout| tokio::time::Instant::now().checked_add(timeout));
     let end = end_asked_for();
     tokio::pin!(end);
-    live.first_look().await;
-    let key = find(&live.fleet, watched, target).await?;
     loop {
-        let state = live.fleet.terminal(&key).map(|terminal| terminal.state.clone());
+        let state = live.fleet.terminal(key).map(|terminal| terminal.state.clone());
         let id = match state {
             Some(state) if wanted(&state) => return Ok(Found::Holds(Box::new(state))),
             Some(state) if is_gone(&state) => return Err(Failure::refused(format!("{} is gone", state.terminal.id))),
@@ -133,7 +200,7 @@ pub(super) async fn until(
         tokio::select! {
             _ = live.next() => {}
             () = &mut end => return Ok(Found::Interrupted),
-            () = past(deadline) => return Err(timed_out(&live.fleet, &key, &id, timeout)),
+            () = past(deadline) => return Err(timed_out(&live.fleet, key, &id, timeout)),
         }
     }
 }
@@ -142,11 +209,18 @@ fn is_gone(state: &State) -> bool {
     matches!(state.diagnostics.availability, Availability::TuiDown | Availability::Unavailable)
 }
 
-/// The terminal that a target means now.
-async fn find(fleet: &Fleet, watched: &Watched, target: &str) -> Result<TerminalKey, Failure> {
+/// What is waited for.
+enum Key {
+    Terminal(TerminalKey),
+    Task(ServerId, WindowId),
+}
+
+/// What a target means now.
+async fn find(fleet: &Fleet, watched: &Watched, target: &str) -> Result<Key, Failure> {
     let view = fleet.view(Moment::default());
-    match target::resolve(target, &view.terminals) {
-        Ok(terminal) => Ok(terminal.key.clone()),
+    match target::resolve_any(target, &view.terminals, &view.tasks) {
+        Ok(Meant::Terminal(terminal)) => Ok(Key::Terminal(terminal.key.clone())),
+        Ok(Meant::Task(task)) => Ok(Key::Task(task.key.server.clone(), task.window)),
         Err(missing) => {
             // A server that does not answer is the better reason for a terminal that is not found.
             let trouble =

@@ -42,7 +42,13 @@ const LAST_SENDS: Duration = Duration::from_secs(10);
 /// The configuration is wrong, tmux is not there at all, or standard output cannot be written.
 pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
-    let mut live = Live::start(&watched)?;
+    let mut live = Live::start_counting(&watched)?;
+    let done = print(args, &watched, &mut live).await;
+    live.leave().await;
+    done
+}
+
+async fn print(args: &Args, watched: &Watched, live: &mut Live) -> Done {
     let history = History::start(&watched.loaded.config.history);
     let mut submissions = history.submissions();
     let (telling, mut told) = mpsc::unbounded_channel();

@@ -13,6 +13,8 @@ pub(super) struct File {
     pub server: Vec<ServerTable>,
     /// Panes to watch whatever runs in them, with what is known of them.
     pub terminal: Vec<TerminalTable>,
+    /// Windows in which builds, servers and scripts run, and not agents.
+    pub task: Vec<TaskTable>,
     pub tracker: TrackerTable,
     pub history: HistoryTable,
     pub ui: UiTable,
@@ -79,6 +81,20 @@ pub(super) struct TerminalTable {
     pub pin: Option<bool>,
     /// Whether it never counts as needing the operator.
     pub mute: Option<bool>,
+}
+
+/// Task windows: of whole sessions, or single ones.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct TaskTable {
+    /// Glob pattern of the session's name.
+    pub session: Option<String>,
+    /// Glob pattern of the window's index or name.
+    pub window: Option<String>,
+    /// Glob pattern of the server's socket name or path.
+    pub socket: Option<String>,
+    /// Glob pattern of the server's host.
+    pub host: Option<String>,
 }
 
 /// The time windows by which states are told.

@@ -12,9 +12,10 @@ pub struct Rules {
     pub discover: bool,
     pub(super) ignore: Patterns,
     pub(super) terminals: Vec<TerminalRule>,
+    pub(super) tasks: Vec<TerminalRule>,
 }
 
-/// One `[[terminal]]`.
+/// One `[[terminal]]`, or the place of a `[[task]]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TerminalRule {
     pub(super) session: Option<Pattern>,
@@ -48,13 +49,16 @@ pub enum Match {
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { discover: true, ignore: Patterns::default(), terminals: Vec::new() }
+        Self { discover: true, ignore: Patterns::default(), terminals: Vec::new(), tasks: Vec::new() }
     }
 }
 
 impl PartialEq for Rules {
     fn eq(&self, other: &Self) -> bool {
-        self.discover == other.discover && self.ignore.texts == other.ignore.texts && self.terminals == other.terminals
+        self.discover == other.discover
+            && self.ignore.texts == other.ignore.texts
+            && self.terminals == other.terminals
+            && self.tasks == other.tasks
     }
 }
 
@@ -64,7 +68,7 @@ impl Rules {
     /// What the configuration wants of a pane. Ignoring wins over naming. Of several `[[terminal]]` that say what a pane
     /// is, the first one that matches is taken; label, pin and mute come from the first one each that gives them.
     pub fn of_pane(&self, address: PaneAddress<'_>) -> Match {
-        if address.spellings().iter().any(|spelling| self.ignore.set.is_match(spelling)) {
+        if self.is_ignored(address) {
             return Match::Ignored;
         }
         let matching = || self.terminals.iter().filter(|rule| rule.matches(address));
@@ -80,6 +84,21 @@ impl Rules {
             None if self.discover => Match::Discovered(shown),
             None => Match::Ignored,
         }
+    }
+
+    /// Whether a pattern says that the pane is never watched.
+    pub fn is_ignored(&self, address: PaneAddress<'_>) -> bool {
+        address.spellings().iter().any(|spelling| self.ignore.set.is_match(spelling))
+    }
+
+    /// Whether the configuration declares the pane's window as one of a task.
+    pub fn is_task(&self, address: PaneAddress<'_>) -> bool {
+        self.tasks.iter().any(|rule| rule.matches(address))
+    }
+
+    /// Whether it declares the whole session of a pane as one of tasks.
+    pub fn is_task_session(&self, address: PaneAddress<'_>) -> bool {
+        self.tasks.iter().any(|rule| rule.window.is_none() && rule.matches(address))
     }
 }
 

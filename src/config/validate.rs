@@ -1,6 +1,7 @@
 //! From the file's words to checked values, or to the place where they are wrong.
 
 mod syntax;
+mod tasks;
 mod tell;
 
 use std::collections::HashMap;
@@ -143,8 +144,8 @@ impl Source<'_> {
             let hint = "use fewer or shorter patterns";
             self.fault(&[Step::Key("watch"), Step::Key("ignore")], format!("cannot be compiled: {error}"), hint)
         })?;
-        let terminals = self.terminals(&file.terminal)?;
-        Ok(Rules { discover: file.watch.discover.unwrap_or(Rules::default().discover), ignore, terminals })
+        let (terminals, tasks) = (self.terminals(&file.terminal)?, self.tasks(&file.task)?);
+        Ok(Rules { discover: file.watch.discover.unwrap_or(Rules::default().discover), ignore, terminals, tasks })
     }
 
     fn terminals(&self, tables: &[TerminalTable]) -> Result<Vec<TerminalRule>, ConfigError> {

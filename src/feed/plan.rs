@@ -8,6 +8,7 @@
 mod own;
 mod pace;
 mod pane;
+mod tasks;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,13 +17,16 @@ use std::time::Duration;
 pub use own::Own;
 pub use pace::Ticks;
 pub(super) use pane::Suspect;
+pub(super) use tasks::TaskSession;
 
 use crate::config::{Match, PaneAddress, Rules};
 use crate::fleet::{PaneId, PaneReport, ServerId, TerminalKey};
 use crate::profile::Program;
+use crate::task;
 use crate::tmux::{CapturedPane, Error, ListedPane, Look};
 use pace::Pace;
 use pane::{Pane, Wanted};
+use tasks::Gathering;
 
 /// What is remembered of one server.
 #[derive(Debug)]
@@ -33,12 +37,25 @@ pub(super) struct Memory {
     own: Own,
     server_pid: u32,
     panes: BTreeMap<(PaneId, u32), Pane>,
+    /// The pane that stands for each window, by the window's number.
+    primaries: BTreeMap<u32, PaneId>,
+}
+
+/// What the fleet is told of one look.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    pub panes: Vec<PaneReport>,
+    pub tasks: task::Look,
+    /// The declared task sessions, for whoever counts their bells.
+    pub sessions: Vec<TaskSession>,
+    /// The server's process, when a task has ended and tmux does not say how.
+    pub owes_exit_status: Option<u32>,
 }
 
 impl Memory {
     pub(super) fn new(server: ServerId, ticks: Ticks, rules: Arc<Rules>, own: Own) -> Self {
         let pace = Pace::new(ticks, server.host.is_some());
-        Self { server, pace, rules, own, server_pid: 0, panes: BTreeMap::new() }
+        Self { server, pace, rules, own, server_pid: 0, panes: BTreeMap::new(), primaries: BTreeMap::new() }
     }
 
     /// Panes that will most likely be captured in the next look: those that changed in the last one, and those whose
@@ -55,16 +72,25 @@ impl Memory {
             self.panes.clear();
             self.server_pid = look.server_pid;
         }
+        let is_first = self.primaries.is_empty();
+        self.choose_primaries(&look.panes);
         let mut there = BTreeSet::new();
         let mut suspects = Vec::new();
         for listed in self.choose_rows(&look.panes) {
             let key = (listed.id, listed.pid);
             there.insert(key);
-            let decided = self.panes.get(&key).is_some_and(|pane| pane.place.as_ref() == Some(&listed.place));
+            let is_task = self.is_task(listed);
+            let decided = self
+                .panes
+                .get(&key)
+                .is_some_and(|pane| pane.place.as_ref() == Some(&listed.place) && pane.is_marked_task == is_task);
             let wanted = (!decided).then(|| self.wanted(listed));
             let pane = self.panes.entry(key).or_default();
             if let Some(wanted) = wanted {
                 (pane.wanted, pane.place) = (wanted, Some(listed.place.clone()));
+                pane.is_marked_task = is_task;
+                let is_untold = listed.marks.run_at.is_some() && !listed.marks.told;
+                pane.is_old |= is_first && !is_untold;
             }
             pane.own = self.own.is(&self.server, look.server_pid, listed);
             if pane.wanted != Wanted::Never && pane.needs_identification(listed, look.clock) {
@@ -93,14 +119,16 @@ impl Memory {
     }
 
     /// Puts together what the fleet is told, from the look and from the captures that were fetched after it.
-    pub(super) fn report(&mut self, look: Look, more: Look) -> Vec<PaneReport> {
+    pub(super) fn report(&mut self, look: Look, more: Look) -> Told {
+        let sessions = self.task_sessions(&look.panes);
+        let rows: Vec<_> = look.panes.iter().map(tasks::row).collect();
         let chosen: Vec<ListedPane> = self.choose_rows(&look.panes).into_iter().cloned().collect();
         let mut captures: BTreeMap<(PaneId, u32), (i64, CapturedPane)> = BTreeMap::new();
         for (clock, captured) in [(look.clock, look.captures), (more.clock, more.captures)] {
             captures
                 .extend(captured.into_iter().map(|capture| ((capture.pane.id, capture.pane.pid), (clock, capture))));
         }
-        let mut reports = Vec::new();
+        let (mut panes, mut gathering) = (Vec::new(), Gathering::default());
         let mut changed = false;
         for listed in chosen {
             let key = (listed.id, listed.pid);
@@ -108,8 +136,13 @@ impl Memory {
             let first = pane.is_new();
             let (facts, capture) = pane.take_capture(&listed, captures.remove(&key));
             changed |= pane.changing || first;
-            reports.push(PaneReport {
-                key: TerminalKey { server: self.server.clone(), pane: listed.id, pid: listed.pid },
+            let key = TerminalKey { server: self.server.clone(), pane: listed.id, pid: listed.pid };
+            if pane.is_task() {
+                gathering.add(key, &listed, pane, &facts, &capture);
+                continue;
+            }
+            panes.push(PaneReport {
+                key,
                 place: listed.place,
                 cwd: listed.cwd,
                 program: pane.program().unwrap_or_else(|| Program::Other { command: facts.command.clone() }),
@@ -119,7 +152,9 @@ impl Memory {
             });
         }
         self.pace.looked(changed);
-        reports
+        let owes = self.panes.values().any(Pane::awaits_exit_status);
+        let owes_exit_status = owes.then_some(self.server_pid);
+        Told { panes, tasks: gathering.finish(&sessions, &rows), sessions, owes_exit_status }
     }
 
     /// Takes in that the server could not be looked at.
@@ -139,8 +174,8 @@ impl Memory {
         self.pace.pause(took)
     }
 
-    /// One row for each pane: a pane that is linked into several sessions is taken where a rule names it, else at the
-    /// first place.
+    /// One row for each pane: a pane that is linked into several sessions is taken where a rule names it or makes it a
+    /// task, else at the first place.
     fn choose_rows<'a>(&self, rows: &'a [ListedPane]) -> Vec<&'a ListedPane> {
         let mut chosen: Vec<&ListedPane> = Vec::new();
         let mut index: BTreeMap<PaneId, usize> = BTreeMap::new();
@@ -151,7 +186,7 @@ impl Memory {
                     chosen.push(row);
                 }
                 Some(&at) => {
-                    if !matches!(self.rule(chosen[at]), Match::Named(_)) && matches!(self.rule(row), Match::Named(_)) {
+                    if !self.is_named(chosen[at]) && self.is_named(row) {
                         chosen[at] = row;
                     }
                 }
@@ -160,14 +195,19 @@ impl Memory {
         chosen
     }
 
+    fn is_named(&self, listed: &ListedPane) -> bool {
+        matches!(self.rule(listed), Match::Named(_)) || self.is_task(listed)
+    }
+
     fn rule(&self, listed: &ListedPane) -> Match {
         self.rules.of_pane(PaneAddress { server: &self.server, place: &listed.place, pane: listed.id })
     }
 
     fn wanted(&self, listed: &ListedPane) -> Wanted {
         match self.rule(listed) {
-            Match::Ignored => Wanted::Never,
             Match::Named(declared) => Wanted::Always(declared),
+            _ if self.is_task(listed) => Wanted::Task,
+            Match::Ignored => Wanted::Never,
             Match::Discovered(declared) => Wanted::WithAgent(declared),
         }
     }

@@ -69,6 +69,19 @@ impl Tasks {
         Taken { introduced: introduced.into_iter().collect(), found, batch: Batch { server, events } }
     }
 
+    /// A server is watched no longer.
+    pub(super) fn forget(&mut self, server: &ServerId) {
+        self.watches.remove(server);
+    }
+
+    /// The live tasks that are not in a report any more.
+    pub(super) fn missing_from(&self, report: &TaskReport) -> Vec<&Task> {
+        let Some(watch) = self.watches.get(&report.server) else { return Vec::new() };
+        let windows = report.look.sessions.iter().flat_map(|session| &session.windows).map(|window| window.window);
+        let there: BTreeSet<WindowId> = windows.chain(report.look.elsewhere.iter().copied()).collect();
+        watch.tasks().filter(|task| !task.is_dead() && !there.contains(&task.window)).collect()
+    }
+
     /// The operator kills a window.
     pub(super) fn killed(&mut self, server: &ServerId, window: WindowId, reason: String) {
         if let Some(watch) = self.watches.get_mut(server) {
@@ -98,7 +111,7 @@ impl Tasks {
 
     /// Gives tasks their names: the window's, with as much of the place as tells them apart. Those with another name
     /// than before are given back.
-    fn name_apart(&mut self, names: &BTreeSet<&str>) -> Vec<(ServerId, WindowId)> {
+    pub(super) fn name_apart(&mut self, names: &BTreeSet<&str>) -> Vec<(ServerId, WindowId)> {
         let levels: [fn(&Task) -> String; 3] = [window_name, session_and_window, session_and_id];
         let mut wanted: BTreeMap<String, Vec<(ServerId, WindowId)>> = BTreeMap::new();
         let mut given = Vec::new();

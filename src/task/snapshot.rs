@@ -75,6 +75,8 @@ impl Registration {
 pub struct PaneState {
     /// `pane_current_command`.
     pub command: String,
+    /// What the pane was started with, or its beginning; `None` when it is a shell for people.
+    pub start_command: Option<String>,
     pub cwd: Option<String>,
     pub dead: bool,
     /// The exit code of a dead pane, when tmux tells it.
@@ -166,6 +168,7 @@ pub struct TaskFields {
     /// When the program began to run, or was first seen.
     pub started_at: Moment,
     pub command: Option<String>,
+    pub start_command: Option<String>,
     pub cwd: Option<String>,
     pub dead: bool,
     pub exit_code: Option<i32>,

@@ -226,6 +226,21 @@ impl Task {
         self.pane.as_ref().filter(|pane| pane.dead)?.exit_code
     }
 
+    /// What runs in it, as people would say it: the command that it was started with, else the program.
+    pub fn command(&self) -> &str {
+        let pane = self.pane.as_ref();
+        pane.map_or("", |pane| pane.start_command.as_deref().unwrap_or(&pane.command))
+    }
+
+    /// What it is doing in a word or two: `running`, `exited 2`, `waiting_input`.
+    pub fn word(&self) -> String {
+        match (self.status, self.exit_code()) {
+            (Status::Exited, Some(code)) => format!("exited {code}"),
+            (Status::Exited, None) => "exited ?".to_owned(),
+            (status, _) => status.word().to_owned(),
+        }
+    }
+
     /// The last lines of its output.
     pub fn preview(&self) -> Preview {
         self.pane.as_ref().map(|pane| pane.preview.clone()).unwrap_or_default()
@@ -249,6 +264,7 @@ impl Task {
             since: self.since,
             started_at: self.started_at,
             command: pane.map(|pane| pane.command.clone()),
+            start_command: pane.and_then(|pane| pane.start_command.clone()),
             cwd: pane.and_then(|pane| pane.cwd.clone()),
             dead: self.is_dead(),
             exit_code: self.exit_code(),

@@ -4,10 +4,13 @@
 //! command, directory) may hold anything that a pane cares to put there, but not the nonce of this call. The tail of
 //! a capture's record is the screen.
 
+pub(super) mod marks;
+
 use super::nonce::Nonce;
 use super::{Error, error};
 use crate::fleet::{PaneId, Place};
 use crate::screen::{Cursor, PaneFacts, Screen, harmless};
+pub use marks::Marks;
 
 /// What a server answered to one look.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,6 +49,9 @@ pub struct ListedPane {
     pub synchronized: bool,
     /// Whether the pane takes no keys (`select-pane -d`).
     pub input_off: bool,
+    pub marks: Marks,
+    /// The beginning of the command that the pane was started with; `None` when it is the user's shell.
+    pub start_command: Option<String>,
 }
 
 /// A captured screen.
@@ -63,8 +69,11 @@ pub(super) enum Kind {
     Capture,
 }
 
+/// Characters of a pane's start command that are listed.
+const COMMAND: usize = 200;
+
 /// Texts in a row.
-const TEXTS: usize = 5;
+const TEXTS: usize = 7;
 
 pub(super) fn header_format(nonce: &Nonce) -> String {
     // `display-message` is the one command here that puts the time into its text.
@@ -87,7 +96,8 @@ pub(super) fn row_format(nonce: &Nonce, kind: Kind) -> String {
                    #{window_bell_flag},#{history_size},#{pane_in_mode},#{pane_synchronized},#{pane_input_off}";
     format!(
         "{nonce}{kind}{numbers}{nonce}#{{session_name}}{nonce}#{{window_name}}{nonce}#{{pane_title}}{nonce}\
-         #{{pane_current_command}}{nonce}#{{pane_current_path}}{nonce}"
+         #{{pane_current_command}}{nonce}#{{pane_current_path}}{nonce}{marks}{nonce}#{{={COMMAND}:pane_start_command}}{nonce}",
+        marks = marks::format()
     )
 }
 
@@ -174,7 +184,7 @@ impl Numbers<'_> {
 }
 
 fn read_row(numbers: &str, texts: [&str; TEXTS]) -> Option<ListedPane> {
-    let [session, window, title, command, cwd] = texts;
+    let [session, window, title, command, cwd, marks, started] = texts;
     let mut n = Numbers(numbers.split(','));
     // The fields stand in the order of `row_format`.
     let (id, pid, session_id, window_id) = (n.number()?, n.number()?, n.number()?, n.number()?);
@@ -218,7 +228,18 @@ fn read_row(numbers: &str, texts: [&str; TEXTS]) -> Option<ListedPane> {
         },
         synchronized,
         input_off,
+        marks: Marks::read(marks),
+        start_command: start_command(&harmless(started)),
     })
+}
+
+/// A command as people write it: without the quotes that tmux puts around a single word, and without what keeps a word
+/// from a shell.
+fn start_command(text: &str) -> Option<String> {
+    let unquoted = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).filter(|text| !text.contains('"'));
+    let text = unquoted.unwrap_or(text).trim();
+    let text = ["env -- ", "nice -n 0 -- "].iter().find_map(|before| text.strip_prefix(before)).unwrap_or(text);
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// tmux writes a signal's number on some systems and its name on others.

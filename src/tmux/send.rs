@@ -137,6 +137,12 @@ pub(super) fn guarded<'a>(key: &TerminalKey, then: String, otherwise: String) ->
     command
 }
 
+/// `then` when the pane still has the same process, dead or alive; an error when it is gone.
+pub(super) fn guarded_by_pid<'a>(key: &TerminalKey, then: String) -> TmuxCommand<'a> {
+    let condition = format!("#{{==:#{{pane_pid}},{}}}", key.pid);
+    IfShell::new().not_execute().target_pane(key.pane.to_string()).shell_command(condition).command(then).build()
+}
+
 /// Commands one after the other, as one word for `if-shell`.
 pub(super) fn sequence<'a>(commands: impl IntoIterator<Item = TmuxCommand<'a>>) -> String {
     commands.into_iter().map(|command| line(&command)).collect::<Vec<_>>().join(" ; ")

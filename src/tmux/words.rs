@@ -92,6 +92,16 @@ fn check_socket_path(path: &Path, remote: bool) -> Result<(), Error> {
     Ok(())
 }
 
+/// The words of a list of processes, `=PID@MACHINE,` each, without anything that is none.
+pub(super) fn owner_words(text: &str) -> Vec<String> {
+    let is_owner = |word: &&str| {
+        word.split_once('@').is_some_and(|(pid, machine)| {
+            !machine.is_empty() && pid.parse::<u32>().is_ok() && machine.chars().all(is_plain)
+        })
+    };
+    text.split(',').filter_map(|word| word.strip_prefix('=')).filter(is_owner).map(str::to_owned).collect()
+}
+
 fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')
 }

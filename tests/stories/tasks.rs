@@ -150,6 +150,7 @@ impl Window {
         let cursor = Cursor { row: small(row), column: small(column), visible: true };
         let pane = PaneState {
             command: self.command.clone(),
+            start_command: None,
             cwd: None,
             dead: self.dead,
             exit_code: self.code,

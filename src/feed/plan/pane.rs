@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use crate::fleet::{Capture, Declared, PaneId, Place};
 use crate::profile::Program;
-use crate::screen::{PaneFacts, Screen};
+use crate::screen::{Cursor, PaneFacts, Screen};
 use crate::state::Problem;
+use crate::task::Preview;
 use crate::tmux::{CapturedPane, ListedPane};
 
 /// A pane whose processes are to be looked at.
@@ -28,6 +29,9 @@ pub(super) const IDENTIFY_ACTIVE: i64 = 2;
 /// The same for a pane in which nothing was printed since the last time.
 const IDENTIFY_IDLE: i64 = 60;
 
+/// Looks for which the exit status of a task is awaited.
+const TASK_ENDING: u8 = 4;
+
 /// What is remembered of one pane.
 #[derive(Debug, Default)]
 pub(super) struct Pane {
@@ -42,7 +46,22 @@ pub(super) struct Pane {
     captured: Option<Captured>,
     /// Whether the last capture showed something new.
     pub(super) changing: bool,
+    /// Whether its window was one of a task when that was decided.
+    pub(super) is_marked_task: bool,
+    /// Whether it was there before this process: what ended then is told as it is.
+    pub(super) is_old: bool,
     life: Life,
+    /// Bell flag and counter of the last look at a pane whose end was not awaited: a bell and an end are one message.
+    rung: Option<(bool, Option<u64>)>,
+    previewed: Option<Previewed>,
+}
+
+/// The last lines of a task's pane, and what they were made of beside its screen.
+#[derive(Debug)]
+struct Previewed {
+    cursor: Cursor,
+    dead: bool,
+    preview: Preview,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -51,6 +70,8 @@ pub(super) enum Wanted {
     Never,
     WithAgent(Declared),
     Always(Declared),
+    /// As a task, or as an agent when one runs in it.
+    Task,
 }
 
 /// tmux calls a pane dead a moment before it knows how the process ended.
@@ -59,8 +80,9 @@ enum Life {
     #[default]
     Unseen,
     Alive,
-    /// Dead in the last look, and its exit status was awaited.
-    Ending,
+    /// Dead in the last looks, so many of them, while its exit status was awaited.
+    Ending(u8),
+    Ended,
 }
 
 #[derive(Debug)]
@@ -93,7 +115,7 @@ impl Pane {
     pub(super) fn declared(&self) -> Option<&Declared> {
         match &self.wanted {
             Wanted::Always(declared) | Wanted::WithAgent(declared) => Some(declared),
-            Wanted::Never => None,
+            Wanted::Never | Wanted::Task => None,
         }
     }
 
@@ -124,8 +146,31 @@ impl Pane {
         match self.wanted {
             Wanted::Never => false,
             Wanted::WithAgent(_) => self.had_agent,
-            Wanted::Always(_) => true,
+            Wanted::Always(_) | Wanted::Task => true,
         }
+    }
+
+    /// Whether it is a task that has ended, and how is not known yet.
+    pub(super) fn awaits_exit_status(&self) -> bool {
+        self.wanted == Wanted::Task && matches!(self.life, Life::Ending(_))
+    }
+
+    /// Bell flag and counter as they are told; `None` for a task that is told of only when it is known how it ended.
+    pub(super) fn take_bells(&mut self, flag: bool, counter: Option<u64>) -> Option<(bool, Option<u64>)> {
+        if !self.awaits_exit_status() {
+            self.rung = Some((flag, counter));
+        }
+        self.rung
+    }
+
+    /// Whether the fleet is told of it as of a task.
+    pub(super) fn is_task(&self) -> bool {
+        self.wanted == Wanted::Task && !self.had_agent
+    }
+
+    /// The last lines of a task's pane; `None` while it was never captured.
+    pub(super) fn preview(&self) -> Option<Preview> {
+        self.previewed.as_ref().map(|previewed| previewed.preview.clone())
     }
 
     /// What is needed to look at its processes.
@@ -163,6 +208,9 @@ impl Pane {
     ) -> (PaneFacts, Capture) {
         let (mut facts, capture) = self.newest(listed, capture);
         self.await_exit_status(&mut facts);
+        if self.wanted == Wanted::Task {
+            self.take_preview(&facts, &capture);
+        }
         (facts, capture)
     }
 
@@ -191,12 +239,30 @@ impl Pane {
         (facts, report)
     }
 
-    /// Lets a pane live for one look longer when it has died and its exit status is not known yet.
+    fn take_preview(&mut self, facts: &PaneFacts, capture: &Capture) {
+        let Some(captured) = &self.captured else { return };
+        let (cursor, dead) = (facts.cursor, facts.dead);
+        let same = |previewed: &Previewed| previewed.cursor == cursor && previewed.dead == dead;
+        if matches!(capture, Capture::Fresh(_)) || !self.previewed.as_ref().is_some_and(same) {
+            let preview = Preview::of(&captured.screen, cursor, dead);
+            self.previewed = Some(Previewed { cursor, dead, preview });
+        }
+    }
+
+    /// Lets a pane live for some looks longer when it has died and its exit status is not known yet. How a task ended is
+    /// worth a second; a signal's number some versions of tmux never tell.
     fn await_exit_status(&mut self, facts: &mut PaneFacts) {
-        if !facts.dead {
-            self.life = Life::Alive;
-        } else if self.life == Life::Alive && facts.exit_status.is_none() {
-            self.life = Life::Ending;
+        let is_task = self.wanted == Wanted::Task;
+        let looks = if is_task { TASK_ENDING } else { 1 };
+        self.life = match self.life {
+            _ if !facts.dead => Life::Alive,
+            _ if facts.exit_status.is_some() => Life::Ended,
+            Life::Alive => Life::Ending(1),
+            Life::Unseen if is_task && !self.is_old => Life::Ending(1),
+            Life::Ending(count) if count < looks => Life::Ending(count + 1),
+            _ => Life::Ended,
+        };
+        if matches!(self.life, Life::Ending(_)) {
             facts.dead = false;
         }
     }

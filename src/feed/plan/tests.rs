@@ -15,6 +15,8 @@ struct Played {
     captured: Vec<u32>,
     calls: usize,
     scans: usize,
+    /// What the last look told of tasks.
+    tasks: task::Look,
 }
 
 impl Played {
@@ -24,7 +26,17 @@ impl Played {
         let memory = Memory::new(ServerId::default(), Ticks::default(), Arc::new(config.rules), own);
         let panes = Vec::new();
         let agents = &["claude"];
-        Self { memory, server_pid: 900, clock: 1000, panes, agents, captured: vec![], calls: 0, scans: 0 }
+        Self {
+            memory,
+            server_pid: 900,
+            clock: 1000,
+            panes,
+            agents,
+            captured: vec![],
+            calls: 0,
+            scans: 0,
+            tasks: task::Look::default(),
+        }
     }
 
     fn pane(&mut self, id: u32, command: &str, text: &str) -> &mut Self {
@@ -43,6 +55,8 @@ impl Played {
             facts,
             synchronized: false,
             input_off: false,
+            marks: crate::tmux::Marks::default(),
+            start_command: None,
         };
         self.panes.push((listed, text.to_owned()));
         self
@@ -90,7 +104,9 @@ impl Played {
         };
         self.calls = 1 + usize::from(!due.is_empty());
         self.captured = likely.iter().chain(&due).map(|pane| pane.0).collect();
-        self.memory.report(look, more)
+        let told = self.memory.report(look, more);
+        self.tasks = told.tasks;
+        told.panes
     }
 }
 
@@ -255,7 +271,7 @@ fn a_capture_that_failed_is_said_and_tried_again() {
     let suspects = tmux.memory.listed(&look);
     tmux.memory.identified(&suspects[0], Program::Agent { tool: "claude".into(), version: None });
     let empty = CapturedPane { pane: tmux.panes[0].0.clone(), screen: None };
-    let reports = tmux.memory.report(look, tmux.looked(vec![empty], false));
+    let reports = tmux.memory.report(look, tmux.looked(vec![empty], false)).panes;
     assert!(matches!(&reports[0].capture, Capture::Failed(problem) if problem.kind == "empty_capture"));
     assert!(is_fresh(&tmux.look()[0]));
 }
@@ -314,4 +330,68 @@ fn the_exit_status_of_a_pane_that_dies_is_awaited_for_one_look() {
     tmux.pane_mut(1).facts.dead = true;
     assert_eq!(dead(&tmux.look()), [false, true]);
     assert_eq!(dead(&tmux.look()), [true, true]);
+}
+
+/// The windows of tasks in the last look, by their sessions.
+fn windows(tmux: &Played) -> Vec<(&str, Vec<u32>)> {
+    let windows = |session: &task::SessionSnapshot| session.windows.iter().map(|window| window.window.0).collect();
+    tmux.tasks.sessions.iter().map(|session| (session.name.as_str(), windows(session))).collect()
+}
+
+#[test]
+fn declared_windows_are_tasks_until_an_agent_runs_in_them() {
+    let mut tmux = Played::new("[[task]]\nsession = \"s[12]\"\n[watch]\nignore = [\"s2\"]");
+    tmux.pane(1, "make", "cc -c a.c").pane(2, "make", "").pane(3, "make", "").pane(4, "make", "");
+    tmux.pane_mut(4).marks.run_at = Some(7);
+    assert!(tmux.look().is_empty(), "tasks are no agents");
+    assert_eq!(windows(&tmux), [("s1", vec![1]), ("s4", vec![4])]);
+    assert_eq!(tmux.tasks.elsewhere.iter().map(|window| window.0).collect::<Vec<_>>(), [2, 3]);
+    let state = tmux.tasks.sessions[0].windows[0].pane.clone().unwrap();
+    assert_eq!((state.command.as_str(), state.preview.lines()), ("make", &["cc -c a.c".to_owned()][..]));
+    assert_eq!(tmux.tasks.sessions[1].windows[0].registration.at(), Some(crate::moment::Moment::from_millis(7)));
+
+    tmux.pane_mut(1).facts.command = "claude".into();
+    assert_eq!(tmux.look().len(), 1);
+    assert_eq!(windows(&tmux), [("s1", vec![]), ("s4", vec![4])], "the session is there, its window is no task");
+    assert!(tmux.tasks.elsewhere.contains(&crate::place::WindowId(1)));
+}
+
+#[test]
+fn tasks_in_which_nothing_happens_cost_a_row_of_the_listing() {
+    let mut tmux = Played::new("[[task]]\nsession = \"*\"");
+    for id in 101..=300 {
+        tmux.pane(id, "sleep", "waiting");
+    }
+    tmux.clock += 5;
+    tmux.look();
+    assert_eq!(tmux.captured.len(), 200);
+    for _ in 0..20 {
+        tmux.clock += 1;
+        tmux.look();
+        assert_eq!((tmux.captured.len(), tmux.calls), (0, 1));
+    }
+    tmux.prints(107, "more");
+    tmux.look();
+    assert_eq!(tmux.captured, [107]);
+}
+
+#[test]
+fn the_first_pane_stands_for_its_window_as_long_as_it_is_there() {
+    let mut tmux = Played::new("[[task]]\nsession = \"*\"");
+    tmux.pane(1, "make", "").pane(2, "tail", "");
+    tmux.pane_mut(2).window_id = 1;
+    let primary = |tmux: &mut Played| {
+        tmux.look();
+        tmux.tasks
+            .sessions
+            .iter()
+            .flat_map(|session| &session.windows)
+            .map(|window| window.key.pane.0)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(primary(&mut tmux), [1]);
+    tmux.panes.reverse();
+    assert_eq!(primary(&mut tmux), [1], "panes were swapped");
+    tmux.panes.retain(|(pane, _)| pane.id == PaneId(2));
+    assert_eq!(primary(&mut tmux), [2]);
 }

@@ -30,6 +30,7 @@ fn look(windows: Vec<TaskSnapshot>) -> Look {
 fn build(exit_code: Option<i32>, lines: &[&str]) -> TaskSnapshot {
     let pane = PaneState {
         command: "make".into(),
+        start_command: None,
         cwd: Some("/src/shop".into()),
         dead: exit_code.is_some(),
         exit_code,

@@ -1,0 +1,43 @@
+//! What fleetwatch has set in the task sessions of the servers, and what killed processes of it left there.
+
+use super::super::survey::Watched;
+use super::Finding;
+use crate::feed;
+use crate::tmux::{Server, Trace};
+
+/// A finding for each session in which something is set; with `clean`, what was left behind is removed first.
+pub(super) async fn findings(watched: &Watched, clean: bool) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for id in &watched.servers {
+        let Ok(server) = Server::new(id.clone(), watched.feed.tmux.clone()) else { continue };
+        // A server that does not answer is a finding of its own already.
+        let Ok(traces) = server.traces().await else { continue };
+        let gone: Vec<String> =
+            traces.values().flat_map(|trace| &trace.watchers).filter(|owner| !feed::is_alive(owner)).cloned().collect();
+        for trace in traces.values() {
+            let alive = trace.watchers.iter().filter(|owner| !gone.contains(owner)).count();
+            let what = format!("{id}: session {}: {}", trace.session_name, contents(trace));
+            findings.push(match (alive, clean) {
+                (0, false) => {
+                    let remedy = "`fleetwatch doctor --clean` removes it, and so does the next dashboard when it ends";
+                    Finding::notice("tasks", format!("{what}, left by a process that is gone"), Some(remedy))
+                }
+                (0, true) => Finding::good("tasks", format!("{what}, removed")),
+                (alive, _) => Finding::good("tasks", format!("{what}, for {alive} running")),
+            });
+        }
+        if clean && let Err(error) = server.stop_counting(&gone).await {
+            findings.push(Finding::notice("tasks", format!("{id}: not removed: {error}"), None));
+        }
+    }
+    findings
+}
+
+fn contents(trace: &Trace) -> String {
+    let hook = if trace.hook { "bells are counted" } else { "bells are not counted" };
+    match trace.windows.len() {
+        0 => hook.to_owned(),
+        1 => format!("{hook}, 1 window keeps its program"),
+        count => format!("{hook}, {count} windows keep their programs"),
+    }
+}

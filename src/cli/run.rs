@@ -1,0 +1,202 @@
+//! `fleetwatch run`: a program in a task window of its own (SPEC §9).
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::survey::Watched;
+use super::{Done, Failure, GlobalOptions, output};
+use crate::feed;
+use crate::fleet::ServerId;
+use crate::history::{History, Record};
+use crate::place::{SessionId, TerminalKey, WindowId};
+use crate::tmux::{Argv, Begun, ListedPane, NewTask, Server, TaskPlace};
+
+/// The longest name of a task or a session.
+const LONGEST_NAME: usize = 64;
+
+/// Run a command as a task: in a tmux window that stays when the command has ended.
+///
+/// The session is made when it is not there. A task of that name that has ended is run again in its window; one that
+/// still runs is left alone, and nothing is started. The command is started as it stands, without a shell.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// The task's name, which becomes the window's.
+    pub name: String,
+    /// The session that the window is made in; every window of one that is made is a task.
+    #[arg(long, value_name = "SESSION", default_value = "tasks")]
+    pub session: String,
+    /// Where the command runs; without it, here.
+    #[arg(long, value_name = "DIRECTORY")]
+    pub cwd: Option<PathBuf>,
+    /// Print the ids as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// The command with its arguments, behind `--`.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
+/// What is printed of a task that was started.
+#[derive(Serialize)]
+struct Printed<'a> {
+    name: &'a str,
+    session: &'a str,
+    session_id: String,
+    window_id: String,
+    pane: String,
+    pid: u32,
+    /// Whether it runs in the window of one that had ended.
+    again: bool,
+}
+
+/// What there is of a task before it is started.
+enum There {
+    /// A window of that name whose program has ended.
+    Ended(TerminalKey, WindowId),
+    Nothing(TaskPlace),
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// A name is not fit, a task of that name runs, or tmux says no.
+pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
+    check_name("task", &args.name, "")?;
+    check_name("session", &args.session, ".:")?;
+    let argv = Argv::new(args.command.clone()).map_err(|error| Failure::usage(&error))?;
+    let watched = Watched::new(options)?;
+    let Some(id) = watched.servers.first() else {
+        return Err(Failure::usage("there is no server to run it on").into());
+    };
+    let server = Server::new(id.clone(), watched.feed.tmux.clone())
+        .map_err(|error| Failure::usage(&error).hint(error.hint()))?;
+    let cwd = directory(args.cwd.as_deref(), id)?;
+    let task = NewTask { name: &args.name, cwd: cwd.as_deref(), argv: &argv, now: feed::now().as_millis() };
+    let there = match server.look(&[]).await {
+        Ok(look) => find(&look.panes, id, &args.session, &args.name)?,
+        Err(error) if error.is_no_server() => There::Nothing(TaskPlace::NewSession(args.session.clone())),
+        Err(error) => return Err(refused(&error)),
+    };
+    let (again, begun) = match &there {
+        There::Ended(key, window) => (true, server.begin_again(key, *window, Some(&task), task.now).await),
+        There::Nothing(place) => (false, server.begin_task(place, &task).await),
+    };
+    let begun = begun.map_err(|error| refused(&error))?;
+    let history = History::start(&watched.loaded.config.history);
+    history.record(Record::Action {
+        key: Some(begun.key.clone()),
+        name: args.name.clone(),
+        at: feed::now(),
+        action: "run".to_owned(),
+        detail: json!({ "window": begun.window.to_string(), "command": args.command, "again": again }),
+    });
+    tell(args, &begun, again)
+}
+
+fn tell(args: &Args, begun: &Begun, again: bool) -> Done {
+    let Begun { session, window, key } = begun;
+    if args.json {
+        let (name, session_name) = (args.name.as_str(), args.session.as_str());
+        return output::print(&output::json_line(&Printed {
+            name,
+            session: session_name,
+            session_id: session.to_string(),
+            window_id: window.to_string(),
+            pane: key.pane.to_string(),
+            pid: key.pid,
+            again,
+        })?);
+    }
+    let how = if again { "runs again in" } else { "runs in" };
+    output::print(&format!(
+        "{} {how} {}: window {window}, pane {}, pid {}\n",
+        args.name, args.session, key.pane, key.pid
+    ))
+}
+
+/// Whether there is room for the task.
+fn find(panes: &[ListedPane], server: &ServerId, session: &str, name: &str) -> Result<There, Failure> {
+    let in_session: Vec<&ListedPane> = panes.iter().filter(|pane| pane.place.session == session).collect();
+    let Some(first) = in_session.first() else { return Ok(There::Nothing(TaskPlace::NewSession(session.to_owned()))) };
+    let named = in_session.iter().filter(|pane| pane.place.window_name == name);
+    if let Some(alive) = named.clone().find(|pane| !pane.facts.dead) {
+        let window = WindowId(alive.window_id);
+        return Err(Failure::refused(format!("task {name} ({window}) still runs in {session}"))
+            .hint(format!("`fleetwatch tasks kill {name}` ends it; or give the new one another name")));
+    }
+    if let Some(dead) = named.clone().next_back() {
+        let key = TerminalKey { server: server.clone(), pane: dead.id, pid: dead.pid };
+        return Ok(There::Ended(key, WindowId(dead.window_id)));
+    }
+    let index = in_session.iter().map(|pane| pane.place.window_index).max().map_or(0, |last| last.saturating_add(1));
+    Ok(There::Nothing(TaskPlace::Session { id: SessionId(first.session_id), index }))
+}
+
+/// The directory to start in, as the server's machine knows it.
+fn directory(given: Option<&Path>, server: &ServerId) -> Result<Option<String>, Failure> {
+    let text = |path: &Path| {
+        path.to_str().map(str::to_owned).ok_or_else(|| Failure::usage(format!("{} is no UTF-8", path.display())))
+    };
+    if server.host.is_some() {
+        return given.map(text).transpose();
+    }
+    let path = given.unwrap_or(Path::new("."));
+    match std::fs::canonicalize(path) {
+        Ok(path) if path.is_dir() => text(&path).map(Some),
+        Ok(path) => Err(Failure::usage(format!("{} is no directory", path.display()))),
+        Err(error) => {
+            Err(Failure::usage(format!("{}: {error}", path.display())).hint("name a directory that is there"))
+        }
+    }
+}
+
+/// A name that tmux takes as it is, and that can be told from its targets and from options.
+pub(super) fn check_name(what: &str, name: &str, but: &str) -> Result<(), Failure> {
+    let fits = |c: char| c.is_alphanumeric() || ("._+/@-".contains(c) && !but.contains(c));
+    let begins = name.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    if begins && name.chars().all(fits) && name.chars().count() <= LONGEST_NAME {
+        return Ok(());
+    }
+    let others = if but.contains('.') { "`_ + / @ -`" } else { "`. _ + / @ -`" };
+    Err(Failure::usage(format!("{name:?} cannot be the name of a {what}")).hint(format!(
+        "it begins with a letter or a digit, holds letters, digits and {others}, and is at most {LONGEST_NAME} characters \
+         long"
+    )))
+}
+
+pub(super) fn refused(error: &crate::tmux::Error) -> color_eyre::Report {
+    Failure::refused(error).hint(error.hint()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_told_from_targets_options_and_formats() {
+        for name in ["build", "build-2", "a.b", "größe", "_x", "feat/login", "7"] {
+            assert!(check_name("task", name, "").is_ok(), "{name}");
+        }
+        for name in [
+            "",
+            "-x",
+            "%1",
+            "@2",
+            "$3",
+            "=x",
+            "a b",
+            "a:b",
+            "#{pane_id}",
+            "a\nb",
+            "\u{202e}a",
+            "a;",
+            "'",
+            "a".repeat(65).as_str(),
+        ] {
+            assert!(check_name("task", name, "").is_err(), "{name:?}");
+        }
+        assert!(check_name("session", "a.b", ".:").is_err());
+    }
+}

@@ -1,0 +1,179 @@
+//! `fleetwatch tasks`: what to do with tasks that are there.
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+use super::run::refused;
+use super::survey::{Survey, Watched};
+use super::{Done, Failure, GlobalOptions, output, table, target};
+use crate::feed;
+use crate::history::{History, Record};
+use crate::task::Task;
+use crate::tmux::Server;
+
+/// How long a kill waits for the history, so that other processes know of it before the window is gone.
+const NOTED: std::time::Duration = std::time::Duration::from_millis(500);
+
+/// List tasks, end them, run them again, and remove those that have ended.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub enum Command {
+    /// Print every task; the same without a command.
+    List {
+        /// Print one JSON array with the fields of each task.
+        #[arg(long)]
+        json: bool,
+    },
+    /// End tasks: their programs and their windows.
+    Kill {
+        /// Tasks, by their names, window ids such as @12, or tmux targets.
+        #[arg(required = true, value_name = "TASK")]
+        targets: Vec<String>,
+    },
+    /// Run a task that has ended again, with the command that it had.
+    Rerun {
+        #[arg(value_name = "TASK")]
+        target: String,
+    },
+    /// Remove the windows of tasks that have ended.
+    Prune {
+        /// Only those of this session.
+        #[arg(long, value_name = "SESSION")]
+        session: Option<String>,
+    },
+    /// End all tasks, and remove those that have ended.
+    KillAll {
+        /// Only those of this session.
+        #[arg(long, value_name = "SESSION")]
+        session: Option<String>,
+        /// Do it, instead of saying what would be done.
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// No such task, it is not as it would have to be, or tmux says no.
+pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
+    let watched = Watched::new(options)?;
+    let survey = watched.survey().await?;
+    let acting = Acting { watched: &watched, survey: &survey };
+    match args.command.as_ref().unwrap_or(&Command::List { json: false }) {
+        Command::List { json } => acting.list(*json),
+        Command::Kill { targets } => {
+            let tasks = targets.iter().map(|target| acting.task(target)).collect::<Result<Vec<_>, _>>()?;
+            acting.kill(&tasks).await
+        }
+        Command::Rerun { target } => acting.rerun(acting.task(target)?).await,
+        Command::Prune { session } => {
+            let ended: Vec<&Task> = acting.tasks(session.as_deref()).filter(|task| task.is_dead()).collect();
+            acting.kill(&ended).await
+        }
+        Command::KillAll { session, yes } => {
+            let tasks: Vec<&Task> = acting.tasks(session.as_deref()).collect();
+            if !yes && !tasks.is_empty() {
+                let names: Vec<String> = tasks.iter().map(|task| format!("{} ({})", task.id, task.word())).collect();
+                return Err(Failure::refused(format!("this would end {}", names.join(", ")))
+                    .hint("say `--yes` to do it")
+                    .into());
+            }
+            acting.kill(&tasks).await
+        }
+    }
+}
+
+/// The tasks that one look has found, and how to get at them.
+struct Acting<'a> {
+    watched: &'a Watched,
+    survey: &'a Survey,
+}
+
+impl<'a> Acting<'a> {
+    fn tasks(&self, session: Option<&'a str>) -> impl Iterator<Item = &'a Task> {
+        let tasks = self.survey.fleet.view(self.survey.now).tasks.into_iter();
+        tasks.filter(move |task| session.is_none_or(|session| task.session == session))
+    }
+
+    fn task(&self, target: &str) -> Result<&'a Task, Failure> {
+        let tasks: Vec<&Task> = self.tasks(None).collect();
+        if let Some(task) = tasks.iter().find(|task| task.window.to_string() == target) {
+            return Ok(task);
+        }
+        target::resolve_task(target, &tasks)
+    }
+
+    fn list(&self, json: bool) -> Done {
+        let tasks: Vec<&Task> = self.tasks(None).collect();
+        if json {
+            let fields: Vec<_> = tasks.iter().map(|task| task.fields()).collect();
+            return output::print(&format!("{}\n", serde_json::to_string_pretty(&fields)?));
+        }
+        if tasks.is_empty() {
+            eprintln!("there are no tasks; `fleetwatch run NAME -- COMMAND` starts one");
+            return output::print("");
+        }
+        output::print(&table::table(&[], &tasks, output::terminal_width()))
+    }
+
+    /// Ends tasks and removes their windows; those whose programs had ended already are not said to be killed.
+    async fn kill(&self, tasks: &[&Task]) -> Done {
+        let history = History::start(&self.watched.loaded.config.history);
+        let alive = tasks.iter().filter(|task| !task.is_dead());
+        for task in alive {
+            history.record(Record::kill(
+                task.key.clone(),
+                task.id.clone(),
+                feed::now(),
+                "killed from the command line",
+            ));
+        }
+        if !tasks.is_empty() {
+            history.written(NOTED).await;
+        }
+        let mut lines = String::new();
+        let mut failed = false;
+        for task in tasks {
+            match self.server(task)?.kill_task(&task.key, task.window).await {
+                Ok(true) if task.is_dead() => lines.push_str(&format!("{} ({}) removed\n", task.id, task.window)),
+                Ok(true) => lines.push_str(&format!("{} ({}) killed\n", task.id, task.window)),
+                Ok(false) => {
+                    failed = true;
+                    Failure::refused(format!("{} ({}) is gone already", task.id, task.window)).warn();
+                }
+                Err(error) => {
+                    failed = true;
+                    Failure::refused(format!("{} ({}): {error}", task.id, task.window)).hint(error.hint()).warn();
+                }
+            }
+        }
+        let code = output::print(&lines)?;
+        Ok(if failed { ExitCode::FAILURE } else { code })
+    }
+
+    async fn rerun(&self, task: &Task) -> Done {
+        if !task.is_dead() {
+            return Err(Failure::refused(format!("task {} ({}) still runs", task.id, task.window))
+                .hint(format!("`fleetwatch tasks kill {}` ends it", task.id))
+                .into());
+        }
+        let begun = self.server(task)?.begin_again(&task.key, task.window, None, feed::now().as_millis()).await;
+        let begun = begun.map_err(|error| refused(&error))?;
+        output::print(&format!(
+            "{} runs again: window {}, pane {}, pid {}\n",
+            task.id, begun.window, begun.key.pane, begun.key.pid
+        ))
+    }
+
+    fn server(&self, task: &Task) -> Result<Server, Failure> {
+        Server::new(task.key.server.clone(), self.watched.feed.tmux.clone())
+            .map_err(|error| Failure::usage(&error).hint(error.hint()))
+    }
+}

@@ -1,0 +1,27 @@
+//! Waiting for what happens to a task.
+
+use super::Condition;
+use crate::task::{Status, Task};
+
+impl Condition {
+    /// Whether a task is as it is waited for. A bell counts from when the task was first seen, or from its start where
+    /// bells are counted, so that one that rang before anybody waited is not waited for in vain.
+    pub(super) fn holds_for_task(self, task: &Task) -> bool {
+        match self {
+            Condition::Exited => task.status == Status::Exited,
+            Condition::Input | Condition::Blocked => task.prompt().is_some(),
+            Condition::Notify => task.bells > 0,
+            Condition::Active => task.status == Status::Running,
+            Condition::Idle => task.status == Status::Idle,
+            Condition::Success => task.exit_code() == Some(0),
+            Condition::Failed => task.status == Status::Exited && task.exit_code() != Some(0),
+            // A task that is gone is not there to be asked.
+            Condition::Ready | Condition::Interrupted | Condition::Stalled | Condition::Gone => false,
+        }
+    }
+
+    /// Whether it is waited for that a task is no more.
+    pub(super) const fn is_end_of_task(self) -> bool {
+        matches!(self, Condition::Gone)
+    }
+}

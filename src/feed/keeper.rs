@@ -1,0 +1,83 @@
+//! Has the bells of declared task sessions counted, and what ends in them kept, for as long as a process watches.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::Settings;
+use super::plan::TaskSession;
+use crate::place::{ServerId, SessionId, WindowId};
+use crate::process;
+use crate::tmux::{Counting, Error, Server};
+
+/// How often the same is tried again where tmux does not do it.
+const AGAIN: Duration = Duration::from_secs(10);
+
+/// Tends the task sessions of one server.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    /// This process; `None` when it looks only once, or leaves no trace by choice.
+    owner: Option<String>,
+    /// Whether something was set in the server that is to be taken back.
+    tended: Arc<AtomicBool>,
+    tried: BTreeMap<SessionId, (Instant, Vec<WindowId>)>,
+}
+
+impl Keeper {
+    pub(super) fn new(owner: Option<String>) -> Self {
+        Self { owner, tended: Arc::default(), tried: BTreeMap::new() }
+    }
+
+    pub(super) fn tended(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.tended)
+    }
+
+    /// Sets what is missing in the sessions of the last look. It costs a process only when something is.
+    pub(super) async fn tend(&mut self, server: &Server, sessions: &[TaskSession]) {
+        let Some(owner) = self.owner.clone() else { return };
+        self.tried.retain(|id, _| sessions.iter().any(|session| session.id == *id));
+        for session in sessions {
+            if session.watchers.contains(&owner) {
+                // Perhaps set by an earlier poller of this process.
+                self.tended.store(true, Ordering::Relaxed);
+                if session.fleeting.is_empty() {
+                    continue;
+                }
+            }
+            let tried = self.tried.get(&session.id);
+            if tried.is_some_and(|(at, windows)| *windows == session.fleeting && at.elapsed() < AGAIN) {
+                continue;
+            }
+            self.tried.insert(session.id, (Instant::now(), session.fleeting.clone()));
+            let gone: Vec<String> = session.watchers.iter().filter(|watcher| !is_alive(watcher)).cloned().collect();
+            let counting = Counting { session: session.id, windows: &session.fleeting, owner: &owner, gone: &gone };
+            self.tended.store(true, Ordering::Relaxed);
+            if let Err(error) = server.count_bells(&counting).await {
+                tracing::warn!(server = %server.id(), session = %session.id, %error, "bells are not counted");
+            }
+        }
+    }
+}
+
+/// This process, as task sessions remember it.
+pub fn owner() -> String {
+    format!("{}@{}", std::process::id(), process::machine())
+}
+
+/// Whether a process that a task session remembers may still run: one of this machine that is no more does not.
+pub fn is_alive(owner: &str) -> bool {
+    match owner.split_once('@') {
+        Some((pid, machine)) if machine == process::machine() => pid.parse().is_ok_and(process::is_fleetwatch),
+        _ => true,
+    }
+}
+
+/// Takes back what this process has set in a server's task sessions.
+///
+/// # Errors
+/// tmux does not answer; the next process that watches takes it back then.
+pub async fn release(settings: &Settings, server: &ServerId) -> Result<(), Error> {
+    let Some(owner) = settings.keeper.clone() else { return Ok(()) };
+    Server::new(server.clone(), settings.tmux.clone())?.stop_counting(&[owner]).await
+}

@@ -1,0 +1,248 @@
+//! Counting bells, and keeping programs that have ended, in declared task sessions: the one exception to leaving no trace.
+//!
+//! Bells are counted by a hook in tmux's own language, in an array index of its own. A session that has a hook array does
+//! not run the global one any more, so that the user's global hooks are copied into it, and taken out again with ours.
+//! Each process that watches adds its name to the session; the last one that leaves takes everything away. What a killed
+//! process left is found by its name, and mended by the next one.
+
+use std::collections::BTreeMap;
+
+use tmux_interface::{DisplayMessage, TmuxCommand};
+
+use super::super::listing::marks::names;
+use super::super::nonce::Nonce;
+use super::super::script::Script;
+use super::super::words::owner_words;
+use super::super::{Error, Server};
+use super::{command, option, set, unset};
+use crate::place::{SessionId, WindowId};
+use crate::screen::harmless;
+
+/// The place of the hook in the array: far from where people put theirs.
+const INDEX: u32 = 7070;
+
+/// Who wants what of a session.
+#[derive(Clone, Debug)]
+pub struct Counting<'a> {
+    pub session: SessionId,
+    /// Windows that do not keep their programs yet.
+    pub windows: &'a [WindowId],
+    /// This process, as `PID@MACHINE`.
+    pub owner: &'a str,
+    /// Processes that are no more.
+    pub gone: &'a [String],
+}
+
+/// What fleetwatch has left in a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trace {
+    pub session_name: String,
+    /// The processes that want its bells counted, as `PID@MACHINE`.
+    pub watchers: Vec<String>,
+    /// Whether the hook is there.
+    pub hook: bool,
+    /// Windows that were made to keep programs that have ended, with what they had of their own before.
+    pub windows: BTreeMap<WindowId, String>,
+}
+
+impl Server {
+    /// Counts the bells of a session from now on, and keeps what ends in the given windows.
+    pub async fn count_bells(&self, wanted: &Counting<'_>) -> Result<(), Error> {
+        let target = wanted.session.to_string();
+        let hooks = self.hooks(wanted.session, wanted.windows).await?;
+        let mut script = Script::new();
+        if hooks.own.is_empty() && !hooks.global.is_empty() {
+            hooks.global.iter().for_each(|(index, command)| script.push(hook(&target, *index, command)));
+            let copied: Vec<String> = hooks.global.keys().map(u32::to_string).collect();
+            script.push(set(&[], &target, names::COPIED, &copied.join(",")));
+        }
+        script.push(hook(&target, INDEX, &counter()));
+        // Its own name goes as well before it is added, as twice would have to be taken out twice.
+        for owner in wanted.gone.iter().map(String::as_str).chain([wanted.owner]) {
+            script.push(without_owner(&target, owner));
+        }
+        script.push(option(&["-a"], &target, &[names::WATCHERS, &entry(wanted.owner)]));
+        for window in wanted.windows {
+            let before = hooks.remain.get(window).filter(|before| !before.is_empty()).map_or("unset", String::as_str);
+            script.push(set(&["-w"], &window.to_string(), names::REMAIN, before));
+            script.push(set(&["-w"], &window.to_string(), "remain-on-exit", "on"));
+        }
+        self.run_script(script).await.map(drop)
+    }
+
+    /// Takes processes out of every session of the server; where nobody is left, all that fleetwatch set there goes.
+    pub async fn stop_counting(&self, owners: &[String]) -> Result<(), Error> {
+        for (session, trace) in self.traces().await? {
+            let mut script = Script::new();
+            if trace.watchers.iter().all(|watcher| owners.contains(watcher)) {
+                let windows: Vec<WindowId> = trace.windows.keys().copied().collect();
+                cleaning(&mut script, session, &trace, &self.hooks(session, &windows).await?);
+            } else {
+                owners.iter().for_each(|owner| script.push(without_owner(&session.to_string(), owner)));
+            }
+            self.run_script(script).await?;
+        }
+        Ok(())
+    }
+
+    /// What fleetwatch has left in the sessions of the server.
+    pub async fn traces(&self) -> Result<BTreeMap<SessionId, Trace>, Error> {
+        let nonce = Nonce::new();
+        let (watchers, remain) = (names::WATCHERS, names::REMAIN);
+        let row = format!(
+            "{nonce}#{{session_id}}{nonce}#{{{watchers}}}{nonce}#{{window_id}}{nonce}#{{{remain}}}{nonce}#{{session_name}}"
+        );
+        let mut script = Script::new();
+        script.push(command(&["list-windows", "-a", "-F", &row]));
+        let mut traces: BTreeMap<SessionId, Trace> = BTreeMap::new();
+        for row in self.say(script).await?.lines() {
+            let fields: Vec<&str> = row.split(nonce.as_str()).collect();
+            let [_, session, watchers, window, remain, name] = fields[..] else { continue };
+            let id = |text: &str, sigil| text.trim_start_matches(sigil).parse::<u32>().ok();
+            let (Some(session), Some(window)) = (id(session, '$'), id(window, '@')) else { continue };
+            let trace = traces.entry(SessionId(session)).or_default();
+            (trace.session_name, trace.watchers) = (harmless(name), owner_words(watchers));
+            if !remain.is_empty() {
+                trace.windows.insert(WindowId(window), remain.to_owned());
+            }
+        }
+        for (session, trace) in &mut traces {
+            trace.hook =
+                self.hooks(*session, &[]).await?.own.get(&INDEX).is_some_and(|hook| hook.contains(names::BELLS));
+        }
+        traces.retain(|_, trace| trace.hook || !trace.watchers.is_empty() || !trace.windows.is_empty());
+        Ok(traces)
+    }
+
+    async fn hooks(&self, session: SessionId, windows: &[WindowId]) -> Result<Hooks, Error> {
+        let nonce = Nonce::new();
+        let target = session.to_string();
+        let mut script = Script::new();
+        let mut part = |name: &str, words: &[&str]| {
+            script.push(DisplayMessage::new().print().message(format!("{nonce}{name}")).build());
+            script.push(command(words));
+        };
+        part("own", &["show-hooks", "-t", &target, "alert-bell"]);
+        part("global", &["show-hooks", "-g", "alert-bell"]);
+        part("copied", &["show-options", "-qv", "-t", &target, names::COPIED]);
+        for window in windows.iter().map(WindowId::to_string) {
+            part(&window, &["show-options", "-wqv", "-t", &window, "remain-on-exit"]);
+        }
+        Ok(Hooks::read(&self.say(script).await?, nonce.as_str()))
+    }
+
+    /// Runs a script for what it prints. A line of it that fails, as its window is gone, prints nothing.
+    async fn say(&self, script: Script) -> Result<String, Error> {
+        let output = self.run_script(script).await?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        match output.code {
+            Some(0) => Ok(text),
+            _ if !text.is_empty() => Ok(text),
+            _ => Err(self.explain(&output, Error::Failed("tmux did not tell its hooks".into()))),
+        }
+    }
+}
+
+/// The hooks of a session, as tmux writes them down.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Hooks {
+    /// The session's own, ours among them.
+    own: BTreeMap<u32, String>,
+    global: BTreeMap<u32, String>,
+    /// Those of the session's own that fleetwatch copied from the global ones.
+    copied: Vec<u32>,
+    /// What windows have of their own for `remain-on-exit`.
+    remain: BTreeMap<WindowId, String>,
+}
+
+impl Hooks {
+    fn read(text: &str, nonce: &str) -> Self {
+        let mut hooks = Self::default();
+        let mut part = "";
+        for row in text.lines() {
+            if let Some(name) = row.strip_prefix(nonce) {
+                part = name;
+                continue;
+            }
+            let hook = row.strip_prefix("alert-bell[").and_then(|rest| rest.split_once("] "));
+            let hook = hook.and_then(|(index, command)| Some((index.parse::<u32>().ok()?, command.to_owned())));
+            match part {
+                "own" => hooks.own.extend(hook),
+                "global" => hooks.global.extend(hook),
+                "copied" => hooks.copied.extend(row.split(',').filter_map(|index| index.parse::<u32>().ok())),
+                window => {
+                    let id = window.strip_prefix('@').and_then(|id| id.parse().ok()).map(WindowId);
+                    hooks.remain.extend(id.map(|id| (id, row.trim().to_owned())));
+                }
+            }
+        }
+        hooks
+    }
+
+    /// Whether everything in the session's own array came from fleetwatch.
+    fn are_all_ours(&self) -> bool {
+        let copied = |index: &u32| self.copied.contains(index) && self.own.get(index) == self.global.get(index);
+        self.own.keys().all(|index| *index == INDEX || copied(index))
+    }
+}
+
+/// Takes away what fleetwatch set in a session. What the user has put there stays.
+fn cleaning(script: &mut Script, session: SessionId, trace: &Trace, hooks: &Hooks) {
+    let target = session.to_string();
+    if hooks.are_all_ours() {
+        // An empty array of the session's own would still hide the global one.
+        script.push(command(&["set-hook", "-u", "-t", &target, "alert-bell"]));
+    } else {
+        script.push(command(&["set-hook", "-u", "-t", &target, &format!("alert-bell[{INDEX}]")]));
+    }
+    for name in [names::WATCHERS, names::COPIED] {
+        script.push(unset(&[], &target, name));
+    }
+    for (window, before) in &trace.windows {
+        let window = window.to_string();
+        script.push(match before.as_str() {
+            "off" | "failed" => set(&["-w"], &window, "remain-on-exit", before),
+            _ => unset(&["-w"], &window, "remain-on-exit"),
+        });
+        script.push(unset(&["-w"], &window, names::REMAIN));
+        script.push(unset(&["-w"], &window, names::BELLS));
+    }
+}
+
+/// What counts a bell. It runs with the window that rang as its target.
+fn counter() -> String {
+    let bells = names::BELLS;
+    format!("set-option -wF {bells} \"#{{e|+:0#{{{bells}}},1}}\"")
+}
+
+fn hook<'a>(session: &str, index: u32, what: &str) -> TmuxCommand<'a> {
+    command(&["set-hook", "-t", session, &format!("alert-bell[{index}]"), what])
+}
+
+/// How a process stands in the list: such that no name is the end of another one.
+fn entry(owner: &str) -> String {
+    format!("={owner},")
+}
+
+/// Takes a process out of the list by a substitution in tmux's own language, so that two processes at once lose nothing.
+fn without_owner<'a>(session: &str, owner: &str) -> TmuxCommand<'a> {
+    let (list, entry) = (names::WATCHERS, entry(owner));
+    option(&["-F"], session, &[list, &format!("#{{s/{entry}//:{list}}}")])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hooks_are_ours_when_they_are_the_counter_or_copies_that_nobody_changed() {
+        let text = "Nown\nalert-bell[0] display-message a\nalert-bell[7070] set-option x\nNglobal\nalert-bell[0] \
+                    display-message a\nNcopied\n0\nN@3\noff\nN@4\n";
+        let mut hooks = Hooks::read(text, "N");
+        assert_eq!(hooks.own.len(), 2);
+        assert_eq!((&hooks.copied[..], hooks.remain.get(&WindowId(3)).map(String::as_str)), (&[0][..], Some("off")));
+        assert!(hooks.are_all_ours());
+        hooks.own.insert(0, "display-message changed".into());
+        assert!(!hooks.are_all_ours());
+    }
+}

@@ -1,0 +1,411 @@
+//! Tasks end to end: the program itself, real tmux servers, and what is told of what happens in their windows.
+
+// What cannot be set up fails the test.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[path = "support/private_tmux.rs"]
+mod private_tmux;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use private_tmux::{PATIENCE, PrivateTmux, signal, wait_until};
+use serde_json::Value;
+
+/// A server of the test's own, and `fleetwatch` with a home of its own.
+struct World {
+    tmux: PrivateTmux,
+    home: tempfile::TempDir,
+}
+
+impl World {
+    /// No server runs yet.
+    fn new(config: &str) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join("config.toml"), config).unwrap();
+        Self { tmux: PrivateTmux::unstarted(), home }
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fleetwatch"));
+        command.env_remove("TMUX").env_remove("TMUX_PANE").stdin(Stdio::null());
+        for name in ["XDG_CONFIG_HOME", "XDG_STATE_HOME"] {
+            command.env(name, self.home.path());
+        }
+        command.arg("-L").arg(self.tmux.name()).arg("--config").arg(self.home.path().join("config.toml"));
+        command.args(words).current_dir(self.home.path());
+        command
+    }
+
+    fn output(&self, words: &[&str]) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    /// Runs a command that must succeed; gives what it printed.
+    fn run(&self, words: &[&str]) -> String {
+        let output = self.output(words);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{words:?}: {errors}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Runs a command that must say no; gives what it said.
+    fn refused(&self, code: i32, words: &[&str]) -> String {
+        let output = self.output(words);
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {}", String::from_utf8_lossy(&output.stdout));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    }
+
+    /// Starts a shell script as a task.
+    fn task(&self, name: &str, script: &str) {
+        self.run(&["run", name, "--", "sh", "-c", script]);
+    }
+
+    fn watch(&self) -> Watch {
+        let mut child = self.command(&["watch", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
+        let lines: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let (reader, kept) = (BufReader::new(child.stdout.take().unwrap()), Arc::clone(&lines));
+        std::thread::spawn(move || {
+            for line in reader.lines().map_while(Result::ok) {
+                kept.lock().unwrap().push(serde_json::from_str(&line).unwrap());
+            }
+        });
+        Watch { child, lines }
+    }
+
+    /// Watches sessions that are there; returns when their bells are counted.
+    fn watch_counting(&self, session: &str) -> Watch {
+        let watch = self.watch();
+        let owner = format!("={}@", watch.child.id());
+        wait_until("the counter", || {
+            let watchers = ["show-options", "-qv", "-t", &format!("{session}:"), "@fleetwatch_watchers"];
+            String::from_utf8_lossy(&self.tmux.output(&watchers).stdout).contains(&owner)
+        });
+        watch
+    }
+
+    /// Everything in the server that fleetwatch could have changed.
+    fn settings(&self) -> String {
+        let mut all = String::new();
+        for words in [
+            &["show-hooks", "-g"][..],
+            &["show-options", "-g"],
+            &["show-options", "-gw"],
+            &["list-sessions", "-F", "#{session_id} #{session_name}"],
+        ] {
+            all.push_str(&self.tmux.run(words));
+        }
+        for session in self.tmux.run(&["list-sessions", "-F", "#{session_id}"]).lines() {
+            all.push_str(&self.tmux.run(&["show-hooks", "-t", session]));
+            all.push_str(&self.tmux.run(&["show-options", "-t", session]));
+        }
+        for window in self.tmux.run(&["list-windows", "-a", "-F", "#{window_id}"]).lines() {
+            all.push_str(&self.tmux.run(&["show-options", "-w", "-t", window]));
+        }
+        all
+    }
+}
+
+/// A running `fleetwatch watch --json`, and all that it has printed.
+struct Watch {
+    child: Child,
+    lines: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Watch {
+    /// What was told of a task: `exited 3`, `notify 5`, `input Password:`.
+    fn events(&self, task: &str) -> Vec<String> {
+        let lines = self.lines.lock().unwrap();
+        let of_task = lines.iter().filter(|line| line["kind"] == "task_event" && line["terminal"] == task);
+        let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        of_task
+            .map(|line| {
+                let details = ["bells", "exit_code", "prompt", "reason"].iter().filter_map(|name| line.get(name));
+                [word(&line["event"])].into_iter().chain(details.map(word)).collect::<Vec<_>>().join(" ")
+            })
+            .collect()
+    }
+
+    /// Waits until all of that was told of a task, in this order, and nothing else.
+    fn tells(&self, task: &str, events: &[&str]) {
+        self.wait_for(events, || self.events(task));
+    }
+
+    /// The same of a task that may end before the first look at it, so that nobody sees it start.
+    fn tells_the_end(&self, task: &str, events: &[&str]) {
+        self.wait_for(events, || self.events(task).into_iter().filter(|event| event != "started").collect());
+    }
+
+    fn wait_for(&self, wanted: &[&str], told: impl Fn() -> Vec<String>) {
+        let start = Instant::now();
+        while told() != wanted {
+            assert!(start.elapsed() < PATIENCE, "{:?}, not {wanted:?}", told());
+            std::thread::sleep(std::time::Duration::from_millis(15));
+        }
+    }
+
+    fn has_seen(&self, task: &str) {
+        let seen = || self.lines.lock().unwrap().iter().any(|line| line["terminal"] == task);
+        wait_until(&format!("a line of {task}"), seen);
+    }
+
+    fn end(mut self) {
+        signal("TERM", self.child.id());
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn ends_are_told_with_their_codes_however_short_a_task_lives() {
+    let world = World::new("");
+    world.task("first", "exec sleep 100");
+    world.task("early", "exit 7");
+    let watch = world.watch();
+    watch.has_seen("first");
+    // It has ended before anybody looked, and is told all the same.
+    watch.tells_the_end("early", &["exited 7"]);
+    world.task("good", "exit 0");
+    world.task("bad", "sleep 0.6; exit 3");
+    world.task("short", "sleep 0.05; exit 9");
+    world.task("killed", "kill -9 $$");
+    watch.tells_the_end("good", &["exited 0"]);
+    watch.tells_the_end("short", &["exited 9"]);
+    watch.tells_the_end("bad", &["exited 3"]);
+    watch.tells_the_end("killed", &["exited 137"]);
+    watch.tells("first", &[]);
+}
+
+#[test]
+fn bells_are_counted_between_looks() {
+    let world = World::new("");
+    world.task("first", "exec sleep 100");
+    let watch = world.watch_counting("tasks");
+    world.task("loud", "sleep 0.8; for i in 1 2 3 4 5; do printf '\\a'; sleep 0.02; done; exec sleep 100");
+    let rung = |events: &[String]| {
+        events.iter().filter_map(|event| event.strip_prefix("notify ")?.parse::<u32>().ok()).sum::<u32>()
+    };
+    wait_until("five bells", || rung(&watch.events("loud")) == 5);
+    world.task("dying", "sleep 0.6; printf '\\a'; exit 2");
+    watch.tells_the_end("dying", &["exited 1 2"]);
+    assert_eq!(rung(&watch.events("loud")), 5);
+}
+
+#[test]
+fn prompts_are_told_once_while_they_stay() {
+    let world = World::new("");
+    world.task("first", "exec sleep 100");
+    let watch = world.watch();
+    watch.has_seen("first");
+    let bash = |name: &str, script: &str| world.run(&["run", name, "--", "bash", "-c", script]);
+    bash("ask", "read -p 'Proceed? [y/N] ' x; echo got $x; exec sleep 100");
+    bash("secret", "read -s -p 'Password: ' x; exec sleep 100");
+    bash("menu", "select x in staging production; do break; done; exec sleep 100");
+    bash("talk", "echo 'Proceed? [y/N] is what it will ask'; exec sleep 100");
+    watch.tells("ask", &["started", "input Proceed? [y/N]"]);
+    watch.tells("secret", &["started", "input Password:"]);
+    watch.tells("menu", &["started", "input #?"]);
+    assert_eq!(world.run(&["wait", "ask", "--for", "input", "--timeout", "20"]), "ask: waiting_input\n");
+    for (window, answer) in [("ask", "y"), ("secret", "x"), ("menu", "1")] {
+        world.tmux.run(&["send-keys", "-t", &format!("tasks:={window}"), answer, "Enter"]);
+    }
+    // Time goes by in which nothing may be told again: as long as a task of its own takes.
+    world.task("clock", "sleep 2");
+    watch.tells_the_end("clock", &["exited 0"]);
+    watch.tells("ask", &["started", "input Proceed? [y/N]"]);
+    watch.tells("secret", &["started", "input Password:"]);
+    watch.tells("menu", &["started", "input #?"]);
+    watch.tells("talk", &["started"]);
+}
+
+#[test]
+fn a_window_that_is_replaced_within_a_look_is_another_task() {
+    let world = World::new("[watch]\ntick_ms = 2000\nfastest_tick_ms = 2000\nslowest_tick_ms = 2000\n");
+    world.task("first", "exec sleep 100");
+    world.task("build", "exec sleep 100");
+    let watch = world.watch();
+    watch.has_seen("build");
+    world.tmux.run(&["kill-window", "-t", "tasks:=build"]);
+    world.task("build", "exec sleep 100");
+    watch.tells("build", &["disappeared null", "started"]);
+}
+
+#[test]
+fn who_kills_a_task_through_fleetwatch_is_told_everywhere() {
+    let world = World::new("");
+    for name in ["first", "build", "lost", "done"] {
+        world.task(name, if name == "done" { "exit 0" } else { "exec sleep 100" });
+    }
+    let watch = world.watch();
+    watch.has_seen("lost");
+    assert_eq!(world.run(&["tasks", "kill", "build"]), "build (@1) killed\n");
+    watch.tells("build", &["disappeared killed from the command line"]);
+    world.tmux.run(&["kill-window", "-t", "tasks:=lost"]);
+    watch.tells("lost", &["disappeared null"]);
+    world.run(&["wait", "done", "--for", "exited", "--timeout", "20"]);
+    assert_eq!(world.run(&["tasks", "prune"]), "done (@3) removed\n");
+    watch.tells_the_end("done", &["exited 0"]);
+    let asked = world.refused(1, &["tasks", "kill-all"]);
+    assert!(asked.contains("this would end first (running)") && asked.contains("--yes"), "{asked}");
+    assert_eq!(world.run(&["tasks", "kill-all", "--yes"]), "first (@0) killed\n");
+    watch.tells("first", &["disappeared killed from the command line"]);
+    assert!(world.refused(1, &["tasks", "kill", "nothing"]).contains("error: "), "no server is left");
+}
+
+#[test]
+fn sessions_and_windows_that_come_move_and_change_their_names_make_no_events() {
+    let world = World::new("[[task]]\nsession = \"builds*\"\n[[task]]\nsession = \"more\"\n");
+    world.tmux.new_session("else", &["sleep", "100"]);
+    let watch = world.watch();
+    // The first look at a session is its baseline, whatever is in it.
+    world.tmux.new_session("builds", &["sleep", "100"]);
+    world.tmux.run(&["rename-window", "-t", "builds:", "one"]);
+    watch.has_seen("one");
+    world.tmux.new_session("more", &["sleep", "100"]);
+    world.tmux.run(&["rename-window", "-t", "more:", "two"]);
+    watch.has_seen("two");
+    world.tmux.new_window("builds", "moved", &["sh", "-c", "sleep 4; exit 5"]);
+    watch.tells("moved", &["started"]);
+    world.tmux.run(&["rename-session", "-t", "builds", "builds-2"]);
+    world.tmux.run(&["move-window", "-s", "builds-2:moved", "-t", "more:"]);
+    watch.tells("moved", &["started", "exited 5"]);
+    world.tmux.run(&["move-window", "-s", "builds-2:one", "-t", "else:"]);
+    world.tmux.new_window("more", "last", &["sleep", "100"]);
+    watch.tells("last", &["started"]);
+    watch.tells("one", &[]);
+    watch.tells("two", &[]);
+}
+
+#[test]
+fn a_task_is_run_again_in_its_window_when_it_has_ended_and_refused_while_it_runs() {
+    let world = World::new("");
+    let first: Value =
+        serde_json::from_str(&world.run(&["run", "build", "--json", "--", "sh", "-c", "exit 3"])).unwrap();
+    assert_eq!((first["window_id"].as_str(), first["again"].as_bool()), (Some("@0"), Some(false)));
+    let waited = world.run(&["wait", "build", "--for", "exited", "--timeout", "20"]);
+    assert_eq!(waited, "build: exited 3\n");
+    let watch = world.watch();
+    watch.tells_the_end("build", &["exited 3"]);
+    let again: Value = serde_json::from_str(&world.run(&["run", "build", "--json", "--", "sleep", "100"])).unwrap();
+    assert_eq!((again["window_id"].as_str(), again["again"].as_bool()), (Some("@0"), Some(true)));
+    watch.tells("build", &["exited 3", "started"]);
+    let refused = world.refused(1, &["run", "build", "--", "true"]);
+    assert!(refused.starts_with("error: task build (@0) still runs in tasks\nhint: "), "{refused}");
+    assert!(world.refused(1, &["tasks", "rerun", "build"]).contains("still runs"));
+    assert!(world.refused(2, &["run", "a b", "--", "true"]).contains("cannot be the name of a task"));
+    assert!(world.refused(2, &["run", "x", "--session", "a:b", "--", "true"]).contains("name of a session"));
+    assert!(world.refused(2, &["run", "x"]).contains("COMMAND"));
+    assert!(world.refused(2, &["run", "x", "--cwd", "/nowhere/at/all", "--", "true"]).contains("/nowhere/at/all"));
+    world.task("twice", "exit 4");
+    watch.tells_the_end("twice", &["exited 4"]);
+    world.run(&["tasks", "rerun", "twice"]);
+    watch.tells_the_end("twice", &["exited 4", "exited 4"]);
+}
+
+#[test]
+fn words_reach_the_program_as_they_are() {
+    let world = World::new("");
+    let words = [
+        "plain",
+        "two words",
+        "it's",
+        "\"",
+        "a;",
+        ";",
+        "\\;",
+        "$HOME",
+        "`id`",
+        "#{pane_id}",
+        "#(id)",
+        "~",
+        "-x",
+        "--",
+        "*",
+        "tab\tin",
+        "line\nbreak",
+        "größe 寿司 😀",
+        "\\",
+        "a\\",
+        "%1",
+        "{",
+        "}",
+        "#",
+        "",
+    ];
+    let told = world.home.path().join("told");
+    let script = format!("printf '%s\\0' \"$@\" > {0}.new && mv {0}.new {0}", told.display());
+    let mut command = vec!["run", "words", "--", "sh", "-c", &script, "sh"];
+    command.extend(words);
+    world.run(&command);
+    wait_until("the words", || told.exists());
+    let found = std::fs::read_to_string(&told).unwrap();
+    assert_eq!(found.split_terminator('\0').collect::<Vec<_>>(), words);
+
+    // A single word is a program's name, and no command line for a shell.
+    let odd = world.home.path().join("a b;$x #{q} '=");
+    std::fs::write(&odd, format!("#!/bin/sh\npwd > {}.pwd\n", told.display())).unwrap();
+    let mode = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);
+    std::fs::set_permissions(&odd, mode).unwrap();
+    let place = world.home.path().join("in # here");
+    std::fs::create_dir(&place).unwrap();
+    world.run(&["run", "odd", "--cwd", place.to_str().unwrap(), "--", odd.to_str().unwrap()]);
+    assert_eq!(world.run(&["wait", "odd", "--for", "exited", "--timeout", "20"]), "odd: exited 0\n");
+    let found = std::fs::read_to_string(format!("{}.pwd", told.display())).unwrap();
+    assert_eq!(found.trim_end(), place.canonicalize().unwrap().to_str().unwrap());
+}
+
+#[test]
+fn everything_in_tmux_is_as_it_was_when_watching_ends() {
+    let world = World::new("[[task]]\nsession = \"builds\"\n[[task]]\nsession = \"own\"\n");
+    world.tmux.new_session("builds", &["sleep", "100"]);
+    world.tmux.new_session("own", &["sleep", "100"]);
+    world.tmux.new_session("else", &["sleep", "100"]);
+    world.tmux.run(&["set-hook", "-g", "alert-bell", "set-option -g @global yes"]);
+    world.tmux.run(&["set-hook", "-t", "own", "alert-bell[3]", "set-option -g @own \"y #{q:window_name}\""]);
+    world.tmux.run(&["set-option", "-w", "-t", "own:", "remain-on-exit", "off"]);
+    let before = world.settings();
+    let watch = world.watch_counting("builds");
+    let loud = "printf '\\a'; exec sleep 100";
+    world.tmux.new_window("builds", "loud", &["sh", "-c", loud]);
+    watch.tells("loud", &["started", "notify 1"]);
+    // The user's hook has run as well.
+    wait_until("the user's own hook", || world.tmux.run(&["show-options", "-g"]).contains("@global yes"));
+    let second = world.watch_counting("own");
+    assert!(world.run(&["doctor"]).contains("bells are counted"), "{}", world.run(&["doctor"]));
+    watch.end();
+    assert!(world.tmux.run(&["show-hooks", "-t", "own"]).contains("alert-bell[7070]"), "the other one still counts");
+    second.end();
+    world.tmux.run(&["kill-window", "-t", "builds:=loud"]);
+    world.tmux.run(&["set-option", "-gu", "@global"]);
+    assert_eq!(world.settings(), before);
+}
+
+#[test]
+fn what_a_killed_process_left_is_shown_removed_and_mended() {
+    let world = World::new("[[task]]\nsession = \"builds\"\n");
+    world.tmux.new_session("builds", &["sleep", "100"]);
+    world.tmux.run(&["set-hook", "-g", "alert-bell", "set-option -g @global yes"]);
+    let before = world.settings();
+    let kill = || {
+        let mut watch = world.watch_counting("builds");
+        watch.child.kill().unwrap();
+        watch.child.wait().unwrap();
+        assert_ne!(world.settings(), before, "there is something to find");
+    };
+    kill();
+    let said = world.run(&["doctor"]);
+    assert!(said.contains("left by a process that is gone") && said.contains("doctor --clean"), "{said}");
+    assert!(world.run(&["doctor", "--clean"]).contains("removed"));
+    assert_eq!(world.settings(), before);
+    kill();
+    world.watch_counting("builds").end();
+    assert_eq!(world.settings(), before, "the next one mends it");
+}
