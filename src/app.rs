@@ -11,11 +11,14 @@ mod signals;
 mod tasks;
 mod terminal;
 
+use std::future::poll_fn;
 use std::io::{self, Write};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
-use futures_util::{FutureExt, StreamExt};
+use futures_util::StreamExt;
 use ratatui::crossterm::event::{Event, EventStream};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -237,7 +240,7 @@ impl App {
             event = next_event(&mut self.events) => {
                 self.on_event(event).await?;
                 for _ in 0..EVENTS_AT_ONCE {
-                    let Some(event) = next_event(&mut self.events).now_or_never() else { break };
+                    let Some(event) = at_once(next_event(&mut self.events)).await else { break };
                     self.on_event(event).await?;
                 }
                 self.want_frame(KEY_FRAME);
@@ -344,10 +347,48 @@ impl App {
     }
 }
 
+/// What a future has ready, if anything. It is polled as the loop itself: the terminal's events wake whoever polled them last,
+/// and one that is polled as nobody leaves the next key lying until something else happens.
+async fn at_once<F: Future>(future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await
+}
+
 /// The next event of the terminal; none ever comes while another program has it.
 async fn next_event(events: &mut Option<EventStream>) -> Option<io::Result<Event>> {
     match events {
         Some(events) => events.next().await,
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::task::{Context, Wake, Waker};
+
+    use super::*;
+
+    struct Loop;
+
+    impl Wake for Loop {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    #[test]
+    fn the_events_of_the_terminal_wake_the_loop_after_they_were_drained() {
+        let waker = Waker::from(Arc::new(Loop));
+        let polled_by = Mutex::new(None);
+        let nothing_yet = poll_fn(|context| {
+            *polled_by.lock().unwrap() = Some(context.waker().clone());
+            Poll::<()>::Pending
+        });
+        let drained = pin!(at_once(nothing_yet)).poll(&mut Context::from_waker(&waker));
+        assert!(matches!(drained, Poll::Ready(None)));
+        assert!(polled_by.lock().unwrap().as_ref().is_some_and(|found| found.will_wake(&waker)));
     }
 }
