@@ -230,7 +230,7 @@ impl LastTurn {
     pub const NONE: LastTurn = LastTurn { result: TurnResult::None, source: TurnSource::None, at: None, detail: None };
 }
 
-/// What one screen says by itself (SPEC §6).
+/// What one screen says by itself: the SurfaceAssessment of SPEC §6; `inspect` shows it with the parser's metadata.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Assessment {
     pub availability: AssessedAvailability,

@@ -327,6 +327,9 @@ fn the_demo_is_listed_explained_and_answered() {
     for field in ["name", "since", "until", "then"] {
         assert!(explained["timers"][0][field].is_string(), "{field} is missing in {:#}", explained["timers"]);
     }
+    let watched = demo.run(&["explain", "shop", "--json", "--watch", "1.5"]).out;
+    let watched: Value = serde_json::from_str(&watched).unwrap();
+    assert!(watched["state"]["stability"]["stable_for_seconds"].as_f64() > Some(0.5), "{watched:#}");
     let inspected: Value = serde_json::from_str(&demo.run(&["inspect", "shop-api", "--json"]).out).unwrap();
     assert_eq!(inspected["parser"]["output_family"], "claude_waiting_menu_v1");
     assert!(inspected["projection"]["dialog_text"].as_str().unwrap().contains("Do you want to proceed?"));

@@ -1,6 +1,9 @@
 //! `fleetwatch explain`: why fleetwatch says what it says of a terminal.
 
+use std::time::Duration;
+
 use super::survey::{Survey, Watched};
+use super::wait::seconds;
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::fleet::{Rules, Terminal, Why};
 use crate::profile::{Explanation, Program, Reading, Selected};
@@ -12,6 +15,9 @@ use crate::state::State;
 pub struct Args {
     #[arg(help = target::HELP)]
     pub target: String,
+    /// Watch for so many seconds first, for what only time tells: growth, timers, the end of a turn.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub watch: Option<Duration>,
     /// Leave out the rules that did not fire.
     #[arg(long)]
     pub fired: bool,
@@ -34,7 +40,10 @@ pub(super) struct Read<'a> {
 /// No such terminal, or nothing reads its screen.
 pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
-    let survey = watched.survey().await?;
+    let survey = match args.watch {
+        None => watched.survey().await?,
+        Some(time) => watched.survey_for(time).await?,
+    };
     let terminal = survey.terminal(&args.target)?;
     let state = state(&survey, terminal);
     let timers = survey.fleet.timers(&terminal.key);

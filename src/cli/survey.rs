@@ -1,9 +1,11 @@
 //! One look at all servers, for the commands that answer once.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::JoinSet;
 
+use super::live::Live;
 use super::{Failure, GlobalOptions};
 use crate::config::{Loaded, Match, PaneAddress};
 use crate::feed;
@@ -53,7 +55,31 @@ impl Watched {
     /// # Errors
     /// None of them answers.
     pub(super) async fn survey(&self) -> Result<Survey, Failure> {
-        let survey = self.survey_quietly().await?;
+        self.told(self.survey_quietly().await?).await
+    }
+
+    /// Watches every server for a while, so that what only time tells is known too.
+    ///
+    /// # Errors
+    /// None of them answers, or a server's name is not fit for a command line.
+    pub(super) async fn survey_for(&self, time: Duration) -> Result<Survey, Failure> {
+        let mut live = Live::start(self)?;
+        live.first_look().await;
+        let watching = async {
+            loop {
+                live.next().await;
+            }
+        };
+        // That the time is over is what ends the watching.
+        let _over = tokio::time::timeout(time, watching).await;
+        self.told(Survey { fleet: live.fleet, now: feed::now() }).await
+    }
+
+    /// Says which servers do not answer.
+    ///
+    /// # Errors
+    /// None of them does.
+    async fn told(&self, survey: Survey) -> Result<Survey, Failure> {
         match self.trouble(&survey.fleet).await {
             Some(failure) if survey.is_blind() => Err(failure),
             Some(failure) => {
