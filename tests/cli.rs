@@ -429,12 +429,17 @@ fn the_readme_shows_what_the_program_has() {
             [format!("fleetwatch {command}"), format!("-- {command}`")].iter().any(|text| readme.contains(text));
         assert!(shown, "the README does not show `{command}`");
     }
-    let example = readme.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    // Pieces of a configuration begin with a table; what begins with a key is for another file.
+    let blocks = readme.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let examples: Vec<&str> = blocks.filter(|block| block.starts_with('[')).collect();
+    assert!(!examples.is_empty());
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("example.toml");
-    std::fs::write(&path, example).unwrap();
-    let checked = run(&["config", "check", path.to_str().unwrap()]);
-    assert_eq!(checked.code, Some(0), "the README's configuration: {checked:?}");
+    for example in examples {
+        std::fs::write(&path, example).unwrap();
+        let checked = run(&["config", "check", path.to_str().unwrap()]);
+        assert_eq!(checked.code, Some(0), "the README's configuration: {checked:?}\n{example}");
+    }
 }
 
 #[test]
