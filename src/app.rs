@@ -2,6 +2,7 @@
 
 mod actors;
 mod copy;
+mod editor;
 mod lending;
 mod look;
 mod outside;
@@ -10,6 +11,7 @@ mod requests;
 mod signals;
 mod tasks;
 mod terminal;
+mod waiting;
 
 use std::future::poll_fn;
 use std::io::{self, Write};
@@ -30,8 +32,9 @@ use crate::fleet::{self, Fleet, Input, ServerId};
 use crate::history::{Answer, History, Questions, Submission};
 use crate::moment::Moment;
 use crate::profile::Library;
+use crate::queue::Queue;
 use crate::screen::harmless;
-use crate::ui::Ui;
+use crate::ui::{Options, Ui};
 use actors::{Actors, News};
 pub use look::{LookError, check_look};
 use reload::Watch;
@@ -108,6 +111,8 @@ struct App {
     fleet: Fleet,
     ui: Ui,
     actors: Actors,
+    /// Prompts that wait until their agents are ready.
+    queue: Queue,
     history: History,
     /// What other processes send.
     submissions: mpsc::UnboundedReceiver<Submission>,
@@ -148,7 +153,8 @@ impl App {
             let poller = feed::spawn(feed.clone(), library, server.clone(), reports.clone())?;
             pollers.push((server.clone(), poller));
         }
-        let ui = Ui::new(look::options(&settings.config.ui, &settings.source.directories())?);
+        let look = look::options(&settings.config.ui, &settings.source.directories())?;
+        let ui = Ui::new(Options { templates: settings.config.templates.clone(), ..look });
         let history = History::start(&settings.config.history);
         let (questions, answers) = history.questions(Arc::clone(&settings.library));
         let actors = Actors::new(&settings, history.clone(), told);
@@ -159,6 +165,7 @@ impl App {
             fleet: Fleet::new(settings.fleet.clone(), Arc::clone(&settings.library)),
             ui,
             actors,
+            queue: Queue::default(),
             submissions: history.submissions(),
             questions,
             answers,
@@ -207,6 +214,9 @@ impl App {
     /// did not arrive is told where the operator is now.
     async fn finish(&mut self) {
         self.let_go();
+        for unsent in self.leave_queue() {
+            let _ = writeln!(io::stderr(), "warning: {}", harmless(&unsent));
+        }
         let sends = async { tokio::join!(self.actors.finish(), self.outside.finish()) };
         let _ = tokio::time::timeout(LAST_SENDS, sends).await;
         self.leave_tasks().await;
@@ -285,7 +295,7 @@ impl App {
     fn wake_at(&self) -> Instant {
         let now = feed::now();
         let frame = self.ui.wake_at(&self.fleet.view(now));
-        let timeouts = [self.fleet.poll_timeout(), self.outside.poll_timeout()];
+        let timeouts = [self.fleet.poll_timeout(), self.outside.poll_timeout(), self.queue.next_try(now)];
         let next = timeouts.into_iter().flatten().fold(frame, Moment::min);
         Instant::now() + Duration::from_millis(next.since(now).as_millis())
     }
@@ -304,6 +314,7 @@ impl App {
         for request in self.ui.update(&self.fleet.view(now)) {
             self.carry_out(request).await?;
         }
+        self.serve_queue();
         Ok(())
     }
 

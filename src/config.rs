@@ -8,6 +8,7 @@ mod error;
 mod file;
 mod paths;
 mod rules;
+mod template;
 mod validate;
 
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 pub use error::{ConfigError, Position};
 pub use paths::{Candidate, Origin, SearchPath};
 pub use rules::{Match, PaneAddress, Rules, TerminalRule};
+pub use template::{Field, Template};
 
 use crate::fleet::ServerId;
 use crate::follow_up::FollowUpRule;
@@ -39,6 +41,8 @@ pub struct Config {
     pub rules: Rules,
     pub tracker: tracker::Settings,
     pub history: history::Settings,
+    /// Prompts to begin with.
+    pub templates: Vec<Template>,
     pub ui: Ui,
     /// What is told outside of the dashboard.
     pub notify: Vec<notify::Rule>,

@@ -18,6 +18,7 @@
 //! | 0 | [`fleet`] | all terminals: inputs in, effects and a view out |
 //! | 0 | [`notify`] | which notices go out, when and by which means |
 //! | 0 | [`follow_up`] | what agents are told of other terminals, when, and whether it arrived |
+//! | 0 | [`queue`] | prompts that wait until their agents are ready |
 //! | 1 | [`tmux`] | the only place that knows tmux: commands, quoting, listing, capture, paste, keys |
 //! | 1 | [`process`] | what runs in a pane |
 //! | 1 | [`recording`] | recordings in and out, their replay and their score |
@@ -74,6 +75,7 @@ pub mod pattern;
 pub mod place;
 pub mod process;
 pub mod profile;
+pub mod queue;
 pub mod recording;
 pub mod screen;
 pub mod sender;

@@ -51,6 +51,7 @@ pub use keymap::{Binding, Context, Keymap, KeymapError};
 pub use meaning::Meaning;
 pub use theme::{Depth, Look, Theme, ThemeError};
 
+use crate::config::Template;
 use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::Question;
@@ -72,6 +73,8 @@ pub struct Options {
     pub depth: Depth,
     /// Whether the spinner of a working row turns.
     pub motion: bool,
+    /// Prompts to begin with.
+    pub templates: Vec<Template>,
 }
 
 impl Options {
@@ -87,7 +90,15 @@ impl Default for Options {
     fn default() -> Self {
         let theme = Theme::shipped("dark").unwrap_or_default();
         let keymap = Keymap::shipped();
-        Self { keymap, theme, zone: TimeZone::UTC, ascii: false, depth: Depth::True, motion: true }
+        Self {
+            keymap,
+            theme,
+            zone: TimeZone::UTC,
+            ascii: false,
+            depth: Depth::True,
+            motion: true,
+            templates: Vec::new(),
+        }
     }
 }
 
@@ -138,6 +149,23 @@ pub enum Request {
     },
     /// Ask the history; the answer comes by [`Ui::told`].
     Ask(Question),
+    /// Send a prompt once the agent is ready.
+    Queue {
+        key: TerminalKey,
+        text: String,
+    },
+    /// Take back what waits for a terminal, by [`Ui::taken_back`].
+    Unqueue {
+        key: TerminalKey,
+    },
+    /// Look up the prompts that were sent before, to a terminal and to any, by [`Ui::prompts`].
+    Prompts {
+        key: Option<TerminalKey>,
+    },
+    /// Let the operator write a prompt in the editor of their own, by [`Ui::edited`].
+    Edit {
+        text: String,
+    },
     /// Send a prompt; `force` insists where the agent is not ready.
     Send {
         key: TerminalKey,
@@ -170,6 +198,8 @@ pub enum Sent {
         hint: Option<String>,
         /// Whether it would be sent when the operator insists.
         may_insist: bool,
+        /// Whether the same could be sent later.
+        may_pass: bool,
     },
 }
 

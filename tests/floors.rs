@@ -24,6 +24,7 @@ const MODULES: &[(&str, u8)] = &[
     ("fleet", 0),
     ("notify", 0),
     ("follow_up", 0),
+    ("queue", 0),
     ("tmux", 1),
     ("process", 1),
     ("recording", 1),

@@ -249,7 +249,8 @@ fn a_prompt_is_sent_as_it_was_written_and_its_draft_stays_until_it_was_taken() {
     assert_eq!(requests, [Request::Send { key: key.clone(), text: text_sent.clone(), force: false }]);
     assert!(text(&mut ui, &fleet, 120, 40).contains("sending to docs"));
 
-    let refused = Sent::Refused { why: "the prompt holds a draft".into(), hint: None, may_insist: true };
+    let refused =
+        Sent::Refused { why: "the prompt holds a draft".into(), hint: None, may_insist: true, may_pass: true };
     ui.sent(&key, "docs", &text_sent, refused, &fleet.view());
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(
@@ -444,7 +445,7 @@ fn a_working_terminal_refuses_politely_in_the_composer() {
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 80, 24);
     press(&mut ui, &fleet, &[KeyCode::Enter]);
-    assert!(text(&mut ui, &fleet, 80, 24).contains("it is working: the prompt is sent only when you insist"));
+    assert!(text(&mut ui, &fleet, 80, 24).contains("it is working   alt-r sends when it is ready"));
 }
 
 #[test]

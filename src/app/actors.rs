@@ -10,11 +10,15 @@ use crate::config::{Match, PaneAddress, Rules};
 use crate::dialog::Dialog;
 use crate::feed;
 use crate::fleet::{Terminal, TerminalKey};
-use crate::history::{History, NewInput, Sent as Input};
+use crate::history::{History, NewInput, Reader, Sent as Input};
+use crate::queue::{Queued, QueuedId};
 use crate::sender::{Answered, Insistence, Limits, Recipient, Refusal, Reply, SendOptions, SendOutcome, Sender};
 use crate::state::ProcessState;
 use crate::tmux::{self, Inside, Jump, Server};
 use crate::ui::Sent;
+
+/// Earlier prompts that the composer offers, of one terminal and of all.
+const RECALLED: usize = 200;
 
 /// What a task has to tell.
 #[derive(Debug)]
@@ -28,6 +32,13 @@ pub(super) enum News {
         name: String,
         text: String,
         sent: Sent,
+        /// Which one it was of those that waited.
+        queued: Option<QueuedId>,
+    },
+    /// The prompts that were sent before: to one terminal, and to any.
+    Prompts {
+        own: Vec<String>,
+        all: Vec<String>,
     },
     Answered {
         key: TerminalKey,
@@ -83,8 +94,8 @@ impl Actors {
         self.sender.clone()
     }
 
-    /// Sends a prompt.
-    pub(super) fn send(&mut self, terminal: &Terminal, text: String, force: bool) {
+    /// Sends a prompt; `queued` says which one it is of those that waited.
+    pub(super) fn send(&mut self, terminal: &Terminal, text: String, force: bool, queued: Option<QueuedId>) {
         let (sender, told) = (self.sender.clone(), self.told.clone());
         let (to, name) = (self.recipient(terminal), terminal.state.terminal.id.clone());
         let history = self.history.clone();
@@ -101,7 +112,7 @@ impl Actors {
             };
             let outcome = sender.send_and_tell(&to, &text, options, submitting).await;
             ticket.ended(outcome.word(), outcome.detail(), feed::now());
-            tell(&told, News::Sent { key: to.key, name, text, sent: sent(outcome) });
+            tell(&told, News::Sent { key: to.key, name, text, sent: sent(outcome), queued });
         });
     }
 
@@ -120,6 +131,30 @@ impl Actors {
             ticket.ended(outcome.word(), outcome.detail(), feed::now());
             tell(&told, News::Answered { key: to.key, name, sent: sent(outcome), after: after.word() });
         });
+    }
+
+    /// Looks up the prompts that were sent before. A history that cannot be read has none.
+    pub(super) fn look_up_prompts(&self, key: Option<TerminalKey>) {
+        let (path, told) = (self.history.path().map(ToOwned::to_owned), self.told.clone());
+        tokio::task::spawn_blocking(move || {
+            let Some(mut reader) = path.and_then(|path| Reader::open(&path).ok()) else { return };
+            let own = key.map(|key| reader.prompts(Some(&key), RECALLED)).transpose();
+            let (own, all) =
+                (own.ok().flatten().unwrap_or_default(), reader.prompts(None, RECALLED).unwrap_or_default());
+            tell(&told, News::Prompts { own, all });
+        });
+    }
+
+    /// Keeps a prompt that was not sent where it can be found again.
+    pub(super) fn keep_unsent(&self, prompt: &Queued, why: &str) {
+        let input = NewInput {
+            key: prompt.key.clone(),
+            name: prompt.name.clone(),
+            at: feed::now(),
+            sender: "dashboard".to_owned(),
+            sent: Input::Prompt(prompt.text.clone()),
+        };
+        self.history.begin_input(input).ended("refused", Some(why.to_owned()), feed::now());
     }
 
     /// Waits until every prompt that is on its way has arrived or was refused.
@@ -177,6 +212,7 @@ fn sent(outcome: SendOutcome) -> Sent {
             why: refusal.to_string(),
             hint: refusal.hint(),
             may_insist: matches!(refusal, Refusal::Working | Refusal::Draft | Refusal::NotReady),
+            may_pass: refusal.may_pass(),
         },
     }
 }

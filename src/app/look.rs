@@ -49,6 +49,7 @@ pub(super) fn options(wanted: &config::Ui, directories: &[PathBuf]) -> Result<Op
         ascii: !wanted.unicode || !environment.is_utf8(),
         depth,
         motion: wanted.motion,
+        templates: Vec::new(),
     })
 }
 

@@ -12,7 +12,7 @@ use super::{App, look};
 use crate::config::{Config, ConfigError};
 use crate::feed;
 use crate::fleet::{Input, ServerId};
-use crate::ui::Meaning;
+use crate::ui::{Meaning, Options};
 
 /// How often the files are looked at.
 const EVERY: Duration = Duration::from_secs(1);
@@ -117,7 +117,8 @@ impl App {
     /// Takes over everything or nothing. Returns what to tell, else what is wrong and where.
     fn try_reload(&mut self) -> Result<String, String> {
         let (config, servers) = (self.watch.source.read)().map_err(|error| error.to_string())?;
-        let options = look::options(&config.ui, &self.watch.source.directories()).map_err(|error| error.to_string())?;
+        let look = look::options(&config.ui, &self.watch.source.directories()).map_err(|error| error.to_string())?;
+        let options = Options { templates: config.templates.clone(), ..look };
         if config.watch != self.config.watch || config.rules != self.config.rules || servers != self.servers() {
             self.watch_anew(&config, &servers).map_err(|error| error.to_string())?;
         }

@@ -31,9 +31,13 @@ impl App {
                 self.ui.reasons(&key, text.as_deref(), &self.fleet.view(now));
             }
             Request::Ask(question) => self.questions.ask(question),
+            Request::Queue { key, text } => self.queue(key, text),
+            Request::Unqueue { key } => self.unqueue(&key),
+            Request::Prompts { key } => self.actors.look_up_prompts(key),
+            Request::Edit { text } => self.edit(&text).await?,
             Request::Send { key, text, force } => {
                 if let Some(terminal) = self.fleet.terminal(&key) {
-                    self.actors.send(terminal, text, force);
+                    self.actors.send(terminal, text, force, None);
                 }
             }
         }
@@ -46,11 +50,21 @@ impl App {
                 self.take(Input::Submitted { key: key.clone(), at: feed::now() });
                 self.wake(&key);
             }
-            News::Sent { key, name, text, sent } => {
+            News::Sent { key, name, text, sent, queued } => {
                 self.wake(&key);
+                if let Some(id) = queued {
+                    let waits_on = self.waits_on(id, &sent);
+                    if let Sent::Refused { why, .. } = &sent {
+                        if !waits_on {
+                            self.ui.dropped(&key, &name, &text, why, &self.fleet.view(feed::now()));
+                        }
+                        return Ok(());
+                    }
+                }
                 let view = self.fleet.view(feed::now());
                 self.ui.sent(&key, &name, &text, sent, &view);
             }
+            News::Prompts { own, all } => self.ui.prompts(&own, &all, &self.fleet.view(feed::now())),
             News::Answered { key, name, sent, after } => {
                 self.wake(&key);
                 if sent == Sent::Accepted {
@@ -66,6 +80,8 @@ impl App {
             News::Jumped { key, jump: Ok(Jump::Attach(command)) } => {
                 self.hand_over(command).await?;
                 self.saw(key, "jumped to it");
+                self.hand_over(command, "tmux").await?;
+                self.take(Input::Seen { key });
             }
             News::Jumped { jump: Err(error), .. } => self.complain(&error.to_string()),
         }

@@ -17,6 +17,8 @@ pub(super) struct File {
     pub task: Vec<TaskTable>,
     pub tracker: TrackerTable,
     pub history: HistoryTable,
+    /// Prompts to begin with, which the composer offers.
+    pub template: Vec<TemplateTable>,
     pub ui: UiTable,
     /// What is told outside of the dashboard, and how.
     pub notify: Vec<NotifyTable>,
@@ -135,6 +137,16 @@ pub(super) struct HistoryTable {
     pub max_mib: Option<i64>,
     /// The file; the default is `history.db` in the user's state directory.
     pub path: Option<String>,
+}
+
+/// A prompt to begin with.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct TemplateTable {
+    /// What it is chosen by.
+    pub name: Option<String>,
+    /// The text; `{name}` and other fields of the terminal are filled in.
+    pub text: Option<String>,
 }
 
 /// How the dashboard looks.

@@ -3,6 +3,7 @@
 mod syntax;
 mod tasks;
 mod tell;
+mod templates;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -58,6 +59,7 @@ impl Source<'_> {
             rules: self.rules(file)?,
             tracker: self.tracker(&file.tracker)?,
             history: self.history(&file.history)?,
+            templates: self.templates(&file.template)?,
             ui: self.ui(&file.ui)?,
             notify: self.notify(&file.notify)?,
             follow_up: self.follow_ups(&file.follow_up)?,

@@ -46,6 +46,8 @@ actions! {
     Open = "open", "answer the dialog that waits, or write a prompt";
     Prompt = "prompt", "write a prompt";
     History = "history", "what happened to the terminal, and its screen then";
+    Broadcast = "broadcast", "write a prompt to all marked terminals";
+    Unqueue = "unqueue", "take back the prompts that wait for the terminal";
     Explain = "explain", "why fleetwatch says so";
     Jump = "jump", "go to the terminal in tmux";
     MuteAll = "mute-all", "mute all notices, or let them through";
@@ -65,6 +67,12 @@ actions! {
     Answer = "answer", "send the chosen answer";
     Send = "send", "send the prompt";
     SendAnyway = "send-anyway", "send the prompt although the agent is not ready";
+    SendWhenReady = "send-when-ready", "send the prompt once the agent is ready";
+    OlderPrompt = "older-prompt", "the prompt that was sent before";
+    NewerPrompt = "newer-prompt", "the prompt that was sent after";
+    Recall = "recall", "choose among the prompts that were sent";
+    Template = "template", "begin with a template of the configuration";
+    Edit = "edit", "write in your own editor";
     Newline = "newline", "begin a new line";
     Close = "close", "close this; a draft is kept";
     SwitchPaneBack = "switch-pane-back", "show the view before";

@@ -1,5 +1,7 @@
 //! What every region needs to draw itself.
 
+use std::collections::HashMap;
+
 use jiff::tz::TimeZone;
 
 use super::arrangement::Arrangement;
@@ -24,6 +26,8 @@ pub struct Canvas<'a> {
     pub history_trouble: Option<&'static str>,
     /// The terminal that the cursor is on.
     pub selected: Option<&'a TerminalKey>,
+    /// How many prompts wait for each terminal.
+    pub queued: &'a HashMap<TerminalKey, usize>,
     /// How the terminals are shown, and which of them are marked or muted.
     pub arrangement: &'a Arrangement,
 }

@@ -4,6 +4,7 @@ mod arrange;
 mod fleet;
 mod layout;
 mod mouse;
+mod told;
 
 use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind};
 
@@ -173,6 +174,8 @@ impl Ui {
         match action {
             Action::Help => self.open(Help::new(self.context())),
             Action::Quit => return vec![Request::Quit],
+            Action::Help => self.open(Help::default()),
+            Action::Quit => return self.quit(),
             Action::Suspend => return vec![Request::Suspend],
             Action::Redraw => return vec![Request::Redraw],
             Action::Reload => return vec![Request::Reload],

@@ -53,6 +53,7 @@ impl Ui {
         // The look is shared, so that drawing may note in `self` where it drew what.
         let options = Arc::clone(&self.options);
         let arrangement = self.memory.arrangement.clone();
+        let queued = self.memory.queued.clone();
         let canvas = Canvas {
             theme: &options.theme,
             keymap: &options.keymap,
@@ -63,6 +64,7 @@ impl Ui {
             muted: self.muted,
             history_trouble: self.history_trouble,
             selected: selected.as_ref(),
+            queued: &queued,
             arrangement: &arrangement,
         };
         let has_bar = !covered && !covers(Place::Bar) && bar::draw(&canvas, buffer, regions.bar, view);

@@ -35,6 +35,8 @@ pub enum Context {
     Confirm,
     /// A list of which one is chosen; typing narrows it down.
     Menu,
+    /// What became of a prompt to several terminals.
+    Outcomes,
 }
 
 impl Context {
@@ -48,6 +50,7 @@ impl Context {
         Context::Drill,
         Context::Search,
         Context::Menu,
+        Context::Outcomes,
         Context::Confirm,
         Context::Help,
     ];
@@ -65,6 +68,7 @@ impl Context {
             Context::Filter => "typing a filter",
             Context::Confirm => "a question before something happens",
             Context::Menu => "choosing from a list",
+            Context::Outcomes => "what became of a prompt to several",
         }
     }
 }

@@ -56,6 +56,12 @@ pub enum Then {
 pub enum News<'a> {
     /// A prompt was sent, or was not.
     Sent { key: &'a TerminalKey, text: &'a str, sent: &'a Sent },
+    /// A prompt that waited cannot be sent any more.
+    Dropped { key: &'a TerminalKey, text: &'a str, why: &'a str },
+    /// The prompts that were sent before: to one terminal, and to any, newest first.
+    Prompts { own: &'a [String], all: &'a [String] },
+    /// The prompt came back from the operator's editor.
+    Edited { text: &'a str },
     /// A dialog was answered, or was not.
     Answered { key: &'a TerminalKey, sent: &'a Sent },
     /// The history has answered.
@@ -72,6 +78,10 @@ pub struct Memory {
     pub arrangement: Arrangement,
     /// The prompts that were begun and not sent, by terminal.
     pub drafts: HashMap<TerminalKey, String>,
+    /// The prompt for several terminals that was begun and not taken by all of them.
+    pub broadcast_draft: String,
+    /// How many prompts wait for each terminal until it is ready.
+    pub queued: HashMap<TerminalKey, usize>,
 }
 
 /// What an overlay can reach while it handles something.

@@ -225,7 +225,15 @@ fn draw_row(
             Meaning::Gone | Meaning::Unknown => quiet,
             _ => text_style,
         };
-        pen.field("", GAP, base).field(&what::line(terminal), columns.what, style);
+        pen.field("", GAP, base);
+        let mut room = columns.what;
+        if let Some(count) = canvas.queued.get(&terminal.key) {
+            let queued = format!("queued {count}");
+            let cells = (text::width(&queued) + GAP).min(room);
+            pen.field(&queued, cells, base.patch(canvas.theme.style(Meaning::Working)));
+            room -= cells;
+        }
+        pen.field(&what::line(terminal), room, style);
     }
 }
 

@@ -8,6 +8,14 @@ impl Desk {
         self.watched.run(&["send-keys", "-t", "birds:", prompt, "Enter"]);
     }
 
+    /// Closes what lies over the table, and leaves. An Escape with a key right behind it would be another key.
+    fn leave(&self) {
+        self.press("Escape");
+        self.wait("? help");
+        self.press("q");
+        self.expect_restored();
+    }
+
     /// What `fleetwatch history` tells of the parrot as JSON lines.
     fn history(&self) -> String {
         let directory = self.directory.path().display().to_string();
@@ -62,6 +70,7 @@ fn marks_are_moved_and_letters_typed_in_place() {
     desk.press("Enter");
     desk.watched.wait_for_text("birds:", "● chose Gamma");
     desk.wait("birds: taken");
+    desk.wait("1 ready");
     desk.tell_parrot("letter");
     desk.wait("1 needs you");
     desk.press("Enter");
@@ -89,6 +98,142 @@ fn a_dialog_that_has_changed_is_not_answered() {
     desk.wait("nothing was sent");
     desk.wait("3  Gamma");
     assert!(desk.watched.screen("birds:").contains("> Alpha"), "nothing was sent");
-    desk.press("Escape");
+    desk.leave();
+}
+
+#[test]
+fn earlier_prompts_templates_and_the_editor_write_a_prompt() {
+    let desk = Desk::with_parrot();
+    let config = desk.directory.path().join("fleetwatch/config.toml");
+    std::fs::write(&config, "[[template]]\nname = \"greet\"\ntext = \"hello {name}, {{you}}\"\n").unwrap();
+    desk.open_with("EDITOR='sed -i s/draft/revised/'");
+    desk.wait("1 ready");
+    desk.press("i");
+    desk.wait("prompt to birds");
+    desk.press("C-t");
+    desk.wait("greet   hello {name}");
+    desk.press("Enter");
+    desk.wait("hello birds, {you}");
+    desk.press("Enter");
+    desk.watched.wait_for_text("birds:", "● heard hello birds, {you}");
+    desk.wait("1 ready");
+    desk.press("i");
+    desk.wait("prompt to birds");
+    desk.type_text("a draft");
+    desk.press("M-e");
+    desk.wait("a revised");
+    desk.wait_without("a draft");
+    // The draft is the newest of what comes back.
+    wait_until("the prompt that was sent before", || {
+        desk.press("C-p");
+        desk.screen().contains("hello birds, {you}")
+    });
+    desk.press("C-n");
+    desk.wait("a revised");
+    desk.leave();
+}
+
+#[test]
+fn a_missing_editor_is_told_and_nothing_is_lost() {
+    let desk = Desk::with_parrot();
+    desk.open_with("VISUAL=/nonexistent/editor");
+    desk.wait("1 ready");
+    desk.press("i");
+    desk.wait("prompt to birds");
+    desk.type_text("precious");
+    desk.press("M-e");
+    desk.wait("/nonexistent/editor cannot be started");
+    desk.wait("precious");
+    desk.leave();
+}
+
+/// Writes a prompt for the parrot that goes when it is ready.
+fn queue(desk: &Desk, prompt: &str) {
+    desk.press("i");
+    desk.wait("prompt to birds");
+    desk.type_text(prompt);
+    desk.press("M-r");
+    desk.wait("queued 1");
+}
+
+#[test]
+fn a_prompt_waits_until_the_agent_is_ready_and_is_sent_once() {
+    let desk = Desk::with_parrot();
+    desk.open();
+    desk.wait("1 ready");
+    desk.tell_parrot("slow");
+    desk.wait("1 working");
+    queue(&desk, "one for later");
+    assert!(!desk.watched.screen("birds:").contains("one for later"), "it waits");
+    desk.watched.wait_for_text("birds:", "● heard one for later");
+    desk.wait_without("queued 1");
+    desk.wait("birds took the prompt");
+    desk.wait("1 ready");
+    let heard = desk.watched.screen("birds:").matches("● heard one for later").count();
+    assert_eq!(heard, 1, "{}", desk.watched.screen("birds:"));
+    // Taken back, it is a draft again.
+    desk.tell_parrot("slow");
+    desk.wait("1 working");
+    queue(&desk, "one to take back");
+    desk.press("U");
+    desk.wait("taken back");
+    desk.wait_without("queued 1");
+    desk.press("i");
+    wait_until("the draft", || desk.screen().lines().any(|line| line.trim_start().starts_with("one to take back")));
+    desk.wait("ready");
+    assert!(!desk.watched.screen("birds:").contains("one to take back"));
+    desk.leave();
+}
+
+#[test]
+fn a_prompt_that_waits_is_not_forgotten_when_its_terminal_or_the_dashboard_goes() {
+    let desk = Desk::with_parrot();
+    desk.open();
+    desk.wait("1 ready");
+    desk.tell_parrot("slow");
+    desk.wait("1 working");
+    queue(&desk, "left behind");
     desk.press("q");
+    desk.wait("1 prompt waits for agents that are not ready.");
+    desk.press("y");
+    desk.wait("warning: not sent to birds, as it was not ready: left behind");
+    desk.wait("desk>");
+    assert!(desk.history().contains("left behind"), "the history keeps it");
+    desk.watched.wait_for_text("birds:", "● slow");
+    desk.open();
+    desk.wait("1 ready");
+    desk.tell_parrot("slow");
+    desk.wait("1 working");
+    queue(&desk, "too late");
+    desk.watched.run(&["kill-session", "-t", "birds"]);
+    desk.wait("the prompt that waited for birds was not sent: the agent has ended");
+    desk.wait_without("queued 1");
+    desk.press("q");
+    desk.expect_restored();
+}
+
+#[test]
+fn one_prompt_goes_to_all_that_are_marked() {
+    let desk = Desk::with_parrot();
+    desk.start_parrot_in("crows");
+    desk.start_parrot_in("doves");
+    desk.open();
+    desk.wait("3 ready");
+    desk.watched.run(&["send-keys", "-t", "doves:", "ask", "Enter"]);
+    desk.wait("1 needs you");
+    desk.press("*");
+    desk.wait("3 marked");
+    desk.press("B");
+    desk.wait("2 of 3 would get it now");
+    desk.type_text("to all of you");
+    desk.press("Enter");
+    desk.wait("send to 2 of 3 terminals?");
+    assert!(!desk.watched.screen("birds:").contains("to all"), "it asks first");
+    desk.press("y");
+    desk.watched.wait_for_text("birds:", "● heard to all of you");
+    desk.watched.wait_for_text("crows:", "● heard to all of you");
+    desk.wait("taken by 2 of 3");
+    desk.wait("a dialog waits there");
+    assert!(!desk.watched.screen("doves:").contains("to all"));
+    desk.leave();
 }

@@ -165,3 +165,134 @@ fn dialogs_in_every_size_and_colour() {
         assert_ne!(cell(row), cell(row + 1), "{name}: the chosen option looks like the others");
     }
 }
+
+/// Opens the composer of the terminal under the cursor, which is moved down first.
+fn compose(ui: &mut Ui, fleet: &SampleFleet, down: usize) {
+    frame(ui, fleet, 120, 40);
+    press(ui, fleet, &vec![KeyCode::Down; down]);
+    press(ui, fleet, &chars("i"));
+    frame(ui, fleet, 120, 40);
+}
+
+fn control(ui: &mut Ui, fleet: &SampleFleet, c: char) -> Vec<Request> {
+    ui.handle(&Event::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL)), &fleet.view())
+}
+
+fn alt(ui: &mut Ui, fleet: &SampleFleet, c: char) -> Vec<Request> {
+    ui.handle(&Event::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::ALT)), &fleet.view())
+}
+
+#[test]
+fn earlier_prompts_come_back_and_so_does_what_was_being_written() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("jjjjji"));
+    let key = fleet.terminals[5].key.clone();
+    assert_eq!(ui.update(&fleet.view()), [Request::Prompts { key: Some(key) }]);
+    assert_eq!(ui.update(&fleet.view()), [], "they are asked for once");
+    let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    ui.prompts(&owned(&["own two", "own one\nsecond line"]), &owned(&["of others", "own two"]), &fleet.view());
+    press(&mut ui, &fleet, &chars("begun"));
+    press(&mut ui, &fleet, &[KeyCode::Up]);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("own two"));
+    press(&mut ui, &fleet, &[KeyCode::Up]);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("second line"));
+    // Within a text of several lines the arrow moves first.
+    press(&mut ui, &fleet, &[KeyCode::Up, KeyCode::Up]);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("of others"));
+    control(&mut ui, &fleet, 'n');
+    control(&mut ui, &fleet, 'n');
+    control(&mut ui, &fleet, 'n');
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("begun") && !shown.contains("own two"), "{shown}");
+    // Found by typing, among those of all terminals.
+    control(&mut ui, &fleet, 'r');
+    press(&mut ui, &fleet, &chars("others"));
+    insta::assert_snapshot!("recall_120x40", text(&mut ui, &fleet, 120, 40));
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("begunof others"));
+}
+
+#[test]
+fn templates_are_filled_in_and_the_editor_gives_its_text_back() {
+    let fleet = SampleFleet::usual();
+    let config = "[[template]]\nname = \"review\"\ntext = \"Review {cwd} with {agent}, print {{x}}\"\n";
+    let config = fleetwatch::config::Config::parse(config, std::path::Path::new("t")).expect("a configuration");
+    let mut ui = Ui::new(Options { templates: config.templates, ..Options::default() });
+    compose(&mut ui, &fleet, 5);
+    control(&mut ui, &fleet, 't');
+    assert!(text(&mut ui, &fleet, 120, 40).contains("review   Review {cwd} with {agent}, print {x}"));
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("Review ~/docs with gemini, print {x}"));
+    let edit = Request::Edit { text: "Review ~/docs with gemini, print {x}".to_owned() };
+    assert_eq!(alt(&mut ui, &fleet, 'e'), [edit]);
+    ui.edited("one\ntwo\u{1b}[31m", &fleet.view());
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("two[31m") && shown.contains("1 control character"), "{shown}");
+    assert!(!shown.contains("Review"));
+    let mut ui = dashboard();
+    compose(&mut ui, &fleet, 5);
+    control(&mut ui, &fleet, 't');
+    assert!(text(&mut ui, &fleet, 120, 40).contains("the configuration has no [[template]]"));
+}
+
+#[test]
+fn a_prompt_waits_where_it_can_be_seen_and_taken_back() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    compose(&mut ui, &fleet, 7);
+    let ingest = fleet.terminals.iter().find(|terminal| terminal.state.terminal.id == "ingest");
+    let key = ingest.expect("a terminal").key.clone();
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("it is working") && shown.contains("alt-r sends when it is ready"), "{shown}");
+    press(&mut ui, &fleet, &chars("later"));
+    assert_eq!(alt(&mut ui, &fleet, 'r'), [Request::Queue { key: key.clone(), text: "later".to_owned() }]);
+    ui.show_queue([(key.clone(), 1)].into());
+    for (width, height) in [(80, 24), (160, 45)] {
+        insta::assert_snapshot!(format!("queued_{width}x{height}"), text(&mut ui, &fleet, width, height));
+    }
+    // Leaving would lose it, which is asked about.
+    assert_eq!(press(&mut ui, &fleet, &chars("q")), []);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("1 prompt waits for agents that are not ready."));
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    assert_eq!(press(&mut ui, &fleet, &chars("U")), [Request::Unqueue { key: key.clone() }]);
+    ui.show_queue([].into());
+    ui.taken_back(&key, &["later".to_owned()], &fleet.view());
+    press(&mut ui, &fleet, &chars("i"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("later"), "it is the draft again");
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    assert_eq!(press(&mut ui, &fleet, &chars("q")), [Request::Quit]);
+}
+
+#[test]
+fn a_broadcast_shows_who_gets_it_and_what_became_of_each() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 160, 45);
+    press(&mut ui, &fleet, &chars("B"));
+    assert!(text(&mut ui, &fleet, 160, 45).contains("mark the terminals first"));
+    // The approval, the finished one, the working one, the one that is gone.
+    for down in [0, 5, 1, 3] {
+        press(&mut ui, &fleet, &vec![KeyCode::Down; down]);
+        press(&mut ui, &fleet, &chars(" "));
+    }
+    frame(&mut ui, &fleet, 160, 45);
+    press(&mut ui, &fleet, &chars("B"));
+    press(&mut ui, &fleet, &chars("all"));
+    insta::assert_snapshot!("broadcast_160x45", text(&mut ui, &fleet, 160, 45));
+    insta::assert_snapshot!("broadcast_80x24", text(&mut ui, &fleet, 80, 24));
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "it asks first");
+    insta::assert_snapshot!("broadcast_question_80x24", text(&mut ui, &fleet, 80, 24));
+    press(&mut ui, &fleet, &chars("n"));
+    assert_eq!(alt(&mut ui, &fleet, 'r'), []);
+    let requests = press(&mut ui, &fleet, &chars("y"));
+    let (now, later): (Vec<&Request>, Vec<&Request>) =
+        requests.iter().partition(|request| matches!(request, Request::Send { force: false, .. }));
+    assert_eq!((now.len(), later.len()), (1, 2), "{requests:?}");
+    let Request::Send { key, .. } = now[0] else { panic!("{now:?}") };
+    ui.sent(key, "docs", "all", Sent::Accepted, &fleet.view());
+    let Request::Queue { key, .. } = later[0] else { panic!("{later:?}") };
+    ui.dropped(key, "shop-api", "all", "the agent has ended", &fleet.view());
+    insta::assert_snapshot!("broadcast_outcomes_80x24", text(&mut ui, &fleet, 80, 24));
+}

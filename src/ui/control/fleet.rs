@@ -1,6 +1,6 @@
 //! The table has the keyboard: moving in it, and opening what lies over it.
 
-use crate::fleet::View;
+use crate::fleet::{TerminalKey, View};
 use crate::ui::action::Action;
 use crate::ui::arrangement::{Row, RowKey};
 use crate::ui::composer::Composer;
@@ -26,6 +26,12 @@ impl Ui {
                 hints.push((Action::Open, "dialog"));
             } else {
                 hints.push((Action::Prompt, "prompt"));
+            }
+            if self.memory.queued.contains_key(&terminal.key) {
+                hints.push((Action::Unqueue, "take back"));
+            }
+            if !self.memory.arrangement.flags.marked(view).is_empty() {
+                hints.push((Action::Broadcast, "prompt to the marked"));
             }
             hints.push((Action::Jump, "jump"));
             hints.push((Action::History, "history"));
@@ -64,6 +70,8 @@ impl Ui {
                     self.open(drill);
                 }
             }
+            Action::Broadcast => self.broadcast(view),
+            Action::Unqueue => return self.unqueue(view),
             Action::Palette => self.open(Palette::new(&self.options.keymap)),
             Action::MuteAll => return self.toggle_notices(view),
             Action::Pin | Action::Mute => return self.flag(action, view),
@@ -107,8 +115,28 @@ impl Ui {
 
     fn compose(&mut self, view: &View<'_>) {
         let Some(terminal) = self.cursor.terminal(view) else { return };
-        let draft = self.memory.drafts.get(&terminal.key).map_or("", String::as_str);
-        self.open(Composer::new(terminal.key.clone(), draft));
+        self.open(Composer::new(terminal.key.clone(), &self.memory));
+    }
+
+    /// Opens the composer for all marked terminals.
+    fn broadcast(&mut self, view: &View<'_>) {
+        let marked = self.memory.arrangement.flags.marked(view);
+        let keys: Vec<TerminalKey> = marked.into_iter().map(|terminal| terminal.key.clone()).collect();
+        if keys.is_empty() {
+            let mark = self.options.keymap.key_for(Context::Fleet, Action::Mark).unwrap_or_default();
+            return self.notify(Meaning::Unknown, format!("mark the terminals first ({mark})"), view.now);
+        }
+        self.open(Composer::for_several(keys, &self.memory));
+    }
+
+    /// Asks for the prompts back that wait for the selected terminal.
+    fn unqueue(&mut self, view: &View<'_>) -> Vec<Request> {
+        let Some(key) = self.cursor.key().cloned() else { return Vec::new() };
+        if self.memory.queued.contains_key(&key) {
+            return vec![Request::Unqueue { key }];
+        }
+        self.notify(Meaning::Unknown, "nothing waits for this terminal".to_owned(), view.now);
+        Vec::new()
     }
 
     /// From a dialog it goes on to what the next terminal waits for.

@@ -1,0 +1,66 @@
+//! What the dashboard is told beside what became of prompts: the queue, earlier prompts, the editor's text.
+
+use std::collections::HashMap;
+
+use crate::fleet::{TerminalKey, View};
+use crate::ui::confirm::Confirm;
+use crate::ui::meaning::Meaning;
+use crate::ui::overlay::News;
+use crate::ui::{Request, Ui, find};
+
+impl Ui {
+    /// Shows how many prompts wait for which terminal.
+    pub fn show_queue(&mut self, counts: HashMap<TerminalKey, usize>) {
+        self.memory.queued = counts;
+    }
+
+    /// Gives prompts back that waited for a terminal: they are its draft again.
+    pub fn taken_back(&mut self, key: &TerminalKey, texts: &[String], view: &View<'_>) {
+        let name = find(view, key).map_or("the terminal", |terminal| terminal.state.terminal.id.as_str());
+        if texts.is_empty() {
+            return self.notify(Meaning::Stalled, format!("too late: it is on its way to {name}"), view.now);
+        }
+        self.add_to_draft(key, &texts.join("\n\n"));
+        self.notify(Meaning::Ready, format!("taken back: it is the draft for {name} again"), view.now);
+    }
+
+    /// Tells that a prompt that waited will not be sent. Its text becomes a draft.
+    pub fn dropped(&mut self, key: &TerminalKey, name: &str, text: &str, why: &str, view: &View<'_>) {
+        self.hear(News::Dropped { key, text, why }, view);
+        self.add_to_draft(key, text);
+        self.notify(Meaning::Failed, format!("the prompt that waited for {name} was not sent: {why}"), view.now);
+    }
+
+    /// Offers the prompts that were sent before, newest first: to the terminal that is written to, and to any.
+    pub fn prompts(&mut self, own: &[String], all: &[String], view: &View<'_>) {
+        self.hear(News::Prompts { own, all }, view);
+    }
+
+    /// Takes the prompt over that comes back from the operator's editor.
+    pub fn edited(&mut self, text: &str, view: &View<'_>) {
+        self.hear(News::Edited { text }, view);
+    }
+
+    /// Leaves at once, unless prompts would be lost.
+    pub(super) fn quit(&mut self) -> Vec<Request> {
+        let waiting: usize = self.memory.queued.values().sum();
+        if waiting == 0 {
+            return vec![Request::Quit];
+        }
+        let prompts = if waiting == 1 { "1 prompt waits".to_owned() } else { format!("{waiting} prompts wait") };
+        let lines = vec![
+            format!("{prompts} for agents that are not ready."),
+            "Nobody sends them once this is left.".to_owned(),
+        ];
+        self.open(Confirm::new("leave?".to_owned(), lines, "leave", vec![Request::Quit]));
+        Vec::new()
+    }
+
+    fn add_to_draft(&mut self, key: &TerminalKey, text: &str) {
+        let draft = self.memory.drafts.entry(key.clone()).or_default();
+        if !draft.is_empty() {
+            draft.push_str("\n\n");
+        }
+        draft.push_str(text);
+    }
+}
