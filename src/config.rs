@@ -85,11 +85,13 @@ pub struct Ui {
     pub motion: bool,
     /// Whether the mouse is taken.
     pub mouse: bool,
+    /// Whether the operator is asked before an agent is interrupted.
+    pub confirm: bool,
 }
 
 impl Default for Ui {
     fn default() -> Self {
-        Self { theme: "dark".to_owned(), unicode: true, motion: true, mouse: true }
+        Self { theme: "dark".to_owned(), unicode: true, motion: true, mouse: true, confirm: true }
     }
 }
 

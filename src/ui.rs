@@ -23,6 +23,7 @@ mod footer;
 mod header;
 mod help;
 mod input;
+mod interrupt;
 mod keymap;
 mod layout;
 mod meaning;
@@ -33,6 +34,7 @@ mod palette;
 mod pane;
 mod popup;
 mod preview;
+mod raw;
 mod table;
 pub mod text;
 mod theme;
@@ -75,6 +77,8 @@ pub struct Options {
     pub motion: bool,
     /// Prompts to begin with.
     pub templates: Vec<Template>,
+    /// Whether the operator is asked before an agent is interrupted.
+    pub confirm: bool,
 }
 
 impl Options {
@@ -98,6 +102,7 @@ impl Default for Options {
             depth: Depth::True,
             motion: true,
             templates: Vec::new(),
+            confirm: true,
         }
     }
 }
@@ -149,6 +154,12 @@ pub enum Request {
     },
     /// Ask the history; the answer comes by [`Ui::told`].
     Ask(Question),
+    /// Press keys, by tmux's names, whatever the terminal shows; `tell` says whether the operator is told of it.
+    Keys {
+        key: TerminalKey,
+        keys: Vec<String>,
+        tell: bool,
+    },
     /// Send a prompt once the agent is ready.
     Queue {
         key: TerminalKey,

@@ -1,5 +1,7 @@
 //! What the operator asks for and takes time: each in a task of its own, which tells the loop what came of it.
 
+mod keyboard;
+
 use std::sync::Arc;
 
 use tokio::sync::mpsc::UnboundedSender;
@@ -16,6 +18,7 @@ use crate::sender::{Answered, Insistence, Limits, Recipient, Refusal, Reply, Sen
 use crate::state::ProcessState;
 use crate::tmux::{self, Inside, Jump, Server};
 use crate::ui::Sent;
+use keyboard::Keyboards;
 
 /// Earlier prompts that the composer offers, of one terminal and of all.
 const RECALLED: usize = 200;
@@ -34,6 +37,15 @@ pub(super) enum News {
         sent: Sent,
         /// Which one it was of those that waited.
         queued: Option<QueuedId>,
+    },
+    /// Keys were pressed, or were not.
+    Pressed {
+        key: TerminalKey,
+        name: String,
+        keys: Vec<String>,
+        sent: Sent,
+        /// Whether the operator is to be told that they were.
+        tell: bool,
     },
     /// The prompts that were sent before: to one terminal, and to any.
     Prompts {
@@ -63,6 +75,8 @@ pub(super) struct Actors {
     told: UnboundedSender<News>,
     /// What must not be left half done: a prompt that is pasted but not submitted.
     sends: JoinSet<()>,
+    /// The keys of each terminal, in their order.
+    keyboards: Keyboards,
 }
 
 impl Actors {
@@ -76,6 +90,7 @@ impl Actors {
             history,
             told,
             sends: JoinSet::new(),
+            keyboards: Keyboards::new(),
         }
     }
 
@@ -159,6 +174,8 @@ impl Actors {
 
     /// Waits until every prompt that is on its way has arrived or was refused.
     pub(super) async fn finish(&mut self) {
+        // A keyboard ends when nobody can press a key any more.
+        self.keyboards.clear();
         while self.sends.join_next().await.is_some() {}
     }
 

@@ -50,6 +50,7 @@ pub(super) fn options(wanted: &config::Ui, directories: &[PathBuf]) -> Result<Op
         depth,
         motion: wanted.motion,
         templates: Vec::new(),
+        confirm: wanted.confirm,
     })
 }
 

@@ -31,6 +31,11 @@ impl App {
                 self.ui.reasons(&key, text.as_deref(), &self.fleet.view(now));
             }
             Request::Ask(question) => self.questions.ask(question),
+            Request::Keys { key, keys, tell } => {
+                if let Some(terminal) = self.fleet.terminal(&key) {
+                    self.actors.press(terminal, &keys, tell);
+                }
+            }
             Request::Queue { key, text } => self.queue(key, text),
             Request::Unqueue { key } => self.unqueue(&key),
             Request::Prompts { key } => self.actors.look_up_prompts(key),
@@ -63,6 +68,10 @@ impl App {
                 }
                 let view = self.fleet.view(feed::now());
                 self.ui.sent(&key, &name, &text, sent, &view);
+            }
+            News::Pressed { key, name, keys, sent, tell } => {
+                self.wake(&key);
+                self.ui.pressed(&name, &keys, &sent, tell, &self.fleet.view(feed::now()));
             }
             News::Prompts { own, all } => self.ui.prompts(&own, &all, &self.fleet.view(feed::now())),
             News::Answered { key, name, sent, after } => {

@@ -161,6 +161,8 @@ pub(super) struct UiTable {
     pub motion: Option<bool>,
     /// Whether the mouse is taken.
     pub mouse: Option<bool>,
+    /// Whether the dashboard asks before it interrupts an agent.
+    pub confirm: Option<bool>,
 }
 
 /// What is told outside of the dashboard, and how.

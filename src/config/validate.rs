@@ -4,6 +4,7 @@ mod syntax;
 mod tasks;
 mod tell;
 mod templates;
+mod ui;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
 
-use super::file::{File, HistoryTable, ServerTable, TerminalTable, TrackerTable, UiTable, WatchTable};
+use super::file::{File, HistoryTable, ServerTable, TerminalTable, TrackerTable, WatchTable};
 use super::rules::Patterns;
-use super::{Config, ConfigError, Rules, TerminalRule, Ui, Watch};
+use super::{Config, ConfigError, Rules, TerminalRule, Watch};
 use crate::fleet::{Declared, ServerId, Socket};
 use crate::history;
 use crate::moment::Span;
@@ -280,21 +281,6 @@ impl Source<'_> {
             keep: Span::from_millis(days * DAY),
             max_bytes: mib << 20,
             path,
-        })
-    }
-
-    fn ui(&self, table: &UiTable) -> Result<Ui, ConfigError> {
-        let default = Ui::default();
-        let is_known = |theme: &str| THEMES.contains(&theme) || super::paths::has_theme(self.path, theme);
-        if let Some(theme) = table.theme.as_deref().filter(|theme| !is_known(theme)) {
-            let hint = syntax::suggestion(theme, THEMES, "themes");
-            return Err(self.fault(&[Step::Key("ui"), Step::Key("theme")], format!("unknown theme `{theme}`"), hint));
-        }
-        Ok(Ui {
-            theme: table.theme.clone().unwrap_or(default.theme),
-            unicode: table.unicode.unwrap_or(default.unicode),
-            motion: table.motion.unwrap_or(default.motion),
-            mouse: table.mouse.unwrap_or(default.mouse),
         })
     }
 

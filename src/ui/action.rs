@@ -47,6 +47,8 @@ actions! {
     Prompt = "prompt", "write a prompt";
     History = "history", "what happened to the terminal, and its screen then";
     Broadcast = "broadcast", "write a prompt to all marked terminals";
+    Interrupt = "interrupt", "press the key that stops the agent, once you have said so";
+    Raw = "raw", "let every key go to the terminal";
     Unqueue = "unqueue", "take back the prompts that wait for the terminal";
     Explain = "explain", "why fleetwatch says so";
     Jump = "jump", "go to the terminal in tmux";

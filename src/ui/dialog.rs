@@ -18,6 +18,7 @@ use super::keymap::Context;
 use super::meaning::{Meaning, turn_word, waits};
 use super::overlay::{Desk, News, Overlay, Then};
 use super::popup::Scroll;
+use super::raw::Raw;
 use super::{Request, Sent, times};
 use crate::dialog::{self, Manner};
 use crate::fleet::{Terminal, TerminalKey, View};
@@ -151,6 +152,7 @@ impl Overlay for Dialog {
             hints.extend([(Action::Answer, "answer"), (Action::Down, "choose")]);
         }
         hints.extend([
+            (Action::Raw, "keys"),
             (Action::Jump, "go there"),
             (Action::Explain, "why"),
             (Action::NextWaiting, "next for you"),
@@ -179,6 +181,7 @@ impl Overlay for Dialog {
             Action::Answer if self.can_choose() => self.answer(desk),
             // Without options there is nothing to send, and the key closes as it does elsewhere.
             Action::Answer => return Then::Close,
+            Action::Raw => return Then::Become(Box::new(Raw::new(self.key.clone()))),
             Action::Up => return self.step(-1),
             Action::Down => return self.step(1),
             _ => return self.scroll.perform(action),

@@ -37,6 +37,8 @@ pub enum Context {
     Menu,
     /// What became of a prompt to several terminals.
     Outcomes,
+    /// Every key goes to a terminal.
+    Raw,
 }
 
 impl Context {
@@ -51,6 +53,7 @@ impl Context {
         Context::Search,
         Context::Menu,
         Context::Outcomes,
+        Context::Raw,
         Context::Confirm,
         Context::Help,
     ];
@@ -69,6 +72,7 @@ impl Context {
             Context::Confirm => "a question before something happens",
             Context::Menu => "choosing from a list",
             Context::Outcomes => "what became of a prompt to several",
+            Context::Raw => "every key goes to a terminal",
         }
     }
 }
@@ -171,7 +175,22 @@ fn plain(key: KeyEvent) -> KeyCombination {
     if matches!(key.code, KeyCode::Char(c) if !c.is_alphabetic()) {
         modifiers -= KeyModifiers::SHIFT;
     }
-    KeyCombination::one_key(key.code, modifiers).normalized()
+    let code = match key.code {
+        KeyCode::Char(c) if modifiers.contains(KeyModifiers::CONTROL) => KeyCode::Char(control_character(c)),
+        code => code,
+    };
+    KeyCombination::one_key(code, modifiers).normalized()
+}
+
+/// What was pressed with control: the bytes that terminals send for `\\`, `]`, `^` and `_` are read as digits.
+pub(super) fn control_character(c: char) -> char {
+    match c {
+        '4' => '\\',
+        '5' => ']',
+        '6' => '^',
+        '7' => '_',
+        other => other,
+    }
 }
 
 #[cfg(test)]

@@ -237,3 +237,64 @@ fn one_prompt_goes_to_all_that_are_marked() {
     assert!(!desk.watched.screen("doves:").contains("to all"));
     desk.leave();
 }
+
+#[test]
+fn an_agent_is_interrupted_once_the_operator_has_said_so() {
+    let desk = Desk::with_parrot();
+    desk.open();
+    desk.wait("1 ready");
+    // A draft, which C-c takes away.
+    desk.watched.run(&["send-keys", "-t", "birds:", "half a thought"]);
+    desk.watched.wait_for_text("birds:", "half a thought");
+    desk.press("x");
+    desk.wait("press in birds");
+    assert!(desk.watched.screen("birds:").contains("half a thought"), "nothing is pressed yet");
+    desk.press("Escape");
+    desk.wait("? help");
+    desk.press("x");
+    desk.wait("press in birds");
+    desk.type_text("C-c");
+    desk.wait("› C-c");
+    desk.press("Enter");
+    desk.wait("pressed C-c in birds");
+    wait_until("the key in the history", || {
+        let history = desk.history();
+        history.lines().any(|line| line.contains(r#""sender":"dashboard""#) && line.contains(r#""keys":["C-c"]"#))
+    });
+    desk.press("q");
+    desk.expect_restored();
+}
+
+#[test]
+fn every_key_goes_to_the_terminal_until_the_chord_that_leaves() {
+    let desk = Desk::with_parrot();
+    desk.open();
+    desk.wait("1 ready");
+    desk.press("r");
+    desk.wait("every key goes to birds; ctrl-] leaves");
+    // Keys that mean something in the dashboard, and one that ends tmux's own command lines.
+    desk.type_text("quit; ? -x!é");
+    desk.press("BSpace");
+    desk.press("Enter");
+    desk.watched.wait_for_text("birds:", "● heard quit; ? -x!");
+    assert!(!desk.watched.screen("birds:").contains('é'));
+    desk.press("C-]");
+    desk.wait("? help");
+    desk.wait_without("every key goes to birds");
+    // From a dialog it is the way to answer what fleetwatch cannot.
+    desk.wait("1 ready");
+    desk.tell_parrot("menu");
+    desk.wait("1 needs you");
+    desk.press("Enter");
+    desk.wait("sends: Enter");
+    desk.press("r");
+    desk.wait("every key goes to birds");
+    desk.press("Down");
+    desk.watched.wait_for_text("birds:", "> Beta");
+    desk.press("Enter");
+    desk.watched.wait_for_text("birds:", "● chose Beta");
+    desk.press("C-]");
+    desk.wait("? help");
+    desk.press("q");
+    desk.expect_restored();
+}

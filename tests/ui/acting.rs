@@ -296,3 +296,47 @@ fn a_broadcast_shows_who_gets_it_and_what_became_of_each() {
     ui.dropped(key, "shop-api", "all", "the agent has ended", &fleet.view());
     insta::assert_snapshot!("broadcast_outcomes_80x24", text(&mut ui, &fleet, 80, 24));
 }
+
+#[test]
+fn an_interrupt_asks_for_the_key_unless_it_is_configured_otherwise() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Down; 7]);
+    let ingest = fleet.terminals.iter().find(|terminal| terminal.state.terminal.id == "ingest");
+    let key = ingest.expect("a terminal").key.clone();
+    assert!(text(&mut ui, &fleet, 120, 40).contains("x interrupt"), "the footer offers it for what works");
+    assert_eq!(press(&mut ui, &fleet, &chars("x")), []);
+    insta::assert_snapshot!("interrupt_80x24", text(&mut ui, &fleet, 80, 24));
+    let keys = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let escape = Request::Keys { key: key.clone(), keys: keys(&["Escape"]), tell: true };
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [escape.clone()]);
+    press(&mut ui, &fleet, &chars("x"));
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Esc]), []);
+    let mut ui = Ui::new(Options { confirm: false, ..Options::default() });
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Down; 7]);
+    assert_eq!(press(&mut ui, &fleet, &chars("x")), [escape]);
+}
+
+#[test]
+fn the_mode_in_which_keys_go_to_a_terminal_cannot_be_overlooked() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("r"));
+    let key = fleet.terminals[0].key.clone();
+    let pressed = |name: &str| Request::Keys { key: key.clone(), keys: vec![name.to_owned()], tell: false };
+    assert_eq!(press(&mut ui, &fleet, &chars("q?")), [pressed("q"), pressed("?")]);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Esc]), [pressed("Escape")]);
+    assert_eq!(control(&mut ui, &fleet, 'c'), [pressed("C-c")]);
+    for (width, height) in [(80, 24), (160, 45)] {
+        insta::assert_snapshot!(format!("raw_{width}x{height}"), text(&mut ui, &fleet, width, height));
+    }
+    let buffer = frame(&mut ui, &fleet, 120, 40);
+    assert_ne!(buffer[(0, 2)].fg, Color::Reset, "the frame has the colour of what waits");
+    assert_eq!(ui.handle(&Event::Paste("rm -rf".into()), &fleet.view()), [], "a paste is no key");
+    // Terminals report the chord as a digit.
+    assert_eq!(control(&mut ui, &fleet, '5'), []);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("? help"));
+}

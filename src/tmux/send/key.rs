@@ -51,6 +51,11 @@ impl Key {
         Self("Enter".to_owned())
     }
 
+    /// The Escape key, which begins what other keys send as well.
+    pub fn escape() -> Self {
+        Self("Escape".to_owned())
+    }
+
     /// The name, as tmux takes it.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,16 +1,19 @@
 //! The table has the keyboard: moving in it, and opening what lies over it.
 
 use crate::fleet::{TerminalKey, View};
+use crate::state::Phase;
 use crate::ui::action::Action;
 use crate::ui::arrangement::{Row, RowKey};
 use crate::ui::composer::Composer;
 use crate::ui::dialog::Dialog;
 use crate::ui::drill::Drill;
 use crate::ui::footer::Hint;
+use crate::ui::interrupt::Interrupt;
 use crate::ui::keymap::Context;
 use crate::ui::layout::Shown;
 use crate::ui::meaning::{Meaning, waits};
 use crate::ui::palette::Palette;
+use crate::ui::raw::Raw;
 use crate::ui::{Below, Request, Ui};
 
 impl Ui {
@@ -26,6 +29,9 @@ impl Ui {
                 hints.push((Action::Open, "dialog"));
             } else {
                 hints.push((Action::Prompt, "prompt"));
+            }
+            if terminal.state.turn.phase == Phase::Active {
+                hints.push((Action::Interrupt, "interrupt"));
             }
             if self.memory.queued.contains_key(&terminal.key) {
                 hints.push((Action::Unqueue, "take back"));
@@ -71,6 +77,12 @@ impl Ui {
                 }
             }
             Action::Broadcast => self.broadcast(view),
+            Action::Interrupt => return self.interrupt(view),
+            Action::Raw => {
+                if let Some(terminal) = self.cursor.terminal(view) {
+                    self.open(Raw::new(terminal.key.clone()));
+                }
+            }
             Action::Unqueue => return self.unqueue(view),
             Action::Palette => self.open(Palette::new(&self.options.keymap)),
             Action::MuteAll => return self.toggle_notices(view),
@@ -127,6 +139,16 @@ impl Ui {
             return self.notify(Meaning::Unknown, format!("mark the terminals first ({mark})"), view.now);
         }
         self.open(Composer::for_several(keys, &self.memory));
+    }
+
+    /// Asks which key is to stop the selected agent, unless the operator has configured that it goes at once.
+    fn interrupt(&mut self, view: &View<'_>) -> Vec<Request> {
+        let Some(terminal) = self.cursor.terminal(view) else { return Vec::new() };
+        if !self.options.confirm {
+            return vec![Interrupt::at_once(terminal.key.clone())];
+        }
+        self.open(Interrupt::new(terminal));
+        Vec::new()
     }
 
     /// Asks for the prompts back that wait for the selected terminal.

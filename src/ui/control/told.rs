@@ -6,7 +6,7 @@ use crate::fleet::{TerminalKey, View};
 use crate::ui::confirm::Confirm;
 use crate::ui::meaning::Meaning;
 use crate::ui::overlay::News;
-use crate::ui::{Request, Ui, find};
+use crate::ui::{Request, Sent, Ui, find};
 
 impl Ui {
     /// Shows how many prompts wait for which terminal.
@@ -39,6 +39,17 @@ impl Ui {
     /// Takes the prompt over that comes back from the operator's editor.
     pub fn edited(&mut self, text: &str, view: &View<'_>) {
         self.hear(News::Edited { text }, view);
+    }
+
+    /// Tells what became of keys, where that was asked for or they were not pressed.
+    pub fn pressed(&mut self, name: &str, keys: &[String], sent: &Sent, tell: bool, view: &View<'_>) {
+        match sent {
+            Sent::Accepted if !tell => {}
+            Sent::Accepted => self.notify(Meaning::Ready, format!("pressed {} in {name}", keys.join(" ")), view.now),
+            Sent::NotTaken { why } | Sent::Refused { why, .. } => {
+                self.notify(Meaning::Failed, format!("no key was pressed in {name}: {why}"), view.now);
+            }
+        }
     }
 
     /// Leaves at once, unless prompts would be lost.
