@@ -92,6 +92,20 @@ fn a_turn_with_an_approval(agent: Agent) {
     assert_eq!(stage.watch.course("/last_turn/result").last().map(String::as_str), Some("success"));
 }
 
+/// A tool call that the operator refuses, by the words of the dialog's own option.
+fn a_refused_approval(agent: Agent) {
+    let stage = Stage::with(agent);
+    stage.model.answer(dangerous_call(agent));
+    // What the agent makes of the refusal, if it asks at all.
+    stage.model.answer(Answer::new().say("Then I will not.", Duration::from_secs(1)));
+    stage.send("Create the orders database");
+    stage.expect("the approval", approval);
+    stage.answer("no");
+    stage.expect("the end of the approval", |state| !approval(state) && !is(state, "/attention", "approval"));
+    assert!(!stage.screen().contains("Do you want to proceed?"), "{}", stage.screen());
+    stage.expect("a prompt again", ready);
+}
+
 /// A turn that the operator stops with Escape while the answer is being written, and one after it.
 fn an_interrupted_turn(agent: Agent) {
     let stage = Stage::with(agent);
@@ -196,4 +210,11 @@ macro_rules! for_each_agent {
     };
 }
 
-for_each_agent!(a_turn_with_an_approval, an_interrupted_turn, a_failed_turn, a_broken_connection, an_agent_that_goes,);
+for_each_agent!(
+    a_turn_with_an_approval,
+    a_refused_approval,
+    an_interrupted_turn,
+    a_failed_turn,
+    a_broken_connection,
+    an_agent_that_goes,
+);

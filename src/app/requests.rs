@@ -87,10 +87,8 @@ impl App {
                 self.wants_to_end |= self.actors.in_popup();
             }
             News::Jumped { key, jump: Ok(Jump::Attach(command)) } => {
-                self.hand_over(command).await?;
-                self.saw(key, "jumped to it");
                 self.hand_over(command, "tmux").await?;
-                self.take(Input::Seen { key });
+                self.saw(key, "jumped to it");
             }
             News::Jumped { jump: Err(error), .. } => self.complain(&error.to_string()),
         }

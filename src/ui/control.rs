@@ -173,8 +173,6 @@ impl Ui {
     fn perform_anywhere(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
         match action {
             Action::Help => self.open(Help::new(self.context())),
-            Action::Quit => return vec![Request::Quit],
-            Action::Help => self.open(Help::default()),
             Action::Quit => return self.quit(),
             Action::Suspend => return vec![Request::Suspend],
             Action::Redraw => return vec![Request::Redraw],

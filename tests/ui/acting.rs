@@ -310,7 +310,7 @@ fn an_interrupt_asks_for_the_key_unless_it_is_configured_otherwise() {
     insta::assert_snapshot!("interrupt_80x24", text(&mut ui, &fleet, 80, 24));
     let keys = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let escape = Request::Keys { key: key.clone(), keys: keys(&["Escape"]), tell: true };
-    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [escape.clone()]);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), std::slice::from_ref(&escape));
     press(&mut ui, &fleet, &chars("x"));
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Esc]), []);
     let mut ui = Ui::new(Options { confirm: false, ..Options::default() });

@@ -59,14 +59,15 @@ impl Body<'_> {
         drawn
     }
 
-    /// The rows of the dialog above its options, without blank ones at the ends.
+    /// The rows of the dialog above its options, without blank ones and rules at the ends.
     fn rows(&self) -> Vec<&Row> {
         let dialog = &self.shown.dialog;
         let end = if dialog.options.is_empty() { dialog.rows.end } else { self.end_of_text() };
         let rows = self.shown.screen.rows();
         let rows = rows.get(dialog.rows.start.min(end)..end).unwrap_or_default();
-        let rows: Vec<&Row> = rows.iter().skip_while(|row| row.is_blank()).collect();
-        let used = rows.iter().rposition(|row| !row.is_blank()).map_or(0, |last| last + 1);
+        // The rule that agents draw above a dialog is as wide as their pane, and there is a box around it here.
+        let rows: Vec<&Row> = rows.iter().skip_while(|row| is_rule(row.text())).collect();
+        let used = rows.iter().rposition(|row| !is_rule(row.text())).map_or(0, |last| last + 1);
         rows[..used].to_vec()
     }
 
@@ -136,4 +137,9 @@ impl Body<'_> {
         }
         places
     }
+}
+
+/// Whether a row is blank or nothing but a line.
+fn is_rule(row: &str) -> bool {
+    row.chars().all(|c| c.is_whitespace() || matches!(c, '─' | '━' | '═' | '▔'))
 }
