@@ -29,7 +29,7 @@ use crate::config::Config;
 use crate::delivery::{Outside, Told};
 use crate::feed::{self, Poller};
 use crate::fleet::{self, Fleet, Input, ServerId};
-use crate::history::{Answer, History, Questions, Submission};
+use crate::history::{Answer, History, Questions, Rank, Submission};
 use crate::moment::Moment;
 use crate::profile::Library;
 use crate::queue::Queue;
@@ -158,7 +158,7 @@ impl App {
         let history = History::start(&settings.config.history);
         let (questions, answers) = history.questions(Arc::clone(&settings.library));
         let actors = Actors::new(&settings, history.clone(), told);
-        let outside = Outside::start(&settings.config, &history, actors.sender(), telling);
+        let outside = Outside::start(&settings.config, &history, Rank::Dashboard, actors.sender(), telling);
         let signals = Signals::listen()?;
         let tty = Tty::take(settings.config.ui.mouse)?;
         Ok(Self {

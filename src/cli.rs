@@ -23,6 +23,7 @@ mod run;
 pub mod score;
 mod send;
 mod shell;
+mod status;
 mod survey;
 mod table;
 mod target;
@@ -60,6 +61,7 @@ struct Cli {
 enum Command {
     List(list::Args),
     Watch(watch::Args),
+    Status(status::Args),
     Send(send::SendArgs),
     Keys(send::KeysArgs),
     Answer(send::AnswerArgs),
@@ -102,6 +104,7 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
     match command {
         Command::List(args) => wait_for(list::run(&args, &options)),
         Command::Watch(args) => wait_for(watch::run(&args, &options)),
+        Command::Status(args) => status::run(&args, &options),
         Command::Wait(args) => wait_for(wait::run(&args, &options)),
         Command::History(args) => history::run(&args, &options),
         Command::Run(args) => wait_for(run::run(&args, &options)),
@@ -142,7 +145,7 @@ async fn record_target(args: &record::Args, options: &GlobalOptions) -> Done {
 }
 
 /// Runs a command that looks at tmux servers; the others start no runtime.
-fn wait_for(command: impl Future<Output = Done>) -> Done {
+fn wait_for<T>(command: impl Future<Output = color_eyre::Result<T>>) -> color_eyre::Result<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.wrap_err("the runtime cannot be started")?.block_on(command)
 }

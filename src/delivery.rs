@@ -3,6 +3,7 @@
 //! What goes out, when and how is decided in [`crate::notify`] and [`crate::follow_up`]; here it is done, and what fails
 //! is told once.
 
+mod beacon;
 mod carrier;
 mod command;
 mod desktop;
@@ -15,10 +16,11 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::config::Config;
 use crate::fleet::{Effect, TerminalKey, View};
 use crate::follow_up::Event;
-use crate::history::History;
+use crate::history::{History, Rank};
 use crate::moment::Moment;
 use crate::notify::{Notifier, Operator};
 use crate::sender::Sender;
+use beacon::Beacon;
 use carrier::Carrier;
 use follow_ups::{FollowUps, Office};
 pub use terminal::Around;
@@ -41,13 +43,14 @@ pub struct Outside {
     carrier: Carrier,
     follow_ups: Option<FollowUps>,
     office: Office,
+    beacon: Beacon,
     /// Whether there is anything to tell, ever.
     has_rules: bool,
 }
 
 impl Outside {
     /// By the rules of the configuration. Must be called within the runtime.
-    pub fn start(config: &Config, history: &History, sender: Sender, told: UnboundedSender<Told>) -> Self {
+    pub fn start(config: &Config, history: &History, rank: Rank, sender: Sender, told: UnboundedSender<Told>) -> Self {
         let office = Office::new(history.clone(), sender, told.clone());
         let follow_ups = office.open(&config.follow_up);
         Self {
@@ -56,6 +59,7 @@ impl Outside {
             has_rules: !config.notify.is_empty() || follow_ups.is_some(),
             follow_ups,
             office,
+            beacon: Beacon::new(history.clone(), rank),
         }
     }
 
@@ -86,6 +90,7 @@ impl Outside {
     /// Takes in what the fleet shows now. What is due is carried out; the rest is to be written to the operator's
     /// terminal.
     pub fn follow(&mut self, view: &View<'_>, operator: Operator<'_>) -> Vec<u8> {
+        self.beacon.follow(view, operator.is_muted);
         if !self.has_rules {
             return Vec::new();
         }
@@ -100,7 +105,8 @@ impl Outside {
 
     /// When to call [`Outside::follow`] again at the latest.
     pub fn poll_timeout(&self) -> Option<Moment> {
-        if self.has_rules { self.notifier.poll_timeout() } else { None }
+        let notices = if self.has_rules { self.notifier.poll_timeout() } else { None };
+        [notices, self.beacon.poll_timeout()].into_iter().flatten().min()
     }
 
     /// Waits until no message is on its way to an agent any more.

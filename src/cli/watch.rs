@@ -16,7 +16,7 @@ use super::{Done, GlobalOptions, output, table};
 use crate::delivery::{Outside, Told};
 use crate::feed;
 use crate::fleet::{Effect, Fleet, Health, Input, ServerId, TerminalKey};
-use crate::history::History;
+use crate::history::{History, Rank};
 use crate::moment::Moment;
 use crate::notify::Operator;
 use crate::screen::harmless;
@@ -53,7 +53,7 @@ async fn print(args: &Args, watched: &Watched, live: &mut Live) -> Done {
     let mut submissions = history.submissions();
     let (telling, mut told) = mpsc::unbounded_channel();
     let sender = Sender::new(watched.library.clone(), watched.feed.tmux.clone());
-    let mut outside = Outside::start(&watched.loaded.config, &history, sender, telling);
+    let mut outside = Outside::start(&watched.loaded.config, &history, Rank::Watch, sender, telling);
     let mut printer = Printer::new(args.json);
     let mut health = BTreeMap::new();
     let end = end_asked_for();

@@ -46,6 +46,7 @@ impl Batch<'_> {
                 self.sql(sql)?.execute(params![outcome, detail, at.as_millis(), uid])?;
                 Ok(())
             }
+            Message::Standing(standing) => standing.write(&self.transaction, self.owner),
             Message::Flush(_) => Ok(()),
         }
     }

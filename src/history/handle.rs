@@ -12,6 +12,7 @@ use super::identity::Owner;
 use super::open::Options;
 use super::record::{self, Message, NewInput, Record, TransitionRecord};
 use super::retention::Limits;
+use super::standing::Standing;
 use super::trouble::{Condition, Health};
 use super::writer::{Writer, set};
 use super::{Settings, now};
@@ -159,6 +160,11 @@ impl History {
             Effect::Left { .. } => Record::Left(record),
             _ => Record::Transition(record),
         });
+    }
+
+    /// Keeps how things stand on a server now, in place of how they stood.
+    pub fn standing(&self, standing: Standing) {
+        self.tell(Message::Standing(standing));
     }
 
     /// Writes down that something is about to be sent. The ticket takes what becomes of it; without a word the outcome

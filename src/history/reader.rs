@@ -75,6 +75,10 @@ impl Reader {
         Ok(Self { connection, codec: Codec::new()? })
     }
 
+    pub(super) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
     /// Every terminal, by its latest record, newest first.
     ///
     /// # Errors

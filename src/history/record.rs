@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::identity::Owner;
+use super::standing::Standing;
 use crate::fleet::TerminalKey;
 use crate::moment::Moment;
 use crate::screen::Screen;
@@ -152,6 +153,8 @@ pub(super) enum Message {
         uid: String,
         at: Moment,
     },
+    /// How things stand on one server.
+    Standing(Standing),
     InputEnded {
         uid: String,
         outcome: String,
@@ -165,7 +168,7 @@ pub(super) enum Message {
 impl Message {
     /// Whether another process waits for this, so that it is written at once.
     pub(super) const fn is_urgent(&self) -> bool {
-        !matches!(self, Message::Record(_))
+        !matches!(self, Message::Record(_) | Message::Standing(_))
     }
 }
 

@@ -74,6 +74,14 @@ pub(super) const STEPS: &[&str] = &[
          body TEXT NOT NULL
      ) STRICT;
      CREATE INDEX intent_events_by_intent ON intent_events (intent);",
+    // 3: how things stand now, for those who must not ask tmux.
+    "CREATE TABLE standings (
+         server TEXT PRIMARY KEY,
+         owner TEXT NOT NULL,
+         rank INTEGER NOT NULL,
+         at INTEGER NOT NULL,
+         body TEXT NOT NULL
+     ) STRICT;",
 ];
 
 /// The version that this program writes.

@@ -12,6 +12,7 @@ use super::encoding::Codec;
 use super::identity::Owner;
 use super::open::{self, Opened, Options};
 use super::record::{Message, Record};
+use super::standing::Standing;
 use crate::fleet::TerminalKey;
 use crate::moment::{Moment, Span};
 
@@ -126,6 +127,7 @@ impl Store {
     pub(super) fn leave(&mut self, now: Moment) -> Result<(), Trouble> {
         let sql = "UPDATE watches SET seen = ?1, ended = ?1 WHERE owner = ?2 AND ended IS NULL";
         self.opened.connection.execute(sql, params![now.as_millis(), self.owner.as_str()])?;
+        Standing::leave(&self.opened.connection, &self.owner)?;
         self.watched.clear();
         // The file is whole by itself then, without its log; a reader that is in the way is not waited for.
         self.opened.connection.pragma_update_and_check(None, "wal_checkpoint", "PASSIVE", |_| Ok(()))?;

@@ -1,5 +1,7 @@
 //! What the dashboard tells outside of itself: read from the bytes that it writes and from the commands that it runs.
 
+use std::process::{Command, Stdio};
+
 use serde_json::Value;
 
 use super::Desk;
@@ -146,4 +148,39 @@ fn a_key_mutes_all_notices() {
     wait_until("an event", || !desk.events().is_empty());
     assert_eq!((&desk.events()[0]["event"], &desk.events()[0]["terminal"]), (&"finished".into(), &"crows".into()));
     assert!(!desk.bytes().contains("\x1b]9;"), "what happened while all was muted is not told later");
+}
+
+/// What `fleetwatch status` prints, and whether it says yes.
+fn status(desk: &Desk, format: &str) -> (String, bool) {
+    let directory = desk.directory.path();
+    let output = Command::new(env!("CARGO_BIN_EXE_fleetwatch"))
+        .args(["status", "--format", format, "-L", desk.watched.name()])
+        .env("XDG_CONFIG_HOME", directory)
+        .env("XDG_STATE_HOME", directory.join("state"))
+        .env_remove("TMUX")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    (String::from_utf8(output.stdout).unwrap(), output.status.success())
+}
+
+#[test]
+fn the_status_line_tells_what_the_dashboard_shows_and_when_nobody_watches() {
+    let desk = Desk::configured("[[terminal]]\nsession = \"birds\"\nname = \"bird #{pane_id}#[fg=red]\"\n");
+    assert_eq!(status(&desk, "tmux"), ("#[dim]nobody watches#[default]\n".to_owned(), true));
+    assert_eq!(status(&desk, "plain"), (String::new(), false));
+    desk.open();
+    wait_until("a ready parrot", || status(&desk, "plain").0 == "1 ready\n");
+    desk.type_to_parrot("ask");
+    wait_until("a parrot that asks", || status(&desk, "plain").0.ends_with("needs you\n"));
+    let (line, _) = status(&desk, "tmux");
+    // tmux itself shows the name as it is: nothing of it is taken for a format.
+    let shown = desk.operator.run(&["display-message", "-p", "-t", "main:", line.trim_end()]);
+    assert!(shown.contains("bird #{pane_id}"), "{line} becomes {shown}");
+    let (json, _) = status(&desk, "json");
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&json["watched"], &json["needs"][0]["attention"]), (&true.into(), &"approval".into()));
+    desk.press("q");
+    desk.wait("desk>");
+    wait_until("nobody to watch", || !status(&desk, "plain").1);
 }

@@ -1,0 +1,193 @@
+//! `fleetwatch status`: how things stand, for tmux's status line; from whoever watches, without asking tmux.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use serde_json::json;
+
+use super::survey::Watched;
+use super::{Done, Failure, GlobalOptions, output};
+use crate::fleet::Terminal;
+use crate::history::{self, Need, Rank, Reader, Standing};
+use crate::moment::Moment;
+use crate::screen::harmless;
+use crate::state::Attention;
+
+/// Print in one line how things stand, as the dashboard or `watch` sees it, without asking tmux.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// For tmux's status line (with its colours and escapes), for people, or for programs.
+    #[arg(long, value_enum, default_value_t = Format::Plain)]
+    pub format: Format,
+    /// Look at the servers once when nobody watches.
+    #[arg(long)]
+    pub poll: bool,
+}
+
+/// How it is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    Tmux,
+    Plain,
+    Json,
+}
+
+/// What is counted together: its words in the store, its glyph, how people are told of one and of several, and its
+/// colour in tmux.
+struct Group {
+    words: &'static [&'static str],
+    glyph: char,
+    one: &'static str,
+    several: &'static str,
+    style: &'static str,
+}
+
+const GROUPS: &[Group] = &[
+    Group::new(&["approval", "question", "trust", "setup"], '?', "needs you", "need you", "fg=magenta,bold"),
+    Group::new(&["failed"], '✗', "failed", "failed", "fg=red,bold"),
+    Group::new(&["stalled", "error"], '!', "stalled", "stalled", "fg=red"),
+    Group::new(&["interrupted"], '⊘', "interrupted", "interrupted", "fg=magenta"),
+    Group::new(&["finished"], '✓', "finished", "finished", "fg=green"),
+    Group::new(&["working"], '*', "working", "working", "fg=yellow"),
+    Group::new(&["ready"], '·', "ready", "ready", "fg=cyan"),
+];
+
+impl Group {
+    const fn new(
+        words: &'static [&'static str],
+        glyph: char,
+        one: &'static str,
+        several: &'static str,
+        style: &'static str,
+    ) -> Self {
+        Self { words, glyph, one, several, style }
+    }
+}
+
+/// Runs the command. The exit code is 1 when nobody watches, except for tmux, which shows the line in any case.
+///
+/// # Errors
+/// The configuration is wrong; with `--poll`, no server answers.
+pub fn run(args: &Args, options: &GlobalOptions) -> Done {
+    let config = options.load()?.config;
+    let now = history::now();
+    // A history that is not there, or cannot be read, was written by nobody who watches.
+    let stored = config.history.location().filter(|_| config.history.enabled).and_then(|path| Reader::open(&path).ok());
+    let mut standings = stored.and_then(|reader| reader.standings(now).ok()).unwrap_or_default();
+    if options.names_a_server() {
+        let wanted: Vec<String> = options.servers(&config).iter().map(ToString::to_string).collect();
+        standings.retain(|standing| wanted.contains(&standing.server));
+    }
+    if standings.is_empty() && args.poll {
+        standings = super::wait_for(poll(options, now))?;
+    }
+    let is_watched = !standings.is_empty();
+    let summary = Summary::of(&standings);
+    let line = match args.format {
+        Format::Tmux if is_watched => summary.tmux(),
+        Format::Tmux => "#[dim]nobody watches#[default]\n".to_owned(),
+        Format::Plain if is_watched => summary.plain(),
+        Format::Plain => {
+            let hint = "run `fleetwatch` or `fleetwatch watch`; --poll looks once";
+            return Err(Failure::refused("nobody watches").hint(hint).into());
+        }
+        Format::Json => output::json_line(&summary.json(now, is_watched))?,
+    };
+    let code = output::print(&line)?;
+    Ok(if is_watched || args.format == Format::Tmux { code } else { ExitCode::FAILURE })
+}
+
+/// Looks at every server once.
+async fn poll(options: &GlobalOptions, now: Moment) -> color_eyre::Result<Vec<Standing>> {
+    let watched = Watched::new(options)?;
+    let survey = watched.survey().await?;
+    let view = survey.fleet.view(now);
+    let is_muted = |terminal: &Terminal| terminal.declared.muted;
+    Ok(view.servers.iter().map(|server| Standing::of(&view, &server.id, Rank::Watch, &is_muted)).collect())
+}
+
+/// All servers together.
+struct Summary {
+    counts: BTreeMap<String, usize>,
+    needs: Vec<Need>,
+}
+
+impl Summary {
+    fn of(standings: &[Standing]) -> Self {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for (word, count) in standings.iter().flat_map(|standing| &standing.counts) {
+            *counts.entry(word.clone()).or_default() += count;
+        }
+        let mut needs: Vec<Need> = standings.iter().flat_map(|standing| standing.needs.iter().cloned()).collect();
+        needs.sort_by_key(|need| need.attention);
+        Self { counts, needs }
+    }
+
+    /// The groups that occur, with how many there are, and the name where there is only one that needs the operator.
+    fn groups(&self) -> impl Iterator<Item = (&'static Group, usize, Option<String>)> {
+        GROUPS.iter().filter_map(|group| {
+            let count: usize = group.words.iter().filter_map(|&word| self.counts.get(word)).sum();
+            let needs = |attention: Attention| group.words.contains(&attention.word());
+            let mut only = self.needs.iter().filter(|need| needs(need.attention)).map(|need| harmless(&need.terminal));
+            (count > 0).then(|| (group, count, only.next().filter(|_| count == 1)))
+        })
+    }
+
+    fn plain(&self) -> String {
+        let part = |(group, count, name): (&Group, usize, Option<String>)| match (count, name) {
+            (1, Some(name)) => format!("{name} {}", group.one),
+            (1, None) => format!("1 {}", group.one),
+            (count, _) => format!("{count} {}", group.several),
+        };
+        let parts: Vec<String> = self.groups().map(part).collect();
+        if parts.is_empty() { "no terminals\n".to_owned() } else { format!("{}\n", parts.join(" · ")) }
+    }
+
+    fn tmux(&self) -> String {
+        let part = |(group, count, name): (&Group, usize, Option<String>)| {
+            let said = name.map_or(count.to_string(), |name| format!(" {}", escaped(&name)));
+            format!("#[{}]{}{said}#[default]", group.style, group.glyph)
+        };
+        let parts: Vec<String> = self.groups().map(part).collect();
+        format!("{}\n", parts.join(" "))
+    }
+
+    fn json(&self, now: Moment, is_watched: bool) -> serde_json::Value {
+        json!({ "at": now, "watched": is_watched, "counts": self.counts, "needs": self.needs })
+    }
+}
+
+/// A text that tmux shows as it is.
+fn escaped(text: &str) -> String {
+    text.replace('#', "##")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary(counts: &[(&str, usize)], needs: &[(&str, Attention)]) -> Summary {
+        Summary {
+            counts: counts.iter().map(|(word, count)| ((*word).to_owned(), *count)).collect(),
+            needs: needs
+                .iter()
+                .map(|(name, attention)| Need { terminal: (*name).to_owned(), attention: *attention })
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn several_are_counted_and_one_is_named() {
+        let one = summary(&[("approval", 1), ("working", 3)], &[("shop #{pane_id} #[fg=red]", Attention::Approval)]);
+        assert_eq!(one.plain(), "shop #{pane_id} #[fg=red] needs you · 3 working\n");
+        assert_eq!(one.tmux(), "#[fg=magenta,bold]? shop ##{pane_id} ##[fg=red]#[default] #[fg=yellow]*3#[default]\n");
+        let two = summary(
+            &[("approval", 1), ("trust", 1), ("ready", 1)],
+            &[("a", Attention::Approval), ("b", Attention::Trust)],
+        );
+        assert_eq!(two.plain(), "2 need you · 1 ready\n");
+        assert_eq!(two.tmux(), "#[fg=magenta,bold]?2#[default] #[fg=cyan]·1#[default]\n");
+        assert_eq!(summary(&[], &[]).plain(), "no terminals\n");
+    }
+}

@@ -1,0 +1,125 @@
+//! How things stand on each server right now, for tmux's status line and others who must not ask tmux once more.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, params};
+use serde::{Deserialize, Serialize};
+
+use super::Trouble;
+use super::identity::Owner;
+use super::reader::Reader;
+use crate::fleet::{Terminal, View};
+use crate::moment::{Moment, Span};
+use crate::place::ServerId;
+use crate::state::{Attention, Availability, Phase, State};
+
+/// How long a standing holds when nobody renews it: then nobody watches any more.
+pub const STANDING_LASTS: Span = Span::from_secs(15);
+/// Terminals that are named; the others are counted.
+const NAMED: usize = 50;
+
+/// Whose standing holds when several processes watch a server: only where the operator looks is it known what was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rank {
+    Watch = 0,
+    Dashboard = 1,
+}
+
+/// How things stand on one server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The server, as it is shown.
+    pub server: String,
+    pub rank: Rank,
+    pub at: Moment,
+    /// Terminals by what they need, else by what they do: the words of `attention`, then `working`, `ready`, `error` and
+    /// `unknown`. Muted ones need nothing.
+    pub counts: BTreeMap<String, usize>,
+    /// The terminals that need the operator, most urgent first.
+    pub needs: Vec<Need>,
+}
+
+/// A terminal that needs the operator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Need {
+    pub terminal: String,
+    pub attention: Attention,
+}
+
+/// What is stored of a standing beside its columns.
+#[derive(Serialize, Deserialize)]
+struct Body {
+    counts: BTreeMap<String, usize>,
+    needs: Vec<Need>,
+}
+
+impl Standing {
+    /// How things stand on a server that is in view; `is_muted` says whose needs do not count.
+    pub fn of(view: &View<'_>, server: &ServerId, rank: Rank, is_muted: &dyn Fn(&Terminal) -> bool) -> Self {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        let mut needs = Vec::new();
+        for terminal in view.terminals.iter().filter(|terminal| terminal.key.server == *server) {
+            let state = &terminal.state;
+            let attention = match is_muted(terminal) {
+                true => Attention::None,
+                false => state.attention,
+            };
+            *counts.entry(word(state, attention).to_owned()).or_default() += 1;
+            if attention != Attention::None && needs.len() < NAMED {
+                needs.push(Need { terminal: state.terminal.id.clone(), attention });
+            }
+        }
+        Self { server: server.to_string(), rank, at: view.now, counts, needs }
+    }
+
+    /// Writes it in place of the one before, unless somebody who knows better wrote that a moment ago.
+    pub(super) fn write(&self, connection: &Connection, owner: &Owner) -> Result<(), Trouble> {
+        let body = Body { counts: self.counts.clone(), needs: self.needs.clone() };
+        let body = serde_json::to_string(&body).map_err(|error| Trouble::Other(error.to_string()))?;
+        let sql = "INSERT INTO standings (server, owner, rank, at, body) VALUES (?1, ?2, ?3, ?4, ?5)
+                   ON CONFLICT (server) DO UPDATE SET owner = ?2, rank = ?3, at = ?4, body = ?5
+                   WHERE rank <= ?3 OR at < ?6";
+        let outdated = (self.at - STANDING_LASTS).as_millis();
+        let values = params![self.server, owner.as_str(), self.rank as i64, self.at.as_millis(), body, outdated];
+        connection.prepare_cached(sql)?.execute(values)?;
+        Ok(())
+    }
+
+    /// Takes away what a process that ends has said.
+    pub(super) fn leave(connection: &Connection, owner: &Owner) -> Result<(), Trouble> {
+        connection.execute("DELETE FROM standings WHERE owner = ?1", [owner.as_str()])?;
+        Ok(())
+    }
+}
+
+impl Reader {
+    /// How things stand on every server that somebody watches now.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn standings(&self, now: Moment) -> Result<Vec<Standing>, Trouble> {
+        let sql = "SELECT server, rank, at, body FROM standings WHERE at > ?1 ORDER BY server";
+        let mut statement = self.connection().prepare_cached(sql)?;
+        let read = |row: &rusqlite::Row<'_>| {
+            let rank = if row.get::<_, i64>(1)? > 0 { Rank::Dashboard } else { Rank::Watch };
+            let (server, at, body): (_, _, String) = (row.get(0)?, Moment::from_millis(row.get(2)?), row.get(3)?);
+            // A row that a newer fleetwatch wrote in another way says nothing to this one.
+            let body: Option<Body> = serde_json::from_str(&body).ok();
+            Ok(body.map(|Body { counts, needs }| Standing { server, rank, at, counts, needs }))
+        };
+        let rows = statement.query_map([(now - STANDING_LASTS).as_millis()], read)?;
+        Ok(rows.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    }
+}
+
+/// What a terminal counts as.
+fn word(state: &State, attention: Attention) -> &'static str {
+    match (attention, state.diagnostics.availability, state.turn.phase) {
+        (Attention::None, Availability::Error, _) => "error",
+        (Attention::None, Availability::TuiDown | Availability::Unavailable, _) => "gone",
+        (Attention::None, _, Phase::Active) => "working",
+        (Attention::None, _, Phase::Ready) => "ready",
+        (Attention::None, _, Phase::Unknown) => "unknown",
+        (attention, ..) => attention.word(),
+    }
+}
