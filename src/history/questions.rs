@@ -34,6 +34,8 @@ pub struct Question {
 pub enum Ask {
     /// What happened: the newest records, or those before one.
     Page { before: Option<RecordId> },
+    /// The newest records once more, none if nothing was written since that was asked last. It costs next to nothing.
+    Again,
     /// A screen as it was.
     Screen(ScreenId),
     /// Who had the turn from a time on, or since the beginning.
@@ -104,7 +106,7 @@ impl History {
     pub fn questions(&self, library: Arc<Library>) -> (Questions, UnboundedReceiver<Answer>) {
         let (queue, questions) = mpsc::channel();
         let (answers, receiver) = unbounded_channel();
-        let clerk = Clerk { path: self.path().map(ToOwned::to_owned), library, open: None };
+        let clerk = Clerk { path: self.path().map(ToOwned::to_owned), library, open: None, told: None };
         let thread = thread::Builder::new().name("questions".to_owned()).spawn(move || clerk.run(&questions, &answers));
         if let Err(error) = thread {
             tracing::warn!(%error, "the history is not read");
@@ -119,6 +121,8 @@ struct Clerk {
     library: Arc<Library>,
     /// The open file and its inode.
     open: Option<(Reader, Option<u64>)>,
+    /// What was told last is of this version of the file.
+    told: Option<i64>,
 }
 
 impl Clerk {
@@ -126,7 +130,7 @@ impl Clerk {
         while let Ok(Question { key, ask }) = questions.recv() {
             let told = self.answer(&key, ask.clone()).unwrap_or_else(|trouble| {
                 tracing::debug!(%trouble, "a question about the history has no answer");
-                self.open = None;
+                (self.open, self.told) = (None, None);
                 Told::Failed { ask, trouble }
             });
             if answers.send(Answer { key, told }).is_err() {
@@ -137,17 +141,25 @@ impl Clerk {
 
     fn answer(&mut self, key: &TerminalKey, ask: Ask) -> Result<Told, Trouble> {
         match ask {
-            Ask::Page { before } => {
-                let filter =
-                    Filter { terminals: Some(vec![key.clone()]), before, limit: Some(PAGE), ..Filter::default() };
-                let records = self.reader()?.records(&filter)?;
-                let earlier = u32::try_from(records.len()).is_ok_and(|count| count == PAGE);
-                Ok(Told::Page { before, records, earlier })
+            Ask::Page { before } => self.page(key, before),
+            Ask::Again => {
+                let version = self.reader()?.data_version()?;
+                if self.told.replace(version) == Some(version) {
+                    return Ok(Told::Page { before: None, records: Vec::new(), earlier: false });
+                }
+                self.page(key, None)
             }
             Ask::Screen(id) => Ok(Told::Screen(id, self.reader()?.screen(id)?.map(Arc::new))),
             Ask::Line { since, until } => Ok(Told::Line { since, line: self.reader()?.line(key, since, until)? }),
             Ask::Transcript { until, last } => self.transcript(key, until, last),
         }
+    }
+
+    fn page(&mut self, key: &TerminalKey, before: Option<RecordId>) -> Result<Told, Trouble> {
+        let filter = Filter { terminals: Some(vec![key.clone()]), before, limit: Some(PAGE), ..Filter::default() };
+        let records = self.reader()?.records(&filter)?;
+        let earlier = u32::try_from(records.len()).is_ok_and(|count| count == PAGE);
+        Ok(Told::Page { before, records, earlier })
     }
 
     fn transcript(&mut self, key: &TerminalKey, until: Moment, last: Option<Shown>) -> Result<Told, Trouble> {
@@ -203,7 +215,7 @@ impl Clerk {
         let path = self.path.as_ref().ok_or(Trouble::Off)?;
         let inode = open::inode(path);
         if self.open.as_ref().is_some_and(|(_, opened)| *opened != inode) {
-            self.open = None;
+            (self.open, self.told) = (None, None);
         }
         match &mut self.open {
             Some((reader, _)) => Ok(reader),

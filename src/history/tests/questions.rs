@@ -90,3 +90,20 @@ fn a_transition_keeps_what_was_named_between_assessments() {
     let json = records[0].to_json();
     assert_eq!(json["events"], serde_json::json!([{ "at": at(2), "event": "processing_started" }]));
 }
+
+#[test]
+fn who_asks_again_is_told_only_what_is_new() {
+    let (_directory, history) = kept([transition(1, 1, Phase::Ready, "api")]);
+    let (questions, mut answers) = history.questions(Arc::new(Library::builtin()));
+    let mut again = || {
+        questions.ask(Question { key: terminal(1), ask: Ask::Again });
+        match answers.blocking_recv().expect("an answer").told {
+            Told::Page { records, .. } => records.len(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(again(), 1);
+    history.record(Record::Transition(transition(1, 2, Phase::Active, "api")));
+    wait_until("the other one is told, too", || count(history.path().unwrap(), "transitions") == 2);
+    assert_eq!((again(), again()), (2, 0));
+}

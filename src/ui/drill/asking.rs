@@ -21,6 +21,8 @@ const AHEAD: usize = 60;
 const WRITTEN: [Span; 2] = [Span::from_millis(400), Span::from_secs(3)];
 /// When a history that could not be read is tried again.
 const RETRY: Span = Span::from_secs(2);
+/// How often the history is asked whether it has something new, from whichever process.
+const LOOK: Span = Span::from_secs(2);
 /// How often the reasons of now are asked for.
 const REASONS: Span = Span::from_millis(900);
 
@@ -34,6 +36,8 @@ pub(super) struct Asking {
     earlier: bool,
     /// When the newest records are asked for again.
     again: Vec<Moment>,
+    /// When it told the last page.
+    paged: Moment,
     screen: Option<ScreenId>,
     /// `None` for those that were let go.
     screens: BTreeMap<ScreenId, Option<Arc<Screen>>>,
@@ -127,6 +131,10 @@ impl Drill {
             Asked::Not => None,
             Asked::Answered if again => None,
             Asked::Answered if self.asking.earlier && near_end => Some(self.steps.oldest_kept()?),
+            Asked::Answered if now.since(self.asking.paged) >= LOOK => {
+                self.asking.page = Asked::UnderWay;
+                return Some(Ask::Again);
+            }
             Asked::Answered => return None,
         };
         self.asking.page = Asked::UnderWay;
@@ -213,14 +221,16 @@ impl Drill {
             Told::Page { before, records, earlier } => {
                 let first =
                     self.asking.page != Asked::Answered && before.is_none() && self.steps.oldest_kept().is_none();
-                self.asking.page = Asked::Answered;
+                (self.asking.page, self.asking.paged) = (Asked::Answered, now);
                 if first || before.is_some() {
                     self.asking.earlier = *earlier;
                 }
-                self.keep_place(|steps| {
-                    steps.keep(records.clone());
-                    true
-                });
+                if !records.is_empty() {
+                    self.keep_place(|steps| {
+                        steps.keep(records.clone());
+                        true
+                    });
+                }
             }
             Told::Screen(id, screen) => {
                 self.asking.screen = None;
@@ -243,7 +253,7 @@ impl Drill {
 
     fn failed(&mut self, ask: &Ask, trouble: &Trouble, now: Moment) {
         match ask {
-            Ask::Page { .. } => {
+            Ask::Page { .. } | Ask::Again => {
                 let known = self.steps.oldest_kept().is_some();
                 self.asking.page = if known { Asked::Answered } else { Asked::Not };
             }
