@@ -258,7 +258,9 @@ impl Watch {
             let asks = |reading: &Reading| {
                 matches!(reading.assessment.ui_context, UiContext::ApprovalPrompt | UiContext::Question)
             };
-            self.stirred = self.last.as_ref().is_some_and(|reading| reading.activity.is_some() || asks(reading));
+            // A screen that makes no sense is taken in only when it stays: what it shows counts from then on.
+            let stirs = |reading: &Reading| reading.activity.is_some() || asks(reading) || reading.doubt.is_some();
+            self.stirred = self.last.as_ref().is_some_and(stirs);
         }
         self.before = state.clone();
         Ok((state, transition))
