@@ -289,3 +289,27 @@ fn no_message_is_lost_or_sent_twice_whenever_fleetwatch_dies() {
         }
     }
 }
+
+#[test]
+fn an_agent_is_told_that_a_task_has_ended_with_its_last_lines() {
+    let mut aviary = Aviary::new(
+        "
+[[follow_up]]
+on = [\"exited\"]
+from = \"build*\"
+to = \"lead\"
+",
+    );
+    aviary.watch();
+    let script = "echo compiling; echo 'error: no such port'; exit 2";
+    let started = aviary.fleetwatch(&["run", "build-api", "--", "sh", "-c", script]);
+    assert!(started.status.success(), "{started:?}");
+    wait_until("lead to be told", || !aviary.told().is_empty());
+    wait_until("a record", || aviary.records().len() == 1);
+    assert_eq!(aviary.told().len(), 1);
+    let record = &aviary.records()[0];
+    assert_eq!(record["outcome"], "sent", "{record}");
+    let text = record["text"].as_str().unwrap();
+    assert!(text.contains("not from the user] task build-api (@"), "{text}");
+    assert!(text.contains(") exited with code 2\n") && text.contains("\n  | error: no such port"), "{text}");
+}
