@@ -789,3 +789,75 @@ fn only_what_changed_is_written() {
     let moved = written(&mut ui, &fleet);
     assert!(moved < whole / 2, "two rows and a preview: {moved} of {whole} bytes");
 }
+
+/// Tasks as looks at two sessions give them: a build that failed, one that runs, one that asks, one that ended well.
+fn tasks() -> Vec<fleetwatch::task::Task> {
+    use fleetwatch::fleet::{PaneId, ServerId, SessionId, TerminalKey, WindowId};
+    use fleetwatch::screen::{Cursor, Screen};
+    use fleetwatch::task::{Look, PaneState, Preview, Registration, SessionSnapshot, TaskSnapshot, Watch};
+    let window = |n: u32, name: &str, command: &str, exit: Option<i32>, lines: &[&str]| {
+        let last = lines.last().map_or(0, |line| line.width() + 1);
+        let at = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
+        let cursor = Cursor { column: at(last), row: at(lines.len() - 1), visible: true };
+        let preview = Preview::of(&Screen::from_text(&lines.join("\n"), 80), cursor, exit.is_some());
+        let (dead, cwd) = (exit.is_some(), Some("~/shop".into()));
+        let pane = PaneState {
+            command: command.into(),
+            start_command: None,
+            cwd,
+            dead,
+            exit_code: exit,
+            alternate: false,
+            preview,
+        };
+        TaskSnapshot {
+            window: WindowId(n),
+            name: name.into(),
+            index: n,
+            key: TerminalKey { server: ServerId::default(), pane: PaneId(500 + n), pid: 9000 + n },
+            pane: Some(pane),
+            bell: false,
+            bells: Some(if n == 2 { 3 } else { 0 }),
+            registration: Registration::None,
+        }
+    };
+    let look = |exits: bool| Look {
+        sessions: vec![SessionSnapshot {
+            id: SessionId(7),
+            name: "builds".into(),
+            windows: vec![
+                window(1, "lint", "cargo", exits.then_some(2), &["checking", "error: unused import"]),
+                window(2, "serve", "node", None, &["listening on 8080"]),
+                window(3, "deploy", "deploy.sh", None, &["Deploy 漢字 to production? [y/N]"]),
+                window(4, "docs", "mdbook", exits.then_some(0), &["done"]),
+            ],
+        }],
+        elsewhere: Default::default(),
+    };
+    let mut watch = Watch::default();
+    for (seconds, exits) in [(300, false), (20, true), (10, true), (5, true)] {
+        watch.take(look(exits), NOW - Span::from_secs(seconds));
+    }
+    for (n, name) in [(1, "lint"), (2, "serve"), (3, "deploy"), (4, "docs")] {
+        watch.rename(WindowId(n), name.into());
+    }
+    watch.tasks().cloned().collect()
+}
+
+#[test]
+fn tasks_stand_among_the_agents() {
+    let mut fleet = SampleFleet::usual();
+    fleet.tasks = tasks();
+    let mut ui = dashboard();
+    let shown = names(&mut ui, &fleet);
+    assert_eq!(shown[..6], ["shop-api", "billing", "new-repo", "deploy", "infra", "lint"], "what asks, what failed");
+    assert_eq!(shown.len(), 16);
+    insta::assert_snapshot!("tasks_160x45", text(&mut ui, &fleet, 160, 45));
+    press(&mut ui, &fleet, &chars("nnn"));
+    assert!(selected(&mut ui, &fleet).contains("Deploy 漢字 to production? [y/N]"));
+    insta::assert_snapshot!("tasks_80x24", text(&mut ui, &fleet, 80, 24));
+    let key = fleet.tasks.iter().find(|task| task.id == "deploy").expect("a task").key.clone();
+    assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump { key }]);
+    press(&mut ui, &fleet, &chars("m/agent:task !is:muted"));
+    assert_eq!(names(&mut ui, &fleet), ["lint", "serve", "docs"]);
+}

@@ -1,18 +1,20 @@
 //! Which terminals are shown, in which order and in which groups.
 
 mod flags;
+mod item;
 mod rank;
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 pub use flags::Flags;
+pub use item::Item;
 pub use rank::waiting_since;
 use rank::{natural, rank};
 
 use super::filter::Filter;
 use super::meaning::Meaning;
-use crate::fleet::{Terminal, TerminalKey, View};
+use crate::fleet::{TerminalKey, View};
 
 /// What the rows are sorted by. Equals stand in the order of their names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,16 +83,16 @@ impl Grouping {
         }
     }
 
-    fn of(self, terminal: &Terminal) -> Group {
+    fn of(self, item: Item<'_>) -> Group {
         match self {
             Self::None => Group::Rest,
-            Self::Session => Group::Named(match &terminal.key.server.host {
-                Some(host) => format!("{host}/{}", terminal.place.session),
-                None => terminal.place.session.clone(),
+            Self::Session => Group::Named(match &item.key().server.host {
+                Some(host) => format!("{host}/{}", item.session()),
+                None => item.session().to_owned(),
             }),
-            Self::Agent => Group::Named(terminal.state.terminal.tool.clone()),
-            Self::Host => Group::Named(terminal.key.server.to_string()),
-            Self::Label => terminal.declared.label.clone().map_or(Group::Rest, Group::Named),
+            Self::Agent => Group::Named(item.tool().to_owned()),
+            Self::Host => Group::Named(item.key().server.to_string()),
+            Self::Label => item.label().map_or(Group::Rest, |label| Group::Named(label.to_owned())),
         }
     }
 }
@@ -126,7 +128,7 @@ pub enum RowKey {
 #[derive(Clone, Debug)]
 pub enum Row<'a> {
     Head(Head),
-    Terminal(&'a Terminal),
+    Item(Item<'a>),
 }
 
 /// The head of a group.
@@ -151,7 +153,7 @@ impl<'a> Row<'a> {
     pub fn key(&self) -> RowKey {
         match self {
             Row::Head(head) => RowKey::Head(head.group.clone()),
-            Row::Terminal(terminal) => RowKey::Terminal(terminal.key.clone()),
+            Row::Item(item) => RowKey::Terminal(item.key().clone()),
         }
     }
 
@@ -159,16 +161,16 @@ impl<'a> Row<'a> {
     pub fn is(&self, key: &RowKey) -> bool {
         match (self, key) {
             (Row::Head(head), RowKey::Head(group)) => head.group == *group,
-            (Row::Terminal(terminal), RowKey::Terminal(key)) => terminal.key == *key,
+            (Row::Item(item), RowKey::Terminal(key)) => item.key() == key,
             _ => false,
         }
     }
 
-    /// The terminal of the row, if it is not a head.
-    pub fn terminal(&self) -> Option<&'a Terminal> {
+    /// What the row is about, if it is not a head.
+    pub fn item(&self) -> Option<Item<'a>> {
         match self {
             Row::Head(_) => None,
-            Row::Terminal(terminal) => Some(terminal),
+            Row::Item(item) => Some(*item),
         }
     }
 }
@@ -183,9 +185,9 @@ pub struct Arrangement {
     folded: BTreeSet<Group>,
 }
 
-/// A terminal with what it is sorted by.
+/// A terminal or task with what it is sorted by.
 struct Placed<'a> {
-    terminal: &'a Terminal,
+    item: Item<'a>,
     group: Group,
     rank: usize,
 }
@@ -193,36 +195,36 @@ struct Placed<'a> {
 impl Arrangement {
     /// The rows, top first.
     pub fn rows<'a>(&self, view: &View<'a>) -> Vec<Row<'a>> {
-        let mut placed: Vec<Placed<'a>> = self.shown(view).map(|terminal| self.placed(terminal)).collect();
+        let mut placed: Vec<Placed<'a>> = self.shown(view).map(|item| self.placed(item)).collect();
         placed.sort_by(|a, b| self.compare(a, b));
         if self.grouping == Grouping::None {
-            return placed.into_iter().map(|placed| Row::Terminal(placed.terminal)).collect();
+            return placed.into_iter().map(|placed| Row::Item(placed.item)).collect();
         }
         let mut rows = Vec::with_capacity(placed.len() + 8);
         for members in placed.chunk_by(|a, b| a.group == b.group) {
             let group = members[0].group.clone();
             let folded = self.folded.contains(&group);
             let mut counts = [0; Meaning::ALL.len()];
-            for member in members.iter().filter(|member| !self.flags.is_muted(member.terminal)) {
-                counts[Meaning::of(&member.terminal.state) as usize] += 1;
+            for member in members.iter().filter(|member| !self.flags.is_muted(member.item)) {
+                counts[member.item.meaning() as usize] += 1;
             }
             rows.push(Row::Head(Head { group, terminals: members.len(), folded, counts }));
             if !folded {
-                rows.extend(members.iter().map(|member| Row::Terminal(member.terminal)));
+                rows.extend(members.iter().map(|member| Row::Item(member.item)));
             }
         }
         rows
     }
 
-    /// The terminals that the filter lets through, in no particular order; those in folded groups, too.
-    pub fn shown<'a>(&self, view: &View<'a>) -> impl Iterator<Item = &'a Terminal> {
+    /// What the filter lets through, in no particular order; what is in folded groups, too.
+    pub fn shown<'a>(&self, view: &View<'a>) -> impl Iterator<Item = Item<'a>> {
         let mut fits = self.filter.matcher(&self.flags);
-        view.terminals.clone().into_iter().filter(move |terminal| fits(terminal))
+        all(view).into_iter().filter(move |item| fits(*item))
     }
 
     /// The group that a terminal is shown in, if there are groups.
-    pub fn group_of(&self, terminal: &Terminal) -> Option<Group> {
-        (self.grouping != Grouping::None).then(|| self.placed(terminal).group)
+    pub fn group_of<'a>(&self, item: impl Into<Item<'a>>) -> Option<Group> {
+        (self.grouping != Grouping::None).then(|| self.placed(item.into()).group)
     }
 
     /// Folds or unfolds a group.
@@ -241,43 +243,50 @@ impl Arrangement {
 
     /// Folds all groups, or unfolds them when all of them are folded.
     pub fn fold_all(&mut self, view: &View<'_>) {
-        let groups: BTreeSet<Group> = self.shown(view).filter_map(|terminal| self.group_of(terminal)).collect();
+        let groups: BTreeSet<Group> = self.shown(view).filter_map(|item| self.group_of(item)).collect();
         let all_folded = groups.iter().all(|group| self.folded.contains(group));
         self.folded = if all_folded { BTreeSet::new() } else { groups };
     }
 
     /// Whether a terminal should be looked at by the operator. A muted one never says so.
-    pub fn needs_operator(&self, terminal: &Terminal) -> bool {
-        !self.flags.is_muted(terminal) && Meaning::of(&terminal.state).needs_operator()
+    pub fn needs_operator<'a>(&self, item: impl Into<Item<'a>>) -> bool {
+        let item = item.into();
+        !self.flags.is_muted(item) && item.meaning().needs_operator()
     }
 
-    fn placed<'a>(&self, terminal: &'a Terminal) -> Placed<'a> {
-        let pinned = self.flags.is_pinned(terminal);
+    fn placed<'a>(&self, item: Item<'a>) -> Placed<'a> {
+        let pinned = self.flags.is_pinned(item);
         let group = match self.grouping {
             _ if pinned => Group::Pinned,
-            grouping => grouping.of(terminal),
+            grouping => grouping.of(item),
         };
-        Placed { terminal, group, rank: rank(terminal, self.flags.is_muted(terminal)) }
+        Placed { item, group, rank: rank(item, self.flags.is_muted(item)) }
     }
 
     fn compare(&self, a: &Placed<'_>, b: &Placed<'_>) -> Ordering {
-        let since = |a: &Placed<'_>| a.terminal.state.turn.since;
+        let since = |a: &Placed<'_>| a.item.since();
         let groups = match (&a.group, &b.group) {
             (Group::Named(a), Group::Named(b)) => natural(a, b).then_with(|| a.cmp(b)),
             (a, b) => a.cmp(b),
         };
         let sorted = match self.sort {
             Sort::Attention => a.rank.cmp(&b.rank).then_with(|| {
-                let waits = |a: &Placed<'_>| waiting_since(a.terminal).filter(|_| self.needs_operator(a.terminal));
+                let waits = |a: &Placed<'_>| waiting_since(a.item).filter(|_| self.needs_operator(a.item));
                 waits(a).cmp(&waits(b))
             }),
             Sort::Name => Ordering::Equal,
-            Sort::Phase => rank::phase(&a.terminal.state).cmp(&rank::phase(&b.terminal.state)),
+            Sort::Phase => rank::phase(a.item).cmp(&rank::phase(b.item)),
             Sort::Age => since(a).cmp(&since(b)),
-            Sort::Agent => natural(&super::table::agent(a.terminal), &super::table::agent(b.terminal)),
-            Sort::Host => a.terminal.key.server.cmp(&b.terminal.key.server),
+            Sort::Agent => natural(&a.item.agent(), &b.item.agent()),
+            Sort::Host => a.item.key().server.cmp(&b.item.key().server),
         };
-        let name = || natural(&a.terminal.state.terminal.id, &b.terminal.state.terminal.id);
-        groups.then(sorted).then_with(name).then_with(|| a.terminal.key.cmp(&b.terminal.key))
+        let name = || natural(a.item.id(), b.item.id());
+        groups.then(sorted).then_with(name).then_with(|| a.item.key().cmp(b.item.key()))
     }
+}
+
+/// Everything that there is a row for.
+pub fn all<'a>(view: &View<'a>) -> Vec<Item<'a>> {
+    let terminals = view.terminals.iter().copied().map(Item::Terminal);
+    terminals.chain(view.tasks.iter().copied().map(Item::Task)).collect()
 }

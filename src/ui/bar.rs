@@ -27,7 +27,7 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_
     if let Some(grouping) = arrangement.grouping.word() {
         words.push(vec![("grouped by ".to_owned(), parts.quiet), (grouping.to_owned(), parts.title)]);
     }
-    let marked = arrangement.flags.marked(view).len();
+    let marked = arrangement.flags.count();
     if marked > 0 {
         words.push(vec![(format!("{marked} marked"), parts.key)]);
     }

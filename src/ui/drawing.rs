@@ -6,7 +6,7 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::arrangement::Row;
+use super::arrangement::{Item, Row};
 use super::canvas::Canvas;
 use super::layout::{Regions, Size};
 use super::meaning::Meaning;
@@ -48,7 +48,7 @@ impl Ui {
         let (writing, covered) = (covers(Place::Panes), covers(Place::Body) || covers(Place::Screen));
         let rows = self.rows(view);
         // A filter and folded groups leave room; the panes would only jump about in it.
-        let regions = Regions::new(area, rows.len().max(view.terminals.len()), writing, &self.panes);
+        let regions = Regions::new(area, rows.len().max(view.terminals.len() + view.tasks.len()), writing, &self.panes);
         let selected = self.cursor.key().cloned();
         // The look is shared, so that drawing may note in `self` where it drew what.
         let options = Arc::clone(&self.options);
@@ -119,7 +119,6 @@ impl Ui {
     }
 
     fn draw_panes(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, regions: &Regions, view: &View<'_>) {
-        let terminal = self.cursor.terminal(view);
         let (left, right) = (regions.left, regions.right);
         let single = self.single_pane();
         if single != Some(Below::Preview) {
@@ -127,9 +126,18 @@ impl Ui {
             self.drawn.transitions = left;
         }
         match single {
-            None => preview::draw(canvas, buffer, right, terminal, None),
-            Some(Below::Preview) => preview::draw(canvas, buffer, left, terminal, None),
+            None => self.draw_screen(canvas, buffer, right, view),
+            Some(Below::Preview) => self.draw_screen(canvas, buffer, left, view),
             Some(Below::Transitions) => {}
+        }
+    }
+
+    /// What the selected row shows: the screen of an agent, or what a task printed.
+    fn draw_screen(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
+        match self.selected(view) {
+            Some(Item::Task(task)) => preview::draw_task(canvas, buffer, area, task),
+            Some(Item::Terminal(terminal)) => preview::draw(canvas, buffer, area, Some(terminal), None),
+            None => preview::draw(canvas, buffer, area, None, None),
         }
     }
 }
@@ -138,7 +146,7 @@ impl Ui {
 fn turns(row: &Row<'_>) -> bool {
     match row {
         Row::Head(head) => head.folded && head.counts[Meaning::Working as usize] > 0,
-        Row::Terminal(terminal) => Meaning::of(&terminal.state) == Meaning::Working,
+        Row::Item(item) => item.meaning() == Meaning::Working,
     }
 }
 

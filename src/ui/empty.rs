@@ -15,7 +15,7 @@ type Explanation = (String, Vec<String>);
 /// Draws the explanation into the middle of an area.
 pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
     let filter = canvas.arrangement.filter.text();
-    let (what, hints) = match view.terminals.len() {
+    let (what, hints) = match view.terminals.len() + view.tasks.len() {
         0 => explanation(view),
         count => (
             "No terminal fits the filter".to_owned(),

@@ -11,9 +11,8 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 pub use bar::{FilterBar, note};
 
-use super::arrangement::Flags;
-use super::meaning::{Meaning, turn_meaning, turn_word};
-use crate::fleet::Terminal;
+use super::arrangement::{Flags, Item};
+use super::meaning::{Meaning, turn_word};
 use crate::state::{Tri, TurnResult};
 
 /// The words that `is:` knows.
@@ -91,11 +90,11 @@ impl Filter {
     }
 
     /// Tells which terminals it lets through.
-    pub fn matcher<'a>(&'a self, flags: &'a Flags) -> impl FnMut(&Terminal) -> bool + 'a {
+    pub fn matcher<'a>(&'a self, flags: &'a Flags) -> impl FnMut(Item<'_>) -> bool + 'a {
         // The matcher holds a table of 100 KB, which most frames have no need of.
         let is_fuzzy = self.terms.iter().any(|term| matches!(term.what, What::Fuzzy(..)));
         let mut matcher = is_fuzzy.then(|| Matcher::new(Config::DEFAULT));
-        move |terminal| self.terms.iter().all(|term| term.fits(terminal, flags, matcher.as_mut()) == term.wanted)
+        move |item| self.terms.iter().all(|term| term.fits(item, flags, matcher.as_mut()) == term.wanted)
     }
 }
 
@@ -124,55 +123,55 @@ impl Term {
         (!value.is_empty()).then_some(Self { wanted, what })
     }
 
-    fn fits(&self, terminal: &Terminal, flags: &Flags, matcher: Option<&mut Matcher>) -> bool {
-        let facts = &terminal.state.terminal;
+    fn fits(&self, item: Item<'_>, flags: &Flags, matcher: Option<&mut Matcher>) -> bool {
+        let names = [item.id(), item.tool(), item.session()];
         let begins = |text: &str, with: &str| text.to_lowercase().starts_with(with);
         let contains = |text: &str, part: &str| text.to_lowercase().contains(part);
-        let cwd = facts.cwd.as_deref().unwrap_or_default();
         match &self.what {
             What::Fuzzy(atom, part) => {
                 let mut buffer = Vec::new();
-                let texts = [facts.id.as_str(), facts.tool.as_str(), terminal.place.session.as_str()];
                 let found = matcher.is_some_and(|matcher| {
-                    texts.iter().any(|text| atom.score(Utf32Str::new(text, &mut buffer), matcher).is_some())
+                    names.iter().any(|text| atom.score(Utf32Str::new(text, &mut buffer), matcher).is_some())
                 });
-                found || contains(cwd, part)
+                found || contains(item.cwd(), part)
             }
-            What::Part(part) => {
-                [&facts.id, &facts.tool, &terminal.place.session, cwd].iter().any(|text| contains(text, part))
-            }
-            What::Is(word) => STATES.iter().any(|state| state.starts_with(word.as_str()) && is(terminal, flags, state)),
-            What::Agent(word) => begins(&facts.tool, word),
+            What::Part(part) => names.iter().any(|text| contains(text, part)) || contains(item.cwd(), part),
+            What::Is(word) => STATES.iter().any(|state| state.starts_with(word.as_str()) && is(item, flags, state)),
+            What::Agent(word) => begins(item.tool(), word),
             What::Host(word) => {
-                begins(terminal.key.server.host.as_deref().unwrap_or("local"), word)
-                    || begins(&terminal.key.server.to_string(), word)
+                begins(item.key().server.host.as_deref().unwrap_or("local"), word)
+                    || begins(&item.key().server.to_string(), word)
             }
-            What::Session(word) => begins(&terminal.place.session, word),
-            What::Label(word) => terminal.declared.label.as_deref().is_some_and(|label| begins(label, word)),
+            What::Session(word) => begins(item.session(), word),
+            What::Label(word) => item.label().is_some_and(|label| begins(label, word)),
         }
     }
 }
 
-/// Whether a word of [`STATES`] holds for a terminal, as the table shows it.
-fn is(terminal: &Terminal, flags: &Flags, word: &str) -> bool {
-    let state = &terminal.state;
-    let (meaning, turn) = (Meaning::of(state), turn_meaning(state));
+/// Whether a word of [`STATES`] holds for a terminal or a task, as the table shows it.
+fn is(item: Item<'_>, flags: &Flags, word: &str) -> bool {
+    let (meaning, doing) = (item.meaning(), item.doing());
+    let state = match item {
+        Item::Terminal(terminal) => Some(&terminal.state),
+        Item::Task(_) => None,
+    };
+    let ended = |result| state.is_some_and(|state| state.last_turn.result == result);
     match word {
         "blocked" => meaning == Meaning::Waits,
-        "working" => turn == Meaning::Working,
-        "ready" => turn == Meaning::Ready,
-        "failed" => meaning == Meaning::Failed || state.last_turn.result == TurnResult::KnownFailure,
+        "working" => doing == Meaning::Working,
+        "ready" => doing == Meaning::Ready,
+        "failed" => meaning == Meaning::Failed || ended(TurnResult::KnownFailure),
         "finished" => meaning == Meaning::Finished,
-        "gone" => meaning == Meaning::Gone || turn == Meaning::Gone,
+        "gone" => meaning == Meaning::Gone || doing == Meaning::Gone,
         "stalled" => meaning == Meaning::Stalled,
-        "interrupted" => meaning == Meaning::Interrupted || state.last_turn.result == TurnResult::Interrupted,
-        "error" => turn == Meaning::Error,
-        "unknown" => turn == Meaning::Unknown,
-        "draft" => state.surface.editing_input == Tri::Yes,
-        "background" => state.turn.background_work == Tri::Yes,
-        "marked" => flags.is_marked(terminal),
-        "pinned" => flags.is_pinned(terminal),
-        "muted" => flags.is_muted(terminal),
-        dialog => turn_word(state) == dialog,
+        "interrupted" => meaning == Meaning::Interrupted || ended(TurnResult::Interrupted),
+        "error" => doing == Meaning::Error,
+        "unknown" => doing == Meaning::Unknown,
+        "draft" => state.is_some_and(|state| state.surface.editing_input == Tri::Yes),
+        "background" => state.is_some_and(|state| state.turn.background_work == Tri::Yes),
+        "marked" => flags.is_marked(item),
+        "pinned" => flags.is_pinned(item),
+        "muted" => flags.is_muted(item),
+        dialog => state.is_some_and(|state| turn_word(state) == dialog),
     }
 }

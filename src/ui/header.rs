@@ -4,13 +4,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::arrangement::waiting_since;
+use super::arrangement::{self, Item, waiting_since};
 use super::canvas::Canvas;
 use super::meaning::Meaning;
 use super::table::MUTED;
 use super::text::{self, Pen};
 use super::times;
-use crate::fleet::{Health, ServerView, Terminal, View};
+use crate::fleet::{Health, ServerView, View};
 use crate::moment::{Moment, Span};
 
 /// A frame is drawn this much before the age that it states is reached, so that it is never older than it says.
@@ -97,10 +97,10 @@ fn counts(canvas: &Canvas<'_>, view: &View<'_>, told: Told) -> Vec<Part> {
     let quiet = canvas.theme.parts.quiet;
     let mut counts = [0_usize; Meaning::ALL.len()];
     let flags = &canvas.arrangement.flags;
-    let (muted, heard): (Vec<&Terminal>, Vec<&Terminal>) =
-        view.terminals.iter().copied().partition(|terminal| flags.is_muted(terminal));
-    for terminal in &heard {
-        counts[Meaning::of(&terminal.state) as usize] += 1;
+    let (muted, heard): (Vec<Item<'_>>, Vec<Item<'_>>) =
+        arrangement::all(view).into_iter().partition(|item| flags.is_muted(*item));
+    for item in &heard {
+        counts[item.meaning() as usize] += 1;
     }
     let mut parts: Vec<Part> = Vec::new();
     for meaning in Meaning::ALL.into_iter().filter(|&meaning| counts[meaning as usize] > 0) {
@@ -113,8 +113,8 @@ fn counts(canvas: &Canvas<'_>, view: &View<'_>, told: Told) -> Vec<Part> {
             (false, _) => (format!("{}{count}", canvas.glyph(meaning)), look.style),
             (true, Meaning::Waits) => {
                 // The longest wait says more than the count: one that is new can be let go for now.
-                let waits = heard.iter().filter(|terminal| Meaning::of(&terminal.state) == Meaning::Waits);
-                let longest = waits.filter_map(|terminal| waiting_since(terminal)).min();
+                let waits = heard.iter().filter(|item| item.meaning() == Meaning::Waits);
+                let longest = waits.filter_map(|item| waiting_since(*item)).min();
                 let longest = longest.filter(|_| told == Told::Full);
                 let longest = longest.map(|since| format!(" {}", times::running(canvas.now.since(since))));
                 let word = if count == 1 { "needs you" } else { look.word.as_str() };

@@ -10,7 +10,7 @@ use super::keymap::{Binding, Context, show};
 use super::meaning::Meaning;
 use super::overlay::{Desk, Overlay, Then};
 use super::popup::{self, Line, Scroll};
-use super::table::{INFERRED_MARK, MARKED, MUTED, PINNED, SENT_MARK, UNSEEN_MARK};
+use super::table::{INFERRED_MARK, MARKED, MUTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
 use crate::fleet::View;
 
 /// The help; it may lie over anything.
@@ -80,6 +80,7 @@ fn lines(canvas: &Canvas<'_>, of: Context) -> Vec<Line> {
         (UNSEEN_MARK, "the result has not been seen yet: select the terminal for a second"),
         (SENT_MARK, "the turn began with a prompt that fleetwatch sent"),
         (INFERRED_MARK, "the turn was seen on the screen only"),
+        (RUNS, "a task that runs"),
         (MARKED, "marked, to be acted on with the others"),
         (PINNED, "pinned to the top"),
         (MUTED, "muted: it never counts as needing you"),

@@ -62,9 +62,9 @@ impl Cursor {
     /// Keeps the selected row in its place for a while, as far as that is in its group.
     pub fn keep<'a>(&self, mut rows: Vec<Row<'a>>, now: Moment) -> Vec<Row<'a>> {
         let natural = self.key.as_ref().and_then(|key| rows.iter().position(|row| row.is(key)));
-        let is_terminal = |index: &usize| rows[*index].terminal().is_some();
+        let is_terminal = |index: &usize| rows[*index].item().is_some();
         if let Some(natural) = natural.filter(is_terminal).filter(|_| now < self.held_until) {
-            let is_head = |row: &Row<'_>| row.terminal().is_none();
+            let is_head = |row: &Row<'_>| row.item().is_none();
             let from = rows[..natural].iter().rposition(is_head).map_or(0, |head| head + 1);
             let to = rows[natural..].iter().position(is_head).map_or(rows.len(), |head| natural + head);
             let selected = rows.remove(natural);

@@ -9,6 +9,7 @@ use super::text::Pen;
 use super::{pane, times, what};
 use crate::fleet::Terminal;
 use crate::screen::{self, Row, Screen};
+use crate::task::Task;
 
 /// Draws the bottom rows of a terminal's screen, so that what is current is always in the pane.
 pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, terminal: Option<&Terminal>, hint: Option<&str>) {
@@ -42,6 +43,26 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, terminal: Opti
         Some(screen) if !screen.is_blank() => draw_screen(buffer, area, screen),
         Some(_) => drop(Pen::new(buffer, area, 0).skip(1).text("the screen is blank", parts.quiet)),
         None => drop(Pen::new(buffer, area, 0).skip(1).text("no screen has been captured yet", parts.quiet)),
+    }
+}
+
+/// Draws the last lines that a task printed.
+pub fn draw_task(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, task: &Task) {
+    let parts = &canvas.theme.parts;
+    let place = format!("{}  {}:{}", task.key.pane, task.session, task.index);
+    let cwd = task.pane.as_ref().and_then(|pane| pane.cwd.clone()).unwrap_or_default();
+    let mut title = vec![(task.id.as_str(), parts.title), (place.as_str(), parts.quiet), (&cwd, parts.quiet)];
+    title.retain(|(text, _)| !text.is_empty());
+    let area = pane::titled(canvas, buffer, area, &title);
+    let preview = task.preview();
+    let lines = preview.lines();
+    let end = lines.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |last| last + 1);
+    let from = end.saturating_sub(usize::from(area.height));
+    for (row, line) in (0..).zip(&lines[from..end]) {
+        Pen::new(buffer, area, row).raw(line, parts.text);
+    }
+    if end == 0 {
+        Pen::new(buffer, area, 0).skip(1).text("it has printed nothing yet", parts.quiet);
     }
 }
 

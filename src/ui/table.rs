@@ -1,12 +1,13 @@
 //! The table: one row a terminal.
 
 mod head;
+mod task;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
-use super::arrangement::{Row, RowKey};
+use super::arrangement::{Item, Row, RowKey};
 use super::canvas::Canvas;
 use super::meaning::{Meaning, turn_meaning, turn_word};
 use super::text::{self, Pen};
@@ -38,6 +39,8 @@ pub const INFERRED_MARK: &str = "~";
 /// What stands behind a result that the operator has not seen yet.
 pub const UNSEEN_MARK: &str = "●";
 
+/// What stands for a task that runs: it is no agent, and nothing is known of how far it is.
+pub const RUNS: &str = "▶";
 /// What stands before the glyph of a terminal that is marked, pinned or muted.
 pub const MARKED: &str = "■";
 /// See [`MARKED`].
@@ -60,17 +63,17 @@ struct Columns {
 impl Columns {
     /// What fits into a width. Mark, name and turn always stay; the others come by priority, each only when what the
     /// terminal does keeps enough room to say something.
-    fn new(width: usize, rows: &[&Terminal]) -> Self {
-        let widest = |text: &dyn Fn(&Terminal) -> usize| rows.iter().map(|row| text(row)).max().unwrap_or(0);
+    fn new(width: usize, items: &[Item<'_>]) -> Self {
+        let widest = |text: &dyn Fn(Item<'_>) -> usize| items.iter().map(|item| text(*item)).max().unwrap_or(0);
         let most = if width < 100 { NAME_MOST.0 } else { NAME_MOST.1 };
-        let wanted = widest(&|row| text::width(&row.state.terminal.id)).clamp(NAME, most);
+        let wanted = widest(&|item| text::width(item.id())).clamp(NAME, most);
         let turn = TURN.min(width.saturating_sub(MARK + NAME.min(width / 2) + GAP));
         let name = wanted.min(width.saturating_sub(MARK + GAP + turn)).max(1);
         let mut columns = Self { name, agent: 0, turn, result: 0, stable: 0, place: 0, what: 0 };
         let used = MARK + name + GAP + turn;
         let mut left = width.saturating_sub(used);
-        let agent = widest(&|row| text::width(&agent(row))).clamp(5, AGENT_MOST);
-        let place = widest(&|row| text::width(&row.place.target())).clamp(5, PLACE_MOST);
+        let agent = widest(&|item| text::width(&item.agent())).clamp(5, AGENT_MOST);
+        let place = widest(&|item| text::width(&item.place())).clamp(5, PLACE_MOST);
         let optional: [(&mut usize, usize, usize); 4] = [
             (&mut columns.result, RESULT, 18),
             (&mut columns.agent, agent, 24),
@@ -108,8 +111,8 @@ pub fn draw(
     first: usize,
 ) -> Drawn {
     let heading = u16::from(area.height > 2);
-    let terminals: Vec<&Terminal> = rows.iter().filter_map(Row::terminal).collect();
-    let columns = Columns::new(usize::from(area.width), &terminals);
+    let items: Vec<Item<'_>> = rows.iter().filter_map(Row::item).collect();
+    let columns = Columns::new(usize::from(area.width), &items);
     // One row stays blank between the table and what is below it.
     let page = usize::from(area.height.saturating_sub(heading + u16::from(area.height > 4)));
     let first = scroll(first, selected, page, rows.len());
@@ -122,7 +125,10 @@ pub fn draw(
         let line = Rect { y: area.y + y, height: 1, ..area };
         match row {
             Row::Head(head) => head::draw(canvas, buffer, line, head, offset == selected),
-            Row::Terminal(terminal) => draw_row(canvas, buffer, line, &columns, terminal, offset == selected),
+            Row::Item(Item::Terminal(terminal)) => {
+                draw_row(canvas, buffer, line, &columns, terminal, offset == selected);
+            }
+            Row::Item(Item::Task(task)) => task::draw(canvas, buffer, line, &columns, task, offset == selected),
         }
         drawn.rows.push((line, row.key()));
     }

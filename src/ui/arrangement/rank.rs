@@ -2,17 +2,20 @@
 
 use std::cmp::Ordering;
 
-use crate::fleet::Terminal;
+use super::item::Item;
 use crate::moment::Moment;
-use crate::state::{Attention, State};
-use crate::ui::meaning::{Meaning, turn_meaning};
+use crate::state::Attention;
+use crate::ui::meaning::Meaning;
 
 /// The place of a terminal by how urgently it needs the operator; the lowest comes first. Of dialogs an approval comes
-/// before a question, then trust, then set-up; a muted terminal has its place among those that need nobody.
-pub fn rank(terminal: &Terminal, muted: bool) -> usize {
-    let state = &terminal.state;
-    let meaning = if muted { Meaning::Unknown } else { Meaning::of(state) };
-    let dialog = match (meaning, state.attention) {
+/// before a question, then trust, then set-up and what a task asks; a muted terminal has its place among those that need nobody.
+pub fn rank(item: Item<'_>, muted: bool) -> usize {
+    let meaning = if muted { Meaning::Unknown } else { item.meaning() };
+    let attention = match item {
+        Item::Terminal(terminal) => terminal.state.attention,
+        Item::Task(_) => Attention::None,
+    };
+    let dialog = match (meaning, attention) {
         (Meaning::Waits, Attention::Approval) => 0,
         (Meaning::Waits, Attention::Question) => 1,
         (Meaning::Waits, Attention::Trust) => 2,
@@ -23,8 +26,8 @@ pub fn rank(terminal: &Terminal, muted: bool) -> usize {
 }
 
 /// The place of a terminal by what it does.
-pub fn phase(state: &State) -> usize {
-    match turn_meaning(state) {
+pub fn phase(item: Item<'_>) -> usize {
+    match item.doing() {
         Meaning::Working => 0,
         Meaning::Ready => 1,
         other => 2 + place(other),
@@ -32,11 +35,15 @@ pub fn phase(state: &State) -> usize {
 }
 
 /// Since when a terminal has needed the operator: when its dialog came up, or when its turn ended.
-pub fn waiting_since(terminal: &Terminal) -> Option<Moment> {
-    let state = &terminal.state;
-    match Meaning::of(state) {
-        Meaning::Waits | Meaning::Stalled | Meaning::Error => Some(state.turn.since),
-        Meaning::Failed | Meaning::Interrupted | Meaning::Finished => state.last_turn.at.or(Some(state.turn.since)),
+pub fn waiting_since<'a>(item: impl Into<Item<'a>>) -> Option<Moment> {
+    let item = item.into();
+    let ended = || match item {
+        Item::Terminal(terminal) => terminal.state.last_turn.at,
+        Item::Task(_) => None,
+    };
+    match item.meaning() {
+        Meaning::Waits | Meaning::Stalled | Meaning::Error => Some(item.since()),
+        Meaning::Failed | Meaning::Interrupted | Meaning::Finished => ended().or(Some(item.since())),
         Meaning::Working | Meaning::Ready | Meaning::Unknown | Meaning::Gone => None,
     }
 }

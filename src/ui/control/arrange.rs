@@ -1,8 +1,8 @@
 //! Order, groups, filter, marks: how the operator wants the terminals to be shown.
 
-use crate::fleet::{Terminal, View};
+use crate::fleet::View;
 use crate::ui::action::Action;
-use crate::ui::arrangement::{Group, RowKey};
+use crate::ui::arrangement::{Group, Item, RowKey};
 use crate::ui::filter::{Filter, FilterBar};
 use crate::ui::meaning::Meaning;
 use crate::ui::{Request, Ui};
@@ -27,7 +27,7 @@ impl Ui {
             Action::FoldAll => arrangement.fold_all(view),
             Action::Mark => return self.mark(view),
             Action::MarkAll => {
-                let shown: Vec<&Terminal> = arrangement.shown(view).collect();
+                let shown: Vec<Item<'_>> = arrangement.shown(view).collect();
                 return arrangement.flags.mark(shown);
             }
             Action::UnmarkAll => drop(arrangement.flags.unmark_all()),
@@ -62,7 +62,7 @@ impl Ui {
     fn fold_here(&mut self, view: &View<'_>) {
         let group = match self.cursor.row() {
             Some(RowKey::Head(group)) => Some(group.clone()),
-            _ => self.cursor.terminal(view).and_then(|terminal| self.memory.arrangement.group_of(terminal)),
+            _ => self.selected(view).and_then(|item| self.memory.arrangement.group_of(item)),
         };
         match group {
             Some(group) => self.toggle_fold(&group, view),
@@ -76,13 +76,13 @@ impl Ui {
         let arrangement = &mut self.memory.arrangement;
         match self.cursor.row() {
             Some(RowKey::Head(group)) => {
-                let members: Vec<&Terminal> =
-                    arrangement.shown(view).filter(|it| arrangement.group_of(it).as_ref() == Some(group)).collect();
+                let members: Vec<Item<'_>> =
+                    arrangement.shown(view).filter(|it| arrangement.group_of(*it).as_ref() == Some(group)).collect();
                 arrangement.flags.mark(members);
             }
             Some(RowKey::Terminal(_)) => {
-                if let Some(terminal) = self.cursor.terminal(view) {
-                    arrangement.flags.toggle_mark(terminal);
+                if let Some(item) = self.selected(view) {
+                    self.memory.arrangement.flags.toggle_mark(item);
                 }
                 self.step(1, view);
             }
@@ -92,15 +92,15 @@ impl Ui {
 
     /// Pins or mutes the selected terminal, or takes that back. Its row stays where it is until the cursor leaves it.
     pub(super) fn flag(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
-        let Some(terminal) = self.cursor.terminal(view) else { return Vec::new() };
+        let Some(item) = self.selected(view) else { return Vec::new() };
         let flags = &mut self.memory.arrangement.flags;
         let (action, did) = match action {
-            Action::Pin if flags.toggle_pin(terminal) => ("pinned", "pinned to the top"),
+            Action::Pin if flags.toggle_pin(item) => ("pinned", "pinned to the top"),
             Action::Pin => ("unpinned", "no longer pinned"),
-            _ if flags.toggle_mute(terminal) => ("muted", "muted: it will not count as needing you"),
+            _ if flags.toggle_mute(item) => ("muted", "muted: it will not count as needing you"),
             _ => ("unmuted", "counted again when it needs you"),
         };
-        self.notify(Meaning::Ready, format!("{} is {did}", terminal.state.terminal.id), view.now);
-        vec![Request::Note { key: Some(terminal.key.clone()), action }]
+        self.notify(Meaning::Ready, format!("{} is {did}", item.id()), view.now);
+        vec![Request::Note { key: Some(item.key().clone()), action }]
     }
 }

@@ -3,7 +3,7 @@
 use crate::fleet::{TerminalKey, View};
 use crate::state::Phase;
 use crate::ui::action::Action;
-use crate::ui::arrangement::{Row, RowKey};
+use crate::ui::arrangement::{Item, Row, RowKey};
 use crate::ui::composer::Composer;
 use crate::ui::dialog::Dialog;
 use crate::ui::drill::Drill;
@@ -42,7 +42,10 @@ impl Ui {
             hints.push((Action::Jump, "jump"));
             hints.push((Action::History, "history"));
         }
-        if view.terminals.iter().any(|terminal| self.memory.arrangement.needs_operator(terminal)) {
+        if let Some(Item::Task(_)) = self.selected(view) {
+            hints.extend([(Action::Open, "history"), (Action::Jump, "jump")]);
+        }
+        if self.any_needs(view) {
             hints.push((Action::NextWaiting, "next for you"));
         }
         let takes_turns = self.panes.shown == Shown::All && self.single_pane().is_some();
@@ -72,8 +75,8 @@ impl Ui {
             Action::Open => self.open_selected(view),
             Action::Prompt => self.compose(view),
             Action::History => {
-                if let Some(drill) = self.cursor.key().and_then(|key| Drill::of(key, view)) {
-                    self.open(drill);
+                if let Some(key) = self.cursor.key().cloned() {
+                    self.open_history(&key, view);
                 }
             }
             Action::Broadcast => self.broadcast(view),
@@ -98,6 +101,20 @@ impl Ui {
         Vec::new()
     }
 
+    /// What the cursor is on, unless that is the head of a group.
+    pub(in crate::ui) fn selected<'a>(&self, view: &View<'a>) -> Option<Item<'a>> {
+        let key = self.cursor.key()?;
+        let task = || view.tasks.iter().copied().find(|task| task.key == *key).map(Item::Task);
+        self.cursor.terminal(view).map(Item::Terminal).or_else(task)
+    }
+
+    /// Whether anything needs the operator, whatever the filter shows.
+    fn any_needs(&self, view: &View<'_>) -> bool {
+        let arrangement = &self.memory.arrangement;
+        view.terminals.iter().any(|&terminal| arrangement.needs_operator(terminal))
+            || view.tasks.iter().any(|&task| arrangement.needs_operator(task))
+    }
+
     /// Moves the cursor by rows, and stops at both ends.
     pub(super) fn step(&mut self, rows_down: isize, view: &View<'_>) {
         let rows = self.rows(view);
@@ -117,11 +134,20 @@ impl Ui {
         if let Some(RowKey::Head(group)) = self.cursor.row().cloned() {
             return self.toggle_fold(&group, view);
         }
+        if let Some(Item::Task(task)) = self.selected(view) {
+            return self.open_history(&task.key, view);
+        }
         let Some(terminal) = self.cursor.terminal(view) else { return };
         if waits(&terminal.state) {
             self.open(Dialog::new(terminal.key.clone()));
         } else {
             self.compose(view);
+        }
+    }
+
+    fn open_history(&mut self, key: &TerminalKey, view: &View<'_>) {
+        if let Some(drill) = Drill::of(key, view) {
+            self.open(drill);
         }
     }
 
@@ -164,7 +190,7 @@ impl Ui {
     /// From a dialog it goes on to what the next terminal waits for.
     fn step_to_waiting(&mut self, forward: bool, view: &View<'_>) {
         if !self.select_waiting(forward, view) {
-            let any_hidden = view.terminals.iter().any(|terminal| self.memory.arrangement.needs_operator(terminal));
+            let any_hidden = self.any_needs(view);
             let told = if any_hidden { "nothing that the filter shows needs you" } else { "nothing needs you" };
             self.notify(Meaning::Ready, told.to_owned(), view.now);
         } else if self.context() == Context::Dialog {
@@ -179,14 +205,14 @@ impl Ui {
         let arrangement = &self.memory.arrangement;
         let found = self.cursor.step_to(forward, &rows, view.now, |row| match row {
             Row::Head(head) => head.folded && head.needs_operator(),
-            Row::Terminal(terminal) => arrangement.needs_operator(terminal),
+            Row::Item(item) => arrangement.needs_operator(*item),
         });
         if let Some(RowKey::Head(group)) = self.cursor.row().cloned().filter(|_| found) {
             self.memory.arrangement.fold(&group, false);
             let rows = self.rows(view);
             // Backwards the last one of the group is the next.
             let members = rows.get(self.cursor.index() + 1..).unwrap_or_default();
-            let members = members.iter().take_while(|row| row.terminal().is_some()).count();
+            let members = members.iter().take_while(|row| row.item().is_some()).count();
             let from = if forward { self.cursor.index() } else { self.cursor.index() + members + 1 };
             self.cursor.select(from.min(rows.len().saturating_sub(1)), &rows, view.now);
             if forward || from < rows.len() {

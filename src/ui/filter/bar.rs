@@ -99,5 +99,5 @@ pub fn note(arrangement: &Arrangement, view: &View<'_>) -> String {
     if let Some(doubt) = arrangement.filter.doubt() {
         return doubt;
     }
-    format!("{} of {}", arrangement.shown(view).count(), view.terminals.len())
+    format!("{} of {}", arrangement.shown(view).count(), view.terminals.len() + view.tasks.len())
 }

@@ -1,0 +1,124 @@
+//! What a row is about: the terminal of an agent, or a task beside the agents.
+
+use crate::fleet::{Terminal, TerminalKey};
+use crate::moment::Moment;
+use crate::task::{Status, Task};
+use crate::ui::meaning::{Meaning, turn_meaning};
+
+/// An agent's terminal or a task.
+#[derive(Clone, Copy, Debug)]
+pub enum Item<'a> {
+    Terminal(&'a Terminal),
+    Task(&'a Task),
+}
+
+impl<'a> From<&'a Terminal> for Item<'a> {
+    fn from(terminal: &'a Terminal) -> Self {
+        Item::Terminal(terminal)
+    }
+}
+
+impl<'a> From<&'a Task> for Item<'a> {
+    fn from(task: &'a Task) -> Self {
+        Item::Task(task)
+    }
+}
+
+impl<'a> Item<'a> {
+    /// Its identity.
+    pub fn key(self) -> &'a TerminalKey {
+        match self {
+            Item::Terminal(terminal) => &terminal.key,
+            Item::Task(task) => &task.key,
+        }
+    }
+
+    /// Its unique name.
+    pub fn id(self) -> &'a str {
+        match self {
+            Item::Terminal(terminal) => &terminal.state.terminal.id,
+            Item::Task(task) => &task.id,
+        }
+    }
+
+    /// The agent, or `task`.
+    pub fn tool(self) -> &'a str {
+        match self {
+            Item::Terminal(terminal) => &terminal.state.terminal.tool,
+            Item::Task(_) => "task",
+        }
+    }
+
+    /// The agent and its version, or `task`.
+    pub fn agent(self) -> String {
+        match self {
+            Item::Terminal(terminal) => crate::ui::table::agent(terminal),
+            Item::Task(_) => "task".to_owned(),
+        }
+    }
+
+    /// The session that it is in.
+    pub fn session(self) -> &'a str {
+        match self {
+            Item::Terminal(terminal) => &terminal.place.session,
+            Item::Task(task) => &task.session,
+        }
+    }
+
+    /// The directory that it is in.
+    pub fn cwd(self) -> &'a str {
+        match self {
+            Item::Terminal(terminal) => terminal.state.terminal.cwd.as_deref().unwrap_or_default(),
+            Item::Task(task) => task.pane.as_ref().and_then(|pane| pane.cwd.as_deref()).unwrap_or_default(),
+        }
+    }
+
+    /// Where it is, as tmux takes it for a target.
+    pub fn place(self) -> String {
+        match self {
+            Item::Terminal(terminal) => terminal.place.target(),
+            Item::Task(task) => format!("{}:{}", task.session, task.index),
+        }
+    }
+
+    /// The label that the configuration gives it.
+    pub fn label(self) -> Option<&'a str> {
+        match self {
+            Item::Terminal(terminal) => terminal.declared.label.as_deref(),
+            Item::Task(_) => None,
+        }
+    }
+
+    /// Whether the configuration wants it pinned, and whether it wants it muted.
+    pub fn declared(self) -> (bool, bool) {
+        match self {
+            Item::Terminal(terminal) => (terminal.declared.pinned, terminal.declared.muted),
+            Item::Task(_) => (false, false),
+        }
+    }
+
+    /// What it means to the operator. A task that ended well needs nobody: it stands with what is gone.
+    pub fn meaning(self) -> Meaning {
+        match self {
+            Item::Terminal(terminal) => Meaning::of(&terminal.state),
+            Item::Task(task) if task.status == Status::Exited && task.exit_code() == Some(0) => Meaning::Gone,
+            Item::Task(task) => Meaning::of_task(task).0,
+        }
+    }
+
+    /// What it does, whatever else it wants the operator to know.
+    pub fn doing(self) -> Meaning {
+        match self {
+            Item::Terminal(terminal) => turn_meaning(&terminal.state),
+            Item::Task(_) => self.meaning(),
+        }
+    }
+
+    /// Since when it does that.
+    pub fn since(self) -> Moment {
+        match self {
+            Item::Terminal(terminal) => terminal.state.turn.since,
+            Item::Task(task) => task.since,
+        }
+    }
+}
