@@ -5,7 +5,8 @@
 //! gone) does not stop the others, and nothing of it passes through a shell. The parts of the output are framed by a
 //! nonce that no pane can guess. A text that is sent is the standard input of `load-buffer -`, so that it is neither
 //! quoted nor seen in tmux's message log. No call attaches a client, sets an option or starts a server: `source-file`
-//! and `if-shell` never do (checked on 3.3a; the `-N` that would forbid it is younger than 3.2).
+//! and `if-shell` never do (checked on 3.3a; the `-N` that would forbid it is younger than 3.2). Only [`task`] does: it
+//! makes windows, and sets options and a hook in task sessions.
 //!
 //! A host's tmux is reached by the `ssh` program with the same words behind it. What the shell over there gets to see
 //! is made of constants, pane ids and numbers only.

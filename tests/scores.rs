@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fleetwatch::profile::Library;
 use fleetwatch::recording::doubts::Doubts;
+use fleetwatch::recording::score::tasks::{TaskField, score_task};
 use fleetwatch::recording::score::{Score, Tally, score};
 use fleetwatch::recording::truth::Field;
 use fleetwatch::recording::{Archive, Options, RecordingError};
@@ -63,6 +64,27 @@ fn written(table: &Table) -> String {
     };
     let head = format!("{:<20} {:<16} {:>8} {:>6}\n", "# agent version", "field", "judged", "wrong");
     head + &table.iter().map(line).collect::<String>()
+}
+
+#[test]
+fn tasks_are_read_right_in_every_recording_of_a_shell() {
+    let archive = Archive::open(&here("recordings/recordings.zst")).unwrap();
+    let mut judged = BTreeMap::new();
+    let mut recordings = 0;
+    for name in archive.names() {
+        let recording = archive.recording(name).unwrap();
+        let Some(score) = score_task(&recording, name).unwrap() else { continue };
+        recordings += 1;
+        assert!(score.spells.is_empty(), "{name}: {:#?}", score.spells);
+        for (field, tally) in TaskField::ALL.iter().zip(score.tallies) {
+            assert_eq!(tally.judged_ms, tally.right_ms, "{name}: {field}");
+            *judged.entry(*field).or_insert(0) += tally.judged_ms;
+        }
+    }
+    assert_eq!(recordings, 15, "every recording of a shell");
+    for field in TaskField::ALL {
+        assert!(judged[field] > 5_000, "{field} is judged for {} ms only", judged[field]);
+    }
 }
 
 #[test]

@@ -239,6 +239,19 @@ fn a_window_that_is_replaced_within_a_look_is_another_task() {
 }
 
 #[test]
+fn a_session_is_adopted_and_let_go() {
+    let world = World::new("");
+    world.tmux.new_session("mine", &["sleep", "100"]);
+    world.tmux.run(&["rename-window", "-t", "mine:", "server"]);
+    assert_eq!(world.run(&["tasks"]), "");
+    assert_eq!(world.run(&["tasks", "adopt", "mine"]), "the windows of mine are tasks now\n");
+    assert!(world.run(&["tasks"]).contains("server  task   running"), "{}", world.run(&["tasks"]));
+    world.run(&["tasks", "adopt", "mine", "--undo"]);
+    assert_eq!(world.run(&["tasks"]), "");
+    assert!(world.refused(1, &["tasks", "adopt", "yours"]).contains("there is no session yours"));
+}
+
+#[test]
 fn who_kills_a_task_through_fleetwatch_is_told_everywhere() {
     let world = World::new("");
     for name in ["first", "build", "lost", "done"] {

@@ -18,6 +18,7 @@ use super::replay::ReplayArgs;
 use crate::profile::Library;
 use crate::recording::doubts::Doubts;
 use crate::recording::score::score;
+use crate::recording::score::tasks::score_task;
 use crate::recording::truth::Field;
 use crate::recording::{Archive, Options, Recording, RecordingError};
 
@@ -183,9 +184,10 @@ fn score_one(
 ) -> Result<Scored, RecordingError> {
     let (recording, path) = (source.read()?, source.name());
     let score = score(&recording, &path, Arc::clone(library), options, doubts)?;
+    let tasks = score_task(&recording, &path)?;
     let word = |given: &Option<String>| given.clone().unwrap_or_else(|| "unknown".to_owned());
     let version = format!("{} {}", word(&recording.header.tool), word(&recording.header.version));
-    Ok(Scored { path, name: recording.name, version, score })
+    Ok(Scored { path, name: recording.name, version, score, tasks })
 }
 
 #[cfg(test)]

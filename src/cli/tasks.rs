@@ -9,6 +9,7 @@ use super::survey::{Survey, Watched};
 use super::{Done, Failure, GlobalOptions, output, table, target};
 use crate::feed;
 use crate::history::{History, Record};
+use crate::place::SessionId;
 use crate::task::Task;
 use crate::tmux::Server;
 
@@ -47,6 +48,14 @@ pub enum Command {
         #[arg(long, value_name = "SESSION")]
         session: Option<String>,
     },
+    /// Make every window of a session a task, as [[task]] in the configuration does.
+    Adopt {
+        #[arg(value_name = "SESSION")]
+        session: String,
+        /// Take that back.
+        #[arg(long)]
+        undo: bool,
+    },
     /// End all tasks, and remove those that have ended.
     KillAll {
         /// Only those of this session.
@@ -64,6 +73,9 @@ pub enum Command {
 /// No such task, it is not as it would have to be, or tmux says no.
 pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
+    if let Some(Command::Adopt { session, undo }) = &args.command {
+        return adopt(&watched, session, !undo).await;
+    }
     let survey = watched.survey().await?;
     let acting = Acting { watched: &watched, survey: &survey };
     match args.command.as_ref().unwrap_or(&Command::List { json: false }) {
@@ -77,6 +89,8 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
             let ended: Vec<&Task> = acting.tasks(session.as_deref()).filter(|task| task.is_dead()).collect();
             acting.kill(&ended).await
         }
+        // It needs no look at the tasks that there are.
+        Command::Adopt { .. } => Ok(ExitCode::SUCCESS),
         Command::KillAll { session, yes } => {
             let tasks: Vec<&Task> = acting.tasks(session.as_deref()).collect();
             if !yes && !tasks.is_empty() {
@@ -88,6 +102,23 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
             acting.kill(&tasks).await
         }
     }
+}
+
+/// Makes a session one of tasks, or an ordinary one again.
+async fn adopt(watched: &Watched, session: &str, tasks: bool) -> Done {
+    for id in &watched.servers {
+        let server = Server::new(id.clone(), watched.feed.tmux.clone())
+            .map_err(|error| Failure::usage(&error).hint(error.hint()))?;
+        let look = server.look(&[]).await.map_err(|error| refused(&error))?;
+        if let Some(pane) = look.panes.iter().find(|pane| pane.place.session == session) {
+            server.declare_tasks(SessionId(pane.session_id), tasks).await.map_err(|error| refused(&error))?;
+            let are = if tasks { "are tasks now" } else { "are no tasks any more, but for those of `run`" };
+            return output::print(&format!("the windows of {session} {are}\n"));
+        }
+    }
+    Err(Failure::refused(format!("there is no session {session}"))
+        .hint("`tmux list-sessions` shows those that are")
+        .into())
 }
 
 /// The tasks that one look has found, and how to get at them.

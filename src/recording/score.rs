@@ -4,6 +4,8 @@
 //! answer is right if it fits any truth that was judged within that time, up to now. All times are whole milliseconds
 //! and every stretch of time is counted exactly, so that the same recording always scores the same.
 
+pub mod tasks;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -20,6 +20,8 @@ pub struct Prompt {
 pub(super) enum Form {
     /// It ends in a known phrase, and the cursor is right behind it.
     Open,
+    /// It stands above a place for an answer, and the cursor is in that place.
+    Above,
     /// It ends in a known phrase, and the cursor is below it: asked in a line of its own, or answered with Enter.
     Line,
     /// It ends like a question, and the cursor is right behind it.
@@ -67,8 +69,12 @@ impl Prompt {
         let lines = preview.lines();
         match self.form {
             Form::Open | Form::Asking => lines.get(caret.line).is_some_and(|line| {
-                line.trim_start().starts_with(&self.text) && caret.column >= self.text.len().min(caret.width)
+                line.trim_start().starts_with(&self.text) && caret.column >= self.text.chars().count().min(caret.width)
             }),
+            Form::Above => {
+                let asked = lines.iter().rposition(|line| line.trim() == self.text);
+                asked.is_some_and(|at| caret.line > at && caret.line + 1 == lines.len())
+            }
             Form::Line => {
                 let asked = lines.iter().rposition(|line| line.trim() == self.text);
                 // An answer is typed into the row below.
@@ -92,7 +98,7 @@ pub(super) fn find(preview: &Preview, command: &str) -> Option<Prompt> {
             return found(Form::Open);
         }
         if SIGILS.contains(&last) {
-            return above(&lines[..lines.len() - 1]).map(|text| Prompt { text, form: Form::Open });
+            return above(&lines[..lines.len() - 1]).map(|text| Prompt { text, form: Form::Above });
         }
         return if asks(last) { found(Form::Asking) } else { None };
     }
@@ -234,6 +240,22 @@ mod tests {
         find(&Preview::of(&Screen::from_text(&rows, 100), cursor, false), command)
     }
 
+    proptest::proptest! {
+        #[test]
+        fn nothing_that_a_pane_shows_makes_it_panic(
+            lines in proptest::collection::vec("[ -~é寿\\u{202e}]{0,30}[:?>\\])]?", 0..6),
+            column in 0_u16..40,
+            row in 0_u16..12,
+            command in "(bash|fish|node|psql|x)",
+        ) {
+            let screen = Screen::from_text(&(lines.join("\n") + &"\n".repeat(10)), 80);
+            let preview = Preview::of(&screen, Cursor { column, row, visible: true }, false);
+            if let Some(prompt) = find(&preview, &command) {
+                proptest::prop_assert!(prompt.stands_in(&preview), "{prompt:?} in {preview:?}");
+            }
+        }
+    }
+
     #[test]
     fn programs_that_ask_are_found() {
         for (row, form) in [
@@ -255,8 +277,8 @@ mod tests {
             ("1) one\n2) two\nEnter your choice: █", Form::Open),
             ("Do you want to proceed?\n█", Form::Line),
             ("This deletes all. Continue? (Y/N)\n█", Form::Line),
-            ("Are you sure?\n> █", Form::Open),
-            ("Which one? \n  1. staging\n  2. production\n> █", Form::Open),
+            ("Are you sure?\n> █", Form::Above),
+            ("Which one? \n  1. staging\n  2. production\n> █", Form::Above),
             ("1) staging\n2) quit\n#? █", Form::Open),
             (">>> █", Form::Open),
             ("In [12]: █", Form::Open),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::moment::Span;
+use crate::recording::score::tasks::{TaskField, TaskScore, TaskSpell};
 use crate::recording::score::{Delay, Score, Spell, Tally};
 use crate::recording::truth::Field;
 
@@ -16,6 +17,8 @@ pub struct Scored {
     /// Agent and version.
     pub version: String,
     pub score: Score,
+    /// What is said of it as of a task, when it shows a shell.
+    pub tasks: Option<TaskScore>,
 }
 
 /// All scored recordings, with the fields whose wrong spells are of interest.
@@ -109,9 +112,57 @@ impl Report {
         DelaySummary { changes: delays.len(), missed: delays.len() - followed.len(), median: rank(50), p95: rank(95) }
     }
 
+    /// How many recordings are scored as tasks, and their tallies by field.
+    pub fn tasks(&self) -> (usize, [Tally; TaskField::ALL.len()]) {
+        let mut sums = [Tally::default(); TaskField::ALL.len()];
+        let scores: Vec<&TaskScore> = self.scored.iter().filter_map(|one| one.tasks.as_ref()).collect();
+        for score in &scores {
+            sums.iter_mut().zip(score.tallies).for_each(|(sum, tally)| sum.add(tally));
+        }
+        (scores.len(), sums)
+    }
+
+    /// Where what is said of tasks is wrong, with the recording.
+    pub fn wrong_tasks(&self) -> impl Iterator<Item = (&Scored, &TaskSpell)> {
+        self.scored
+            .iter()
+            .flat_map(|one| one.tasks.iter().flat_map(|tasks| &tasks.spells).map(move |spell| (one, spell)))
+    }
+
+    fn tasks_json(&self) -> Value {
+        let (count, tallies) = self.tasks();
+        let fields = TaskField::ALL.iter().zip(tallies).map(|(field, tally)| {
+            let value = json!({
+                "judged_seconds": seconds(tally.judged_ms),
+                "right_seconds": seconds(tally.right_ms),
+                "percent": tally.percent(),
+            });
+            (field.word().to_owned(), value)
+        });
+        let wrong: Vec<Value> = self
+            .wrong_tasks()
+            .map(|(one, spell)| {
+                json!({
+                    "path": one.path,
+                    "field": spell.field.word(),
+                    "from": spell.from.as_secs(),
+                    "to": spell.to.as_secs(),
+                    "truth": spell.truth,
+                    "answer": spell.answer,
+                })
+            })
+            .collect();
+        json!({ "recordings": count, "fields": Value::Object(fields.collect()), "wrong": wrong })
+    }
+
     /// What scores less than a limit, in words.
     pub fn below(&self, limit: f64) -> Vec<String> {
         let mut low = Vec::new();
+        for (field, tally) in TaskField::ALL.iter().zip(self.tasks().1) {
+            if let Some(percent) = tally.percent().filter(|percent| *percent < limit) {
+                low.push(format!("tasks {field} scores {percent:.3} %"));
+            }
+        }
         for (version, (_, _, tallies)) in self.versions() {
             for (field, tally) in Field::ALL.into_iter().zip(tallies) {
                 if let Some(percent) = tally.percent().filter(|percent| *percent < limit) {
@@ -144,6 +195,7 @@ impl Report {
             "worst": wrong,
             "phases": phases,
             "delays": delays,
+            "tasks": self.tasks_json(),
         })
         .to_string();
         text.push('\n');

@@ -5,7 +5,9 @@ use std::fmt::Write;
 use super::report::{Report, Tallies};
 use crate::moment::Span;
 use crate::recording::score::Tally;
+use crate::recording::score::tasks::TaskField;
 use crate::recording::truth::Field;
+use crate::screen::harmless;
 use crate::state::Phase;
 
 /// The report as text: scores by agent version, confused phases, delays, and the longest wrong spells.
@@ -23,6 +25,7 @@ pub fn print(report: &Report, worst: usize, recordings: bool) -> String {
     let _ = phases(&mut out, report);
     let _ = delays(&mut out, report);
     let _ = wrong(&mut out, report, worst);
+    let _ = tasks(&mut out, report, worst);
     out
 }
 
@@ -40,6 +43,25 @@ fn each_recording(out: &mut String, report: &Report) -> std::fmt::Result {
     for one in &report.scored {
         let name = format!("{}/{}", one.version, one.name);
         writeln!(out, "{name:<60}{:>7.1}{}", one.score.duration.as_secs(), cells(&one.score.tallies))?;
+    }
+    Ok(())
+}
+
+fn tasks(out: &mut String, report: &Report, worst: usize) -> std::fmt::Result {
+    let (count, tallies) = report.tasks();
+    if count == 0 {
+        return Ok(());
+    }
+    write!(out, "\nTASKS IN {count} RECORDINGS")?;
+    for (field, tally) in TaskField::ALL.iter().zip(tallies) {
+        let percent = tally.percent().map_or("–".to_owned(), |percent| format!("{percent:.2}"));
+        write!(out, "   {field} {percent}")?;
+    }
+    writeln!(out)?;
+    for (one, spell) in report.wrong_tasks().take(worst) {
+        let (from, to) = (spell.from.as_secs(), spell.to.as_secs());
+        let (truth, answer) = (harmless(&spell.truth), harmless(&spell.answer));
+        writeln!(out, "{from:>8.3} – {to:>8.3}  {}  {}: {truth}, not {answer}", one.name, spell.field)?;
     }
     Ok(())
 }
