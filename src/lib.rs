@@ -54,7 +54,8 @@
 //! - Only [`tmux`] builds tmux commands, only its quoting touches what users typed, and there is no shell anywhere.
 //! - What comes from a pane reaches the operator's terminal as cells and harmless text, never as a control sequence.
 //! - Watching leaves no trace in the user's tmux: no client is attached, no option, hook or buffer set, no window
-//!   resized. Sending uses one buffer and deletes it.
+//!   resized. Declared task sessions are the one exception: a hook counts their bells and their windows keep programs
+//!   that have ended, as long as somebody watches. Sending uses one buffer and deletes it.
 //! - One slow, dead or hostile pane, server or host degrades its own rows, never the others.
 //! - Agents are data: adding one or following its next release touches `config/profiles` and `recordings`, not `src`.
 //! - What cannot be told is `unknown`. It is never rounded to ready, and a result is never made up.

@@ -8,7 +8,6 @@ mod arrangement;
 mod bar;
 mod canvas;
 mod composer;
-#[allow(dead_code)] // For views that ask before they act.
 mod confirm;
 mod control;
 mod copy;
@@ -55,7 +54,7 @@ pub use theme::{Depth, Look, Theme, ThemeError};
 
 use crate::config::Template;
 use crate::dialog::Dialog;
-use crate::fleet::{Terminal, TerminalKey, View};
+use crate::fleet::{Terminal, TerminalKey, View, WindowId};
 use crate::history::Question;
 use crate::moment::Moment;
 use arrangement::{Row, RowKey};
@@ -151,6 +150,15 @@ pub enum Request {
     /// Tell the view that is open why the terminal is said to be what it is, by [`Ui::reasons`].
     Reasons {
         key: TerminalKey,
+    },
+    /// End tasks with all that runs in their windows, and remove the windows.
+    KillTasks {
+        tasks: Vec<(TerminalKey, WindowId)>,
+    },
+    /// Run a task that has ended again.
+    RerunTask {
+        key: TerminalKey,
+        window: WindowId,
     },
     /// Ask the history; the answer comes by [`Ui::told`].
     Ask(Question),

@@ -10,6 +10,8 @@ mod drill;
 mod notices;
 #[path = "support/private_tmux.rs"]
 mod private_tmux;
+#[path = "dashboard/tasks.rs"]
+mod tasks;
 
 use std::process::{Command, Stdio};
 

@@ -59,6 +59,11 @@ pub(super) enum News {
         /// What the terminal shows since, in words.
         after: &'static str,
     },
+    /// A task was ended or run again.
+    Task {
+        key: TerminalKey,
+        told: Result<String, String>,
+    },
     Jumped {
         key: TerminalKey,
         jump: Result<Jump, tmux::Error>,
@@ -170,6 +175,12 @@ impl Actors {
             sent: Input::Prompt(prompt.text.clone()),
         };
         self.history.begin_input(input).ended("refused", Some(why.to_owned()), feed::now());
+    }
+
+    /// Does something that takes time; what came of it is told.
+    pub(super) fn work(&self, work: impl Future<Output = News> + Send + 'static) {
+        let told = self.told.clone();
+        tokio::spawn(async move { tell(&told, work.await) });
     }
 
     /// Waits until every prompt that is on its way has arrived or was refused.

@@ -18,6 +18,8 @@ impl App {
             Request::Seen { key } => self.saw(key, "seen"),
             Request::Note { key, action } => self.note(key, action),
             Request::Jump { key } => self.actors.jump(key),
+            Request::KillTasks { tasks } => self.kill_tasks(tasks),
+            Request::RerunTask { key, window } => self.rerun_task(key, window),
             Request::Explain { key } => self.ui.explained(&key, self.fleet.explain(&key, feed::now()), feed::now()),
             Request::Answer { key, dialog, excerpt, option } => {
                 if let Some(terminal) = self.fleet.terminal(&key) {
@@ -80,6 +82,13 @@ impl App {
                     self.take(Input::Seen { key: key.clone() });
                 }
                 self.ui.answered(&key, &name, &sent, after, &self.fleet.view(feed::now()));
+            }
+            News::Task { key, told } => {
+                self.wake(&key);
+                match told {
+                    Ok(told) => self.ui.notify(Meaning::Finished, told, feed::now()),
+                    Err(trouble) => self.complain(&trouble),
+                }
             }
             News::Jumped { key, jump: Ok(Jump::Switched) } => {
                 self.saw(key, "jumped to it");

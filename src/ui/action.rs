@@ -52,6 +52,10 @@ actions! {
     Unqueue = "unqueue", "take back the prompts that wait for the terminal";
     Explain = "explain", "why fleetwatch says so";
     Jump = "jump", "go to the terminal in tmux";
+    KillTask = "kill-task", "end the selected task, after a question";
+    RerunTask = "rerun-task", "run the selected task again when it has ended";
+    PruneTasks = "prune-tasks", "remove all tasks that have ended, after a question";
+    KillAllTasks = "kill-all-tasks", "end all tasks, after a question";
     MuteAll = "mute-all", "mute all notices, or let them through";
     Copy = "copy", "copy the name, the dialog or the transcript";
     SwitchPane = "switch-pane", "show the other pane below the table";

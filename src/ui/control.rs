@@ -4,6 +4,7 @@ mod arrange;
 mod fleet;
 mod layout;
 mod mouse;
+mod tasks;
 mod told;
 
 use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind};

@@ -9,8 +9,10 @@ use super::canvas::Canvas;
 use super::meaning::{Meaning, context_word};
 use super::text::{self, Pen};
 use super::{pane, times};
-use crate::fleet::View;
+use crate::fleet::{RecentTransition, TerminalKey, View};
+use crate::moment::Moment;
 use crate::state::{Summary, Transition, UiContext};
+use crate::task::{Happening, TaskEvent};
 
 /// The rank of fields that follow from others and say less to an operator; they are told only when nothing else is.
 const FOLLOWS: u8 = 9;
@@ -25,23 +27,80 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_
         title.push((hint, parts.quiet));
     }
     let area = pane::titled(canvas, buffer, area, &title);
-    if view.recent.is_empty() {
+    if view.recent.is_empty() && view.task_events.is_empty() {
         Pen::new(buffer, area, 0).skip(1).text("nothing has changed yet", parts.quiet);
         return;
     }
-    let shown = || view.recent.iter().rev().skip(skipped).take(usize::from(area.height));
-    let names = shown().map(|recent| text::width(&recent.id)).max().unwrap_or(0).min(NAME_MOST);
-    for (row, recent) in (0..).zip(shown()) {
+    let shown: Vec<Entry<'_>> = Entry::newest_first(view).skip(skipped).take(usize::from(area.height)).collect();
+    let names = shown.iter().map(|entry| text::width(entry.id())).max().unwrap_or(0).min(NAME_MOST);
+    for (row, entry) in (0..).zip(&shown) {
         let mut pen = Pen::new(buffer, area, row);
-        let selected = canvas.selected == Some(&recent.key);
+        let selected = canvas.selected == Some(entry.key());
         let name = if selected { parts.title } else { parts.text };
-        let time = times::wall(recent.transition.at, canvas.zone);
+        let time = times::wall(entry.at(), canvas.zone);
         // A narrow pane keeps what happened and lets the milliseconds and the hours go.
         let time = if area.width < 50 { &time[..8.min(time.len())] } else { &time };
-        pen.skip(1).text(time, parts.quiet).skip(2).field(&recent.id, names, name).skip(2);
-        for (text, style) in words(canvas, &Changes::from(&recent.transition)) {
-            pen.text(&text, style);
+        pen.skip(1).text(time, parts.quiet).skip(2).field(entry.id(), names, name).skip(2);
+        match entry {
+            Entry::Terminal(recent) => {
+                for (text, style) in words(canvas, &Changes::from(&recent.transition)) {
+                    pen.text(&text, style);
+                }
+            }
+            Entry::Task(event) => {
+                pen.text(&event.happening.text(), canvas.theme.style(happening_meaning(&event.happening)));
+            }
         }
+    }
+}
+
+/// Something that happened to a terminal or to a task.
+enum Entry<'a> {
+    Terminal(&'a RecentTransition),
+    Task(&'a TaskEvent),
+}
+
+impl<'a> Entry<'a> {
+    /// What happened in the fleet, newest first.
+    fn newest_first(view: &View<'a>) -> impl Iterator<Item = Self> {
+        let mut terminals = view.recent.iter().rev().map(Entry::Terminal).peekable();
+        let mut tasks = view.task_events.iter().rev().map(Entry::Task).peekable();
+        std::iter::from_fn(move || match (terminals.peek(), tasks.peek()) {
+            (Some(terminal), Some(task)) if task.at() >= terminal.at() => tasks.next(),
+            (Some(_), _) => terminals.next(),
+            (None, _) => tasks.next(),
+        })
+    }
+
+    fn at(&self) -> Moment {
+        match self {
+            Entry::Terminal(recent) => recent.transition.at,
+            Entry::Task(event) => event.at,
+        }
+    }
+
+    fn id(&self) -> &'a str {
+        match self {
+            Entry::Terminal(recent) => &recent.id,
+            Entry::Task(event) => &event.id,
+        }
+    }
+
+    fn key(&self) -> &'a TerminalKey {
+        match self {
+            Entry::Terminal(recent) => &recent.key,
+            Entry::Task(event) => &event.key,
+        }
+    }
+}
+
+fn happening_meaning(happening: &Happening) -> Meaning {
+    match happening {
+        Happening::Started => Meaning::Working,
+        Happening::Exited { code: Some(0), .. } => Meaning::Finished,
+        Happening::Exited { .. } => Meaning::Failed,
+        Happening::Notify { .. } | Happening::Input { .. } => Meaning::Waits,
+        Happening::Disappeared { .. } => Meaning::Gone,
     }
 }
 

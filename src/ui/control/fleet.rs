@@ -42,8 +42,9 @@ impl Ui {
             hints.push((Action::Jump, "jump"));
             hints.push((Action::History, "history"));
         }
-        if let Some(Item::Task(_)) = self.selected(view) {
+        if let Some(Item::Task(task)) = self.selected(view) {
             hints.extend([(Action::Open, "history"), (Action::Jump, "jump")]);
+            hints.push(if task.is_dead() { (Action::RerunTask, "run again") } else { (Action::KillTask, "end it") });
         }
         if self.any_needs(view) {
             hints.push((Action::NextWaiting, "next for you"));
@@ -95,6 +96,9 @@ impl Ui {
                     Below::Preview => Below::Transitions,
                     Below::Transitions => Below::Preview,
                 }
+            }
+            Action::KillTask | Action::RerunTask | Action::PruneTasks | Action::KillAllTasks => {
+                return self.act_on_tasks(action, view);
             }
             _ => self.rearrange(action, view),
         }

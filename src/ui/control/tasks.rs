@@ -1,0 +1,52 @@
+//! Ending tasks, running them again, and removing those that have ended.
+
+use crate::fleet::View;
+use crate::task::Task;
+use crate::ui::action::Action;
+use crate::ui::arrangement::Item;
+use crate::ui::confirm::Confirm;
+use crate::ui::meaning::Meaning;
+use crate::ui::{Request, Ui};
+
+impl Ui {
+    /// Does what an action says of the selected task, or of all. What cannot be taken back is asked for first.
+    pub(super) fn act_on_tasks(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
+        let selected = match self.selected(view) {
+            Some(Item::Task(task)) => Some(task),
+            _ => None,
+        };
+        match (action, selected) {
+            (Action::KillTask, Some(task)) if task.is_dead() => self.ask(vec![task], "remove"),
+            (Action::KillTask, Some(task)) => self.ask(vec![task], "end"),
+            (Action::RerunTask, Some(task)) if task.is_dead() => {
+                return vec![Request::RerunTask { key: task.key.clone(), window: task.window }];
+            }
+            (Action::RerunTask, Some(task)) => {
+                self.notify(Meaning::Unknown, format!("{} still runs", task.id), view.now);
+            }
+            (Action::PruneTasks, _) => {
+                self.ask_or_say(view.tasks.iter().copied().filter(|task| task.is_dead()).collect(), "remove", view);
+            }
+            (Action::KillAllTasks, _) => self.ask_or_say(view.tasks.clone(), "end", view),
+            _ => self.notify(Meaning::Unknown, "the selected row is no task".to_owned(), view.now),
+        }
+        Vec::new()
+    }
+
+    fn ask_or_say(&mut self, tasks: Vec<&Task>, what: &'static str, view: &View<'_>) {
+        if tasks.is_empty() {
+            return self.notify(Meaning::Unknown, format!("there is no task to {what}"), view.now);
+        }
+        self.ask(tasks, what);
+    }
+
+    fn ask(&mut self, tasks: Vec<&Task>, what: &'static str) {
+        let lines = tasks.iter().map(|task| format!("{}  {}  {}", task.id, task.word(), task.command())).collect();
+        let title = match &tasks[..] {
+            [task] => format!("{what} {}?", task.id),
+            tasks => format!("{what} {} tasks?", tasks.len()),
+        };
+        let tasks = tasks.iter().map(|task| (task.key.clone(), task.window)).collect();
+        self.open(Confirm::new(title, lines, what, vec![Request::KillTasks { tasks }]));
+    }
+}
