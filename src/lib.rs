@@ -28,6 +28,7 @@
 //! | 2 | [`delivery`] | what is told outside: bells, notices, commands, follow-ups |
 //! | 2 | [`feed`] | pollers that turn tmux, processes and time into the fleet's inputs |
 //! | 2 | [`ui`] | the view to a frame, a key to an action; no tokio, no tmux, no clock |
+//! | 3 | [`app`] | the dashboard's one loop over keys, reports, outcomes and time |
 //! | 3 | [`demo`] | recorded sessions that play in a tmux server of their own |
 //! | 3 | [`cli`] | the command line; `main` calls it |
 //!
