@@ -260,7 +260,7 @@ impl Overlay for Drill {
         hints.push((Action::Zoom, "zoom"));
         if self.here {
             hints.push((Action::Jump, "jump"));
-            hints.push(if self.shown.waits() { (Action::Open, "dialog") } else { (Action::Prompt, "prompt") });
+            hints.push(if self.shown.waits() { (Action::Open, "answer") } else { (Action::Prompt, "prompt") });
         }
         hints.push((Action::Help, "help"));
         hints

@@ -26,7 +26,7 @@ impl Ui {
         }
         if let Some(terminal) = self.cursor.terminal(view) {
             if waits(&terminal.state) {
-                hints.push((Action::Open, "dialog"));
+                hints.push((Action::Open, "answer"));
             } else {
                 hints.push((Action::Prompt, "prompt"));
             }
