@@ -138,8 +138,12 @@ impl Stored {
             }
             Body::FollowUp => format!("{}: {}", field("outcome"), field("text")),
             Body::Action => {
-                let detail = self.document.get("detail").filter(|detail| !detail.is_null());
-                field("action") + &detail.map(|detail| format!(": {}", plain(detail))).unwrap_or_default()
+                // Only what a person would say of it; all of it is in the JSON.
+                let detail = self.document.get("detail");
+                let part = |name: &str| detail.and_then(|detail| detail.get(name)).filter(|part| !part.is_null());
+                let whole = detail.filter(|detail| detail.is_string());
+                let told = part("command").or_else(|| part("reason")).or(whole).map(plain);
+                field("action") + &told.map(|told| format!(": {told}")).unwrap_or_default()
             }
         }
     }

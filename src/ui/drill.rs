@@ -260,7 +260,11 @@ impl Overlay for Drill {
         hints.push((Action::Zoom, "zoom"));
         if self.here {
             hints.push((Action::Jump, "jump"));
-            hints.push(if self.shown.waits() { (Action::Open, "answer") } else { (Action::Prompt, "prompt") });
+            match &self.shown {
+                agent if agent.waits() => hints.push((Action::Open, "answer")),
+                Subject::Agent(_) => hints.push((Action::Prompt, "prompt")),
+                Subject::Task { .. } => {}
+            }
         }
         hints.push((Action::Help, "help"));
         hints

@@ -34,7 +34,7 @@ impl Overlay for Help {
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
-        vec![(Action::ScrollDown, "down"), (Action::Close, "close")]
+        vec![(Action::PageDown, "next page"), (Action::Close, "close")]
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Vec<(Rect, Action)> {

@@ -47,6 +47,8 @@ impl Scroll {
             Action::ScrollDown => self.step(1),
             Action::PageUp => self.step(-page),
             Action::PageDown => self.step(page),
+            Action::First => self.step(isize::MIN),
+            Action::Last => self.step(isize::MAX),
             Action::Close => return Then::Close,
             _ => return Then::Pass,
         }

@@ -82,11 +82,10 @@ impl Ui {
             }
             Action::Broadcast => self.broadcast(view),
             Action::Interrupt => return self.interrupt(view),
-            Action::Raw => {
-                if let Some(terminal) = self.cursor.terminal(view) {
-                    self.open(Raw::new(terminal.key.clone()));
-                }
-            }
+            Action::Raw => match self.cursor.terminal(view) {
+                Some(terminal) => self.open(Raw::new(terminal.key.clone())),
+                None => self.say_no_agent(view),
+            },
             Action::Unqueue => return self.unqueue(view),
             Action::Palette => self.open(Palette::new(&self.options.keymap)),
             Action::MuteAll => return self.toggle_notices(view),
@@ -156,14 +155,27 @@ impl Ui {
     }
 
     fn compose(&mut self, view: &View<'_>) {
-        let Some(terminal) = self.cursor.terminal(view) else { return };
+        let Some(terminal) = self.cursor.terminal(view) else { return self.say_no_agent(view) };
         self.open(Composer::new(terminal.key.clone(), &self.memory));
+    }
+
+    /// Says why a key that is for agents does nothing, before what is typed next is taken for keys of the dashboard.
+    fn say_no_agent(&mut self, view: &View<'_>) {
+        if let Some(Item::Task(task)) = self.selected(view) {
+            let jump = self.options.keymap.key_for(Context::Fleet, Action::Jump).unwrap_or_default();
+            self.notify(Meaning::Unknown, format!("{} is a task; go there to type ({jump})", task.id), view.now);
+        }
     }
 
     /// Opens the composer for all marked terminals.
     fn broadcast(&mut self, view: &View<'_>) {
         let marked = self.memory.arrangement.flags.marked(view);
         let keys: Vec<TerminalKey> = marked.into_iter().map(|terminal| terminal.key.clone()).collect();
+        let shown: Vec<&TerminalKey> = self.memory.arrangement.shown(view).map(|item| item.key()).collect();
+        let hidden = keys.iter().filter(|key| !shown.contains(key)).count();
+        if hidden > 0 {
+            self.notify(Meaning::Stalled, format!("the filter hides {hidden} of the marked"), view.now);
+        }
         if keys.is_empty() {
             let mark = self.options.keymap.key_for(Context::Fleet, Action::Mark).unwrap_or_default();
             return self.notify(Meaning::Unknown, format!("mark the terminals first ({mark})"), view.now);
@@ -173,7 +185,10 @@ impl Ui {
 
     /// Asks which key is to stop the selected agent, unless the operator has configured that it goes at once.
     fn interrupt(&mut self, view: &View<'_>) -> Vec<Request> {
-        let Some(terminal) = self.cursor.terminal(view) else { return Vec::new() };
+        let Some(terminal) = self.cursor.terminal(view) else {
+            self.say_no_agent(view);
+            return Vec::new();
+        };
         if !self.options.confirm {
             return vec![Interrupt::at_once(terminal.key.clone())];
         }
