@@ -12,7 +12,7 @@ use divan::Bencher;
 use fleetwatch::fleet::{
     Capture, Effect, Fleet, Input, Outcome, PaneId, PaneReport, Place, ServerId, ServerReport, TerminalKey,
 };
-use fleetwatch::history::{Body, Filter, History, Reader, Record, Settings, TransitionRecord};
+use fleetwatch::history::{Body, Filter, History, PublicState, Reader, Record, Settings, TransitionRecord};
 use fleetwatch::moment::Moment;
 use fleetwatch::profile::Library;
 use fleetwatch::recording::{Archive, Player, Recording, program};
@@ -89,6 +89,7 @@ fn collect(fleet: &mut Fleet, key: &TerminalKey, now: Moment, all: &mut Vec<Tran
     while let Some(effect) = fleet.poll_effect() {
         if let Effect::Changed { id, transition, screen, .. } = effect {
             let state = fleet.state(key, now).map(Box::new);
+            let state = state.map(PublicState::Agent);
             all.push(TransitionRecord { key: key.clone(), name: id, transition, state, screen, events: Vec::new() });
         }
     }

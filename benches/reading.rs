@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use divan::{Bencher, black_box};
 use fleetwatch::moment::Moment;
-use fleetwatch::profile::{Library, Profile};
+use fleetwatch::profile::{Library, Profile, Temporal};
 use fleetwatch::screen::{PaneFacts, Screen};
-use fleetwatch::tracker::{self, Observation, Temporal, Tracker};
+use fleetwatch::tracker::{self, Observation, Tracker};
 
 fn main() {
     divan::main();

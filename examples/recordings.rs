@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 
-use fleetwatch::recording::{Archive, checksum};
+use fleetwatch::fnv::fnv;
+use fleetwatch::recording::Archive;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -65,7 +66,7 @@ fn list(archive: &Path) -> Result<(), Box<dyn Error>> {
     let archive = Archive::open(archive)?;
     for name in archive.names() {
         let bytes = archive.bytes(name).unwrap_or_default();
-        println!("{:016x} {:>6} {name}", checksum(bytes), bytes.len());
+        println!("{:016x} {:>6} {name}", fnv(bytes), bytes.len());
     }
     Ok(())
 }

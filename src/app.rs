@@ -2,7 +2,10 @@
 
 mod actors;
 mod copy;
+mod drafts;
+mod drain;
 mod editor;
+mod leaving;
 mod lending;
 mod look;
 mod outside;
@@ -13,11 +16,9 @@ mod tasks;
 mod terminal;
 mod waiting;
 
-use std::future::poll_fn;
-use std::io::{self, Write};
-use std::pin::pin;
+use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -29,16 +30,18 @@ use crate::config::Config;
 use crate::delivery::{Outside, Told};
 use crate::feed::{self, Poller};
 use crate::fleet::{self, Fleet, Input, ServerId};
-use crate::history::{Answer, History, Questions, Rank, Submission};
-use crate::moment::Moment;
+use crate::history::{Answer, History, Intent, IntentId, IntentNews, Questions, Rank, Submission};
+use crate::moment::{Moment, Span};
 use crate::profile::Library;
 use crate::queue::Queue;
-use crate::screen::harmless;
-use crate::ui::{Options, Ui};
+use crate::ui::{Meaning, Options, Topic, Ui};
 use actors::{Actors, News};
+use drafts::Keeper;
+use drain::at_once;
+use lending::{Lent, given_back};
 pub use look::{LookError, check_look};
-use reload::Watch;
-pub use reload::{Reading, Source};
+pub use reload::{Learning, Reading, Source};
+use reload::{Watch, watch};
 use signals::Signals;
 use terminal::Tty;
 
@@ -50,8 +53,6 @@ const FRAME: Duration = Duration::from_millis(33);
 const KEY_FRAME: Duration = Duration::from_millis(8);
 /// How long the first frame waits for the first answers, so that it has something to show.
 const FIRST_FRAME: Duration = Duration::from_millis(200);
-/// How long the dashboard waits, when it is left, for prompts that are on their way.
-const LAST_SENDS: Duration = Duration::from_secs(10);
 /// Events of the terminal that are taken in before a frame is drawn.
 const EVENTS_AT_ONCE: usize = 256;
 
@@ -113,9 +114,13 @@ struct App {
     actors: Actors,
     /// Prompts that wait until their agents are ready.
     queue: Queue,
+    drafts: Keeper,
     history: History,
     /// What other processes send.
     submissions: mpsc::UnboundedReceiver<Submission>,
+    /// What becomes of messages to agents, and those that are open.
+    intents: mpsc::UnboundedReceiver<IntentNews>,
+    follow_ups: BTreeMap<IntentId, Intent>,
     questions: Questions,
     answers: mpsc::UnboundedReceiver<Answer>,
     /// What holds now of the configuration.
@@ -134,6 +139,8 @@ struct App {
     signals: Signals,
     /// Whoever holds the terminal reads its events; nobody else may.
     events: Option<EventStream>,
+    /// The program that has the terminal in the meantime; nothing is drawn then.
+    lent: Option<Lent>,
     tty: Tty,
     wants_to_end: bool,
     last_frame: Instant,
@@ -146,15 +153,11 @@ impl App {
         let (reports, inputs) = mpsc::channel(WAITING_REPORTS);
         let (told, news) = mpsc::unbounded_channel();
         let (telling, told_outside) = mpsc::unbounded_channel();
-        let mut pollers = Vec::new();
         let feed = feed::Settings { keeper: Some(feed::owner()), ..settings.feed.clone() };
-        for server in &settings.servers {
-            let library = Arc::clone(&settings.library);
-            let poller = feed::spawn(feed.clone(), library, server.clone(), reports.clone())?;
-            pollers.push((server.clone(), poller));
-        }
+        let pollers = watch(&feed, &settings.library, &settings.servers, &reports)?;
         let look = look::options(&settings.config.ui, &settings.source.directories())?;
-        let ui = Ui::new(Options { templates: settings.config.templates.clone(), ..look });
+        let mut ui = Ui::new(Options { templates: settings.config.templates.clone(), ..look });
+        let drafts = Keeper::start(&settings.config.history, &mut ui);
         let history = History::start(&settings.config.history);
         let (questions, answers) = history.questions(Arc::clone(&settings.library));
         let actors = Actors::new(&settings, history.clone(), told);
@@ -166,7 +169,10 @@ impl App {
             ui,
             actors,
             queue: Queue::default(),
+            drafts,
             submissions: history.submissions(),
+            intents: history.intents(),
+            follow_ups: BTreeMap::new(),
             questions,
             answers,
             history,
@@ -182,6 +188,7 @@ impl App {
             told: told_outside,
             signals,
             events: Some(EventStream::new()),
+            lent: None,
             tty,
             wants_to_end: false,
             last_frame: Instant::now(),
@@ -193,11 +200,15 @@ impl App {
         self.wait_for_first_answers().await;
         // What there is from the start is no news; what comes while the first frame is drawn is.
         self.tell_outside()?;
+        self.tell_of_drafts();
         self.draw()?;
         while !self.wants_to_end {
             self.wait().await?;
             self.follow().await?;
             self.tell_outside()?;
+            if self.lent.is_some() {
+                continue;
+            }
             if self.due.is_some_and(|due| due <= Instant::now()) {
                 self.draw()?;
             }
@@ -208,26 +219,6 @@ impl App {
         }
         self.finish().await;
         Ok(())
-    }
-
-    /// Gives the terminal back and lets the prompts that are on their way arrive, for no longer than a sender takes. What
-    /// did not arrive is told where the operator is now.
-    async fn finish(&mut self) {
-        self.let_go();
-        for unsent in self.leave_queue() {
-            let _ = writeln!(io::stderr(), "warning: {}", harmless(&unsent));
-        }
-        let sends = async { tokio::join!(self.actors.finish(), self.outside.finish()) };
-        let _ = tokio::time::timeout(LAST_SENDS, sends).await;
-        self.leave_tasks().await;
-        while let Ok(news) = self.news.try_recv() {
-            if let News::Sent { name, sent, .. } = news
-                && let Some(trouble) = Ui::trouble(&name, &sent)
-            {
-                // The terminal may be gone, and then nobody is left to be told.
-                let _ = writeln!(io::stderr(), "warning: {}", harmless(&trouble));
-            }
-        }
     }
 
     /// Takes in reports until every server has answered once, or for so long that something must be shown.
@@ -246,7 +237,8 @@ impl App {
         let wake = self.due.unwrap_or_else(|| self.wake_at());
         tokio::select! {
             biased;
-            () = self.signals.end() => self.wants_to_end = true,
+            () = self.signals.end(self.lent.is_some()) => self.wants_to_end = true,
+            status = given_back(&mut self.lent) => self.on_given_back(status)?,
             event = next_event(&mut self.events) => {
                 self.on_event(event).await?;
                 for _ in 0..EVENTS_AT_ONCE {
@@ -276,6 +268,10 @@ impl App {
                     self.want_frame(FRAME);
                 }
             }
+            Some(news) = self.intents.recv() => {
+                self.on_intent(news);
+                self.want_frame(FRAME);
+            }
             Some(answer) = self.answers.recv() => {
                 self.ui.told(&answer, &self.fleet.view(feed::now()));
                 self.want_frame(KEY_FRAME);
@@ -285,8 +281,11 @@ impl App {
         Ok(())
     }
 
-    /// Asks for a frame as soon as the last one is old enough.
+    /// Asks for a frame as soon as the last one is old enough; for none while another program has the terminal.
     fn want_frame(&mut self, distance: Duration) {
+        if self.lent.is_some() {
+            return;
+        }
         let at = self.last_frame + distance;
         self.due = Some(self.due.map_or(at, |due| due.min(at)));
     }
@@ -294,7 +293,11 @@ impl App {
     /// When something will have changed by itself: a time on the frame, or the fleet.
     fn wake_at(&self) -> Instant {
         let now = feed::now();
-        let frame = self.ui.wake_at(&self.fleet.view(now));
+        let frame = match self.lent {
+            // The files are followed all the same.
+            Some(_) => now + Span::from_secs(1),
+            None => self.ui.wake_at(&self.fleet.view(now)),
+        };
         let timeouts = [self.fleet.poll_timeout(), self.outside.poll_timeout(), self.queue.next_try(now)];
         let next = timeouts.into_iter().flatten().fold(frame, Moment::min);
         Instant::now() + Duration::from_millis(next.since(now).as_millis())
@@ -308,13 +311,17 @@ impl App {
         }
         self.follow_files();
         if let Some(warning) = self.history.new_warning() {
-            self.complain(&warning);
+            self.ui.notify_about(Topic::History, Meaning::Error, warning, now);
         }
         self.ui.set_history_trouble(self.history.health().trouble());
-        for request in self.ui.update(&self.fleet.view(now)) {
-            self.carry_out(request).await?;
+        // What nobody sees is not looked at, and no message goes before it was seen.
+        if self.lent.is_none() {
+            for request in self.ui.update(&self.fleet.view(now)) {
+                self.carry_out(request).await?;
+            }
         }
         self.serve_queue();
+        self.keep_drafts();
         Ok(())
     }
 
@@ -358,48 +365,10 @@ impl App {
     }
 }
 
-/// What a future has ready, if anything. It is polled as the loop itself: the terminal's events wake whoever polled them last,
-/// and one that is polled as nobody leaves the next key lying until something else happens.
-async fn at_once<F: Future>(future: F) -> Option<F::Output> {
-    let mut future = pin!(future);
-    poll_fn(|context| match future.as_mut().poll(context) {
-        Poll::Ready(output) => Poll::Ready(Some(output)),
-        Poll::Pending => Poll::Ready(None),
-    })
-    .await
-}
-
 /// The next event of the terminal; none ever comes while another program has it.
 async fn next_event(events: &mut Option<EventStream>) -> Option<io::Result<Event>> {
     match events {
         Some(events) => events.next().await,
         None => std::future::pending().await,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Mutex;
-    use std::task::{Context, Wake, Waker};
-
-    use super::*;
-
-    struct Loop;
-
-    impl Wake for Loop {
-        fn wake(self: Arc<Self>) {}
-    }
-
-    #[test]
-    fn the_events_of_the_terminal_wake_the_loop_after_they_were_drained() {
-        let waker = Waker::from(Arc::new(Loop));
-        let polled_by = Mutex::new(None);
-        let nothing_yet = poll_fn(|context| {
-            *polled_by.lock().unwrap() = Some(context.waker().clone());
-            Poll::<()>::Pending
-        });
-        let drained = pin!(at_once(nothing_yet)).poll(&mut Context::from_waker(&waker));
-        assert!(matches!(drained, Poll::Ready(None)));
-        assert!(polled_by.lock().unwrap().as_ref().is_some_and(|found| found.will_wake(&waker)));
     }
 }

@@ -9,6 +9,7 @@ pub mod demo;
 mod doctor;
 mod explain;
 mod failure;
+mod follow_ups;
 mod history;
 mod inspect;
 mod list;
@@ -69,6 +70,7 @@ enum Command {
     History(history::Args),
     Run(run::Args),
     Tasks(tasks::Args),
+    FollowUps(follow_ups::Args),
     Explain(explain::Args),
     Inspect(inspect::Args),
     Record(record::Args),
@@ -109,6 +111,7 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
         Command::History(args) => history::run(&args, &options),
         Command::Run(args) => wait_for(run::run(&args, &options)),
         Command::Tasks(args) => wait_for(tasks::run(&args, &options)),
+        Command::FollowUps(args) => follow_ups::run(&args, &options),
         Command::Send(args) => wait_for(send::send(&args, &options)),
         Command::Keys(args) => wait_for(send::keys(&args, &options)),
         Command::Answer(args) => wait_for(send::answer(&args, &options)),

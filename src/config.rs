@@ -4,6 +4,7 @@
 //! file leaves out has the default of `config/fleetwatch.toml`, which is shipped, printed by `fleetwatch config` and
 //! compared with [`Config::default`] by a test.
 
+mod adopted;
 mod error;
 mod file;
 mod paths;
@@ -13,6 +14,7 @@ mod validate;
 
 use std::path::{Path, PathBuf};
 
+pub use adopted::{Adopted, AdoptedError, AdoptedSession};
 pub use error::{ConfigError, Position};
 pub use paths::{Candidate, Origin, SearchPath};
 pub use rules::{Match, PaneAddress, Rules, TerminalRule};

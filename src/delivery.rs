@@ -7,8 +7,13 @@ mod beacon;
 mod carrier;
 mod command;
 mod desktop;
+mod duty;
+mod ends;
 mod follow_ups;
 mod terminal;
+
+use std::collections::BTreeSet;
+use std::io::{self, IsTerminal};
 
 use jiff::tz::TimeZone;
 use tokio::sync::mpsc::UnboundedSender;
@@ -18,10 +23,12 @@ use crate::fleet::{Effect, TerminalKey, View};
 use crate::follow_up::Event;
 use crate::history::{History, Rank};
 use crate::moment::Moment;
-use crate::notify::{Notifier, Operator};
+use crate::notify::{Delivery, Means, Notice, Notifier, Operator};
 use crate::sender::Sender;
 use beacon::Beacon;
 use carrier::Carrier;
+use duty::{Duties, Duty};
+pub use ends::note_ends;
 use follow_ups::{FollowUps, Office};
 pub use terminal::Around;
 
@@ -36,6 +43,11 @@ pub enum Told {
     FollowUp(String),
 }
 
+/// The means of the operator's terminal.
+const RINGS: &[Means] = &[Means::Bell, Means::Osc9, Means::Osc777];
+/// The others, which need no terminal.
+const CARRIED: &[Means] = &[Means::Desktop, Means::Command];
+
 /// What is told outside, for as long as the fleet is watched.
 #[derive(Debug)]
 pub struct Outside {
@@ -44,8 +56,12 @@ pub struct Outside {
     follow_ups: Option<FollowUps>,
     office: Office,
     beacon: Beacon,
-    /// Whether there is anything to tell, ever.
-    has_rules: bool,
+    /// What this process tells, and not another one that watches the same.
+    duties: Duties,
+    /// The duties that it can have.
+    able: Vec<Duty>,
+    /// Whether there is anything to tell the operator, ever.
+    has_notices: bool,
 }
 
 impl Outside {
@@ -53,10 +69,14 @@ impl Outside {
     pub fn start(config: &Config, history: &History, rank: Rank, sender: Sender, told: UnboundedSender<Told>) -> Self {
         let office = Office::new(history.clone(), sender, told.clone());
         let follow_ups = office.open(&config.follow_up);
+        let has_terminal = rank == Rank::Dashboard || io::stderr().is_terminal();
+        let location = config.history.location();
         Self {
+            duties: Duties::new(location.as_deref().and_then(std::path::Path::parent), rank),
+            able: if has_terminal { vec![Duty::Terminal, Duty::Outside] } else { vec![Duty::Outside] },
             notifier: Notifier::new(config.notify.clone(), TimeZone::system()),
             carrier: Carrier::new(Around::of_process(), told),
-            has_rules: !config.notify.is_empty() || follow_ups.is_some(),
+            has_notices: !config.notify.is_empty(),
             follow_ups,
             office,
             beacon: Beacon::new(history.clone(), rank),
@@ -70,7 +90,7 @@ impl Outside {
             Some(follow_ups) => follow_ups.obey(&config.follow_up),
             none => *none = self.office.open(&config.follow_up),
         }
-        self.has_rules = !config.notify.is_empty() || self.follow_ups.is_some();
+        self.has_notices = !config.notify.is_empty();
     }
 
     /// Mutes what the operator is told, or lets the rules hold again. Agents are told all the same.
@@ -90,8 +110,8 @@ impl Outside {
     /// Takes in what the fleet shows now. What is due is carried out; the rest is to be written to the operator's
     /// terminal.
     pub fn follow(&mut self, view: &View<'_>, operator: Operator<'_>) -> Vec<u8> {
-        self.beacon.follow(view, operator.is_muted);
-        if !self.has_rules {
+        self.beacon.follow(view, operator);
+        if !self.has_notices && self.follow_ups.is_none() {
             return Vec::new();
         }
         let news = self.notifier.observe(view, operator);
@@ -99,13 +119,40 @@ impl Outside {
             news.iter().for_each(|notice| follow_ups.happened(Event::of_agent(notice), view.now));
             follow_ups.look(view);
         }
-        let deliveries = std::iter::from_fn(|| self.notifier.poll(view.now));
-        deliveries.flat_map(|delivery| self.carrier.carry_out(&delivery)).collect()
+        if !self.has_notices {
+            return Vec::new();
+        }
+        let servers: Vec<String> = view.servers.iter().map(|server| server.id.word()).collect();
+        self.duties.tend(&self.able, servers.iter().map(String::as_str), view.now);
+        let mut bytes = Vec::new();
+        while let Some(delivery) = self.notifier.poll(view.now) {
+            for (duty, means) in [(Duty::Terminal, RINGS), (Duty::Outside, CARRIED)] {
+                if let Some(delivery) = self.share(&delivery, duty, means, view.now) {
+                    bytes.extend(self.carrier.carry_out(&delivery));
+                }
+            }
+        }
+        bytes
+    }
+
+    /// What of a delivery falls to this process by some means.
+    fn share(&mut self, delivery: &Delivery, duty: Duty, means: &[Means], now: Moment) -> Option<Delivery> {
+        let by: BTreeSet<Means> = means.iter().copied().filter(|means| delivery.by.contains(means)).collect();
+        if by.is_empty() || !self.able.contains(&duty) {
+            return None;
+        }
+        let mut falls_here = |notice: &&Notice| {
+            let what = format!("{} {} {}", notice.key.pane, notice.key.pid, notice.text);
+            self.duties.may_tell(duty, &notice.key.server.word(), &what, now)
+        };
+        let notices: Vec<Notice> = delivery.notices.iter().filter(|notice| falls_here(notice)).cloned().collect();
+        (!notices.is_empty()).then(|| Delivery { by, rule: delivery.rule.clone(), notices })
     }
 
     /// When to call [`Outside::follow`] again at the latest.
     pub fn poll_timeout(&self) -> Option<Moment> {
-        let notices = if self.has_rules { self.notifier.poll_timeout() } else { None };
+        let has_rules = self.has_notices || self.follow_ups.is_some();
+        let notices = if has_rules { self.notifier.poll_timeout() } else { None };
         [notices, self.beacon.poll_timeout()].into_iter().flatten().min()
     }
 

@@ -77,6 +77,15 @@ impl Dialog {
         read::read(screen, rows)
     }
 
+    /// A row of the dialog as text. Of options side by side nothing but its style tells the marked one: it gets brackets.
+    pub fn row_text(&self, screen: &Screen, y: usize) -> String {
+        let Some(row) = screen.row(y) else { return String::new() };
+        match self.marked.filter(|_| self.manner == Manner::Buttons && self.option_rows.contains(&y)) {
+            Some(marked) => read::with_marked(row, marked),
+            None => row.text().to_owned(),
+        }
+    }
+
     /// Whether two looks show the same question with the same options, wherever the mark stands and whatever ticks
     /// around them.
     pub fn is_same(&self, other: &Dialog) -> bool {

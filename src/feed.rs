@@ -3,9 +3,11 @@
 //! One task a server: a slow or dead one delays nobody but itself. What to capture and when to look next is decided by
 //! [`plan`], which is pure; this file asks, waits and hands on.
 
+mod chosen;
 mod keeper;
 mod plan;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -16,13 +18,13 @@ use tokio::task::JoinHandle;
 pub use keeper::{is_alive, owner, release};
 pub use plan::{Own, Ticks};
 
-use crate::config::Rules;
+use crate::config::{Adopted, Rules};
 use crate::fleet::{Input, Outcome, ServerId, ServerReport, TaskReport};
 use crate::moment::Moment;
 use crate::process::{self, VersionCache};
 use crate::profile::{Library, ProcessInfo, Program};
-use crate::task;
 use crate::tmux::{self, Error, Look, Server};
+use chosen::Chosen;
 use keeper::Keeper;
 use plan::{Memory, Suspect, Told};
 
@@ -37,6 +39,8 @@ pub struct Settings {
     pub tmux: tmux::Settings,
     /// Which panes are watched, and what the configuration says of them.
     pub rules: Arc<Rules>,
+    /// The file with the sessions that the operator chose to be tasks.
+    pub adopted: Option<PathBuf>,
     /// The pane that fleetwatch itself runs in, which is never watched.
     pub own: Own,
     /// This process, as [`owner`] names it, when it has bells counted in task sessions until it calls [`release`].
@@ -57,7 +61,8 @@ impl Settings {
         let usual = tmux::Settings::default();
         let host_deadline = usual.host_deadline.max(deadline);
         let tmux = tmux::Settings { deadline, host_deadline, ..usual };
-        Self { ticks, tmux, rules: Arc::new(config.rules.clone()), own: own(), keeper: None }
+        let rules = Arc::new(config.rules.clone());
+        Self { ticks, tmux, rules, adopted: Adopted::location(), own: own(), keeper: None }
     }
 }
 
@@ -172,6 +177,7 @@ struct Looker {
     library: Arc<Library>,
     memory: Memory,
     keeper: Keeper,
+    chosen: Chosen,
     versions: VersionCache,
     /// How long the last look took.
     took: Duration,
@@ -181,7 +187,7 @@ struct Looker {
 
 impl Looker {
     fn new(settings: Settings, library: Arc<Library>, server: ServerId) -> Result<Self, Error> {
-        let Settings { ticks, tmux, rules, own, keeper } = settings;
+        let Settings { ticks, tmux, rules, adopted, own, keeper } = settings;
         let memory = Memory::new(server.clone(), ticks, rules, own);
         let server = Server::new(server, tmux)?;
         let keeper = Keeper::new(keeper);
@@ -190,6 +196,7 @@ impl Looker {
             library,
             memory,
             keeper,
+            chosen: Chosen::new(adopted),
             versions: VersionCache::default(),
             took: Duration::ZERO,
             awaits_exit_status: false,
@@ -203,25 +210,28 @@ impl Looker {
         let (outcome, tasks) = match looked {
             Ok(told) => {
                 tracing::debug!(server = %self.server.id(), took = ?self.took, panes = told.panes.len(), "looked");
-                (Outcome::Listed(told.panes), Some(told.tasks))
+                (Outcome::Listed(told.panes), Some((told.tasks, told.known)))
             }
             Err(error) => {
                 tracing::warn!(server = %self.server.id(), took = ?self.took, %error, "a look failed");
                 self.memory.failed(&error);
                 match error.is_no_server() {
-                    true => (Outcome::NoServer(error.problem()), Some(task::Look::default())),
+                    true => (Outcome::NoServer(error.problem()), Some(Default::default())),
                     false => (Outcome::Failed(error.problem()), None),
                 }
             }
         };
         let (server, at) = (self.server.id().clone(), now());
-        let tasks = tasks.map(|look| TaskReport { server: server.clone(), at, look });
+        let tasks = tasks.map(|(look, sessions)| TaskReport { server: server.clone(), at, look, sessions });
         Looked { server: ServerReport { server, at, outcome }, tasks }
     }
 
     /// One process in most cases: the panes that changed last time are captured along with the listing, as they
     /// mostly go on changing. A second one fetches what else turns out to have changed.
     async fn try_look(&mut self) -> Result<Told, Error> {
+        if let Some(sessions) = self.chosen.read_again(self.server.id()) {
+            self.memory.adopt(sessions);
+        }
         let look = self.server.look(&self.memory.likely()).await?;
         let suspects = self.memory.listed(&look);
         if !suspects.is_empty() {
@@ -234,6 +244,7 @@ impl Looker {
         };
         let told = self.memory.report(look, more);
         self.keeper.tend(&self.server, &told.sessions).await;
+        self.keeper.let_go(&self.server, &told.others).await;
         self.awaits_exit_status = told.owes_exit_status.is_some();
         if let Some(pid) = told.owes_exit_status {
             // Seen on 3.3a: tmux misses the signal that its child has ended, and asks for it only with the next one.

@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use entry::Entry;
 pub use report::{Capture, Declared, Outcome, PaneReport, ServerReport};
-pub use tasks::{FoundSession, TaskReport};
-pub use view::{Health, RecentTransition, ServerView, Terminal, View};
+pub use tasks::{FoundSession, TaskReport, TaskTransition};
+pub use view::{DeclaredBy, Health, RecentTransition, ServerView, SessionView, Terminal, View};
 pub use why::{Rules, Why};
 
 use crate::moment::{Moment, Span};
@@ -60,6 +60,10 @@ pub enum Effect {
     TaskIntroduced { server: ServerId, window: WindowId },
     /// Task sessions that were there when watching began, told once for each server.
     TasksFound { sessions: Vec<FoundSession> },
+    /// A task stands otherwise than its events tell: for the history, which sums up how long it ran and waited.
+    TaskChanged(TaskTransition),
+    /// A task is watched no longer, whatever became of it.
+    TaskLeft(TaskTransition),
     /// What happened to tasks between two looks at a server (SPEC §9); never empty.
     Tasks(Batch),
 }
@@ -118,10 +122,17 @@ impl Fleet {
             Input::Seen { key } => self.observe(&key, Observation::Seen),
             Input::TimePassed => self.pass_time(),
             Input::Unwatched { server } => {
-                self.tasks.forget(&server);
+                let left = self.tasks.forget(&server, self.now);
+                self.effects.extend(left.into_iter().map(Effect::TaskLeft));
                 self.unwatch(&server);
             }
         }
+    }
+
+    /// Reads screens by other profiles from the next look on; what is known of each terminal stays.
+    pub fn learn(&mut self, library: Arc<Library>) {
+        self.entries.values_mut().for_each(|entry| entry.learn(&library));
+        self.library = library;
     }
 
     /// The next thing that the fleet wants done, oldest first.
@@ -161,6 +172,12 @@ impl Fleet {
         self.tasks.of_pane(key)
     }
 
+    /// What a terminal or a task is called, as long as it is there.
+    pub fn name_of(&self, key: &TerminalKey) -> Option<&str> {
+        let terminal = self.terminal(key).map(|terminal| terminal.state.terminal.id.as_str());
+        terminal.or_else(|| self.task_of_pane(key).map(|task| task.id.as_str()))
+    }
+
     /// What was named between consecutive assessments of a terminal (SPEC §6), newest last, bounded.
     pub fn surface_events(&self, key: &TerminalKey) -> impl Iterator<Item = (Moment, SurfaceEvent)> {
         self.entries.get(key).into_iter().flat_map(|entry| entry.events().iter().copied())
@@ -191,6 +208,7 @@ impl Fleet {
             servers: self.servers.values().collect(),
             recent: &self.recent,
             tasks: self.tasks.all(),
+            sessions: self.tasks.sessions(),
             task_events: self.tasks.recent(),
         }
     }
@@ -231,7 +249,7 @@ impl Fleet {
     fn tasks(&mut self, report: TaskReport) {
         let names: BTreeSet<&str> =
             self.entries.values().map(|entry| entry.terminal().state.terminal.id.as_str()).collect();
-        let Taken { introduced, found, batch } =
+        let Taken { introduced, found, batch, standings } =
             self.tasks.take(report, self.now, &names, self.settings.kept_transitions);
         let introduced = introduced.into_iter().map(|(server, window)| Effect::TaskIntroduced { server, window });
         self.effects.extend(introduced);
@@ -241,15 +259,14 @@ impl Fleet {
         if !batch.events.is_empty() {
             self.effects.push_back(Effect::Tasks(batch));
         }
+        self.effects.extend(standings.changed.into_iter().map(Effect::TaskChanged));
+        self.effects.extend(standings.left.into_iter().map(Effect::TaskLeft));
     }
 
     fn listed(&mut self, server: &ServerId, panes: Vec<PaneReport>) {
-        let missing: Vec<TerminalKey> = self
-            .entries
-            .keys()
-            .filter(|key| key.server == *server && panes.iter().all(|pane| pane.key != **key))
-            .cloned()
-            .collect();
+        let listed: BTreeSet<&TerminalKey> = panes.iter().map(|pane| &pane.key).collect();
+        let is_missing = |key: &&TerminalKey| key.server == *server && !listed.contains(key);
+        let missing: Vec<TerminalKey> = self.entries.keys().filter(is_missing).cloned().collect();
         for key in missing {
             self.observe(&key, Observation::Gone);
         }
@@ -269,7 +286,7 @@ impl Fleet {
         if outcome.renamed {
             self.effects.push_back(Effect::Introduced { key: key.clone() });
         }
-        for transition in outcome.transitions {
+        if let Some(transition) = outcome.transition {
             self.record(&key, transition);
         }
     }

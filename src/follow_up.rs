@@ -8,12 +8,14 @@ mod chain;
 mod event;
 mod message;
 mod rule;
+mod sight;
 mod target;
 
 pub use chain::Chains;
 pub use event::Event;
-pub use message::{message, tag};
+pub use message::{message, tag, told};
 pub use rule::{FollowUpRule, Wanted, wanted};
+pub use sight::{LULL, Sight, Source, Standing, missed};
 pub use target::{Fate, Posture, Target, fate};
 
 #[cfg(test)]

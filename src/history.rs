@@ -6,12 +6,14 @@
 //! [`Health`] and nowhere else; watching goes on.
 
 mod batch;
+mod drafts;
 mod encoding;
 mod handle;
 mod identity;
 mod intents;
 mod kills;
 mod open;
+mod presence;
 mod questions;
 mod reader;
 mod record;
@@ -29,13 +31,15 @@ mod writer;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+pub use drafts::{Draft, Drafts};
 pub use handle::{History, Ticket};
-pub use identity::{Owner, same_terminal};
-pub use intents::{Intent, IntentId, IntentState, Intents, Naming, Queued};
+pub use identity::{Owner, same_terminal, stored_server};
+pub use intents::{Decided, Intent, IntentId, IntentNews, IntentState, Intents, Naming, NewEvent, Queued, StoredSight};
 pub use kills::kills_before;
+pub use presence::Presence;
 pub use questions::{Answer, Ask, Question, Questions, Shown, Told};
 pub use reader::{Filter, Line, Reader, StoredTerminal};
-pub use record::{Kind, NewInput, Record, Sent, TransitionRecord, What};
+pub use record::{Kind, NewInput, Privacy, PublicState, Record, Sent, TransitionRecord, What};
 pub use schema::VERSION;
 pub use standing::{Need, Rank, STANDING_LASTS, Standing};
 pub use stored::{Body, RecordId, ScreenId, Stored, StoredInput, StoredTransition, Submission};
@@ -70,20 +74,25 @@ impl Settings {
     /// Where the file is: as configured, else in `XDG_STATE_HOME`, else in the platform's directory for state or data.
     /// `None` when the user has no home.
     pub fn location(&self) -> Option<PathBuf> {
-        let state_home = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-        let platform = || {
-            // A home that is not there, as services have it, is not made either.
-            directories::BaseDirs::new().filter(|dirs| dirs.home_dir().is_dir())?;
-            let dirs = directories::ProjectDirs::from("", "", "fleetwatch")?;
-            Some(dirs.state_dir().unwrap_or_else(|| dirs.data_local_dir()).to_owned())
-        };
-        let directory = || state_home.map(|home| home.join("fleetwatch")).or_else(platform);
-        self.path.clone().or_else(|| Some(directory()?.join(FILE_NAME)))
+        self.path.clone().or_else(|| Some(state_directory()?.join(FILE_NAME)))
     }
 
     fn limits(&self) -> retention::Limits {
         retention::Limits { keep: self.keep, max_bytes: self.max_bytes }
     }
+}
+
+/// Where fleetwatch keeps what it has to remember: in `XDG_STATE_HOME`, else in the platform's directory for state or
+/// data. `None` when the user has no home.
+pub fn state_directory() -> Option<PathBuf> {
+    let state_home = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let platform = || {
+        // A home that is not there, as services have it, is not made either.
+        directories::BaseDirs::new().filter(|dirs| dirs.home_dir().is_dir())?;
+        let dirs = directories::ProjectDirs::from("", "", "fleetwatch")?;
+        Some(dirs.state_dir().unwrap_or_else(|| dirs.data_local_dir()).to_owned())
+    };
+    state_home.map(|home| home.join("fleetwatch")).or_else(platform)
 }
 
 /// What time it is, for the writer and for those who tell it of an input.

@@ -9,6 +9,7 @@
 //! | 0 | [`moment`] | time as a number that somebody else read from a clock |
 //! | 0 | [`place`] | hosts, servers, sessions, windows and panes by their names and ids |
 //! | 0 | [`pattern`] | globs of names |
+//! | 0 | [`fnv`] | a hash that is the same in every run and build |
 //! | 0 | [`screen`] | one capture as rows of styled cells, and the facts of its pane |
 //! | 0 | [`state`] | the words of the contract as types: everything that is said of a terminal |
 //! | 0 | [`dialog`] | a dialog on a screen: its options, and the keys that choose one |
@@ -23,7 +24,7 @@
 //! | 1 | [`process`] | what runs in a pane |
 //! | 1 | [`recording`] | recordings in and out, their replay and their score |
 //! | 1 | [`history`] | what happened and what was sent, in a file that survives crashes |
-//! | 1 | [`config`] | the configuration file in, checked values out |
+//! | 1 | [`config`] | the configuration file and the sessions chosen to be tasks in, checked values out |
 //! | 2 | [`sender`] | a prompt into a terminal, and whether the agent took it |
 //! | 2 | [`delivery`] | what is told outside: bells, notices, commands, follow-ups |
 //! | 2 | [`feed`] | pollers that turn tmux, processes and time into the fleet's inputs |
@@ -69,6 +70,7 @@ pub mod demo;
 pub mod dialog;
 pub mod feed;
 pub mod fleet;
+pub mod fnv;
 pub mod follow_up;
 pub mod history;
 pub mod moment;

@@ -14,12 +14,12 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use jiff::tz::TimeZone;
 
-use crate::fleet::{Health, ServerId, Terminal, TerminalKey, View};
+use crate::fleet::{ServerId, Terminal, TerminalKey, View};
 use crate::moment::{Moment, Span};
-use crate::task::Batch;
+use crate::task::{Batch, Task};
 pub use lane::Delivery;
 use lane::Lane;
-pub use notice::Notice;
+pub use notice::{Notice, standing};
 pub use rule::{Means, Occasion, QuietHours, Rule};
 use thing::Thing;
 
@@ -33,6 +33,8 @@ pub struct Operator<'a> {
     pub looks_at: Option<&'a TerminalKey>,
     /// Which terminals are muted.
     pub is_muted: &'a dyn Fn(&Terminal) -> bool,
+    /// The same of a task.
+    pub is_task_muted: &'a dyn Fn(&Task) -> bool,
 }
 
 impl Operator<'_> {
@@ -110,7 +112,7 @@ impl Notifier {
         }
         let look = self.look;
         self.known.retain(|_, known| known.look == look);
-        let answered = view.servers.iter().filter(|server| server.health != Health::Waiting);
+        let answered = view.servers.iter().filter(|server| server.answered_at.is_some());
         self.servers.extend(answered.map(|server| server.id.clone()));
         news
     }

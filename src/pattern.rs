@@ -13,9 +13,8 @@ impl Pattern {
     /// # Errors
     /// The text is no glob pattern; the error's kind says why.
     pub fn new(text: &str) -> Result<Self, globset::Error> {
-        // Session names hold slashes and dots as other characters, so `*` stands for any of them.
-        let matcher = globset::GlobBuilder::new(text).literal_separator(false).build()?.compile_matcher();
-        Ok(Self { text: text.to_owned(), matcher })
+        // Session names hold slashes and dots as other characters; globset's `*` stands for any of them.
+        Ok(Self { text: text.to_owned(), matcher: Glob::new(text)?.compile_matcher() })
     }
 
     /// Whether a name is one of those that are meant.

@@ -1,7 +1,7 @@
 //! Where terminals are: hosts, tmux servers, panes, and the names that people give them.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A tmux socket, as `-L` and `-S` name it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,12 +25,54 @@ impl fmt::Display for Socket {
     }
 }
 
+impl Socket {
+    /// The spelling that all processes share: a path in tmux's own directory is its name, because `-L work`, `-S
+    /// /tmp/tmux-1000/work` and the variable `TMUX` mean the same server.
+    pub fn common(&self) -> Socket {
+        let named = |path: &Path| {
+            let directory = path.parent()?.file_name()?.to_string_lossy();
+            directory.starts_with("tmux-").then(|| path.file_name().map(|name| name.to_string_lossy().into_owned()))?
+        };
+        let name = match self {
+            Socket::Default => return Socket::Default,
+            Socket::Name(name) => Some(name.clone()),
+            Socket::Path(path) => named(path),
+        };
+        match name.as_deref() {
+            Some("default") => Socket::Default,
+            Some(name) => Socket::Name(name.to_owned()),
+            None => self.clone(),
+        }
+    }
+
+    /// That spelling in a word.
+    pub fn word(&self) -> String {
+        match self.common() {
+            Socket::Default => "default".to_owned(),
+            Socket::Name(name) => format!("name:{name}"),
+            Socket::Path(path) => format!("path:{}", path.display()),
+        }
+    }
+}
+
 /// A tmux server: a host and a socket on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerId {
     /// `None` is this machine, else the name that `ssh` takes.
     pub host: Option<String>,
     pub socket: Socket,
+}
+
+impl ServerId {
+    /// The same server with its socket in the spelling that all processes share.
+    pub fn common(&self) -> ServerId {
+        ServerId { host: self.host.clone(), socket: self.socket.common() }
+    }
+
+    /// The server in a word that every process spells alike, however it was told of it.
+    pub fn word(&self) -> String {
+        format!("{}/{}", self.host.as_deref().unwrap_or_default(), self.socket.word())
+    }
 }
 
 impl fmt::Display for ServerId {

@@ -14,12 +14,13 @@ mod sight;
 mod transcript;
 mod version;
 
-pub use compile::{Profile, ProfileError, Versions};
+pub use compile::{Profile, ProfileError, Temporal, Versions};
 pub use engine::Miss;
 pub use explain::{Explanation, PromptFound, RegionFound, RowFound, RuleTried};
 pub use library::{Library, Selected, Selection};
 pub use projection::{AnswerAssociator, DialogProjection, ProjectedRow, Projector, RowReason, TailRegex, normalized};
 pub use reading::{Activity, EndMark, Family, Reading, TurnEnd, TurnRegion};
+pub use rules::{Region, Signal, StopKey};
 pub use transcript::{GAP, Said, Transcript};
 
 /// What runs in a pane, as its processes tell (SPEC §3).

@@ -5,7 +5,7 @@
 
 use crate::fleet::{Terminal, TerminalKey};
 use crate::moment::{Moment, Span};
-use crate::state::{Availability, Phase, Tri};
+use crate::state::Availability;
 
 /// How long a prompt that was refused although the terminal looked ready waits before it is tried again.
 const AGAIN: Span = Span::from_millis(1000);
@@ -123,12 +123,10 @@ impl Queue {
 impl Readiness {
     /// How a terminal stands; `None` is one that has left the fleet.
     pub fn of(terminal: Option<&Terminal>) -> Self {
-        let Some(Terminal { state, .. }) = terminal else { return Readiness::Never };
-        match state.diagnostics.availability {
+        let Some(terminal) = terminal else { return Readiness::Never };
+        match terminal.state.diagnostics.availability {
             Availability::Unavailable | Availability::TuiDown => Readiness::Never,
-            Availability::Available if state.turn.phase == Phase::Ready && state.surface.editing_input == Tri::No => {
-                Readiness::Ready
-            }
+            _ if terminal.takes_a_prompt() => Readiness::Ready,
             Availability::Available | Availability::Error | Availability::Unknown => Readiness::NotYet,
         }
     }

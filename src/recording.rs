@@ -6,6 +6,7 @@
 
 mod archive;
 pub mod doubts;
+mod parallel;
 mod player;
 mod reader;
 mod replay;
@@ -15,7 +16,8 @@ mod writer;
 
 use std::path::Path;
 
-pub use archive::{Archive, checksum};
+pub use archive::Archive;
+pub use parallel::in_parallel;
 pub use player::{Frame, Player};
 pub use replay::{Options, Sampling, Version, program, replay};
 pub use writer::Writer;

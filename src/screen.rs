@@ -203,6 +203,11 @@ impl Screen {
         &self.rows
     }
 
+    /// All rows, top first, out of the screen.
+    pub fn into_rows(self) -> Vec<Row> {
+        self.rows
+    }
+
     /// The row at an index from the top.
     pub fn row(&self, index: usize) -> Option<&Row> {
         self.rows.get(index)

@@ -8,7 +8,7 @@ mod outcome;
 mod steps;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 pub use answering::{After, Answered, Reply};
@@ -21,6 +21,7 @@ use crate::moment::Span;
 use crate::process;
 use crate::profile::{Library, Profile, Program, Reading};
 use crate::state::{Phase, ProcessState};
+use crate::task::Task;
 use crate::tmux::{self, CapturedPane, Delivery, Key, PasteText, Server};
 use answering::{Answering, Look};
 use steps::{Seen, Step, Steps};
@@ -45,6 +46,11 @@ pub struct SendOptions {
 }
 
 impl Recipient {
+    /// The pane of a task, in which no agent is expected.
+    pub fn of_task(task: &Task) -> Self {
+        Self { key: task.key.clone(), tool: None, version: None, configured: false }
+    }
+
     /// A terminal as a sender knows it.
     pub fn of(terminal: &Terminal) -> Self {
         let runs = terminal.state.diagnostics.process_state == ProcessState::TuiUp;
@@ -61,7 +67,7 @@ impl Recipient {
 /// Sends to the terminals of any server. Clones share their queues.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    library: Arc<Library>,
+    library: Arc<RwLock<Arc<Library>>>,
     tmux: tmux::Settings,
     /// A lock for each terminal that was ever sent to: two texts at once would end up in one prompt.
     turns: Arc<Mutex<HashMap<TerminalKey, Arc<tokio::sync::Mutex<()>>>>>,
@@ -70,7 +76,16 @@ pub struct Sender {
 impl Sender {
     /// A sender that reads screens with a library's profiles.
     pub fn new(library: Arc<Library>, tmux: tmux::Settings) -> Self {
-        Self { library, tmux, turns: Arc::default() }
+        Self { library: Arc::new(RwLock::new(library)), tmux, turns: Arc::default() }
+    }
+
+    /// Reads screens with another library's profiles from now on; so do all clones.
+    pub fn learn(&self, library: Arc<Library>) {
+        *self.library.write().unwrap_or_else(PoisonError::into_inner) = library;
+    }
+
+    fn library(&self) -> Arc<Library> {
+        Arc::clone(&self.library.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Sends a text as a prompt: checks, pastes, presses Enter, and looks whether the agent took it.
@@ -119,7 +134,8 @@ impl Sender {
             Ok(pane) => pane.press(keys).await.map_or_else(SendOutcome::from, |()| SendOutcome::Accepted),
             Err(error) => Refusal::Tmux(error).into(),
         };
-        tracing::info!(terminal = ?to.key, ?keys, %outcome, "pressed keys");
+        // Which keys is nobody's business: a password may be among them.
+        tracing::info!(terminal = ?to.key, count = keys.len(), %outcome, "pressed keys");
         outcome
     }
 
@@ -230,7 +246,7 @@ impl Sender {
         let scanned = process::under(&pane.server, vec![to.key.pid]).await;
         let processes = scanned.as_ref().ok().and_then(|found| found.get(&to.key.pid)).map(Vec::as_slice);
         let pinned = to.configured.then_some(tool.as_str());
-        match self.library.identify(&captured.pane.facts.command, processes.unwrap_or_default(), pinned) {
+        match self.library().identify(&captured.pane.facts.command, processes.unwrap_or_default(), pinned) {
             Program::Agent { tool: found, .. } if found == *tool => Ok(()),
             _ if scanned.is_err() => scanned.map(drop).map_err(|error| Refusal::Tmux(error).into()),
             Program::Agent { tool: command, .. } | Program::Other { command } => {
@@ -242,8 +258,8 @@ impl Sender {
 
     fn open(&self, to: &Recipient) -> Result<Pane, tmux::Error> {
         let server = Server::new(to.key.server.clone(), self.tmux.clone())?;
-        let selected =
-            to.tool.as_deref().and_then(|tool| self.library.select(tool, to.version.as_deref(), to.configured));
+        let library = self.library();
+        let selected = to.tool.as_deref().and_then(|tool| library.select(tool, to.version.as_deref(), to.configured));
         Ok(Pane { server, key: to.key.clone(), profile: selected.map(|selected| selected.profile) })
     }
 

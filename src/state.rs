@@ -151,7 +151,7 @@ pub struct Problem {
 }
 
 /// Who and where a terminal is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TerminalFacts {
     /// The configured or derived unique name.
     pub id: String,
@@ -325,6 +325,19 @@ pub struct State {
     pub activity: Option<String>,
     /// When the state was last confirmed by looking.
     pub observed_at: Moment,
+}
+
+impl State {
+    /// Whether a prompt would begin a turn now (SPEC §11): the agent is ready for one, and nobody has begun to write there.
+    pub fn takes_a_prompt(&self) -> bool {
+        let surface = &self.surface;
+        self.diagnostics.availability == Availability::Available
+            && self.turn.phase == Phase::Ready
+            && self.assessment.business_state != BusinessState::AwaitingOperator
+            && surface.ready_posture == Tri::Yes
+            && surface.editing_input != Tri::Yes
+            && surface.pending_input != Tri::Yes
+    }
 }
 
 /// One field that changed, by its public name.

@@ -9,9 +9,10 @@ mod shell;
 mod snapshot;
 mod standing;
 mod watch;
+mod why;
 
 pub use event::{Batch, Happening, Level, TaskEvent};
 pub use prompt::Prompt;
 pub use snapshot::{Look, PaneState, Preview, Registration, SessionSnapshot, TaskFields, TaskSnapshot};
-pub use standing::Status;
+pub use standing::{SETTLED, Status};
 pub use watch::{Task, Watch};

@@ -11,6 +11,7 @@
 //! A host's tmux is reached by the `ssh` program with the same words behind it. What the shell over there gets to see
 //! is made of constants, pane ids and numbers only.
 
+mod clipboard;
 mod error;
 mod jump;
 mod listing;
@@ -24,11 +25,12 @@ mod words;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use clipboard::Clipboard;
 pub use error::Error;
 pub use jump::{Inside, Jump};
 pub use listing::{CapturedPane, ListedPane, Look, Marks};
 pub use send::{Delivery, Key, Obstacle, PasteText, UnfitText, UnknownKey};
-pub use task::{Argv, Begun, Counting, NewTask, TaskPlace, Trace};
+pub use task::{Argv, Begun, Counting, NewTask, Start, TaskPlace, Trace};
 pub use words::quote;
 
 use crate::fleet::{PaneId, ServerId, Socket};
@@ -136,8 +138,8 @@ impl Server {
 pub fn local(name: Option<String>, path: Option<PathBuf>) -> ServerId {
     let socket = match (path, name) {
         (Some(path), _) => Socket::Path(path),
-        (None, Some(name)) => Socket::Name(name),
-        (None, None) => Socket::Default,
+        (None, Some(name)) if name != "default" => Socket::Name(name),
+        (None, _) => Socket::Default,
     };
     ServerId { host: None, socket }
 }

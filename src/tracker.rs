@@ -23,19 +23,17 @@ mod timers;
 mod told;
 mod turn;
 
-use std::collections::VecDeque;
-
 pub use events::{Assessed, SurfaceEvent, surface_events};
 use lifecycle::Lifecycle;
 use loss::{Loss, aside, available, evidence_of};
-pub use observation::{Observation, Temporal};
+pub use observation::Observation;
 use publish::Published;
 pub use settings::Settings;
 pub use timers::{Timer, TimerName};
 use turn::{Sighting, TurnMachine, TurnStage};
 
 use crate::moment::{Moment, Span};
-use crate::profile::Reading;
+use crate::profile::{Reading, Temporal};
 use crate::state::{
     AssessedAvailability, Availability, BusinessState, Diagnostics, ParseStatus, Phase, Problem, ProcessState,
     Stability, Stale, State, Summary, TerminalFacts, Transition, TransportState, Tri, Turn, TurnResult, UiContext,
@@ -48,6 +46,8 @@ pub struct Tracker {
     turn: TurnMachine,
     lifecycle: Lifecycle,
     published: Published,
+    /// The signature of the published state.
+    signature: u64,
     /// When the published state last changed in a way that its signature covers.
     stable_since: Moment,
     phase_since: Moment,
@@ -63,16 +63,17 @@ pub struct Tracker {
     unseen: bool,
     observed_at: Moment,
     now: Moment,
-    transitions: VecDeque<Transition>,
 }
 
 impl Tracker {
     /// A tracker that has not seen anything yet.
     pub fn new(settings: Settings, now: Moment) -> Self {
+        let published = Published::unknown();
         Self {
             turn: TurnMachine::new(&settings),
             lifecycle: Lifecycle::new(),
-            published: Published::unknown(),
+            signature: published.signature(),
+            published,
             stable_since: now,
             phase_since: now,
             last_reading: None,
@@ -83,7 +84,6 @@ impl Tracker {
             unseen: false,
             observed_at: now,
             now,
-            transitions: VecDeque::new(),
             settings,
         }
     }
@@ -122,11 +122,6 @@ impl Tracker {
             Observation::Nothing => self.unchanged(now, &mut next, &mut notes),
         }
         self.publish(next, notes, now)
-    }
-
-    /// The transitions so far, newest last, bounded.
-    pub fn transitions(&self) -> &VecDeque<Transition> {
-        &self.transitions
     }
 
     /// Whether the last look read a screen, so that one without changes needs no reading again.
@@ -171,7 +166,7 @@ impl Tracker {
             lifecycle_timing: self.lifecycle.timing(&self.settings, now),
             lifecycle_authority: self.turn.authority(),
             stability: Stability {
-                signature: format!("{:016x}", published.signature()),
+                signature: format!("{:016x}", self.signature),
                 stable: stable_for >= self.settings.stable,
                 stable_for_seconds: stable_for.as_secs(),
                 stable_since: self.stable_since,
@@ -335,10 +330,13 @@ impl Tracker {
         if next.phase != self.published.phase {
             self.phase_since = now;
         }
+        // Most looks find what they found before, and hashing is most of what such a look would cost.
+        let signature = if next == self.published { self.signature } else { next.signature() };
         // A recovery resets stability whatever it changes (SPEC §7).
-        if !notes.is_empty() || next.signature() != self.published.signature() {
+        if !notes.is_empty() || signature != self.signature {
             self.stable_since = now;
         }
+        self.signature = signature;
         if next.last_turn != self.published.last_turn && next.last_turn.result != TurnResult::None {
             self.unseen = true;
         }
@@ -350,17 +348,12 @@ impl Tracker {
         if changed.is_empty() && notes.is_empty() {
             return None;
         }
-        let transition = Transition {
+        Some(Transition {
             at: now,
             changed,
             summary: self.published.summary(self.operator_status()),
             note: (!notes.is_empty()).then(|| notes.join("; ")),
             evidence: self.published.evidence.clone(),
-        };
-        self.transitions.push_back(transition.clone());
-        while self.transitions.len() > self.settings.kept_transitions {
-            self.transitions.pop_front();
-        }
-        Some(transition)
+        })
     }
 }

@@ -18,6 +18,7 @@ mod empty;
 mod explanation;
 mod filter;
 mod fit;
+mod follow_ups;
 mod footer;
 mod header;
 mod help;
@@ -31,10 +32,12 @@ mod order;
 mod overlay;
 mod palette;
 mod pane;
+mod picker;
 mod popup;
 mod preview;
 mod raw;
 mod table;
+mod task_sessions;
 pub mod text;
 mod theme;
 mod times;
@@ -48,22 +51,25 @@ use jiff::tz::TimeZone;
 use ratatui::layout::Rect;
 
 pub use action::Action;
+pub use follow_ups::{Decision, decided};
 pub use keymap::{Binding, Context, Keymap, KeymapError};
 pub use meaning::Meaning;
 pub use theme::{Depth, Look, Theme, ThemeError};
+pub use toast::Topic;
 
 use crate::config::Template;
 use crate::dialog::Dialog;
-use crate::fleet::{Terminal, TerminalKey, View, WindowId};
-use crate::history::Question;
+use crate::fleet::{ServerId, Terminal, TerminalKey, View, WindowId};
+use crate::history::{Intent, IntentId, Question};
 use crate::moment::Moment;
+use crate::task::Task;
 use arrangement::{Row, RowKey};
 use layout::{Divider, Panes, Regions, Shown};
 use order::Cursor;
 use overlay::{Memory, Overlay};
 
 /// What the dashboard looks like and listens to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     pub keymap: Keymap,
     pub theme: Theme,
@@ -160,6 +166,17 @@ pub enum Request {
         key: TerminalKey,
         window: WindowId,
     },
+    /// Treat a session as tasks from now on, or no longer.
+    AdoptSession {
+        server: ServerId,
+        session: String,
+        adopt: bool,
+    },
+    /// Send a message to an agent again, or leave it at what became of it.
+    DecideFollowUp {
+        id: IntentId,
+        decision: Decision,
+    },
     /// Ask the history; the answer comes by [`Ui::told`].
     Ask(Question),
     /// Press keys, by tmux's names, whatever the terminal shows; `tell` says whether the operator is told of it.
@@ -234,6 +251,8 @@ enum Below {
 #[derive(Clone, Debug, Default)]
 struct Drawn {
     rows: Vec<(Rect, RowKey)>,
+    /// The first row of the table that is shown.
+    first: usize,
     /// Where a click performs which action: hints of the footer, buttons of what lies on top.
     buttons: Vec<(Rect, Action)>,
     transitions: Rect,
@@ -258,8 +277,6 @@ pub struct Ui {
     dragged: Option<Divider>,
     /// Newest transitions that are scrolled away.
     skipped: usize,
-    /// The first row of the table that is shown.
-    first: usize,
     /// Whether no notice goes out of the dashboard.
     muted: bool,
     /// What is wrong with the history, for as long as it is.
@@ -285,7 +302,6 @@ impl Ui {
             panes: Panes::default(),
             dragged: None,
             skipped: 0,
-            first: 0,
             muted: false,
             history_trouble: None,
             touched: None,
@@ -315,6 +331,11 @@ impl Ui {
         self.memory.arrangement.flags.is_muted(terminal)
     }
 
+    /// Whether the operator has muted a task.
+    pub fn mutes_task(&self, task: &Task) -> bool {
+        self.memory.arrangement.flags.is_muted(task)
+    }
+
     /// Whether the operator wants no notice at all.
     pub fn mutes_all(&self) -> bool {
         self.muted
@@ -325,14 +346,44 @@ impl Ui {
         self.history_trouble = trouble;
     }
 
+    /// The messages to agents that are open from now on: that wait, are on their way, or are for the operator to decide.
+    pub fn show_follow_ups(&mut self, open: Vec<Intent>) {
+        self.memory.follow_ups = open;
+    }
+
+    /// What it looks like and listens to now.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Takes away a message that is no longer true.
+    pub fn retire(&mut self, topic: &Topic) {
+        self.memory.toasts.retire(topic);
+    }
+
     /// Looks like something else and listens to other keys from now on.
     pub fn look_like(&mut self, options: Options) {
         self.options = Arc::new(options.suited());
     }
 
+    /// The operator sees it again after another program had the terminal: what came meanwhile stays as if it had come now.
+    pub fn is_seen_again(&mut self, now: Moment) {
+        self.memory.toasts.renew(now);
+    }
+
+    /// The key that does something in the table, as the footer writes it.
+    pub fn key_for(&self, action: Action) -> Option<String> {
+        self.options.keymap.key_for(Context::Fleet, action)
+    }
+
     /// Shows a message that goes by itself.
     pub fn notify(&mut self, meaning: Meaning, text: String, now: Moment) {
-        self.memory.toasts.push(meaning, text, now);
+        self.memory.toasts.push(None, meaning, text, now);
+    }
+
+    /// Shows a message that goes by itself, in place of the last one on the same topic.
+    pub fn notify_about(&mut self, topic: Topic, meaning: Meaning, text: String, now: Moment) {
+        self.memory.toasts.push(Some(topic), meaning, text, now);
     }
 }
 

@@ -97,7 +97,7 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
 
 #[test]
 fn wrong_usage_is_two_lines_and_exit_code_two() {
-    let cases: [(&[&str], &str, &str); 10] = [
+    let cases: [(&[&str], &str, &str); 12] = [
         (&["lst"], "error: unrecognized subcommand 'lst'", "hint: did you mean `list`?"),
         (&["list", "--jso"], "error: unexpected argument '--jso' found", "hint: did you mean `--json`?"),
         (
@@ -123,7 +123,19 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
         (
             &["keys", "x", "Escpe"],
             "error: invalid value 'Escpe' for '<KEY>...': \"Escpe\" is no key",
-            "hint: `fleetwatch --help` lists the commands",
+            "hint: did you mean `Escape`?",
+        ),
+        (
+            &["keys", "x", "Bogus"],
+            "error: invalid value 'Bogus' for '<KEY>...': \"Bogus\" is no key",
+            "hint: a key is one character, Enter, Escape, Tab, BTab, Space, BSpace, Up, Down, Left, Right, Home, End, \
+             PageUp, PageDown, IC, DC or F1 to F12, with C-, M- or S- in front",
+        ),
+        (
+            &["wait", "x", "--for", "foo"],
+            "error: invalid value 'foo' for '--for <STATE>'",
+            "hint: it takes ready, active, idle, blocked, success, failed, interrupted, stalled, gone, exited, input, \
+             notify",
         ),
         (
             &["-L", "a/b", "list"],

@@ -4,14 +4,26 @@
 
 #[path = "dashboard/acting.rs"]
 mod acting;
+#[path = "dashboard/arranging.rs"]
+mod arranging;
+#[path = "dashboard/composing.rs"]
+mod composing;
 #[path = "dashboard/drill.rs"]
 mod drill;
+#[path = "dashboard/follow_ups.rs"]
+mod follow_ups;
+#[path = "dashboard/look.rs"]
+mod look;
+#[path = "dashboard/mouse.rs"]
+mod mouse;
 #[path = "dashboard/notices.rs"]
 mod notices;
 #[path = "support/private_tmux.rs"]
 mod private_tmux;
 #[path = "dashboard/tasks.rs"]
 mod tasks;
+#[path = "dashboard/views.rs"]
+mod views;
 
 use std::process::{Command, Stdio};
 
@@ -66,11 +78,15 @@ impl Desk {
         self.start_parrot_in("birds");
     }
 
-    fn start_parrot_in(&self, session: &str) {
+    /// What a shell runs that is a parrot first, and then another program.
+    fn parrot(&self) -> String {
         let program = self.directory.path().join("parrot");
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/parrot.sh");
-        let run = format!("set +m; '{}' '{script}'; exec cat", program.display());
-        self.watched.new_session(session, &["bash", "--norc", "--noprofile", "-c", &run]);
+        format!("set +m; '{}' '{script}'; exec cat", program.display())
+    }
+
+    fn start_parrot_in(&self, session: &str) {
+        self.watched.new_session(session, &["bash", "--norc", "--noprofile", "-c", &self.parrot()]);
         self.watched.wait_for_text(&format!("{session}:"), "❯");
     }
 
@@ -253,23 +269,6 @@ fn what_is_missing_is_said() {
 }
 
 #[test]
-fn no_colour_means_no_colour() {
-    let desk = Desk::with_parrot();
-    desk.watched.run(&["send-keys", "-t", "birds:", "ask", "Enter"]);
-    desk.open_with("NO_COLOR=1");
-    desk.wait("1 needs you");
-    let styled = desk.operator.run(&["capture-pane", "-e", "-p", "-t", "main:"]);
-    // Bold, reversed and dim may be. A colour has a number of two digits or more; 39 and 49 are the terminal's own.
-    let is_color = |code: &&str| code.split(';').any(|number| number.len() > 1 && !matches!(number, "39" | "49"));
-    let codes: Vec<&str> =
-        styled.split("\x1b[").skip(1).filter_map(|rest| rest.split_once('m').map(|it| it.0)).collect();
-    let colors: Vec<&&str> = codes.iter().filter(|code| is_color(code)).collect();
-    assert!(!codes.is_empty() && colors.is_empty(), "{colors:?}");
-    desk.press("q");
-    desk.expect_restored();
-}
-
-#[test]
 fn inside_tmux_a_jump_switches_the_client() {
     let desk = Desk::with_parrot();
     let program = env!("CARGO_BIN_EXE_fleetwatch");
@@ -372,6 +371,7 @@ fn jumping_hands_the_terminal_over_and_takes_it_back() {
     desk.wait("1 ready");
     desk.press("g");
     desk.wait("Parrot v1.0.0");
+    desk.wait("C-b d: back to fleetwatch");
     desk.wait_without("? help");
     desk.type_text("hello from here");
     desk.watched.wait_for_text("birds:", "hello from here");
@@ -424,11 +424,8 @@ fn without_a_terminal_there_is_an_error_with_a_hint() {
 #[test]
 fn the_fleet_is_filtered_grouped_and_marked() {
     let desk = Desk::with_parrot();
-    let program = desk.directory.path().join("parrot");
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/parrot.sh");
     for name in ["crow", "dove"] {
-        let run = format!("set +m; '{}' '{script}'; exec cat", program.display());
-        desk.watched.new_session(name, &["bash", "--norc", "--noprofile", "-c", &run]);
+        desk.watched.new_session(name, &["bash", "--norc", "--noprofile", "-c", &desk.parrot()]);
     }
     let config = "[[terminal]]\nsession = \"birds\"\nlabel = \"loud\"\n[[terminal]]\nsession = \"dove\"\nmute = true\n";
     std::fs::write(desk.directory.path().join("fleetwatch/config.toml"), config).unwrap();
@@ -448,14 +445,19 @@ fn the_fleet_is_filtered_grouped_and_marked() {
     wait_until("the crow's row to go", || !desk.screen().lines().any(is_row));
     desk.press("Enter");
     desk.wait("? help");
+    // Nothing that is shown needs anybody, and what is hidden is not forgotten.
+    assert!(!desk.screen().contains("next for you"), "{}", desk.screen());
+    desk.press("n");
+    desk.wait("the filter hides 1 that needs you (esc shows them)");
+    desk.wait("esc show all");
     desk.press("Escape");
     desk.wait_without("1 of 3");
     // By label: session, agent, host, label.
     desk.type_text("bbbb");
     desk.wait("▾ loud  1");
-    desk.wait("▾ the others  2   ? 1 need you");
+    desk.wait("▾ the others  2   ? 1 needs you");
     desk.type_text("Z");
-    desk.wait("▸ the others  2   ? 1 need you");
+    desk.wait("▸ the others  2   ? 1 needs you");
     desk.press("Space");
     desk.type_text("Z");
     desk.wait("■");
@@ -479,12 +481,37 @@ fn copying_reaches_the_clipboard_of_the_terminal() {
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     desk.type_text("yn");
-    desk.wait("copied, 5 characters");
+    desk.wait("handed to the terminal for its clipboard: 5 characters");
     wait_until("the name in the clipboard", || clipboard() == "birds");
     desk.type_text("yd");
     wait_until("the dialog in the clipboard", || clipboard().contains("Allow this?") && clipboard().contains("1. Yes"));
     desk.type_text("yt");
     wait_until("the transcript in the clipboard", || clipboard().contains("ask"));
+    desk.press("q");
+    desk.expect_restored();
+    // Inside of tmux it depends on an option, which is asked for and never set.
+    desk.open_with(&format!(
+        "TMUX='{}'",
+        desk.operator.run(&["display-message", "-p", "#{socket_path},#{pid},0"]).trim()
+    ));
+    desk.wait("1 needs you");
+    desk.type_text("yn");
+    desk.wait("not copied: tmux drops what programs in a popup copy");
+    desk.press("q");
+    desk.expect_restored();
+    let variable =
+        |format: &str| desk.operator.run(&["display-message", "-p", "-t", "main:", format]).trim().to_owned();
+    let inside = format!("TMUX='{}' TMUX_PANE='{}'", variable("#{socket_path},#{pid},0"), variable("#{pane_id}"));
+    desk.open_with(&inside);
+    desk.wait("1 needs you");
+    desk.type_text("yn");
+    desk.wait("handed to tmux for the clipboard: 5 characters");
+    wait_until("the name in the clipboard", || clipboard() == "birds");
+    desk.operator.run(&["set-option", "-s", "set-clipboard", "external"]);
+    desk.type_text("yd");
+    desk.wait("not copied: tmux drops what programs in it copy (`tmux set -s set-clipboard on`");
+    desk.wait_without("handed to tmux");
+    assert_eq!(clipboard(), "birds");
     desk.press("q");
     desk.expect_restored();
 }
@@ -527,6 +554,62 @@ fn changed_files_are_read_again_and_wrong_ones_change_nothing() {
     write("config.toml", "[[terminal]]\nsession = \"birds\"\nname = \"parakeets\"\n");
     desk.press("C-r");
     wait_until("the new name", || desk.screen().lines().any(|line| line.contains("· parakeets")));
+    // Each file for itself: what is right holds, and all that is wrong is told, with what to do about it.
+    write("config.toml", "[ui]\nmouse = 3\n");
+    write("keymap.toml", "fleet = [ { on = \"ctrl-y\", run = \"jump\" }, { on = \"g\", run = \"none\" } ]\n");
+    desk.press("C-r");
+    desk.wait("ctrl-y jump");
+    desk.wait("left as it was: ");
+    desk.wait("config.toml:2:9: ");
+    write("keymap.toml", "fleet = [ { on = \"ctrl-y\", run = \"jum\" } ]\n");
+    desk.press("C-r");
+    // Long paths are wrapped.
+    let told = || {
+        desk.screen()
+            .lines()
+            .map(|line| line.rsplit("  ").next().unwrap_or_default().trim())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    wait_until("both faults", || {
+        let told = told();
+        told.contains("keymap.toml:1:34: there is no action \"jum\" (") && told.contains("config.toml:2:9: ")
+    });
+    desk.wait("nothing was changed: ");
+    std::fs::remove_file(directory.join("keymap.toml")).unwrap();
+    write("config.toml", "");
+    desk.press("C-r");
+    desk.wait_without("nothing was changed: ");
+    desk.wait("the configuration was read again");
+    desk.press("q");
+    desk.expect_restored();
+}
+
+#[test]
+fn changed_profiles_are_read_again_and_a_wrong_one_changes_nothing() {
+    let desk = Desk::with_parrot();
+    let profile = desk.directory.path().join("fleetwatch/profiles/parrot.toml");
+    let text = std::fs::read_to_string(&profile).unwrap();
+    desk.watched.run(&["send-keys", "-t", "birds:", "ask", "Enter"]);
+    desk.open();
+    let row = |word: &str| {
+        let is_row = |line: &str| line.contains("birds") && line.contains("parrot") && line.contains(word);
+        wait_until(&format!("a row that says {word}"), || desk.screen().lines().any(is_row));
+    };
+    row("approval");
+    std::fs::write(&profile, text.replace("gives = \"approval\"", "gives = \"question\"")).unwrap();
+    row("question");
+    std::fs::write(&profile, text.replace("gives = \"approval\"", "gives = \"nonsense\"")).unwrap();
+    desk.wait("nothing was changed: ");
+    desk.wait("nonsense");
+    row("question");
+    // Who answers reads with the new one, too: what is no dialog there cannot be answered.
+    desk.press("Enter");
+    desk.wait("sends: 1");
+    std::fs::write(&profile, text.replace("(?<text>Allow", "(?<text>Never")).unwrap();
+    desk.wait_without("sends: 1");
+    desk.wait_without("nothing was changed: ");
+    row("unknown");
     desk.press("q");
     desk.expect_restored();
 }

@@ -15,6 +15,7 @@ const MODULES: &[(&str, u8)] = &[
     ("moment", 0),
     ("place", 0),
     ("pattern", 0),
+    ("fnv", 0),
     ("screen", 0),
     ("state", 0),
     ("dialog", 0),

@@ -276,6 +276,9 @@ fn what_is_sent_by_one_process_is_an_explicit_input_in_the_other_and_both_are_hi
     let turns: u64 = days.iter().map(|day| day["turns"]["success"].as_u64().unwrap()).sum();
     assert_eq!(turns, 2, "{days:?}");
     assert!(cage.run(&["history", "--summary"]).contains("2 ok"));
+    let nothing = cage.fleetwatch(&["history", "--summary", "--until", "1h"]).output().unwrap();
+    assert!(nothing.status.success() && nothing.stdout.is_empty(), "{nothing:?}");
+    assert!(String::from_utf8_lossy(&nothing.stderr).contains("nobody watched any of that"), "{nothing:?}");
     assert_eq!(cage.lines(&["history", "--json", "--kind", "input", "--since", "1h"]).len(), 1);
     assert_eq!(cage.lines(&["history", "--json", "--until", "1h"]).len(), 0);
 

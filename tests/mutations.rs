@@ -8,10 +8,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fleetwatch::profile::{Library, Reading};
-use fleetwatch::recording::{Archive, Player};
+use fleetwatch::recording::{Archive, Player, in_parallel};
 use fleetwatch::screen::{Color, PaneFacts, Screen, Style};
 use fleetwatch::state::{Phase, Tri};
 
@@ -150,6 +149,12 @@ struct Outcome {
     wrong: Vec<String>,
 }
 
+impl Outcome {
+    fn mutants(&self) -> usize {
+        self.counts.values().sum()
+    }
+}
+
 /// Mutates screens of every recording for which `wanted` says yes, and has each mutant judged.
 fn mutate(
     wanted: impl Fn(&Reading) -> bool + Sync,
@@ -160,39 +165,31 @@ fn mutate(
     let archive = Archive::open(&path).expect("the archive can be read");
     let library = Library::builtin();
     let names: Vec<&str> = archive.names().collect();
-    let next = AtomicUsize::new(0);
-    let work = || {
+    let outcomes = in_parallel(&names, |name| {
         let mut outcome = Outcome::default();
-        while let Some(name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let recording = archive.recording(name).expect("a recording can be read");
-            let (Some(tool), version) = (&recording.header.tool, &recording.header.version) else { continue };
-            let Some(selected) = library.select(tool, version.as_deref(), false) else { continue };
-            let mut seen = HashSet::new();
-            let frames: Vec<_> = Player::new(&recording)
-                .filter(|frame| frame.printed && seen.insert((frame.screen.clone(), frame.facts.title.clone())))
-                .map(|frame| (selected.profile.read(&frame.screen, &frame.facts), frame))
-                .filter(|(reading, _)| wanted(reading))
-                .collect();
-            for (reading, frame) in frames.iter().step_by(frames.len().div_ceil(SCREENS).max(1)) {
-                for mutant in mutants(&Draft::of(&frame.screen, &frame.facts)) {
-                    let read = selected.profile.read(&mutant.draft.screen(), &mutant.draft.facts);
-                    let kind = if read.in_dialog { "dialog" } else { read.phase.word() };
-                    *outcome.counts.entry((tool.clone(), kind)).or_default() += 1;
-                    if let Some(what) = judge(reading, &mutant, &read) {
-                        let rules: Vec<_> = read.evidence.iter().map(|e| e.rule.as_str()).collect();
-                        let row = mutant.row.map_or(String::new(), |y| format!(" (row {y})"));
-                        let at = frame.at.as_secs();
-                        outcome.wrong.push(format!("{name} at {at} s, {}{row}: {what}, by {rules:?}", mutant.how));
-                    }
+        let recording = archive.recording(name).expect("a recording can be read");
+        let (Some(tool), version) = (&recording.header.tool, &recording.header.version) else { return outcome };
+        let Some(selected) = library.select(tool, version.as_deref(), false) else { return outcome };
+        let mut seen = HashSet::new();
+        let frames: Vec<_> = Player::new(&recording)
+            .filter(|frame| frame.printed && seen.insert((frame.screen.clone(), frame.facts.title.clone())))
+            .map(|frame| (selected.profile.read(&frame.screen, &frame.facts), frame))
+            .filter(|(reading, _)| wanted(reading))
+            .collect();
+        for (reading, frame) in frames.iter().step_by(frames.len().div_ceil(SCREENS).max(1)) {
+            for mutant in mutants(&Draft::of(&frame.screen, &frame.facts)) {
+                let read = selected.profile.read(&mutant.draft.screen(), &mutant.draft.facts);
+                let kind = if read.in_dialog { "dialog" } else { read.phase.word() };
+                *outcome.counts.entry((tool.clone(), kind)).or_default() += 1;
+                if let Some(what) = judge(reading, &mutant, &read) {
+                    let rules: Vec<_> = read.evidence.iter().map(|e| e.rule.as_str()).collect();
+                    let row = mutant.row.map_or(String::new(), |y| format!(" (row {y})"));
+                    let at = frame.at.as_secs();
+                    outcome.wrong.push(format!("{name} at {at} s, {}{row}: {what}, by {rules:?}", mutant.how));
                 }
             }
         }
         outcome
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().map(|worker| worker.join().expect("no reading panics")).collect()
     });
     outcomes.into_iter().fold(Outcome::default(), |mut sum, one| {
         one.counts.into_iter().for_each(|(key, n)| *sum.counts.entry(key).or_default() += n);
@@ -220,6 +217,7 @@ fn no_faulty_dialog_is_ready() {
     let all = |draft: &Draft| draft.row_mutants().into_iter().chain(draft.whole_mutants()).collect();
     let outcome = mutate(|reading| reading.in_dialog, all, |_, _, read| is_ready(read).then(|| "ready".to_owned()));
     report("dialogs with a fault are read as", &outcome);
+    assert!(outcome.mutants() > 5_000, "{} dialogs were judged", outcome.mutants());
     assert!(outcome.wrong.is_empty(), "{} are ready:\n{}", outcome.wrong.len(), outcome.wrong.join("\n"));
 }
 
@@ -235,5 +233,6 @@ fn faulty_work_is_ready_only_where_one_row_shows_it() {
         is_ready(read).then(|| format!("ready, and {} in another row is not seen", hidden.rule))
     });
     report("working screens with a faulty row are read as", &outcome);
+    assert!(outcome.mutants() > 25_000, "{} working screens were judged", outcome.mutants());
     assert!(outcome.wrong.is_empty(), "{} are ready:\n{}", outcome.wrong.len(), outcome.wrong.join("\n"));
 }

@@ -4,9 +4,10 @@ use std::num::NonZeroU16;
 use std::path::Path;
 
 use fleetwatch::dialog::{Dialog, Manner, in_words};
+use fleetwatch::fnv::fnv;
 use fleetwatch::profile::Library;
 use fleetwatch::recording::truth::{Field, Truth};
-use fleetwatch::recording::{Archive, EventKind, Player, RecordingError, Size, checksum};
+use fleetwatch::recording::{Archive, EventKind, Player, RecordingError, Size};
 use fleetwatch::screen::Screen;
 
 fn archive() -> Result<Archive, RecordingError> {
@@ -20,7 +21,7 @@ fn the_archive_holds_exactly_the_listed_recordings() {
         .names()
         .map(|name| {
             let bytes = archive.bytes(name).expect("a listed name has bytes");
-            format!("{:016x} {:>6} {name}\n", checksum(bytes), bytes.len())
+            format!("{:016x} {:>6} {name}\n", fnv(bytes), bytes.len())
         })
         .collect();
     assert_eq!(contents, include_str!("../recordings/CONTENTS"));

@@ -5,14 +5,13 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fleetwatch::moment::Span;
 use fleetwatch::profile::Library;
 use fleetwatch::recording::doubts::Doubts;
 use fleetwatch::recording::score::{Score, score};
 use fleetwatch::recording::truth::Field;
-use fleetwatch::recording::{Archive, Options, Sampling, Version};
+use fleetwatch::recording::{Archive, Options, Sampling, Version, in_parallel};
 
 /// Every recording of the archive with its score.
 fn scored(options: &Options) -> Vec<(String, Score)> {
@@ -23,20 +22,11 @@ fn scored_with(library: Library, options: &Options) -> Vec<(String, Score)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst");
     let archive = Archive::open(&path).expect("the archive can be read");
     let names: Vec<&str> = archive.names().collect();
-    let (library, doubts, next) = (Arc::new(library), Doubts::default(), AtomicUsize::new(0));
-    let work = || {
-        let mut done = Vec::new();
-        while let Some(name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let recording = archive.recording(name).expect("a recording can be read");
-            let score = score(&recording, name, Arc::clone(&library), options, &doubts).expect("its truth can be read");
-            done.push(((*name).to_owned(), score));
-        }
-        done
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().flat_map(|worker| worker.join().expect("no replay panics")).collect()
+    let (library, doubts) = (Arc::new(library), Doubts::default());
+    in_parallel(&names, |name| {
+        let recording = archive.recording(name).expect("a recording can be read");
+        let score = score(&recording, name, Arc::clone(&library), options, &doubts).expect("its truth can be read");
+        ((*name).to_owned(), score)
     })
 }
 
@@ -110,6 +100,7 @@ fn blind_to_work() -> Library {
 fn work_in_an_unknown_shape_is_not_ready() {
     let options = Options { version: Version::Given("999.0.0".to_owned()), ..every(250) };
     let (work, ready) = work_and_ready(&scored(&options));
+    assert!(work > 600_000, "the recordings show {work} ms of work");
     assert!(ready * 50 <= work, "older releases read as a newer one: of {work} ms of work {ready} ms are called ready");
     let (work, ready) = work_and_ready(&scored_with(blind_to_work(), &options));
     assert!(ready * 10 <= work, "without any rule for work: of {work} ms of work {ready} ms are called ready");
@@ -122,9 +113,12 @@ fn an_unknown_version_makes_no_dialog_ready() {
     /// A dialog that opens between two looks is called by what was there before, for one look.
     const ONE_LOOK_AND_MORE: u64 = 500;
     for version in [Version::Withheld, Version::Given("999.0.0".to_owned())] {
+        let mut seen = 0;
         for (name, score) in scored(&Options { version: version.clone(), ..every(250) }) {
             let hidden = score.phases.get(&("unknown", "ready")).copied().unwrap_or(0);
             assert!(hidden < ONE_LOOK_AND_MORE, "{name} with {version:?}: called ready for {hidden} ms");
+            seen += score.phases.iter().filter(|((truth, _), _)| *truth == "unknown").map(|(_, ms)| ms).sum::<u64>();
         }
+        assert!(seen > 400_000, "the recordings show {seen} ms of dialogs");
     }
 }

@@ -182,6 +182,33 @@ fn ends_are_told_with_their_codes_however_short_a_task_lives() {
     watch.tells_the_end("bad", &["exited 3"]);
     watch.tells_the_end("killed", &["exited 137"]);
     watch.tells("first", &[]);
+    // Whoever watches later finds it ended, and it does not end once more.
+    let marked = || world.tmux.run(&["show-options", "-wqv", "-t", "tasks:=early", "@fleetwatch_told"]);
+    wait_until("the mark", || marked().contains('1'));
+    watch.end();
+    let later = world.watch();
+    later.has_seen("early");
+    world.task("last", "exit 1");
+    later.tells_the_end("last", &["exited 1"]);
+    later.tells("early", &[]);
+}
+
+#[test]
+fn the_output_of_a_task_that_has_ended_is_shown_from_its_first_row() {
+    let world = World::new("");
+    world.task("short", "echo first; exit 3");
+    world.task("full", "for i in $(seq 1 40); do printf '\\nrow %s' $i; done");
+    let preview = |task: &str| {
+        world.run(&["wait", task, "--for", "exited", "--timeout", "20"]);
+        let listed: Value = serde_json::from_str(&world.run(&["tasks", "list", "--json"])).unwrap();
+        let fields = listed.as_array().unwrap().iter().find(|fields| fields["id"] == task).unwrap().clone();
+        fields["preview"].as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(preview("short"), ["first"]);
+    // tmux's own row is there, and is not shown.
+    assert!(world.tmux.screen("tasks:=short").contains("Pane is dead"));
+    let full = preview("full");
+    assert_eq!((full.len(), full[0].as_str(), full[19].as_str()), (20, "row 21", "row 40"));
 }
 
 #[test]
@@ -200,6 +227,58 @@ fn bells_are_counted_between_looks() {
 }
 
 #[test]
+fn bells_that_ring_while_nobody_looks_are_one_message() {
+    let world = World::new("");
+    world.task(
+        "loud",
+        "read x; printf '\\a'; read x; for i in 1 2 3 4 5; do printf '\\a'; sleep 0.05; done; exec sleep 100",
+    );
+    let watch = world.watch_counting("tasks");
+    watch.has_seen("loud");
+    world.tmux.run(&["send-keys", "-t", "tasks:=loud", "Enter"]);
+    watch.tells("loud", &["notify 1"]);
+    signal("STOP", watch.child.id());
+    world.tmux.run(&["send-keys", "-t", "tasks:=loud", "Enter"]);
+    wait_until("five bells", || {
+        world.tmux.run(&["show-options", "-wqv", "-t", "tasks:=loud", "@fleetwatch_bells"]).trim() == "6"
+    });
+    signal("CONT", watch.child.id());
+    watch.tells("loud", &["notify 1", "notify 5"]);
+}
+
+#[test]
+fn the_first_pane_stands_for_its_window() {
+    let world = World::new("");
+    world.task("first", "exec sleep 100");
+    world.task("build", "exec sleep 100");
+    let watch = world.watch();
+    watch.has_seen("build");
+    let second = world.tmux.run(&["split-window", "-d", "-P", "-F", "#{pane_id}", "-t", "tasks:=build", "sh"]);
+    // What happens in the second pane is not the task's.
+    world.tmux.run(&[
+        "send-keys",
+        "-t",
+        second.trim(),
+        "printf 'Proceed? [y/N] '; read x; exit 7",
+        "Enter",
+        "y",
+        "Enter",
+    ]);
+    wait_until("the second pane to end", || {
+        world.tmux.run(&["list-panes", "-t", "tasks:=build", "-F", "#{pane_dead}"]).contains('1')
+    });
+    // The next one stands for it when the first is gone, and that is no new task.
+    world.tmux.run(&["respawn-pane", "-t", second.trim(), "sleep", "100"]);
+    world.tmux.run(&["kill-pane", "-t", "tasks:=build.0"]);
+    world.task("clock", "sleep 2");
+    watch.tells_the_end("clock", &["exited 0"]);
+    let listed: Value = serde_json::from_str(&world.run(&["tasks", "list", "--json"])).unwrap();
+    let build = listed.as_array().unwrap().iter().find(|task| task["id"] == "build").unwrap().clone();
+    assert_eq!((build["pane"].as_str(), build["status"].as_str()), (Some(second.trim()), Some("running")), "{build}");
+    assert!(watch.events("build").iter().all(|event| event != "started"), "{:?}", watch.events("build"));
+}
+
+#[test]
 fn prompts_are_told_once_while_they_stay() {
     let world = World::new("");
     world.task("first", "exec sleep 100");
@@ -210,10 +289,30 @@ fn prompts_are_told_once_while_they_stay() {
     bash("secret", "read -s -p 'Password: ' x; exec sleep 100");
     bash("menu", "select x in staging production; do break; done; exec sleep 100");
     bash("talk", "echo 'Proceed? [y/N] is what it will ask'; exec sleep 100");
+    bash("name", "read -p 'Name of the branch: ' x; exec sleep 100");
+    // One look tells no prompt; these commands look as often as it takes.
+    for words in [&["list", "--json"][..], &["tasks", "list", "--json"]] {
+        wait_until("the prompts in a list", || {
+            let listed: Value = serde_json::from_str(&world.run(words)).unwrap();
+            let status = |name: &str| {
+                let task = listed.as_array().unwrap().iter().find(|task| task["id"] == name).unwrap();
+                (task["status"].as_str().unwrap().to_owned(), task["prompt"].as_str().unwrap_or_default().to_owned())
+            };
+            let waits = |prompt: &str| ("waiting_input".to_owned(), prompt.to_owned());
+            status("ask") == waits("Proceed? [y/N]")
+                && status("secret") == waits("Password:")
+                && status("menu") == waits("#?")
+                && status("name") == waits("Name of the branch:")
+                && status("talk").0 == "running"
+        });
+    }
+    let table = world.run(&["tasks"]);
+    assert!(table.contains("waiting_input") && table.contains("Name of the branch:"), "{table}");
     watch.tells("ask", &["started", "input Proceed? [y/N]"]);
     watch.tells("secret", &["started", "input Password:"]);
     watch.tells("menu", &["started", "input #?"]);
     assert_eq!(world.run(&["wait", "ask", "--for", "input", "--timeout", "20"]), "ask: waiting_input\n");
+    wait_until("the status line to count them", || world.run(&["status"]).contains("4 need you"));
     for (window, answer) in [("ask", "y"), ("secret", "x"), ("menu", "1")] {
         world.tmux.run(&["send-keys", "-t", &format!("tasks:={window}"), answer, "Enter"]);
     }
@@ -249,6 +348,42 @@ fn a_session_is_adopted_and_let_go() {
     world.run(&["tasks", "adopt", "mine", "--undo"]);
     assert_eq!(world.run(&["tasks"]), "");
     assert!(world.refused(1, &["tasks", "adopt", "yours"]).contains("there is no session yours"));
+}
+
+#[test]
+fn a_session_that_was_chosen_stays_one_of_tasks_when_it_is_made_anew() {
+    let world = World::new("");
+    world.tmux.new_session("else", &["sleep", "100"]);
+    world.tmux.new_session("mine", &["sleep", "100"]);
+    world.tmux.run(&["rename-window", "-t", "mine:", "server"]);
+    world.run(&["tasks", "adopt", "mine"]);
+    // It is nowhere but in fleetwatch's own files: neither in the configuration nor in tmux.
+    assert!(!world.settings().contains("@fleetwatch"), "{}", world.settings());
+    assert_eq!(std::fs::read_to_string(world.home.path().join("config.toml")).unwrap(), "");
+    assert!(world.run(&["doctor"]).contains("session mine is one of tasks by your choice"));
+    world.tmux.run(&["kill-session", "-t", "mine"]);
+    world.tmux.new_session("mine", &["sleep", "100"]);
+    world.tmux.run(&["rename-window", "-t", "mine:", "again"]);
+    assert!(world.run(&["list"]).contains("again"), "{}", world.run(&["list"]));
+    world.tmux.run(&["kill-session", "-t", "mine"]);
+    // Also what is not there can be taken back.
+    world.run(&["tasks", "adopt", "mine", "--undo"]);
+    assert!(!world.run(&["doctor"]).contains("by your choice"));
+    assert!(world.refused(1, &["tasks", "adopt", "mine", "--undo"]).contains("there is no session mine"));
+}
+
+#[test]
+fn what_the_configuration_or_run_declared_is_not_taken_back_by_mistake() {
+    let world = World::new("[[task]]\nsession = \"builds\"\n");
+    world.tmux.new_session("builds", &["sleep", "100"]);
+    let refused = world.refused(1, &["tasks", "adopt", "builds", "--undo"]);
+    assert!(refused.contains("the configuration says that builds is one of tasks"), "{refused}");
+    world.task("first", "exec sleep 100");
+    world.tmux.new_window("tasks", "shell", &["sleep", "100"]);
+    assert!(world.run(&["tasks"]).contains("shell"));
+    world.run(&["tasks", "adopt", "tasks", "--undo"]);
+    let listed = world.run(&["tasks"]);
+    assert!(!listed.contains("shell") && listed.contains("first"), "{listed}");
 }
 
 #[test]
@@ -321,6 +456,39 @@ fn a_task_is_run_again_in_its_window_when_it_has_ended_and_refused_while_it_runs
     watch.tells_the_end("twice", &["exited 4"]);
     world.run(&["tasks", "rerun", "twice"]);
     watch.tells_the_end("twice", &["exited 4", "exited 4"]);
+}
+
+#[test]
+fn of_several_runs_at_once_each_name_is_started_once() {
+    let world = World::new("");
+    let at_once = |names: &[&str]| {
+        let run = |name: &&str| {
+            let mut command = world.command(&["run", name, "--", "sleep", "100"]);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        let children: Vec<Child> = names.iter().map(run).collect();
+        let outputs = children.into_iter().map(|child| child.wait_with_output().unwrap());
+        let told = |output: Output| match output.status.code() {
+            Some(0) => "started".to_owned(),
+            _ => String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or_default().to_owned(),
+        };
+        let mut told: Vec<String> = outputs.map(told).collect();
+        told.sort();
+        told
+    };
+    // Neither the server nor the session is there yet.
+    let refused = "error: task build (@0) still runs in tasks";
+    assert_eq!(at_once(&["build"; 5]), [refused, refused, refused, refused, "started"]);
+    assert_eq!(at_once(&["one", "two", "three", "four"]), ["started"; 4]);
+    let windows = || world.tmux.run(&["list-windows", "-t", "tasks", "-F", "#{window_name}"]).lines().count();
+    assert_eq!(windows(), 5);
+    let told = at_once(&["more"; 4]);
+    assert_eq!((told.iter().filter(|line| *line == "started").count(), windows()), (1, 6), "{told:?}");
+    // The same of one that has ended, whose window is used again.
+    world.run(&["run", "again", "--", "true"]);
+    world.run(&["wait", "again", "--for", "exited", "--timeout", "20"]);
+    let told = at_once(&["again"; 4]);
+    assert_eq!((told.iter().filter(|line| *line == "started").count(), windows()), (1, 7), "{told:?}");
 }
 
 #[test]
@@ -402,6 +570,37 @@ fn everything_in_tmux_is_as_it_was_when_watching_ends() {
 }
 
 #[test]
+fn a_session_that_is_no_longer_one_of_tasks_is_as_it_was_at_once() {
+    let world = World::new("");
+    world.tmux.new_session("mine", &["sleep", "100"]);
+    world.tmux.new_window("mine", "second", &["sleep", "100"]);
+    world.tmux.new_session("else", &["sleep", "100"]);
+    let before = world.settings();
+    world.run(&["tasks", "adopt", "mine"]);
+    let watch = world.watch_counting("mine");
+    // A window that leaves the session keeps nothing of it either.
+    let remains = |window: &str| world.tmux.run(&["show-options", "-w", "-t", window]).contains("remain");
+    wait_until("the window to keep its program", || remains("mine:second"));
+    world.tmux.run(&["move-window", "-s", "mine:second", "-t", "else:"]);
+    wait_until("the moved window to be as it was", || !remains("else:second"));
+    world.tmux.run(&["move-window", "-s", "else:second", "-t", "mine:"]);
+    world.run(&["tasks", "adopt", "mine", "--undo"]);
+    wait_until("the session to be as it was", || world.settings() == before);
+    watch.end();
+    assert_eq!(world.settings(), before);
+    // What a killed process left there goes as well.
+    world.run(&["tasks", "adopt", "mine"]);
+    let mut killed = world.watch_counting("mine");
+    killed.child.kill().unwrap();
+    killed.child.wait().unwrap();
+    world.run(&["tasks", "adopt", "mine", "--undo"]);
+    assert_ne!(world.settings(), before, "there is something to find");
+    let watch = world.watch();
+    wait_until("what was left to be taken back", || world.settings() == before);
+    watch.end();
+}
+
+#[test]
 fn what_a_killed_process_left_is_shown_removed_and_mended() {
     let world = World::new("[[task]]\nsession = \"builds\"\n");
     world.tmux.new_session("builds", &["sleep", "100"]);
@@ -421,4 +620,40 @@ fn what_a_killed_process_left_is_shown_removed_and_mended() {
     kill();
     world.watch_counting("builds").end();
     assert_eq!(world.settings(), before, "the next one mends it");
+}
+
+#[test]
+fn the_history_sums_up_how_long_a_task_ran_and_waited() {
+    let world = World::new("");
+    world.task("server", "exec sleep 100");
+    let watch = world.watch();
+    watch.has_seen("server");
+    world.run(&["run", "ask", "--", "bash", "-c", "sleep 2; read -p 'Proceed? [y/N] ' x; sleep 7; exit 3"]);
+    watch.tells("ask", &["started", "input Proceed? [y/N]"]);
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    world.tmux.run(&["send-keys", "-t", "tasks:=ask", "y", "Enter"]);
+    watch.tells("ask", &["started", "input Proceed? [y/N]", "exited 3"]);
+    world.run(&["tasks", "prune"]);
+    // Up to when it was watched is written last.
+    watch.end();
+    let lines = || world.run(&["history", "--summary", "--json"]);
+    let of = |task: &str| {
+        let lines = lines();
+        let found = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        found.into_iter().find(|line| line["terminal"] == task)
+    };
+    // What has been told is written a moment later.
+    wait_until("the end of the run in the history", || {
+        of("ask").is_some_and(|day| day["turns"]["known_failure"] == 1) && of("server").is_some()
+    });
+    let seconds = |day: &Value, field: &str| day[field].as_f64().unwrap();
+    let ask = of("ask").unwrap();
+    // It ran 9 s, and waited 3 s before it was answered; looks are up to a second apart on a machine that is busy.
+    assert!((7.0..=12.0).contains(&seconds(&ask, "working_seconds")), "{ask}");
+    assert!((2.0..=6.0).contains(&seconds(&ask, "waiting_seconds")), "{ask}");
+    assert_eq!(seconds(&ask, "unknown_seconds"), 0.0, "{ask}");
+    let server = of("server").unwrap();
+    assert!(seconds(&server, "working_seconds") >= 10.0 && seconds(&server, "unknown_seconds") == 0.0, "{server}");
+    let text = world.run(&["history", "ask"]);
+    assert!(text.contains("status waiting_input → running") && text.contains("exited with code 3"), "{text}");
 }

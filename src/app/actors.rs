@@ -8,16 +8,16 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
 
 use super::Settings;
-use crate::config::{Match, PaneAddress, Rules};
+use super::copy::Clip;
 use crate::dialog::Dialog;
 use crate::feed;
 use crate::fleet::{Terminal, TerminalKey};
 use crate::history::{History, NewInput, Reader, Sent as Input};
 use crate::queue::{Queued, QueuedId};
 use crate::sender::{Answered, Insistence, Limits, Recipient, Refusal, Reply, SendOptions, SendOutcome, Sender};
-use crate::state::ProcessState;
-use crate::tmux::{self, Inside, Jump, Server};
-use crate::ui::Sent;
+use crate::tmux::{self, Clipboard, Inside, Jump, Server};
+use crate::ui::{Sent, Ui};
+pub(super) use keyboard::Keyboard;
 use keyboard::Keyboards;
 
 /// Earlier prompts that the composer offers, of one terminal and of all.
@@ -64,16 +64,41 @@ pub(super) enum News {
         key: TerminalKey,
         told: Result<String, String>,
     },
+    /// A text was handed to the operator's terminal.
+    Copied {
+        clip: Clip,
+        /// What tmux around the dashboard does with it; `None` outside of tmux.
+        clipboard: Option<Result<Clipboard, tmux::Error>>,
+    },
+    /// The operator has decided of a message to an agent.
+    Decided {
+        told: Result<String, String>,
+    },
     Jumped {
         key: TerminalKey,
         jump: Result<Jump, tmux::Error>,
     },
 }
 
+impl News {
+    /// What went wrong with a prompt, an answer or keys, for whoever has left the dashboard by then.
+    pub(super) fn trouble(&self) -> Option<String> {
+        match self {
+            News::Sent { name, sent, .. } => Ui::trouble(name, sent),
+            News::Answered { name, sent: Sent::NotTaken { why } | Sent::Refused { why, .. }, .. } => {
+                Some(format!("the dialog of {name} was not answered: {why}"))
+            }
+            News::Pressed { name, sent: Sent::NotTaken { why } | Sent::Refused { why, .. }, .. } => {
+                Some(format!("no key was pressed in {name}: {why}"))
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Whoever carries out what is asked for.
 pub(super) struct Actors {
     sender: Sender,
-    rules: Arc<Rules>,
     tmux: tmux::Settings,
     inside: Option<Inside>,
     history: History,
@@ -89,7 +114,6 @@ impl Actors {
         let tmux = settings.feed.tmux.clone();
         Self {
             sender: Sender::new(Arc::clone(&settings.library), tmux.clone()),
-            rules: Arc::clone(&settings.feed.rules),
             tmux,
             inside: Inside::new(std::env::var("TMUX").ok(), std::env::var("TMUX_PANE").ok()),
             history,
@@ -104,11 +128,6 @@ impl Actors {
         self.inside.as_ref().is_some_and(Inside::is_popup)
     }
 
-    /// Follows other settings from now on.
-    pub(super) fn obey(&mut self, settings: &feed::Settings) {
-        self.rules = Arc::clone(&settings.rules);
-    }
-
     /// What sends, for others who do; together they take turns at each terminal.
     pub(super) fn sender(&self) -> Sender {
         self.sender.clone()
@@ -117,9 +136,9 @@ impl Actors {
     /// Sends a prompt; `queued` says which one it is of those that waited.
     pub(super) fn send(&mut self, terminal: &Terminal, text: String, force: bool, queued: Option<QueuedId>) {
         let (sender, told) = (self.sender.clone(), self.told.clone());
-        let (to, name) = (self.recipient(terminal), terminal.state.terminal.id.clone());
+        let (to, name) = (Recipient::of(terminal), terminal.state.terminal.id.clone());
         let history = self.history.clone();
-        let input = input(terminal, Input::Prompt(text.clone()));
+        let input = input(to.key.clone(), name.clone(), Input::Prompt(text.clone()));
         let insistence = if force { Insistence::Force } else { Insistence::Polite };
         // Those that are done need no place any more.
         while self.sends.try_join_next().is_some() {}
@@ -139,9 +158,10 @@ impl Actors {
     /// Answers a dialog with one of its options.
     pub(super) fn answer(&mut self, terminal: &Terminal, dialog: Arc<Dialog>, excerpt: String, option: usize) {
         let (sender, told, history) = (self.sender.clone(), self.told.clone(), self.history.clone());
-        let (to, name) = (self.recipient(terminal), terminal.state.terminal.id.clone());
+        let (to, name) = (Recipient::of(terminal), terminal.state.terminal.id.clone());
         let choice = dialog.options.get(option).map(|option| format!("{} {}", option.name, option.label));
-        let input = input(terminal, Input::Answer { dialog: excerpt, choice: choice.unwrap_or_default() });
+        let answer = Input::Answer { dialog: excerpt, choice: choice.unwrap_or_default() };
+        let input = input(to.key.clone(), name.clone(), answer);
         while self.sends.try_join_next().is_some() {}
         self.sends.spawn(async move {
             let ticket = history.begin_input_durably(input).await;
@@ -167,14 +187,20 @@ impl Actors {
 
     /// Keeps a prompt that was not sent where it can be found again.
     pub(super) fn keep_unsent(&self, prompt: &Queued, why: &str) {
-        let input = NewInput {
-            key: prompt.key.clone(),
-            name: prompt.name.clone(),
-            at: feed::now(),
-            sender: "dashboard".to_owned(),
-            sent: Input::Prompt(prompt.text.clone()),
-        };
+        let input = input(prompt.key.clone(), prompt.name.clone(), Input::Prompt(prompt.text.clone()));
         self.history.begin_input(input).ended("refused", Some(why.to_owned()), feed::now());
+    }
+
+    /// Finds out what becomes of a text that was handed to the terminal.
+    pub(super) fn follow_clip(&self, clip: Clip) {
+        let (tmux, inside) = (self.tmux.clone(), self.inside.clone());
+        self.work(async move {
+            let clipboard = match inside {
+                Some(inside) => Some(inside.clipboard(tmux).await),
+                None => None,
+            };
+            News::Copied { clip, clipboard }
+        });
     }
 
     /// Does something that takes time; what came of it is told.
@@ -192,38 +218,20 @@ impl Actors {
 
     /// Brings the operator to a terminal, or finds out what does.
     pub(super) fn jump(&self, key: TerminalKey) {
-        let (tmux, inside, told) = (self.tmux.clone(), self.inside.clone(), self.told.clone());
-        tokio::spawn(async move {
+        let (tmux, inside) = (self.tmux.clone(), self.inside.clone());
+        self.work(async move {
             let jump = match Server::new(key.server.clone(), tmux) {
                 Ok(server) => server.jump(&key, inside.as_ref()).await,
                 Err(error) => Err(error),
             };
-            tell(&told, News::Jumped { key, jump });
+            News::Jumped { key, jump }
         });
-    }
-
-    /// The terminal as the sender knows it.
-    fn recipient(&self, terminal: &Terminal) -> Recipient {
-        let runs = terminal.state.diagnostics.process_state == ProcessState::TuiUp;
-        let facts = &terminal.state.terminal;
-        let address = PaneAddress { server: &terminal.key.server, place: &terminal.place, pane: terminal.key.pane };
-        let configured = match self.rules.of_pane(address) {
-            Match::Named(declared) => declared.tool.is_some(),
-            Match::Discovered(_) | Match::Ignored => false,
-        };
-        Recipient {
-            key: terminal.key.clone(),
-            tool: runs.then(|| facts.tool.clone()),
-            version: facts.observed_tool_version.clone(),
-            configured,
-        }
     }
 }
 
 /// What is about to be sent, as the history keeps it.
-fn input(terminal: &Terminal, sent: Input) -> NewInput {
-    let name = terminal.state.terminal.id.clone();
-    NewInput { key: terminal.key.clone(), name, at: feed::now(), sender: "dashboard".to_owned(), sent }
+fn input(key: TerminalKey, name: String, sent: Input) -> NewInput {
+    NewInput { key, name, at: feed::now(), sender: "dashboard".to_owned(), sent }
 }
 
 /// Nobody listens any more when the dashboard has been left.

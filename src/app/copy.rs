@@ -2,7 +2,8 @@
 
 use crate::fleet::{Fleet, TerminalKey};
 use crate::screen::is_harmless;
-use crate::ui::Copied;
+use crate::tmux::{self, Clipboard};
+use crate::ui::{Copied, Meaning};
 
 /// Bytes that are copied at most. Terminals drop what is longer than their own limit without a word; the lowest in use
 /// is 74994 bytes of what this becomes in base64.
@@ -16,15 +17,36 @@ pub(super) struct Clip {
     pub(super) cut: bool,
 }
 
-/// What is asked for of a terminal; `None` when there is no such thing.
+/// What is asked for of a terminal or a task; `None` when there is no such thing.
 pub(super) fn clip(fleet: &Fleet, key: &TerminalKey, what: Copied) -> Option<Clip> {
-    let state = &fleet.terminal(key)?.state;
     let text = match what {
-        Copied::Name => Some(state.terminal.id.clone()),
-        Copied::Dialog => state.assessment.operator_excerpt.clone(),
+        Copied::Name => fleet.name_of(key).map(str::to_owned),
+        Copied::Dialog => fleet.terminal(key)?.state.assessment.operator_excerpt.clone(),
         Copied::Transcript => fleet.dialog_text(key),
     };
     text.map(|text| prepare(&text)).filter(|clip| !clip.text.is_empty())
+}
+
+/// What to tell of a text that was handed to the terminal. No terminal says whether it did what it was asked for, and tmux
+/// mostly does not; what is known to be dropped is not called copied.
+pub(super) fn told(clip: &Clip, clipboard: Option<&Result<Clipboard, tmux::Error>>) -> (Meaning, String) {
+    let cut = if clip.cut { "; its beginning was left out, it is too long" } else { "" };
+    let text = format!("{} characters{cut}", clip.text.chars().count());
+    match clipboard {
+        None => (Meaning::Ready, format!("handed to the terminal for its clipboard: {text}")),
+        Some(Ok(Clipboard::Taken)) => (Meaning::Ready, format!("handed to tmux for the clipboard: {text}")),
+        Some(Ok(Clipboard::Dropped)) => {
+            let why = "tmux drops what programs in it copy (`tmux set -s set-clipboard on` lets it through)";
+            (Meaning::Stalled, format!("not copied: {why}"))
+        }
+        Some(Ok(Clipboard::Popup)) => {
+            let why = "tmux drops what programs in a popup copy (in a window of tmux it can be copied)";
+            (Meaning::Stalled, format!("not copied: {why}"))
+        }
+        Some(Err(error)) => {
+            (Meaning::Stalled, format!("handed to tmux, which does not say whether it copies: {error}"))
+        }
+    }
 }
 
 /// Takes out whatever could act on the terminal that it is pasted into one day, and keeps the end of what is too long:

@@ -15,16 +15,19 @@ const LONGEST: u64 = 1 << 20;
 /// A prompt in a file of its own that nobody else may read; it goes when this is dropped.
 pub(super) struct Draft {
     path: PathBuf,
+    /// What was written into it at first.
+    text: String,
+    is_kept: bool,
 }
 
 impl Draft {
     /// Writes a prompt into a new file.
-    pub(super) fn write(text: &str) -> io::Result<Self> {
+    pub(super) fn write(text: String) -> io::Result<Self> {
         let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let path = std::env::temp_dir().join(format!("fleetwatch-prompt-{}-{time}.md", std::process::id()));
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        let draft = Self { path };
-        file.write_all(text.as_bytes())?;
+        let draft = Self { path, text, is_kept: false };
+        file.write_all(draft.text.as_bytes())?;
         Ok(draft)
     }
 
@@ -55,10 +58,20 @@ impl Draft {
         }
         Ok(text)
     }
+
+    /// Leaves the file where it is if the editor has written anything else into it, and tells where that is.
+    pub(super) fn keep_if_changed(mut self) -> Option<PathBuf> {
+        let written = fs::read(&self.path).ok()?;
+        let text = written.strip_suffix(b"\n").unwrap_or(&written);
+        self.is_kept = text != self.text.as_bytes() && written != self.text.as_bytes();
+        self.is_kept.then(|| self.path.clone())
+    }
 }
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+        if !self.is_kept {
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use jiff::tz::TimeZone;
 
 use crate::config;
-use crate::ui::{Depth, Keymap, Options, Theme};
+use crate::ui::{Depth, Keymap, Options, Theme, Topic};
 
 /// A keymap or theme of the operator's that is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,18 +40,27 @@ impl fmt::Display for LookError {
 /// One of them cannot be read or is wrong, or there is no theme of the wanted name.
 pub(super) fn options(wanted: &config::Ui, directories: &[PathBuf]) -> Result<Options, LookError> {
     let environment = Environment::of_process();
-    let depth = environment.depth();
-    let name = if depth == Depth::None { "no-colour" } else { wanted.theme.as_str() };
-    Ok(Options {
-        keymap: keymap(directories)?,
-        theme: theme(name, directories)?,
-        zone: TimeZone::system(),
-        ascii: !wanted.unicode || !environment.is_utf8(),
-        depth,
-        motion: wanted.motion,
-        templates: Vec::new(),
-        confirm: wanted.confirm,
-    })
+    Ok(environment.options(wanted, keymap(directories)?, theme(environment.theme(wanted), directories)?))
+}
+
+/// The same, read again: what is wrong stays as it was before, and is told.
+pub(super) fn options_again(
+    wanted: &config::Ui,
+    directories: &[PathBuf],
+    before: &Options,
+) -> (Options, [Option<(Topic, LookError)>; 2]) {
+    let environment = Environment::of_process();
+    let (keymap, keymap_fault) = or_before(keymap(directories), &before.keymap);
+    let (theme, theme_fault) = or_before(theme(environment.theme(wanted), directories), &before.theme);
+    let faults = [keymap_fault.map(|fault| (Topic::Keymap, fault)), theme_fault.map(|fault| (Topic::Theme, fault))];
+    (environment.options(wanted, keymap, theme), faults)
+}
+
+fn or_before<T: Clone>(read: Result<T, LookError>, before: &T) -> (T, Option<LookError>) {
+    match read {
+        Ok(read) => (read, None),
+        Err(fault) => (before.clone(), Some(fault)),
+    }
 }
 
 /// Checks the operator's own keymap and theme, which are looked for beside the places of a configuration.
@@ -149,6 +158,24 @@ impl Environment {
             term: set("TERM"),
             locale: ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set),
         }
+    }
+
+    fn options(&self, wanted: &config::Ui, keymap: Keymap, theme: Theme) -> Options {
+        Options {
+            keymap,
+            theme,
+            zone: TimeZone::system(),
+            ascii: !wanted.unicode || !self.is_utf8(),
+            depth: self.depth(),
+            motion: wanted.motion,
+            templates: Vec::new(),
+            confirm: wanted.confirm,
+        }
+    }
+
+    /// The name of the theme: the wanted one, where there are colours.
+    fn theme<'a>(&self, wanted: &'a config::Ui) -> &'a str {
+        if self.depth() == Depth::None { "no-colour" } else { &wanted.theme }
     }
 
     fn depth(&self) -> Depth {

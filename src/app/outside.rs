@@ -1,11 +1,14 @@
 //! What is told outside of the dashboard: it follows what the dashboard shows.
 
 use super::App;
+use super::actors::News;
 use crate::delivery::Told;
 use crate::feed;
 use crate::fleet::{Input, Terminal};
+use crate::history::{Decided, IntentId, IntentNews, Intents, Owner, Trouble};
 use crate::notify::Operator;
-use crate::ui::Meaning;
+use crate::task::Task;
+use crate::ui::{Decision, Meaning, decided};
 
 impl App {
     /// Shows what became of what was told.
@@ -20,12 +23,47 @@ impl App {
         }
     }
 
+    /// Shows which messages to agents are open.
+    pub(super) fn on_intent(&mut self, news: IntentNews) {
+        match news.intent.state.is_open() {
+            true => drop(self.follow_ups.insert(news.intent.id, news.intent)),
+            false => drop(self.follow_ups.remove(&news.intent.id)),
+        }
+        self.ui.show_follow_ups(self.follow_ups.values().cloned().collect());
+    }
+
+    /// Writes down what the operator decides of a message; whoever sends messages carries it out.
+    pub(super) fn decide(&self, id: IntentId, decision: Decision) {
+        let Some(path) = self.history.path().map(ToOwned::to_owned) else { return };
+        self.actors.work(async move {
+            let decide = move || -> Result<Decided, Trouble> {
+                let now = feed::now();
+                let mut intents = Intents::open(&path, Owner::of_process(now), now)?;
+                match decision {
+                    Decision::Resend => intents.resend(id, now),
+                    Decision::Dismiss => intents.dismiss(id, now),
+                }
+            };
+            let told = match tokio::task::spawn_blocking(decide).await {
+                Ok(Ok(Decided::Dismissed)) => Ok(decided(id, decision, None)),
+                Ok(Ok(Decided::Resent(next))) => Ok(decided(id, decision, Some(next))),
+                Ok(Ok(Decided::NotOpen(state))) => Err(format!("message {} is {state} already", id.0)),
+                Ok(Ok(Decided::Missing)) => Err(format!("there is no message {} any more", id.0)),
+                Ok(Err(trouble)) => Err(format!("nothing was decided of message {}: {trouble}", id.0)),
+                Err(error) => Err(format!("nothing was decided of message {}: {error}", id.0)),
+            };
+            News::Decided { told }
+        });
+    }
+
     /// Tells what the rules want told of what is shown now.
     pub(super) fn tell_outside(&mut self) -> std::io::Result<()> {
         self.outside.mute(self.ui.mutes_all());
         let view = self.fleet.view(feed::now());
         let is_muted = |terminal: &Terminal| self.ui.mutes(terminal);
-        let operator = Operator { looks_at: self.ui.looked_at(view.now), is_muted: &is_muted };
+        let is_task_muted = |task: &Task| self.ui.mutes_task(task);
+        let looks_at = self.ui.looked_at(view.now);
+        let operator = Operator { looks_at, is_muted: &is_muted, is_task_muted: &is_task_muted };
         let bytes = self.outside.follow(&view, operator);
         self.tty.ring(&bytes)
     }

@@ -1,36 +1,50 @@
-//! Configuration, keymap and theme are read again when their files change, or when the operator asks for it. What is
-//! wrong changes nothing: the old ones hold, and the fault is told with its place.
+//! Configuration, keymap, theme and profiles are read again when their files change, or when the operator asks for it, each
+//! for itself: of what is wrong the old one holds, and the fault is told with its place and what to do about it.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use tokio::sync::mpsc::Sender;
 use tokio::time::Instant;
 
 use super::{App, look};
 use crate::config::{Config, ConfigError};
 use crate::feed;
 use crate::fleet::{Input, ServerId};
-use crate::ui::{Meaning, Options};
+use crate::profile::Library;
+use crate::ui::{Meaning, Options, Topic};
 
 /// How often the files are looked at.
 const EVERY: Duration = Duration::from_secs(1);
 
+/// The directory of the operator's own profiles, beside the configuration.
+const PROFILES: &str = "profiles";
+
 /// What is to be shown, by a configuration as it stands in the files now.
 pub type Reading = Result<(Config, Vec<ServerId>), ConfigError>;
 
-/// How the configuration is read, and where it may be.
+/// The profiles as they stand in the files now, or what is wrong with them and what to do about it.
+pub type Learning = Result<Library, (String, String)>;
+
+/// How configuration and profiles are read, and where they may be.
 #[derive(Clone)]
 pub struct Source {
     read: Arc<dyn Fn() -> Reading + Send + Sync>,
+    learn: Arc<dyn Fn() -> Learning + Send + Sync>,
     candidates: Vec<PathBuf>,
 }
 
 impl Source {
-    /// A source that reads what the candidates say.
-    pub fn new(candidates: Vec<PathBuf>, read: impl Fn() -> Reading + Send + Sync + 'static) -> Self {
-        Self { read: Arc::new(read), candidates }
+    /// A source that reads what the candidates say, and the profiles beside them.
+    pub fn new(
+        candidates: Vec<PathBuf>,
+        read: impl Fn() -> Reading + Send + Sync + 'static,
+        learn: impl Fn() -> Learning + Send + Sync + 'static,
+    ) -> Self {
+        Self { read: Arc::new(read), learn: Arc::new(learn), candidates }
     }
 
     /// Where the operator's own `keymap.toml` and `themes/` may be: beside the candidates, in their order.
@@ -45,16 +59,18 @@ impl fmt::Debug for Source {
     }
 }
 
-/// When a file was changed and how long it is; `None` when there is none.
-type Stamp = Option<(SystemTime, u64)>;
+/// When each file was changed and how long it is; `None` when there is none.
+type Stamps = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
 
 /// The files as they were when they were last read.
 pub(super) struct Watch {
     source: Source,
-    read: Vec<Stamp>,
+    read: Stamps,
+    /// The profiles that hold. Wrong ones are told of again whenever anything is read again.
+    learned: Stamps,
     /// What the files were in the last look, if that was another than what was read: they are read when they stand
     /// still, and not while an editor writes them.
-    changing: Option<Vec<Stamp>>,
+    changing: Option<Stamps>,
     next: Instant,
 }
 
@@ -62,7 +78,8 @@ impl Watch {
     /// Watches the files that have just been read.
     pub(super) fn new(source: Source, theme: &str) -> Self {
         let read = stamps(&source, theme);
-        Self { source, read, changing: None, next: Instant::now() + EVERY }
+        let learned = profiles(&read);
+        Self { source, read, learned, changing: None, next: Instant::now() + EVERY }
     }
 
     /// Whether the files have changed and now stand still.
@@ -81,17 +98,36 @@ impl Watch {
         self.changing = Some(stamps);
         stands_still
     }
+
+    /// Takes note that the files were read, and what they were before: what was written meanwhile has to be read again.
+    /// A theme that nobody used before was read just now.
+    fn note(&mut self, before: Stamps, theme: &str) {
+        self.read = stamps(&self.source, theme);
+        for (path, stamp) in before {
+            self.read.entry(path).and_modify(|read| *read = stamp);
+        }
+        self.changing = None;
+    }
 }
 
-fn stamps(source: &Source, theme: &str) -> Vec<Stamp> {
+fn stamps(source: &Source, theme: &str) -> Stamps {
     let own = [PathBuf::from("keymap.toml"), PathBuf::from("themes").join(format!("{theme}.toml"))];
     let beside = source.directories();
-    let beside = beside.iter().flat_map(|directory| own.iter().map(|name| directory.join(name)));
-    let stamp = |path: PathBuf| {
+    let looks = beside.iter().flat_map(|directory| own.iter().map(|name| directory.join(name)));
+    let profiles = beside.iter().flat_map(|directory| std::fs::read_dir(directory.join(PROFILES)).ok());
+    let profiles = profiles.flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    let stamp = |path: &Path| {
         let metadata = std::fs::metadata(path).ok()?;
         Some((metadata.modified().ok()?, metadata.len()))
     };
-    source.candidates.iter().cloned().chain(beside).map(stamp).collect()
+    let stamped = |path: PathBuf| (path.clone(), stamp(&path));
+    source.candidates.iter().cloned().chain(looks).chain(profiles).map(stamped).collect()
+}
+
+/// Those of the operator's profiles.
+fn profiles(stamps: &Stamps) -> Stamps {
+    let is_profile = |path: &Path| path.parent().is_some_and(|directory| directory.ends_with(PROFILES));
+    stamps.iter().filter(|(path, _)| is_profile(path)).map(|(path, stamp)| (path.clone(), *stamp)).collect()
 }
 
 impl App {
@@ -102,41 +138,87 @@ impl App {
         }
     }
 
-    /// Reads configuration, keymap and theme again.
+    /// Reads configuration, profiles, keymap and theme again.
     pub(super) fn reload(&mut self) {
-        let told = match self.try_reload() {
-            Ok(told) => (Meaning::Finished, told),
-            Err(fault) => (Meaning::Failed, format!("nothing was changed: {fault}")),
-        };
+        let before = stamps(&self.watch.source, &self.config.ui.theme);
+        let (config, library, look) = (self.config.clone(), Arc::clone(&self.library), self.ui.options().clone());
+        let mut later = Vec::new();
+        let mut faults: Vec<(Topic, String)> = Vec::new();
+        // Profiles first: whoever watches anew does so with them.
+        if let Err((what, hint)) = self.learn() {
+            faults.push((Topic::Profiles, format!("{what} ({hint})")));
+        }
+        match self.obey() {
+            Ok(tables) => later = tables,
+            Err(fault) => faults.push((Topic::Config, fault)),
+        }
+        let directories = self.watch.source.directories();
+        let (options, wrong) = look::options_again(&self.config.ui, &directories, self.ui.options());
+        self.ui.look_like(Options { templates: self.config.templates.clone(), ..options });
+        let wrong = wrong.into_iter().flatten();
+        faults.extend(wrong.map(|(topic, fault)| (topic, format!("{fault} ({})", fault.hint))));
         // Also what is wrong is read once, and again when it has changed.
-        self.watch.read = stamps(&self.watch.source, &self.config.ui.theme);
-        self.watch.changing = None;
-        self.ui.notify(told.0, told.1, feed::now());
+        self.watch.note(before, &self.config.ui.theme);
+        let changed = config != self.config || !Arc::ptr_eq(&library, &self.library) || look != *self.ui.options();
+        self.tell_of_reload(changed, &later, faults);
     }
 
-    /// Takes over everything or nothing. Returns what to tell, else what is wrong and where.
-    fn try_reload(&mut self) -> Result<String, String> {
-        let (config, servers) = (self.watch.source.read)().map_err(|error| error.to_string())?;
-        let look = look::options(&config.ui, &self.watch.source.directories()).map_err(|error| error.to_string())?;
-        let options = Options { templates: config.templates.clone(), ..look };
-        if config.watch != self.config.watch || config.rules != self.config.rules || servers != self.servers() {
-            self.watch_anew(&config, &servers).map_err(|error| error.to_string())?;
+    /// Tells all that is wrong, each file for itself, and what holds now.
+    fn tell_of_reload(&mut self, changed: bool, later: &[&str], faults: Vec<(Topic, String)>) {
+        [Topic::Files, Topic::Config, Topic::Keymap, Topic::Theme, Topic::Profiles]
+            .iter()
+            .for_each(|topic| self.ui.retire(topic));
+        let now = feed::now();
+        if changed || faults.is_empty() {
+            let later = match later {
+                [] => String::new(),
+                later => format!("; {} holds from the next start", later.join(" and ")),
+            };
+            self.ui.notify_about(
+                Topic::Files,
+                Meaning::Finished,
+                format!("the configuration was read again{later}"),
+                now,
+            );
         }
-        self.ui.look_like(options);
+        let but = if changed { "left as it was" } else { "nothing was changed" };
+        for (topic, fault) in faults {
+            self.ui.notify_about(topic, Meaning::Failed, format!("{but}: {fault}"), now);
+        }
+    }
+
+    /// Takes over the profiles, if their files have changed.
+    fn learn(&mut self) -> Result<(), (String, String)> {
+        let profiles = profiles(&stamps(&self.watch.source, &self.config.ui.theme));
+        if profiles == self.watch.learned {
+            return Ok(());
+        }
+        let library = Arc::new((self.watch.source.learn)()?);
+        self.watch.learned = profiles;
+        self.library = Arc::clone(&library);
+        self.actors.sender().learn(Arc::clone(&library));
+        self.fleet.learn(library);
+        let (config, servers) = (self.config.clone(), self.servers());
+        self.watch_anew(&config, &servers).map_err(|error| (error.to_string(), error.hint()))
+    }
+
+    /// Takes over the whole configuration or nothing of it. Returns the tables that hold from the next start only.
+    fn obey(&mut self) -> Result<Vec<&'static str>, String> {
+        let read = (self.watch.source.read)();
+        let (config, servers) = read.map_err(|error| format!("{error} ({})", error.hint))?;
+        if config.watch != self.config.watch || config.rules != self.config.rules || servers != self.servers() {
+            self.watch_anew(&config, &servers).map_err(|error| format!("{error} ({})", error.hint()))?;
+        }
         self.outside.obey(&config);
         self.tty.use_mouse(config.ui.mouse).map_err(|error| error.to_string())?;
         let later = [
             ("[tracker]", config.tracker != self.config.tracker),
             ("[history]", config.history != self.config.history),
         ];
-        let later: Vec<&str> = later.into_iter().filter(|(_, changed)| *changed).map(|(table, _)| table).collect();
         // What does not hold yet stays what it was, so that it is told again.
         let (tracker, history) = (self.config.tracker.clone(), self.config.history.clone());
         self.config = Config { tracker, history, ..config };
-        Ok(match later.as_slice() {
-            [] => "the configuration was read again".to_owned(),
-            later => format!("the configuration was read again; {} holds from the next start", later.join(" and ")),
-        })
+        Ok(later.into_iter().filter(|(_, changed)| *changed).map(|(table, _)| table).collect())
     }
 
     fn servers(&self) -> Vec<ServerId> {
@@ -146,13 +228,7 @@ impl App {
     /// Looks at servers by other rules from now on. Those that are watched no longer leave the fleet.
     fn watch_anew(&mut self, config: &Config, servers: &[ServerId]) -> Result<(), crate::tmux::Error> {
         let settings = feed::Settings { keeper: self.feed.keeper.clone(), ..feed::Settings::new(config) };
-        let mut pollers = Vec::new();
-        for server in servers {
-            let library = Arc::clone(&self.library);
-            let poller = feed::spawn(settings.clone(), library, server.clone(), self.reports.clone())?;
-            pollers.push((server.clone(), poller));
-        }
-        self.actors.obey(&settings);
+        let pollers = watch(&settings, &self.library, servers, &self.reports)?;
         self.feed = settings;
         let before = std::mem::replace(&mut self.pollers, pollers);
         for (server, poller) in before.into_iter().filter(|(server, _)| !servers.contains(server)) {
@@ -164,5 +240,41 @@ impl App {
             self.take(Input::Unwatched { server });
         }
         Ok(())
+    }
+}
+
+/// Begins to look at servers; what is seen is reported.
+pub(super) fn watch(
+    feed: &feed::Settings,
+    library: &Arc<Library>,
+    servers: &[ServerId],
+    reports: &Sender<Input>,
+) -> Result<Vec<(ServerId, feed::Poller)>, crate::tmux::Error> {
+    let watched = |server: &ServerId| {
+        let poller = feed::spawn(feed.clone(), Arc::clone(library), server.clone(), reports.clone())?;
+        Ok((server.clone(), poller))
+    };
+    servers.iter().map(watched).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_while_the_files_are_read_is_read_again() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("config.toml");
+        std::fs::write(&file, "1").expect("a file");
+        let read = || Ok((Config::default(), Vec::new()));
+        let source = Source::new(vec![file.clone()], read, || Ok(Library::builtin()));
+        let mut watch = Watch::new(source.clone(), "dark");
+        let before = stamps(&source, "dark");
+        std::fs::write(&file, "12").expect("a file");
+        watch.note(before, "dark");
+        assert_ne!(watch.read, stamps(&source, "dark"));
+        // Another theme's file was not there before, and was read as it is.
+        watch.note(stamps(&source, "dark"), "light");
+        assert_eq!(watch.read, stamps(&source, "light"));
     }
 }

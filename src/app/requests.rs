@@ -1,12 +1,13 @@
 //! What the operator asks for is carried out, and what came of it is told.
 
-use super::actors::News;
+use super::actors::{Keyboard, News};
+use super::lending::Purpose;
 use super::{App, Error, copy};
 use crate::feed;
 use crate::fleet::{Input, TerminalKey};
 use crate::history::Record;
 use crate::tmux::Jump;
-use crate::ui::{Copied, Meaning, Request, Sent};
+use crate::ui::{Copied, Meaning, Request, Sent, Topic};
 
 impl App {
     pub(super) async fn carry_out(&mut self, request: Request) -> Result<(), Error> {
@@ -20,6 +21,7 @@ impl App {
             Request::Jump { key } => self.actors.jump(key),
             Request::KillTasks { tasks } => self.kill_tasks(tasks),
             Request::RerunTask { key, window } => self.rerun_task(key, window),
+            Request::AdoptSession { server, session, adopt } => self.adopt_session(server, session, adopt),
             Request::Explain { key } => self.ui.explained(&key, self.fleet.explain(&key, feed::now()), feed::now()),
             Request::Answer { key, dialog, excerpt, option } => {
                 if let Some(terminal) = self.fleet.terminal(&key) {
@@ -32,21 +34,28 @@ impl App {
                 let text = self.fleet.explain(&key, now);
                 self.ui.reasons(&key, text.as_deref(), &self.fleet.view(now));
             }
+            Request::DecideFollowUp { id, decision } => self.decide(id, decision),
             Request::Ask(question) => self.questions.ask(question),
             Request::Keys { key, keys, tell } => {
-                if let Some(terminal) = self.fleet.terminal(&key) {
-                    self.actors.press(terminal, &keys, tell);
-                }
+                let keyboard = match (self.fleet.terminal(&key), self.fleet.task_of_pane(&key)) {
+                    (Some(terminal), _) => self.actors.keyboard_of(terminal),
+                    (None, Some(task)) => Keyboard::of_task(task),
+                    (None, None) => return Ok(()),
+                };
+                self.actors.press(keyboard, &keys, tell);
             }
             Request::Queue { key, text } => self.queue(key, text),
             Request::Unqueue { key } => self.unqueue(&key),
             Request::Prompts { key } => self.actors.look_up_prompts(key),
-            Request::Edit { text } => self.edit(&text).await?,
-            Request::Send { key, text, force } => {
-                if let Some(terminal) = self.fleet.terminal(&key) {
-                    self.actors.send(terminal, text, force, None);
+            Request::Edit { text } => self.edit(text)?,
+            Request::Send { key, text, force } => match self.fleet.terminal(&key) {
+                Some(terminal) => self.actors.send(terminal, text, force, None),
+                None => {
+                    let (why, view) = ("the terminal is gone".to_owned(), self.fleet.view(feed::now()));
+                    let sent = Sent::Refused { why, hint: None, may_insist: false, may_pass: false };
+                    self.ui.sent(&key, "it", &text, sent, &view);
                 }
-            }
+            },
         }
         Ok(())
     }
@@ -73,7 +82,7 @@ impl App {
             }
             News::Pressed { key, name, keys, sent, tell } => {
                 self.wake(&key);
-                self.ui.pressed(&name, &keys, &sent, tell, &self.fleet.view(feed::now()));
+                self.ui.pressed(&key, &name, &keys, &sent, tell, &self.fleet.view(feed::now()));
             }
             News::Prompts { own, all } => self.ui.prompts(&own, &all, &self.fleet.view(feed::now())),
             News::Answered { key, name, sent, after } => {
@@ -85,19 +94,27 @@ impl App {
             }
             News::Task { key, told } => {
                 self.wake(&key);
-                match told {
-                    Ok(told) => self.ui.notify(Meaning::Finished, told, feed::now()),
-                    Err(trouble) => self.complain(&trouble),
-                }
+                let (meaning, told) = match told {
+                    Ok(told) => (Meaning::Finished, told),
+                    Err(trouble) => (Meaning::Error, trouble),
+                };
+                self.ui.notify_about(Topic::Task(key), meaning, told, feed::now());
             }
+            News::Copied { clip, clipboard } => {
+                let (meaning, told) = copy::told(&clip, clipboard.as_ref());
+                self.ui.notify_about(Topic::Clipboard, meaning, told, feed::now());
+            }
+            News::Decided { told: Ok(told) } => self.ui.notify(Meaning::Finished, told, feed::now()),
+            News::Decided { told: Err(trouble) } => self.complain(&trouble),
             News::Jumped { key, jump: Ok(Jump::Switched) } => {
                 self.saw(key, "jumped to it");
                 // A popup would go on to hide what was jumped to.
-                self.wants_to_end |= self.actors.in_popup();
+                self.wants_to_end |= self.actors.in_popup() && self.lent.is_none();
             }
+            // The key was pressed twice, or something else was begun meanwhile.
+            News::Jumped { jump: Ok(Jump::Attach(_)), .. } if self.lent.is_some() => {}
             News::Jumped { key, jump: Ok(Jump::Attach(command)) } => {
-                self.hand_over(command, "tmux").await?;
-                self.saw(key, "jumped to it");
+                self.hand_over(command, "tmux".to_owned(), Purpose::Jump(key))?;
             }
             News::Jumped { jump: Err(error), .. } => self.complain(&error.to_string()),
         }
@@ -105,31 +122,28 @@ impl App {
     }
 
     fn copy(&mut self, key: &TerminalKey, what: Copied) -> Result<(), Error> {
-        let told = match copy::clip(&self.fleet, key, what) {
-            Some(clip) => {
-                self.tty.copy(&clip.text)?;
-                let cut = if clip.cut { "; its beginning was left out, it is too long" } else { "" };
-                format!("copied, {} characters{cut}", clip.text.chars().count())
-            }
-            None => match what {
-                Copied::Dialog => "no dialog waits there, so nothing was copied".to_owned(),
-                Copied::Name | Copied::Transcript => "there is nothing to copy".to_owned(),
-            },
+        if let Some(clip) = copy::clip(&self.fleet, key, what) {
+            self.tty.copy(&clip.text)?;
+            self.actors.follow_clip(clip);
+            return Ok(());
+        }
+        let told = match what {
+            Copied::Dialog => "no dialog waits there, so nothing was copied",
+            Copied::Name | Copied::Transcript => "there is nothing to copy",
         };
-        self.ui.notify(Meaning::Ready, told, feed::now());
+        self.ui.notify_about(Topic::Clipboard, Meaning::Ready, told.to_owned(), feed::now());
         Ok(())
     }
 
     /// The operator has seen a terminal, by doing something.
-    fn saw(&mut self, key: TerminalKey, action: &'static str) {
+    pub(super) fn saw(&mut self, key: TerminalKey, action: &'static str) {
         self.note(Some(key.clone()), action);
         self.take(Input::Seen { key });
     }
 
     /// Keeps what the operator did beside inputs (SPEC §10).
     fn note(&self, key: Option<TerminalKey>, action: &'static str) {
-        let terminal = key.as_ref().and_then(|key| self.fleet.terminal(key));
-        let name = terminal.map_or_else(|| "dashboard".to_owned(), |terminal| terminal.state.terminal.id.clone());
+        let name = key.as_ref().and_then(|key| self.fleet.name_of(key)).unwrap_or("dashboard").to_owned();
         let (action, detail) = (action.to_owned(), serde_json::Value::Null);
         self.history.record(Record::Action { key, name, at: feed::now(), action, detail });
     }

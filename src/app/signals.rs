@@ -12,6 +12,7 @@ const GIVE_BACK: Duration = Duration::from_secs(1);
 /// The signals that end the dashboard in order.
 pub(super) struct Signals {
     interrupt: Signal,
+    quit: Signal,
     terminate: Signal,
     hangup: Signal,
 }
@@ -20,17 +21,22 @@ impl Signals {
     pub(super) fn listen() -> io::Result<Self> {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
+            quit: signal(SignalKind::quit())?,
             terminate: signal(SignalKind::terminate())?,
             hangup: signal(SignalKind::hangup())?,
         })
     }
 
-    /// Waits until somebody wants the program to end.
-    pub(super) async fn end(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = self.hangup.recv() => {}
+    /// Waits until somebody wants the program to end. What a terminal sends for Ctrl-C and Ctrl-\ reaches every program
+    /// on it; while another one has the terminal it is meant for that one, as it is for a shell's command (`system(3)`).
+    pub(super) async fn end(&mut self, lent: bool) {
+        loop {
+            tokio::select! {
+                _ = self.interrupt.recv() => if !lent { return },
+                _ = self.quit.recv() => if !lent { return },
+                _ = self.terminate.recv() => return,
+                _ = self.hangup.recv() => return,
+            }
         }
     }
 }

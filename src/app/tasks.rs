@@ -2,16 +2,19 @@
 
 use std::time::Duration;
 
+use serde_json::json;
+
 use super::App;
 use super::actors::News;
+use crate::config::{Adopted, AdoptedError};
+use crate::delivery::note_ends;
 use crate::feed;
 use crate::fleet::{Effect, FoundSession, Input};
 use crate::history::{Record, kills_before};
 use crate::moment::Moment;
-use crate::place::{TerminalKey, WindowId};
-use crate::task::Happening;
-use crate::tmux::Server;
-use crate::ui::Meaning;
+use crate::place::{ServerId, TerminalKey, WindowId};
+use crate::tmux::{Server, Start};
+use crate::ui::{Action, Meaning};
 
 /// How a kill is told.
 const KILLED: &str = "killed from the dashboard";
@@ -56,9 +59,39 @@ impl App {
                 Ok(server) => server.begin_again(&key, window, None, feed::now().as_millis()).await,
                 Err(error) => Err(error),
             };
-            let told = begun.map(|_| format!("{name} runs again")).map_err(|error| format!("{name}: {error}"));
+            let told = match begun {
+                Ok(Start::Begun(_)) => Ok(format!("{name} runs again")),
+                Ok(Start::Overtaken) => Err(format!("{name} runs again already, or is gone")),
+                Err(error) => Err(format!("{name}: {error}")),
+            };
             News::Task { key, told }
         });
+    }
+
+    /// Treats a session as tasks from now on, or no longer; the pollers read the choice with their next look.
+    pub(super) fn adopt_session(&mut self, server: ServerId, session: String, adopt: bool) {
+        let change = match Adopted::location() {
+            Some(path) => Adopted::change(&path, &server, &session, adopt).map(drop),
+            None => Err(AdoptedError::Homeless),
+        };
+        if let Err(error) = change {
+            return self.ui.notify(Meaning::Failed, format!("nothing was changed: {error}"), feed::now());
+        }
+        let told = if adopt { "is one of tasks now" } else { "is one of tasks no longer" };
+        let action = if adopt { "treated as tasks" } else { "treated as tasks no longer" };
+        let (name, action) = (session.clone(), action.to_owned());
+        self.history.record(Record::Action { key: None, name, at: feed::now(), action, detail: json!(null) });
+        self.ui.notify(Meaning::Finished, format!("{session} {told}"), feed::now());
+        self.pollers.iter().filter(|(id, _)| *id == server).for_each(|(_, poller)| poller.wake());
+        if !adopt {
+            let tmux = self.feed.tmux.clone();
+            tokio::spawn(async move {
+                let Ok(server) = Server::new(server, tmux) else { return };
+                if let Err(error) = server.undeclare_tasks(&session).await {
+                    tracing::warn!(server = %server.id(), %error, "the session is still marked as one of tasks");
+                }
+            });
+        }
     }
 
     /// Tells the fleet, before it is told that tasks are gone, which of them somebody killed elsewhere.
@@ -71,35 +104,11 @@ impl App {
 
     /// Shows what was there before, and notes which ends have been told.
     pub(super) fn follow_tasks(&mut self, effect: &Effect) {
-        match effect {
-            Effect::TasksFound { sessions } => {
-                self.ui.notify(Meaning::Finished, found(sessions), feed::now());
-            }
-            Effect::Tasks(batch) => {
-                let is_end = |happening: &Happening| matches!(happening, Happening::Exited { .. });
-                let ended: Vec<WindowId> = batch
-                    .events
-                    .iter()
-                    .filter(|event| is_end(&event.happening))
-                    .filter(|event| {
-                        let task = self.fleet.task(&batch.server, event.window);
-                        task.is_some_and(|task| task.registration.at().is_some())
-                    })
-                    .map(|event| event.window)
-                    .collect();
-                if ended.is_empty() {
-                    return;
-                }
-                let (server, tmux) = (batch.server.clone(), self.feed.tmux.clone());
-                tokio::spawn(async move {
-                    let Ok(server) = Server::new(server, tmux) else { return };
-                    if let Err(error) = server.ends_were_told(&ended).await {
-                        tracing::warn!(server = %server.id(), %error, "ends may be told twice");
-                    }
-                });
-            }
-            _ => {}
+        if let Effect::TasksFound { sessions } = effect {
+            let prune = self.ui.key_for(Action::PruneTasks);
+            self.ui.notify(Meaning::Finished, found(sessions, prune.as_deref()), feed::now());
         }
+        note_ends(effect, &self.fleet, &self.feed.tmux);
     }
 
     /// Takes back what was set in task sessions for counting bells.
@@ -115,12 +124,18 @@ impl App {
     }
 }
 
-/// The notice of task sessions that were there before.
-fn found(sessions: &[FoundSession]) -> String {
+/// The notice of task sessions that were there before; `prune` is the key that removes what has ended, after a question.
+fn found(sessions: &[FoundSession], prune: Option<&str>) -> String {
     let count = |session: &FoundSession| match (session.alive, session.dead) {
-        (0, dead) => format!("{}: {dead} ended, `fleetwatch tasks prune` removes them", session.name),
+        (0, dead) => format!("{}: {dead} ended", session.name),
         (alive, 0) => format!("{}: {alive} alive", session.name),
         (alive, dead) => format!("{}: {alive} alive, {dead} ended", session.name),
     };
-    format!("task sessions from before: {}", sessions.iter().map(count).collect::<Vec<_>>().join("; "))
+    let told = format!("task sessions from before: {}", sessions.iter().map(count).collect::<Vec<_>>().join("; "));
+    let only_ended = sessions.iter().any(|session| session.alive == 0);
+    match prune.filter(|_| only_ended) {
+        Some(key) => format!("{told}; {key} removes what has ended"),
+        None if only_ended => format!("{told}; `fleetwatch tasks prune` removes what has ended"),
+        None => told,
+    }
 }

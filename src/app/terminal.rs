@@ -37,6 +37,8 @@ pub(super) fn check() -> Result<(), Error> {
 pub(super) struct Tty {
     terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
     mouse: bool,
+    /// The last bell or notice that had to wait, as another program had the terminal.
+    unrung: Vec<u8>,
 }
 
 impl Tty {
@@ -46,7 +48,7 @@ impl Tty {
         let backend = CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, io::stdout()));
         let terminal = Terminal::new(backend)?;
         take(mouse)?;
-        Ok(Self { terminal, mouse })
+        Ok(Self { terminal, mouse, unrung: Vec::new() })
     }
 
     /// Gives the terminal back as it was.
@@ -57,6 +59,8 @@ impl Tty {
     /// Takes the terminal again, after others have drawn on it.
     pub(super) fn retake(&mut self) -> io::Result<()> {
         take(self.mouse)?;
+        let unrung = std::mem::take(&mut self.unrung);
+        self.ring(&unrung)?;
         self.clear()
     }
 
@@ -78,6 +82,10 @@ impl Tty {
             return Ok(());
         }
         self.mouse = mouse;
+        // Another program has it; it is taken with the terminal.
+        if !self.is_held() {
+            return Ok(());
+        }
         let mut out = io::stdout();
         match mouse {
             true => out.write_all(TAKE_MOUSE)?,
@@ -91,9 +99,14 @@ impl Tty {
         HELD.load(Ordering::SeqCst)
     }
 
-    /// Writes what moves no cell of the frame: a bell, a notice. Nothing while another program has the terminal.
+    /// Writes what moves no cell of the frame: a bell, a notice. While another program has the terminal the last of them
+    /// waits: it could end up in the middle of what that one writes.
     pub(super) fn ring(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if bytes.is_empty() || !self.is_held() {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        if !self.is_held() {
+            self.unrung = bytes.to_vec();
             return Ok(());
         }
         let mut out = io::stdout();

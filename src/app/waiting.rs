@@ -10,8 +10,8 @@ use crate::ui::Sent;
 
 impl App {
     pub(super) fn queue(&mut self, key: TerminalKey, text: String) {
-        let Some(terminal) = self.fleet.terminal(&key) else { return };
-        let name = terminal.state.terminal.id.clone();
+        // One for a terminal that is gone is given back at once.
+        let name = self.fleet.name_of(&key).unwrap_or("a terminal that is gone").to_owned();
         self.queue.push(key, name, text);
         self.show_queue();
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions};
-use crate::app::{self, Settings, Source};
+use crate::app::{self, Learning, Settings, Source};
 use crate::config::{Config, Loaded};
 use crate::feed;
 use crate::fleet::{self, ServerId};
@@ -23,14 +23,18 @@ pub async fn run(options: &GlobalOptions) -> Done {
         servers: watched.servers,
         feed: watched.feed,
         fleet: watched.fleet,
-        source: Source::new(candidates(options), {
-            let options = options.clone();
-            move || {
-                let config = Loaded::find(&options.search_path())?.config;
-                let servers = options.servers(&config);
-                Ok((config, servers))
-            }
-        }),
+        source: Source::new(
+            candidates(options),
+            {
+                let options = options.clone();
+                move || {
+                    let config = Loaded::find(&options.search_path())?.config;
+                    let servers = options.servers(&config);
+                    Ok((config, servers))
+                }
+            },
+            learning(options),
+        ),
     })
     .await
 }
@@ -40,18 +44,26 @@ pub async fn run(options: &GlobalOptions) -> Done {
 /// # Errors
 /// The user's configuration or a profile is wrong, or there is no terminal to draw on.
 pub async fn run_on(server: ServerId, config: Config, options: &GlobalOptions) -> Done {
-    let source = Source::new(candidates(options), {
+    let read = {
         let (options, config, server) = (options.clone(), config.clone(), server.clone());
         move || {
-            let ui = Loaded::find(&options.search_path())?.config.ui;
-            Ok((Config { ui, ..config.clone() }, vec![server.clone()]))
+            let own = Loaded::find(&options.search_path())?.config;
+            Ok((Config { ui: own.ui, templates: own.templates, ..config.clone() }, vec![server.clone()]))
         }
-    });
-    let config = Config { ui: options.load()?.config.ui, ..config };
+    };
+    let source = Source::new(candidates(options), read, learning(options));
+    let own = options.load()?.config;
+    let config = Config { ui: own.ui, templates: own.templates, ..config };
     let library = Arc::new(options.library()?);
     let feed = feed::Settings::new(&config);
     let fleet = fleet::Settings { tracker: config.tracker.clone(), ..fleet::Settings::default() };
     show(Settings { config, library, servers: vec![server], feed, fleet, source }).await
+}
+
+/// How the profiles are read again.
+fn learning(options: &GlobalOptions) -> impl Fn() -> Learning + Send + Sync + 'static {
+    let options = options.clone();
+    move || options.library().map_err(|failure| (failure.to_string(), failure.remedy().unwrap_or_default().to_owned()))
 }
 
 /// Where a configuration is looked for; what else is the operator's own lies beside it.

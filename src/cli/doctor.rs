@@ -59,6 +59,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         }
         Err(_) => findings.push(Finding::notice("servers", "not looked at, as the configuration is wrong", None)),
     }
+    findings.extend(tasks::chosen());
     findings.extend(options.load().ok().map(|loaded| history(&loaded)));
     findings.extend(terminal());
     let mut text = String::new();

@@ -83,7 +83,7 @@ pub(super) fn read<'a>(terminal: &'a Terminal, watched: &Watched) -> Result<Read
     let Some(screen) = terminal.screen.as_deref() else {
         return Err(Failure::refused(format!("the screen of {id} could not be had")).hint("try again"));
     };
-    let configured = watched.declared(terminal).version.is_some();
+    let configured = terminal.declared.version.is_some();
     let Some(selected) = watched.library.select(&tool, version.as_deref(), configured) else {
         return Err(Failure::refused(format!("there is no profile for `{tool}`"))
             .hint("`fleetwatch profiles list` shows the agents that are known"));

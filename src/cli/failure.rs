@@ -1,5 +1,6 @@
 //! How a command says that it did not do what was asked.
 
+use std::error::Error as _;
 use std::fmt;
 use std::process::ExitCode;
 
@@ -9,7 +10,7 @@ use color_eyre::Report;
 use crate::config::ConfigError;
 use crate::recording::RecordingError;
 use crate::screen::harmless;
-use crate::tmux;
+use crate::tmux::{self, UnknownKey};
 
 /// Why a command did not do what was asked, and what the user can do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -109,7 +110,9 @@ pub(super) fn from_clap(error: &clap::Error) -> ExitCode {
         return ExitCode::from(2);
     }
     let rendered = error.render().to_string();
-    let what = rendered.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ").trim();
+    let what = rendered.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
+    // The values that there are stand in the hint.
+    let what = what.split("[possible values:").next().unwrap_or_default().trim();
     let suggestion = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
         .iter()
         .find_map(|kind| match error.get(*kind)? {
@@ -117,11 +120,13 @@ pub(super) fn from_clap(error: &clap::Error) -> ExitCode {
             ContextValue::Strings(names) => names.first().cloned(),
             _ => None,
         });
-    let hint = match suggestion {
-        Some(name) => format!("did you mean `{name}`?"),
-        None => match error.get(ContextKind::Usage) {
-            Some(ContextValue::StyledStr(usage)) => usage.to_string().trim().replacen("Usage", "usage", 1),
-            _ => "`fleetwatch --help` lists the commands".to_owned(),
+    let hint = match (suggestion, error.get(ContextKind::ValidValue), error.get(ContextKind::Usage)) {
+        (Some(name), ..) => format!("did you mean `{name}`?"),
+        (None, Some(ContextValue::Strings(values)), _) => format!("it takes {}", values.join(", ")),
+        (None, _, Some(ContextValue::StyledStr(usage))) => usage.to_string().trim().replacen("Usage", "usage", 1),
+        _ => match error.source().and_then(|source| source.downcast_ref::<UnknownKey>()) {
+            Some(unknown) => unknown.hint(),
+            None => "`fleetwatch --help` lists the commands".to_owned(),
         },
     };
     // Lists of missing arguments stand on lines of their own; an error is one line.

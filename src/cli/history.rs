@@ -11,11 +11,12 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use ratatui::crossterm::style::{Color, Stylize};
 
-use super::{Done, Failure, GlobalOptions, output};
+use super::{Done, Failure, GlobalOptions, output, target};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::history::{Body, Filter, Holder, Kind, Reader, Stored, StoredTerminal, Trouble, same_terminal};
 use crate::moment::Moment;
 use crate::screen::harmless;
+use crate::ui::text;
 
 /// Lines that are printed when nothing says which.
 const USUAL_LINES: u32 = 100;
@@ -87,7 +88,7 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
     };
     if args.summary {
         let chosen = known.iter().filter(|one| terminals.as_ref().is_none_or(|keys| keys.contains(&one.key)));
-        return totals::print(args, &reader, &chosen.cloned().collect::<Vec<_>>());
+        return totals::print(args, &mut reader, &chosen.cloned().collect::<Vec<_>>());
     }
     let filter = Filter {
         terminals,
@@ -141,14 +142,10 @@ fn find(target: &str, known: &[StoredTerminal]) -> Result<Vec<TerminalKey>, Fail
     match names[..] {
         [_] => Ok(keys(found)),
         [] => {
-            let nearest = known
-                .iter()
-                .map(|one| (strsim::jaro_winkler(target, &one.name), &one.name))
-                .filter(|(likeness, _)| *likeness > 0.75)
-                .max_by(|(left, _), (right, _)| left.total_cmp(right));
+            let nearest = target::nearest(target, known.iter().map(|one| one.name.as_str()));
             let failure = Failure::refused(format!("the history knows no terminal `{target}`"));
             Err(match nearest {
-                Some((_, name)) => failure.hint(format!("did you mean `{name}`?")),
+                Some(name) => failure.hint(format!("did you mean `{name}`?")),
                 None => failure.hint("`fleetwatch history` without a target shows all of them"),
             })
         }
@@ -175,11 +172,11 @@ fn print_text(reader: &mut Reader, filter: &Filter) -> Done {
     }
     let zone = TimeZone::system();
     let names: Vec<String> = records.iter().map(|record| harmless(&record.name)).collect();
-    let widest = names.iter().map(|name| ratatui::text::Line::raw(name.as_str()).width()).max().unwrap_or_default();
+    let widest = names.iter().map(|name| text::width(name)).max().unwrap_or_default();
     let colors = wants_color();
     let mut text = String::new();
     for (record, name) in records.iter().zip(&names) {
-        let gap = " ".repeat(widest - ratatui::text::Line::raw(name.as_str()).width());
+        let gap = " ".repeat(widest - text::width(name));
         let (word, color) = word(record);
         let word = format!("{word:<9}");
         let word = if colors { word.with(color).to_string() } else { word };

@@ -16,7 +16,7 @@ pub struct Args {
 /// # Errors
 /// No server answers, or the configuration is wrong.
 pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
-    let survey = Watched::new(options)?.survey().await?;
+    let survey = Watched::new(options)?.survey_with_prompts().await?;
     let view = survey.fleet.view(survey.now);
     if args.json {
         let states = view.terminals.iter().filter_map(|terminal| survey.fleet.state(&terminal.key, survey.now));

@@ -1,6 +1,6 @@
 //! The options that every command takes, and what they come to together with the configuration.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -100,19 +100,13 @@ pub(super) fn user_profiles(search: &SearchPath) -> Vec<PathBuf> {
 fn socket_of_environment(variable: &str) -> Socket {
     // The path may hold commas; the two numbers behind it do not.
     let path = variable.rsplitn(3, ',').last().filter(|path| !path.is_empty());
-    let Some(path) = path.map(Path::new) else { return Socket::Default };
-    let directory = path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy());
-    match (directory, path.file_name()) {
-        (Some(directory), Some(name)) if directory.starts_with("tmux-") => match name.to_string_lossy().as_ref() {
-            "default" => Socket::Default,
-            name => Socket::Name(name.to_owned()),
-        },
-        _ => Socket::Path(path.to_owned()),
-    }
+    path.map_or(Socket::Default, |path| Socket::Path(path.into()).common())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use color_eyre::eyre::WrapErr;
 
 use super::Failure;
+use super::live::end_asked_for;
 use crate::feed;
 use crate::fleet::TerminalKey;
 use crate::moment::{Moment, Span};
@@ -67,13 +68,13 @@ async fn record(
 ) -> color_eyre::Result<&'static str> {
     let mut tick = tokio::time::interval(Duration::from_millis(args.tick));
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let end = end_by_signal();
+    let end = end_asked_for();
     tokio::pin!(end);
     let mut answered = Instant::now();
     loop {
         tokio::select! {
             _ = tick.tick() => {}
-            signal = &mut end => return signal.map(|()| "ended"),
+            () = &mut end => return Ok("ended"),
         }
         match look(server, key).await {
             Ok(Some(pane)) => recorder.take(&pane, feed::now())?,
@@ -93,17 +94,6 @@ async fn look(server: &Server, key: &TerminalKey) -> color_eyre::Result<Option<C
         Err(error) if error.is_no_server() => Ok(None),
         Err(error) => Err(error.into()),
     }
-}
-
-/// Waits for Ctrl-C or SIGTERM.
-async fn end_by_signal() -> color_eyre::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        interrupted = tokio::signal::ctrl_c() => interrupted?,
-        _ = terminate.recv() => {}
-    }
-    Ok(())
 }
 
 fn header(program: &Program, situation: Option<String>, first: &CapturedPane, began: Moment) -> Header {

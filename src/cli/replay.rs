@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::output;
 use crate::moment::{Moment, Span};
 use crate::profile::Library;
 use crate::recording::{Options, Recording, Sampling, Version, replay};
@@ -61,11 +62,7 @@ impl ReplayArgs {
 pub fn run(args: &Args, library: Arc<Library>) -> color_eyre::Result<ExitCode> {
     let recording = Recording::open(&args.file)?;
     let out = BufWriter::new(io::stdout().lock());
-    match write_changes(&recording, library, &args.options.options(), args.json, out) {
-        // Whoever reads has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-        written => written.map(|()| ExitCode::SUCCESS).map_err(Into::into),
-    }
+    output::conclude(write_changes(&recording, library, &args.options.options(), args.json, out))
 }
 
 /// Writes the state at the start and at each change.

@@ -11,10 +11,13 @@ use crate::feed;
 use crate::fleet::ServerId;
 use crate::history::{History, Record};
 use crate::place::{SessionId, TerminalKey, WindowId};
-use crate::tmux::{Argv, Begun, ListedPane, NewTask, Server, TaskPlace};
+use crate::tmux::{Argv, Begun, ListedPane, NewTask, Server, Start, TaskPlace};
 
 /// The longest name of a task or a session.
 const LONGEST_NAME: usize = 64;
+
+/// How often a task is tried to start while others start theirs.
+const ATTEMPTS: u32 = 8;
 
 /// Run a command as a task: in a tmux window that stays when the command has ended.
 ///
@@ -74,16 +77,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         .map_err(|error| Failure::usage(&error).hint(error.hint()))?;
     let cwd = directory(args.cwd.as_deref(), id)?;
     let task = NewTask { name: &args.name, cwd: cwd.as_deref(), argv: &argv, now: feed::now().as_millis() };
-    let there = match server.look(&[]).await {
-        Ok(look) => find(&look.panes, id, &args.session, &args.name)?,
-        Err(error) if error.is_no_server() => There::Nothing(TaskPlace::NewSession(args.session.clone())),
-        Err(error) => return Err(refused(&error)),
-    };
-    let (again, begun) = match &there {
-        There::Ended(key, window) => (true, server.begin_again(key, *window, Some(&task), task.now).await),
-        There::Nothing(place) => (false, server.begin_task(place, &task).await),
-    };
-    let begun = begun.map_err(|error| refused(&error))?;
+    let (again, begun) = start(&server, &args.session, &task).await?;
     let history = History::start(&watched.loaded.config.history);
     history.record(Record::Action {
         key: Some(begun.key.clone()),
@@ -93,6 +87,25 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         detail: json!({ "window": begun.window.to_string(), "command": args.command, "again": again }),
     });
     tell(args, &begun, again)
+}
+
+/// Starts the task where there is room for it; whether that is the window of one that had ended.
+async fn start(server: &Server, session: &str, task: &NewTask<'_>) -> Result<(bool, Begun), color_eyre::Report> {
+    for _ in 0..ATTEMPTS {
+        let there = match server.look(&[]).await {
+            Ok(look) => find(&look.panes, server.id(), session, task.name)?,
+            Err(error) if error.is_no_server() => There::Nothing(TaskPlace::NewSession(session.to_owned())),
+            Err(error) => return Err(refused(&error)),
+        };
+        let (again, started) = match &there {
+            There::Ended(key, window) => (true, server.begin_again(key, *window, Some(task), task.now).await),
+            There::Nothing(place) => (false, server.begin_task(place, task).await),
+        };
+        if let Start::Begun(begun) = started.map_err(|error| refused(&error))? {
+            return Ok((again, begun));
+        }
+    }
+    Err(Failure::refused(format!("others start and end tasks in {session} all the time")).hint("try again").into())
 }
 
 fn tell(args: &Args, begun: &Begun, again: bool) -> Done {
@@ -130,8 +143,7 @@ fn find(panes: &[ListedPane], server: &ServerId, session: &str, name: &str) -> R
         let key = TerminalKey { server: server.clone(), pane: dead.id, pid: dead.pid };
         return Ok(There::Ended(key, WindowId(dead.window_id)));
     }
-    let index = in_session.iter().map(|pane| pane.place.window_index).max().map_or(0, |last| last.saturating_add(1));
-    Ok(There::Nothing(TaskPlace::Session { id: SessionId(first.session_id), index }))
+    Ok(There::Nothing(TaskPlace::Session(SessionId(first.session_id))))
 }
 
 /// The directory to start in, as the server's machine knows it.

@@ -4,23 +4,23 @@ mod report;
 mod text;
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use color_eyre::eyre::WrapErr;
 use report::{Report, Scored};
 
-use super::Failure;
 use super::replay::ReplayArgs;
+use super::{Failure, output};
 use crate::profile::Library;
 use crate::recording::doubts::Doubts;
 use crate::recording::score::score;
 use crate::recording::score::tasks::score_task;
 use crate::recording::truth::Field;
-use crate::recording::{Archive, Options, Recording, RecordingError};
+use crate::recording::{Archive, Options, Recording, RecordingError, in_parallel};
+use crate::screen::harmless;
 
 /// Score what fleetwatch says of labelled recordings against what is known to be true.
 #[derive(Clone, Debug, clap::Args)]
@@ -69,10 +69,7 @@ pub fn run(args: &Args, library: Arc<Library>) -> color_eyre::Result<ExitCode> {
     let scored = score_all(&sources, &library, &args.options.options(), &doubts)?;
     let report = Report::new(scored, &args.fields);
     let printed = if args.json { report.json(args.worst) } else { text::print(&report, args.worst, args.recordings) };
-    match io::stdout().lock().write_all(printed.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error.into()),
-        _ => {}
-    }
+    output::print(&printed)?;
     let Some(limit) = args.fail_under else { return Ok(ExitCode::SUCCESS) };
     let low = report.below(limit);
     low.iter().for_each(|what| eprintln!("error: {what}, less than {limit} %"));
@@ -80,7 +77,9 @@ pub fn run(args: &Args, library: Arc<Library>) -> color_eyre::Result<ExitCode> {
 }
 
 fn field(name: &str) -> Result<Field, String> {
-    Field::named(name).ok_or_else(|| format!("the fields are {}", Field::ALL.map(Field::word).join(", ")))
+    Field::named(name).ok_or_else(|| {
+        format!("the fields are {}", Field::ALL.iter().map(|field| field.word()).collect::<Vec<_>>().join(", "))
+    })
 }
 
 /// Where a recording is.
@@ -157,23 +156,7 @@ fn score_all(
     options: &Options,
     doubts: &Doubts,
 ) -> Result<Vec<Scored>, RecordingError> {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        while let Some((n, source)) =
-            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, sources.get(n)?)))
-        {
-            done.push((n, score_one(source, library, options, doubts)));
-        }
-        done
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(sources.len());
-    let mut results: Vec<(usize, Result<Scored, RecordingError>)> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().flat_map(|w| w.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-    });
-    results.sort_by_key(|(n, _)| *n);
-    results.into_iter().map(|(_, result)| result).collect()
+    in_parallel(sources, |source| score_one(source, library, options, doubts)).into_iter().collect()
 }
 
 fn score_one(
@@ -185,9 +168,10 @@ fn score_one(
     let (recording, path) = (source.read()?, source.name());
     let score = score(&recording, &path, Arc::clone(library), options, doubts)?;
     let tasks = score_task(&recording, &path)?;
-    let word = |given: &Option<String>| given.clone().unwrap_or_else(|| "unknown".to_owned());
+    // Headers are written by whoever made the recording.
+    let word = |given: &Option<String>| given.as_deref().map_or("unknown".to_owned(), harmless);
     let version = format!("{} {}", word(&recording.header.tool), word(&recording.header.version));
-    Ok(Scored { path, name: recording.name, version, score, tasks })
+    Ok(Scored { path, name: harmless(&recording.name), version, score, tasks })
 }
 
 #[cfg(test)]

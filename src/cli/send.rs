@@ -8,16 +8,16 @@ use color_eyre::eyre::WrapErr;
 
 use super::live::Live;
 use super::survey::Watched;
+use super::target::Meant;
 use super::wait::{self, Found, seconds};
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::dialog::{Dialog, NoChoice};
 use crate::feed;
-use crate::fleet::Terminal;
-use crate::history::{History, NewInput, Sent, Ticket};
+use crate::fleet::{Terminal, TerminalKey};
+use crate::history::{History, NewInput, Privacy, Sent, Ticket};
 use crate::moment::Span;
-use crate::profile::Program;
 use crate::sender::{Insistence, Limits, Recipient, Refusal, Reply, SendOptions, SendOutcome, Sender};
-use crate::state::{Phase, State, Tri};
+use crate::state::State;
 use crate::tmux::{Key, UnknownKey};
 
 /// Send a prompt to an agent, and say whether it took it.
@@ -39,7 +39,7 @@ pub struct SendArgs {
     pub timeout: Option<Duration>,
 }
 
-/// Press keys in a terminal, whatever it shows.
+/// Press keys in a terminal or a task, whatever it shows.
 #[derive(Clone, Debug, clap::Args)]
 pub struct KeysArgs {
     #[arg(help = target::HELP)]
@@ -72,12 +72,12 @@ pub async fn send(args: &SendArgs, options: &GlobalOptions) -> Done {
     }
     let survey = watched.survey().await?;
     let terminal = survey.terminal(&args.target)?;
-    let to = recipient(terminal, &watched);
+    let to = Recipient::of(terminal);
     let insistence = if args.force { Insistence::Force } else { Insistence::Polite };
     let reaction = args.timeout.map_or(Limits::default().reaction, span);
     let options = SendOptions { insistence, limits: Limits { reaction, ..Limits::default() } };
     let history = History::start(&watched.loaded.config.history);
-    let ticket = history.begin_input_durably(input(terminal, Sent::Prompt(text.clone()))).await;
+    let ticket = history.begin_input_durably(input_of(terminal, Sent::Prompt(text.clone()))).await;
     let outcome = sender.send_and_tell(&to, &text, options, || ticket.delivered(feed::now())).await;
     tell(outcome, &ticket)
 }
@@ -89,12 +89,14 @@ pub async fn send(args: &SendArgs, options: &GlobalOptions) -> Done {
 pub async fn keys(args: &KeysArgs, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
     let survey = watched.survey().await?;
-    let terminal = survey.terminal(&args.target)?;
-    let to = recipient(terminal, &watched);
+    let (to, name, privacy) = match survey.meant(&args.target)? {
+        Meant::Terminal(terminal) => (Recipient::of(terminal), &terminal.state.terminal.id, Privacy::of(terminal)),
+        Meant::Task(task) => (Recipient::of_task(task), &task.id, Privacy::Secret),
+    };
     let sender = Sender::new(watched.library.clone(), watched.feed.tmux.clone());
     let history = History::start(&watched.loaded.config.history);
-    let names = args.keys.iter().map(|key| key.as_str().to_owned()).collect();
-    let ticket = history.begin_input_durably(input(terminal, Sent::Keys(names))).await;
+    let keys = Sent::keys(&args.keys, privacy);
+    let ticket = history.begin_input_durably(input(to.key.clone(), name, keys)).await;
     let outcome = sender.keys(&to, &args.keys).await;
     if outcome == SendOutcome::Accepted {
         ticket.delivered(feed::now());
@@ -117,11 +119,11 @@ pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
             .into());
     };
     let reply = Reply::meant(&args.choice, &dialog).map_err(|no_choice| unmeant(&no_choice, &dialog))?;
-    let to = recipient(terminal, &watched);
+    let to = Recipient::of(terminal);
     let sender = Sender::new(watched.library.clone(), watched.feed.tmux.clone());
     let history = History::start(&watched.loaded.config.history);
     let answer = Sent::Answer { dialog: excerpt, choice: args.choice.clone() };
-    let ticket = history.begin_input_durably(input(terminal, answer)).await;
+    let ticket = history.begin_input_durably(input_of(terminal, answer)).await;
     let pressing = || ticket.delivered(feed::now());
     let answered = sender.answer(&to, &dialog, &reply, Limits::default(), pressing).await;
     tell(answered.outcome, &ticket)
@@ -145,16 +147,16 @@ async fn send_when_ready(args: &SendArgs, text: &str, watched: &Watched, sender:
     let mut ticket = None;
     loop {
         let left = args.timeout.map(|timeout| timeout.saturating_sub(started.elapsed()));
-        let ready = match wait::until(&mut live, watched, &args.target, left, is_ready).await? {
+        let ready = match wait::until(&mut live, watched, &args.target, left, State::takes_a_prompt).await? {
             Found::Holds(state) => state,
             Found::Interrupted => return Err(Failure::refused("interrupted; nothing was sent").into()),
         };
         let survey = live.fleet.view(feed::now());
         let terminal = target::resolve(&ready.terminal.id, &survey.terminals)?;
-        let to = recipient(terminal, watched);
+        let to = Recipient::of(terminal);
         let ticket = match &ticket {
             Some(ticket) => ticket,
-            None => ticket.insert(history.begin_input_durably(input(terminal, Sent::Prompt(text.to_owned()))).await),
+            None => ticket.insert(history.begin_input_durably(input_of(terminal, Sent::Prompt(text.to_owned()))).await),
         };
         let submitting = || ticket.delivered(feed::now());
         match sender.send_and_tell(&to, text, SendOptions::default(), submitting).await {
@@ -165,10 +167,6 @@ async fn send_when_ready(args: &SendArgs, text: &str, watched: &Watched, sender:
             outcome => return tell(outcome, ticket),
         }
     }
-}
-
-fn is_ready(state: &State) -> bool {
-    state.turn.phase == Phase::Ready && state.surface.editing_input == Tri::No
 }
 
 /// The text to send.
@@ -187,18 +185,8 @@ fn prompt(argument: Option<&str>) -> color_eyre::Result<String> {
     }
 }
 
-/// The terminal as the sender knows it.
-fn recipient(terminal: &Terminal, watched: &Watched) -> Recipient {
-    let tool = match target::program(terminal) {
-        Program::Agent { tool, .. } => Some(tool),
-        Program::Other { .. } | Program::Unknown(_) => None,
-    };
-    let version = terminal.state.terminal.observed_tool_version.clone();
-    Recipient { key: terminal.key.clone(), tool, version, configured: watched.declared(terminal).tool.is_some() }
-}
-
-fn key(text: &str) -> Result<Key, String> {
-    text.parse().map_err(|error: UnknownKey| error.to_string())
+fn key(text: &str) -> Result<Key, UnknownKey> {
+    text.parse()
 }
 
 fn span(duration: Duration) -> Span {
@@ -206,9 +194,13 @@ fn span(duration: Duration) -> Span {
 }
 
 /// What is about to be sent, as the history keeps it.
-fn input(terminal: &Terminal, sent: Sent) -> NewInput {
-    let name = terminal.state.terminal.id.clone();
-    NewInput { key: terminal.key.clone(), name, at: feed::now(), sender: "command line".to_owned(), sent }
+fn input(key: TerminalKey, name: &str, sent: Sent) -> NewInput {
+    NewInput { key, name: name.to_owned(), at: feed::now(), sender: "command line".to_owned(), sent }
+}
+
+/// The same for an agent's terminal.
+fn input_of(terminal: &Terminal, sent: Sent) -> NewInput {
+    input(terminal.key.clone(), &terminal.state.terminal.id, sent)
 }
 
 fn tell(outcome: SendOutcome, ticket: &Ticket) -> Done {

@@ -15,6 +15,10 @@ use crate::screen::harmless;
 use crate::state::Attention;
 
 /// Print in one line how things stand, as the dashboard or `watch` sees it, without asking tmux.
+///
+/// Exit codes: 0 printed; 1 nobody watches, so that nothing is known, or with --poll no server answers (--format tmux says
+/// so in the line and gives 0, as tmux shows no line of a command that fails); 2 wrong usage or configuration. The JSON has
+/// "watched": whether the dashboard or `watch` sees it right now; with --poll it is false when this command looked itself.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// For tmux's status line (with its colours and escapes), for people, or for programs.
@@ -65,7 +69,8 @@ impl Group {
     }
 }
 
-/// Runs the command. The exit code is 1 when nobody watches, except for tmux, which shows the line in any case.
+/// Runs the command. The exit code is 1 when nobody watches and `--poll` was not given, except for tmux, which shows the line
+/// in any case.
 ///
 /// # Errors
 /// The configuration is wrong; with `--poll`, no server answers.
@@ -76,18 +81,19 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
     let stored = config.history.location().filter(|_| config.history.enabled).and_then(|path| Reader::open(&path).ok());
     let mut standings = stored.and_then(|reader| reader.standings(now).ok()).unwrap_or_default();
     if options.names_a_server() {
-        let wanted: Vec<String> = options.servers(&config).iter().map(ToString::to_string).collect();
+        let wanted: Vec<String> = options.servers(&config).iter().map(|server| server.common().to_string()).collect();
         standings.retain(|standing| wanted.contains(&standing.server));
     }
-    if standings.is_empty() && args.poll {
+    let is_watched = !standings.is_empty();
+    if !is_watched && args.poll {
         standings = super::wait_for(poll(options, now))?;
     }
-    let is_watched = !standings.is_empty();
+    let is_known = is_watched || args.poll;
     let summary = Summary::of(&standings);
     let line = match args.format {
-        Format::Tmux if is_watched => summary.tmux(),
+        Format::Tmux if is_known => summary.tmux(),
         Format::Tmux => "#[dim]nobody watches#[default]\n".to_owned(),
-        Format::Plain if is_watched => summary.plain(),
+        Format::Plain if is_known => summary.plain(),
         Format::Plain => {
             let hint = "run `fleetwatch` or `fleetwatch watch`; --poll looks once";
             return Err(Failure::refused("nobody watches").hint(hint).into());
@@ -95,16 +101,16 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
         Format::Json => output::json_line(&summary.json(now, is_watched))?,
     };
     let code = output::print(&line)?;
-    Ok(if is_watched || args.format == Format::Tmux { code } else { ExitCode::FAILURE })
+    Ok(if is_known || args.format == Format::Tmux { code } else { ExitCode::FAILURE })
 }
 
 /// Looks at every server once.
 async fn poll(options: &GlobalOptions, now: Moment) -> color_eyre::Result<Vec<Standing>> {
     let watched = Watched::new(options)?;
-    let survey = watched.survey().await?;
+    let survey = watched.survey_with_prompts().await?;
     let view = survey.fleet.view(now);
     let is_muted = |terminal: &Terminal| terminal.declared.muted;
-    Ok(view.servers.iter().map(|server| Standing::of(&view, &server.id, Rank::Watch, &is_muted)).collect())
+    Ok(view.servers.iter().map(|server| Standing::of(&view, &server.id, Rank::Watch, &is_muted, &|_| false)).collect())
 }
 
 /// All servers together.

@@ -6,14 +6,19 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use super::live::Live;
+use super::target::{self, Meant};
 use super::{Failure, GlobalOptions};
-use crate::config::{Loaded, Match, PaneAddress};
+use crate::config::Loaded;
 use crate::feed;
-use crate::fleet::{self, Declared, Fleet, Health, ServerId, Terminal};
+use crate::fleet::{self, Fleet, Health, ServerId, Terminal};
 use crate::moment::Moment;
 use crate::profile::Library;
 use crate::state::Problem;
 use crate::tmux;
+
+/// How long a task that may stand at a prompt is watched at most: what only looks like a question is one after a second of
+/// standing still.
+const PROMPTS: Duration = Duration::from_millis(1800);
 
 /// What the options and the configuration ask to watch.
 pub(super) struct Watched {
@@ -36,15 +41,6 @@ impl Watched {
         Ok(Self { loaded, library, servers, feed, fleet })
     }
 
-    /// What the configuration says of a terminal.
-    pub(super) fn declared(&self, terminal: &Terminal) -> Declared {
-        let address = PaneAddress { server: &terminal.key.server, place: &terminal.place, pane: terminal.key.pane };
-        match self.loaded.config.rules.of_pane(address) {
-            Match::Named(declared) => declared,
-            Match::Discovered(_) | Match::Ignored => Declared::default(),
-        }
-    }
-
     /// A fleet without terminals, for what is watched.
     pub(super) fn fleet(&self) -> Fleet {
         Fleet::new(self.fleet.clone(), Arc::clone(&self.library))
@@ -58,15 +54,30 @@ impl Watched {
         self.told(self.survey_quietly().await?).await
     }
 
+    /// The same, and where a task may stand at a prompt for as long as it takes to know: it is one only when another look
+    /// shows it as well (SPEC §9).
+    ///
+    /// # Errors
+    /// As [`Watched::survey`], or a server's name is not fit for a command line.
+    pub(super) async fn survey_with_prompts(&self) -> Result<Survey, Failure> {
+        let survey = self.survey_quietly().await?;
+        let is_open = |fleet: &Fleet| fleet.view(Moment::default()).tasks.iter().any(|task| task.may_ask());
+        if is_open(&survey.fleet) { self.survey_while(PROMPTS, is_open).await } else { self.told(survey).await }
+    }
+
     /// Watches every server for a while, so that what only time tells is known too.
     ///
     /// # Errors
     /// None of them answers, or a server's name is not fit for a command line.
     pub(super) async fn survey_for(&self, time: Duration) -> Result<Survey, Failure> {
+        self.survey_while(time, |_| true).await
+    }
+
+    async fn survey_while(&self, time: Duration, is_open: impl Fn(&Fleet) -> bool) -> Result<Survey, Failure> {
         let mut live = Live::start(self)?;
         live.first_look().await;
         let watching = async {
-            loop {
+            while is_open(&live.fleet) {
                 live.next().await;
             }
         };
@@ -154,8 +165,20 @@ impl Survey {
     /// The terminal that a target means.
     ///
     /// # Errors
-    /// None fits, or several do.
+    /// None fits, several do, or it is a task.
     pub(super) fn terminal(&self, target: &str) -> Result<&Terminal, Failure> {
-        super::target::resolve(target, &self.fleet.view(self.now).terminals)
+        match self.meant(target)? {
+            Meant::Terminal(terminal) => Ok(terminal),
+            Meant::Task(task) => Err(target::is_a_task(&task.id)),
+        }
+    }
+
+    /// The terminal or the task that a target means.
+    ///
+    /// # Errors
+    /// None fits, or several do.
+    pub(super) fn meant(&self, target: &str) -> Result<Meant<'_>, Failure> {
+        let view = self.fleet.view(self.now);
+        target::resolve_any(target, &view.terminals, &view.tasks)
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn word(state: &State) -> &'static str {
 }
 
 /// Rows in columns as wide as their widest cell.
-fn aligned<const N: usize>(head: &[String; N], rows: &[[String; N]], width: Option<usize>) -> String {
+pub(super) fn aligned<const N: usize>(head: &[String; N], rows: &[[String; N]], width: Option<usize>) -> String {
     let mut widths = head.each_ref().map(|cell| text::width(cell));
     for row in rows {
         for (widest, cell) in widths.iter_mut().zip(row) {

@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 
 use super::Failure;
 use crate::fleet::{PaneId, Place, Terminal};
+use crate::place::WindowId;
 use crate::profile::Program;
 use crate::state::ProcessState;
 use crate::task::Task;
 
 /// How TARGET may be written, for help texts.
-pub(super) const HELP: &str = "Terminal: its name, a pane id such as %12, a tmux target such as session:window.pane, or \
-                               the beginning of a name that only one terminal has";
+pub(super) const HELP: &str = "Terminal: its name, a pane id such as %12, a task's window id such as @12, a tmux target \
+                               such as session:window.pane, or the beginning of a name that only one terminal has";
 
 /// The terminal that a target means: the first of name, `%pane`, `session`, `session:window`, `session:window.pane` and
 /// beginning of a name that fits any terminal at all.
@@ -19,11 +20,7 @@ pub(super) const HELP: &str = "Terminal: its name, a pane id such as %12, a tmux
 /// No terminal fits, or several do; the hint names them.
 pub(super) fn resolve<'a>(target: &str, terminals: &[&'a Terminal]) -> Result<&'a Terminal, Failure> {
     let candidates: Vec<Candidate<'_>> = terminals.iter().map(|terminal| Candidate::of(terminal)).collect();
-    match find(target, &candidates)[..] {
-        [one] => Ok(terminals[one]),
-        [] => Err(missing(target, &candidates)),
-        ref several => Err(ambiguous(target, several.iter().map(|&index| &candidates[index]))),
-    }
+    find_one(target, &candidates, AGENTS).map(|one| terminals[one])
 }
 
 /// What a target may mean: an agent's terminal or a task.
@@ -44,17 +41,19 @@ pub(super) fn resolve_any<'a>(
 ) -> Result<Meant<'a>, Failure> {
     let places: Vec<Place> = tasks.iter().map(|task| place(task)).collect();
     let mut candidates: Vec<Candidate<'_>> = terminals.iter().map(|terminal| Candidate::of(terminal)).collect();
-    candidates.extend(tasks.iter().zip(&places).map(|(task, place)| Candidate {
-        id: &task.id,
-        pane: task.key.pane,
-        place,
-    }));
-    match find(target, &candidates)[..] {
-        [one] if one < terminals.len() => Ok(Meant::Terminal(terminals[one])),
-        [one] => Ok(Meant::Task(tasks[one - terminals.len()])),
-        [] => Err(missing(target, &candidates)),
-        ref several => Err(ambiguous(target, several.iter().map(|&index| &candidates[index]))),
-    }
+    candidates.extend(tasks.iter().zip(&places).map(|(task, place)| Candidate::of_task(task, place)));
+    let one = find_one(target, &candidates, AGENTS)?;
+    Ok(match one.checked_sub(terminals.len()) {
+        None => Meant::Terminal(terminals[one]),
+        Some(one) => Meant::Task(tasks[one]),
+    })
+}
+
+/// What to say of a task where an agent is needed.
+pub(super) fn is_a_task(name: &str) -> Failure {
+    Failure::refused(format!("{name} is a task, and no agent runs in it")).hint(format!(
+        "`fleetwatch keys {name} y Enter` types into it, `fleetwatch wait {name} --for input` waits until it asks"
+    ))
 }
 
 /// The task that a target means.
@@ -62,10 +61,10 @@ pub(super) fn resolve_any<'a>(
 /// # Errors
 /// No task fits, or several do; the hint names them.
 pub(super) fn resolve_task<'a>(target: &str, tasks: &[&'a Task]) -> Result<&'a Task, Failure> {
-    match resolve_any(target, &[], tasks)? {
-        Meant::Task(task) => Ok(task),
-        Meant::Terminal(_) => Err(missing(target, &[])),
-    }
+    let places: Vec<Place> = tasks.iter().map(|task| place(task)).collect();
+    let candidates: Vec<Candidate<'_>> =
+        tasks.iter().zip(&places).map(|(task, place)| Candidate::of_task(task, place)).collect();
+    find_one(target, &candidates, TASKS).map(|one| tasks[one])
 }
 
 fn place(task: &Task) -> Place {
@@ -93,12 +92,18 @@ pub(super) fn program(terminal: &Terminal) -> Program {
 struct Candidate<'a> {
     id: &'a str,
     pane: PaneId,
+    /// Of a task, which is a window more than a pane.
+    window: Option<WindowId>,
     place: &'a Place,
 }
 
 impl<'a> Candidate<'a> {
     fn of(terminal: &'a Terminal) -> Self {
-        Self { id: &terminal.state.terminal.id, pane: terminal.key.pane, place: &terminal.place }
+        Self { id: &terminal.state.terminal.id, pane: terminal.key.pane, window: None, place: &terminal.place }
+    }
+
+    fn of_task(task: &'a Task, place: &'a Place) -> Self {
+        Self { id: &task.id, pane: task.key.pane, window: Some(task.window), place }
     }
 
     /// Whether a tmux target names the pane; a session or a window names all of its panes.
@@ -118,11 +123,21 @@ impl<'a> Candidate<'a> {
     }
 }
 
+/// The one candidate that a target means.
+fn find_one(target: &str, candidates: &[Candidate<'_>], sought: Sought) -> Result<usize, Failure> {
+    match find(target, candidates)[..] {
+        [one] => Ok(one),
+        [] => Err(missing(target, candidates, sought)),
+        ref several => Err(ambiguous(target, several.iter().map(|&index| &candidates[index]), sought)),
+    }
+}
+
 /// The candidates of the first way of reading the target that fits any.
 fn find(target: &str, candidates: &[Candidate<'_>]) -> Vec<usize> {
-    let readings: [&dyn Fn(&Candidate<'_>) -> bool; 4] = [
+    let readings: [&dyn Fn(&Candidate<'_>) -> bool; 5] = [
         &|candidate| candidate.id == target,
         &|candidate| candidate.pane.to_string() == target,
+        &|candidate| candidate.window.is_some_and(|window| window.to_string() == target),
         &|candidate| candidate.is_at(target),
         &|candidate| !target.is_empty() && candidate.id.starts_with(target),
     ];
@@ -133,27 +148,51 @@ fn find(target: &str, candidates: &[Candidate<'_>]) -> Vec<usize> {
         .unwrap_or_default()
 }
 
-fn missing(target: &str, candidates: &[Candidate<'_>]) -> Failure {
-    let failure = Failure::refused(format!("no watched terminal is called `{target}`"));
-    let nearest = candidates
-        .iter()
-        .map(|candidate| (strsim::jaro_winkler(target, candidate.id), candidate))
-        .filter(|(likeness, _)| *likeness > 0.75)
-        .max_by(|(left, _), (right, _)| left.total_cmp(right));
-    match nearest {
-        Some((_, candidate)) => failure.hint(format!("did you mean `{}`?", candidate.id)),
-        None if candidates.is_empty() => failure.hint("no terminal is watched; `fleetwatch doctor` says why"),
-        None => failure.hint("`fleetwatch list` shows the terminals that are watched"),
+/// The words for what is sought.
+#[derive(Clone, Copy)]
+struct Sought {
+    /// What one of them is called.
+    noun: &'static str,
+    none: &'static str,
+    others: &'static str,
+}
+
+const AGENTS: Sought = Sought {
+    noun: "watched terminal",
+    none: "no terminal is watched; `fleetwatch doctor` says why",
+    others: "`fleetwatch list` shows the terminals that are watched",
+};
+const TASKS: Sought = Sought {
+    noun: "task",
+    none: "there are no tasks; `fleetwatch run NAME -- COMMAND` starts one",
+    others: "`fleetwatch tasks list` shows the tasks that there are",
+};
+
+fn missing(target: &str, candidates: &[Candidate<'_>], sought: Sought) -> Failure {
+    let failure = Failure::refused(format!("no {} is called `{target}`", sought.noun));
+    match nearest(target, candidates.iter().map(|candidate| candidate.id)) {
+        Some(name) => failure.hint(format!("did you mean `{name}`?")),
+        None if candidates.is_empty() => failure.hint(sought.none),
+        None => failure.hint(sought.others),
     }
 }
 
-fn ambiguous<'a>(target: &str, found: impl Iterator<Item = &'a Candidate<'a>>) -> Failure {
+/// The name that somebody may have meant who mistyped it.
+pub(super) fn nearest<'a>(meant: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    names
+        .map(|name| (strsim::jaro_winkler(meant, name), name))
+        .filter(|(likeness, _)| *likeness > 0.75)
+        .max_by(|(left, _), (right, _)| left.total_cmp(right))
+        .map(|(_, name)| name)
+}
+
+fn ambiguous<'a>(target: &str, found: impl Iterator<Item = &'a Candidate<'a>>, sought: Sought) -> Failure {
     let mut list = String::new();
     for candidate in found {
         let separator = if list.is_empty() { "" } else { ", " };
         let _ = write!(list, "{separator}{} ({} {})", candidate.id, candidate.pane, candidate.place.target());
     }
-    Failure::refused(format!("`{target}` could mean several terminals: {list}"))
+    Failure::refused(format!("`{target}` could mean more than one {}: {list}", sought.noun))
         .hint("name one of them, or its pane id")
 }
 
@@ -163,6 +202,10 @@ mod tests {
 
     fn place(session: &str, window_index: u32, window_name: &str, pane_index: u32) -> Place {
         Place { session: session.into(), window_index, window_name: window_name.into(), pane_index, ..Place::default() }
+    }
+
+    fn candidate<'a>(id: &'a str, pane: u32, place: &'a Place) -> Candidate<'a> {
+        Candidate { id, pane: PaneId(pane), window: None, place }
     }
 
     /// Six terminals: a session of its own, two windows of `work`, two panes of one of them, a name like a session.
@@ -176,7 +219,7 @@ mod tests {
             ("apiary", 16, place("bees", 0, "hive", 0)),
         ];
         let candidates: Vec<Candidate<'_>> =
-            places.iter().map(|(id, pane, place)| Candidate { id, pane: PaneId(*pane), place }).collect();
+            places.iter().map(|(id, pane, place)| candidate(id, *pane, place)).collect();
         find(target, &candidates).into_iter().map(|index| places[index].0).collect()
     }
 
@@ -225,14 +268,16 @@ mod tests {
     #[test]
     fn errors_name_what_could_be_meant() {
         let api = place("work", 3, "api", 0);
-        let candidates = [
-            Candidate { id: "shop-api", pane: PaneId(1), place: &api },
-            Candidate { id: "shop-web", pane: PaneId(2), place: &api },
-        ];
+        let candidates =
+            [candidate("shop-api", 1, &api), Candidate { window: Some(WindowId(9)), ..candidate("shop-web", 2, &api) }];
         let text = |failure: Failure| format!("{failure:?}");
-        assert!(text(missing("shop-apj", &candidates)).contains("did you mean `shop-api`?"));
-        assert!(text(missing("zzz", &candidates)).contains("fleetwatch list"));
-        assert!(text(missing("zzz", &[])).contains("fleetwatch doctor"));
-        assert!(text(ambiguous("shop", candidates.iter())).contains("shop-api (%1 work:3.0), shop-web (%2 work:3.0)"));
+        let told = |target, sought| text(find_one(target, &candidates, sought).unwrap_err());
+        assert!(told("shop-apj", AGENTS).contains("did you mean `shop-api`?"));
+        assert!(told("zzz", AGENTS).contains("fleetwatch list"));
+        assert!(told("zzz", TASKS).contains("no task is called `zzz`"));
+        assert!(text(missing("zzz", &[], AGENTS)).contains("fleetwatch doctor"));
+        assert!(text(missing("zzz", &[], TASKS)).contains("fleetwatch run"));
+        assert!(told("shop", AGENTS).contains("shop-api (%1 work:3.0), shop-web (%2 work:3.0)"));
+        assert_eq!(find("@9", &candidates), [1], "a task is found by its window");
     }
 }

@@ -1,17 +1,20 @@
 //! `fleetwatch tasks`: what to do with tasks that are there.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Subcommand;
 
 use super::run::refused;
 use super::survey::{Survey, Watched};
 use super::{Done, Failure, GlobalOptions, output, table, target};
-use crate::feed;
+use crate::config::{Adopted, AdoptedError};
+use crate::feed::{self, Looked};
+use crate::fleet::{self, DeclaredBy};
 use crate::history::{History, Record};
-use crate::place::SessionId;
+use crate::place::ServerId;
 use crate::task::Task;
-use crate::tmux::Server;
+use crate::tmux::{Server, Start};
 
 /// How long a kill waits for the history, so that other processes know of it before the window is gone.
 const NOTED: std::time::Duration = std::time::Duration::from_millis(500);
@@ -48,7 +51,7 @@ pub enum Command {
         #[arg(long, value_name = "SESSION")]
         session: Option<String>,
     },
-    /// Make every window of a session a task, as [[task]] in the configuration does.
+    /// Treat every window of a session as a task, as [[task]] in the configuration does, until that is taken back.
     Adopt {
         #[arg(value_name = "SESSION")]
         session: String,
@@ -76,9 +79,13 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     if let Some(Command::Adopt { session, undo }) = &args.command {
         return adopt(&watched, session, !undo).await;
     }
-    let survey = watched.survey().await?;
+    let command = args.command.as_ref().unwrap_or(&Command::List { json: false });
+    let survey = match command {
+        Command::List { .. } => watched.survey_with_prompts().await?,
+        _ => watched.survey().await?,
+    };
     let acting = Acting { watched: &watched, survey: &survey };
-    match args.command.as_ref().unwrap_or(&Command::List { json: false }) {
+    match command {
         Command::List { json } => acting.list(*json),
         Command::Kill { targets } => {
             let tasks = targets.iter().map(|target| acting.task(target)).collect::<Result<Vec<_>, _>>()?;
@@ -104,17 +111,49 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     }
 }
 
-/// Makes a session one of tasks, or an ordinary one again.
-async fn adopt(watched: &Watched, session: &str, tasks: bool) -> Done {
+/// Treats a session as tasks from now on, or no longer.
+async fn adopt(watched: &Watched, session: &str, adopt: bool) -> Done {
+    let path = Adopted::location().ok_or_else(|| Failure::refused(AdoptedError::Homeless))?;
+    let change = |id: &ServerId| {
+        let hint = "`fleetwatch doctor` says what is wrong with it";
+        Adopted::change(&path, id, session, adopt).map_err(|error| Failure::refused(&error).hint(hint))
+    };
+    let mut trouble = None;
     for id in &watched.servers {
-        let server = Server::new(id.clone(), watched.feed.tmux.clone())
-            .map_err(|error| Failure::usage(&error).hint(error.hint()))?;
-        let look = server.look(&[]).await.map_err(|error| refused(&error))?;
-        if let Some(pane) = look.panes.iter().find(|pane| pane.place.session == session) {
-            server.declare_tasks(SessionId(pane.session_id), tasks).await.map_err(|error| refused(&error))?;
-            let are = if tasks { "are tasks now" } else { "are no tasks any more, but for those of `run`" };
-            return output::print(&format!("the windows of {session} {are}\n"));
+        // Without a server there is no session, but perhaps a choice that is to be taken back.
+        let known = match feed::look(watched.feed.clone(), Arc::clone(&watched.library), id.clone()).await {
+            Looked { tasks: Some(report), .. } => report.sessions,
+            Looked { server, .. } => {
+                trouble = trouble.or(Some(server));
+                continue;
+            }
+        };
+        let found = known.into_iter().find(|known| known.name == session);
+        let declared_by = found.as_ref().map(|found| found.declared_by);
+        let told = match (declared_by, adopt) {
+            (Some(Some(DeclaredBy::Configuration)), false) => {
+                return Err(Failure::refused(format!("the configuration says that {session} is one of tasks"))
+                    .hint("take its [[task]] out of it")
+                    .into());
+            }
+            (Some(_), true) => "are tasks now",
+            (Some(_), false) => "are no tasks any more, but for those of `run`",
+            (None, false) => "would be no tasks any more",
+            (None, true) => continue,
+        };
+        let changed = change(id)?;
+        if declared_by == Some(Some(DeclaredBy::Run)) && !adopt {
+            let server = Server::new(id.clone(), watched.feed.tmux.clone()).map_err(|error| refused(&error))?;
+            server.undeclare_tasks(session).await.map_err(|error| refused(&error))?;
         }
+        if declared_by.is_some() || changed {
+            return output::print(&format!("the windows of {session} {told}\n"));
+        }
+    }
+    if let Some(server) = trouble
+        && let fleet::Outcome::Failed(problem) = &server.outcome
+    {
+        return Err(watched.explain(&server.server, problem).await.into());
     }
     Err(Failure::refused(format!("there is no session {session}"))
         .hint("`tmux list-sessions` shows those that are")
@@ -135,9 +174,6 @@ impl<'a> Acting<'a> {
 
     fn task(&self, target: &str) -> Result<&'a Task, Failure> {
         let tasks: Vec<&Task> = self.tasks(None).collect();
-        if let Some(task) = tasks.iter().find(|task| task.window.to_string() == target) {
-            return Ok(task);
-        }
         target::resolve_task(target, &tasks)
     }
 
@@ -196,7 +232,11 @@ impl<'a> Acting<'a> {
                 .into());
         }
         let begun = self.server(task)?.begin_again(&task.key, task.window, None, feed::now().as_millis()).await;
-        let begun = begun.map_err(|error| refused(&error))?;
+        let Start::Begun(begun) = begun.map_err(|error| refused(&error))? else {
+            return Err(
+                Failure::refused(format!("{} ({}) runs again already, or is gone", task.id, task.window)).into()
+            );
+        };
         output::print(&format!(
             "{} runs again: window {}, pane {}, pid {}\n",
             task.id, begun.window, begun.key.pane, begun.key.pid

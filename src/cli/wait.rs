@@ -100,7 +100,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
     let mut live = Live::start(&watched)?;
     live.first_look().await;
-    let (json, text) = match find(&live.fleet, &watched, &args.target).await? {
+    let (json, text) = match find_soon(&mut live, &watched, &args.target).await? {
         Key::Terminal(key) => {
             let wanted = |state: &State| args.condition.iter().any(|condition| condition.holds(state));
             match until_terminal(&mut live, &key, &args.target, args.timeout, wanted).await? {
@@ -175,7 +175,9 @@ pub(super) async fn until(
     live.first_look().await;
     match find(&live.fleet, watched, target).await? {
         Key::Terminal(key) => until_terminal(live, &key, target, timeout, wanted).await,
-        Key::Task(..) => Err(Failure::refused(format!("{target} is a task, and no agent"))),
+        Key::Task(server, window) => {
+            Err(target::is_a_task(live.fleet.task(&server, window).map_or(target, |task| task.id.as_str())))
+        }
     }
 }
 
@@ -213,6 +215,27 @@ fn is_gone(state: &State) -> bool {
 enum Key {
     Terminal(TerminalKey),
     Task(ServerId, WindowId),
+}
+
+/// What a target means now or in a moment: of a task that has just ended, tmux may owe the exit status, and until then
+/// nothing is told of it.
+async fn find_soon(live: &mut Live, watched: &Watched, target: &str) -> Result<Key, Failure> {
+    const SOON: Duration = Duration::from_millis(1500);
+    let deadline = tokio::time::Instant::now() + SOON;
+    loop {
+        let found = find(&live.fleet, watched, target).await;
+        let in_trouble = |fleet: &Fleet| {
+            let view = fleet.view(Moment::default());
+            view.servers.iter().any(|server| super::survey::problem(&server.health).is_some())
+        };
+        if found.is_ok() || in_trouble(&live.fleet) || tokio::time::Instant::now() >= deadline {
+            return found;
+        }
+        tokio::select! {
+            _ = live.next() => {}
+            () = tokio::time::sleep_until(deadline) => {}
+        }
+    }
 }
 
 /// What a target means now.

@@ -8,15 +8,17 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use serde::Serialize;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::live::{Live, end_asked_for, sleep_until};
 use super::survey::{Watched, problem};
-use super::{Done, GlobalOptions, output, table};
-use crate::delivery::{Outside, Told};
+use super::{Done, GlobalOptions, follow_ups, output, table};
+use crate::delivery::{Outside, Told, note_ends};
 use crate::feed;
 use crate::fleet::{Effect, Fleet, Health, Input, ServerId, TerminalKey};
-use crate::history::{History, Rank};
+use crate::follow_up::told;
+use crate::history::{History, Intent, IntentState, Rank};
 use crate::moment::Moment;
 use crate::notify::Operator;
 use crate::screen::harmless;
@@ -24,11 +26,12 @@ use crate::sender::Sender;
 use crate::state::{Change, Evidence, State, Transition};
 use crate::task::{Task, TaskEvent, TaskFields};
 
-/// Print a line for each terminal, and then one for each transition and task event as it happens.
+/// Print a line for each terminal, and then one for each transition, task event and follow-up as it happens.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Print JSON lines: `{"at", "kind": "state", "transition" or "task_event", "terminal", "state", …}`, with "changed" and
-    /// "evidence" of a transition and "event" of a task event.
+    /// Print JSON lines: `{"at", "kind": "state", "transition", "task_event" or "follow_up", "terminal", "state", …}`, with
+    /// "changed" and "evidence" of a transition, "event" of a task event, and of a follow-up "outcome" (queued, sent, unknown
+    /// whether it arrived, expired, cancelled, resent, dismissed), "intent", its number, "text" and "events".
     #[arg(long)]
     pub json: bool,
 }
@@ -51,6 +54,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
 async fn print(args: &Args, watched: &Watched, live: &mut Live) -> Done {
     let history = History::start(&watched.loaded.config.history);
     let mut submissions = history.submissions();
+    let mut intents = history.intents();
     let (telling, mut told) = mpsc::unbounded_channel();
     let sender = Sender::new(watched.library.clone(), watched.feed.tmux.clone());
     let mut outside = Outside::start(&watched.loaded.config, &history, Rank::Watch, sender, telling);
@@ -59,6 +63,7 @@ async fn print(args: &Args, watched: &Watched, live: &mut Live) -> Done {
     let end = end_asked_for();
     tokio::pin!(end);
     loop {
+        let mut follow_ups = String::new();
         let effects = tokio::select! {
             effects = live.next() => effects,
             () = sleep_until(outside.poll_timeout()) => Vec::new(),
@@ -71,6 +76,12 @@ async fn print(args: &Args, watched: &Watched, live: &mut Live) -> Done {
                 }
             },
             Some(submission) = submissions.recv() => live.submitted(&submission),
+            Some(news) = intents.recv() => {
+                if !news.is_old {
+                    follow_ups = printer.follow_up_line(&news.intent, &live.fleet)?;
+                }
+                Vec::new()
+            }
             () = &mut end => break,
         };
         for (server, news) in changed_health(&live.fleet, &mut health) {
@@ -87,12 +98,13 @@ async fn print(args: &Args, watched: &Watched, live: &mut Live) -> Done {
         for effect in &effects {
             history.effect(effect, &live.fleet, now);
             outside.effect(effect, now);
+            note_ends(effect, &live.fleet, &watched.feed.tmux);
         }
         if let Some(warning) = history.new_warning() {
             eprintln!("warning: {warning}");
         }
         ring(&outside.follow(&live.fleet.view(now), NOBODY));
-        let lines = printer.lines(&effects, &live.fleet)?;
+        let lines = printer.lines(&effects, &live.fleet)? + &follow_ups;
         if let Err(error) = output::write_whole(&lines) {
             return output::conclude(Err(error));
         }
@@ -103,7 +115,8 @@ async fn print(args: &Args, watched: &Watched, live: &mut Live) -> Done {
 }
 
 /// Nobody sits in front of `watch`; only the configuration mutes.
-const NOBODY: Operator<'_> = Operator { looks_at: None, is_muted: &|terminal| terminal.declared.muted };
+const NOBODY: Operator<'_> =
+    Operator { looks_at: None, is_muted: &|terminal| terminal.declared.muted, is_task_muted: &|_| false };
 
 /// Writes a bell or a notice to the operator's terminal, where standard error is one: the output may go to a program.
 fn ring(bytes: &[u8]) {
@@ -161,7 +174,7 @@ struct TaskLine<'a> {
     terminal: &'a str,
     state: &'a TaskFields,
     #[serde(flatten)]
-    event: Option<serde_json::Map<String, serde_json::Value>>,
+    event: Option<serde_json::Map<String, Value>>,
 }
 
 impl Printer {
@@ -214,7 +227,8 @@ impl Printer {
                     }
                 }
                 // Every one of them has a line of its own already.
-                Effect::TasksFound { .. } => {}
+                // What is no event is for the history.
+                Effect::TasksFound { .. } | Effect::TaskChanged(_) | Effect::TaskLeft(_) => {}
             }
         }
         Ok(lines)
@@ -271,6 +285,31 @@ impl Printer {
         Ok(format!("{}  {}  task {}\n", self.clock(event.at), harmless(&event.id), harmless(&what)))
     }
 
+    /// The line for a follow-up that is queued, takes another event in, or has come to an end.
+    ///
+    /// # Errors
+    /// It cannot be written as JSON.
+    fn follow_up_line(&self, intent: &Intent, fleet: &Fleet) -> io::Result<String> {
+        let at = feed::now();
+        // That it is on its way says nothing yet.
+        if intent.state == IntentState::Attempted {
+            return Ok(String::new());
+        }
+        if self.json {
+            let state =
+                fleet.view(at).terminals.into_iter().find(|terminal| terminal.state.terminal.id == intent.target);
+            let mut line = json!({ "at": at, "kind": "follow_up", "state": state.map(|terminal| &terminal.state) });
+            if let (Some(line), Value::Object(fields)) = (line.as_object_mut(), follow_ups::fields(intent)) {
+                line.extend(fields);
+            }
+            return output::json_line(&line);
+        }
+        let why = intent.detail.as_deref().map(|detail| format!(" ({detail})")).unwrap_or_default();
+        let what = format!("{}{why}: {}", follow_ups::word(intent.state), told(&intent.events));
+        let (clock, target, what) = (self.clock(at), harmless(&intent.target), harmless(&what));
+        Ok(format!("{clock}  {target}  follow-up {} {what}\n", intent.id.0))
+    }
+
     fn clock(&self, at: Moment) -> String {
         jiff::Timestamp::from_millisecond(at.as_millis()).map_or_else(
             |_| at.to_string(),
@@ -280,10 +319,10 @@ impl Printer {
 }
 
 /// A value of the contract without the quotes of JSON.
-fn plain(value: &serde_json::Value) -> String {
+fn plain(value: &Value) -> String {
     match value {
-        serde_json::Value::Null => "none".to_owned(),
-        serde_json::Value::String(text) => text.clone(),
+        Value::Null => "none".to_owned(),
+        Value::String(text) => text.clone(),
         other => other.to_string(),
     }
 }

@@ -88,7 +88,8 @@ impl Rules {
 
     /// Whether a pattern says that the pane is never watched.
     pub fn is_ignored(&self, address: PaneAddress<'_>) -> bool {
-        address.spellings().iter().any(|spelling| self.ignore.set.is_match(spelling))
+        // Spelling an address is dear beside everything else that an idle pane costs.
+        !self.ignore.texts.is_empty() && address.spellings().iter().any(|spelling| self.ignore.set.is_match(spelling))
     }
 
     /// Whether the configuration declares the pane's window as one of a task.
@@ -111,15 +112,14 @@ impl TerminalRule {
     }
 
     fn matches(&self, address: PaneAddress<'_>) -> bool {
-        let fits =
-            |pattern: &Option<Pattern>, names: &[&str]| pattern.as_ref().is_none_or(|pattern| pattern.is_any(names));
+        // Each pane of a server is matched in each look: nothing is spelt for a pattern that is not there.
+        let fits = |pattern: &Option<Pattern>, fits: &dyn Fn(&Pattern) -> bool| pattern.as_ref().is_none_or(fits);
         let PaneAddress { server, place, pane } = address;
-        let (socket, host) = (socket_name(&server.socket), server.host.as_deref().unwrap_or("local"));
-        fits(&self.session, &[&place.session])
-            && fits(&self.window, &[&place.window_index.to_string(), &place.window_name])
-            && fits(&self.pane, &[&place.pane_index.to_string(), &pane.to_string()])
-            && fits(&self.socket, &[&socket])
-            && fits(&self.host, &[host])
+        fits(&self.session, &|pattern| pattern.is_any(&[&place.session]))
+            && fits(&self.window, &|pattern| pattern.is_any(&[&place.window_index.to_string(), &place.window_name]))
+            && fits(&self.pane, &|pattern| pattern.is_any(&[&place.pane_index.to_string(), &pane.to_string()]))
+            && fits(&self.socket, &|pattern| pattern.is_any(&[&socket_name(&server.socket)]))
+            && fits(&self.host, &|pattern| pattern.is_any(&[server.host.as_deref().unwrap_or("local")]))
     }
 }
 

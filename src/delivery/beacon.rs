@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::fleet::{Health, Terminal, View};
+use crate::fleet::{Health, View};
 use crate::history::{History, Rank, Standing};
 use crate::moment::{Moment, Span};
+use crate::notify::Operator;
 use crate::place::ServerId;
 
 /// How often it is said again although nothing has changed; well within the time that it holds.
@@ -24,13 +25,16 @@ impl Beacon {
     }
 
     /// Says what has changed since, and what was not said for a while.
-    pub(super) fn follow(&mut self, view: &View<'_>, is_muted: &dyn Fn(&Terminal) -> bool) {
+    pub(super) fn follow(&mut self, view: &View<'_>, operator: Operator<'_>) {
         if self.history.path().is_none() {
             return;
         }
-        let answers = |health: &Health| matches!(health, Health::Up | Health::NoServer(_));
-        for server in view.servers.iter().filter(|server| answers(&server.health)) {
-            let standing = Standing::of(view, &server.id, self.rank, is_muted);
+        let answering =
+            || view.servers.iter().filter(|server| matches!(server.health, Health::Up | Health::NoServer(_)));
+        // What nobody says again must not be waited for.
+        self.said.retain(|id, _| answering().any(|server| server.id == *id));
+        for server in answering() {
+            let standing = Standing::of(view, &server.id, self.rank, operator.is_muted, operator.is_task_muted);
             let is_said = self.said.get(&server.id).is_some_and(|said| {
                 Standing { at: said.at, ..standing.clone() } == *said && view.now.since(said.at) < AGAIN
             });
@@ -44,5 +48,34 @@ impl Beacon {
     /// When something has to be said again at the latest.
     pub(super) fn poll_timeout(&self) -> Option<Moment> {
         self.said.values().map(|said| said.at + AGAIN).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::{Fleet, Input, Outcome, ServerReport, Settings};
+    use crate::history;
+    use crate::profile::Library;
+    use crate::state::Problem;
+
+    #[test]
+    fn a_server_that_answers_no_more_is_not_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = Some(directory.path().join("history.db"));
+        let history = History::start(&history::Settings { path, ..history::Settings::default() });
+        let mut beacon = Beacon::new(history, Rank::Watch);
+        let mut fleet = Fleet::new(Settings::default(), Library::builtin().into());
+        let now = Moment::from_millis(1_800_000_000_000);
+        let mut follow = |outcome| {
+            let server = ServerId::default();
+            fleet.handle(Input::Server(ServerReport { server, at: now, outcome }), now);
+            let operator = Operator { looks_at: None, is_muted: &|_| false, is_task_muted: &|_| false };
+            beacon.follow(&fleet.view(now), operator);
+            beacon.poll_timeout()
+        };
+        assert_eq!(follow(Outcome::Listed(Vec::new())), Some(now + AGAIN));
+        let problem = Problem { kind: "failed".to_owned(), message: "no route".to_owned() };
+        assert_eq!(follow(Outcome::Failed(problem)), None);
     }
 }

@@ -14,8 +14,8 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
 use super::Told;
-use crate::fleet::View;
-use crate::follow_up::{Event, FollowUpRule, Target};
+use crate::fleet::{Health, View};
+use crate::follow_up::{Event, FollowUpRule, Source, Target};
 use crate::history::{History, IntentId, NewInput, Sent};
 use crate::moment::Moment;
 use crate::sender::{Recipient, SendOptions, SendOutcome, Sender};
@@ -28,8 +28,8 @@ pub(super) enum Order {
         at: Moment,
     },
     Rules(Vec<FollowUpRule>),
-    /// The agents that rules name, as they are now.
-    Targets(HashMap<String, Seen>),
+    /// The terminals that rules name, as they are now.
+    Looked(Box<Looked>),
     /// Whether this text, which tells of so many events, may be sent now.
     MaySend {
         id: IntentId,
@@ -45,6 +45,17 @@ pub(super) enum Order {
     Finish(oneshot::Sender<()>),
 }
 
+/// What is seen of all terminals that rules name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Looked {
+    /// The agents that are told, by their names.
+    pub targets: HashMap<String, Seen>,
+    /// The terminals of which they are told.
+    pub sources: Vec<Source>,
+    /// The servers that have answered, in the word that every process has for them.
+    pub answered: BTreeSet<String>,
+}
+
 /// An agent that can be told something.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Seen {
@@ -57,8 +68,9 @@ pub(super) struct Seen {
 pub(super) struct FollowUps {
     orders: OrderSender<Order>,
     agents: BTreeSet<String>,
-    /// What the thread was told of the agents last.
-    seen: HashMap<String, Seen>,
+    rules: Vec<FollowUpRule>,
+    /// What the thread was told last.
+    looked: Looked,
 }
 
 /// What it takes to begin.
@@ -92,7 +104,7 @@ impl Office {
             trouble(format!("follow-ups are not sent: {error}"));
             return None;
         }
-        Some(FollowUps { orders, agents: agents(rules), seen: HashMap::new() })
+        Some(FollowUps { orders, agents: agents(rules), rules: rules.to_vec(), looked: Looked::default() })
     }
 }
 
@@ -105,6 +117,7 @@ impl FollowUps {
     /// Follows other rules from now on; what waits already is sent all the same.
     pub(super) fn obey(&mut self, rules: &[FollowUpRule]) {
         self.agents.extend(agents(rules));
+        self.rules = rules.to_vec();
         self.order(Order::Rules(rules.to_vec()));
     }
 
@@ -113,18 +126,28 @@ impl FollowUps {
         self.order(Order::Happened { event: Box::new(event), at });
     }
 
-    /// Looks at the agents that may have to be told something.
+    /// Looks at the agents that may have to be told something, and at the terminals that it is about.
     pub(super) fn look(&mut self, view: &View<'_>) {
         let named = view.terminals.iter().filter(|terminal| self.agents.contains(&terminal.state.terminal.id));
-        let seen: HashMap<String, Seen> = named
-            .map(|terminal| {
-                let seen = Seen { target: Target::of(terminal), recipient: Recipient::of(terminal) };
-                (terminal.state.terminal.id.clone(), seen)
-            })
-            .collect();
-        if seen != self.seen {
-            self.order(Order::Targets(seen.clone()));
-            self.seen = seen;
+        let targets = named.map(|terminal| {
+            let seen = Seen { target: Target::of(terminal), recipient: Recipient::of(terminal) };
+            (terminal.state.terminal.id.clone(), seen)
+        });
+        let is_source = |name: &str| self.rules.iter().any(|rule| rule.from.matches(name));
+        let agents = view.terminals.iter().filter(|terminal| is_source(&terminal.state.terminal.id));
+        let tasks = view.tasks.iter().filter(|task| is_source(&task.id));
+        let sources =
+            agents.map(|agent| Source::of_terminal(agent)).chain(tasks.map(|task| Source::of_task(task, view.now)));
+        let has_answered = |health: &Health| matches!(health, Health::Up | Health::NoServer(_));
+        let answered = view.servers.iter().filter(|server| has_answered(&server.health));
+        let looked = Looked {
+            targets: targets.collect(),
+            sources: sources.collect(),
+            answered: answered.map(|server| server.id.word()).collect(),
+        };
+        if looked != self.looked {
+            self.order(Order::Looked(Box::new(looked.clone())));
+            self.looked = looked;
         }
     }
 

@@ -6,6 +6,8 @@ mod rows;
 
 use std::ops::Range;
 
+pub(super) use buttons::with_marked;
+
 use super::{Choice, Dialog, Manner};
 use crate::screen::{Row, Screen};
 

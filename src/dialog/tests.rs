@@ -55,6 +55,18 @@ fn marks_are_moved_where_there_are_no_numbers() {
 }
 
 #[test]
+fn the_marked_one_of_buttons_stands_in_brackets() {
+    let text = "Allow it?\n┃   Allow once   \x1b[48;5;214mAllow\x1b[0m   Reject  ⇆ select";
+    let screen = Screen::from_capture(text.as_bytes(), 60, 3);
+    let found = Dialog::read(&screen, 0..3);
+    assert_eq!((found.manner, found.marked), (Manner::Buttons, Some(1)));
+    let rows: Vec<String> = (0..4).map(|y| found.row_text(&screen, y).trim_end().to_owned()).collect();
+    assert_eq!(rows, ["Allow it?", "┃   Allow once   [Allow]   Reject  ⇆ select", "", ""]);
+    let numbered = dialog("Do it?\n❯ 1. Yes");
+    assert_eq!(numbered.row_text(&Screen::from_text("Do it?\n❯ 1. Yes", 100), 1), "❯ 1. Yes");
+}
+
+#[test]
 fn letters_are_typed() {
     let found = dialog("src/cart.py\nAdd file? (Y)es/(N)o/(D)on't ask again [Yes]: n");
     assert_eq!(labels(&found), [("y", "Yes"), ("n", "No"), ("d", "Don't ask again")]);
@@ -81,6 +93,9 @@ proptest::proptest! {
         let found = Dialog::read(&screen, start..end.max(start));
         for option in 0..=found.options.len() {
             found.presses(option);
+        }
+        for y in 0..10 {
+            found.row_text(&screen, y);
         }
         proptest::prop_assert!(found.is_same(&found));
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::Settings;
-use super::plan::TaskSession;
+use super::plan::{OtherSession, TaskSession};
 use crate::place::{ServerId, SessionId, WindowId};
 use crate::process;
 use crate::tmux::{Counting, Error, Server};
@@ -22,11 +22,13 @@ pub(super) struct Keeper {
     /// Whether something was set in the server that is to be taken back.
     tended: Arc<AtomicBool>,
     tried: BTreeMap<SessionId, (Instant, Vec<WindowId>)>,
+    /// When it was tried to take back what is in sessions that are no longer task sessions.
+    let_go: BTreeMap<SessionId, Instant>,
 }
 
 impl Keeper {
     pub(super) fn new(owner: Option<String>) -> Self {
-        Self { owner, tended: Arc::default(), tried: BTreeMap::new() }
+        Self { owner, tended: Arc::default(), tried: BTreeMap::new(), let_go: BTreeMap::new() }
     }
 
     pub(super) fn tended(&self) -> Arc<AtomicBool> {
@@ -55,6 +57,26 @@ impl Keeper {
             self.tended.store(true, Ordering::Relaxed);
             if let Err(error) = server.count_bells(&counting).await {
                 tracing::warn!(server = %server.id(), session = %session.id, %error, "bells are not counted");
+            }
+        }
+    }
+
+    /// Takes back what this process, or one that is no more, has set in sessions that are no task sessions any more.
+    pub(super) async fn let_go(&mut self, server: &Server, others: &[OtherSession]) {
+        let Some(owner) = &self.owner else { return };
+        self.let_go.retain(|id, _| others.iter().any(|other| other.id == *id));
+        for OtherSession { id, watchers } in others {
+            if self.let_go.get(id).is_some_and(|at| at.elapsed() < AGAIN) {
+                continue;
+            }
+            let leave: Vec<String> =
+                watchers.iter().filter(|watcher| *watcher == owner || !is_alive(watcher)).cloned().collect();
+            if leave.is_empty() && !watchers.is_empty() {
+                continue;
+            }
+            self.let_go.insert(*id, Instant::now());
+            if let Err(error) = server.stop_counting_in(*id, &leave).await {
+                tracing::warn!(server = %server.id(), session = %id, %error, "what was set was not taken back");
             }
         }
     }

@@ -17,10 +17,10 @@ use std::time::Duration;
 pub use own::Own;
 pub use pace::Ticks;
 pub(super) use pane::Suspect;
-pub(super) use tasks::TaskSession;
+pub(super) use tasks::{OtherSession, TaskSession};
 
 use crate::config::{Match, PaneAddress, Rules};
-use crate::fleet::{PaneId, PaneReport, ServerId, TerminalKey};
+use crate::fleet::{DeclaredBy, PaneId, PaneReport, ServerId, SessionView, TerminalKey};
 use crate::profile::Program;
 use crate::task;
 use crate::tmux::{CapturedPane, Error, ListedPane, Look};
@@ -37,8 +37,12 @@ pub(super) struct Memory {
     own: Own,
     server_pid: u32,
     panes: BTreeMap<(PaneId, u32), Pane>,
+    /// The sessions that the operator chose to be tasks.
+    adopted: BTreeSet<String>,
     /// The pane that stands for each window, by the window's number.
     primaries: BTreeMap<u32, PaneId>,
+    /// The sessions of the last listing by their numbers, and who says that they are tasks.
+    sessions: BTreeMap<u32, Option<DeclaredBy>>,
 }
 
 /// What the fleet is told of one look.
@@ -48,14 +52,33 @@ pub(super) struct Told {
     pub tasks: task::Look,
     /// The declared task sessions, for whoever counts their bells.
     pub sessions: Vec<TaskSession>,
+    /// Every session, whatever runs in it.
+    pub known: Vec<SessionView>,
+    /// Other sessions in which something was set.
+    pub others: Vec<OtherSession>,
     /// The server's process, when a task has ended and tmux does not say how.
     pub owes_exit_status: Option<u32>,
 }
 
 impl Memory {
     pub(super) fn new(server: ServerId, ticks: Ticks, rules: Arc<Rules>, own: Own) -> Self {
-        let pace = Pace::new(ticks, server.host.is_some());
-        Self { server, pace, rules, own, server_pid: 0, panes: BTreeMap::new(), primaries: BTreeMap::new() }
+        let is_remote = server.host.is_some();
+        Self {
+            server,
+            pace: Pace::new(ticks, is_remote),
+            rules,
+            own,
+            server_pid: 0,
+            panes: BTreeMap::new(),
+            adopted: BTreeSet::new(),
+            primaries: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+        }
+    }
+
+    /// These sessions are tasks by the operator's choice from now on, and no others.
+    pub(super) fn adopt(&mut self, sessions: BTreeSet<String>) {
+        self.adopted = sessions;
     }
 
     /// Panes that will most likely be captured in the next look: those that changed in the last one, and those whose
@@ -74,6 +97,7 @@ impl Memory {
         }
         let is_first = self.primaries.is_empty();
         self.choose_primaries(&look.panes);
+        self.choose_sessions(&look.panes);
         let mut there = BTreeSet::new();
         let mut suspects = Vec::new();
         for listed in self.choose_rows(&look.panes) {
@@ -120,7 +144,8 @@ impl Memory {
 
     /// Puts together what the fleet is told, from the look and from the captures that were fetched after it.
     pub(super) fn report(&mut self, look: Look, more: Look) -> Told {
-        let sessions = self.task_sessions(&look.panes);
+        let (sessions, others) = (self.task_sessions(&look.panes), self.other_sessions(&look.panes));
+        let known = self.known_sessions(&look.panes);
         let rows: Vec<_> = look.panes.iter().map(tasks::row).collect();
         let chosen: Vec<ListedPane> = self.choose_rows(&look.panes).into_iter().cloned().collect();
         let mut captures: BTreeMap<(PaneId, u32), (i64, CapturedPane)> = BTreeMap::new();
@@ -138,7 +163,7 @@ impl Memory {
             changed |= pane.changing || first;
             let key = TerminalKey { server: self.server.clone(), pane: listed.id, pid: listed.pid };
             if pane.is_task() {
-                gathering.add(key, &listed, pane, &facts, &capture);
+                gathering.add(key, listed, pane, facts, &capture);
                 continue;
             }
             panes.push(PaneReport {
@@ -154,7 +179,7 @@ impl Memory {
         self.pace.looked(changed);
         let owes = self.panes.values().any(Pane::awaits_exit_status);
         let owes_exit_status = owes.then_some(self.server_pid);
-        Told { panes, tasks: gathering.finish(&sessions, &rows), sessions, owes_exit_status }
+        Told { panes, tasks: gathering.finish(&sessions, &rows), sessions, known, others, owes_exit_status }
     }
 
     /// Takes in that the server could not be looked at.

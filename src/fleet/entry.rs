@@ -12,7 +12,7 @@ use crate::place::{Place, TerminalKey};
 use crate::profile::{Library, Program, Projector, Selected, Selection};
 use crate::screen::PaneFacts;
 use crate::state::{Anomaly, Problem, State, TerminalFacts, Transition};
-use crate::tracker::{self, Assessed, Observation, SurfaceEvent, Temporal, Timer, Tracker, surface_events};
+use crate::tracker::{self, Assessed, Observation, SurfaceEvent, Timer, Tracker, surface_events};
 
 /// Named events that are kept for each terminal.
 const KEPT_EVENTS: usize = 64;
@@ -45,25 +45,18 @@ struct Agent {
 pub(super) struct Looked {
     /// What names the terminal has changed.
     pub renamed: bool,
-    pub transitions: Vec<Transition>,
+    pub transition: Option<Transition>,
 }
 
 impl Entry {
     pub(super) fn new(key: TerminalKey, settings: tracker::Settings, now: Moment) -> Self {
         let tracker = Tracker::new(settings.clone(), now);
         let facts = TerminalFacts {
-            id: String::new(),
             host: key.server.host.clone(),
             socket: Some(key.server.socket.to_string()),
-            session: None,
-            window: None,
             pane: Some(key.pane.to_string()),
             pid: Some(key.pid),
-            tool: String::new(),
-            observed_tool_version: None,
-            profile: None,
-            title: String::new(),
-            cwd: None,
+            ..TerminalFacts::default()
         };
         let terminal = Terminal {
             place: Place::default(),
@@ -72,6 +65,7 @@ impl Entry {
             facts: PaneFacts::default(),
             screen: None,
             dialog: None,
+            interrupt: Vec::new(),
             transitions: VecDeque::new(),
             key,
         };
@@ -166,32 +160,31 @@ impl Entry {
         }
         let was_dead = self.terminal.facts.dead;
         self.terminal.facts = report.facts;
-        let mut transitions = Vec::new();
         let changed = fresh || facts_changed;
-        match (report.program, report.capture) {
-            (Program::Unknown(problem), _) => {
-                transitions.extend(self.observe(Observation::ProbeFailed(problem), now));
-            }
-            (Program::Agent { .. }, _) if self.terminal.facts.dead => {
-                transitions.extend(self.observe(Observation::TuiDown, now));
-            }
-            (Program::Agent { .. }, Capture::Failed(problem)) => {
-                transitions.extend(self.observe(Observation::ProbeFailed(problem), now));
-            }
+        let transition = match (report.program, report.capture) {
+            (Program::Unknown(problem), _) => self.observe(Observation::ProbeFailed(problem), now),
+            (Program::Agent { .. }, _) if self.terminal.facts.dead => self.observe(Observation::TuiDown, now),
+            (Program::Agent { .. }, Capture::Failed(problem)) => self.observe(Observation::ProbeFailed(problem), now),
             (Program::Agent { tool, version }, _) => {
                 let replaced = self.agent_runs(tool, version, library, now) || was_dead;
                 let needs_reading = changed || replaced || !self.tracker.is_reading();
-                transitions.extend(self.read(needs_reading, resized, library, now));
+                self.read(needs_reading, resized, library, now)
             }
             (Program::Other { command }, _) => {
                 if self.agent.is_none() {
                     self.terminal.state.terminal.tool = command;
                 }
-                transitions.extend(self.observe(Observation::TuiDown, now));
+                self.observe(Observation::TuiDown, now)
             }
+        };
+        Looked { renamed, transition }
+    }
+
+    /// Takes the profile that another library has for the agent.
+    pub(super) fn learn(&mut self, library: &Library) {
+        if let Some(Agent { tool, told, banner, .. }) = &self.agent {
+            self.choose(tool.clone(), told.clone(), banner.clone(), library);
         }
-        self.refresh(now);
-        Looked { renamed, transitions }
     }
 
     /// Hands an observation to the tracker and shows what came of it.
@@ -289,13 +282,14 @@ impl Entry {
         facts.tool = tool.clone();
         facts.observed_tool_version = version;
         facts.profile = selected.as_ref().map(|selected| selected.profile.id().to_owned());
+        self.terminal.interrupt = library.interrupt(&tool).to_vec();
         self.agent = Some(Agent { tool, told, banner, selected });
     }
 
     fn read(&mut self, changed: bool, resized: bool, library: &Library, now: Moment) -> Option<Transition> {
         // A profile that only stands in for one reads nothing.
         let own = |agent: &Agent| agent.selected.clone().filter(|selected| selected.profile.tool() == agent.tool);
-        let Some(Selected { profile, recorded, .. }) = self.agent.as_ref().and_then(own) else {
+        let Some(mut selected) = self.agent.as_ref().and_then(own) else {
             return self.observe(Observation::NoProfile, now);
         };
         let Some(screen) = self.terminal.screen.clone() else {
@@ -306,23 +300,15 @@ impl Entry {
         if !changed {
             return self.observe(Observation::Unchanged, now);
         }
-        let mut reading = profile.read(&screen, &self.terminal.facts);
-        let (mut profile, mut recorded) = (profile, recorded);
+        let mut reading = selected.profile.read(&screen, &self.terminal.facts);
         if self.learn_version(reading.banner_version.take(), library, now)
-            && let Some(selected) = self.agent.as_ref().and_then(|agent| agent.selected.clone())
+            && let Some(better) = self.agent.as_ref().and_then(|agent| agent.selected.clone())
         {
-            (profile, recorded) = (selected.profile, selected.recorded);
-            reading = profile.read(&screen, &self.terminal.facts);
+            selected = better;
+            reading = selected.profile.read(&screen, &self.terminal.facts);
         }
-        let temporal = Temporal {
-            linger: profile.linger(),
-            growth: profile.growth_is_work(),
-            completion_row: profile.needs_completion_row(),
-            prompt_returns: profile.prompt_returns(),
-            cautious: !recorded,
-        };
         self.terminal.dialog = reading.dialog.take().map(Arc::new);
-        self.observe(Observation::Read { reading: &reading, temporal, resized }, now)
+        self.observe(Observation::Read { reading: &reading, temporal: selected.temporal(), resized }, now)
     }
 
     /// A banner on the screen tells the version better than the package on the disk does (SPEC §3); whether that changes

@@ -1,7 +1,14 @@
 //! The tasks of all servers beside the agents: their names, and what happens to them (SPEC §9).
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+mod standing;
 
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use standing::Standings;
+pub use standing::TaskTransition;
+
+use super::view::SessionView;
 use crate::moment::Moment;
 use crate::place::{ServerId, TerminalKey, WindowId};
 use crate::task::{Batch, Look, Registration, Status, Task, TaskEvent, Watch};
@@ -13,6 +20,8 @@ pub struct TaskReport {
     /// When tmux answered.
     pub at: Moment,
     pub look: Look,
+    /// Every session of the server, whatever runs in it.
+    pub sessions: Vec<SessionView>,
 }
 
 /// A task session that was there when watching began.
@@ -30,6 +39,10 @@ pub struct FoundSession {
 #[derive(Default)]
 pub(super) struct Tasks {
     watches: BTreeMap<ServerId, Watch>,
+    sessions: BTreeMap<ServerId, Vec<SessionView>>,
+    standings: Standings,
+    /// What the names of the tasks follow from, as it was when they were given.
+    named: Option<u64>,
     recent: VecDeque<TaskEvent>,
 }
 
@@ -40,12 +53,15 @@ pub(super) struct Taken {
     /// Sessions that the first look at a server found.
     pub found: Vec<FoundSession>,
     pub batch: Batch,
+    /// How tasks stand otherwise than their events tell, and which ones are watched no longer.
+    pub standings: standing::Told,
 }
 
 impl Tasks {
     /// Takes in a report. `names` are the ids of terminals, which tasks must not have as well.
     pub(super) fn take(&mut self, report: TaskReport, now: Moment, names: &BTreeSet<&str>, keep: usize) -> Taken {
-        let TaskReport { server, look, .. } = report;
+        let TaskReport { server, look, sessions, .. } = report;
+        self.sessions.insert(server.clone(), sessions);
         let first = !self.watches.contains_key(&server);
         let watch = self.watches.entry(server.clone()).or_default();
         let before: BTreeSet<WindowId> = watch.tasks().map(|task| task.window).collect();
@@ -62,16 +78,20 @@ impl Tasks {
                 }
             }
         }
+        let tasks = self.watches.get(&server).into_iter().flat_map(Watch::tasks);
+        let standings = self.standings.take(&server, tasks, &events, now);
         self.recent.extend(events.iter().cloned());
         while self.recent.len() > keep {
             self.recent.pop_front();
         }
-        Taken { introduced: introduced.into_iter().collect(), found, batch: Batch { server, events } }
+        Taken { introduced: introduced.into_iter().collect(), found, batch: Batch { server, events }, standings }
     }
 
     /// A server is watched no longer.
-    pub(super) fn forget(&mut self, server: &ServerId) {
+    pub(super) fn forget(&mut self, server: &ServerId, now: Moment) -> Vec<TaskTransition> {
         self.watches.remove(server);
+        self.sessions.remove(server);
+        self.standings.forget(server, now)
     }
 
     /// The live tasks that are not in a report any more.
@@ -92,8 +112,16 @@ impl Tasks {
     /// All tasks, those that need somebody first.
     pub(super) fn all(&self) -> Vec<&Task> {
         let mut tasks: Vec<&Task> = self.watches.values().flat_map(Watch::tasks).collect();
-        tasks.sort_by_key(|task| (urgency(task), task.key.server.clone(), task.session.clone(), task.index));
+        tasks.sort_by(|a, b| {
+            let order = urgency(a).cmp(&urgency(b)).then_with(|| a.key.server.cmp(&b.key.server));
+            order.then_with(|| a.session.cmp(&b.session)).then(a.index.cmp(&b.index))
+        });
         tasks
+    }
+
+    /// The sessions of all servers.
+    pub(super) fn sessions(&self) -> Vec<&SessionView> {
+        self.sessions.values().flatten().collect()
     }
 
     pub(super) fn task(&self, server: &ServerId, window: WindowId) -> Option<&Task> {
@@ -112,6 +140,10 @@ impl Tasks {
     /// Gives tasks their names: the window's, with as much of the place as tells them apart. Those with another name
     /// than before are given back.
     pub(super) fn name_apart(&mut self, names: &BTreeSet<&str>) -> Vec<(ServerId, WindowId)> {
+        let wanted = self.wanted_names(names);
+        if self.named.replace(wanted) == Some(wanted) {
+            return Vec::new();
+        }
         let levels: [fn(&Task) -> String; 3] = [window_name, session_and_window, session_and_id];
         let mut wanted: BTreeMap<String, Vec<(ServerId, WindowId)>> = BTreeMap::new();
         let mut given = Vec::new();
@@ -143,6 +175,21 @@ impl Tasks {
             }
         }
         renamed
+    }
+}
+
+impl Tasks {
+    /// A number that is another one when tasks would be named otherwise. Mostly nothing has changed since the look before.
+    fn wanted_names(&self, names: &BTreeSet<&str>) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        names.hash(&mut hasher);
+        for (server, watch) in &self.watches {
+            server.hash(&mut hasher);
+            for task in watch.tasks() {
+                (task.window, &task.name, &task.session).hash(&mut hasher);
+            }
+        }
+        hasher.finish()
     }
 }
 

@@ -7,6 +7,7 @@ use super::report::Declared;
 use crate::dialog::Dialog;
 use crate::moment::Moment;
 use crate::place::{Place, ServerId, TerminalKey};
+use crate::profile::StopKey;
 use crate::screen::{PaneFacts, Screen};
 use crate::state::{Attention, Phase, Problem, State, Transition};
 use crate::task::{Task, TaskEvent};
@@ -24,10 +25,19 @@ pub struct Terminal {
     pub facts: PaneFacts,
     /// The last screen that was captured.
     pub screen: Option<Arc<Screen>>,
+    /// The keys that stop the agent's turn, one after the other; none where that is not known.
+    pub interrupt: Vec<StopKey>,
     /// The dialog or menu on that screen which takes the keys.
     pub dialog: Option<Arc<Dialog>>,
     /// Newest last, bounded.
     pub transitions: VecDeque<Transition>,
+}
+
+impl Terminal {
+    /// Whether a prompt would begin a turn now, and tmux would pass it on.
+    pub fn takes_a_prompt(&self) -> bool {
+        self.state.takes_a_prompt() && !self.facts.in_mode
+    }
 }
 
 /// How a server answers.
@@ -56,6 +66,26 @@ impl ServerView {
     pub(super) fn waiting(id: ServerId) -> Self {
         Self { id, health: Health::Waiting, answered_at: None, terminals: 0 }
     }
+}
+
+/// A session of a watched server, whatever runs in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionView {
+    pub server: ServerId,
+    pub name: String,
+    pub windows: u32,
+    /// Who says that its windows are tasks; `None` when nobody does.
+    pub declared_by: Option<DeclaredBy>,
+}
+
+/// Who says that the windows of a session are tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeclaredBy {
+    Configuration,
+    /// `fleetwatch run` made the session.
+    Run,
+    /// The operator chose it.
+    Operator,
 }
 
 /// What terminals are sorted by: the attention that they need, then what they do, then their names.
@@ -91,6 +121,8 @@ pub struct View<'a> {
     pub recent: &'a VecDeque<RecentTransition>,
     /// Those that need somebody first.
     pub tasks: Vec<&'a Task>,
+    /// Every session of every server, whatever runs in it.
+    pub sessions: Vec<&'a SessionView>,
     /// What happened to tasks, newest last, bounded.
     pub task_events: &'a VecDeque<TaskEvent>,
 }

@@ -25,6 +25,11 @@ impl Chains {
         self.causes.get(source).cloned().unwrap_or_else(|| vec![source.to_owned()])
     }
 
+    /// What [`Chains::was_told`] was last told of an agent; nothing when its turn has ended since.
+    pub fn causes(&self, agent: &str) -> &[String] {
+        self.causes.get(agent).map(Vec::as_slice).unwrap_or_default()
+    }
+
     /// An agent was told of events that these agents had led to.
     pub fn was_told(&mut self, agent: &str, chain: &[String]) {
         let mut causes: Vec<String> = chain.iter().filter(|name| *name != agent).cloned().collect();

@@ -19,6 +19,8 @@ pub struct Event {
     pub source: String,
     /// The terminal itself, spelt alike by every process that sees it.
     pub identity: String,
+    /// The server that it is on, spelt alike, too.
+    pub server: String,
     pub occasion: Occasion,
     /// What tells it from the next one of its kind as every process sees it, as far as anything but the time does.
     pub mark: String,
@@ -43,6 +45,7 @@ impl Event {
         Self {
             source: event.id.clone(),
             identity: identity(&event.key),
+            server: event.key.server.word(),
             occasion,
             mark: mark.to_owned(),
             // A program starts and ends once, and the next one in the same window has another pid.
@@ -54,13 +57,19 @@ impl Event {
 
     /// What an agent needs or has done.
     pub fn of_agent(notice: &Notice) -> Self {
+        Self::of_attention(&notice.key, &notice.name, notice.occasion, &notice.text)
+    }
+
+    /// The same of what stands in a terminal, as [`crate::notify::standing`] tells it.
+    pub(super) fn of_attention(key: &TerminalKey, name: &str, occasion: Occasion, text: &str) -> Self {
         Self {
-            source: notice.name.clone(),
-            identity: identity(&notice.key),
-            occasion: notice.occasion,
-            mark: line(&notice.text),
+            source: name.to_owned(),
+            identity: identity(key),
+            server: key.server.word(),
+            occasion,
+            mark: line(text),
             is_unique: false,
-            text: line(&notice.text),
+            text: line(text),
             output: Vec::new(),
         }
     }
@@ -77,13 +86,13 @@ impl Event {
     }
 }
 
-fn identity(key: &TerminalKey) -> String {
-    let host = key.server.host.as_deref().unwrap_or_default();
-    format!("{host}/{}/{}/{}", key.server.socket, key.pane, key.pid)
+/// The name of a terminal that every process spells alike.
+pub(super) fn identity(key: &TerminalKey) -> String {
+    format!("{}/{}/{}", key.server.word(), key.pane, key.pid)
 }
 
 /// One harmless line of bounded length: what other terminals show goes into an agent's prompt.
-fn line(text: &str) -> String {
+pub(super) fn line(text: &str) -> String {
     let text = harmless(&text.split_whitespace().collect::<Vec<_>>().join(" "));
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &text[..end]),

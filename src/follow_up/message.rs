@@ -14,11 +14,11 @@ pub fn tag(number: i64) -> String {
 pub fn message(number: i64, events: &[Value]) -> String {
     let tag = tag(number);
     match events {
-        [event] => format!("{tag} {}", told(event, "")),
+        [event] => format!("{tag} {}", in_full(event, "")),
         events => {
             let mut text = format!("{tag} {} events:", events.len());
             for event in events.iter().take(TOLD) {
-                text.push_str(&format!("\n- {}", told(event, "  ")));
+                text.push_str(&format!("\n- {}", in_full(event, "  ")));
             }
             if events.len() > TOLD {
                 text.push_str(&format!("\n- and {} more", events.len() - TOLD));
@@ -28,7 +28,16 @@ pub fn message(number: i64, events: &[Value]) -> String {
     }
 }
 
-fn told(event: &Value, indent: &str) -> String {
+/// What a message tells, in one short line.
+pub fn told(events: &[Value]) -> String {
+    let text = |event: &Value| event.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
+    match events {
+        [event] => text(event),
+        events => format!("{} events, the last one: {}", events.len(), events.last().map(text).unwrap_or_default()),
+    }
+}
+
+fn in_full(event: &Value, indent: &str) -> String {
     let mut text = event.get("text").and_then(Value::as_str).unwrap_or("something happened").to_owned();
     let output = event.get("output").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     for line in output.iter().filter_map(Value::as_str) {

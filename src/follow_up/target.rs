@@ -2,8 +2,15 @@
 
 use super::message::tag;
 use crate::fleet::Terminal;
+use crate::moment::Span;
 use crate::screen::Screen;
-use crate::state::{Availability, BusinessState, Phase, Tri};
+use crate::state::{Availability, Tri};
+
+/// How long what a process that died had begun is waited for: a tmux that it started may still deliver, and the agent draws
+/// what it got.
+const AFTERMATH: Span = Span::from_secs(3);
+/// How long a screen is waited for that can be read.
+const PATIENCE: Span = Span::from_secs(30);
 
 /// What an agent could do with a message now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +28,7 @@ pub enum Posture {
 pub struct Target {
     pub posture: Posture,
     /// Whether its prompt holds text.
-    pub has_draft: bool,
+    pub draft: Tri,
     /// What it shows, without blanks: agents wrap and indent what they were told.
     shown: String,
     /// Whether all that it ever showed is still on the screen.
@@ -32,23 +39,18 @@ impl Target {
     /// What a terminal shows now.
     pub fn of(terminal: &Terminal) -> Self {
         let state = &terminal.state;
-        let has_draft = state.surface.editing_input == Tri::Yes;
-        let is_ready = state.turn.phase == Phase::Ready
-            && state.surface.ready_posture == Tri::Yes
-            && state.surface.pending_input != Tri::Yes
-            && state.assessment.business_state != BusinessState::AwaitingOperator;
         let posture = match state.diagnostics.availability {
-            Availability::Available if is_ready && !has_draft && !terminal.facts.in_mode => Posture::Ready,
+            _ if terminal.takes_a_prompt() => Posture::Ready,
             Availability::TuiDown | Availability::Unavailable => Posture::Gone,
             _ => Posture::Busy,
         };
         let shows_all = !terminal.facts.alternate && terminal.facts.history_size == 0;
-        Self::new(posture, has_draft, &text(terminal.screen.as_deref()), shows_all)
+        Self::new(posture, state.surface.editing_input, &text(terminal.screen.as_deref()), shows_all)
     }
 
     /// A target that shows a text; `shows_all` when nothing of it has scrolled away.
-    pub fn new(posture: Posture, has_draft: bool, shown: &str, shows_all: bool) -> Self {
-        Self { posture, has_draft, shown: squeezed(shown), shows_all }
+    pub fn new(posture: Posture, draft: Tri, shown: &str, shows_all: bool) -> Self {
+        Self { posture, draft, shown: squeezed(shown), shows_all }
     }
 
     /// Whether the message with a number stands on its screen.
@@ -69,8 +71,9 @@ pub enum Fate {
     Wait,
 }
 
-/// What became of the message with a number. `recorded` is the outcome that its sender still wrote down.
-pub fn fate(number: i64, recorded: Option<&str>, target: Option<&Target>) -> Fate {
+/// What became of the message with a number. `recorded` is the outcome that its sender still wrote down; `waited` is for how
+/// long that has been asked.
+pub fn fate(number: i64, recorded: Option<&str>, target: Option<&Target>, waited: Span) -> Fate {
     match recorded {
         Some("accepted") => return Fate::Arrived,
         Some("refused") => return Fate::NotSent,
@@ -79,10 +82,14 @@ pub fn fate(number: i64, recorded: Option<&str>, target: Option<&Target>) -> Fat
     let Some(target) = target.filter(|target| target.posture != Posture::Gone) else {
         return Fate::Unclear("its agent is gone");
     };
-    match (target.shows(number), target.has_draft, target.posture) {
-        (true, true, _) => Fate::Unclear("it may stand in the prompt, unsent"),
-        (true, false, _) => Fate::Arrived,
-        (false, false, Posture::Ready) if target.shows_all => Fate::NotSent,
+    match (target.shows(number), target.draft, target.posture) {
+        _ if waited < AFTERMATH => Fate::Wait,
+        (true, Tri::Yes, _) => Fate::Unclear("it may stand in the prompt, unsent"),
+        (true, Tri::No, _) => Fate::Arrived,
+        // A prompt that is not found on the screen may be the very row in which the message stands.
+        (true, Tri::Unknown, _) if waited < PATIENCE => Fate::Wait,
+        (true, Tri::Unknown, _) => Fate::Unclear("it is on the screen, but it cannot be told whether it was sent"),
+        (false, Tri::No, Posture::Ready) if target.shows_all => Fate::NotSent,
         (false, _, Posture::Ready) => Fate::Unclear("it is not on the screen, and may have scrolled away"),
         (false, ..) => Fate::Wait,
     }

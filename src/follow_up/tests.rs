@@ -10,6 +10,7 @@ use super::*;
 use crate::moment::{Moment, Span};
 use crate::notify::Occasion;
 use crate::pattern::Pattern;
+use crate::state::Tri;
 
 /// A file under `tests/follow_ups/`.
 #[derive(Debug, Deserialize)]
@@ -72,9 +73,19 @@ struct Died {
     screen: String,
     #[serde(default)]
     draft: bool,
+    /// Whether its prompt is not found on the screen.
+    #[serde(default)]
+    unread: bool,
+    /// For how many seconds it was looked at.
+    #[serde(default = "long")]
+    waited: u64,
     /// Whether something has scrolled away.
     #[serde(default)]
     scrolled: bool,
+}
+
+const fn long() -> u64 {
+    10
 }
 
 #[rstest]
@@ -115,7 +126,8 @@ fn story(#[files("tests/follow_ups/*.toml")] path: PathBuf) {
             assert_eq!(step.message.as_deref().map(str::trim_end), Some(message(7, &events).as_str()), "{at}");
         }
         if let Some(died) = &step.died {
-            let fate = format!("{:?}", fate(7, died.recorded.as_deref(), target(died).as_ref()));
+            let fate =
+                format!("{:?}", fate(7, died.recorded.as_deref(), target(died).as_ref(), Span::from_secs(died.waited)));
             assert_eq!(step.fate.as_ref(), Some(&fate), "{at}");
         }
     }
@@ -135,6 +147,7 @@ fn event(event: &StoryEvent) -> Event {
     Event {
         source: event.source.clone(),
         identity: format!("/default/{}", event.source),
+        server: "/default".to_owned(),
         occasion: event.event,
         mark: String::new(),
         is_unique: true,
@@ -156,5 +169,10 @@ fn target(died: &Died) -> Option<Target> {
         "missing" => return None,
         other => panic!("an agent is ready, busy, gone or missing, not {other}"),
     };
-    Some(Target::new(posture, died.draft, &died.screen, !died.scrolled))
+    let draft = match (died.draft, died.unread) {
+        (true, _) => Tri::Yes,
+        (false, true) => Tri::Unknown,
+        (false, false) => Tri::No,
+    };
+    Some(Target::new(posture, draft, &died.screen, !died.scrolled))
 }

@@ -7,7 +7,7 @@ use rusqlite::{CachedStatement, OptionalExtension, Transaction, params};
 
 use super::encoding::{self, Codec};
 use super::identity::{Columns, Owner};
-use super::record::{Kind, Message, NewInput, Record, TransitionRecord};
+use super::record::{Kind, Message, NewInput, PublicState, Record, TransitionRecord};
 use super::store::LEASE;
 use super::{Trouble, summary};
 use crate::fleet::TerminalKey;
@@ -93,7 +93,7 @@ impl Batch<'_> {
         let terminal = self.terminal(key, name)?;
         let id = self.insert(transition.at, Kind::Transition, Some(terminal), name, &record.document())?;
         let screen = screen.as_deref().map(|screen| self.screen(screen)).transpose()?;
-        let turn_ended = state.as_ref().and_then(|state| state.last_turn.at).map(Moment::as_millis);
+        let turn_ended = state.as_ref().and_then(PublicState::turn_ended).map(Moment::as_millis);
         let sql = "INSERT INTO transitions (record, summary, turn_ended, note, screen) VALUES (?1, ?2, ?3, ?4, ?5)";
         let summary = summary::write(&transition.summary);
         self.sql(sql)?.execute(params![id, summary, turn_ended, transition.note, screen])?;

@@ -6,6 +6,7 @@
 
 use zstd::bulk::{Compressor, Decompressor};
 
+use crate::fnv::fnv;
 use crate::screen::{Color, Row, RowBuilder, Screen, Style};
 
 /// The first byte of an encoded screen.
@@ -90,11 +91,10 @@ fn pack(packing: Packing, compressor: &mut Compressor<'static>, bytes: &[u8]) ->
     blob
 }
 
-/// A stable hash of an encoded screen (FNV-1a), as SQLite's signed integer. It only finds candidates: what is stored
+/// A stable hash of an encoded screen, as SQLite's signed integer. It only finds candidates: what is stored
 /// under it is compared before it is shared, since a pane can choose its screen.
 pub(super) fn hash(encoded: &[u8]) -> i64 {
-    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    encoded.iter().fold(0xcbf2_9ce4_8422_2325, step).cast_signed()
+    fnv(encoded).cast_signed()
 }
 
 /// Lays a screen down as bytes.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::identity::Owner;
 use super::open::Options;
-use super::record::{self, Message, NewInput, Record, TransitionRecord};
+use super::record::{self, Message, NewInput, PublicState, Record, TransitionRecord};
 use super::retention::Limits;
 use super::standing::Standing;
 use super::trouble::{Condition, Health};
@@ -141,6 +141,8 @@ impl History {
             Effect::Tasks(batch) => {
                 return batch.events.iter().for_each(|event| self.record(Record::task_event(event)));
             }
+            Effect::TaskChanged(task) => return self.record(Record::task_transition(task, false)),
+            Effect::TaskLeft(task) => return self.record(Record::task_transition(task, true)),
             Effect::Changed { key, id, transition, screen } => {
                 let state = fleet.state(key, now).map(Box::new);
                 let last = told.entry(key.clone()).or_default();
@@ -155,6 +157,7 @@ impl History {
             }
         };
         let (key, name, transition) = (key.clone(), name.clone(), transition.clone());
+        let state = state.map(PublicState::Agent);
         let record = TransitionRecord { key, name, transition, state, screen, events };
         self.record(match effect {
             Effect::Left { .. } => Record::Left(record),

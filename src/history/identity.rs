@@ -1,6 +1,5 @@
 //! Terminals and processes by names that two processes of fleetwatch spell alike.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::fleet::{PaneId, ServerId, Socket, TerminalKey};
@@ -29,7 +28,7 @@ impl Owner {
 }
 
 /// A terminal's identity as columns.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub(super) struct Columns {
     /// Empty for this machine.
     pub host: String,
@@ -41,7 +40,7 @@ pub(super) struct Columns {
 impl Columns {
     pub(super) fn of(key: &TerminalKey) -> Self {
         let host = key.server.host.clone().unwrap_or_default();
-        Self { host, socket: socket_word(&key.server.socket), pane: key.pane.0, pid: key.pid }
+        Self { host, socket: key.server.socket.word(), pane: key.pane.0, pid: key.pid }
     }
 
     pub(super) fn key(&self) -> TerminalKey {
@@ -51,28 +50,14 @@ impl Columns {
     }
 }
 
+/// A server's host, empty for this machine, and its socket, however that was spelt.
+pub fn stored_server(server: &ServerId) -> (String, String) {
+    (server.host.clone().unwrap_or_default(), server.socket.word())
+}
+
 /// Whether two identities are the same terminal, however its socket was spelt.
 pub fn same_terminal(left: &TerminalKey, right: &TerminalKey) -> bool {
     Columns::of(left) == Columns::of(right)
-}
-
-/// A socket as it is stored. A path in tmux's own directory is written by its name, because `-L work`, `-S
-/// /tmp/tmux-1000/work` and the variable `TMUX` mean the same server.
-fn socket_word(socket: &Socket) -> String {
-    match socket {
-        Socket::Default => "default".to_owned(),
-        Socket::Name(name) => format!("name:{name}"),
-        Socket::Path(path) => match own_name(path).as_deref() {
-            Some("default") => "default".to_owned(),
-            Some(name) => format!("name:{name}"),
-            None => format!("path:{}", path.display()),
-        },
-    }
-}
-
-fn own_name(path: &Path) -> Option<String> {
-    let directory = path.parent()?.file_name()?.to_string_lossy();
-    directory.starts_with("tmux-").then(|| path.file_name().map(|name| name.to_string_lossy().into_owned()))?
 }
 
 fn socket(word: &str) -> Socket {
@@ -96,6 +81,7 @@ mod tests {
         let name = key(Socket::Name("work".into()));
         assert!(same_terminal(&name, &key(Socket::Path("/tmp/tmux-1000/work".into()))));
         assert!(same_terminal(&key(Socket::Default), &key(Socket::Path("/tmp/tmux-0/default".into()))));
+        assert!(same_terminal(&key(Socket::Default), &key(Socket::Name("default".into()))));
         assert!(!same_terminal(&name, &key(Socket::Path("/run/work".into()))));
         assert!(!same_terminal(&name, &key(Socket::Default)));
         assert!(!same_terminal(&name, &TerminalKey { pid: 18, ..name.clone() }));

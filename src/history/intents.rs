@@ -4,18 +4,27 @@
 //! of it. Each step is one conditional write, so that of several processes one takes it, and whoever finds an attempted
 //! intent without an outcome knows that it may have arrived: it is looked into, and never simply sent again.
 
-use std::path::Path;
+mod decision;
+mod news;
+mod queueing;
+mod sights;
+
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use serde_json::{Value, json};
 
-use super::Trouble;
 use super::encoding::Codec;
 use super::identity::Owner;
 use super::open::{self, Options, Synchronous};
 use super::record::Kind;
+use super::{Trouble, presence};
 use crate::moment::{Moment, Span};
 use crate::state::words;
+pub use decision::Decided;
+pub use news::IntentNews;
+pub use queueing::{Naming, NewEvent, Queued};
+pub use sights::StoredSight;
 
 words! {
     /// How far an intent has come.
@@ -33,11 +42,15 @@ words! {
         Expired = "expired",
         /// The operator took it back.
         Cancelled = "cancelled",
+        /// The operator had it sent again, as another one.
+        Resent = "resent",
+        /// The operator knows that it did not arrive, or that it did, and wants it left at that.
+        Dismissed = "dismissed",
     }
 }
 
 /// The number of an intent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IntentId(pub i64);
 
 /// Something that is to be sent.
@@ -60,34 +73,12 @@ pub struct Intent {
     pub events: Vec<Value>,
 }
 
-/// What became of an event that was to be told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Queued {
-    /// A new intent tells of it.
-    New(IntentId),
-    /// An intent that still waits for the same target tells of it as well.
-    Joined(IntentId),
-    /// It was queued before, by this process or another one.
-    Known(IntentId),
-}
-
-/// How an event is told from the next one of its kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Naming {
-    /// There is no next one.
-    ByKey,
-    /// By its time: what two processes see within a moment is the same.
-    ByTime,
-}
-
-/// Two processes see the same event no further apart than this.
-const SAME_EVENT: Span = Span::from_secs(3);
-
 /// The intents of a history. Its commits reach the disk before they count.
 pub struct Intents {
     connection: Connection,
     codec: Codec,
     owner: Owner,
+    path: PathBuf,
 }
 
 impl Intents {
@@ -98,50 +89,7 @@ impl Intents {
     pub fn open(path: &Path, owner: Owner, now: Moment) -> Result<Self, Trouble> {
         let options = Options { synchronous: Synchronous::Power, ..Options::default() };
         let connection = open::open(path, &options, now)?.connection;
-        Ok(Self { connection, codec: Codec::new()?, owner })
-    }
-
-    /// Queues an event for a target. `key` names the event in the same way in every process that sees it; where that is
-    /// not enough to tell it from the next one of its kind ([`Naming::ByTime`]), the time does. What still waits for the
-    /// target takes the event in, so that several become one message.
-    ///
-    /// # Errors
-    /// The file cannot be written; nothing was queued.
-    pub fn queue(
-        &mut self,
-        target: &str,
-        (key, naming): (&str, Naming),
-        event: &Value,
-        now: Moment,
-        expires: Option<Moment>,
-    ) -> Result<Queued, Trouble> {
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let known = "SELECT intent FROM intent_events
-                     WHERE key = ?1 OR (substr(key, 1, length(?1) + 1) = ?1 || '#' AND abs(at - ?2) < ?3)";
-        let same = i64::try_from(SAME_EVENT.as_millis()).unwrap_or(i64::MAX);
-        let values = params![key, now.as_millis(), same];
-        if let Some(id) = transaction.query_row(known, values, |row| row.get(0)).optional()? {
-            return Ok(Queued::Known(IntentId(id)));
-        }
-        let key = match naming {
-            Naming::ByKey => key.to_owned(),
-            Naming::ByTime => format!("{key}#{}", now.as_millis()),
-        };
-        let waiting = "SELECT id FROM intents WHERE state = 'pending' AND target = ?1
-                       AND (expires IS NULL OR expires > ?2) ORDER BY id DESC LIMIT 1";
-        let joined = transaction.query_row(waiting, params![target, now.as_millis()], |row| row.get(0)).optional()?;
-        let id = match joined {
-            Some(id) => id,
-            None => {
-                let sql = "INSERT INTO intents (target, created, expires, state) VALUES (?1, ?2, ?3, 'pending')";
-                transaction.execute(sql, params![target, now.as_millis(), expires.map(Moment::as_millis)])?;
-                transaction.last_insert_rowid()
-            }
-        };
-        let sql = "INSERT INTO intent_events (key, intent, at, body) VALUES (?1, ?2, ?3, ?4)";
-        transaction.execute(sql, params![key, id, now.as_millis(), event.to_string()])?;
-        transaction.commit()?;
-        Ok(if joined.is_some() { Queued::Joined(IntentId(id)) } else { Queued::New(IntentId(id)) })
+        Ok(Self { connection, codec: Codec::new()?, owner, path: path.to_owned() })
     }
 
     /// What waits to be sent and has not run out, oldest first.
@@ -152,12 +100,20 @@ impl Intents {
         self.select("state = 'pending' AND (expires IS NULL OR expires > ?1)", now)
     }
 
-    /// What was attempted by a process that fell silent since: it may have arrived.
+    /// What was attempted by a process that died or fell silent since: it may have arrived.
     ///
     /// # Errors
     /// The file cannot be read.
     pub fn abandoned(&self, now: Moment) -> Result<Vec<Intent>, Trouble> {
-        self.select("state = 'attempted' AND claimed_until <= ?1", now)
+        let mut attempted = self.select("state = 'attempted' AND id > ?1", Moment::from_millis(0))?;
+        attempted.retain(|intent| intent.claimed_until.is_none_or(|until| until <= now) || self.is_orphan(intent));
+        Ok(attempted)
+    }
+
+    /// Whether the process that has claimed an intent is known to have died.
+    fn is_orphan(&self, intent: &Intent) -> bool {
+        let owner = intent.owner.as_deref().filter(|owner| *owner != self.owner.as_str());
+        owner.is_some_and(|owner| presence::has_died(&self.path, owner))
     }
 
     /// An intent by its number.
@@ -169,15 +125,18 @@ impl Intents {
     }
 
     /// Takes an intent that is pending, or that was attempted and abandoned, for this process, for as long as `hold`
-    /// lasts; who has it may prolong it. Whether it is this process that has it now.
+    /// lasts; who has it may prolong it, and what a process had that died is free at once. Whether it is this process that
+    /// has it now.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn claim(&mut self, id: IntentId, now: Moment, hold: Span) -> Result<bool, Trouble> {
+        let Some(intent) = self.get(id)? else { return Ok(false) };
+        let dead = intent.owner.as_deref().filter(|_| self.is_orphan(&intent)).unwrap_or_default();
         let sql = "UPDATE intents SET owner = ?1, claimed_until = ?2
                    WHERE id = ?3 AND state IN ('pending', 'attempted')
-                     AND (owner IS NULL OR owner = ?1 OR claimed_until <= ?4)";
-        self.change(sql, params![self.owner.as_str(), (now + hold).as_millis(), id.0, now.as_millis()])
+                     AND (owner IS NULL OR owner = ?1 OR owner = ?5 OR claimed_until <= ?4)";
+        self.change(sql, params![self.owner.as_str(), (now + hold).as_millis(), id.0, now.as_millis(), dead])
     }
 
     /// Gives a claimed intent back, so that another process may take it.
@@ -291,17 +250,7 @@ impl Intents {
         if transaction.execute(&sql, values)? == 0 {
             return Ok(false);
         }
-        let document = json!({
-            "text": intent.text, "outcome": state, "detail": detail, "events": intent.events,
-            "created": intent.created, "intent": id.0,
-        });
-        let packed = self.codec.pack_document(&document.to_string());
-        // The terminal that has the name now, so that the record is found where its inputs are.
-        let sql = "INSERT INTO records (at, kind, name, document, terminal) VALUES (?1, ?2, ?3, ?4,
-                       (SELECT id FROM terminals WHERE name = ?3 ORDER BY id DESC LIMIT 1))";
-        transaction.execute(sql, params![now.as_millis(), Kind::FollowUp.word(), intent.target, packed])?;
-        let record = transaction.last_insert_rowid();
-        transaction.execute("UPDATE intents SET record = ?1 WHERE id = ?2", params![record, id.0])?;
+        keep_record(&transaction, &mut self.codec, &intent, (state, detail), now)?;
         transaction.commit()?;
         Ok(true)
     }
@@ -310,25 +259,50 @@ impl Intents {
         Ok(self.connection.prepare_cached(sql)?.execute(values)? > 0)
     }
 
-    /// The intents for which a condition over one number holds, oldest first.
     fn select(&self, condition: &str, number: Moment) -> Result<Vec<Intent>, Trouble> {
-        let sql = format!(
-            "SELECT id, target, created, expires, state, owner, claimed_until, attempted_at, text, detail
-             FROM intents WHERE {condition} ORDER BY id"
-        );
-        let mut statement = self.connection.prepare_cached(&sql)?;
-        let rows = statement.query_map([number.as_millis()], intent)?;
-        let mut intents = rows.collect::<Result<Vec<Intent>, _>>()?;
-        let mut events =
-            self.connection.prepare_cached("SELECT body FROM intent_events WHERE intent = ?1 ORDER BY rowid")?;
-        for intent in &mut intents {
-            let bodies = events.query_map([intent.id.0], |row| row.get::<_, String>(0))?;
-            for body in bodies {
-                intent.events.push(serde_json::from_str(&body?).map_err(|_| Trouble::Damaged)?);
-            }
-        }
-        Ok(intents)
+        select(&self.connection, condition, number.as_millis())
     }
+}
+
+/// Keeps what became of an intent as a record of kind `follow_up`.
+fn keep_record(
+    connection: &Connection,
+    codec: &mut Codec,
+    intent: &Intent,
+    (state, detail): (IntentState, Option<&str>),
+    now: Moment,
+) -> Result<(), Trouble> {
+    let document = json!({
+        "text": intent.text, "outcome": state, "detail": detail, "events": intent.events,
+        "created": intent.created, "intent": intent.id.0,
+    });
+    let packed = codec.pack_document(&document.to_string());
+    // The terminal that has the name now, so that the record is found where its inputs are.
+    let sql = "INSERT INTO records (at, kind, name, document, terminal) VALUES (?1, ?2, ?3, ?4,
+                   (SELECT id FROM terminals WHERE name = ?3 ORDER BY id DESC LIMIT 1))";
+    connection.execute(sql, params![now.as_millis(), Kind::FollowUp.word(), intent.target, packed])?;
+    let record = connection.last_insert_rowid();
+    connection.execute("UPDATE intents SET record = ?1 WHERE id = ?2", params![record, intent.id.0])?;
+    Ok(())
+}
+
+/// The intents for which a condition over one number holds, oldest first.
+fn select(connection: &Connection, condition: &str, number: i64) -> Result<Vec<Intent>, Trouble> {
+    let sql = format!(
+        "SELECT id, target, created, expires, state, owner, claimed_until, attempted_at, text, detail
+         FROM intents WHERE {condition} ORDER BY id"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let rows = statement.query_map([number], intent)?;
+    let mut intents = rows.collect::<Result<Vec<Intent>, _>>()?;
+    let mut events = connection.prepare_cached("SELECT body FROM intent_events WHERE intent = ?1 ORDER BY rowid")?;
+    for intent in &mut intents {
+        let bodies = events.query_map([intent.id.0], |row| row.get::<_, String>(0))?;
+        for body in bodies {
+            intent.events.push(serde_json::from_str(&body?).map_err(|_| Trouble::Damaged)?);
+        }
+    }
+    Ok(intents)
 }
 
 fn intent(row: &Row<'_>) -> rusqlite::Result<Intent> {

@@ -209,33 +209,39 @@ impl Reader {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// What the time line of a terminal is drawn from ([`super::timeline`]), up to a time: its transitions from `since` on
-    /// with the one before, or all of them, and when it was watched.
+    /// What the time line of a terminal is drawn from ([`super::timeline`]), up to a time: its transitions, and of a task
+    /// its events, from `since` on with the one before, or all of them, and when it was watched.
     ///
     /// # Errors
     /// The file cannot be read, or something in it is no record.
-    pub fn line(&self, key: &TerminalKey, since: Option<Moment>, until: Moment) -> Result<Line, Trouble> {
+    pub fn line(&mut self, key: &TerminalKey, since: Option<Moment>, until: Moment) -> Result<Line, Trouble> {
         let Columns { host, socket, pane, pid } = Columns::of(key);
         let since = since.map_or(i64::MIN, Moment::as_millis);
         let sql = "WITH one AS (SELECT id FROM terminals WHERE host = ?1 AND socket = ?2 AND pane = ?3 AND pid = ?4)
-                   SELECT r.at, t.summary, t.turn_ended FROM records r JOIN transitions t ON t.record = r.id
-                   WHERE r.terminal = (SELECT id FROM one) AND r.at < ?6
+                   SELECT r.at, t.summary, t.turn_ended, iif(r.kind = 'task_event', r.document, NULL)
+                   FROM records r LEFT JOIN transitions t ON t.record = r.id
+                   WHERE r.terminal = (SELECT id FROM one) AND r.kind IN ('transition', 'task_event') AND r.at < ?6
                      AND r.at >= coalesce((SELECT max(r.at) FROM records r WHERE r.terminal = (SELECT id FROM one)
-                                           AND r.kind = 'transition' AND r.at < ?5), ?5)
+                                           AND r.kind IN ('transition', 'task_event') AND r.at < ?5), ?5)
                    ORDER BY r.at, r.id";
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query(params![host, socket, pane, pid, since, until.as_millis()])?;
         let mut points = Vec::new();
         while let Some(row) = rows.next()? {
+            let at = Moment::from_millis(row.get(0)?);
+            if let Some(document) = row.get_ref(3)?.as_blob_or_null().map_err(|_| Trouble::Damaged)? {
+                let document = self.codec.unpack_document(document)?;
+                let document: Value = serde_json::from_str(&document).map_err(|_| Trouble::Damaged)?;
+                points.extend(Point::of_task_event(at, &document));
+                continue;
+            }
             let words: String = row.get(1)?;
             let summary = summary::read(&words).ok_or(Trouble::Damaged)?;
-            points.push(Point {
-                at: Moment::from_millis(row.get(0)?),
-                holder: Holder::of(&summary),
-                result: summary.result,
-                turn_ended: row.get::<_, Option<i64>>(2)?.map(Moment::from_millis),
-            });
+            let turn_ended = row.get::<_, Option<i64>>(2)?.map(Moment::from_millis);
+            points.push(Point { at, holder: Holder::of(&summary), result: summary.result, turn_ended });
         }
+        drop(rows);
+        drop(statement);
         Ok(Line { points, watched: self.watched(key, Moment::from_millis(since), until)? })
     }
 

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::identity::Owner;
 use super::standing::Standing;
-use crate::fleet::TerminalKey;
+use crate::fleet::{TaskTransition, Terminal, TerminalKey};
 use crate::moment::Moment;
 use crate::screen::Screen;
-use crate::state::words;
-use crate::state::{State, Transition};
-use crate::task::TaskEvent;
+use crate::state::{State, Transition, UiContext, words};
+use crate::task::{TaskEvent, TaskFields};
+use crate::tmux::Key;
 use crate::tracker::SurfaceEvent;
 
 /// Something that happened, on its way into the store.
@@ -37,14 +38,41 @@ pub struct TransitionRecord {
     pub name: String,
     pub transition: Transition,
     /// The whole public state after it; `None` when the terminal is gone already.
-    pub state: Option<Box<State>>,
+    pub state: Option<PublicState>,
     /// What was shown then.
     pub screen: Option<Arc<Screen>>,
     /// What was named between assessments since the transition before, for debugging (SPEC §6); oldest first.
     pub events: Vec<(Moment, SurfaceEvent)>,
 }
 
+/// The whole public state of a terminal.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum PublicState {
+    Agent(Box<State>),
+    Task(Box<TaskFields>),
+}
+
+impl PublicState {
+    /// When the last turn of an agent ended.
+    pub(super) fn turn_ended(&self) -> Option<Moment> {
+        match self {
+            PublicState::Agent(state) => state.last_turn.at,
+            // The end of a task's run is an event.
+            PublicState::Task(_) => None,
+        }
+    }
+}
+
 impl Record {
+    /// A transition of a task, or its last one.
+    pub(super) fn task_transition(task: &TaskTransition, is_last: bool) -> Self {
+        let TaskTransition { key, id, transition, state } = task.clone();
+        let state = state.map(PublicState::Task);
+        let record = TransitionRecord { key, name: id, transition, state, screen: None, events: Vec::new() };
+        if is_last { Record::Left(record) } else { Record::Transition(record) }
+    }
+
     /// A task event in the words of SPEC §12.
     pub(super) fn task_event(event: &TaskEvent) -> Self {
         let mut fields = event.fields();
@@ -86,6 +114,9 @@ impl TransitionRecord {
     }
 }
 
+/// What stands for text that is not kept.
+const HIDDEN: &str = "(text)";
+
 /// What was put into a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sent {
@@ -97,7 +128,37 @@ pub enum Sent {
     Answer { dialog: String, choice: String },
 }
 
+/// How much of what is typed may be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Privacy {
+    Open,
+    /// A password may be among it: any program may ask for one, with or without that word.
+    Secret,
+}
+
+impl Privacy {
+    /// Of what is typed into an agent's terminal now: setting it up may mean to type a key or a password.
+    pub fn of(terminal: &Terminal) -> Self {
+        match terminal.state.assessment.ui_context {
+            UiContext::Setup => Privacy::Secret,
+            _ => Privacy::Open,
+        }
+    }
+}
+
 impl Sent {
+    /// Keys as they may be kept: of what may be secret no text stays, only that there was some.
+    pub fn keys(keys: &[Key], privacy: Privacy) -> Self {
+        let mut names: Vec<String> = Vec::new();
+        for key in keys {
+            let name = if privacy == Privacy::Secret && key.is_text() { HIDDEN } else { key.as_str() };
+            if name != HIDDEN || names.last().is_none_or(|last| last != HIDDEN) {
+                names.push(name.to_owned());
+            }
+        }
+        Sent::Keys(names)
+    }
+
     pub(super) const fn what(&self) -> What {
         match self {
             Sent::Prompt(_) => What::Prompt,

@@ -88,6 +88,7 @@ fn forget_watches(connection: &mut Connection, oldest: Moment) -> Result<(), Tro
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute("DELETE FROM watches WHERE seen < ?1", [oldest.as_millis()])?;
     transaction.execute("DELETE FROM intents WHERE ended_at < ?1", [oldest.as_millis()])?;
+    transaction.execute("DELETE FROM sights WHERE at < ?1", [oldest.as_millis()])?;
     transaction.execute(
         "DELETE FROM terminals WHERE NOT EXISTS (SELECT 1 FROM records WHERE terminal = terminals.id)
              AND NOT EXISTS (SELECT 1 FROM watches WHERE terminal = terminals.id)",

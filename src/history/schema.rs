@@ -82,6 +82,14 @@ pub(super) const STEPS: &[&str] = &[
          at INTEGER NOT NULL,
          body TEXT NOT NULL
      ) STRICT;",
+    // 4: what was seen of terminals that agents are told of.
+    "CREATE TABLE sights (
+         identity TEXT PRIMARY KEY,
+         server TEXT NOT NULL,
+         name TEXT NOT NULL,
+         at INTEGER NOT NULL,
+         body TEXT NOT NULL
+     ) STRICT;",
 ];
 
 /// The version that this program writes.

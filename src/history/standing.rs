@@ -12,6 +12,7 @@ use crate::fleet::{Terminal, View};
 use crate::moment::{Moment, Span};
 use crate::place::ServerId;
 use crate::state::{Attention, Availability, Phase, State};
+use crate::task::{Status, Task};
 
 /// How long a standing holds when nobody renews it: then nobody watches any more.
 pub const STANDING_LASTS: Span = Span::from_secs(15);
@@ -28,7 +29,7 @@ pub enum Rank {
 /// How things stand on one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// The server, as it is shown.
+    /// The server, in the spelling that all processes share.
     pub server: String,
     pub rank: Rank,
     pub at: Moment,
@@ -54,8 +55,14 @@ struct Body {
 }
 
 impl Standing {
-    /// How things stand on a server that is in view; `is_muted` says whose needs do not count.
-    pub fn of(view: &View<'_>, server: &ServerId, rank: Rank, is_muted: &dyn Fn(&Terminal) -> bool) -> Self {
+    /// How things stand on a server that is in view; the last two say whose needs do not count.
+    pub fn of(
+        view: &View<'_>,
+        server: &ServerId,
+        rank: Rank,
+        is_muted: &dyn Fn(&Terminal) -> bool,
+        is_task_muted: &dyn Fn(&Task) -> bool,
+    ) -> Self {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         let mut needs = Vec::new();
         for terminal in view.terminals.iter().filter(|terminal| terminal.key.server == *server) {
@@ -69,7 +76,18 @@ impl Standing {
                 needs.push(Need { terminal: state.terminal.id.clone(), attention });
             }
         }
-        Self { server: server.to_string(), rank, at: view.now, counts, needs }
+        for task in view.tasks.iter().filter(|task| task.key.server == *server) {
+            let (word, attention) = match task_word(task) {
+                (_, attention) if attention != Attention::None && is_task_muted(task) => ("unknown", Attention::None),
+                told => told,
+            };
+            *counts.entry(word.to_owned()).or_default() += 1;
+            if attention != Attention::None && needs.len() < NAMED {
+                needs.push(Need { terminal: task.id.clone(), attention });
+            }
+        }
+        needs.sort_by_key(|need| need.attention);
+        Self { server: server.common().to_string(), rank, at: view.now, counts, needs }
     }
 
     /// Writes it in place of the one before, unless somebody who knows better wrote that a moment ago.
@@ -109,6 +127,18 @@ impl Reader {
         };
         let rows = statement.query_map([(now - STANDING_LASTS).as_millis()], read)?;
         Ok(rows.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    }
+}
+
+/// What a task counts as, beside the agents.
+fn task_word(task: &Task) -> (&'static str, Attention) {
+    match (task.status, task.exit_code()) {
+        (Status::Running, _) => ("working", Attention::None),
+        (Status::Idle, _) => ("ready", Attention::None),
+        (Status::WaitingInput, _) => (Attention::Question.word(), Attention::Question),
+        (Status::Exited, Some(0)) => (Attention::Finished.word(), Attention::Finished),
+        (Status::Exited, _) => (Attention::Failed.word(), Attention::Failed),
+        (Status::Unknown, _) => ("unknown", Attention::None),
     }
 }
 

@@ -101,6 +101,11 @@ impl Stored {
         }
     }
 
+    /// Whether it is about a task: the fields of one say what they are.
+    pub fn is_of_task(&self) -> bool {
+        self.document.get("state").is_some_and(|state| state.get("kind").is_some_and(|kind| kind == "task"))
+    }
+
     /// The fields that changed in a transition, with their old and new values.
     pub fn changes(&self) -> impl Iterator<Item = (&str, &Value, &Value)> {
         let changes = self.document.get("changed").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();

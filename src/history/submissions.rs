@@ -51,7 +51,8 @@ struct Follower {
 struct Reading {
     reader: Reader,
     inode: Option<u64>,
-    version: i64,
+    /// The file's version when it was read last.
+    version: Option<i64>,
 }
 
 impl Follower {
@@ -81,24 +82,21 @@ impl Follower {
             self.reading = None;
             self.last = Some(0);
         }
-        let (reading, fresh) = match &mut self.reading {
-            Some(reading) => (reading, false),
-            None => {
-                let reader = Reader::open(&self.path)?;
-                let version = reader.data_version()?;
-                (self.reading.insert(Reading { reader, inode, version }), true)
-            }
+        let reading = match &mut self.reading {
+            Some(reading) => reading,
+            None => self.reading.insert(Reading { reader: Reader::open(&self.path)?, inode, version: None }),
         };
-        let version = reading.reader.data_version()?;
-        if version == reading.version && !fresh {
+        let version = Some(reading.reader.data_version()?);
+        if version == reading.version {
             return Ok(Vec::new());
         }
-        reading.version = version;
         let last = match self.last {
             Some(last) => last,
             None => *self.last.insert(reading.reader.last_submission()?),
         };
         let found = reading.reader.submissions_after(last)?;
+        // Only now: what could not be read, because the file was locked, is read the next time.
+        reading.version = version;
         self.last = Some(found.last().map_or(last, |newest| newest.number));
         Ok(found.into_iter().filter(|submission| submission.owner != self.owner.as_str()).collect())
     }

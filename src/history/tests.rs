@@ -37,17 +37,13 @@ pub(super) fn terminal(pane: u32) -> TerminalKey {
 pub(super) fn state(now: Moment) -> State {
     let facts = TerminalFacts {
         id: "api".to_owned(),
-        host: None,
         socket: Some("default".to_owned()),
         session: Some("work".to_owned()),
         window: Some("1:api".to_owned()),
         pane: Some("%1".to_owned()),
         pid: Some(1001),
         tool: "claude".to_owned(),
-        observed_tool_version: None,
-        profile: None,
-        title: String::new(),
-        cwd: None,
+        ..TerminalFacts::default()
     };
     Tracker::new(tracker::Settings::default(), now).state(facts, now)
 }
@@ -79,7 +75,7 @@ pub(super) fn transition(pane: u32, seconds: i64, phase: Phase, screen: &str) ->
             note: Some("noted".to_owned()),
             evidence,
         },
-        state: Some(Box::new(state(at(seconds)))),
+        state: Some(PublicState::Agent(Box::new(state(at(seconds))))),
         screen: Some(Arc::new(Screen::from_text(screen, 80))),
         events: Vec::new(),
     }

@@ -1,8 +1,11 @@
 //! Who had the turn when: pure functions over transitions.
 
+use serde_json::Value;
+
 use crate::moment::{Moment, Span};
 use crate::state::words;
 use crate::state::{Availability, OperatorStatus, Phase, Summary, TurnResult};
+use crate::task::Status;
 
 words! {
     /// Who has the turn.
@@ -38,6 +41,23 @@ pub struct Point {
     /// The result of the last turn that had ended then, and when it did.
     pub result: TurnResult,
     pub turn_ended: Option<Moment>,
+}
+
+impl Point {
+    /// What an event of a task says of its time line, as the event is stored; a run that ends is like a turn that does.
+    pub fn of_task_event(at: Moment, document: &Value) -> Option<Self> {
+        let state = document.get("state")?;
+        let status: Status = serde_json::from_value(state.get("status")?.clone()).ok()?;
+        let code = document.get("exit_code").and_then(Value::as_i64).and_then(|code| i32::try_from(code).ok());
+        let summary = match document.get("event").and_then(Value::as_str) {
+            // It is gone, and its last fields are of before.
+            Some("disappeared") => Status::Exited.summary(None),
+            Some("exited") => Status::Exited.summary(code),
+            _ => status.summary(None),
+        };
+        let turn_ended = (summary.result != TurnResult::None).then_some(at);
+        Some(Self { at, holder: Holder::of(&summary), result: summary.result, turn_ended })
+    }
 }
 
 /// A stretch of time in which the turn was with one.

@@ -93,10 +93,11 @@ impl Writer {
 
     /// Takes messages until a batch is worth writing or something else is due; whether more can come.
     fn gather(&mut self, messages: &Receiver<Message>) -> bool {
-        let mut until = self.next_beat.min(self.next_chores);
-        if self.store.is_none() || !self.pending.is_empty() {
-            until = until.min(self.not_before);
-        }
+        let mut until = match self.store.is_none() || !self.pending.is_empty() {
+            true => self.not_before,
+            // Nothing may be tried before, so that a beat which is overdue does not turn in circles.
+            false => self.next_beat.min(self.next_chores).max(self.not_before),
+        };
         while self.pending.len() < BATCH {
             match messages.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(message) => {
@@ -227,4 +228,29 @@ fn write(store: &mut Store, pending: &[Message], health: &Mutex<Health>, at: Mom
     }
     health.lock().unwrap_or_else(PoisonError::into_inner).lost += lost;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn a_beat_that_is_overdue_waits_for_the_next_attempt() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("history.db");
+        let health = Arc::new(Mutex::new(Health::new(Condition::Starting)));
+        let limits = super::super::Settings::default().limits();
+        let mut writer = Writer::new(path, Owner::named("a"), limits, Options::default(), health);
+        let (_sender, messages) = mpsc::channel();
+        for is_open in [false, true] {
+            let store = || Store::open(&writer.path, &writer.owner, &writer.options, now()).unwrap();
+            writer.store = is_open.then(store);
+            let until = Instant::now() + Duration::from_millis(40);
+            (writer.next_beat, writer.not_before) = (Instant::now(), until);
+            assert!(writer.gather(&messages));
+            assert!(Instant::now() >= until, "the file is tried in a circle");
+        }
+    }
 }

@@ -33,12 +33,7 @@ impl Notice {
     pub(super) fn of_attention(terminal: &Terminal, thing: Thing, now: Moment) -> Self {
         let state = &terminal.state;
         let (name, occasion) = (state.terminal.id.clone(), thing.occasion);
-        let said = match occasion {
-            Occasion::Failed | Occasion::Interrupted => state.last_turn.detail.as_ref(),
-            Occasion::Stalled | Occasion::Gone => None,
-            _ => state.activity.as_ref(),
-        };
-        let text = sentence(&format!("{name} {}", predicate(state.attention)), said.map(String::as_str));
+        let text = attention(terminal, occasion);
         let document = json!({
             "at": now, "kind": "attention", "event": occasion, "terminal": name, "text": text, "state": state,
         });
@@ -62,6 +57,22 @@ impl Notice {
         }
         Self { key: event.key.clone(), name: event.id.clone(), occasion, text, document, thing: None }
     }
+}
+
+/// What an agent needs or has done now, told or not, and the text of its notice.
+pub fn standing(terminal: &Terminal) -> Option<(Occasion, String)> {
+    let occasion = Occasion::of(terminal.state.attention)?;
+    Some((occasion, attention(terminal, occasion)))
+}
+
+fn attention(terminal: &Terminal, occasion: Occasion) -> String {
+    let state = &terminal.state;
+    let said = match occasion {
+        Occasion::Failed | Occasion::Interrupted => state.last_turn.detail.as_ref(),
+        Occasion::Stalled | Occasion::Gone => None,
+        _ => state.activity.as_ref(),
+    };
+    sentence(&format!("{} {}", state.terminal.id, predicate(state.attention)), said.map(String::as_str))
 }
 
 /// What an agent that has an operator's attention does, behind its name.

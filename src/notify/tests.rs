@@ -99,12 +99,29 @@ impl Scene {
             self.now = self.now + Span::from_millis(100);
             let view = View { terminals: self.terminals.iter().collect(), ..self.fleet.view(self.now) };
             let is_muted = |terminal: &Terminal| self.muted.contains(&terminal.key);
-            let operator = Operator { looks_at: self.looks_at.as_ref(), is_muted: &is_muted };
+            let looks_at = self.looks_at.as_ref();
+            let operator = Operator { looks_at, is_muted: &is_muted, is_task_muted: &|_| false };
             self.notifier.observe(&view, operator);
             told.extend(std::iter::from_fn(|| self.notifier.poll(self.now)).map(|delivery| delivery.text()));
         }
         told
     }
+}
+
+#[test]
+fn what_the_first_answer_shows_is_no_news_although_the_server_failed_before() {
+    let mut scene = Scene::unseen(vec![all_by_bell()]);
+    let terminals = std::mem::take(&mut scene.terminals);
+    scene.fleet = Fleet::new(fleet::Settings::default(), Arc::new(Library::builtin()));
+    let at = scene.now;
+    let report = |outcome| Input::Server(ServerReport { server: ServerId::default(), at, outcome });
+    let problem = crate::state::Problem { kind: "timeout".to_owned(), message: "no answer".to_owned() };
+    scene.fleet.handle(report(Outcome::Failed(problem)), scene.now);
+    scene.pass(3.0);
+    scene.terminals = terminals;
+    scene.dialog(1, "Run make?");
+    scene.fleet.handle(report(Outcome::Listed(Vec::new())), scene.now);
+    assert_eq!(scene.pass(30.0), [""; 0]);
 }
 
 #[test]
@@ -234,7 +251,7 @@ fn one_notice_rings_once_however_many_rules_match() {
     for _ in 0..20 {
         scene.now = scene.now + Span::from_millis(100);
         let view = View { terminals: scene.terminals.iter().collect(), ..scene.fleet.view(scene.now) };
-        scene.notifier.observe(&view, Operator { looks_at: None, is_muted: &|_| false });
+        scene.notifier.observe(&view, Operator { looks_at: None, is_muted: &|_| false, is_task_muted: &|_| false });
         by.extend(std::iter::from_fn(|| scene.notifier.poll(scene.now)).map(|delivery| delivery.by));
     }
     let only = |means| BTreeSet::from([means]);

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use regex::{Regex, RegexSet};
+use toml::Spanned;
 
 pub(super) use kind::{Kind, Kinds, RowKind, StyleTest};
 use kind::{row_kind, style_test};
@@ -42,10 +43,23 @@ pub(super) struct TurnRules {
     pub chrome: Kinds,
     pub tools: Vec<Kind>,
     pub answers: Vec<Kind>,
-    pub linger_ms: u64,
+    pub temporal: Temporal,
+}
+
+/// What a profile says of an agent's behaviour over time (SPEC §5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Temporal {
+    /// How long work goes on after its last trace.
+    pub linger: Span,
+    /// Whether a growing turn is work by itself.
     pub growth: bool,
+    /// Whether a turn ends well only with a completion row.
     pub completion_row: bool,
+    /// Whether a turn that is stopped before its answer vanishes, and its prompt comes back as a draft.
     pub prompt_returns: bool,
+    /// Whether no recording shows this version: what looks ready must stand still before it is called so. That is not
+    /// the profile's to say, but follows from how it was selected.
+    pub cautious: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -62,7 +76,6 @@ pub(super) struct Rule {
     pub composer: Option<ComposerTest>,
     pub prompt: Option<Kind>,
     pub excerpt: Option<Kind>,
-    pub choices: Option<Kind>,
     pub question: Option<Kind>,
     pub ticks: bool,
     pub status_row: bool,
@@ -94,12 +107,11 @@ pub struct Profile {
     pub(super) rules: Vec<Rule>,
 }
 
-/// A tool and its profiles, as one file describes them.
+/// A tool, as its file describes it.
 #[derive(Clone, Debug)]
 pub(super) struct Tool {
     pub data: ToolData,
     pub scripts: Vec<Regex>,
-    pub profiles: Vec<Written>,
 }
 
 /// A profile as it is written. Compiling its patterns takes milliseconds, so that is left until it is needed.
@@ -131,11 +143,11 @@ impl Written {
     }
 }
 
-/// Reads one file. `file` names it in errors.
+/// Reads one file: its tool and the tool's profiles. `file` names it in errors.
 ///
 /// # Errors
 /// When it is no TOML of this form; patterns and names of rows are checked by [`Written::compile`].
-pub(super) fn read(file: &str, text: &str) -> Result<Tool, ProfileError> {
+pub(super) fn read(file: &str, text: &str) -> Result<(Tool, Vec<Written>), ProfileError> {
     let source = Source { file, text };
     let parsed: ToolFile =
         toml::from_str(text).map_err(|error| source.error(error.span().unwrap_or(0..0), error.message().to_owned()))?;
@@ -165,7 +177,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Tool, ProfileError> {
             data,
         });
     }
-    Ok(Tool { data: parsed.tool, scripts, profiles })
+    Ok((Tool { data: parsed.tool, scripts }, profiles))
 }
 
 /// Adds what the extended profile says where the extending one is silent.
@@ -190,10 +202,18 @@ fn inherit(
     let replaced = |id: &String| data.without.contains(id) || data.rules.iter().any(|rule| rule.as_ref().id == *id);
     let kept: Vec<_> = parent.rules.iter().filter(|rule| !replaced(&rule.as_ref().id)).cloned().collect();
     data.rules.extend(kept);
-    data.composer = data.composer.or_else(|| parent.composer.clone());
-    data.turn = data.turn.or_else(|| parent.turn.clone());
+    data.composer = merged(data.composer, parent.composer.clone(), ComposerData::or);
+    data.turn = merged(data.turn, parent.turn.clone(), TurnData::or);
     data.banner = data.banner.or_else(|| parent.banner.clone());
     Ok(data)
+}
+
+/// A table with what the extended profile's has beside it. Errors point to the extending one.
+fn merged<T>(own: Option<Spanned<T>>, other: Option<Spanned<T>>, or: fn(T, T) -> T) -> Option<Spanned<T>> {
+    match (own, other) {
+        (Some(own), Some(other)) => Some(Spanned::new(own.span(), or(own.into_inner(), other.into_inner()))),
+        (own, other) => own.or(other),
+    }
 }
 
 fn profile(source: &Source<'_>, written: &Written) -> Result<Profile, ProfileError> {
@@ -228,35 +248,40 @@ fn profile(source: &Source<'_>, written: &Written) -> Result<Profile, ProfileErr
 
 fn composer(names: &Names<'_>, span: Range<usize>, data: &ComposerData) -> Result<Composer, ProfileError> {
     let optional = |name: &Option<String>| name.as_deref().map(|name| names.kind(&span, name)).transpose();
+    let missing = |key: &str| names.source.error(span.clone(), format!("the composer needs `{key}`"));
     Ok(Composer {
-        prompt: names.kind(&span, &data.prompt)?,
+        prompt: optional(&data.prompt)?.ok_or_else(|| missing("prompt"))?,
         continuation: optional(&data.continuation)?,
         above: optional(&data.above)?,
         below: optional(&data.below)?,
-        foot: names.kinds(&span, &data.foot)?,
-        rows_below: data.rows_below,
+        foot: names.kinds(&span, data.foot.iter().flatten())?,
+        rows_below: data.rows_below.ok_or_else(|| missing("rows_below"))?,
         ghost: data
             .ghost
             .iter()
+            .flatten()
             .map(|style| style_test(names.source, span.clone(), style, None))
             .collect::<Result<_, _>>()?,
-        placeholders: data.placeholders.clone(),
+        placeholders: data.placeholders.clone().unwrap_or_default(),
         cursor: data.cursor,
-        cursor_inside: data.cursor_inside,
-        only_when_idle: data.only_when_idle,
+        cursor_inside: data.cursor_inside.unwrap_or_default(),
+        only_when_idle: data.only_when_idle.unwrap_or_default(),
     })
 }
 
 fn turn(names: &Names<'_>, span: Range<usize>, data: &TurnData) -> Result<TurnRules, ProfileError> {
     Ok(TurnRules {
-        prompts: names.kinds(&span, &data.prompts)?.into_iter().collect(),
-        chrome: names.kinds(&span, &data.chrome)?.into_iter().collect(),
-        tools: names.kinds(&span, &data.tools)?,
-        answers: names.kinds(&span, &data.answers)?,
-        linger_ms: data.linger_ms,
-        growth: data.growth,
-        completion_row: data.completion_row,
-        prompt_returns: data.prompt_returns,
+        prompts: names.kinds(&span, data.prompts.iter().flatten())?.into_iter().collect(),
+        chrome: names.kinds(&span, data.chrome.iter().flatten())?.into_iter().collect(),
+        tools: names.kinds(&span, data.tools.iter().flatten())?,
+        answers: names.kinds(&span, data.answers.iter().flatten())?,
+        temporal: Temporal {
+            linger: Span::from_millis(data.linger_ms.unwrap_or_default()),
+            growth: data.growth.unwrap_or_default(),
+            completion_row: data.completion_row.unwrap_or_default(),
+            prompt_returns: data.prompt_returns.unwrap_or_default(),
+            cautious: false,
+        },
     })
 }
 
@@ -279,7 +304,6 @@ fn rule(names: &Names<'_>, span: Range<usize>, data: &RuleData) -> Result<Rule, 
         composer: data.composer,
         prompt: optional(&data.prompt)?,
         excerpt: optional(&data.excerpt)?,
-        choices: optional(&data.choices)?,
         question: optional(&data.question)?,
         ticks: data.ticks,
         status_row: data.status_row,
@@ -302,24 +326,9 @@ impl Profile {
         &self.versions
     }
 
-    /// How long work is taken to go on after its last trace.
-    pub fn linger(&self) -> Span {
-        Span::from_millis(self.turn.linger_ms)
-    }
-
-    /// Whether a growing turn is work by itself.
-    pub fn growth_is_work(&self) -> bool {
-        self.turn.growth
-    }
-
-    /// Whether a turn ends well only with a completion row.
-    pub fn needs_completion_row(&self) -> bool {
-        self.turn.completion_row
-    }
-
-    /// Whether a turn that is stopped before its answer vanishes, and its prompt comes back as a draft.
-    pub fn prompt_returns(&self) -> bool {
-        self.turn.prompt_returns
+    /// What it says of time, for a version that recordings show.
+    pub fn temporal(&self) -> Temporal {
+        self.turn.temporal
     }
 
     /// The public name of a family of screens (SPEC §6).

@@ -11,7 +11,6 @@ use super::reading::{Activity, EndMark, Family, Reading, TurnEnd, TurnRegion};
 use super::rules::{Region, Signal};
 use super::sight::{Draft, Sight};
 use crate::dialog::Dialog;
-use crate::screen::Row;
 use crate::state::{AssessedAvailability, Assessment, Evidence, Tri, UiContext};
 
 /// Draws a reading from what fired.
@@ -37,7 +36,8 @@ impl Conclusion<'_> {
         let activity = working.then(|| self.activity(front));
         let (surface, business_state, input_mode, ui_context) = self.surface(front, working, doubt.is_some(), &end);
         let supported = front != Front::Nothing;
-        let dialog = self.dialog(front);
+        let asking = self.dialog(front);
+        let dialog = asking.map(|fired| Dialog::read(self.sight.screen, self.dialog_rows(fired)));
         Reading {
             phase: front.phase(working, doubt.is_some()),
             in_dialog: matches!(front, Front::Dialog(_)),
@@ -52,9 +52,9 @@ impl Conclusion<'_> {
                 input_mode,
                 ui_context,
                 anomalies: Vec::new(),
-                operator_excerpt: dialog.map(|fired| self.excerpt(fired)),
+                operator_excerpt: dialog.as_ref().map(|dialog| self.excerpt(dialog)),
             },
-            dialog: dialog.map(|fired| Dialog::read(self.sight.screen, self.dialog_rows(fired))),
+            dialog,
             background_work: if self.has(Signal::Background) {
                 Tri::Yes
             } else if supported {
@@ -62,7 +62,7 @@ impl Conclusion<'_> {
             } else {
                 Tri::Unknown
             },
-            headline: self.headline(dialog, working, &end),
+            headline: self.headline(asking, working, &end),
             family: self.family(front, working),
             activity,
             end,
@@ -173,12 +173,9 @@ impl Conclusion<'_> {
     }
 
     /// The dialog's text, without borders and blank edges.
-    fn excerpt(&self, fired: &Fired<'_>) -> String {
-        let row = |y: usize| match fired.rule.choices.filter(|&kind| self.sight.is(y, kind)) {
-            Some(_) => self.sight.screen.row(y).map_or(String::new(), with_chosen),
-            None => self.sight.row(y).to_owned(),
-        };
-        let rows: Vec<String> = self.dialog_rows(fired).map(|y| strip_border(&row(y)).to_owned()).collect();
+    fn excerpt(&self, dialog: &Dialog) -> String {
+        let row = |y| dialog.row_text(self.sight.screen, y);
+        let rows: Vec<String> = dialog.rows.clone().map(|y| strip_border(&row(y)).to_owned()).collect();
         let shown = rows.iter().skip_while(|row| row.is_empty()).take(MAX_EXCERPT_ROWS);
         let text = shown.fold(String::new(), |text, row| text + row + "\n");
         let lines = text.trim_end().lines();
@@ -269,17 +266,6 @@ fn strip_border(row: &str) -> &str {
     const BORDERS: [char; 14] = ['█', '│', '┃', '╭', '╮', '╰', '╯', '─', '━', '▄', '▀', '╌', '╹', '▔'];
     let inner = row.trim().trim_matches(BORDERS);
     inner.trim_end()
-}
-
-/// A row of choices side by side, with the chosen one in brackets: the first that has a background of its own.
-fn with_chosen(row: &Row) -> String {
-    let shown = |text: &str| text.chars().any(char::is_alphanumeric);
-    let width = |color| row.runs().filter(|(_, s)| s.background == color).map(|(text, _)| text.len()).sum::<usize>();
-    let common = row.runs().map(|(_, style)| style.background).max_by_key(|&color| width(color));
-    let chosen = row.runs().position(|(text, style)| Some(style.background) != common && shown(text));
-    row.runs().enumerate().fold(String::new(), |written, (index, (text, _))| {
-        written + &if chosen == Some(index) { format!("[{}]", text.trim()) } else { text.to_owned() }
-    })
 }
 
 fn cut(text: &str, characters: usize) -> String {

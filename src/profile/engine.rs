@@ -33,10 +33,16 @@ pub enum Miss {
 impl Profile {
     /// Reads one screen. It never fails; what cannot be told is unknown.
     pub fn read(&self, screen: &Screen, facts: &PaneFacts) -> Reading {
-        let sight = Sight::new(self, screen, facts);
-        let fired: Vec<Fired<'_>> =
-            self.rules.iter().filter_map(|rule| try_rule(&sight, rule).ok().map(|rows| Fired { rule, rows })).collect();
-        Conclusion { sight: &sight, fired: &fired }.reading()
+        Sight::new(self, screen, facts).read()
+    }
+}
+
+impl Sight<'_> {
+    /// Reads what is seen with the profile's rules.
+    pub(super) fn read(&self) -> Reading {
+        let fire = |rule| try_rule(self, rule).ok().map(|rows| Fired { rule, rows });
+        let fired: Vec<Fired<'_>> = self.profile.rules.iter().filter_map(fire).collect();
+        Conclusion { sight: self, fired: &fired }.reading()
     }
 }
 

@@ -36,7 +36,7 @@ pub struct PromptFound {
 /// A region and its rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RegionFound {
-    pub name: &'static str,
+    pub name: Region,
     pub from: usize,
     pub to: usize,
 }
@@ -53,8 +53,8 @@ pub struct RowFound {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RuleTried {
     pub rule: String,
-    pub gives: String,
-    pub region: &'static str,
+    pub gives: Signal,
+    pub region: Region,
     pub fired: bool,
     /// The rows that it fired on.
     pub rows: Vec<usize>,
@@ -75,22 +75,20 @@ impl Profile {
             },
             focused: prompt.focused,
         });
-        let regions = [Region::All, Region::Above, Region::Turn, Region::Composer, Region::Footer];
         let explanation = Explanation {
             profile: self.id.clone(),
             prompt,
-            regions: regions
-                .into_iter()
-                .map(|region| {
-                    let rows = sight.region(region);
-                    RegionFound { name: region_name(region), from: rows.start, to: rows.end }
-                })
-                .collect(),
+            regions: Region::ALL.iter().map(|&name| region_found(&sight, name)).collect(),
             rows: (0..screen.rows().len()).filter_map(|y| row_found(&sight, y)).collect(),
             rules: self.rules.iter().map(|rule| tried(&sight, rule)).collect(),
         };
-        (self.read(screen, facts), explanation)
+        (sight.read(), explanation)
     }
+}
+
+fn region_found(sight: &Sight<'_>, name: Region) -> RegionFound {
+    let rows = sight.region(name);
+    RegionFound { name, from: rows.start, to: rows.end }
 }
 
 fn row_found(sight: &Sight<'_>, row: usize) -> Option<RowFound> {
@@ -102,8 +100,8 @@ fn tried(sight: &Sight<'_>, rule: &Rule) -> RuleTried {
     let outcome = try_rule(sight, rule);
     RuleTried {
         rule: rule.id.clone(),
-        gives: signal_name(rule.gives).to_owned(),
-        region: region_name(rule.region),
+        gives: rule.gives,
+        region: rule.region,
         fired: outcome.is_ok(),
         because: outcome.as_ref().err().map(|miss| because(sight, miss)),
         rows: outcome.unwrap_or_default(),
@@ -121,36 +119,5 @@ fn because(sight: &Sight<'_>, miss: &Miss) -> String {
         },
         Miss::Row(kind) => format!("no `{kind}` row where it should stand"),
         Miss::Forbidden(row) => format!("row {row} speaks against it: {}", sight.row(*row).trim()),
-    }
-}
-
-const fn region_name(region: Region) -> &'static str {
-    match region {
-        Region::All => "all",
-        Region::Above => "above",
-        Region::Turn => "turn",
-        Region::Composer => "composer",
-        Region::Footer => "footer",
-    }
-}
-
-const fn signal_name(signal: Signal) -> &'static str {
-    match signal {
-        Signal::Working => "working",
-        Signal::Approval => "approval",
-        Signal::Question => "question",
-        Signal::Trust => "trust",
-        Signal::Setup => "setup",
-        Signal::Menu => "menu",
-        Signal::Slash => "slash",
-        Signal::Files => "files",
-        Signal::Starting => "starting",
-        Signal::Opening => "opening",
-        Signal::Completed => "completed",
-        Signal::Interrupted => "interrupted",
-        Signal::Failed => "failed",
-        Signal::Queued => "queued",
-        Signal::Background => "background",
-        Signal::Doubt => "doubt",
     }
 }

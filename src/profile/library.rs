@@ -2,9 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::compile::{Profile, ProfileError, Tool, Written, read};
+use super::compile::{Profile, ProfileError, Temporal, Tool, Written, read};
+use super::rules::StopKey;
 use super::version::Version;
 use super::{ProcessInfo, Program};
+use crate::state::words;
 
 /// The files that are compiled in, with the names that errors give them.
 const BUILTIN: &[(&str, &str)] = &[
@@ -23,28 +25,17 @@ const BUILTIN: &[(&str, &str)] = &[
 /// The tool whose profile stands in for agents that have none: it knows nothing, and so it claims nothing (SPEC §5).
 const GENERIC: &str = "generic";
 
-/// How a profile came to be chosen (SPEC §6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Selection {
-    /// The configuration names the version.
-    Configured,
-    /// The version was seen and lies in the profile's interval.
-    DetectedVersion,
-    /// The version was seen, but no profile is made for it; the nearest older one is used.
-    FallbackFloor,
-    /// No version is known; the newest profile is used.
-    FallbackLatest,
-}
-
-impl Selection {
-    /// The public name.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Selection::Configured => "configured",
-            Selection::DetectedVersion => "detected_version",
-            Selection::FallbackFloor => "fallback_floor",
-            Selection::FallbackLatest => "fallback_latest",
-        }
+words! {
+    /// How a profile came to be chosen (SPEC §6).
+    Selection {
+        /// The configuration names the version.
+        Configured = "configured",
+        /// The version was seen and lies in the profile's interval.
+        DetectedVersion = "detected_version",
+        /// The version was seen, but no profile is made for it; the nearest older one is used.
+        FallbackFloor = "fallback_floor",
+        /// No version is known; the newest profile is used.
+        FallbackLatest = "fallback_latest",
     }
 }
 
@@ -56,6 +47,13 @@ pub struct Selected {
     /// Whether recordings show how the agent looks at this version. If none does, or the version is not known, what the
     /// profile does not find on a screen may still be there in another shape.
     pub recorded: bool,
+}
+
+impl Selected {
+    /// What the profile says of time, with caution for a version that no recording shows.
+    pub fn temporal(&self) -> Temporal {
+        Temporal { cautious: !self.recorded, ..self.profile.temporal() }
+    }
 }
 
 /// One tool of the library.
@@ -77,7 +75,13 @@ impl Listed {
         Self { written, compiled: OnceLock::new() }
     }
 
-    /// The compiled profile. It is there: the user's were compiled when they were added, the built-in ones in a test.
+    /// A profile that is compiled already.
+    fn compiled(written: Written) -> Result<Self, ProfileError> {
+        let compiled = OnceLock::from(Some(Arc::new(written.compile()?)));
+        Ok(Self { written, compiled })
+    }
+
+    /// The compiled profile. It is there: the user's are compiled when they are added, the built-in ones in a test.
     fn profile(&self) -> Option<&Arc<Profile>> {
         self.compiled.get_or_init(|| self.written.compile().ok().map(Arc::new)).as_ref()
     }
@@ -95,8 +99,8 @@ impl Library {
         let mut library = Self::default();
         for (file, text) in BUILTIN {
             // A test reads every file that is built in, so none is left out here.
-            if let Ok(tool) = read(file, text) {
-                library.insert(tool);
+            if let Ok((tool, profiles)) = read(file, text) {
+                library.insert(tool, profiles.into_iter().map(Listed::new).collect());
             }
         }
         library
@@ -113,8 +117,9 @@ impl Library {
     /// # Errors
     /// When the file is not well-formed; the library is unchanged then.
     pub fn add(&mut self, file: &str, text: &str) -> Result<(), ProfileError> {
-        Self::check(file, text)?;
-        self.insert(read(file, text)?);
+        let (tool, profiles) = read(file, text)?;
+        let profiles = profiles.into_iter().map(Listed::compiled).collect::<Result<_, _>>()?;
+        self.insert(tool, profiles);
         Ok(())
     }
 
@@ -123,7 +128,8 @@ impl Library {
     /// # Errors
     /// What is wrong first, with its place.
     pub fn check(file: &str, text: &str) -> Result<Vec<String>, ProfileError> {
-        read(file, text)?.profiles.iter().map(|written| written.compile().map(|profile| profile.id)).collect()
+        let (_, profiles) = read(file, text)?;
+        profiles.iter().map(|written| written.compile().map(|profile| profile.id)).collect()
     }
 
     /// Checks every built-in file.
@@ -134,13 +140,12 @@ impl Library {
         BUILTIN.iter().try_for_each(|(file, text)| Self::check(file, text).map(drop))
     }
 
-    fn insert(&mut self, tool: Tool) {
-        let name = tool.data.name.as_ref().clone();
-        let mut profiles: Vec<Listed> = tool.profiles.iter().cloned().map(Listed::new).collect();
-        if let Some(old) = self.tools.iter().position(|known| *known.tool.data.name.as_ref() == name) {
-            let replaced = |old: &Listed| tool.profiles.iter().any(|new| new.id == old.written.id);
-            let old = self.tools.remove(old);
-            profiles.extend(old.profiles.into_iter().filter(|old| !replaced(old)));
+    fn insert(&mut self, tool: Tool, mut profiles: Vec<Listed>) {
+        let name = tool.data.name.as_ref();
+        if let Some(old) = self.tools.iter().position(|known| known.tool.data.name.as_ref() == name) {
+            let mut kept = self.tools.remove(old).profiles;
+            kept.retain(|old| profiles.iter().all(|new| new.written.id != old.written.id));
+            profiles.append(&mut kept);
         }
         profiles.sort_by(|a, b| a.written.min.cmp(&b.written.min));
         self.tools.push(KnownTool { tool, profiles });
@@ -165,6 +170,11 @@ impl Library {
     /// Names of packages whose metadata tells a tool's version.
     pub fn packages(&self, tool: &str) -> &[String] {
         self.find(tool).map_or(&[], |known| &known.tool.data.packages)
+    }
+
+    /// The keys that stop a tool's turn, as far as that is known.
+    pub fn interrupt(&self, tool: &str) -> &[StopKey] {
+        self.find(tool).map_or(&[], |known| &known.tool.data.interrupt)
     }
 
     fn find(&self, tool: &str) -> Option<&KnownTool> {

@@ -3,6 +3,8 @@
 //! It is the transcript as it stands on the screen, not "the answer"; who wants an answer finds one with an
 //! [`AnswerAssociator`] of his own. Neither is ever part of the state.
 
+use std::collections::BTreeSet;
+
 use regex::Regex;
 use serde::Serialize;
 
@@ -89,15 +91,17 @@ impl Profile {
     /// Projects a screen.
     pub fn project(&self, screen: &Screen, facts: &PaneFacts, projector: Projector) -> DialogProjection {
         let sight = Sight::new(self, screen, facts);
-        let in_dialog = self.read(screen, facts).assessment.operator_excerpt.is_some();
-        let reason = |y: usize| match projector {
-            Projector::Plain if sight.is_blank(y) => RowReason::Blank,
-            Projector::Plain => RowReason::Text,
-            Projector::Profile => reason(&sight, y, in_dialog),
-        };
-        let mut projection = project(screen, reason);
-        projection.anomalies.extend((projector != Projector::Profile).then_some(Anomaly::PresetOverrideUsed));
-        projection
+        match projector {
+            Projector::Profile => {
+                let in_dialog = sight.read().assessment.operator_excerpt.is_some();
+                let banner = banner_rows(&sight);
+                project(screen, |y| reason(&sight, y, in_dialog, &banner))
+            }
+            Projector::Plain => {
+                let reason = |y| if sight.is_blank(y) { RowReason::Blank } else { RowReason::Text };
+                DialogProjection { anomalies: vec![Anomaly::PresetOverrideUsed], ..project(screen, reason) }
+            }
+        }
     }
 }
 
@@ -150,7 +154,7 @@ fn project(screen: &Screen, reason: impl Fn(usize) -> RowReason) -> DialogProjec
     }
 }
 
-fn reason(sight: &Sight<'_>, y: usize, in_dialog: bool) -> RowReason {
+fn reason(sight: &Sight<'_>, y: usize, in_dialog: bool, banner: &BTreeSet<usize>) -> RowReason {
     let turn = &sight.profile.turn;
     let in_region = |region| sight.region(region).contains(&y);
     if sight.is_blank(y) {
@@ -165,7 +169,7 @@ fn reason(sight: &Sight<'_>, y: usize, in_dialog: bool) -> RowReason {
         RowReason::UserPrompt
     } else if sight.is_any(y, turn.chrome) {
         RowReason::Progress
-    } else if is_banner(sight, y) {
+    } else if banner.contains(&y) {
         RowReason::Banner
     } else if turn.answers.iter().chain(&turn.tools).any(|&kind| sight.is(y, kind)) {
         RowReason::Answer
@@ -176,13 +180,15 @@ fn reason(sight: &Sight<'_>, y: usize, in_dialog: bool) -> RowReason {
     }
 }
 
-/// A banner is what stands around the agent's name and version, up to the next blank row.
-fn is_banner(sight: &Sight<'_>, y: usize) -> bool {
-    let Some(banner) = &sight.profile.banner else { return false };
+/// The rows of banners: what stands above the first submitted prompt and around the agent's name and version, up to the
+/// next blank row.
+fn banner_rows(sight: &Sight<'_>) -> BTreeSet<usize> {
+    let Some(banner) = &sight.profile.banner else { return BTreeSet::new() };
     let first_prompt = sight.submitted.first().copied().unwrap_or(usize::MAX);
-    let block_start = (0..=y).rev().take_while(|&row| !sight.is_blank(row)).last().unwrap_or(y);
-    let block = (block_start..sight.screen.rows().len()).take_while(|&row| !sight.is_blank(row));
-    y < first_prompt && block.into_iter().any(|row| banner.is_match(sight.row(row)))
+    let rows: Vec<usize> = (0..sight.screen.rows().len()).collect();
+    let blocks = rows.split(|&y| sight.is_blank(y));
+    let banners = blocks.filter(|block| block.iter().any(|&y| banner.is_match(sight.row(y))));
+    banners.flatten().copied().filter(|&y| y < first_prompt).collect()
 }
 
 /// Whether a row is nothing but lines and borders.

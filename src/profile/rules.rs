@@ -3,7 +3,8 @@
 //! A file describes one tool: which processes are it, and one or more profiles for intervals of its versions. A
 //! profile names **rows** (a pattern and, where words alone could be quoted, a style), says where the live prompt is
 //! (**composer**), and lists **rules**: which rows in which region of the screen, with which title and cursor, mean
-//! what. `extends` takes another profile's rows and rules and replaces those of the same name.
+//! what. `extends` takes another profile's rows and rules and replaces those of the same name, and the keys of its composer
+//! and turn that are not given.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +12,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::reading::Family;
+use crate::state::words;
 
 /// One file of profiles.
 #[derive(Clone, Debug, Deserialize)]
@@ -41,6 +43,32 @@ pub(super) struct ToolData {
     /// Names of packages whose metadata tells the version.
     #[serde(default)]
     pub packages: Vec<String>,
+    /// The keys that stop its turn, one after the other; none where that is not known.
+    #[serde(default)]
+    pub interrupt: Vec<StopKey>,
+}
+
+/// A key that can stop an agent, by tmux's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum StopKey {
+    Escape,
+    #[serde(rename = "C-c")]
+    ControlC,
+    #[serde(rename = "C-d")]
+    ControlD,
+    Enter,
+}
+
+impl StopKey {
+    /// tmux's name of the key.
+    pub const fn word(self) -> &'static str {
+        match self {
+            StopKey::Escape => "Escape",
+            StopKey::ControlC => "C-c",
+            StopKey::ControlD => "C-d",
+            StopKey::Enter => "Enter",
+        }
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -97,8 +125,8 @@ pub(super) struct StyleData {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ComposerData {
-    /// The row with the prompt's glyph; a group `draft` holds the text behind it.
-    pub prompt: String,
+    /// The row with the prompt's glyph; a group `draft` holds the text behind it. It must be given.
+    pub prompt: Option<String>,
     /// Rows that follow it while the text is longer than one row.
     pub continuation: Option<String>,
     /// The row right above.
@@ -106,25 +134,39 @@ pub(super) struct ComposerData {
     /// The row right below the text.
     pub below: Option<String>,
     /// Rows that must follow right below that, in this order, and belong to the prompt.
-    #[serde(default)]
-    pub foot: Vec<String>,
-    /// Rows that are not blank and may follow at most: a footer, a list. A prompt further up is history.
-    pub rows_below: usize,
+    pub foot: Option<Vec<String>>,
+    /// Rows that are not blank and may follow at most: a footer, a list. A prompt further up is history. It must be given.
+    pub rows_below: Option<usize>,
     /// What makes shown text a placeholder or a suggestion instead of a draft.
-    #[serde(default)]
-    pub ghost: Vec<StyleData>,
+    pub ghost: Option<Vec<StyleData>>,
     /// Texts that are placeholders whatever their style.
-    #[serde(default)]
-    pub placeholders: Vec<String>,
+    pub placeholders: Option<Vec<String>>,
     /// Whether the terminal's cursor must be visible for the prompt to be live.
     pub cursor: Option<CursorData>,
     /// Whether the cursor must stand in the prompt's rows for it to be live.
-    #[serde(default)]
-    pub cursor_inside: bool,
+    pub cursor_inside: Option<bool>,
     /// Whether the prompt is there only while it takes the keys: then a prompt row without the cursor is a submitted
     /// one, and what is typed while there is none goes nowhere.
-    #[serde(default)]
-    pub only_when_idle: bool,
+    pub only_when_idle: Option<bool>,
+}
+
+impl ComposerData {
+    /// Its own keys, and those of another composer where it has none.
+    pub(super) fn or(self, other: ComposerData) -> ComposerData {
+        ComposerData {
+            prompt: self.prompt.or(other.prompt),
+            continuation: self.continuation.or(other.continuation),
+            above: self.above.or(other.above),
+            below: self.below.or(other.below),
+            foot: self.foot.or(other.foot),
+            rows_below: self.rows_below.or(other.rows_below),
+            ghost: self.ghost.or(other.ghost),
+            placeholders: self.placeholders.or(other.placeholders),
+            cursor: self.cursor.or(other.cursor),
+            cursor_inside: self.cursor_inside.or(other.cursor_inside),
+            only_when_idle: self.only_when_idle.or(other.only_when_idle),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -139,77 +181,86 @@ pub(super) enum CursorData {
 #[serde(deny_unknown_fields)]
 pub(super) struct TurnData {
     /// Rows of submitted prompts; a group `text` holds what the user wrote, without glyph, clock and the like.
-    #[serde(default)]
-    pub prompts: Vec<String>,
+    pub prompts: Option<Vec<String>>,
     /// Rows that are no part of what was said: progress, tips, notices, status.
-    #[serde(default)]
-    pub chrome: Vec<String>,
+    pub chrome: Option<Vec<String>>,
     /// Rows whose group `text` names the running tool, the last one counting.
-    #[serde(default)]
-    pub tools: Vec<String>,
+    pub tools: Option<Vec<String>>,
     /// Rows whose group `text` begins an answer, the last one counting.
-    #[serde(default)]
-    pub answers: Vec<String>,
+    pub answers: Option<Vec<String>>,
     /// How long work is taken to go on after its last trace, in ms.
-    #[serde(default)]
-    pub linger_ms: u64,
+    pub linger_ms: Option<u64>,
     /// Whether a growing turn is work by itself, for agents that show nothing else while they answer.
-    #[serde(default)]
-    pub growth: bool,
+    pub growth: Option<bool>,
     /// Whether a turn ends well only with a completion row; without one it ends without a result.
-    #[serde(default)]
-    pub completion_row: bool,
+    pub completion_row: Option<bool>,
     /// Whether a turn that is stopped before its answer vanishes, and its prompt comes back as a draft.
-    #[serde(default)]
-    pub prompt_returns: bool,
+    pub prompt_returns: Option<bool>,
 }
 
-/// What a rule says of the screen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Signal {
-    /// A turn is in flight.
-    Working,
-    Approval,
-    Question,
-    Trust,
-    Setup,
-    /// A picker or a full-screen view that takes the keys.
-    Menu,
-    /// A list of commands above or below the live prompt.
-    Slash,
-    /// A list of files at the live prompt.
-    Files,
-    /// The agent is starting or restarting: its prompt takes nothing yet.
-    Starting,
-    /// The session is not up yet: the prompt takes text, but what is submitted has to wait.
-    Opening,
-    Completed,
-    Interrupted,
-    Failed,
-    /// A submitted message waits in the agent's own queue.
-    Queued,
-    /// Shells or sub-agents go on beside or after the turn.
-    Background,
-    /// The screen contradicts itself.
-    Doubt,
+impl TurnData {
+    /// Its own keys, and those of another turn where it has none.
+    pub(super) fn or(self, other: TurnData) -> TurnData {
+        TurnData {
+            prompts: self.prompts.or(other.prompts),
+            chrome: self.chrome.or(other.chrome),
+            tools: self.tools.or(other.tools),
+            answers: self.answers.or(other.answers),
+            linger_ms: self.linger_ms.or(other.linger_ms),
+            growth: self.growth.or(other.growth),
+            completion_row: self.completion_row.or(other.completion_row),
+            prompt_returns: self.prompt_returns.or(other.prompt_returns),
+        }
+    }
 }
 
-/// Which part of the screen a rule looks at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Region {
-    /// The whole screen.
-    #[default]
-    All,
-    /// Everything above the live prompt; all of it when there is none.
-    Above,
-    /// From the last submitted prompt to the live prompt.
-    Turn,
-    /// The live prompt's rows.
-    Composer,
-    /// What is drawn below the live prompt.
-    Footer,
+words! {
+    /// What a rule says of the screen.
+    Signal {
+        /// A turn is in flight.
+        Working = "working",
+        Approval = "approval",
+        Question = "question",
+        Trust = "trust",
+        Setup = "setup",
+        /// A picker or a full-screen view that takes the keys.
+        Menu = "menu",
+        /// A list of commands above or below the live prompt.
+        Slash = "slash",
+        /// A list of files at the live prompt.
+        Files = "files",
+        /// The agent is starting or restarting: its prompt takes nothing yet.
+        Starting = "starting",
+        /// The session is not up yet: the prompt takes text, but what is submitted has to wait.
+        Opening = "opening",
+        Completed = "completed",
+        Interrupted = "interrupted",
+        Failed = "failed",
+        /// A submitted message waits in the agent's own queue.
+        Queued = "queued",
+        /// Shells or sub-agents go on beside or after the turn.
+        Background = "background",
+        /// The screen contradicts itself.
+        Doubt = "doubt",
+    }
+}
+
+words! {
+    /// Which part of the screen a rule looks at.
+    #[derive(Default)]
+    Region {
+        /// The whole screen.
+        #[default]
+        All = "all",
+        /// Everything above the live prompt; all of it when there is none.
+        Above = "above",
+        /// From the last submitted prompt to the live prompt.
+        Turn = "turn",
+        /// The live prompt's rows.
+        Composer = "composer",
+        /// What is drawn below the live prompt.
+        Footer = "footer",
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -246,8 +297,6 @@ pub(super) struct RuleData {
     pub prompt: Option<String>,
     /// For dialogs: the first row of the text that is shown to the operator; it is looked for upwards from the match.
     pub excerpt: Option<String>,
-    /// For dialogs: rows of choices side by side, of which a background tells the chosen one.
-    pub choices: Option<String>,
     /// For dialogs: which of `rows` is the question. The first by default.
     pub question: Option<String>,
     /// For work: the agent repaints these rows while it works.

@@ -1,5 +1,10 @@
+use std::sync::Arc;
+
 use super::*;
-use crate::fleet::{PaneId, ServerId};
+use crate::fleet::{self, Capture, Fleet, Input, Outcome, PaneId, PaneReport, Place, ServerId, ServerReport};
+use crate::profile::{Library, Program};
+use crate::screen::PaneFacts;
+use crate::state::{Phase, Tri};
 
 fn key(pane: u32) -> TerminalKey {
     TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid: 1 }
@@ -53,4 +58,33 @@ fn what_is_on_its_way_is_neither_taken_back_nor_dropped() {
     assert_eq!(texts(&queue.cancel(&key(1))), ["b"]);
     assert_eq!(texts(&queue.drop_hopeless(|_| Readiness::Never)), ["c"]);
     assert_eq!(texts(queue.prompts()), ["a"]);
+}
+
+#[test]
+fn a_pane_in_copy_mode_is_not_tried() {
+    let now = at(0);
+    let mut fleet = Fleet::new(fleet::Settings::default(), Arc::new(Library::builtin()));
+    let pane = PaneReport {
+        key: key(1),
+        place: Place::default(),
+        cwd: None,
+        facts: PaneFacts::default(),
+        program: Program::Agent { tool: "claude".to_owned(), version: None },
+        capture: Capture::Unchanged,
+        declared: None,
+    };
+    let outcome = Outcome::Listed(vec![pane]);
+    fleet.handle(Input::Server(ServerReport { server: ServerId::default(), at: now, outcome }), now);
+    let mut terminal = fleet.view(now).terminals[0].clone();
+    assert_eq!(Readiness::of(Some(&terminal)), Readiness::NotYet);
+    terminal.state.diagnostics.availability = Availability::Available;
+    terminal.state.turn.phase = Phase::Ready;
+    terminal.state.surface.ready_posture = Tri::Yes;
+    assert_eq!(Readiness::of(Some(&terminal)), Readiness::Ready);
+    let copying = Terminal { facts: PaneFacts { in_mode: true, ..terminal.facts.clone() }, ..terminal.clone() };
+    assert_eq!(Readiness::of(Some(&copying)), Readiness::NotYet);
+    terminal.state.surface.pending_input = Tri::Yes;
+    assert_eq!(Readiness::of(Some(&terminal)), Readiness::NotYet, "it has a message that waits already");
+    terminal.state.diagnostics.availability = Availability::TuiDown;
+    assert_eq!(Readiness::of(Some(&terminal)), Readiness::Never);
 }

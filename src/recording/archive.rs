@@ -106,11 +106,6 @@ impl Archive {
     }
 }
 
-/// A checksum by which a recording can be told from an altered one (64-bit FNV-1a); it does not withstand malice.
-pub fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
-}
-
 fn unpack(packed: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut decoder = zstd::Decoder::new(packed)?;
     decoder.window_log_max(WINDOW_LOG)?;

@@ -4,13 +4,16 @@
 //! answer is right if it fits any truth that was judged within that time, up to now. All times are whole milliseconds
 //! and every stretch of time is counted exactly, so that the same recording always scores the same.
 
+mod judging;
 pub mod tasks;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use judging::{Judging, Stretch};
+
 use super::doubts::Doubts;
-use super::truth::{Field, Label, Truth};
+use super::truth::{Field, Truth};
 use super::{Options, Recording, RecordingError, replay};
 use crate::moment::Span;
 use crate::profile::Library;
@@ -71,6 +74,11 @@ impl Tally {
         (self.judged_ms > 0).then(|| self.right_ms as f64 * 100.0 / self.judged_ms as f64)
     }
 
+    fn count(&mut self, milliseconds: u64, right: bool) {
+        self.judged_ms += milliseconds;
+        self.right_ms += if right { milliseconds } else { 0 };
+    }
+
     /// Adds another tally of the same field.
     pub fn add(&mut self, other: Tally) {
         self.judged_ms += other.judged_ms;
@@ -108,15 +116,15 @@ pub fn score(
     Ok(score)
 }
 
-/// The published values of each field, each from one time until the next.
+/// The published values of each field, each from one time in milliseconds until the next.
 #[derive(Clone, Debug, Default)]
 struct Answers {
-    fields: [Vec<(Span, &'static str)>; Field::ALL.len()],
+    fields: [Vec<(u64, &'static str)>; Field::ALL.len()],
 }
 
 impl Answers {
     fn take(&mut self, at: Span, state: &State) {
-        for field in Field::ALL {
+        for &field in Field::ALL {
             self.set(field, at, answer(field, state));
         }
     }
@@ -124,14 +132,8 @@ impl Answers {
     fn set(&mut self, field: Field, at: Span, answer: &'static str) {
         let answers = &mut self.fields[field as usize];
         if answers.last().is_none_or(|(_, last)| *last != answer) {
-            answers.push((at, answer));
+            answers.push((at.as_millis(), answer));
         }
-    }
-
-    fn at(&self, field: Field, at: u64) -> &'static str {
-        let answers = &self.fields[field as usize];
-        let after = answers.partition_point(|(from, _)| from.as_millis() <= at);
-        after.checked_sub(1).map_or(NOTHING, |i| answers[i].1)
     }
 }
 
@@ -184,99 +186,52 @@ fn compare(truth: &Truth, answers: &Answers, duration: Span, settle: Span) -> Sc
         delays: Vec::new(),
         doubted_ms: 0,
     };
-    for field in Field::ALL {
-        let timeline = Timeline { field, labels: truth.labels(field), answers, end: duration.as_millis() };
-        timeline.judge(&mut score);
-        timeline.delays(settle, &mut score.delays);
+    for &field in Field::ALL {
+        let labels: Vec<_> = truth.labels(field).iter().map(|label| (label.from.as_millis(), label.value)).collect();
+        let judging = Judging { truths: &labels, answers: &answers.fields[field as usize], end: duration.as_millis() };
+        judge(field, judging, &mut score);
+        delays(field, judging, settle, &mut score.delays);
     }
     score
 }
 
-/// One field of one recording.
-struct Timeline<'a> {
-    field: Field,
-    labels: &'a [Label],
-    answers: &'a Answers,
-    end: u64,
+fn judge(field: Field, judging: Judging<'_, 'static>, score: &mut Score) {
+    for Stretch { from, to, truth, answer, right } in
+        judging.stretches(|truth, answer| fits(field, truth, answer.unwrap_or(NOTHING)))
+    {
+        let answer = answer.unwrap_or(NOTHING);
+        score.tallies[field as usize].count(to - from, right);
+        if field == Field::Phase {
+            *score.phases.entry((truth, if right { truth } else { answer })).or_default() += to - from;
+        }
+        if !right {
+            let (from, to) = (Span::from_millis(from), Span::from_millis(to));
+            join(&mut score.spells, Spell { field, from, to, truth, answer });
+        }
+    }
 }
 
-impl Timeline<'_> {
-    fn judge(&self, score: &mut Score) {
-        let breaks = self.breaks();
-        for pair in breaks.windows(2) {
-            let (from, to) = (pair[0], pair[1]);
-            let Some(truth) = self.truth_at(from) else { continue };
-            let answer = self.answers.at(self.field, from);
-            let right = self.is_right(from, answer);
-            let tally = &mut score.tallies[self.field as usize];
-            tally.judged_ms += to - from;
-            tally.right_ms += if right { to - from } else { 0 };
-            if self.field == Field::Phase {
-                *score.phases.entry((truth, if right { truth } else { answer })).or_default() += to - from;
-            }
-            if !right {
-                let spell = Spell {
-                    field: self.field,
-                    from: Span::from_millis(from),
-                    to: Span::from_millis(to),
-                    truth,
-                    answer,
-                };
-                join(&mut score.spells, spell);
-            }
+fn delays(field: Field, judging: Judging<'_, 'static>, settle: Span, delays: &mut Vec<Delay>) {
+    let mut before: Option<&'static str> = None;
+    for (i, (from, truth)) in judging.truths.iter().enumerate() {
+        let Some(truth) = truth else { continue };
+        if before.replace(truth).is_none_or(|before| before == *truth) {
+            continue;
         }
+        let until = judging.truths.get(i + 1).map_or(judging.end, |(next, _)| *next);
+        let allowed = if *truth == TurnResult::Success.word() { settle.as_millis() } else { 0 };
+        let delay = first_fit(field, judging, truth, *from, until)
+            .map(|at| Span::from_millis((at - from).saturating_sub(allowed)));
+        delays.push(Delay { field, at: Span::from_millis(*from), truth, delay });
     }
+}
 
-    /// The times between which nothing changes, neither truth nor answer nor which earlier truths still count.
-    fn breaks(&self) -> Vec<u64> {
-        let truths = self.labels.iter().map(|label| label.from.as_millis());
-        let answers = self.answers.fields[self.field as usize].iter().map(|(at, _)| at.as_millis());
-        let mut breaks: Vec<u64> =
-            truths.flat_map(|at| [at, at + LAG.as_millis()]).chain(answers).filter(|at| *at < self.end).collect();
-        breaks.push(self.end);
-        breaks.sort_unstable();
-        breaks.dedup();
-        breaks
+fn first_fit(field: Field, judging: Judging<'_, '_>, truth: &str, from: u64, until: u64) -> Option<u64> {
+    if fits(field, truth, judging.answer_at(from).unwrap_or(NOTHING)) {
+        return Some(from);
     }
-
-    fn truth_at(&self, at: u64) -> Option<&'static str> {
-        let after = self.labels.partition_point(|label| label.from.as_millis() <= at);
-        after.checked_sub(1).and_then(|i| self.labels[i].value)
-    }
-
-    /// Whether the answer fits a truth of the last second.
-    fn is_right(&self, at: u64, answer: &str) -> bool {
-        self.labels.iter().enumerate().rev().skip_while(|(_, label)| label.from.as_millis() > at).any(|(i, label)| {
-            let ends = self.labels.get(i + 1).map_or(u64::MAX, |next| next.from.as_millis());
-            let counts = ends + LAG.as_millis().min(u64::MAX - ends) > at;
-            counts && label.value.is_some_and(|truth| fits(self.field, truth, answer))
-        })
-    }
-
-    fn delays(&self, settle: Span, delays: &mut Vec<Delay>) {
-        let mut before: Option<&'static str> = None;
-        for (i, label) in self.labels.iter().enumerate() {
-            let Some(truth) = label.value else { continue };
-            if before.replace(truth).is_none_or(|before| before == truth) {
-                continue;
-            }
-            let from = label.from.as_millis();
-            let until = self.labels.get(i + 1).map_or(self.end, |next| next.from.as_millis());
-            let allowed = if truth == TurnResult::Success.word() { settle.as_millis() } else { 0 };
-            let delay =
-                self.first_fit(truth, from, until).map(|at| Span::from_millis((at - from).saturating_sub(allowed)));
-            delays.push(Delay { field: self.field, at: label.from, truth, delay });
-        }
-    }
-
-    fn first_fit(&self, truth: &str, from: u64, until: u64) -> Option<u64> {
-        if fits(self.field, truth, self.answers.at(self.field, from)) {
-            return Some(from);
-        }
-        let answers = &self.answers.fields[self.field as usize];
-        let later = answers.iter().map(|(at, answer)| (at.as_millis(), *answer)).skip_while(|(at, _)| *at <= from);
-        later.take_while(|(at, _)| *at < until).find(|(_, answer)| fits(self.field, truth, answer)).map(|(at, _)| at)
-    }
+    let later = judging.answers.iter().skip_while(|(at, _)| *at <= from).take_while(|(at, _)| *at < until);
+    later.into_iter().find(|(_, answer)| fits(field, truth, answer)).map(|(at, _)| *at)
 }
 
 /// Adds a spell, as part of the one before where that ends at its beginning and says the same.

@@ -4,57 +4,33 @@ use serde_json::{Map, Value};
 
 use super::{EventKind, Recording, RecordingError};
 use crate::moment::Span;
+use crate::state::{Availability, Phase, Tri, TurnResult, words};
 
-/// A field of the public state that recordings judge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Field {
-    Availability,
-    AcceptingInput,
-    EditingInput,
-    ReadyPosture,
-    Phase,
-    Blocked,
-    LastResult,
+words! {
+    /// A field of the public state that recordings judge, by its name in `truth` markers, in the order of SPEC §13.
+    Field {
+        Availability = "availability", AcceptingInput = "accepting_input", EditingInput = "editing_input",
+        ReadyPosture = "ready_posture", Phase = "phase", Blocked = "blocked", LastResult = "last_result",
+    }
 }
 
 impl Field {
-    /// Every field, in the order of SPEC §13.
-    pub const ALL: [Field; 7] = [
-        Field::Availability,
-        Field::AcceptingInput,
-        Field::EditingInput,
-        Field::ReadyPosture,
-        Field::Phase,
-        Field::Blocked,
-        Field::LastResult,
-    ];
-
-    /// The name in `truth` markers.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Field::Availability => "availability",
-            Field::AcceptingInput => "accepting_input",
-            Field::EditingInput => "editing_input",
-            Field::ReadyPosture => "ready_posture",
-            Field::Phase => "phase",
-            Field::Blocked => "blocked",
-            Field::LastResult => "last_result",
-        }
-    }
-
     /// The field with a name.
     pub fn named(name: &str) -> Option<Field> {
-        Field::ALL.into_iter().find(|field| field.word() == name)
+        Field::ALL.iter().copied().find(|field| field.word() == name)
     }
 
     /// The values that the field may have.
-    const fn values(self) -> &'static [&'static str] {
+    fn values(self) -> Vec<&'static str> {
         match self {
-            Field::Availability => &["available", "unavailable", "tui_down", "error", "unknown"],
-            Field::AcceptingInput | Field::EditingInput | Field::ReadyPosture => &["yes", "no", "unknown"],
-            Field::Phase => &["ready", "active", "unknown"],
-            Field::Blocked => &["none", "approval", "trust", "question", "setup", "menu"],
-            Field::LastResult => &["success", "interrupted", "known_failure", "none"],
+            Field::Availability => Availability::ALL.iter().map(|value| value.word()).collect(),
+            Field::AcceptingInput | Field::EditingInput | Field::ReadyPosture => {
+                Tri::ALL.iter().map(|value| value.word()).collect()
+            }
+            Field::Phase => Phase::ALL.iter().map(|value| value.word()).collect(),
+            // A name of its own for what the contract says in several fields.
+            Field::Blocked => vec!["none", "approval", "trust", "question", "setup", "menu"],
+            Field::LastResult => TurnResult::ALL.iter().map(|value| value.word()).collect(),
         }
     }
 }
@@ -141,5 +117,5 @@ impl Truth {
 
 fn known(field: Field, value: &Value) -> Option<&'static str> {
     let word = value.as_str()?;
-    field.values().iter().copied().find(|known| *known == word)
+    field.values().into_iter().find(|known| *known == word)
 }

@@ -107,12 +107,10 @@ pub(super) struct Caret {
 }
 
 impl Preview {
-    /// The last lines of a screen down to its last row that is not blank. A pane that is dead has tmux's own notice of
-    /// it in its last row, which is no output.
+    /// The last lines of a screen down to its last row that is not blank. A pane that is dead has no cursor.
     pub fn of(screen: &Screen, cursor: Cursor, dead: bool) -> Self {
         let rows = screen.rows();
-        let notice = |index: usize| dead && rows[index].text().trim_start().starts_with("Pane is dead");
-        let end = (0..rows.len()).rev().find(|&index| !rows[index].is_blank() && !notice(index)).map_or(0, |i| i + 1);
+        let end = screen.last_row().map_or(0, |index| index + 1);
         let start = end.saturating_sub(PREVIEW_LINES);
         let lines = rows[start..end].iter().map(|row| row.text().to_owned()).collect();
         let row = usize::from(cursor.row);

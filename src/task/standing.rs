@@ -4,7 +4,7 @@ use super::prompt::{self, Form, Prompt};
 use super::shell;
 use super::snapshot::{PaneState, Preview};
 use crate::moment::{Moment, Span};
-use crate::state::words;
+use crate::state::{Availability, OperatorStatus, Phase, Summary, TurnResult, TurnSource, UiContext, words};
 
 /// How long a screen must stand still before a row that only looks like a question is one. A program that goes on after
 /// a colon is quicker.
@@ -14,6 +14,9 @@ const ASKING: Span = Span::from_secs(1);
 /// monitors, do so more often.
 const FULL_SCREEN: Span = Span::from_secs(2);
 
+/// How long a task whose screen stands still may yet be told to do something else.
+pub const SETTLED: Span = FULL_SCREEN;
+
 words! {
     /// What a task is doing.
     Status {
@@ -21,10 +24,35 @@ words! {
     }
 }
 
+impl Status {
+    /// The same in the words of an agent's state in short (SPEC §2): who has the turn, and how the run ended; a code that
+    /// is not known is no success.
+    pub const fn summary(self, exit_code: Option<i32>) -> Summary {
+        let (availability, phase, ui_context, status) = match self {
+            Status::Running => (Availability::Available, Phase::Active, UiContext::Unknown, OperatorStatus::Processing),
+            Status::WaitingInput => {
+                (Availability::Available, Phase::Unknown, UiContext::Question, OperatorStatus::WaitingUserAnswer)
+            }
+            Status::Idle => (Availability::Available, Phase::Ready, UiContext::NormalPrompt, OperatorStatus::Ready),
+            Status::Exited => (Availability::TuiDown, Phase::Unknown, UiContext::Unknown, OperatorStatus::TuiDown),
+            Status::Unknown => (Availability::Unknown, Phase::Unknown, UiContext::Unknown, OperatorStatus::Unknown),
+        };
+        let result = match (self, exit_code) {
+            (Status::Exited, Some(0)) => TurnResult::Success,
+            (Status::Exited, Some(_)) => TurnResult::KnownFailure,
+            _ => TurnResult::None,
+        };
+        Summary { availability, phase, result, source: TurnSource::None, ui_context, status }
+    }
+}
+
 /// What is remembered of a pane from look to look.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Standing {
     preview: Option<Preview>,
+    /// What ran then, and the question that those two show: it is looked for only in what is new.
+    command: String,
+    asked: Option<Prompt>,
     /// Since when the preview is the same.
     still_since: Moment,
     /// The prompt of the last look, which is told only when the next look shows it as well.
@@ -46,7 +74,11 @@ impl Standing {
         if !same {
             (self.preview, self.still_since) = (Some(pane.preview.clone()), now);
         }
-        let found = self.unanswered(prompt::find(&pane.preview, &pane.command));
+        if !same || self.command != pane.command {
+            self.asked = prompt::find(&pane.preview, &pane.command);
+            self.command.clone_from(&pane.command);
+        }
+        let found = self.unanswered(self.asked.clone());
         if self.prompt.as_ref().is_some_and(|prompt| !prompt.stands_in(&pane.preview)) {
             self.prompt = None;
         }
@@ -68,6 +100,11 @@ impl Standing {
     /// The prompt that stands.
     pub(super) fn prompt(&self) -> Option<&str> {
         self.prompt.as_ref().map(|prompt| prompt.text.as_str())
+    }
+
+    /// Whether the last look found a prompt of which only the next one tells whether it stands.
+    pub(super) fn may_ask(&self) -> bool {
+        self.prompt.is_none() && self.found.is_some()
     }
 
     /// What the pane is doing.

@@ -156,6 +156,9 @@ impl Task {
         };
         let prompt = task.take_pane(window.pane, now);
         debug_assert!(prompt.is_none(), "a prompt is told in the second look");
+        if task.status == Status::Running {
+            task.since = task.started_at;
+        }
         let untold = matches!(registration, Registration::Started(_));
         let dead = task.is_dead();
         match (is_baseline, dead) {
@@ -214,6 +217,11 @@ impl Task {
     /// The prompt that the task stands at.
     pub fn prompt(&self) -> Option<&str> {
         self.standing.prompt()
+    }
+
+    /// Whether it may stand at a prompt, which only another look tells.
+    pub fn may_ask(&self) -> bool {
+        self.standing.may_ask()
     }
 
     /// Whether its program has ended.
@@ -326,7 +334,8 @@ impl Task {
         }
     }
 
-    fn event(&self, at: Moment, happening: Happening) -> TaskEvent {
+    /// Something that happened to it.
+    pub(crate) fn event(&self, at: Moment, happening: Happening) -> TaskEvent {
         TaskEvent {
             at,
             id: self.id.clone(),

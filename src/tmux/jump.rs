@@ -1,14 +1,18 @@
 //! Takes the operator to a pane.
 
+use std::path::PathBuf;
 use std::process::Command;
 
-use tmux_interface::{DisplayMessage, SelectPane, SelectWindow, SwitchClient, TmuxCommand};
+use tmux_interface::{AttachSession, DisplayMessage, SelectPane, SelectWindow, SwitchClient, TmuxCommand};
 
 use super::nonce::Nonce;
 use super::script::Script;
 use super::send::{guarded, sequence};
 use super::{Error, Server, run, words};
 use crate::fleet::TerminalKey;
+
+/// How long the way back is shown, in milliseconds; the pane stands still meanwhile, until a key is pressed.
+const WAY_BACK_MS: usize = 2500;
 
 /// The tmux client that this process runs in, as its environment tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +33,12 @@ impl Inside {
     /// Whether this process runs in a popup, which lies over whatever its client shows.
     pub fn is_popup(&self) -> bool {
         self.pane.is_none()
+    }
+
+    /// The socket of the server; its path may hold commas, the two numbers behind it do not.
+    pub(super) fn socket(&self) -> Option<PathBuf> {
+        let path = self.tmux.rsplitn(3, ',').last()?;
+        (!path.is_empty()).then(|| PathBuf::from(path))
     }
 
     fn server_pid(&self) -> Option<u32> {
@@ -69,7 +79,7 @@ impl Server {
         let here = server.and_then(|pid| pid.parse().ok());
         match inside.filter(|inside| self.id.host.is_none() && here.is_some() && inside.server_pid() == here) {
             Some(inside) => self.switch(key, inside).await.map(|()| Jump::Switched),
-            None => Ok(Jump::Attach(self.attach(&pane, session)?)),
+            None => Ok(Jump::Attach(self.attach(&pane, session, inside)?)),
         }
     }
 
@@ -90,16 +100,24 @@ impl Server {
         }
     }
 
-    fn attach(&self, pane: &str, session: &str) -> Result<Command, Error> {
-        let mut attach = tmux_interface::AttachSession::new().target_session(session).build().to_vec();
-        let select = [SelectWindow::new().target_window(pane).build(), SelectPane::new().target_pane(pane).build()];
+    fn attach(&self, pane: &str, session: &str, inside: Option<&Inside>) -> Result<Command, Error> {
+        // The new client alone shows it, in its status line; who has never left a tmux does not know how.
+        let way_back = match inside {
+            None => "#{prefix} d: back to fleetwatch",
+            Some(_) => "#{prefix} d in this inner tmux: back to fleetwatch",
+        };
+        let commands = [
+            SelectWindow::new().target_window(pane).build(),
+            SelectPane::new().target_pane(pane).build(),
+            AttachSession::new().target_session(session).build(),
+            DisplayMessage::new().delay(WAY_BACK_MS).message(way_back).build(),
+        ];
         let mut tmux: Vec<String> =
             words::server_words(&self.id.socket).into_iter().filter(|word| word != "-u").collect();
-        for command in select.iter().map(TmuxCommand::to_vec) {
+        for (nth, command) in commands.iter().map(TmuxCommand::to_vec).enumerate() {
+            tmux.extend((nth > 0).then(|| ";".to_owned()));
             tmux.extend(command.into_iter().map(String::from));
-            tmux.push(";".to_owned());
         }
-        tmux.extend(attach.drain(..).map(String::from));
         let mut command = run::foreground(&self.settings, &self.id, &tmux)?;
         // A client inside of another server's pane is wanted here.
         command.env_remove("TMUX").env_remove("TMUX_PANE");

@@ -9,7 +9,7 @@ pub(super) mod marks;
 use super::nonce::Nonce;
 use super::{Error, error};
 use crate::fleet::{PaneId, Place};
-use crate::screen::{Cursor, PaneFacts, Screen, harmless};
+use crate::screen::{Cursor, PaneFacts, Row, Screen, harmless};
 pub use marks::Marks;
 
 /// What a server answered to one look.
@@ -71,6 +71,9 @@ pub(super) enum Kind {
 
 /// Characters of a pane's start command that are listed.
 const COMMAND: usize = 200;
+
+/// How tmux begins what it writes into the last row of a pane whose program has ended.
+const DEAD: &str = "Pane is dead";
 
 /// Texts in a row.
 const TEXTS: usize = 7;
@@ -263,11 +266,34 @@ fn signal_number(text: &str) -> Option<i32> {
     (number > 0).then_some(number)
 }
 
+/// The screen of a capture, which begins a row early where there is a scrollback.
 fn read_capture(pane: ListedPane, tail: &str) -> CapturedPane {
     // The row's own line ends before the screen begins.
     let screen = tail.strip_prefix('\n').filter(|screen| !screen.is_empty());
-    let screen = screen.map(|screen| Screen::from_capture(screen.as_bytes(), pane.columns, pane.rows));
+    let above = u16::from(pane.facts.history_size > 0);
+    let screen = screen.map(|screen| {
+        let read = Screen::from_capture(screen.as_bytes(), pane.columns, pane.rows.saturating_add(above));
+        without_notice(&pane.facts, read, usize::from(above))
+    });
     CapturedPane { pane, screen }
+}
+
+/// The rows of the pane out of those that were captured. tmux scrolls a dead pane by one row to write into its last one
+/// that it is dead: the row that this pushed out is shown again, and tmux's own, which no program printed, is not.
+fn without_notice(facts: &PaneFacts, captured: Screen, above: usize) -> Screen {
+    let is_notice = |row: &Row| row.text().trim_start().starts_with(DEAD);
+    let (columns, mut rows) = (captured.columns(), captured.into_rows());
+    if facts.dead && rows.last().is_some_and(is_notice) {
+        rows.pop();
+        // What a full-screen program shows does not go into the scrollback: the row above is not its own.
+        if above == 0 || facts.alternate {
+            rows.push(Row::default());
+        } else {
+            return Screen::new(columns, rows);
+        }
+    }
+    rows.drain(..above.min(rows.len()));
+    Screen::new(columns, rows)
 }
 
 #[cfg(test)]

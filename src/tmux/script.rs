@@ -32,11 +32,14 @@ impl Script {
         self.push(ListPanes::new().all().format(listing::row_format(nonce, listing::Kind::Pane)).build());
     }
 
-    /// One pane's facts and screen. Both are taken in the same pass of the server, so that they belong together.
+    /// One pane's facts, and its screen with one row of the scrollback above it: a pane that dies scrolls by a row. All is
+    /// taken in the same pass of the server, so that it belongs together.
     pub(super) fn capture(&mut self, nonce: &Nonce, pane: PaneId) {
         let facts = listing::row_format(nonce, listing::Kind::Capture);
         self.push(DisplayMessage::new().print().target_pane(pane.to_string()).message(facts).build());
-        self.push(CapturePane::new().stdout().escape_sequences().target_pane(pane.to_string()).build());
+        self.push(
+            CapturePane::new().stdout().escape_sequences().start_line("-1").target_pane(pane.to_string()).build(),
+        );
     }
 
     /// Nothing is missing before this mark.
@@ -66,6 +69,6 @@ mod tests {
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines.len(), 2);
         assert!(lines[0].starts_with("display-message -p -t \"%7\" \"nC"), "{}", lines[0]);
-        assert_eq!(lines[1], "capture-pane -e -p -t \"%7\"");
+        assert_eq!(lines[1], "capture-pane -e -p -S -1 -t \"%7\"");
     }
 }

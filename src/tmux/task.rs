@@ -5,12 +5,12 @@
 
 mod bells;
 
-use tmux_interface::{DisplayMessage, KillWindow, TmuxCommand};
+use tmux_interface::{DisplayMessage, IfShell, KillWindow, TmuxCommand};
 
 use super::listing::marks::names;
 use super::nonce::Nonce;
 use super::script::{Script, line};
-use super::send::guarded_by_pid;
+use super::send::{guarded_by_pid, sequence};
 use super::{Error, Server, run};
 use crate::place::{PaneId, ServerId, SessionId, TerminalKey, WindowId};
 pub use bells::{Counting, Trace};
@@ -36,8 +36,17 @@ pub struct NewTask<'a> {
 pub enum TaskPlace {
     /// In a session that is to be made, and with it the server if there is none.
     NewSession(String),
-    /// In a session that is there, at an index that is free.
-    Session { id: SessionId, index: u32 },
+    /// Behind the other windows of a session that is there.
+    Session(SessionId),
+}
+
+/// What came of starting a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Start {
+    Begun(Begun),
+    /// Things are no longer as the caller saw them: the name is taken, the session is there or gone, the program that had
+    /// ended runs. Nothing was started; the caller looks again.
+    Overtaken,
 }
 
 /// A task that was started.
@@ -78,10 +87,9 @@ impl Argv {
 }
 
 impl Server {
-    /// Starts a program in a window of its own.
-    ///
-    /// Fails when the session is there already or the index is taken: nothing has been started then.
-    pub async fn begin_task(&self, place: &TaskPlace, task: &NewTask<'_>) -> Result<Begun, Error> {
+    /// Starts a program in a window of its own, unless the session has a window of that name by then: the server decides,
+    /// so that of several that start the same at once one does.
+    pub async fn begin_task(&self, place: &TaskPlace, task: &NewTask<'_>) -> Result<Start, Error> {
         let nonce = Nonce::new();
         let (mut create, target) = match place {
             TaskPlace::NewSession(session) => {
@@ -89,9 +97,10 @@ impl Server {
                 let words = ["new-session", "-d", "-s", session, "-x", "120", "-y", "40"];
                 (command(&words), format!("={session}:"))
             }
-            TaskPlace::Session { id, index } => {
-                let target = format!("{id}:{index}");
-                (command(&["new-window", "-d", "-t", &target]), target)
+            // The window is the last one until the sequence has ended.
+            TaskPlace::Session(id) => {
+                let target = format!("{id}:{{end}}");
+                (command(&["new-window", "-a", "-d", "-t", &target]), target)
             }
         };
         for word in ["-P", "-F", &begun_format(&nonce), "-n", task.name] {
@@ -103,19 +112,22 @@ impl Server {
         if let TaskPlace::NewSession(session) = place {
             commands.push(set(&[], &format!("={session}:"), names::TASKS, "1"));
         }
-        self.begin(&nonce, commands).await
+        let begin = sequence(commands);
+        let script = match place {
+            TaskPlace::NewSession(_) => begin,
+            TaskPlace::Session(id) => line(&unless_taken(*id, task.name, &nonce, begin)),
+        };
+        self.begin(&nonce, script).await
     }
 
     /// Starts a program in the place of one that has ended; without words, the same one again.
-    ///
-    /// Fails when the pane is gone, or its program still runs.
     pub async fn begin_again(
         &self,
         key: &TerminalKey,
         window: WindowId,
         task: Option<&NewTask<'_>>,
         now: i64,
-    ) -> Result<Begun, Error> {
+    ) -> Result<Start, Error> {
         let nonce = Nonce::new();
         let pane = key.pane.to_string();
         let mut respawn = command(&["respawn-pane", "-t", &pane]);
@@ -126,7 +138,7 @@ impl Server {
         commands.extend(kept(&window.to_string(), now));
         commands.push(unset(&["-w"], &window.to_string(), names::TOLD));
         commands.push(DisplayMessage::new().print().target_pane(pane).message(begun_format(&nonce)).build());
-        self.begin(&nonce, commands).await
+        self.begin(&nonce, sequence(commands)).await
     }
 
     /// Ends a task: its window and all that runs in it. Whether it was still there.
@@ -135,7 +147,7 @@ impl Server {
         let said = DisplayMessage::new().print().message(format!("{nonce}killed")).build();
         let kill = KillWindow::new().target_window(window.to_string()).build();
         let mut script = Script::new();
-        script.push(guarded_by_pid(key, super::send::sequence([said, kill])));
+        script.push(guarded_by_pid(key, sequence([said, kill])));
         let output = self.run_script(script).await?;
         let killed = String::from_utf8_lossy(&output.stdout).contains(&format!("{nonce}killed"));
         let gone = String::from_utf8_lossy(&output.stderr).contains("can't find pane");
@@ -156,32 +168,50 @@ impl Server {
         self.run_script(script).await.map(drop)
     }
 
-    /// Makes a session one of tasks, or an ordinary one again.
-    pub async fn declare_tasks(&self, session: SessionId, tasks: bool) -> Result<(), Error> {
+    /// Takes from a session that it is one of tasks because `run` made it. One that is not there is none.
+    pub async fn undeclare_tasks(&self, session: &str) -> Result<(), Error> {
         let mut script = Script::new();
-        script.push(match tasks {
-            true => set(&[], &session.to_string(), names::TASKS, "1"),
-            false => unset(&[], &session.to_string(), names::TASKS),
-        });
-        let output = self.run_script(script).await?;
-        if output.code == Some(0) {
-            Ok(())
-        } else {
-            Err(self.explain(&output, Error::Failed("the session is gone".into())))
-        }
+        script.push(unset(&[], &format!("={session}:"), names::TASKS));
+        self.run_script(script).await.map(drop)
     }
 
     /// Runs commands as one sequence, which ends with the first that fails, and reads what was begun.
-    async fn begin(&self, nonce: &Nonce, commands: Vec<TmuxCommand<'_>>) -> Result<Begun, Error> {
-        let sequence = commands.iter().map(line).collect::<Vec<_>>().join(" ; ");
+    async fn begin(&self, nonce: &Nonce, sequence: String) -> Result<Start, Error> {
         // `source-file` alone starts no server.
         let words = ["start-server", ";", "source-file", "-"];
         let output = run::run(&self.settings, &self.id, &words, format!("{sequence}\n").into_bytes()).await?;
         let text = String::from_utf8_lossy(&output.stdout);
-        let begun =
-            text.lines().find_map(|line| line.strip_prefix(nonce.as_str())).and_then(|ids| read_begun(&self.id, ids));
-        begun.ok_or_else(|| self.explain(&output, Error::Garbled("no word of the task that was started".into())))
+        let answer = text.lines().find_map(|line| line.strip_prefix(nonce.as_str()));
+        if let Some(begun) = answer.and_then(|ids| read_begun(&self.id, ids)) {
+            return Ok(Start::Begun(begun));
+        }
+        let errors = String::from_utf8_lossy(&output.stderr);
+        if answer == Some(TAKEN) || errors.lines().any(is_overtaken) {
+            return Ok(Start::Overtaken);
+        }
+        Err(self.explain(&output, Error::Garbled("no word of the task that was started".into())))
     }
+}
+
+/// What the server answers when a session has a window of the wanted name.
+const TAKEN: &str = "taken";
+
+/// The commands, unless the session has a window of that name. The caller has checked that the name stands for itself in a
+/// format.
+fn unless_taken<'a>(session: SessionId, name: &str, nonce: &Nonce, commands: String) -> TmuxCommand<'a> {
+    let there = format!("#{{m:*1*,#{{W:#{{==:#{{window_name}},{name}}}}}}}");
+    let taken = DisplayMessage::new().print().message(format!("{nonce}{TAKEN}")).build();
+    let guard = IfShell::new().not_execute().target_pane(format!("{session}:")).shell_command(there);
+    let mut guard = guard.command(sequence([taken])).build();
+    // The builder knows one branch only.
+    guard.push_param(commands);
+    guard
+}
+
+/// Whether tmux says that somebody else was quicker.
+fn is_overtaken(line: &str) -> bool {
+    let begins = ["duplicate session", "can't find session", "can't find pane", "can't find window"];
+    begins.iter().any(|words| line.starts_with(words)) || line.ends_with("still active")
 }
 
 fn push_program(command: &mut TmuxCommand<'_>, task: &NewTask<'_>) -> Result<(), Error> {

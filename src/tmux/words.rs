@@ -33,7 +33,8 @@ pub fn quote(word: &str) -> String {
 pub(super) fn server_words(socket: &Socket) -> Vec<String> {
     let mut words = vec!["-u".to_owned()];
     match socket {
-        Socket::Default => {}
+        // Said aloud: without it tmux takes the server that `TMUX` names.
+        Socket::Default => words.extend(["-L".to_owned(), "default".to_owned()]),
         Socket::Name(name) => words.extend(["-L".to_owned(), name.clone()]),
         // Paths that are no UTF-8 are refused by `check`.
         Socket::Path(path) => words.extend(["-S".to_owned(), path.to_string_lossy().into_owned()]),
@@ -117,6 +118,11 @@ mod tests {
         assert_eq!(quote("%12"), "\"%12\"");
         assert_eq!(quote("a\nb;"), "\"a\\nb;\"");
         assert_eq!(quote("\"$HOME\\~\u{7}"), "\"\\\"\\$HOME\\\\\\~\\007\"");
+    }
+
+    #[test]
+    fn the_usual_server_is_named_so_that_it_is_not_the_one_around_fleetwatch() {
+        assert_eq!(server_words(&Socket::Default), ["-u", "-L", "default"]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a tracker is told.
 
-use crate::moment::{Moment, Span};
-use crate::profile::Reading;
+use crate::moment::Moment;
+use crate::profile::{Reading, Temporal};
 use crate::state::Problem;
 
 /// What was found when the terminal was looked at.
@@ -25,19 +25,4 @@ pub enum Observation<'a> {
     Seen,
     /// Nothing but time.
     Nothing,
-}
-
-/// What a profile says of an agent's behaviour over time (SPEC §5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Temporal {
-    /// How long work goes on after its last trace.
-    pub linger: Span,
-    /// Whether a growing turn is work by itself.
-    pub growth: bool,
-    /// Whether a turn ends well only with a completion row.
-    pub completion_row: bool,
-    /// Whether a turn that is stopped before its answer vanishes, and its prompt comes back as a draft.
-    pub prompt_returns: bool,
-    /// Whether no recording shows this version: what looks ready must stand still before it is called so.
-    pub cautious: bool,
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::fnv::Fnv;
 use crate::state::{
     AssessedAvailability, Assessment, Availability, BusinessState, Change, Diagnostics, Evidence, InputMode, LastTurn,
     OperatorStatus, ParseStatus, Phase, ProcessState, Summary, Surface, TransportState, Tri, UiContext,
@@ -59,15 +60,15 @@ impl Published {
         self.headline = None;
     }
 
-    /// A hash that is the same in every run and build: FNV-1a over the public names.
+    /// A hash over the public names that is the same in every run and build.
     pub(super) fn signature(&self) -> u64 {
         let mut hash = Fnv::default();
-        hash.feed(&self.diagnostics);
-        hash.feed(&self.assessment);
-        hash.feed(&self.surface);
-        hash.feed(&(self.phase, self.background_work));
-        hash.feed(&(self.last_turn.result, self.last_turn.source, &self.last_turn.detail));
-        hash.0
+        feed(&mut hash, &self.diagnostics);
+        feed(&mut hash, &self.assessment);
+        feed(&mut hash, &self.surface);
+        feed(&mut hash, &(self.phase, self.background_work));
+        feed(&mut hash, &(self.last_turn.result, self.last_turn.source, &self.last_turn.detail));
+        hash.get()
     }
 
     pub(super) fn summary(&self, status: OperatorStatus) -> Summary {
@@ -129,6 +130,11 @@ fn value(of: &impl Serialize) -> Value {
     serde_json::to_value(of).unwrap_or(Value::Null)
 }
 
+fn feed(hash: &mut Fnv, public: &impl Serialize) {
+    // Writing public values into memory cannot fail.
+    let _ = serde_json::to_writer(hash, public);
+}
+
 fn unassessed(availability: AssessedAvailability) -> Assessment {
     Assessment {
         availability,
@@ -137,34 +143,5 @@ fn unassessed(availability: AssessedAvailability) -> Assessment {
         ui_context: UiContext::Unknown,
         anomalies: Vec::new(),
         operator_excerpt: None,
-    }
-}
-
-/// FNV-1a: small, and stable across builds, which the standard library's hasher does not promise.
-struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Fnv {
-    fn feed(&mut self, of: &impl Serialize) {
-        // Writing public values into memory cannot fail.
-        let _ = serde_json::to_writer(self, of);
-    }
-}
-
-impl std::io::Write for Fnv {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
     }
 }

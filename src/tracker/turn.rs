@@ -9,11 +9,12 @@ mod waiting;
 
 use std::sync::Arc;
 
+use ending::immediate_result;
 use flight::{Completed, Flight, Retraction, Seen, same_turn};
 
-use super::{Settings, Temporal, aside};
+use super::{Settings, aside};
 use crate::moment::{Moment, Span};
-use crate::profile::{Activity, EndMark, Reading, TurnEnd, TurnRegion};
+use crate::profile::{Activity, Reading, Temporal, TurnEnd, TurnRegion};
 use crate::state::{
     AnchorState, CompletionAuthority, Evidence, LastTurn, LifecycleAuthority, Phase, Tri, TurnSource, UiContext,
 };
@@ -352,8 +353,9 @@ impl TurnMachine {
         if believed_work || reading.in_dialog || reading.doubt.is_some() {
             return;
         }
-        if let Some(end) = reading.end.as_ref().filter(|end| end.mark != EndMark::Completed) {
-            self.tell_end(end, &reading.turn, now);
+        let told = reading.end.as_ref().and_then(|end| Some((end, immediate_result(end.mark)?)));
+        if let Some((end, result)) = told {
+            self.tell_end(end, result, &reading.turn, now);
         } else if reading.phase == Phase::Ready && self.flight.is_none() {
             self.ended_region.get_or_insert_with(|| reading.turn.clone());
         }

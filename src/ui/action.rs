@@ -56,6 +56,8 @@ actions! {
     RerunTask = "rerun-task", "run the selected task again when it has ended";
     PruneTasks = "prune-tasks", "remove all tasks that have ended, after a question";
     KillAllTasks = "kill-all-tasks", "end all tasks, after a question";
+    TaskSessions = "task-sessions", "choose which sessions are tasks";
+    FollowUps = "follow-ups", "messages to agents: send one again, or leave it at that";
     MuteAll = "mute-all", "mute all notices, or let them through";
     Copy = "copy", "copy the name, the dialog or the transcript";
     SwitchPane = "switch-pane", "show the other pane below the table";

@@ -15,6 +15,7 @@ use rank::{natural, rank};
 use super::filter::Filter;
 use super::meaning::Meaning;
 use crate::fleet::{TerminalKey, View};
+use crate::moment::Moment;
 
 /// What the rows are sorted by. Equals stand in the order of their names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -137,6 +138,7 @@ pub struct Head {
     pub group: Group,
     pub terminals: usize,
     pub folded: bool,
+    pub marked: usize,
     /// How many of the group there are of each meaning, muted ones left out.
     pub counts: [usize; Meaning::ALL.len()],
 }
@@ -189,7 +191,18 @@ pub struct Arrangement {
 struct Placed<'a> {
     item: Item<'a>,
     group: Group,
-    rank: usize,
+    key: SortKey,
+}
+
+/// What an order compares, worked out once for each row.
+enum SortKey {
+    /// How urgent it is, and since when the operator is waited for.
+    Attention(usize, Option<Moment>),
+    Phase(usize),
+    Since(Moment),
+    Agent(String),
+    /// The item itself says it.
+    Item,
 }
 
 impl Arrangement {
@@ -208,7 +221,8 @@ impl Arrangement {
             for member in members.iter().filter(|member| !self.flags.is_muted(member.item)) {
                 counts[member.item.meaning() as usize] += 1;
             }
-            rows.push(Row::Head(Head { group, terminals: members.len(), folded, counts }));
+            let marked = members.iter().filter(|member| self.flags.is_marked(member.item)).count();
+            rows.push(Row::Head(Head { group, terminals: members.len(), folded, marked, counts }));
             if !folded {
                 rows.extend(members.iter().map(|member| Row::Item(member.item)));
             }
@@ -260,28 +274,34 @@ impl Arrangement {
             _ if pinned => Group::Pinned,
             grouping => grouping.of(item),
         };
-        Placed { item, group, rank: rank(item, self.flags.is_muted(item)) }
+        let key = match self.sort {
+            Sort::Attention => {
+                let since = waiting_since(item).filter(|_| self.needs_operator(item));
+                SortKey::Attention(rank(item, self.flags.is_muted(item)), since)
+            }
+            Sort::Phase => SortKey::Phase(rank::phase(item)),
+            Sort::Age => SortKey::Since(item.since()),
+            Sort::Agent => SortKey::Agent(item.agent()),
+            Sort::Name | Sort::Host => SortKey::Item,
+        };
+        Placed { item, group, key }
     }
 
     fn compare(&self, a: &Placed<'_>, b: &Placed<'_>) -> Ordering {
-        let since = |a: &Placed<'_>| a.item.since();
         let groups = match (&a.group, &b.group) {
             (Group::Named(a), Group::Named(b)) => natural(a, b).then_with(|| a.cmp(b)),
             (a, b) => a.cmp(b),
         };
-        let sorted = match self.sort {
-            Sort::Attention => a.rank.cmp(&b.rank).then_with(|| {
-                let waits = |a: &Placed<'_>| waiting_since(a.item).filter(|_| self.needs_operator(a.item));
-                waits(a).cmp(&waits(b))
-            }),
-            Sort::Name => Ordering::Equal,
-            Sort::Phase => rank::phase(a.item).cmp(&rank::phase(b.item)),
-            Sort::Age => since(a).cmp(&since(b)),
-            Sort::Agent => natural(&a.item.agent(), &b.item.agent()),
-            Sort::Host => a.item.key().server.cmp(&b.item.key().server),
+        let sorted = || match (&a.key, &b.key) {
+            (SortKey::Attention(a, since), SortKey::Attention(b, other)) => a.cmp(b).then(since.cmp(other)),
+            (SortKey::Phase(a), SortKey::Phase(b)) => a.cmp(b),
+            (SortKey::Since(a), SortKey::Since(b)) => a.cmp(b),
+            (SortKey::Agent(a), SortKey::Agent(b)) => natural(a, b),
+            _ if self.sort == Sort::Host => a.item.key().server.cmp(&b.item.key().server),
+            _ => Ordering::Equal,
         };
         let name = || natural(a.item.id(), b.item.id());
-        groups.then(sorted).then_with(name).then_with(|| a.item.key().cmp(b.item.key()))
+        groups.then_with(sorted).then_with(name).then_with(|| a.item.key().cmp(b.item.key()))
     }
 }
 

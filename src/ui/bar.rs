@@ -35,9 +35,7 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_
     pen.skip(1);
     for (nth, parts) in words.iter().enumerate() {
         pen.skip(if nth == 0 { 0 } else { 3 });
-        for (text, style) in parts {
-            pen.text(text, *style);
-        }
+        pen.line(parts);
     }
     !words.is_empty()
 }

@@ -2,30 +2,31 @@
 
 mod broadcast;
 mod choosing;
+mod drawing;
 mod outcomes;
 mod recall;
 mod recipients;
+mod writing;
 
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::{Position, Rect};
-use ratatui::style::Style;
-use ratatui::widgets::Widget;
-use ratatui_textarea::{CursorMove, TextArea, WrapMode};
+use ratatui_textarea::TextArea;
 
 use super::action::Action;
 use super::canvas::Canvas;
 use super::footer::Hint;
 use super::keymap::Context;
-use super::meaning::{Meaning, turn_word};
+use super::meaning::Meaning;
 use super::overlay::{Desk, Memory, News, Overlay, Place, Then};
 use super::popup::Scroll;
-use super::text::Pen;
-use super::{Request, Sent, layout, pane, preview, table};
+use super::toast::Topic;
+use super::{Request, Sent};
 use crate::fleet::{TerminalKey, View};
+pub use broadcast::BroadcastDraft;
 use choosing::Choosing;
 use recall::Recall;
-use recipients::{Recipients, obstacle};
+use recipients::Recipients;
 
 /// A prompt on its way to be sent.
 #[derive(Debug)]
@@ -43,7 +44,7 @@ pub struct Composer {
 #[derive(Debug)]
 enum Over {
     /// Which earlier prompt or template to take.
-    Choosing(Choosing),
+    Choosing(Box<Choosing>),
     /// Whether to send to several; `wait` sends to those that are not ready once they are.
     Sure { wait: bool, scroll: Scroll },
 }
@@ -51,33 +52,25 @@ enum Over {
 impl Composer {
     /// A composer for a terminal, with the draft that was left for it.
     pub fn new(key: TerminalKey, memory: &Memory) -> Self {
-        let draft = memory.drafts.get(&key).map_or("", String::as_str);
+        let is_on_its_way = |draft: &&String| memory.sending.get(&key) == Some(draft);
+        let draft = memory.drafts.get(&key).filter(|draft| !is_on_its_way(draft)).map_or("", String::as_str);
         Self::with(Recipients::One(key), draft)
     }
 
     /// A composer for several terminals, with the draft that was left for several.
     pub fn for_several(keys: Vec<TerminalKey>, memory: &Memory) -> Self {
-        Self::with(Recipients::Several(keys), &memory.broadcast_draft)
+        Self::with(Recipients::Several(keys), memory.broadcast.text())
     }
 
     fn with(to: Recipients, draft: &str) -> Self {
-        Self { to, text: text_area(draft), recall: Recall::default(), asked: false, over: None }
-    }
-
-    /// The prompt as it would be sent.
-    fn prompt(&self) -> String {
-        self.text.lines().join("\n")
-    }
-
-    fn replace(&mut self, text: &str) {
-        self.text = text_area(text);
+        Self { to, text: writing::text_area(draft), recall: Recall::default(), asked: false, over: None }
     }
 
     /// Asks for the prompt to be sent and gives the keyboard back. The draft stays until the prompt was taken.
     fn send(&mut self, how: How, desk: &mut Desk<'_, '_>) -> Then {
         let text = self.prompt();
         if text.trim().is_empty() {
-            desk.tell(Meaning::Unknown, "there is nothing to send yet".to_owned());
+            desk.say("there is nothing to send yet");
             return Then::Stay;
         }
         let Some(key) = self.to.one().cloned() else {
@@ -85,107 +78,27 @@ impl Composer {
             self.over = Some(Over::Sure { wait: how == How::WhenReady, scroll: Scroll::default() });
             return Then::Stay;
         };
-        let name = desk.terminal(&key).map_or("it", |terminal| terminal.state.terminal.id.as_str());
+        let Some(terminal) = desk.terminal(&key) else {
+            let told = "the terminal is gone; nothing was sent".to_owned();
+            desk.tell_about(Topic::Prompt(key), Meaning::Gone, told);
+            return Then::Stay;
+        };
+        let name = terminal.state.terminal.id.as_str();
         match how {
             How::WhenReady => {
-                desk.tell(Meaning::Working, format!("queued for {name}: it goes when the agent is ready"));
+                let told = format!("queued for {name}: it goes when the agent is ready");
+                desk.tell_about(Topic::Prompt(key.clone()), Meaning::Working, told);
                 desk.memory.drafts.remove(&key);
                 desk.ask(Request::Queue { key, text });
             }
             How::Now | How::Anyway => {
-                desk.tell(Meaning::Working, sending(name));
+                let told = format!("sending to {name} …");
+                desk.tell_about(Topic::Prompt(key.clone()), Meaning::Working, told);
+                desk.memory.sending.insert(key.clone(), text.clone());
                 desk.ask(Request::Send { key, text, force: how == How::Anyway });
             }
         }
         Then::Close
-    }
-
-    /// Keeps what was written for the next time, at every change, so that it cannot be lost.
-    fn keep_draft(&self, desk: &mut Desk<'_, '_>) {
-        let text = self.prompt();
-        match &self.to {
-            Recipients::Several(_) => desk.memory.broadcast_draft = text,
-            Recipients::One(key) if text.trim().is_empty() => drop(desk.memory.drafts.remove(key)),
-            Recipients::One(key) => drop(desk.memory.drafts.insert(key.clone(), text)),
-        }
-    }
-
-    /// Takes in a pasted text, with the line ends of any system. Returns how many control characters, which no prompt
-    /// may contain, were left out.
-    fn insert(&mut self, pasted: &str) -> usize {
-        let lines = pasted.replace("\r\n", "\n").replace('\r', "\n");
-        let fit: String = lines.chars().filter(|&c| c == '\n' || c == '\t' || !c.is_control()).collect();
-        self.text.insert_str(&fit);
-        lines.chars().count() - fit.chars().count()
-    }
-
-    fn take(&mut self, text: &str, desk: &mut Desk<'_, '_>) {
-        let left_out = self.insert(text);
-        if left_out > 0 {
-            let characters = if left_out == 1 { "character" } else { "characters" };
-            desk.tell(Meaning::Stalled, format!("left out of the paste: {left_out} control {characters}"));
-        }
-        self.keep_draft(desk);
-    }
-
-    fn older(&mut self) {
-        if let Some(prompt) = self.recall.older(&self.prompt()).map(str::to_owned) {
-            self.replace(&prompt);
-        }
-    }
-
-    fn newer(&mut self) {
-        if let Some(prompt) = self.recall.newer().map(str::to_owned) {
-            self.replace(&prompt);
-        }
-    }
-
-    /// Draws the prompt under a title that says where it goes and what that terminal does now.
-    fn draw_prompt(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
-        let parts = &canvas.theme.parts;
-        let key = match &self.to {
-            Recipients::One(key) => key,
-            Recipients::Several(keys) => {
-                let title = format!("prompt to {} terminals", keys.len());
-                let area = pane::titled(canvas, buffer, area, &[(title.as_str(), parts.title)]);
-                return self.draw_text(canvas, buffer, area);
-            }
-        };
-        let Some(terminal) = super::find(view, key) else {
-            let gone = canvas.theme.style(Meaning::Gone);
-            let area = pane::titled(canvas, buffer, area, &[("prompt", parts.title), ("the terminal is gone", gone)]);
-            return self.draw_text(canvas, buffer, area);
-        };
-        let state = &terminal.state;
-        let agent = table::agent(terminal);
-        let state_style = canvas.theme.style(Meaning::of(state));
-        let target = format!("prompt to {}", state.terminal.id);
-        let title = [(target.as_str(), parts.title), (agent.as_str(), parts.quiet), (turn_word(state), state_style)];
-        let mut area = pane::titled(canvas, buffer, area, &title);
-        if let Some(obstacle) = obstacle(view, key)
-            && area.height > 1
-        {
-            let last = Rect { y: area.bottom() - 1, height: 1, ..area };
-            let wait = canvas.keymap.key_for(Context::Composer, Action::SendWhenReady).filter(|_| obstacle.may_pass);
-            let mut pen = Pen::new(buffer, last, 0);
-            pen.skip(1).text(obstacle.why, state_style);
-            if let Some(wait) = wait {
-                pen.text("   ", parts.quiet).text(&wait, parts.key).text(" sends when it is ready", parts.quiet);
-            }
-            area.height -= 1;
-        }
-        self.draw_text(canvas, buffer, area);
-    }
-
-    fn draw_text(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) {
-        let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
-        if area.is_empty() {
-            return;
-        }
-        self.text.set_style(canvas.theme.parts.text);
-        self.text.set_cursor_style(canvas.theme.parts.cursor);
-        self.text.set_placeholder_style(canvas.theme.parts.quiet);
-        self.text.render(area, buffer);
     }
 
     fn perform_here(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then {
@@ -211,8 +124,8 @@ impl Composer {
 
     fn choose(&mut self, choosing: Option<Choosing>, nothing: &str, desk: &mut Desk<'_, '_>) {
         match choosing {
-            Some(choosing) => self.over = Some(Over::Choosing(choosing)),
-            None => desk.tell(Meaning::Unknown, nothing.to_owned()),
+            Some(choosing) => self.over = Some(Over::Choosing(Box::new(choosing))),
+            None => desk.say(nothing),
         }
     }
 
@@ -224,7 +137,7 @@ impl Composer {
             (Over::Choosing(choosing), Action::Choose) => {
                 match choosing.chosen(self.to.one().and_then(|key| desk.terminal(key))) {
                     Some(Ok(text)) => self.take(&text, desk),
-                    Some(Err(why)) => desk.tell(Meaning::Unknown, why.to_owned()),
+                    Some(Err(why)) => desk.say(why),
                     None => {}
                 }
                 return Some(Then::Stay);
@@ -272,26 +185,20 @@ impl Overlay for Composer {
                 vec![(Action::Choose, "take it"), (Action::Down, "down"), (Action::Close, "close")]
             }
             Some(Over::Sure { .. }) => vec![(Action::Confirm, "send it"), (Action::Close, "do not send")],
-            None => vec![
-                (Action::Send, "send"),
-                (Action::Newline, "new line"),
-                (Action::SendWhenReady, "when ready"),
-                (Action::SendAnyway, "send anyway"),
-                (Action::Recall, "earlier prompts"),
-                (Action::Template, "template"),
-                (Action::Edit, "editor"),
-                (Action::Close, "close, keep the draft"),
-            ],
+            None => {
+                let mut hints = vec![(Action::Send, "send"), (Action::Newline, "new line")];
+                hints.push((Action::SendWhenReady, "when ready"));
+                // Insisting on many at once is more than one key can mean.
+                hints.extend(self.to.one().map(|_| (Action::SendAnyway, "send anyway")));
+                hints.extend([(Action::Recall, "earlier"), (Action::Template, "template")]);
+                hints.extend([(Action::Edit, "editor"), (Action::Close, "close, keep the draft")]);
+                hints
+            }
         }
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Vec<(Rect, Action)> {
-        let (write, look) = layout::writing(area);
-        match &self.to {
-            Recipients::One(key) => preview::draw(canvas, buffer, look, super::find(view, key), None),
-            Recipients::Several(keys) => broadcast::draw_preview(canvas, buffer, look, keys, view),
-        }
-        self.draw_prompt(canvas, buffer, write, view);
+        let buttons = self.draw_all(canvas, buffer, area, view);
         match &mut self.over {
             None => {}
             Some(Over::Choosing(choosing)) => choosing.menu.draw(canvas, buffer, area),
@@ -299,7 +206,7 @@ impl Overlay for Composer {
                 broadcast::draw_question(canvas, buffer, area, self.to.keys(), *wait, scroll, view);
             }
         }
-        Vec::new()
+        buttons
     }
 
     fn perform(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then {
@@ -365,9 +272,12 @@ impl Overlay for Composer {
     /// What was taken is no draft any more, even if the composer was opened on it again.
     fn hear(&mut self, news: News<'_>, desk: &mut Desk<'_, '_>) {
         match news {
-            News::Sent { key, text, sent: Sent::Accepted } if self.to.one() == Some(key) && self.prompt() == text => {
-                self.replace("");
-            }
+            News::Sent { key, text, sent: Sent::Accepted } if self.prompt() == text => match &self.to {
+                Recipients::One(to) if to == key => self.replace(""),
+                Recipients::Several(_) if desk.memory.broadcast.text().is_empty() => self.replace(""),
+                _ => {}
+            },
+            News::Drafted { key } if self.to.one() == Some(key) => self.show_draft(desk.memory),
             News::Prompts { own, all } => self.recall.learn(own, all),
             News::Edited { text } => {
                 self.replace("");
@@ -376,19 +286,4 @@ impl Overlay for Composer {
             _ => {}
         }
     }
-}
-
-fn text_area(text: &str) -> TextArea<'static> {
-    let mut area = TextArea::new(text.split('\n').map(str::to_owned).collect());
-    area.set_wrap_mode(WrapMode::WordOrGlyph);
-    area.set_cursor_line_style(Style::default());
-    area.set_placeholder_text("what should it do?");
-    area.move_cursor(CursorMove::Bottom);
-    area.move_cursor(CursorMove::End);
-    area
-}
-
-/// What is told while a prompt is on its way.
-pub fn sending(name: &str) -> String {
-    format!("sending to {name} …")
 }

@@ -37,13 +37,13 @@ impl Overlay for Confirm {
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
-        vec![(Action::Confirm, self.yes), (Action::Close, "leave it")]
+        vec![(Action::Confirm, self.yes), (Action::Close, "no")]
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Vec<(Rect, Action)> {
         let parts = &canvas.theme.parts;
         let mut lines: Vec<Line> = self.lines.iter().map(|line| vec![(line.clone(), parts.text)]).collect();
-        let buttons: Vec<(String, &str, Action)> = [(Action::Confirm, self.yes), (Action::Close, "leave it")]
+        let buttons: Vec<(String, &str, Action)> = [(Action::Confirm, self.yes), (Action::Close, "no")]
             .into_iter()
             .filter_map(|(action, word)| Some((canvas.keymap.key_for(Context::Confirm, action)?, word, action)))
             .collect();

@@ -10,7 +10,6 @@ mod told;
 use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind};
 
 use super::action::Action;
-use super::composer::sending;
 use super::copy::Copying;
 use super::explanation::Explanation;
 use super::footer::Hint;
@@ -18,6 +17,7 @@ use super::help::Help;
 use super::keymap::Context;
 use super::meaning::Meaning;
 use super::overlay::{Desk, News, Overlay, Then};
+use super::toast::Topic;
 use super::{Request, Sent, Ui};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::Answer;
@@ -78,8 +78,17 @@ impl Ui {
 
     /// Tells the operator what became of a prompt. A draft goes only when its text has arrived.
     pub fn sent(&mut self, key: &TerminalKey, name: &str, text: &str, sent: Sent, view: &View<'_>) {
-        if sent == Sent::Accepted && self.memory.drafts.get(key).is_some_and(|draft| draft == text) {
-            self.memory.drafts.remove(key);
+        let is_draft = self.memory.drafts.get(key).is_some_and(|draft| draft == text);
+        let was_on_its_way = self.memory.sending.remove(key).is_some_and(|on_its_way| on_its_way == text);
+        match (sent == Sent::Accepted, is_draft) {
+            (true, true) => drop(self.memory.drafts.remove(key)),
+            // The prompt that was opened meanwhile began empty.
+            (false, true) if was_on_its_way => self.hear(News::Drafted { key }, view),
+            (false, false) if was_on_its_way => self.add_to_draft(key, text, view),
+            _ => {}
+        }
+        if sent == Sent::Accepted {
+            self.memory.broadcast.taken(key, text);
         }
         self.hear(News::Sent { key, text, sent: &sent }, view);
         let may_insist = matches!(sent, Sent::Refused { may_insist: true, .. });
@@ -93,8 +102,7 @@ impl Ui {
             (Some(trouble), _) => (Meaning::Failed, trouble),
             (None, _) => (Meaning::Finished, format!("{name} took the prompt")),
         };
-        self.memory.toasts.retire(&sending(name));
-        self.notify(meaning, told, view.now);
+        self.notify_about(Topic::Prompt(key.clone()), meaning, told, view.now);
     }
 
     /// Tells the operator what became of an answer, and what the terminal shows since.
@@ -106,14 +114,17 @@ impl Ui {
             Sent::NotTaken { why } => (Meaning::Failed, format!("{name}: not taken: {why}")),
             Sent::Refused { why, .. } => (Meaning::Failed, format!("{name}: {why}")),
         };
-        self.notify(meaning, told, view.now);
+        self.notify_about(Topic::Dialog(key.clone()), meaning, told, view.now);
     }
 
     /// Shows why a terminal is said to be what it is; `None` when nothing has read its screen.
     pub fn explained(&mut self, key: &TerminalKey, text: Option<String>, now: Moment) {
         match text {
             Some(text) => self.open(Explanation::new(key.clone(), &text)),
-            None => self.notify(Meaning::Unknown, "no profile has read a screen of it".to_owned(), now),
+            None => {
+                let told = "no profile has read a screen of it".to_owned();
+                self.notify_about(Topic::Key, Meaning::Unknown, told, now);
+            }
         }
     }
 
@@ -217,9 +228,14 @@ impl Ui {
         }
         if passed {
             let key = self.options.keymap.key_for(Context::Fleet, Action::Prompt).unwrap_or_default();
-            self.notify(Meaning::Unknown, format!("to paste a prompt, open one first ({key})"), view.now);
+            self.say(format!("to paste a prompt, open one first ({key})"), view);
         }
         requests
+    }
+
+    /// Says why a key did nothing, or less than was meant.
+    fn say(&mut self, why: String, view: &View<'_>) {
+        self.notify_about(Topic::Key, Meaning::Unknown, why, view.now);
     }
 
     /// Lets all overlays know what came of something.
@@ -257,7 +273,6 @@ impl Ui {
             Then::Stay => {}
             Then::Pass => return (true, requests),
             Then::Close => drop(self.overlays.remove(index)),
-            Then::Open(overlay) => self.overlays.insert(index + 1, overlay),
             Then::Become(overlay) => self.overlays[index] = overlay,
             Then::Perform(action) => {
                 self.overlays.remove(index);

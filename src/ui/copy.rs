@@ -1,17 +1,12 @@
 //! Which text of a terminal is copied: one key each, after the key that opens this.
 
-use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
-use ratatui::layout::{Position, Rect};
 
-use super::action::Action;
-use super::canvas::Canvas;
-use super::footer::Hint;
-use super::keymap::Context;
 use super::menu::{Entry, Menu};
-use super::overlay::{Desk, Overlay, Then};
+use super::overlay::{Desk, Then};
+use super::picker::Picker;
 use super::{Copied, Request};
-use crate::fleet::{TerminalKey, View};
+use crate::fleet::TerminalKey;
 
 /// What can be copied, with the key that does it and what it is called.
 const OFFERED: [(char, Copied, &str); 3] = [
@@ -33,46 +28,27 @@ impl Copying {
         let entry = |(key, _, text): &(char, Copied, &str)| Entry { text: (*text).to_owned(), note: key.to_string() };
         Self { key, menu: Menu::new("copy the …", OFFERED.iter().map(entry).collect()).whole() }
     }
-
-    fn copy(&self, index: Option<usize>, desk: &mut Desk<'_, '_>) -> Then {
-        let Some((_, what, _)) = index.and_then(|index| OFFERED.get(index)) else { return Then::Stay };
-        desk.ask(Request::Copy { key: self.key.clone(), what: *what });
-        Then::Close
-    }
 }
 
-impl Overlay for Copying {
-    fn context(&self) -> Context {
-        Context::Menu
+impl Picker for Copying {
+    fn menu(&mut self) -> &mut Menu {
+        &mut self.menu
     }
 
-    fn terminal(&self) -> Option<&TerminalKey> {
+    fn words(&self) -> [&'static str; 3] {
+        ["copy", "down", "close"]
+    }
+
+    fn about(&self) -> Option<&TerminalKey> {
         Some(&self.key)
     }
 
-    fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
-        vec![(Action::Choose, "copy"), (Action::Down, "down"), (Action::Close, "close")]
+    fn take(&mut self, index: usize, desk: &mut Desk<'_, '_>) -> Then {
+        desk.ask(Request::Copy { key: self.key.clone(), what: OFFERED[index].1 });
+        Then::Close
     }
 
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Vec<(Rect, Action)> {
-        self.menu.draw(canvas, buffer, area);
-        Vec::new()
-    }
-
-    fn perform(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then {
-        match action {
-            Action::Choose => self.copy(self.menu.chosen(), desk),
-            _ if self.menu.perform(action) => Then::Stay,
-            _ => Then::Pass,
-        }
-    }
-
-    fn key(&mut self, key: KeyEvent, desk: &mut Desk<'_, '_>) -> Then {
-        let index = OFFERED.iter().position(|(letter, ..)| key.code == KeyCode::Char(*letter));
-        self.copy(index, desk)
-    }
-
-    fn click(&mut self, at: Position, desk: &mut Desk<'_, '_>) -> Then {
-        if self.menu.click(at) { self.perform(Action::Choose, desk) } else { Then::Stay }
+    fn letter(&self, key: KeyEvent) -> Option<usize> {
+        OFFERED.iter().position(|(letter, ..)| key.code == KeyCode::Char(*letter))
     }
 }

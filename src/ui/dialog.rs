@@ -19,6 +19,7 @@ use super::meaning::{Meaning, turn_word, waits};
 use super::overlay::{Desk, News, Overlay, Then};
 use super::popup::Scroll;
 use super::raw::Raw;
+use super::toast::Topic;
 use super::{Request, Sent, times};
 use crate::dialog::{self, Manner};
 use crate::fleet::{Terminal, TerminalKey, View};
@@ -169,8 +170,8 @@ impl Overlay for Dialog {
             self.follow(terminal, view.now);
         }
         let title = terminal.map_or_else(|| "the terminal is gone".to_owned(), |terminal| title(terminal, canvas));
-        let Some(shown) = self.shown.clone() else { return Vec::new() };
-        let body = body::Body { shown: &shown, chosen: self.chosen, told: self.told.as_ref(), title: &title };
+        let Some(shown) = &self.shown else { return Vec::new() };
+        let body = body::Body { shown, chosen: self.chosen, told: self.told.as_ref(), title: &title };
         let drawn = body.draw(canvas, buffer, area, &mut self.scroll);
         self.places = drawn.options;
         drawn.buttons
@@ -219,7 +220,8 @@ impl Overlay for Dialog {
             Stage::Answered(_) => Then::Close,
             Stage::Choosing => {
                 let name = terminal.map_or("the terminal", |terminal| terminal.state.terminal.id.as_str());
-                desk.tell(Meaning::Ready, format!("the dialog of {name} is closed"));
+                let told = format!("the dialog of {name} is closed");
+                desk.tell_about(Topic::Dialog(self.key.clone()), Meaning::Ready, told);
                 Then::Close
             }
         }

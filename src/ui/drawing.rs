@@ -1,7 +1,5 @@
 //! A frame: which region is drawn where, and what lies over it.
 
-use std::sync::Arc;
-
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -49,31 +47,26 @@ impl Ui {
         let rows = self.rows(view);
         // A filter and folded groups leave room; the panes would only jump about in it.
         let regions = Regions::new(area, rows.len().max(view.terminals.len() + view.tasks.len()), writing, &self.panes);
-        let selected = self.cursor.key().cloned();
-        // The look is shared, so that drawing may note in `self` where it drew what.
-        let options = Arc::clone(&self.options);
-        let arrangement = self.memory.arrangement.clone();
-        let queued = self.memory.queued.clone();
         let canvas = Canvas {
-            theme: &options.theme,
-            keymap: &options.keymap,
-            zone: &options.zone,
+            theme: &self.options.theme,
+            keymap: &self.options.keymap,
+            zone: &self.options.zone,
             now: view.now,
             ascii: self.options.ascii,
             motion: self.options.motion,
             muted: self.muted,
             history_trouble: self.history_trouble,
-            selected: selected.as_ref(),
-            queued: &queued,
-            arrangement: &arrangement,
+            selected: self.cursor.key(),
+            queued: &self.memory.queued,
+            arrangement: &self.memory.arrangement,
         };
         let has_bar = !covered && !covers(Place::Bar) && bar::draw(&canvas, buffer, regions.bar, view);
         if regions.bar != regions.header || !has_bar {
             header::draw(&canvas, buffer, regions.header, view);
         }
-        self.drawn = Drawn { regions, ..Drawn::default() };
+        self.drawn = Drawn { regions, first: self.drawn.first, ..Drawn::default() };
         if !covered {
-            self.draw_fleet(&canvas, buffer, &regions, view, &rows, writing);
+            self.drawn = self.draw_fleet(&canvas, buffer, view, &rows, writing);
         }
         let hints = self.hints(view);
         self.drawn.buttons = footer::draw(&canvas, buffer, regions.footer, self.context(), &hints);
@@ -95,49 +88,51 @@ impl Ui {
         self.memory.toasts.draw(&canvas, buffer, toasts);
     }
 
+    /// Draws the table and the panes below it, as far as the regions have room for them. Returns what is where.
     fn draw_fleet(
-        &mut self,
+        &self,
         canvas: &Canvas<'_>,
         buffer: &mut Buffer,
-        regions: &Regions,
         view: &View<'_>,
         rows: &[Row<'_>],
         writing: bool,
-    ) {
+    ) -> Drawn {
+        let (regions, first) = (self.drawn.regions, self.drawn.first);
         if rows.is_empty() {
             let below = Rect { height: regions.footer.y.saturating_sub(regions.table.y), ..regions.table };
             empty::draw(canvas, buffer, below, view);
-            return;
+            return Drawn { regions, first, ..Drawn::default() };
         }
-        let drawn = table::draw(canvas, buffer, regions.table, rows, self.cursor.index(), self.first);
-        (self.first, self.drawn.page, self.drawn.rows) = (drawn.first, drawn.page, drawn.rows);
-        let shown = rows.iter().skip(self.first).take(self.drawn.page);
-        self.drawn.any_spinner = shown.into_iter().any(turns);
-        if !writing && regions.size == Size::Full && !regions.left.is_empty() {
-            self.draw_panes(canvas, buffer, regions, view);
-        }
+        let table::Drawn { rows: shown, first, page } =
+            table::draw(canvas, buffer, regions.table, rows, self.cursor.index(), first);
+        let any_spinner = rows.iter().skip(first).take(page).any(turns);
+        let has_panes = !writing && regions.size == Size::Full && !regions.left.is_empty();
+        let transitions = if has_panes { self.draw_panes(canvas, buffer, view) } else { Rect::ZERO };
+        Drawn { regions, first, rows: shown, page, any_spinner, transitions, buttons: Vec::new() }
     }
 
-    fn draw_panes(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, regions: &Regions, view: &View<'_>) {
-        let (left, right) = (regions.left, regions.right);
+    /// Returns where the transitions are.
+    fn draw_panes(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, view: &View<'_>) -> Rect {
+        let (left, right) = (self.drawn.regions.left, self.drawn.regions.right);
         let single = self.single_pane();
-        if single != Some(Below::Preview) {
-            transitions::draw(canvas, buffer, left, view, self.skipped, None);
-            self.drawn.transitions = left;
-        }
         match single {
             None => self.draw_screen(canvas, buffer, right, view),
-            Some(Below::Preview) => self.draw_screen(canvas, buffer, left, view),
+            Some(Below::Preview) => {
+                self.draw_screen(canvas, buffer, left, view);
+                return Rect::ZERO;
+            }
             Some(Below::Transitions) => {}
         }
+        transitions::draw(canvas, buffer, left, view, self.skipped);
+        left
     }
 
     /// What the selected row shows: the screen of an agent, or what a task printed.
     fn draw_screen(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
         match self.selected(view) {
             Some(Item::Task(task)) => preview::draw_task(canvas, buffer, area, task),
-            Some(Item::Terminal(terminal)) => preview::draw(canvas, buffer, area, Some(terminal), None),
-            None => preview::draw(canvas, buffer, area, None, None),
+            Some(Item::Terminal(terminal)) => preview::draw(canvas, buffer, area, Some(terminal)),
+            None => preview::draw(canvas, buffer, area, None),
         }
     }
 }
@@ -146,7 +141,9 @@ impl Ui {
 fn turns(row: &Row<'_>) -> bool {
     match row {
         Row::Head(head) => head.folded && head.counts[Meaning::Working as usize] > 0,
-        Row::Item(item) => item.meaning() == Meaning::Working,
+        Row::Item(item @ Item::Terminal(_)) => item.meaning() == Meaning::Working,
+        // Nothing is known of how a task gets on, and its glyph stands still.
+        Row::Item(Item::Task(_)) => false,
     }
 }
 

@@ -119,11 +119,11 @@ impl Drill {
 
     fn with(shown: Subject, steps: Steps, now: Moment) -> Self {
         Self {
+            strip: Strip::of(&shown),
             shown,
             here: true,
             until: now,
             steps,
-            strip: Strip::default(),
             selected: None,
             first: 0,
             side: Side::Screen,
@@ -253,6 +253,9 @@ impl Overlay for Drill {
         let mut hints: Vec<Hint> = vec![(Action::Down, if self.focus == Focus::List { "earlier" } else { "down" })];
         hints.push((Action::SwitchPane, self.next_view()));
         hints.push((Action::Close, "back"));
+        if self.here && self.shown.waits() {
+            hints.push((Action::Open, "answer"));
+        }
         if self.transcript.has_search() {
             hints.push((Action::NextMatch, "next found"));
         }
@@ -260,10 +263,8 @@ impl Overlay for Drill {
         hints.push((Action::Zoom, "zoom"));
         if self.here {
             hints.push((Action::Jump, "jump"));
-            match &self.shown {
-                agent if agent.waits() => hints.push((Action::Open, "answer")),
-                Subject::Agent(_) => hints.push((Action::Prompt, "prompt")),
-                Subject::Task { .. } => {}
+            if matches!(self.shown, Subject::Agent(_)) && !self.shown.waits() {
+                hints.push((Action::Prompt, "prompt"));
             }
         }
         hints.push((Action::Help, "help"));
@@ -302,10 +303,9 @@ impl Overlay for Drill {
                 self.transcript.step(action == Action::NextMatch);
             }
             Action::NextMatch | Action::PreviousMatch => {
-                desk.tell(Meaning::Unknown, "nothing is searched for yet".to_owned());
+                desk.say("nothing is searched for yet");
             }
-            // The table's cursor is still on this terminal.
-            Action::Prompt | Action::Open if self.here => return Then::Perform(action),
+            Action::Prompt | Action::Open if self.here => return self.shown.act(action, desk),
             Action::Prompt | Action::Open => {
                 desk.tell(Meaning::Gone, format!("{} is gone", self.shown.name()));
             }
@@ -377,6 +377,9 @@ impl Overlay for Drill {
 /// Takes in what this process saw of a terminal. Returns whether there is something new.
 fn see(steps: &mut Steps, key: &TerminalKey, view: &View<'_>) -> bool {
     let transitions = super::find(view, key).is_some_and(|terminal| steps.see(&terminal.transitions));
+    if let Some(task) = view.tasks.iter().find(|task| task.key == *key) {
+        steps.see_task(task);
+    }
     let events = steps.see_events(view.task_events.iter().filter(|event| event.key == *key));
     transitions || events
 }

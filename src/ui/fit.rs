@@ -9,6 +9,14 @@ use crate::screen::is_harmless;
 /// Brings a frame down to a depth of colours, to ASCII if asked for, and makes sure that no cell can act on the
 /// terminal, wherever its text came from.
 pub fn fit(buffer: &mut Buffer, depth: Depth, ascii: bool) {
+    let mut shades = [(Color::Reset, at_depth(Color::Reset, depth)); 2];
+    let mut shade = |nth: usize, color: Color| {
+        let last = &mut shades[nth];
+        if last.0 != color {
+            *last = (color, at_depth(color, depth));
+        }
+        last.1
+    };
     for cell in &mut buffer.content {
         let symbol = cell.symbol();
         if symbol.len() > 1 && (ascii || !symbol.chars().all(is_harmless)) {
@@ -18,8 +26,9 @@ pub fn fit(buffer: &mut Buffer, depth: Depth, ascii: bool) {
             cell.set_symbol(" ");
         }
         if depth != Depth::True && (cell.fg != Color::Reset || cell.bg != Color::Reset) {
-            cell.fg = at_depth(cell.fg, depth);
-            cell.bg = at_depth(cell.bg, depth);
+            // Neighbours mostly have the same colours, and the nearest one is looked for among hundreds.
+            cell.fg = shade(0, cell.fg);
+            cell.bg = shade(1, cell.bg);
         }
     }
 }

@@ -20,14 +20,7 @@ pub fn draw(
     hints: &[Hint],
 ) -> Vec<(Rect, Action)> {
     let parts = &canvas.theme.parts;
-    let shown = |&(action, word): &Hint| canvas.keymap.key_for(context, action).map(|key| (action, key, word));
-    let mut hints: Vec<(Action, String, &str)> = hints.iter().filter_map(shown).collect();
-    let cells = |key: &str, word: &str| text::width(key) + 1 + text::width(word) + 3;
-    let room = usize::from(area.width);
-    // What does not fit is left out whole; the last hint, the way to all the others, is the last to go.
-    while hints.len() > 1 && hints.iter().map(|(_, key, word)| cells(key, word)).sum::<usize>() > room + 2 {
-        hints.remove(hints.len() - 2);
-    }
+    let (hints, _) = fitting(canvas, area.width, context, hints);
     let mut drawn = Vec::new();
     let mut pen = Pen::new(buffer, area, 0);
     pen.skip(1);
@@ -38,4 +31,25 @@ pub fn draw(
         pen.skip(3);
     }
     drawn
+}
+
+/// The hints that a footer of a width leaves out.
+pub fn left_out(canvas: &Canvas<'_>, width: u16, context: Context, hints: &[Hint]) -> Vec<Hint> {
+    fitting(canvas, width, context, hints).1.into_iter().map(|(action, _, word)| (action, word)).collect()
+}
+
+/// A hint with its key.
+type Keyed = (Action, String, &'static str);
+
+/// The hints that fit, and those that do not, both in their order.
+fn fitting(canvas: &Canvas<'_>, width: u16, context: Context, hints: &[Hint]) -> (Vec<Keyed>, Vec<Keyed>) {
+    let keyed = |&(action, word): &Hint| canvas.keymap.key_for(context, action).map(|key| (action, key, word));
+    let mut fitting: Vec<Keyed> = hints.iter().filter_map(keyed).collect();
+    let mut others = Vec::new();
+    let cells = |(_, key, word): &Keyed| text::width(key) + 1 + text::width(word) + 3;
+    // What does not fit is left out whole; the last hint, the way to all the others, is the last to go.
+    while fitting.len() > 1 && fitting.iter().map(cells).sum::<usize>() > usize::from(width) + 2 {
+        others.insert(0, fitting.remove(fitting.len() - 2));
+    }
+    (fitting, others)
 }

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::arrangement::{self, Item, waiting_since};
+use super::arrangement::{self, waiting_since};
 use super::canvas::Canvas;
 use super::meaning::Meaning;
 use super::table::MUTED;
@@ -22,20 +22,26 @@ const OLD: Span = Span::from_secs(5);
 type Part = (String, Style);
 
 /// Draws the header. Where it does not all fit, the name goes first, then the servers that are well, then the counts'
-/// words, then all servers; the counts themselves and the age of the data stay longest.
+/// words, then what is wrong with which server; that something is, the counts and the age of the data stay longest.
 pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
     let parts = &canvas.theme.parts;
     let name = || vec![("fleetwatch".to_owned(), parts.title)];
-    let [words, brief, glyphs] = [Told::Full, Told::Words, Told::Glyphs].map(|told| counts(canvas, view, told));
-    let [servers, troubled] = [true, false].map(|healthy_too| servers(canvas, view, healthy_too));
+    let counts = Counts::of(canvas, view);
+    let [words, brief, glyphs] = [Told::Full, Told::Words, Told::Glyphs].map(|told| counts.parts(canvas, told));
+    let each = each_server(canvas, view);
+    let servers = listed(canvas, each.iter().map(|(_, part)| part));
+    let troubled = listed(canvas, each.iter().filter(|(health, _)| **health != Health::Up).map(|(_, part)| part));
     let data = data(canvas, view);
-    let attempts: [[Vec<Part>; 4]; 8] = [
+    let failing = failing(canvas, view);
+    let attempts: [[Vec<Part>; 4]; 10] = [
         [name(), words.clone(), servers.clone(), data.clone()],
         [Vec::new(), words.clone(), servers.clone(), data.clone()],
         [Vec::new(), words.clone(), troubled.clone(), data.clone()],
-        [Vec::new(), brief, troubled, data.clone()],
+        [Vec::new(), brief, troubled.clone(), data.clone()],
         [name(), glyphs.clone(), servers.clone(), data.clone()],
         [Vec::new(), glyphs.clone(), servers, data.clone()],
+        [Vec::new(), glyphs.clone(), troubled, data.clone()],
+        [Vec::new(), glyphs.clone(), failing, data.clone()],
         [Vec::new(), glyphs.clone(), Vec::new(), data],
         [Vec::new(), glyphs, Vec::new(), Vec::new()],
     ];
@@ -45,15 +51,15 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_
     let [name, counts, servers, data] = &attempts[fitting];
     let mut pen = Pen::new(buffer, area, 0);
     pen.skip(1);
-    write(&mut pen, name);
+    pen.line(name);
     pen.skip(if name.is_empty() { 0 } else { GAP });
-    write(&mut pen, counts);
+    pen.line(counts);
     let right = width(servers) + width(data) + if servers.is_empty() || data.is_empty() { 0 } else { usize::from(GAP) };
     let blank = usize::from(pen.room()).saturating_sub(right + 1);
     pen.skip(u16::try_from(blank).unwrap_or(0));
-    write(&mut pen, servers);
+    pen.line(servers);
     pen.skip(if servers.is_empty() || data.is_empty() { 0 } else { GAP });
-    write(&mut pen, data);
+    pen.line(data);
 }
 
 /// Blanks between two parts.
@@ -76,12 +82,6 @@ pub fn stale_at(view: &View<'_>) -> Option<Moment> {
     Some(oldest + limit - EARLY)
 }
 
-fn write(pen: &mut Pen<'_>, parts: &[Part]) {
-    for (text, style) in parts {
-        pen.text(text, *style);
-    }
-}
-
 /// How the counts are told.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Told {
@@ -91,65 +91,103 @@ enum Told {
     Glyphs,
 }
 
-/// How many terminals there are of each meaning that occurs.
-fn counts(canvas: &Canvas<'_>, view: &View<'_>, told: Told) -> Vec<Part> {
-    let in_words = told != Told::Glyphs;
-    let quiet = canvas.theme.parts.quiet;
-    let mut counts = [0_usize; Meaning::ALL.len()];
-    let flags = &canvas.arrangement.flags;
-    let (muted, heard): (Vec<Item<'_>>, Vec<Item<'_>>) =
-        arrangement::all(view).into_iter().partition(|item| flags.is_muted(*item));
-    for item in &heard {
-        counts[item.meaning() as usize] += 1;
-    }
-    let mut parts: Vec<Part> = Vec::new();
-    for meaning in Meaning::ALL.into_iter().filter(|&meaning| counts[meaning as usize] > 0) {
-        if !parts.is_empty() {
-            parts.push((if in_words { " · " } else { " " }.to_owned(), quiet));
-        }
-        let look = canvas.theme.look(meaning);
-        let count = counts[meaning as usize];
-        parts.push(match (in_words, meaning) {
-            (false, _) => (format!("{}{count}", canvas.glyph(meaning)), look.style),
-            (true, Meaning::Waits) => {
-                // The longest wait says more than the count: one that is new can be let go for now.
-                let waits = heard.iter().filter(|item| item.meaning() == Meaning::Waits);
-                let longest = waits.filter_map(|item| waiting_since(*item)).min();
-                let longest = longest.filter(|_| told == Told::Full);
-                let longest = longest.map(|since| format!(" {}", times::running(canvas.now.since(since))));
-                let word = if count == 1 { "needs you" } else { look.word.as_str() };
-                (format!("{count} {word}{}", longest.unwrap_or_default()), look.style)
+/// How many terminals and tasks there are of each meaning.
+struct Counts {
+    of: [usize; Meaning::ALL.len()],
+    /// Those that count nowhere else.
+    muted: usize,
+    /// Since when the operator is waited for longest.
+    longest: Option<Moment>,
+}
+
+impl Counts {
+    fn of(canvas: &Canvas<'_>, view: &View<'_>) -> Self {
+        let mut counts = Self { of: [0; Meaning::ALL.len()], muted: 0, longest: None };
+        for item in arrangement::all(view) {
+            if canvas.arrangement.flags.is_muted(item) {
+                counts.muted += 1;
+                continue;
             }
-            (true, _) => (format!("{count} {}", look.word), look.style),
-        });
+            let meaning = item.meaning();
+            counts.of[meaning as usize] += 1;
+            if meaning == Meaning::Waits {
+                counts.longest = [counts.longest, waiting_since(item)].into_iter().flatten().min();
+            }
+        }
+        counts
     }
-    if !muted.is_empty() {
-        let separator = if in_words { " · " } else { " " };
-        let separator = if parts.is_empty() { "" } else { separator };
-        let word = if in_words { " muted" } else { MUTED };
-        parts.push((format!("{separator}{}{word}", muted.len()), quiet));
+
+    /// Those that occur, in words or by their glyphs.
+    fn parts(&self, canvas: &Canvas<'_>, told: Told) -> Vec<Part> {
+        let in_words = told != Told::Glyphs;
+        let quiet = canvas.theme.parts.quiet;
+        let mut parts: Vec<Part> = Vec::new();
+        for meaning in Meaning::ALL.into_iter().filter(|&meaning| self.of[meaning as usize] > 0) {
+            if !parts.is_empty() {
+                parts.push((if in_words { " · " } else { " " }.to_owned(), quiet));
+            }
+            let look = canvas.theme.look(meaning);
+            let count = self.of[meaning as usize];
+            parts.push(match (in_words, meaning) {
+                (false, _) => (format!("{}{count}", canvas.glyph(meaning)), look.style),
+                (true, Meaning::Waits) => {
+                    // The longest wait says more than the count: one that is new can be let go for now.
+                    let longest = self.longest.filter(|_| told == Told::Full);
+                    let longest = longest.map(|since| format!(" {}", times::running(canvas.now.since(since))));
+                    let word = if count == 1 { "needs you" } else { look.word.as_str() };
+                    (format!("{count} {word}{}", longest.unwrap_or_default()), look.style)
+                }
+                (true, _) => (format!("{count} {}", look.word), look.style),
+            });
+        }
+        if self.muted > 0 {
+            let separator = if in_words { " · " } else { " " };
+            let separator = if parts.is_empty() { "" } else { separator };
+            let count = self.muted;
+            let told = if in_words { format!("{count} muted") } else { format!("{MUTED}{count}") };
+            parts.push((format!("{separator}{told}"), quiet));
+        }
+        if parts.is_empty() {
+            parts.push(("no terminals".to_owned(), quiet));
+        }
+        parts
     }
-    if parts.is_empty() {
-        parts.push(("no terminals".to_owned(), quiet));
-    }
-    parts
 }
 
 /// Each server with its terminals, or with what is wrong with it.
-fn servers(canvas: &Canvas<'_>, view: &View<'_>, healthy_too: bool) -> Vec<Part> {
-    let quiet = canvas.theme.parts.quiet;
-    let mut parts: Vec<Part> = Vec::new();
-    for server in view.servers.iter().filter(|server| healthy_too || server.health != Health::Up) {
-        if !parts.is_empty() {
-            parts.push((" · ".to_owned(), quiet));
-        }
+fn each_server<'a>(canvas: &Canvas<'_>, view: &View<'a>) -> Vec<(&'a Health, Part)> {
+    let part = |server: &ServerView| {
         let kind = if server.id.host.is_some() { " (ssh)" } else { "" };
-        parts.push(match health(server, view.now) {
-            None => (format!("{} {}{kind}", server.id, server.terminals), quiet),
+        let tasks = view.tasks.iter().filter(|task| task.key.server == server.id).count();
+        match health(server, view.now) {
+            None => (format!("{} {}{kind}", server.id, server.terminals + tasks), canvas.theme.parts.quiet),
             Some(trouble) => (format!("{} {trouble}{kind}", server.id), canvas.theme.style(Meaning::Error)),
-        });
+        }
+    };
+    view.servers.iter().map(|server| (&server.health, part(server))).collect()
+}
+
+/// Parts with a dot between them.
+fn listed<'a>(canvas: &Canvas<'_>, parts: impl Iterator<Item = &'a Part>) -> Vec<Part> {
+    let mut listed: Vec<Part> = Vec::new();
+    for part in parts {
+        if !listed.is_empty() {
+            listed.push((" · ".to_owned(), canvas.theme.parts.quiet));
+        }
+        listed.push(part.clone());
     }
-    parts
+    listed
+}
+
+/// That something is wrong with a server, or with how many of them.
+fn failing(canvas: &Canvas<'_>, view: &View<'_>) -> Vec<Part> {
+    let failing: Vec<&ServerView> = view.servers.iter().copied().filter(|server| server.health != Health::Up).collect();
+    let told = match &failing[..] {
+        [] => return Vec::new(),
+        [one] => one.id.to_string(),
+        several => format!("{} servers", several.len()),
+    };
+    vec![(format!("{} {told}", canvas.glyph(Meaning::Error)), canvas.theme.style(Meaning::Error))]
 }
 
 /// What is wrong with a server, in a few words.

@@ -11,7 +11,11 @@ use super::meaning::Meaning;
 use super::overlay::{Desk, Overlay, Then};
 use super::popup::{self, Line, Scroll};
 use super::table::{INFERRED_MARK, MARKED, MUTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
+use super::text;
 use crate::fleet::View;
+
+/// The cells of a mark and of the blanks behind it.
+const MARK: usize = 4;
 
 /// The help; it may lie over anything.
 #[derive(Debug)]
@@ -51,17 +55,17 @@ fn lines(canvas: &Canvas<'_>, of: Context) -> Vec<Line> {
     let (parts, keymap) = (&canvas.theme.parts, canvas.keymap);
     let mut lines: Vec<Line> = Vec::new();
     let keys = |binding: &Binding| binding.keys.iter().map(|key| show(*key)).collect::<Vec<_>>().join("  ");
-    let bindings = || Context::ALL.iter().flat_map(|&context| keymap.bindings(context));
-    let cells = bindings().map(|binding| keys(binding).chars().count()).max().unwrap_or(0) + 2;
     let others = Context::ALL.iter().copied().filter(|&context| context != of);
     for context in std::iter::once(of).chain(others) {
         if !lines.is_empty() {
             lines.push(Vec::new());
         }
         lines.push(vec![(context.title().to_owned(), parts.title)]);
+        // Each part has a column of its own: a few long keys leave the others room for what they do.
+        let cells = keymap.bindings(context).map(|binding| text::width(&keys(binding))).max().unwrap_or(0) + 2;
         for binding in keymap.bindings(context) {
             lines.push(vec![
-                (format!("  {:<cells$}", keys(binding)), parts.key),
+                (format!("  {}", padded(&keys(binding), cells)), parts.key),
                 (binding.description.clone(), parts.text),
             ]);
         }
@@ -71,7 +75,7 @@ fn lines(canvas: &Canvas<'_>, of: Context) -> Vec<Line> {
     for meaning in Meaning::ALL {
         let look = canvas.theme.look(meaning);
         lines.push(vec![
-            (format!("  {:<cells$}", canvas.glyph(meaning)), look.style),
+            (format!("  {}", padded(canvas.glyph(meaning), MARK)), look.style),
             (look.word.clone(), look.style),
             (format!("  {}", explanation(meaning)), parts.quiet),
         ]);
@@ -85,9 +89,14 @@ fn lines(canvas: &Canvas<'_>, of: Context) -> Vec<Line> {
         (PINNED, "pinned to the top"),
         (MUTED, "muted: it never counts as needing you"),
     ] {
-        lines.push(vec![(format!("  {mark:<cells$}"), parts.quiet), (text.to_owned(), parts.text)]);
+        lines.push(vec![(format!("  {}", padded(mark, MARK)), parts.quiet), (text.to_owned(), parts.text)]);
     }
     lines
+}
+
+/// A text with blanks behind it, up to a number of cells.
+fn padded(text: &str, cells: usize) -> String {
+    format!("{text}{}", " ".repeat(cells.saturating_sub(text::width(text))))
 }
 
 fn explanation(meaning: Meaning) -> &'static str {

@@ -1,14 +1,17 @@
 //! A line of text that is being typed.
 
 use ratatui::crossterm::event::{Event, KeyEvent};
+use tui_input::Input;
 use tui_input::backend::crossterm::EventHandler;
-use tui_input::{Input, InputRequest};
 
 use super::canvas::Canvas;
 use super::text::{self, Pen};
 use crate::screen::is_harmless;
 
-/// A line that is edited with the usual keys.
+/// Characters that a line takes: more than anybody types, and no more than every frame can be drawn from.
+const MOST: usize = 1000;
+
+/// A line that is edited with the usual keys. What is longer than [`MOST`] is cut.
 #[derive(Clone, Debug, Default)]
 pub struct LineInput {
     input: Input,
@@ -32,16 +35,29 @@ impl LineInput {
 
     /// Takes in a key. Returns whether the text is another one now.
     pub fn key(&mut self, key: KeyEvent) -> bool {
-        self.input.handle_event(&Event::Key(key)).is_some_and(|changed| changed.value)
+        let full = (self.text().chars().count() >= MOST).then(|| self.input.clone());
+        let changed = self.input.handle_event(&Event::Key(key)).is_some_and(|changed| changed.value);
+        match full {
+            Some(before) if self.text().chars().count() > MOST => {
+                self.input = before;
+                false
+            }
+            _ => changed,
+        }
     }
 
     /// Takes in a pasted text; what does not fit into a line is left out. Returns whether the text is another one now.
     pub fn paste(&mut self, text: &str) -> bool {
-        let mut changed = false;
-        for c in text.chars().map(|c| if c == '\n' || c == '\t' { ' ' } else { c }).filter(|&c| is_harmless(c)) {
-            changed |= self.input.handle(InputRequest::InsertChar(c)).is_some_and(|changed| changed.value);
+        let room = MOST.saturating_sub(self.text().chars().count());
+        let blank = |c| if c == '\n' || c == '\t' { ' ' } else { c };
+        let pasted: String = text.chars().map(blank).filter(|&c| is_harmless(c)).take(room).collect();
+        if pasted.is_empty() {
+            return false;
         }
-        changed
+        let (before, after) = self.around_cursor();
+        let (line, cursor) = (format!("{before}{pasted}{after}"), self.input.cursor() + pasted.chars().count());
+        self.input = Input::new(line).with_cursor(cursor);
+        true
     }
 
     /// Writes the line and its cursor into a field of that many cells; the cursor is always in it.
@@ -49,8 +65,7 @@ impl LineInput {
         let parts = &canvas.theme.parts;
         let cells = cells.min(usize::from(pen.room()));
         let Some(room) = cells.checked_sub(1) else { return };
-        let at = self.text().char_indices().nth(self.input.cursor()).map_or(self.text().len(), |(at, _)| at);
-        let (before, after) = self.text().split_at(at);
+        let (before, after) = self.around_cursor();
         let under = text::pieces(after).next();
         let before = tail(before, room);
         let under_cells = under.map_or(1, |piece| usize::from(piece.width));
@@ -59,13 +74,21 @@ impl LineInput {
         pen.raw(before, parts.text).raw(under.map_or(" ", |piece| piece.symbol), parts.cursor);
         pen.field(rest, left, parts.text);
     }
+
+    fn around_cursor(&self) -> (&str, &str) {
+        let at = self.text().char_indices().nth(self.input.cursor()).map_or(self.text().len(), |(at, _)| at);
+        self.text().split_at(at)
+    }
 }
 
-/// The end of a text that fits into that many cells.
+/// The end of a text that fits into that many cells, whatever its characters join to.
 fn tail(text: &str, cells: usize) -> &str {
-    let mut from = 0;
-    while text::width(&text[from..]) > cells {
-        from += text[from..].chars().next().map_or(1, char::len_utf8);
-    }
+    let mut left = cells;
+    let fits = |&(at, c): &(usize, char)| {
+        let rest = left.checked_sub(text::width(&text[at..at + c.len_utf8()]));
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    };
+    let from = text.char_indices().rev().take_while(fits).last().map_or(text.len(), |(at, _)| at);
     &text[from..]
 }

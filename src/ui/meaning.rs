@@ -10,21 +10,21 @@ pub enum Meaning {
     /// An approval, a question, a trust or set-up dialog waits for the operator.
     Waits,
     Failed,
-    Interrupted,
-    /// Ended well, and the operator has not looked at it yet.
-    Finished,
     Stalled,
     /// It cannot be read.
     Error,
-    /// The agent or its pane is no longer there.
-    Gone,
+    /// Ended well, and the operator has not looked at it yet.
+    Finished,
+    Interrupted,
     Working,
     Ready,
     Unknown,
+    /// The agent or its pane is no longer there.
+    Gone,
 }
 
 impl Meaning {
-    /// Every meaning, in the order of the header's counts and of the rows.
+    /// Every meaning in its order, which is that of the header's counts and of the rows.
     pub const ALL: [Meaning; 10] = [
         Meaning::Waits,
         Meaning::Failed,
@@ -69,7 +69,7 @@ impl Meaning {
             (Status::Running, _) => (Meaning::Working, "running".to_owned()),
             (Status::WaitingInput, _) => (Meaning::Waits, "asks".to_owned()),
             (Status::Idle, _) => (Meaning::Ready, "idle".to_owned()),
-            (Status::Exited, Some(0)) => (Meaning::Finished, "exited".to_owned()),
+            (Status::Exited, Some(0)) => (Meaning::Finished, "exited 0".to_owned()),
             (Status::Exited, Some(code)) => (Meaning::Failed, format!("exited {code}")),
             (Status::Exited, None) => (Meaning::Failed, "exited".to_owned()),
             (Status::Unknown, _) => (Meaning::Unknown, "unknown".to_owned()),
@@ -119,5 +119,15 @@ pub fn context_word(context: UiContext) -> Option<&'static str> {
         UiContext::SelectionMenu => Some("menu"),
         UiContext::SlashCommand => Some("slash"),
         UiContext::NormalPrompt | UiContext::ErrorBanner | UiContext::Unknown => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_meaning_stands_at_its_place() {
+        assert!(Meaning::ALL.into_iter().map(|meaning| meaning as usize).eq(0..Meaning::ALL.len()));
     }
 }

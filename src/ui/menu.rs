@@ -31,6 +31,10 @@ pub struct Entry {
 pub struct Menu {
     title: String,
     entries: Vec<Entry>,
+    /// What is typed is looked for in these, one of each entry.
+    texts: Vec<String>,
+    /// The cells of the widest entry.
+    widest: usize,
     typed: LineInput,
     /// Whether all entries are always shown, and nothing is typed.
     whole: bool,
@@ -46,8 +50,12 @@ pub struct Menu {
 impl Menu {
     /// A menu of entries, the first one selected.
     pub fn new(title: impl Into<String>, entries: Vec<Entry>) -> Self {
+        let title = title.into();
         let shown = (0..entries.len()).collect();
-        Self { title: title.into(), entries, shown, ..Self::default() }
+        let texts = entries.iter().map(|entry| format!("{} {}", entry.text, entry.note)).collect();
+        let cells = |entry: &Entry| text::width(&entry.text) + text::width(&entry.note) + 4;
+        let widest = entries.iter().map(cells).max().unwrap_or(0).max(text::width(&title) + 2).clamp(24, WIDEST);
+        Self { title, entries, texts, widest, shown, ..Self::default() }
     }
 
     /// The menu without a line to type into: its overlay knows other keys.
@@ -56,22 +64,17 @@ impl Menu {
         self
     }
 
-    /// The menu with an entry selected.
-    #[allow(dead_code)] // For menus of which one entry holds now.
-    pub fn at(mut self, index: usize) -> Self {
-        self.at = self.shown.iter().position(|&shown| shown == index).unwrap_or(0);
+    /// The menu with words by which its entries are found as well, in their order.
+    pub fn found_by<'a>(mut self, words: impl IntoIterator<Item = &'a str>) -> Self {
+        for (text, word) in self.texts.iter_mut().zip(words) {
+            *text = format!("{word} {text}");
+        }
         self
     }
 
     /// The selected entry, by its place among all; `None` when none fits.
     pub fn chosen(&self) -> Option<usize> {
         self.shown.get(self.at).copied()
-    }
-
-    /// What was typed.
-    #[allow(dead_code)] // For menus that take what is not in the list, too.
-    pub fn typed(&self) -> &str {
-        self.typed.text()
     }
 
     /// Moves in the list if the action says so. Returns whether it did.
@@ -117,12 +120,9 @@ impl Menu {
     /// Draws the menu in a box in the middle of an area.
     pub fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) {
         let parts = &canvas.theme.parts;
-        let cells = |entry: &Entry| text::width(&entry.text) + text::width(&entry.note) + 4;
-        let widest =
-            self.entries.iter().map(cells).max().unwrap_or(0).max(text::width(&self.title) + 2).clamp(24, WIDEST);
         // All entries count, not only those that fit, so that the box stays the same while one types.
         let typing = if self.whole { 0 } else { 2 };
-        let size = (widest + 4, self.entries.len().min(HIGHEST) + usize::from(typing) + 2);
+        let size = (self.widest + 4, self.entries.len().min(HIGHEST) + usize::from(typing) + 2);
         let size = (u16::try_from(size.0).unwrap_or(u16::MAX), u16::try_from(size.1).unwrap_or(u16::MAX));
         let Some(inner) = popup::frame(canvas, buffer, area, size, &self.title) else { return };
         if !self.whole {
@@ -158,8 +158,7 @@ impl Menu {
     }
 
     fn narrow(&mut self) {
-        let texts: Vec<String> = self.entries.iter().map(|entry| format!("{} {}", entry.text, entry.note)).collect();
-        self.shown = best(self.typed.text(), &texts);
+        self.shown = best(self.typed.text(), &self.texts);
         (self.at, self.first) = (0, 0);
     }
 }

@@ -11,13 +11,14 @@ use ratatui::layout::{Position, Rect};
 use super::action::Action;
 use super::arrangement::Arrangement;
 use super::canvas::Canvas;
+use super::composer::BroadcastDraft;
 use super::footer::Hint;
 use super::keymap::Context;
 use super::meaning::Meaning;
-use super::toast::Toasts;
+use super::toast::{Toasts, Topic};
 use super::{Options, Request, Sent};
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::history::Told;
+use crate::history::{Intent, Told};
 
 /// Where an overlay is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,11 +40,7 @@ pub enum Place {
 pub enum Then {
     Stay,
     Close,
-    /// Another overlay lies over this one from now on.
-    #[allow(dead_code)] // For views that have popups of their own.
-    Open(Box<dyn Overlay>),
     /// Another overlay takes the place of this one.
-    #[allow(dead_code)] // For views that lead from one to the next.
     Become(Box<dyn Overlay>),
     /// It closes, and what is below it does what the action says.
     Perform(Action),
@@ -58,6 +55,8 @@ pub enum News<'a> {
     Sent { key: &'a TerminalKey, text: &'a str, sent: &'a Sent },
     /// A prompt that waited cannot be sent any more.
     Dropped { key: &'a TerminalKey, text: &'a str, why: &'a str },
+    /// Something was added to what was begun for a terminal.
+    Drafted { key: &'a TerminalKey },
     /// The prompts that were sent before: to one terminal, and to any, newest first.
     Prompts { own: &'a [String], all: &'a [String] },
     /// The prompt came back from the operator's editor.
@@ -78,8 +77,14 @@ pub struct Memory {
     pub arrangement: Arrangement,
     /// The prompts that were begun and not sent, by terminal.
     pub drafts: HashMap<TerminalKey, String>,
+    /// Those of them that are on their way: they are not to be sent once more.
+    pub sending: HashMap<TerminalKey, String>,
     /// The prompt for several terminals that was begun and not taken by all of them.
-    pub broadcast_draft: String,
+    pub broadcast: BroadcastDraft,
+    /// The messages to agents that wait, are on their way, or are for the operator to decide.
+    pub follow_ups: Vec<Intent>,
+    /// Whether drafts outlive the dashboard.
+    pub drafts_are_kept: bool,
     /// How many prompts wait for each terminal until it is ready.
     pub queued: HashMap<TerminalKey, usize>,
 }
@@ -87,7 +92,6 @@ pub struct Memory {
 /// What an overlay can reach while it handles something.
 pub struct Desk<'a, 'v> {
     pub view: &'a View<'v>,
-    #[allow(dead_code)] // For overlays that name a key or draw a time.
     pub options: &'a Options,
     pub memory: &'a mut Memory,
     /// What the dashboard is to be asked for, in order.
@@ -102,7 +106,17 @@ impl<'v> Desk<'_, 'v> {
 
     /// Shows a message that goes by itself.
     pub fn tell(&mut self, meaning: Meaning, text: String) {
-        self.memory.toasts.push(meaning, text, self.view.now);
+        self.memory.toasts.push(None, meaning, text, self.view.now);
+    }
+
+    /// Shows a message in place of the last one on the same topic.
+    pub fn tell_about(&mut self, topic: Topic, meaning: Meaning, text: String) {
+        self.memory.toasts.push(Some(topic), meaning, text, self.view.now);
+    }
+
+    /// Says why a key did nothing.
+    pub fn say(&mut self, why: &str) {
+        self.tell_about(Topic::Key, Meaning::Unknown, why.to_owned());
     }
 
     /// The terminal with an identity, as long as it is in the fleet.

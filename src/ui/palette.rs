@@ -1,16 +1,10 @@
 //! Every action of the table in one list, found by typing, each with its key.
 
-use ratatui::buffer::Buffer;
-use ratatui::crossterm::event::KeyEvent;
-use ratatui::layout::{Position, Rect};
-
 use super::action::Action;
-use super::canvas::Canvas;
-use super::footer::Hint;
 use super::keymap::{Binding, Context, Keymap, show};
 use super::menu::{Entry, Menu};
-use super::overlay::{Desk, Overlay, Then};
-use crate::fleet::View;
+use super::overlay::{Desk, Then};
+use super::picker::Picker;
 
 /// The list of actions.
 #[derive(Debug)]
@@ -40,46 +34,22 @@ impl Palette {
             Entry { text: text.to_owned(), note: keys.unwrap_or_default() }
         };
         let entries = actions.iter().map(entry).collect();
-        Self { actions, menu: Menu::new("commands", entries) }
+        // The footer and the keymap call them by their names.
+        let names: Vec<&str> = actions.iter().map(|action| action.name()).collect();
+        Self { menu: Menu::new("commands", entries).found_by(names), actions }
     }
 }
 
-impl Overlay for Palette {
-    fn context(&self) -> Context {
-        Context::Menu
+impl Picker for Palette {
+    fn menu(&mut self) -> &mut Menu {
+        &mut self.menu
     }
 
-    fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
-        vec![(Action::Choose, "do it"), (Action::Down, "down"), (Action::Close, "close")]
+    fn words(&self) -> [&'static str; 3] {
+        ["do it", "down", "close"]
     }
 
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Vec<(Rect, Action)> {
-        self.menu.draw(canvas, buffer, area);
-        Vec::new()
-    }
-
-    fn perform(&mut self, action: Action, _desk: &mut Desk<'_, '_>) -> Then {
-        match action {
-            Action::Choose => match self.menu.chosen() {
-                Some(index) => Then::Perform(self.actions[index]),
-                None => Then::Stay,
-            },
-            _ if self.menu.perform(action) => Then::Stay,
-            _ => Then::Pass,
-        }
-    }
-
-    fn key(&mut self, key: KeyEvent, _desk: &mut Desk<'_, '_>) -> Then {
-        self.menu.key(key);
-        Then::Stay
-    }
-
-    fn paste(&mut self, text: &str, _desk: &mut Desk<'_, '_>) -> Then {
-        self.menu.paste(text);
-        Then::Stay
-    }
-
-    fn click(&mut self, at: Position, desk: &mut Desk<'_, '_>) -> Then {
-        if self.menu.click(at) { self.perform(Action::Choose, desk) } else { Then::Stay }
+    fn take(&mut self, index: usize, _desk: &mut Desk<'_, '_>) -> Then {
+        Then::Perform(self.actions[index])
     }
 }

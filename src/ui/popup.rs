@@ -75,10 +75,7 @@ pub fn draw(
     scroll.most = lines.len().saturating_sub(scroll.page);
     let first = scroll.at.min(scroll.most);
     for (row, line) in (0..inner.height).zip(lines.iter().skip(first)) {
-        let mut pen = Pen::new(buffer, inner, row);
-        for (text, style) in line {
-            pen.text(text, *style);
-        }
+        Pen::new(buffer, inner, row).line(line);
     }
     if scroll.most > 0 {
         let more = format!(" {}–{} of {} ", first + 1, first + usize::from(inner.height), lines.len());

@@ -12,7 +12,7 @@ use crate::screen::{self, Row, Screen};
 use crate::task::Task;
 
 /// Draws the bottom rows of a terminal's screen, so that what is current is always in the pane.
-pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, terminal: Option<&Terminal>, hint: Option<&str>) {
+pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, terminal: Option<&Terminal>) {
     let parts = &canvas.theme.parts;
     let Some(terminal) = terminal else {
         pane::titled(canvas, buffer, area, &[("screen", parts.title)]);
@@ -25,9 +25,6 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, terminal: Opti
     let mut title = vec![(facts.id.as_str(), parts.title), (place.as_str(), parts.quiet)];
     if let Some(stale) = &stale {
         title.push((stale, canvas.theme.style(super::meaning::Meaning::Unknown)));
-    }
-    if let Some(hint) = hint {
-        title.push((hint, parts.quiet));
     }
     title.push((&cwd, parts.quiet));
     title.retain(|(text, _)| !text.is_empty());

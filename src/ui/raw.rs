@@ -1,5 +1,6 @@
 //! A mode in which every key goes to a terminal as it is, but for the one that leaves it.
 
+use crokey::KeyCombination;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::{Position, Rect};
@@ -7,28 +8,82 @@ use ratatui::layout::{Position, Rect};
 use super::action::Action;
 use super::canvas::Canvas;
 use super::footer::Hint;
-use super::keymap::{Context, control_character};
+use super::keymap::{self, Context, control_character};
 use super::meaning::Meaning;
 use super::overlay::{Desk, Overlay, Place, Then};
 use super::text::Pen;
 use super::{Request, find, popup, preview};
-use crate::fleet::{TerminalKey, View};
+use crate::fleet::{Terminal, TerminalKey, View};
+use crate::moment::{Moment, Span};
+use crate::screen::is_harmless;
+use crate::task::Task;
 
-/// The keyboard of one terminal.
+/// The keyboard of one terminal or task.
 #[derive(Debug)]
 pub struct Raw {
     key: TerminalKey,
     /// The last keys that went there.
     pressed: Vec<String>,
+    /// When a key opened it that may be pressed once too often.
+    opened: Option<Moment>,
+    /// What the task that it was opened for is called; it stays open when that ends, so that what is typed on does not
+    /// become keys of the dashboard.
+    task: Option<String>,
 }
 
+/// Function keys that tmux has.
+const FUNCTION_KEYS: u8 = 12;
 /// The last keys that are shown.
 const SHOWN: usize = 8;
+/// How soon an Enter behind the one that opened it counts as the same.
+const TWICE: Span = Span::from_millis(400);
+
+/// What tmux calls the keys that are no characters.
+const NAMED: [(KeyCode, &str); 16] = [
+    (KeyCode::Char(' '), "Space"),
+    (KeyCode::Enter, "Enter"),
+    (KeyCode::Esc, "Escape"),
+    (KeyCode::Tab, "Tab"),
+    (KeyCode::BackTab, "BTab"),
+    (KeyCode::Backspace, "BSpace"),
+    (KeyCode::Up, "Up"),
+    (KeyCode::Down, "Down"),
+    (KeyCode::Left, "Left"),
+    (KeyCode::Right, "Right"),
+    (KeyCode::Home, "Home"),
+    (KeyCode::End, "End"),
+    (KeyCode::PageUp, "PageUp"),
+    (KeyCode::PageDown, "PageDown"),
+    (KeyCode::Insert, "IC"),
+    (KeyCode::Delete, "DC"),
+];
 
 impl Raw {
     /// The mode for a terminal.
     pub fn new(key: TerminalKey) -> Self {
-        Self { key, pressed: Vec::new() }
+        Self { key, pressed: Vec::new(), opened: None, task: None }
+    }
+
+    /// The mode for a task.
+    pub fn for_task(task: &Task) -> Self {
+        Self { task: Some(task.id.clone()), ..Self::new(task.key.clone()) }
+    }
+
+    /// The mode for a task that asks, opened with Enter, which is its default answer as well.
+    pub fn answering(task: &Task, now: Moment) -> Self {
+        Self { opened: Some(now), ..Self::for_task(task) }
+    }
+
+    /// The task that still takes keys.
+    fn live_task<'a>(&self, view: &View<'a>) -> Option<&'a Task> {
+        view.tasks.iter().copied().find(|task| task.key == self.key && !task.is_dead())
+    }
+
+    /// A key as it is shown. What is typed may be a password where a task asks.
+    fn shown(&self, key: KeyEvent, name: &str) -> String {
+        let is_text = matches!(key.code, KeyCode::Char(_))
+            && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+        if self.task.is_some() && is_text { "*".to_owned() } else { name.to_owned() }
     }
 }
 
@@ -50,25 +105,32 @@ impl Overlay for Raw {
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Vec<(Rect, Action)> {
-        let terminal = find(view, &self.key);
-        let name = terminal.map_or("a terminal that is gone", |terminal| terminal.state.terminal.id.as_str());
+        let (terminal, task) = (find(view, &self.key), self.live_task(view));
         let leave = canvas.keymap.key_for(Context::Raw, Action::Close).unwrap_or_default();
-        let title = format!("every key goes to {name}; {leave} leaves");
+        let title = match (terminal, task, &self.task) {
+            (Some(Terminal { state, .. }), ..) => format!("every key goes to {}; {leave} leaves", state.terminal.id),
+            (_, Some(task), _) => format!("every key goes to {}; {leave} leaves", task.id),
+            (.., Some(ended)) => format!("{ended} has ended, and keys go nowhere; {leave} leaves"),
+            (.., None) => format!("the terminal is gone; {leave} leaves"),
+        };
         let Some(inner) = popup::frame(canvas, buffer, area, (area.width, area.height), &title) else {
             return Vec::new();
         };
         // The frame says by its colour, too, that this is no view.
         let warning = canvas.theme.style(Meaning::Waits);
         let outer = Rect { x: inner.x - 2, y: inner.y - 1, width: inner.width + 4, height: inner.height + 2 };
-        for at in outer.positions().filter(|at| !inside(inner, *at)) {
+        for at in outer.positions().filter(|at| !inner.contains(*at)) {
             if let Some(cell) = buffer.cell_mut(at) {
                 cell.set_style(warning);
             }
         }
         let (look, last) = (Rect { height: inner.height.saturating_sub(1), ..inner }, inner.height.saturating_sub(1));
-        preview::draw(canvas, buffer, look, terminal, None);
+        match view.tasks.iter().find(|task| task.key == self.key) {
+            Some(task) => preview::draw_task(canvas, buffer, look, task),
+            None => preview::draw(canvas, buffer, look, terminal),
+        }
         let mut pen = Pen::new(buffer, inner, last);
-        pen.text("pressed: ", canvas.theme.parts.quiet).text(&self.pressed.join(" "), canvas.theme.parts.text);
+        pen.text("pressed: ", canvas.theme.parts.quiet).text(&spoken_all(&self.pressed), canvas.theme.parts.text);
         Vec::new()
     }
 
@@ -80,11 +142,15 @@ impl Overlay for Raw {
     }
 
     fn key(&mut self, key: KeyEvent, desk: &mut Desk<'_, '_>) -> Then {
+        let is_second = self.opened.take().is_some_and(|opened| desk.view.now.since(opened) < TWICE);
+        if (is_second && key.code == KeyCode::Enter) || (self.task.is_some() && self.live_task(desk.view).is_none()) {
+            return Then::Stay;
+        }
         let Some(name) = name(key) else {
-            desk.tell(Meaning::Unknown, "tmux has no name for this key; nothing was sent".to_owned());
+            desk.say("tmux has no name for this key; nothing was sent");
             return Then::Stay;
         };
-        self.pressed.push(name.clone());
+        self.pressed.push(self.shown(key, &name));
         let surplus = self.pressed.len().saturating_sub(SHOWN);
         self.pressed.drain(..surplus);
         desk.ask(Request::Keys { key: self.key.clone(), keys: vec![name], tell: false });
@@ -92,7 +158,7 @@ impl Overlay for Raw {
     }
 
     fn paste(&mut self, _text: &str, desk: &mut Desk<'_, '_>) -> Then {
-        desk.tell(Meaning::Unknown, "a pasted text is no key; nothing was sent. Paste it into a prompt".to_owned());
+        desk.say("a pasted text is no key; nothing was sent. Paste it into a prompt");
         Then::Stay
     }
 
@@ -101,7 +167,7 @@ impl Overlay for Raw {
     }
 
     fn update(&mut self, desk: &mut Desk<'_, '_>) -> Then {
-        if desk.terminal(&self.key).is_some() {
+        if self.task.is_some() || desk.terminal(&self.key).is_some() {
             return Then::Stay;
         }
         desk.tell(Meaning::Gone, "the terminal is gone".to_owned());
@@ -109,18 +175,18 @@ impl Overlay for Raw {
     }
 }
 
-fn inside(area: Rect, at: Position) -> bool {
-    area.contains(at)
-}
-
-/// The name that tmux has for a key.
+/// The name that tmux has for a key; `None` when it has none.
 fn name(key: KeyEvent) -> Option<String> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let (base, is_character) = match key.code {
-        KeyCode::Char(' ') => ("Space".to_owned(), false),
-        KeyCode::Char(c) if control => (control_character(c).to_ascii_lowercase().to_string(), true),
-        KeyCode::Char(c) => (c.to_string(), true),
-        KeyCode::F(n) => (format!("F{n}"), false),
+        KeyCode::Char(c) if c != ' ' && control => {
+            let c = control_character(c).to_ascii_lowercase();
+            // There is no byte for control with any other character.
+            let exists = c.is_ascii_alphabetic() || "@[\\]^_?/".contains(c);
+            (exists.then(|| c.to_string())?, true)
+        }
+        KeyCode::Char(c) if c != ' ' => (is_harmless(c).then(|| c.to_string())?, true),
+        KeyCode::F(n) => ((1..=FUNCTION_KEYS).contains(&n).then(|| format!("F{n}"))?, false),
         named => (named_key(named)?.to_owned(), false),
     };
     // A character carries its own shift.
@@ -130,24 +196,32 @@ fn name(key: KeyEvent) -> Option<String> {
 }
 
 fn named_key(code: KeyCode) -> Option<&'static str> {
-    Some(match code {
-        KeyCode::Enter => "Enter",
-        KeyCode::Esc => "Escape",
-        KeyCode::Tab => "Tab",
-        KeyCode::BackTab => "BTab",
-        KeyCode::Backspace => "BSpace",
-        KeyCode::Up => "Up",
-        KeyCode::Down => "Down",
-        KeyCode::Left => "Left",
-        KeyCode::Right => "Right",
-        KeyCode::Home => "Home",
-        KeyCode::End => "End",
-        KeyCode::PageUp => "PageUp",
-        KeyCode::PageDown => "PageDown",
-        KeyCode::Insert => "IC",
-        KeyCode::Delete => "DC",
-        _ => return None,
-    })
+    NAMED.iter().find(|(named, _)| *named == code).map(|(_, name)| *name)
+}
+
+/// A key that tmux has a name for, as the operator's keyboard and the footer name it: `C-c` is `ctrl-c`.
+pub fn spoken(name: &str) -> String {
+    const MODIFIERS: [(&str, KeyModifiers); 3] =
+        [("C-", KeyModifiers::CONTROL), ("M-", KeyModifiers::ALT), ("S-", KeyModifiers::SHIFT)];
+    let (mut base, mut modifiers) = (name, KeyModifiers::NONE);
+    while let Some((rest, modifier)) = MODIFIERS.iter().find_map(|(prefix, modifier)| {
+        // A lone `C-` would be no modifier of anything.
+        base.strip_prefix(prefix).filter(|rest| !rest.is_empty()).map(|rest| (rest, *modifier))
+    }) {
+        (base, modifiers) = (rest, modifiers | modifier);
+    }
+    let one = || base.chars().next().filter(|c| base.len() == c.len_utf8()).map(KeyCode::Char);
+    let code = NAMED.iter().find(|(_, named)| *named == base).map(|(code, _)| *code).or_else(one);
+    match code {
+        Some(KeyCode::BackTab) => format!("shift-{}", keymap::show(KeyCombination::one_key(KeyCode::Tab, modifiers))),
+        Some(code) => keymap::show(KeyCombination::one_key(code, modifiers)),
+        None => name.to_lowercase(),
+    }
+}
+
+/// Several keys, as [`spoken`] names each.
+pub fn spoken_all<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
+    names.into_iter().map(|name| spoken(name)).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -179,5 +253,32 @@ mod tests {
             assert!(found.parse::<Key>().is_ok(), "{found}");
         }
         assert_eq!(name(KeyEvent::new(KeyCode::CapsLock, none)), None);
+    }
+
+    #[test]
+    fn what_has_no_name_is_not_given_one() {
+        let control = KeyModifiers::CONTROL;
+        for (code, modifiers) in [
+            (KeyCode::F(13), KeyModifiers::NONE),
+            (KeyCode::Char('1'), control),
+            (KeyCode::Char('é'), control),
+            (KeyCode::Char(','), control),
+        ] {
+            assert_eq!(name(KeyEvent::new(code, modifiers)), None, "{code:?}");
+        }
+        for modifiers in (0..8).map(KeyModifiers::from_bits_truncate) {
+            let codes = ('\0'..'\u{2100}').map(KeyCode::Char).chain((0..=u8::MAX).map(KeyCode::F));
+            for found in codes.filter_map(|code| name(KeyEvent::new(code, modifiers))) {
+                assert!(found.parse::<Key>().is_ok(), "{found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn keys_are_called_as_the_footer_calls_them() {
+        let called = ["C-c", "Escape", "Down", "M-Enter", "S-Up", "BTab", "Space", "q", "G", "C--", "F5", "C-", "é"];
+        let expected =
+            ["ctrl-c", "esc", "↓", "alt-enter", "shift-↑", "shift-tab", "space", "q", "G", "ctrl--", "f5", "c-", "é"];
+        assert_eq!(called.map(spoken), expected);
     }
 }

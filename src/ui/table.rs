@@ -181,41 +181,24 @@ fn draw_row(
     is_selected: bool,
 ) {
     let state = &terminal.state;
-    let flags = &canvas.arrangement.flags;
-    let (marked, muted) = (flags.is_marked(terminal), flags.is_muted(terminal));
-    let meaning = Meaning::of(state);
     let parts = &canvas.theme.parts;
-    let base = if is_selected { parts.selected } else { Style::default() };
-    buffer.set_style(line, base);
-    let quiet = base.patch(parts.quiet);
-    // What is muted keeps its glyph and its words, and raises its voice with nothing else.
-    let style = |style: Style| if muted { quiet } else { base.patch(style) };
-    let look = style(canvas.theme.style(meaning));
+    let meaning = Meaning::of(state);
+    let (mut pen, tone) = begin(canvas, buffer, line, Item::Terminal(terminal), is_selected);
+    let Tone { base, quiet, muted } = tone;
     let stale = if state.stale.is_some() { Modifier::ITALIC } else { Modifier::empty() };
-    let text_style = style(parts.text).add_modifier(stale);
+    let text_style = tone.of(parts.text).add_modifier(stale);
     let needs = matches!(meaning, Meaning::Waits | Meaning::Failed) && !muted;
     let name_style = if needs || is_selected { text_style.add_modifier(Modifier::BOLD) } else { text_style };
-
-    let mut pen = Pen::new(buffer, line, 0);
-    pen.text(if is_selected { "›" } else { " " }, base.patch(parts.title));
-    match meaning {
-        _ if marked => pen.text(MARKED, base.patch(parts.key)),
-        _ if muted => pen.text(MUTED, quiet),
-        Meaning::Waits => pen.text("▌", look),
-        _ if flags.is_pinned(terminal) => pen.text(PINNED, quiet),
-        _ => pen.text(" ", base),
-    };
-    pen.text(canvas.glyph(meaning), look).text(" ", base);
     pen.field(&state.terminal.id, columns.name, name_style);
     if columns.agent > 0 {
         pen.field("", GAP, base).field(&agent(terminal), columns.agent, quiet);
     }
     pen.field("", GAP.min(columns.turn), base);
-    let turn_style = style(canvas.theme.style(turn_meaning(state))).add_modifier(stale);
-    draw_turn(canvas, &mut pen, columns.turn, terminal, turn_style);
+    let turn_style = tone.of(canvas.theme.style(turn_meaning(state))).add_modifier(stale);
+    draw_turn(canvas, &mut pen, columns.turn, turn_word(state), state.turn.since, turn_style);
     if columns.result > 0 {
         pen.field("", GAP, base);
-        draw_result(canvas, &mut pen, terminal, base, muted);
+        draw_result(canvas, &mut pen, terminal, tone);
     }
     if columns.stable > 0 {
         let style = if state.stability.stable { text_style } else { quiet };
@@ -227,7 +210,6 @@ fn draw_row(
     }
     if columns.what > 0 {
         let style = match meaning {
-            Meaning::Waits | Meaning::Failed | Meaning::Error | Meaning::Stalled => text_style,
             Meaning::Gone | Meaning::Unknown => quiet,
             _ => text_style,
         };
@@ -243,23 +225,61 @@ fn draw_row(
     }
 }
 
-/// The turn's word, and how long it has been so.
-fn draw_turn(canvas: &Canvas<'_>, pen: &mut Pen<'_>, cells: usize, terminal: &Terminal, style: Style) {
-    let word = turn_word(&terminal.state);
-    let span = times::running(canvas.now.since(terminal.state.turn.since));
-    let span_cells = 5.min(cells.saturating_sub(text::width(word) + 1));
-    pen.field(word, cells - span_cells, style);
-    if span_cells >= text::width(&span) {
-        pen.right(&span, span_cells, style);
-    } else {
-        pen.field("", span_cells, style);
+/// The styles that hold for a whole row.
+#[derive(Clone, Copy)]
+struct Tone {
+    base: Style,
+    quiet: Style,
+    muted: bool,
+}
+
+impl Tone {
+    /// A style as this row has it: what is muted keeps its glyph and its words, and raises its voice with nothing else.
+    fn of(self, style: Style) -> Style {
+        if self.muted { self.quiet } else { self.base.patch(style) }
     }
 }
 
+/// Draws the cursor, the mark and the glyph of a row; the columns follow with the pen and the styles that it gives.
+fn begin<'a>(
+    canvas: &Canvas<'_>,
+    buffer: &'a mut Buffer,
+    line: Rect,
+    item: Item<'_>,
+    is_selected: bool,
+) -> (Pen<'a>, Tone) {
+    let (parts, flags) = (&canvas.theme.parts, &canvas.arrangement.flags);
+    let base = if is_selected { parts.selected } else { Style::default() };
+    buffer.set_style(line, base);
+    let tone = Tone { base, quiet: base.patch(parts.quiet), muted: flags.is_muted(item) };
+    let meaning = item.meaning();
+    let look = tone.of(canvas.theme.style(meaning));
+    let mut pen = Pen::new(buffer, line, 0);
+    pen.text(if is_selected { "›" } else { " " }, base.patch(parts.title));
+    match meaning {
+        _ if flags.is_marked(item) => pen.text(MARKED, base.patch(parts.key)),
+        _ if tone.muted => pen.text(MUTED, tone.quiet),
+        Meaning::Waits => pen.text("▌", look),
+        _ if flags.is_pinned(item) => pen.text(PINNED, tone.quiet),
+        _ => pen.text(" ", base),
+    };
+    let runs = matches!(item, Item::Task(_)) && meaning == Meaning::Working;
+    pen.text(if runs { RUNS } else { canvas.glyph(meaning) }, look).text(" ", base);
+    (pen, tone)
+}
+
+/// What it does, and how long it has done so.
+fn draw_turn(canvas: &Canvas<'_>, pen: &mut Pen<'_>, cells: usize, word: &str, since: Moment, style: Style) {
+    let span = times::running(canvas.now.since(since));
+    let span_cells = 5.min(cells.saturating_sub(text::width(word) + 1));
+    pen.field(word, cells - span_cells, style);
+    pen.right(if span_cells >= text::width(&span) { &span } else { "" }, span_cells, style);
+}
+
 /// How the last turn ended, when, what that rests on, and whether it was seen.
-fn draw_result(canvas: &Canvas<'_>, pen: &mut Pen<'_>, terminal: &Terminal, base: Style, muted: bool) {
+fn draw_result(canvas: &Canvas<'_>, pen: &mut Pen<'_>, terminal: &Terminal, tone: Tone) {
+    let Tone { base, quiet, muted } = tone;
     let last = &terminal.state.last_turn;
-    let quiet = base.patch(canvas.theme.parts.quiet);
     let Some((word, meaning)) = result_word(last.result) else {
         pen.field("–", RESULT, quiet);
         return;

@@ -223,6 +223,14 @@ impl<'a> Pen<'a> {
         self.field(text, cells, style)
     }
 
+    /// Writes stretches of text, each in its style, one behind the other.
+    pub fn line(&mut self, parts: &[(String, Style)]) -> &mut Self {
+        for (text, style) in parts {
+            self.text(text, *style);
+        }
+        self
+    }
+
     /// Writes a text into a field of that many cells: cut with `…`, filled up with blanks.
     pub fn field(&mut self, text: &str, cells: usize, style: Style) -> &mut Self {
         let cells = cells.min(usize::from(self.room()));

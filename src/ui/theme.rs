@@ -21,7 +21,7 @@ const SHIPPED: [(&str, &str); 4] = [
 ];
 
 /// A checked theme.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Theme {
     meanings: [Look; Meaning::ALL.len()],
     spinner: Vec<String>,
@@ -30,7 +30,7 @@ pub struct Theme {
 }
 
 /// How one meaning is shown: always by all three of glyph, word and style.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Look {
     pub glyph: String,
     pub ascii: String,
@@ -39,7 +39,7 @@ pub struct Look {
 }
 
 /// The styles of the frame's parts.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
     /// What is read.
     pub text: Style,
@@ -122,12 +122,12 @@ impl Theme {
         self.look(meaning).style
     }
 
-    /// The glyph of a meaning; for work it is the spinner's at that time, or its first when nothing may move.
+    /// The glyph of a meaning; for work it is the spinner's at that time, unless nothing may move.
     pub fn glyph(&self, meaning: Meaning, ascii: bool, now: Option<Moment>) -> &str {
         let look = self.look(meaning);
         let frames = if ascii { &self.spinner_ascii } else { &self.spinner };
-        if meaning == Meaning::Working && !frames.is_empty() {
-            let step = now.map_or(0, |now| now.as_millis() / i64::try_from(SPINNER_STEP.as_millis()).unwrap_or(1));
+        if let Some(now) = now.filter(|_| meaning == Meaning::Working && !frames.is_empty()) {
+            let step = now.as_millis() / i64::try_from(SPINNER_STEP.as_millis()).unwrap_or(1);
             let index = usize::try_from(step).unwrap_or(0) % frames.len();
             return &frames[index];
         }

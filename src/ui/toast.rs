@@ -7,6 +7,7 @@ use super::canvas::Canvas;
 use super::meaning::Meaning;
 use super::popup;
 use super::text::{self, Pen};
+use crate::fleet::TerminalKey;
 use crate::moment::{Moment, Span};
 
 /// Messages shown at a time.
@@ -20,11 +21,49 @@ const SHORT: Span = Span::from_secs(6);
 /// How long trouble stays.
 const LONG: Span = Span::from_secs(20);
 
+/// What a message is about. A newer one on the same topic takes the place of the older one, which it makes untrue or old:
+/// `queued for docs` ends with `docs took the prompt`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Topic {
+    /// A prompt for a terminal: on its way, queued, taken back, taken, refused.
+    Prompt(TerminalKey),
+    /// The dialog of a terminal, and what became of its answer.
+    Dialog(TerminalKey),
+    /// Keys that were pressed in a terminal.
+    Keys(TerminalKey),
+    /// A task that is ended, removed or run again.
+    Task(TerminalKey),
+    /// How a terminal is shown: pinned, muted.
+    Flags(TerminalKey),
+    /// Which panes are shown.
+    Layout,
+    /// What was copied last.
+    Clipboard,
+    /// That the operator's files were read again.
+    Files,
+    /// What is wrong with the configuration.
+    Config,
+    /// What is wrong with the operator's keymap.
+    Keymap,
+    /// What is wrong with the theme.
+    Theme,
+    /// What is wrong with the operator's profiles.
+    Profiles,
+    /// Whether the history can be written.
+    History,
+    /// Whether notices go out.
+    Notices,
+    /// Why a key that was pressed did nothing.
+    Key,
+}
+
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toast {
     pub meaning: Meaning,
     pub text: String,
+    /// Without one it stands for itself.
+    topic: Option<Topic>,
     until: Moment,
 }
 
@@ -35,15 +74,19 @@ pub struct Toasts {
 }
 
 impl Toasts {
-    /// Shows a message from now on.
-    pub fn push(&mut self, meaning: Meaning, text: String, now: Moment) {
-        let lasting = matches!(meaning, Meaning::Failed | Meaning::Error | Meaning::Stalled);
-        let until = now + if lasting { LONG } else { SHORT };
+    /// Shows a message from now on, in place of what was shown on the same topic.
+    pub fn push(&mut self, topic: Option<Topic>, meaning: Meaning, text: String, now: Moment) {
+        let until = now + stay(meaning);
         // The same message again is no news; it only stays longer.
-        self.shown.retain(|toast| toast.text != text);
-        self.shown.push(Toast { meaning, text, until });
+        self.shown.retain(|toast| toast.text != text && (topic.is_none() || toast.topic != topic));
+        self.shown.push(Toast { meaning, text, topic, until });
         let surplus = self.shown.len().saturating_sub(SHOWN);
         self.shown.drain(..surplus);
+    }
+
+    /// Lets all messages stay as if they had come just now.
+    pub fn renew(&mut self, now: Moment) {
+        self.shown.iter_mut().for_each(|toast| toast.until = now + stay(toast.meaning));
     }
 
     /// Takes away the messages whose time has come.
@@ -51,16 +94,14 @@ impl Toasts {
         self.shown.retain(|toast| toast.until > now);
     }
 
-    /// Takes away a message that is no longer true.
-    pub fn retire(&mut self, text: &str) {
-        self.shown.retain(|toast| toast.text != text);
+    /// Takes away what is no longer true of a topic.
+    pub fn retire(&mut self, topic: &Topic) {
+        self.shown.retain(|toast| toast.topic.as_ref() != Some(topic));
     }
 
-    /// Takes all messages away. Returns whether there were any.
-    pub fn clear(&mut self) -> bool {
-        let any = !self.shown.is_empty();
+    /// Takes all messages away.
+    pub fn clear(&mut self) {
         self.shown.clear();
-        any
     }
 
     /// When the next message goes.
@@ -93,5 +134,43 @@ impl Toasts {
             }
             bottom = top;
         }
+    }
+}
+
+/// How long a message stays.
+fn stay(meaning: Meaning) -> Span {
+    match meaning {
+        Meaning::Failed | Meaning::Error | Meaning::Stalled => LONG,
+        _ => SHORT,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::{PaneId, ServerId, Socket};
+
+    fn texts(toasts: &Toasts) -> Vec<&str> {
+        toasts.shown.iter().map(|toast| toast.text.as_str()).collect()
+    }
+
+    #[test]
+    fn a_newer_message_takes_the_place_of_an_older_one_on_the_same_topic() {
+        let key =
+            |pane| TerminalKey { server: ServerId { host: None, socket: Socket::Default }, pane: PaneId(pane), pid: 1 };
+        let mut toasts = Toasts::default();
+        let now = Moment::default();
+        let mut push = |topic, text: &str| toasts.push(topic, Meaning::Ready, text.to_owned(), now);
+        push(Some(Topic::Prompt(key(1))), "queued for docs");
+        push(Some(Topic::Prompt(key(2))), "queued for web");
+        push(Some(Topic::Keys(key(1))), "pressed Escape in docs");
+        push(None, "task build started");
+        push(None, "task test started");
+        push(Some(Topic::Prompt(key(1))), "docs took the prompt");
+        let shown = ["pressed Escape in docs", "task build started", "task test started", "docs took the prompt"];
+        assert_eq!(texts(&toasts), shown, "no more than {SHOWN} at a time");
+        toasts.push(Some(Topic::Prompt(key(1))), Meaning::Ready, "queued for docs".to_owned(), now);
+        assert_eq!(texts(&toasts)[..3], shown[..3]);
+        assert_eq!(texts(&toasts).last(), Some(&"queued for docs"));
     }
 }

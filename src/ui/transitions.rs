@@ -20,13 +20,9 @@ const FOLLOWS: u8 = 9;
 const NAME_MOST: usize = 16;
 
 /// Draws the newest transitions, newest first, beginning `skipped` before the newest.
-pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>, skipped: usize, hint: Option<&str>) {
+pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>, skipped: usize) {
     let parts = &canvas.theme.parts;
-    let mut title = vec![("transitions", parts.title)];
-    if let Some(hint) = hint {
-        title.push((hint, parts.quiet));
-    }
-    let area = pane::titled(canvas, buffer, area, &title);
+    let area = pane::titled(canvas, buffer, area, &[("transitions", parts.title)]);
     if view.recent.is_empty() && view.task_events.is_empty() {
         Pen::new(buffer, area, 0).skip(1).text("nothing has changed yet", parts.quiet);
         return;
@@ -43,9 +39,7 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_
         pen.skip(1).text(time, parts.quiet).skip(2).field(entry.id(), names, name).skip(2);
         match entry {
             Entry::Terminal(recent) => {
-                for (text, style) in words(canvas, &Changes::from(&recent.transition)) {
-                    pen.text(&text, style);
-                }
+                pen.line(&words(canvas, &Changes::from(&recent.transition)));
             }
             Entry::Task(event) => {
                 pen.text(&event.happening.text(), canvas.theme.style(happening_meaning(&event.happening)));

@@ -1,5 +1,6 @@
 //! Acting on agents from the dashboard, through real keys.
 
+use super::notices::status;
 use super::*;
 
 impl Desk {
@@ -9,7 +10,7 @@ impl Desk {
     }
 
     /// Closes what lies over the table, and leaves. An Escape with a key right behind it would be another key.
-    fn leave(&self) {
+    pub(super) fn leave(&self) {
         self.press("Escape");
         self.wait("? help");
         self.press("q");
@@ -17,7 +18,7 @@ impl Desk {
     }
 
     /// What `fleetwatch history` tells of the parrot as JSON lines.
-    fn history(&self) -> String {
+    pub(super) fn history(&self) -> String {
         let directory = self.directory.path().display().to_string();
         let output = Command::new(env!("CARGO_BIN_EXE_fleetwatch"))
             .args(["history", "--json", "-L", self.watched.name()])
@@ -200,7 +201,17 @@ fn a_prompt_that_waits_is_not_forgotten_when_its_terminal_or_the_dashboard_goes(
     desk.wait("desk>");
     assert!(desk.history().contains("left behind"), "the history keeps it");
     desk.watched.wait_for_text("birds:", "● slow");
+    // It is a draft the next time, and nobody sends it but the operator.
     desk.open();
+    desk.wait("1 ready");
+    desk.wait("drafts from the last time: birds");
+    desk.press("i");
+    desk.wait("prompt to birds");
+    wait_until("the draft", || desk.screen().lines().any(|line| line.trim_start().starts_with("left behind")));
+    assert!(!desk.watched.screen("birds:").contains("left behind"));
+    desk.press("Enter");
+    desk.watched.wait_for_text("birds:", "● heard left behind");
+    desk.wait("birds took the prompt");
     desk.wait("1 ready");
     desk.tell_parrot("slow");
     desk.wait("1 working");
@@ -210,6 +221,132 @@ fn a_prompt_that_waits_is_not_forgotten_when_its_terminal_or_the_dashboard_goes(
     desk.wait_without("queued 1");
     desk.press("q");
     desk.expect_restored();
+}
+
+#[test]
+fn while_tmux_has_the_terminal_prompts_go_and_the_status_is_told() {
+    let desk = Desk::with_parrot();
+    desk.open();
+    desk.wait("1 ready");
+    desk.tell_parrot("ask");
+    desk.wait("1 needs you");
+    queue(&desk, "one for later");
+    desk.press("g");
+    desk.wait_without("? help");
+    desk.wait("> 1. Yes");
+    desk.type_text("1");
+    desk.watched.wait_for_text("birds:", "● heard one for later");
+    wait_until("the status of a parrot that is done", || !status(&desk, "plain").0.contains("needs you"));
+    desk.tell_parrot("ask");
+    wait_until("the status of a parrot that asks", || status(&desk, "plain").0.contains("needs you"));
+    desk.watched.run(&["detach-client", "-s", "birds"]);
+    // What came of it is still told.
+    desk.wait("birds took the prompt");
+    desk.wait("1 needs you");
+    desk.press("q");
+    desk.expect_restored();
+}
+
+/// An editor of the operator's: a script, and the environment in which it is used.
+fn editor(desk: &Desk, script: &str) -> String {
+    let directory = desk.directory.path().display();
+    let path = desk.directory.path().join("editor");
+    std::fs::write(&path, script).unwrap();
+    format!("TMPDIR='{directory}' EDITOR='sh {}'", path.display())
+}
+
+#[test]
+fn an_interrupt_in_the_editor_is_the_editors() {
+    let desk = Desk::with_parrot();
+    let script = "trap 'echo interrupted' INT\necho editing\nuntil read line; do :; done\necho \"$line\" >\"$1\"\n";
+    desk.open_with(&editor(&desk, script));
+    desk.wait("1 ready");
+    desk.press("i");
+    desk.wait("prompt to birds");
+    desk.press("M-e");
+    desk.wait("editing");
+    desk.press("C-c");
+    desk.wait("interrupted");
+    desk.type_text("revised");
+    desk.press("Enter");
+    desk.wait("prompt to birds");
+    desk.wait("revised");
+    desk.leave();
+}
+
+/// Whether some file of the desk holds what an editor wrote.
+fn is_kept(desk: &Desk, text: &str) -> bool {
+    let files = std::fs::read_dir(desk.directory.path()).unwrap();
+    let mut texts = files.filter_map(|file| std::fs::read_to_string(file.unwrap().path()).ok());
+    texts.any(|kept| kept == text)
+}
+
+#[test]
+fn what_was_written_in_an_editor_that_fails_is_kept() {
+    let desk = Desk::with_parrot();
+    desk.open_with(&editor(&desk, "echo precious >\"$1\"\nexit 1\n"));
+    desk.wait("1 ready");
+    desk.press("i");
+    desk.wait("prompt to birds");
+    desk.press("M-e");
+    desk.wait("ended with an error");
+    wait_until("the place", || desk.screen().replace(['\n', ' '], "").contains("itiskeptin"));
+    assert!(is_kept(&desk, "precious\n"));
+    desk.leave();
+}
+
+#[test]
+fn what_was_written_is_kept_when_the_dashboard_is_ended_below_an_editor() {
+    let desk = Desk::with_parrot();
+    desk.open_with(&editor(&desk, "echo precious >\"$1\"\necho editing\nread line\n"));
+    desk.wait("1 ready");
+    desk.press("i");
+    desk.wait("prompt to birds");
+    desk.press("M-e");
+    desk.wait("editing");
+    signal("TERM", desk.dashboard_pid());
+    desk.wait("warning: the prompt that was being written is kept in");
+    assert!(is_kept(&desk, "precious\n"));
+    desk.expect_restored();
+}
+
+#[test]
+fn a_draft_outlives_a_dashboard_that_is_killed() {
+    let desk = Desk::with_parrot();
+    desk.open();
+    desk.wait("1 ready");
+    desk.press("i");
+    desk.wait("prompt to birds");
+    desk.type_text("half a thought");
+    let drafts = desk.directory.path().join("state/fleetwatch/drafts");
+    let kept = || {
+        let files = std::fs::read_dir(&drafts).into_iter().flatten().flatten();
+        files.map(|file| std::fs::read_to_string(file.path()).unwrap_or_default()).collect::<String>()
+    };
+    wait_until("the draft in a file", || kept().contains("half a thought"));
+    signal("KILL", desk.dashboard_pid());
+    // Nobody has given the terminal back.
+    desk.wait("Killed");
+    desk.type_text("reset");
+    desk.press("Enter");
+    desk.type_text("stty sane");
+    desk.press("Enter");
+    desk.open();
+    desk.wait("drafts from the last time: birds");
+    desk.press("i");
+    desk.wait("half a thought");
+    desk.press("C-c");
+    desk.wait("? help");
+    // A prompt that is taken is no draft any more, in the file as well.
+    desk.press("i");
+    desk.wait("prompt to birds");
+    desk.press("Enter");
+    desk.watched.wait_for_text("birds:", "● heard half a thought");
+    desk.wait("birds took the prompt");
+    wait_until("the file to be empty", || !kept().contains("half a thought"));
+    desk.press("q");
+    desk.wait("desk>");
+    wait_until("nothing to be left behind", || std::fs::read_dir(&drafts).unwrap().count() == 0);
 }
 
 #[test]
@@ -243,24 +380,29 @@ fn an_agent_is_interrupted_once_the_operator_has_said_so() {
     let desk = Desk::with_parrot();
     desk.open();
     desk.wait("1 ready");
-    // A draft, which C-c takes away.
+    // A draft, so that there is something that a key could take away.
     desk.watched.run(&["send-keys", "-t", "birds:", "half a thought"]);
-    desk.watched.wait_for_text("birds:", "half a thought");
+    desk.wait("half a thought");
     desk.press("x");
-    desk.wait("press in birds");
+    desk.wait("press in birds (ready, with a draft)?");
     assert!(desk.watched.screen("birds:").contains("half a thought"), "nothing is pressed yet");
     desk.press("Escape");
     desk.wait("? help");
     desk.press("x");
     desk.wait("press in birds");
-    desk.type_text("C-c");
-    desk.wait("› C-c");
+    desk.press("Down");
+    desk.press("Down");
+    desk.wait("› ctrl-c");
     desk.press("Enter");
-    desk.wait("pressed C-c in birds");
+    desk.wait("pressed ctrl-c in birds");
     wait_until("the key in the history", || {
         let history = desk.history();
         history.lines().any(|line| line.contains(r#""sender":"dashboard""#) && line.contains(r#""keys":["C-c"]"#))
     });
+    // It ends on it.
+    desk.wait("1 gone");
+    desk.press("x");
+    desk.wait("nothing to interrupt: the agent of birds has ended");
     desk.press("q");
     desk.expect_restored();
 }

@@ -1,6 +1,7 @@
 //! What the dashboard tells outside of itself: read from the bytes that it writes and from the commands that it runs.
 
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
@@ -151,10 +152,15 @@ fn a_key_mutes_all_notices() {
 }
 
 /// What `fleetwatch status` prints, and whether it says yes.
-fn status(desk: &Desk, format: &str) -> (String, bool) {
+pub fn status(desk: &Desk, format: &str) -> (String, bool) {
+    status_with(desk, format, &[])
+}
+
+fn status_with(desk: &Desk, format: &str, options: &[&str]) -> (String, bool) {
     let directory = desk.directory.path();
     let output = Command::new(env!("CARGO_BIN_EXE_fleetwatch"))
         .args(["status", "--format", format, "-L", desk.watched.name()])
+        .args(options)
         .env("XDG_CONFIG_HOME", directory)
         .env("XDG_STATE_HOME", directory.join("state"))
         .env_remove("TMUX")
@@ -169,6 +175,16 @@ fn the_status_line_tells_what_the_dashboard_shows_and_when_nobody_watches() {
     let desk = Desk::configured("[[terminal]]\nsession = \"birds\"\nname = \"bird #{pane_id}#[fg=red]\"\n");
     assert_eq!(status(&desk, "tmux"), ("#[dim]nobody watches#[default]\n".to_owned(), true));
     assert_eq!(status(&desk, "plain"), (String::new(), false));
+    let (json, said) = status(&desk, "json");
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&json["watched"], said), (&false.into(), false));
+    let (json, said) = status_with(&desk, "json", &["--poll"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(
+        (&json["watched"], &json["counts"]["ready"], said),
+        (&false.into(), &1.into(), true),
+        "one look is no watch"
+    );
     desk.open();
     wait_until("a ready parrot", || status(&desk, "plain").0 == "1 ready\n");
     desk.type_to_parrot("ask");
@@ -183,4 +199,82 @@ fn the_status_line_tells_what_the_dashboard_shows_and_when_nobody_watches() {
     desk.press("q");
     desk.wait("desk>");
     wait_until("nobody to watch", || !status(&desk, "plain").1);
+}
+
+/// `fleetwatch watch`, until it is dropped or killed.
+struct Watcher(Child);
+
+impl Watcher {
+    /// Starts one beside the dashboard, and waits until it knows the parrot.
+    fn beside(desk: &Desk) -> Self {
+        let (directory, log) = (desk.directory.path(), tempfile::NamedTempFile::new().unwrap());
+        let child = Command::new(env!("CARGO_BIN_EXE_fleetwatch"))
+            .args(["watch", "-L", desk.watched.name()])
+            .env("XDG_CONFIG_HOME", directory)
+            .env("XDG_STATE_HOME", directory.join("state"))
+            .env_remove("TMUX")
+            .stdin(Stdio::null())
+            .stdout(log.reopen().unwrap())
+            .spawn()
+            .unwrap();
+        let watcher = Self(child);
+        wait_until("the parrot to be known", || std::fs::read_to_string(log.path()).unwrap().contains("birds  ready"));
+        watcher
+    }
+
+    /// Kills it as a crash does.
+    fn crash(mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+/// Another command, for another rule, is handed the same event.
+const BY_TWO_COMMANDS: &str = "
+[[notify]]
+on = [\"finished\"]
+by = [\"command\"]
+command = [\"tee\", \"-a\", \"{}/others\"]
+minimum_distance_seconds = 0
+";
+
+#[test]
+fn of_several_that_watch_one_runs_the_commands_and_the_next_one_takes_over() {
+    let desk = Desk::configured(&format!("{BY_COMMAND}{BY_TWO_COMMANDS}"));
+    let (first, second) = (Watcher::beside(&desk), Watcher::beside(&desk));
+    let finished = |count: usize| {
+        desk.type_to_parrot(&format!("nap 1.{count}"));
+        wait_until("the parrot to have been heard", || {
+            desk.watched.screen("birds:").contains(&format!("heard nap 1.{count}"))
+        });
+        wait_until("an event", || desk.events().len() >= count);
+        // Whoever else would tell it does so within a look and the time that a thing must stand.
+        std::thread::sleep(std::time::Duration::from_secs(3));
+        assert_eq!(desk.events().len(), count, "each event is handed over once: {:?}", desk.events());
+    };
+    finished(1);
+    first.crash();
+    finished(2);
+    desk.open();
+    desk.wait("1 ready");
+    // The operator looks at the parrot; the dashboard knows that, and `watch` would tell nevertheless.
+    desk.press("Home");
+    desk.type_to_parrot("nap 1.9");
+    desk.wait("heard nap 1.9");
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    assert_eq!(desk.events().len(), 2, "the dashboard comes before watch: {:?}", desk.events());
+    desk.press("q");
+    desk.expect_restored();
+    finished(3);
+    drop(second);
+    let others = std::fs::read_to_string(desk.directory.path().join("others")).unwrap();
+    assert_eq!(others.lines().count(), 3, "both rules ran their commands each time");
+    assert!(Path::new(&desk.directory.path().join("state/fleetwatch/duties")).is_dir());
 }

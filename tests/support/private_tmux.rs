@@ -108,7 +108,15 @@ impl PrivateTmux {
 
     /// Waits until a text is on a pane's screen.
     pub fn wait_for_text(&self, target: &str, text: &str) {
-        wait_until(&format!("{text:?} in {target}"), || self.screen(target).contains(text));
+        let start = Instant::now();
+        loop {
+            let screen = self.screen(target);
+            if screen.contains(text) {
+                return;
+            }
+            assert!(start.elapsed() < PATIENCE, "waited in vain for {text:?} in {target}, which shows:\n{screen}");
+            std::thread::sleep(Duration::from_millis(15));
+        }
     }
 
     fn socket(&self) -> PathBuf {

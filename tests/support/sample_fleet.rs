@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use fleetwatch::dialog::Dialog;
 use fleetwatch::fleet::{
-    Declared, Health, PaneId, Place, RecentTransition, ServerId, ServerView, Socket, Terminal, TerminalKey, View,
+    Declared, Health, PaneId, Place, RecentTransition, ServerId, ServerView, SessionView, Socket, Terminal,
+    TerminalKey, View,
 };
 use fleetwatch::moment::{Moment, Span};
 use fleetwatch::screen::{PaneFacts, Screen};
@@ -22,6 +23,7 @@ pub struct SampleFleet {
     pub servers: Vec<ServerView>,
     pub recent: VecDeque<RecentTransition>,
     pub tasks: Vec<Task>,
+    pub sessions: Vec<SessionView>,
     pub task_events: VecDeque<TaskEvent>,
 }
 
@@ -29,7 +31,15 @@ impl SampleFleet {
     pub fn view(&self) -> View<'_> {
         let (now, recent) = (self.now, &self.recent);
         let (terminals, servers) = (self.terminals.iter().collect(), self.servers.iter().collect());
-        View { now, terminals, servers, recent, tasks: self.tasks.iter().collect(), task_events: &self.task_events }
+        View {
+            now,
+            terminals,
+            servers,
+            recent,
+            tasks: self.tasks.iter().collect(),
+            sessions: self.sessions.iter().collect(),
+            task_events: &self.task_events,
+        }
     }
 
     /// No terminal and no server.
@@ -40,6 +50,7 @@ impl SampleFleet {
             servers: Vec::new(),
             recent: VecDeque::new(),
             tasks: Vec::new(),
+            sessions: Vec::new(),
             task_events: VecDeque::new(),
         }
     }
@@ -194,6 +205,7 @@ pub fn terminal(pane: u32, id: &str, tool: &str, version: Option<&str>, seconds:
         facts: PaneFacts::default(),
         screen: None,
         dialog: None,
+        interrupt: Vec::new(),
         transitions: VecDeque::new(),
     }
 }

@@ -10,7 +10,7 @@ use fleetwatch::moment::Moment;
 use fleetwatch::profile::{GAP, Said};
 use fleetwatch::screen::Screen;
 use fleetwatch::state::{
-    Availability, Change, Evidence, OperatorStatus, Summary, Transition, TurnResult, TurnSource, UiContext,
+    Availability, Change, Evidence, OperatorStatus, State, Summary, Transition, TurnResult, TurnSource, UiContext,
 };
 use serde_json::json;
 
@@ -33,7 +33,7 @@ fn summary(phase: Phase, context: UiContext) -> Summary {
 }
 
 /// The usual fleet, whose first terminal has seen two transitions.
-fn fleet() -> SampleFleet {
+pub fn fleet() -> SampleFleet {
     let mut fleet = SampleFleet::usual();
     let changed = |field, from: &str, to: &str| Change { field, from: from.into(), to: to.into() };
     let evidence = vec![
@@ -115,7 +115,7 @@ fn page(ui: &mut Ui, fleet: &SampleFleet, earlier: bool) {
 }
 
 /// The view of the first terminal, with all that the history has.
-fn open(ui: &mut Ui, fleet: &SampleFleet) {
+pub fn open(ui: &mut Ui, fleet: &SampleFleet) {
     frame(ui, fleet, 160, 45);
     press(ui, fleet, &chars("d"));
     page(ui, fleet, false);
@@ -134,6 +134,29 @@ fn said() -> Vec<Said> {
     lines.map(|(text, by_user)| Said { text: text.into(), by_user }).into()
 }
 
+/// Gives the screen of the moment that is two rows down in the list.
+pub fn tell_screen(ui: &mut Ui, fleet: &SampleFleet) {
+    let screen = Screen::from_capture("\x1b[32m●\x1b[0m Bash(ls)\n  ⎿  cache\n\n❯ ".as_bytes(), 120, 30);
+    tell(ui, fleet, Told::Screen(ScreenId(5), Some(Arc::new(screen))));
+}
+
+pub fn tell_transcript(ui: &mut Ui, fleet: &SampleFleet) {
+    tell(ui, fleet, Told::Transcript { until: ago(400), lines: said() });
+}
+
+/// Opens the view of the selected terminal, and answers all that it asks with what is wrong with the history.
+pub fn open_without_history(ui: &mut Ui, fleet: &SampleFleet, trouble: &Trouble) {
+    press(ui, fleet, &chars("d"));
+    for request in ui.update(&fleet.view()) {
+        if let Request::Ask(question) = request {
+            ui.told(
+                &Answer { key: question.key, told: Told::Failed { ask: question.ask, trouble: trouble.clone() } },
+                &fleet.view(),
+            );
+        }
+    }
+}
+
 fn asked(ui: &mut Ui, fleet: &SampleFleet) -> Vec<Ask> {
     let asks = ui.update(&fleet.view()).into_iter().map(|request| match request {
         Request::Ask(question) => question.ask,
@@ -143,32 +166,10 @@ fn asked(ui: &mut Ui, fleet: &SampleFleet) -> Vec<Ask> {
 }
 
 #[test]
-fn the_view_at_two_sizes() {
+fn the_view_gives_way_to_the_table() {
     let fleet = fleet();
     let mut ui = dashboard();
     open(&mut ui, &fleet);
-    press(&mut ui, &fleet, &chars("jj"));
-    let screen = Screen::from_capture("\x1b[32m●\x1b[0m Bash(ls)\n  ⎿  cache\n\n❯ ".as_bytes(), 120, 30);
-    tell(&mut ui, &fleet, Told::Screen(ScreenId(5), Some(Arc::new(screen))));
-    insta::assert_snapshot!("drill_screen_160x45", text(&mut ui, &fleet, 160, 45));
-    press(&mut ui, &fleet, &[KeyCode::Tab]);
-    insta::assert_snapshot!("drill_why_160x45", text(&mut ui, &fleet, 160, 45));
-    press(&mut ui, &fleet, &[KeyCode::Tab]);
-    text(&mut ui, &fleet, 160, 45);
-    tell(&mut ui, &fleet, Told::Transcript { until: ago(400), lines: said() });
-    press(&mut ui, &fleet, &chars("/cache"));
-    press(&mut ui, &fleet, &[KeyCode::Enter]);
-    insta::assert_snapshot!("drill_transcript_160x45", text(&mut ui, &fleet, 160, 45));
-    press(&mut ui, &fleet, &[KeyCode::Tab]);
-    insta::assert_snapshot!("drill_facts_160x45", text(&mut ui, &fleet, 160, 45));
-
-    insta::assert_snapshot!("drill_list_80x24", text(&mut ui, &fleet, 80, 24));
-    press(&mut ui, &fleet, &[KeyCode::BackTab]);
-    insta::assert_snapshot!("drill_facts_80x24", text(&mut ui, &fleet, 80, 24));
-    press(&mut ui, &fleet, &[KeyCode::BackTab]);
-    insta::assert_snapshot!("drill_transcript_80x24", text(&mut ui, &fleet, 80, 24));
-    press(&mut ui, &fleet, &[KeyCode::BackTab, KeyCode::BackTab]);
-    insta::assert_snapshot!("drill_screen_80x24", text(&mut ui, &fleet, 80, 24));
     press(&mut ui, &fleet, &[KeyCode::Esc]);
     assert!(text(&mut ui, &fleet, 80, 24).contains("NAME"));
 }
@@ -217,6 +218,34 @@ fn a_history_that_fails_is_said_and_asked_again() {
 }
 
 #[test]
+fn what_was_said_is_told_of_its_own_time_and_asked_for_again_when_it_cannot_be_read() {
+    let mut fleet = fleet();
+    let mut ui = dashboard();
+    open(&mut ui, &fleet);
+    press(&mut ui, &fleet, &[KeyCode::Tab, KeyCode::Tab]);
+    frame(&mut ui, &fleet, 160, 45);
+    tell(&mut ui, &fleet, Told::Transcript { until: NOW, lines: said() });
+    assert!(text(&mut ui, &fleet, 160, 45).contains("Bash(rm -rf build/cache)"));
+    press(&mut ui, &fleet, &chars("jjj"));
+    let asks = |ui: &mut Ui, fleet: &SampleFleet| {
+        asked(ui, fleet).into_iter().filter(|ask| matches!(ask, Ask::Transcript { .. })).collect::<Vec<_>>()
+    };
+    let ask = asks(&mut ui, &fleet).pop().expect("a question");
+    let beside = |shown: &str| {
+        shown.lines().skip(4).map(|line| line.chars().skip(70).collect()).collect::<Vec<String>>().join("\n")
+    };
+    let shown = beside(&text(&mut ui, &fleet, 160, 45));
+    assert!(shown.contains("reading …") && !shown.contains("Bash(rm"), "not of this time: {shown}");
+    tell(&mut ui, &fleet, Told::Failed { ask, trouble: Trouble::Locked });
+    assert!(text(&mut ui, &fleet, 160, 45).contains("what was said cannot be read now"));
+    assert_eq!(asks(&mut ui, &fleet), [], "not at once");
+    fleet.now = NOW + Span::from_secs(2);
+    assert_eq!(asks(&mut ui, &fleet).len(), 1);
+    tell(&mut ui, &fleet, Told::Transcript { until: ago(400), lines: said() });
+    assert!(beside(&text(&mut ui, &fleet, 160, 45)).contains("Bash(rm"));
+}
+
+#[test]
 fn without_a_history_there_is_what_was_seen() {
     let mut fleet = fleet();
     let shown = Screen::from_text("what stood there when it asked", 80);
@@ -234,7 +263,7 @@ fn without_a_history_there_is_what_was_seen() {
         tell(&mut ui, &fleet, Told::Failed { ask, trouble: Trouble::Off });
     }
     press(&mut ui, &fleet, &chars("j"));
-    insta::assert_snapshot!("drill_memory_only_80x24", text(&mut ui, &fleet, 80, 24));
+    text(&mut ui, &fleet, 80, 24);
     press(&mut ui, &fleet, &[KeyCode::Tab]);
     assert!(text(&mut ui, &fleet, 80, 24).contains("what stood there when it asked"));
     fleet.now = NOW + Span::from_secs(60);
@@ -291,6 +320,67 @@ fn what_is_new_moves_nothing_away_from_under_the_cursor() {
     assert!(shown.contains("left the fleet") && shown.contains(&gone.state.terminal.id), "{shown}");
     press(&mut ui, &fleet, &chars("i"));
     assert!(text(&mut ui, &fleet, 160, 45).contains("shop-api is gone"));
+}
+
+/// Opens the view of the terminal that a filter leaves, and then lets the filter drop it: the cursor is somewhere else.
+fn open_and_lose(ui: &mut Ui, fleet: &mut SampleFleet, lost: usize, becomes: usize) {
+    let id = fleet.terminals[lost].state.terminal.id.clone();
+    while !selected(ui, fleet).contains(&id) {
+        press(ui, fleet, &chars("j"));
+    }
+    press(ui, fleet, &chars("d"));
+    let terminal = fleet.terminals[lost].state.terminal.clone();
+    fleet.terminals[lost].state = State { terminal, ..fleet.terminals[becomes].state.clone() };
+    frame(ui, fleet, 120, 40);
+}
+
+#[test]
+fn a_prompt_from_the_view_goes_to_its_terminal_wherever_the_cursor_is() {
+    for open in [KeyCode::Char('i'), KeyCode::Enter] {
+        let mut fleet = SampleFleet::usual();
+        let mut ui = dashboard();
+        press(&mut ui, &fleet, &chars("/is:working"));
+        press(&mut ui, &fleet, &[KeyCode::Enter]);
+        let (lost, ready) = (7, 9);
+        open_and_lose(&mut ui, &mut fleet, lost, ready);
+        press(&mut ui, &fleet, &[open]);
+        assert!(text(&mut ui, &fleet, 120, 40).contains("prompt to 検索"));
+        press(&mut ui, &fleet, &chars("go on"));
+        let key = fleet.terminals[lost].key.clone();
+        let send = Request::Send { key, text: "go on".to_owned(), force: false };
+        assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [send]);
+    }
+}
+
+#[test]
+fn the_view_opens_the_dialog_of_its_terminal_wherever_the_cursor_is() {
+    let mut fleet = SampleFleet::usual();
+    let dialog = fleet.terminals[0].dialog.clone();
+    let mut ui = dashboard();
+    press(&mut ui, &fleet, &chars("/is:working"));
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let (lost, waits) = (7, 0);
+    open_and_lose(&mut ui, &mut fleet, lost, waits);
+    (fleet.terminals[lost].dialog, fleet.terminals[lost].screen) = (dialog, fleet.terminals[0].screen.clone());
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("nothing was sent"));
+    let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
+    assert!(
+        matches!(&requests[..], [Request::Answer { key, .. }] if *key == fleet.terminals[lost].key),
+        "{requests:?}"
+    );
+}
+
+#[test]
+fn keys_for_agents_say_in_the_view_of_a_task_that_it_is_one() {
+    let mut fleet = SampleFleet::usual();
+    fleet.tasks = tasks();
+    let mut ui = dashboard();
+    press(&mut ui, &fleet, &chars("/agent:task"));
+    press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Char('d'), KeyCode::Char('i')]);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("is a task; go there to type (g)") && shown.contains("what happened"), "{shown}");
 }
 
 #[test]

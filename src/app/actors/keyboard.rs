@@ -8,8 +8,11 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use super::{Actors, News, input, sent, tell};
 use crate::feed;
 use crate::fleet::{Terminal, TerminalKey};
-use crate::history::Sent as Input;
-use crate::tmux::Key;
+use crate::history::{Privacy, Sent as Input};
+use crate::sender::Recipient;
+use crate::task::Task;
+use crate::tmux::{Key, UnknownKey};
+use crate::ui::Sent;
 
 /// How long nothing is pressed behind an Escape: programs take what follows at once for a part of it.
 const ESCAPE_APART: Duration = Duration::from_millis(80);
@@ -17,8 +20,28 @@ const ESCAPE_APART: Duration = Duration::from_millis(80);
 /// Where the keys of each terminal go.
 pub(in crate::app) type Keyboards = HashMap<TerminalKey, UnboundedSender<Pressed>>;
 
-/// A key on its way, and whether the operator is told that it was pressed.
-pub(in crate::app) type Pressed = (Key, bool);
+/// A key on its way.
+#[derive(Clone, Debug)]
+pub(in crate::app) struct Pressed {
+    key: Key,
+    /// Whether the operator is told that it was pressed.
+    tell: bool,
+    privacy: Privacy,
+}
+
+/// Where keys go, and how much of them may be kept.
+pub(in crate::app) struct Keyboard {
+    to: Recipient,
+    name: String,
+    privacy: Privacy,
+}
+
+impl Keyboard {
+    /// The keyboard of a task. What programs ask for is not known, so nothing that is typed is kept.
+    pub(in crate::app) fn of_task(task: &Task) -> Self {
+        Self { to: Recipient::of_task(task), name: task.id.clone(), privacy: Privacy::Secret }
+    }
+}
 
 /// Keys that wait to be pressed.
 struct Waiting {
@@ -28,7 +51,7 @@ struct Waiting {
 
 impl Waiting {
     /// The next keys that can be pressed in one go: all that wait, up to an Escape.
-    async fn next(&mut self) -> Option<(Vec<Key>, bool)> {
+    async fn next(&mut self) -> Option<Vec<Pressed>> {
         if self.held.is_empty() {
             self.held.push_back(self.receiver.recv().await?);
         }
@@ -36,46 +59,61 @@ impl Waiting {
             self.held.push_back(more);
         }
         let escape = Key::escape();
-        let count = self.held.iter().position(|(key, _)| *key == escape).map_or(self.held.len(), |place| place + 1);
-        let (keys, told): (Vec<Key>, Vec<bool>) = self.held.drain(..count).unzip();
-        Some((keys, told.contains(&true)))
+        let count = self.held.iter().position(|it| it.key == escape).map_or(self.held.len(), |place| place + 1);
+        Some(self.held.drain(..count).collect())
     }
 }
 
 impl Actors {
+    /// The keyboard of an agent's terminal.
+    pub(in crate::app) fn keyboard_of(&self, terminal: &Terminal) -> Keyboard {
+        let name = terminal.state.terminal.id.clone();
+        Keyboard { to: Recipient::of(terminal), name, privacy: Privacy::of(terminal) }
+    }
+
     /// Presses keys, by tmux's names. Those that are pressed while others are on their way go together.
-    pub(in crate::app) fn press(&mut self, terminal: &Terminal, names: &[String], tell: bool) {
-        let keys: Vec<Key> = names.iter().filter_map(|name| name.parse().ok()).collect();
-        if keys.len() != names.len() {
-            return;
-        }
+    pub(in crate::app) fn press(&mut self, keyboard: Keyboard, names: &[String], tell: bool) {
+        let keys = match names.iter().map(|name| name.parse()).collect::<Result<Vec<Key>, UnknownKey>>() {
+            Ok(keys) => keys,
+            Err(unknown) => {
+                let Keyboard { to: Recipient { key, .. }, name, .. } = keyboard;
+                let (why, hint) = (unknown.to_string(), Some(unknown.hint()));
+                let sent = Sent::Refused { why, hint, may_insist: false, may_pass: false };
+                return super::tell(&self.told, News::Pressed { key, name, keys: names.to_vec(), sent, tell });
+            }
+        };
+        let (key, privacy) = (keyboard.to.key.clone(), keyboard.privacy);
         self.keyboards.retain(|_, keyboard| !keyboard.is_closed());
-        if !self.keyboards.contains_key(&terminal.key) {
-            let keyboard = self.keyboard(terminal);
-            self.keyboards.insert(terminal.key.clone(), keyboard);
+        if !self.keyboards.contains_key(&key) {
+            let keyboard = self.serve(keyboard);
+            self.keyboards.insert(key.clone(), keyboard);
         }
-        let keyboard = self.keyboards.get(&terminal.key);
-        for pressed in keys.into_iter().map(|key| (key, tell)) {
+        let keyboard = self.keyboards.get(&key);
+        for pressed in keys.into_iter().map(|key| Pressed { key, tell, privacy }) {
             // It ends only when this end of it is dropped.
             let _ = keyboard.map(|keyboard| keyboard.send(pressed));
         }
     }
 
-    fn keyboard(&mut self, terminal: &Terminal) -> UnboundedSender<Pressed> {
+    fn serve(&mut self, keyboard: Keyboard) -> UnboundedSender<Pressed> {
         let (sender, receiver) = unbounded_channel::<Pressed>();
-        let (to, name) = (self.recipient(terminal), terminal.state.terminal.id.clone());
+        let Keyboard { to, name, .. } = keyboard;
         let (tmux, history, told) = (self.sender.clone(), self.history.clone(), self.told.clone());
-        let (terminal, escape) = (terminal.clone(), Key::escape());
+        let escape = Key::escape();
         self.sends.spawn(async move {
             let mut waiting = Waiting { receiver, held: VecDeque::new() };
-            while let Some((keys, told_of)) = waiting.next().await {
-                let names: Vec<String> = keys.iter().map(Key::to_string).collect();
-                let ticket = history.begin_input(input(&terminal, Input::Keys(names.clone())));
+            while let Some(pressed) = waiting.next().await {
+                let keys: Vec<Key> = pressed.iter().map(|pressed| pressed.key.clone()).collect();
+                let is_secret = pressed.iter().any(|pressed| pressed.privacy == Privacy::Secret);
+                let kept = Input::keys(&keys, if is_secret { Privacy::Secret } else { Privacy::Open });
+                let ticket = history.begin_input(input(to.key.clone(), name.clone(), kept));
                 ticket.delivered(feed::now());
                 let outcome = tmux.keys(&to, &keys).await;
                 ticket.ended(outcome.word(), outcome.detail(), feed::now());
                 let (key, name, sent) = (to.key.clone(), name.clone(), sent(outcome));
-                tell(&told, News::Pressed { key, name, keys: names, sent, tell: told_of });
+                let tell_of = pressed.iter().any(|pressed| pressed.tell);
+                let names = keys.iter().map(Key::to_string).collect();
+                tell(&told, News::Pressed { key, name, keys: names, sent, tell: tell_of });
                 if keys.last() == Some(&escape) {
                     tokio::time::sleep(ESCAPE_APART).await;
                 }

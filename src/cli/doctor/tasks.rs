@@ -2,8 +2,26 @@
 
 use super::super::survey::Watched;
 use super::Finding;
+use crate::config::{Adopted, AdoptedSession};
 use crate::feed;
 use crate::tmux::{Server, Trace};
+
+/// The sessions that the operator chose to be tasks, on whatever server.
+pub(super) fn chosen() -> Vec<Finding> {
+    let Some(path) = Adopted::location() else { return Vec::new() };
+    let adopted = match Adopted::read(&path) {
+        Ok(adopted) => adopted,
+        Err(error) => {
+            return vec![Finding::notice("tasks", error.to_string(), Some("remove it, and choose the sessions again"))];
+        }
+    };
+    let told = |chosen: &AdoptedSession| {
+        let host = if chosen.host.is_empty() { String::new() } else { format!("{}:", chosen.host) };
+        let (socket, session) = (&chosen.socket, &chosen.session);
+        Finding::good("tasks", format!("{host}{socket}: session {session} is one of tasks by your choice"))
+    };
+    adopted.iter().map(told).collect()
+}
 
 /// A finding for each session in which something is set; with `clean`, what was left behind is removed first.
 pub(super) async fn findings(watched: &Watched, clean: bool) -> Vec<Finding> {

@@ -1,7 +1,6 @@
 //! `fleetwatch history --summary`: totals per terminal and day.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -9,6 +8,7 @@ use jiff::{Timestamp, ToSpan};
 use serde_json::json;
 
 use super::{Args, unreadable};
+use crate::cli::table::aligned;
 use crate::cli::{Done, output};
 use crate::history::{Holder, Point, Reader, StoredTerminal, timeline, totals, turns};
 use crate::moment::{Moment, Span};
@@ -26,14 +26,16 @@ struct Day {
 ///
 /// # Errors
 /// The history cannot be read, or standard output cannot be written.
-pub(super) fn print(args: &Args, reader: &Reader, terminals: &[StoredTerminal]) -> Done {
+pub(super) fn print(args: &Args, reader: &mut Reader, terminals: &[StoredTerminal]) -> Done {
     let zone = TimeZone::system();
     let now = Timestamp::now();
     let mut days: BTreeMap<(Date, String), Day> = BTreeMap::new();
     for terminal in terminals {
         let until = args.until.unwrap_or(Moment::from_millis(now.as_millisecond()));
         let history = reader.line(&terminal.key, args.since, until).map_err(|trouble| unreadable(&trouble))?;
-        let Some(since) = args.since.or_else(|| history.watched.first().map(|(from, _)| *from)) else { continue };
+        // Nothing is known of the time before.
+        let Some((begun, _)) = history.watched.first() else { continue };
+        let since = args.since.unwrap_or_default().max(*begun);
         for (date, from, to) in days_between(since, until, &zone) {
             let day = days.entry((date, terminal.name.clone())).or_default();
             day.add(&history.points, &history.watched, from, to);
@@ -46,6 +48,11 @@ pub(super) fn print(args: &Args, reader: &Reader, terminals: &[StoredTerminal]) 
             text.push_str(&output::json_line(&day.to_json(*date, name))?);
         }
         return output::print(&text);
+    }
+    if days.is_empty() {
+        eprintln!("nobody watched any of that, so there are no totals");
+        eprintln!("hint: the dashboard and `fleetwatch watch` write the history while they run");
+        return output::print("");
     }
     output::print(&table(&days))
 }
@@ -111,13 +118,12 @@ fn days_between(since: Moment, until: Moment, zone: &TimeZone) -> Vec<(Date, Mom
 
 fn table(days: &BTreeMap<(Date, String), Day>) -> String {
     let head = ["DAY", "TERMINAL", "WORKED", "WAITED FOR YOU", "READY", "GONE", "UNKNOWN", "TURNS"];
-    let mut rows = vec![head.map(str::to_owned)];
-    for ((date, name), day) in days {
+    let row = |((date, name), day): (&(Date, String), &Day)| {
         let time = |holder| match day.time(holder) {
             Span::ZERO => "-".to_owned(),
             span => length(span),
         };
-        rows.push([
+        [
             date.to_string(),
             harmless(name),
             time(Holder::Working),
@@ -126,20 +132,9 @@ fn table(days: &BTreeMap<(Date, String), Day>) -> String {
             time(Holder::Gone),
             time(Holder::Unknown),
             turn_words(day),
-        ]);
-    }
-    let width = |text: &str| ratatui::text::Line::raw(text).width();
-    let widths: Vec<usize> =
-        (0..head.len()).map(|column| rows.iter().map(|row| width(&row[column])).max().unwrap_or_default()).collect();
-    let mut text = String::new();
-    for row in &rows {
-        let mut line = String::new();
-        for (cell, widest) in row.iter().zip(&widths) {
-            let _ = write!(line, "{cell}{}", " ".repeat(widest - width(cell) + 2));
-        }
-        let _ = writeln!(text, "{}", line.trim_end());
-    }
-    text
+        ]
+    };
+    aligned(&head.map(str::to_owned), &days.iter().map(row).collect::<Vec<_>>(), None)
 }
 
 fn turn_words(day: &Day) -> String {

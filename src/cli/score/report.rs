@@ -131,14 +131,8 @@ impl Report {
 
     fn tasks_json(&self) -> Value {
         let (count, tallies) = self.tasks();
-        let fields = TaskField::ALL.iter().zip(tallies).map(|(field, tally)| {
-            let value = json!({
-                "judged_seconds": seconds(tally.judged_ms),
-                "right_seconds": seconds(tally.right_ms),
-                "percent": tally.percent(),
-            });
-            (field.word().to_owned(), value)
-        });
+        let fields =
+            TaskField::ALL.iter().zip(tallies).map(|(field, tally)| (field.word().to_owned(), tally_json(tally)));
         let wrong: Vec<Value> = self
             .wrong_tasks()
             .map(|(one, spell)| {
@@ -164,7 +158,7 @@ impl Report {
             }
         }
         for (version, (_, _, tallies)) in self.versions() {
-            for (field, tally) in Field::ALL.into_iter().zip(tallies) {
+            for (field, tally) in Field::ALL.iter().copied().zip(tallies) {
                 if let Some(percent) = tally.percent().filter(|percent| *percent < limit) {
                     low.push(format!("{version} {} scores {percent:.3} %", field.word()));
                 }
@@ -185,8 +179,11 @@ impl Report {
             .into_iter()
             .map(|((truth, answer), ms)| json!({ "truth": truth, "answer": answer, "seconds": seconds(ms) }))
             .collect();
-        let delays: Map<String, Value> =
-            Field::ALL.into_iter().map(|field| (field.word().to_owned(), delay_json(&self.delays(field)))).collect();
+        let delays: Map<String, Value> = Field::ALL
+            .iter()
+            .copied()
+            .map(|field| (field.word().to_owned(), delay_json(&self.delays(field))))
+            .collect();
         let mut text = json!({
             "total": group(self.total()),
             "doubted_seconds": seconds(self.doubted_ms()),
@@ -213,15 +210,16 @@ fn recording_json(one: &Scored) -> Value {
 }
 
 fn fields_json(tallies: &Tallies) -> Value {
-    let fields = Field::ALL.into_iter().zip(tallies).map(|(field, tally)| {
-        let value = json!({
-            "judged_seconds": seconds(tally.judged_ms),
-            "right_seconds": seconds(tally.right_ms),
-            "percent": tally.percent(),
-        });
-        (field.word().to_owned(), value)
-    });
-    Value::Object(fields.collect())
+    let fields = Field::ALL.iter().copied().zip(tallies);
+    Value::Object(fields.map(|(field, tally)| (field.word().to_owned(), tally_json(*tally))).collect())
+}
+
+fn tally_json(tally: Tally) -> Value {
+    json!({
+        "judged_seconds": seconds(tally.judged_ms),
+        "right_seconds": seconds(tally.right_ms),
+        "percent": tally.percent(),
+    })
 }
 
 fn wrong_json(wrong: &Wrong) -> Value {

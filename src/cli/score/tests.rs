@@ -72,3 +72,29 @@ fn one_broken_recording_is_an_error_with_its_place() {
         .to_string();
     assert!(error.contains("bad.cast:1: "), "{error}");
 }
+
+fn report_on(text: &str) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("one.cast"), text).unwrap();
+    let files = find(&[directory.path().to_owned()]).unwrap();
+    let scored = score_all(&files, &Arc::new(Library::builtin()), &Options::default(), &Doubts::default()).unwrap();
+    text::print(&Report::new(scored, &[]), 5, true)
+}
+
+#[test]
+fn a_header_reaches_the_terminal_without_its_control_characters() {
+    let text = report_on(&TRUTH.replace("9.9", "9\\u001b]52;c;QUFB\\u0007"));
+    assert!(text.contains("claude 9]52;c;QUFB"), "{text}");
+    assert!(!text.contains(['\u{1b}', '\u{7}']), "{text:?}");
+}
+
+#[test]
+fn a_year_of_a_silent_shell_is_scored_at_once() {
+    let shell = r#"{"version": 2, "width": 20, "height": 3, "command": "shell", "tags": ["shell", "1", "quiet"]}
+[1, "m", "truth {\"task\": \"running\"}"]
+[1, "o", "x"]
+[31000000, "o", "y"]
+"#;
+    let text = report_on(shell);
+    assert!(text.contains("TASKS IN 1 RECORDINGS   task 100.00"), "{text}");
+}

@@ -54,8 +54,7 @@ fn tasks(out: &mut String, report: &Report, worst: usize) -> std::fmt::Result {
     }
     write!(out, "\nTASKS IN {count} RECORDINGS")?;
     for (field, tally) in TaskField::ALL.iter().zip(tallies) {
-        let percent = tally.percent().map_or("–".to_owned(), |percent| format!("{percent:.2}"));
-        write!(out, "   {field} {percent}")?;
+        write!(out, "   {field} {}", percent(tally))?;
     }
     writeln!(out)?;
     for (one, spell) in report.wrong_tasks().take(worst) {
@@ -87,7 +86,7 @@ fn phases(out: &mut String, report: &Report) -> std::fmt::Result {
 
 fn delays(out: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(out, "\n{:<24}{:>12}{:>12}{:>12}{:>12}", "DELAY, SECONDS", "changes", "missed", "median", "p95")?;
-    for field in Field::ALL {
+    for &field in Field::ALL {
         let delays = report.delays(field);
         if delays.changes == 0 {
             continue;
@@ -123,7 +122,7 @@ fn wrong(out: &mut String, report: &Report, worst: usize) -> std::fmt::Result {
             spell.field.word(),
             spell.truth,
             spell.answer,
-            wrong.scored.path
+            harmless(&wrong.scored.path)
         )?;
     }
     Ok(())

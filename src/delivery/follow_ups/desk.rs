@@ -1,5 +1,8 @@
 //! The thread: it alone touches the store of what waits, and decides with what it knows of the agents.
 
+mod ledger;
+mod settling;
+
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -8,12 +11,16 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::{Order, Post, Seen, signature};
+use super::{Looked, Order, Post};
 use crate::delivery::Told;
-use crate::follow_up::{self, Chains, Event, Fate, FollowUpRule, Posture, Wanted, wanted};
-use crate::history::{self, Intent, IntentId, IntentState, Intents, Naming, Owner, Trouble};
+use crate::delivery::duty::{Duties, Duty};
+use crate::follow_up::{self, Chains, Event, FollowUpRule, Posture, Wanted, told, wanted};
+use crate::history::{
+    self, Intent, IntentId, IntentState, Intents, Naming, NewEvent, Owner, Presence, Rank, StoredSight, Trouble,
+};
 use crate::moment::{Moment, Span};
 use crate::sender::{Refusal, SendOutcome};
+use ledger::{Change, Ledger};
 
 /// How often the store is looked at for what other processes queued or left behind.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -30,9 +37,15 @@ pub(super) struct Desk {
     post: Post,
     intents: Option<Intents>,
     chains: Chains,
-    /// What could not be queued yet.
-    unqueued: Vec<(Wanted, Moment)>,
-    agents: HashMap<String, Seen>,
+    duties: Duties,
+    ledger: Ledger,
+    /// What has happened and was not taken in yet.
+    happened: Vec<(Event, Moment)>,
+    /// What could not be written down yet, in its order.
+    unwritten: Vec<Write>,
+    looked: Looked,
+    /// Since when it is known that the sender of a message has died.
+    abandoned: HashMap<IntentId, Moment>,
     /// What is being sent, and to whom.
     sending: HashMap<IntentId, Intent>,
     /// Agents that are left alone until a moment.
@@ -45,8 +58,17 @@ pub(super) struct Desk {
     loops: HashSet<(String, String)>,
 }
 
+/// What is to be written down.
+enum Write {
+    /// Events that agents are to be told, and what is remembered of the terminal then.
+    Told { events: Vec<NewEvent>, sight: Option<StoredSight>, at: Moment },
+    /// A terminal that is gone.
+    Gone(String),
+}
+
 impl Desk {
     pub(super) fn new(path: PathBuf, owner: Owner, rules: Vec<FollowUpRule>, post: Post) -> Self {
+        let duties = Duties::new(path.parent(), Rank::Watch);
         Self {
             path,
             owner,
@@ -54,8 +76,12 @@ impl Desk {
             post,
             intents: None,
             chains: Chains::default(),
-            unqueued: Vec::new(),
-            agents: HashMap::new(),
+            duties,
+            ledger: Ledger::default(),
+            happened: Vec::new(),
+            unwritten: Vec::new(),
+            looked: Looked::default(),
+            abandoned: HashMap::new(),
             sending: HashMap::new(),
             respite: HashMap::new(),
             leaving: Vec::new(),
@@ -66,6 +92,11 @@ impl Desk {
 
     /// Works until nobody can order anything any more.
     pub(super) fn run(mut self, orders: &Receiver<Order>) {
+        // Should this process be killed, the next one need not wait until its claims run out.
+        let presence = Presence::show(&self.path, &self.owner);
+        if let Err(error) = &presence {
+            tracing::warn!(%error, "whoever takes over from this process has to wait");
+        }
         loop {
             match orders.recv_timeout(PAUSE) {
                 Ok(order) => self.take(order),
@@ -77,7 +108,7 @@ impl Desk {
             }
             let worked = self.work(history::now());
             self.judge(worked);
-            if self.sending.is_empty() && self.unqueued.is_empty() {
+            if self.sending.is_empty() && self.happened.is_empty() && self.unwritten.is_empty() {
                 // Who gave up waiting has gone.
                 for done in self.leaving.drain(..) {
                     let _ = done.send(());
@@ -89,9 +120,12 @@ impl Desk {
     fn take(&mut self, order: Order) {
         let now = history::now();
         match order {
-            Order::Happened { event, at } => self.happened(&event, at),
+            Order::Happened { event, at } => self.happened.push((*event, at)),
             Order::Rules(rules) => self.rules = rules,
-            Order::Targets(agents) => self.agents = agents,
+            Order::Looked(looked) => {
+                self.ledger.look(looked.sources.clone(), looked.answered.clone(), now);
+                self.looked = *looked;
+            }
             Order::MaySend { id, text, events, answer } => {
                 let allowed = match &mut self.intents {
                     Some(intents) => intents.attempt(id, &text, events, now).unwrap_or(false),
@@ -108,12 +142,58 @@ impl Desk {
         }
     }
 
-    /// Queues an event for those who are to be told, unless that would close a loop.
-    fn happened(&mut self, event: &Event, at: Moment) {
+    /// Takes in what has happened on the servers for which this process is on duty. What happens on the others somebody
+    /// else sees to; should that process die, the ledger tells what it did not.
+    fn take_in(&mut self, now: Moment) -> Result<(), Trouble> {
+        while let Some((event, at)) = self.happened.first().cloned() {
+            if self.covers(&event.server, now)? && !self.ledger.is_known(&event) {
+                let sight = self.ledger.told(&event, at);
+                self.tell(&event, sight, at);
+            }
+            self.happened.remove(0);
+        }
+        for server in self.looked.answered.clone() {
+            self.covers(&server, now)?;
+        }
+        for change in self.ledger.compare(now) {
+            match change {
+                Change::Seen(sight) => self.unwritten.push(seen(with_causes(&self.chains, sight), now)),
+                Change::Missed(event, sight) => self.tell(&event, sight, now),
+                Change::Gone(identity) => self.unwritten.push(Write::Gone(identity)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether this process is on duty for a server. When it comes to be, it reads what the one before has seen.
+    fn covers(&mut self, server: &str, now: Moment) -> Result<bool, Trouble> {
+        if self.ledger.covers(server) {
+            return Ok(true);
+        }
+        let Some(intents) = &self.intents else { return Ok(false) };
+        if !self.duties.has(Duty::FollowUps, server, now) {
+            return Ok(false);
+        }
+        let stored = intents.sights(server)?;
+        for sight in &stored {
+            let causes = sight.body.get("causes").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+            let causes: Vec<String> = causes.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+            if !causes.is_empty() {
+                self.chains.was_told(&sight.name, &causes);
+            }
+        }
+        self.ledger.adopt(server, stored, now);
+        Ok(true)
+    }
+
+    /// Queues an event for those who are to be told, unless that would close a loop; `sight` is what is remembered of its
+    /// terminal then.
+    fn tell(&mut self, event: &Event, sight: Option<StoredSight>, at: Moment) {
         let chain = if event.is_of_an_agent() { self.chains.of(&event.source) } else { Vec::new() };
+        let mut events = Vec::new();
         for wanted in wanted(&self.rules, event, &chain) {
             match self.chains.closes_a_loop(&event.source, &wanted.to, &chain, at) {
-                None => self.unqueued.push((wanted, at)),
+                None => events.push(new_event(wanted, at)),
                 Some(why) => {
                     if self.loops.insert((event.source.clone(), wanted.to.clone())) {
                         let text = format!(
@@ -128,12 +208,15 @@ impl Desk {
         if event.ends_a_turn() {
             self.chains.has_ended(&event.source);
         }
+        let sight = sight.map(|sight| with_causes(&self.chains, sight));
+        self.unwritten.push(Write::Told { events, sight, at });
     }
 
     /// Does all that can be done now.
     fn work(&mut self, now: Moment) -> Result<(), Trouble> {
         self.open(now)?;
-        self.queue()?;
+        self.take_in(now)?;
+        self.write()?;
         self.expire(now)?;
         self.settle(now)?;
         if self.leaving.is_empty() { self.send(now) } else { Ok(()) }
@@ -146,65 +229,14 @@ impl Desk {
         }
     }
 
-    fn queue(&mut self) -> Result<(), Trouble> {
+    fn write(&mut self) -> Result<(), Trouble> {
         let Some(intents) = &mut self.intents else { return Ok(()) };
-        while let Some((wanted, at)) = self.unqueued.first() {
-            let naming = if wanted.is_unique { Naming::ByKey } else { Naming::ByTime };
-            intents.queue(&wanted.to, (&wanted.key, naming), &wanted.body, *at, Some(*at + wanted.keep))?;
-            self.unqueued.remove(0);
-        }
-        Ok(())
-    }
-
-    /// Gives up what was kept for an agent that did not come back.
-    fn expire(&mut self, now: Moment) -> Result<(), Trouble> {
-        let Some(intents) = &mut self.intents else { return Ok(()) };
-        // A message is kept as long as its agent is there, however long that works.
-        for intent in intents.pending(now)? {
-            let keep = self.rules.iter().find(|rule| rule.to == intent.target).map(|rule| rule.keep);
-            let there = self.agents.get(&intent.target).is_some_and(|seen| seen.target.posture != Posture::Gone);
-            if let Some(keep) = keep.filter(|_| there)
-                && intent.expires.is_some_and(|expires| expires < now + Span::from_millis(keep.as_millis() / 2))
-            {
-                intents.prolong(intent.id, now + keep)?;
+        while let Some(write) = self.unwritten.first() {
+            match write {
+                Write::Told { events, sight, at } => intents.tell(events, sight.as_ref(), *at)?,
+                Write::Gone(identity) => intents.forget_sight(identity)?,
             }
-        }
-        for intent in intents.expire(now)? {
-            let text = format!("{} was not there to be told: {}", intent.target, told(&intent));
-            self.post.tell(Told::Trouble(text));
-        }
-        Ok(())
-    }
-
-    /// Finds out what became of messages whose senders died.
-    fn settle(&mut self, now: Moment) -> Result<(), Trouble> {
-        let Some(intents) = &mut self.intents else { return Ok(()) };
-        for intent in intents.abandoned(now)? {
-            let recorded = intents.outcome_by(&signature(intent.id))?;
-            let target = self.agents.get(&intent.target).map(|seen| &seen.target);
-            let kept = intent.expires.is_none_or(|expires| expires > now);
-            let fate = match follow_up::fate(intent.id.0, recorded.as_deref(), target) {
-                // Its agent may come back, and what it shows then tells.
-                Fate::Unclear(_) if target.is_none() && kept => Fate::Wait,
-                fate => fate,
-            };
-            if fate == Fate::Wait || !intents.claim(intent.id, now, HOLD)? {
-                continue;
-            }
-            match fate {
-                Fate::Arrived => {
-                    intents.finish(intent.id, IntentState::Sent, Some("found on its agent's screen"), now)?;
-                }
-                Fate::NotSent => {
-                    intents.retract(intent.id)?;
-                    intents.release(intent.id)?;
-                }
-                Fate::Unclear(why) => {
-                    intents.finish(intent.id, IntentState::Unknown, Some(why), now)?;
-                    self.post.tell(Told::Trouble(unclear(&intent, why)));
-                }
-                Fate::Wait => {}
-            }
+            self.unwritten.remove(0);
         }
         Ok(())
     }
@@ -213,10 +245,16 @@ impl Desk {
     fn send(&mut self, now: Moment) -> Result<(), Trouble> {
         let Some(intents) = &mut self.intents else { return Ok(()) };
         for intent in intents.pending(now)? {
-            let Some(seen) = self.agents.get(&intent.target) else { continue };
+            let Some(seen) = self.looked.targets.get(&intent.target) else { continue };
+            let is_covered = self.ledger.covers(&seen.recipient.key.server.word());
             let is_served = self.sending.values().any(|other| other.target == intent.target);
             let rests = self.respite.get(&intent.target).is_some_and(|until| now < *until);
-            if seen.target.posture != Posture::Ready || is_served || rests || !intents.claim(intent.id, now, HOLD)? {
+            if seen.target.posture != Posture::Ready
+                || !is_covered
+                || is_served
+                || rests
+                || !intents.claim(intent.id, now, HOLD)?
+            {
                 continue;
             }
             // What joined before the claim is a part of it.
@@ -235,9 +273,13 @@ impl Desk {
         let Some(intents) = &mut self.intents else { return Ok(()) };
         match outcome {
             SendOutcome::Accepted => {
-                intents.finish(id, IntentState::Sent, None, now)?;
+                // Before the outcome, so that what led to its next turn is not forgotten when this process dies here.
                 self.chains.was_told(&intent.target, &chain(&intent));
-                self.post.tell(Told::FollowUp(format!("{} was told: {}", intent.target, told(&intent))));
+                if let Some(sight) = self.ledger.stored(&intent.target) {
+                    intents.tell(&[], Some(&with_causes(&self.chains, sight)), now)?;
+                }
+                intents.finish(id, IntentState::Sent, None, now)?;
+                self.post.tell(Told::FollowUp(format!("{} was told: {}", intent.target, told(&intent.events))));
             }
             SendOutcome::NotTaken { why } => {
                 intents.finish(id, IntentState::Unknown, Some(&why), now)?;
@@ -269,13 +311,22 @@ impl Desk {
     }
 }
 
-/// What a message tells, in short.
-fn told(intent: &Intent) -> String {
-    let text = |event: &Value| event.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
-    match &intent.events[..] {
-        [event] => text(event),
-        events => format!("{} events, the last one: {}", events.len(), events.last().map(text).unwrap_or_default()),
+fn new_event(wanted: Wanted, at: Moment) -> NewEvent {
+    let naming = if wanted.is_unique { Naming::ByKey } else { Naming::ByTime };
+    NewEvent { target: wanted.to, key: wanted.key, naming, body: wanted.body, expires: Some(at + wanted.keep) }
+}
+
+fn seen(sight: StoredSight, at: Moment) -> Write {
+    Write::Told { events: Vec::new(), sight: Some(sight), at }
+}
+
+/// What led to what an agent does is kept with what was seen of it.
+fn with_causes(chains: &Chains, mut sight: StoredSight) -> StoredSight {
+    let causes = chains.causes(&sight.name);
+    if let Some(body) = sight.body.as_object_mut().filter(|_| !causes.is_empty()) {
+        body.insert("causes".to_owned(), causes.into());
     }
+    sight
 }
 
 /// The agents that led to what a message tells.
@@ -288,5 +339,5 @@ fn chain(intent: &Intent) -> Vec<String> {
 }
 
 fn unclear(intent: &Intent, why: &str) -> String {
-    format!("{} may or may not have been told, look there ({why}): {}", intent.target, told(intent))
+    format!("{} may or may not have been told, look there ({why}): {}", intent.target, told(&intent.events))
 }

@@ -1,8 +1,8 @@
 //! Options that stand side by side, one of which has another background.
 
 use super::super::{Choice, Manner};
-use super::{Found, Line};
-use crate::screen::Color;
+use super::{Found, Line, line};
+use crate::screen::{Color, Row};
 
 /// What begins a hint for a key, which stands behind the buttons.
 const HINTS: [&str; 10] = ["ctrl", "alt", "shift", "enter", "esc", "tab", "space", "⇆", "←", "↑"];
@@ -10,6 +10,13 @@ const HINTS: [&str; 10] = ["ctrl", "alt", "shift", "enter", "esc", "tab", "space
 /// The lowest row that looks like buttons.
 pub(super) fn find(lines: &[Line<'_>]) -> Option<Found> {
     lines.iter().rev().find_map(buttons)
+}
+
+/// A row of buttons as text, with the marked one in brackets.
+pub(in crate::dialog) fn with_marked(row: &Row, marked: usize) -> String {
+    let text = row.text();
+    let Some(&(start, label)) = labels(&line(0, row)).get(marked) else { return text.to_owned() };
+    format!("{}[{label}]{}", &text[..start], &text[start + label.len()..])
 }
 
 fn buttons(line: &Line<'_>) -> Option<Found> {

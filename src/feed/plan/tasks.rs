@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Memory;
 use super::pane::Pane;
 use crate::config::PaneAddress;
-use crate::fleet::Capture;
+use crate::fleet::{Capture, DeclaredBy, SessionView};
 use crate::moment::Moment;
 use crate::place::{PaneId, SessionId, TerminalKey, WindowId};
 use crate::screen::PaneFacts;
@@ -24,6 +24,14 @@ pub(in crate::feed) struct TaskSession {
     pub fleeting: Vec<WindowId>,
 }
 
+/// A session that is not one of tasks, or is no longer, and in which something of fleetwatch is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::feed) struct OtherSession {
+    pub id: SessionId,
+    /// The processes that wanted its bells counted; none where only windows were made to keep their programs.
+    pub watchers: Vec<String>,
+}
+
 impl Memory {
     /// Whether a pane stands for a window that is a task by configuration or by a mark on it.
     pub(super) fn is_task(&self, listed: &ListedPane) -> bool {
@@ -31,8 +39,8 @@ impl Memory {
             return false;
         }
         let address = self.address(listed);
-        (listed.marks.task_session || listed.marks.run_at.is_some() || self.rules.is_task(address))
-            && !self.rules.is_ignored(address)
+        let marked = listed.marks.run_at.is_some() || self.declared_by(listed).is_some();
+        (marked || self.rules.is_task(address)) && !self.rules.is_ignored(address)
     }
 
     /// Chooses the pane that stands for each window: its first one, for as long as that is there.
@@ -47,15 +55,19 @@ impl Memory {
         self.primaries = first;
     }
 
+    /// Finds out which sessions of a listing are tasks: once for each, as the patterns of the configuration are dear.
+    pub(super) fn choose_sessions(&mut self, rows: &[ListedPane]) {
+        let mut declared = BTreeMap::new();
+        for row in rows {
+            declared.entry(row.session_id).or_insert_with(|| self.declares(row));
+        }
+        self.sessions = declared;
+    }
+
     /// The declared task sessions of a listing.
     pub(super) fn task_sessions(&self, rows: &[ListedPane]) -> Vec<TaskSession> {
         let mut sessions: BTreeMap<u32, TaskSession> = BTreeMap::new();
-        for row in rows {
-            let address = self.address(row);
-            let is_declared = row.marks.task_session || self.rules.is_task_session(address);
-            if !is_declared || self.rules.is_ignored(address) {
-                continue;
-            }
+        for row in rows.iter().filter(|row| self.is_in_task_session(row)) {
             let session = sessions.entry(row.session_id).or_insert_with(|| TaskSession {
                 id: SessionId(row.session_id),
                 watchers: row.marks.watchers.clone(),
@@ -67,6 +79,60 @@ impl Memory {
             }
         }
         sessions.into_values().collect()
+    }
+
+    /// The other sessions of a listing in which fleetwatch has set something.
+    pub(super) fn other_sessions(&self, rows: &[ListedPane]) -> Vec<OtherSession> {
+        let is_set = |row: &&ListedPane| !row.marks.watchers.is_empty() || row.marks.made_to_remain;
+        // Nothing is set in most sessions, and their names need not be matched.
+        if rows.iter().all(|row| !is_set(&row)) {
+            return Vec::new();
+        }
+        let declared: BTreeSet<u32> =
+            rows.iter().filter(|row| self.is_in_task_session(row)).map(|row| row.window_id).collect();
+        let mut sessions: BTreeMap<u32, OtherSession> = BTreeMap::new();
+        // A window that is linked into a task session as well is one of that.
+        for row in rows.iter().filter(is_set).filter(|row| !declared.contains(&row.window_id)) {
+            let (id, watchers) = (SessionId(row.session_id), row.marks.watchers.clone());
+            sessions.insert(row.session_id, OtherSession { id, watchers });
+        }
+        sessions.into_values().collect()
+    }
+
+    fn is_in_task_session(&self, row: &ListedPane) -> bool {
+        self.declared_by(row).is_some() && !self.rules.is_ignored(self.address(row))
+    }
+
+    /// Who says that the windows of a pane's session are tasks, as the last listing showed it.
+    fn declared_by(&self, row: &ListedPane) -> Option<DeclaredBy> {
+        self.sessions.get(&row.session_id).copied().flatten()
+    }
+
+    fn declares(&self, row: &ListedPane) -> Option<DeclaredBy> {
+        if self.rules.is_task_session(self.address(row)) {
+            Some(DeclaredBy::Configuration)
+        } else if self.adopted.contains(&row.place.session) {
+            Some(DeclaredBy::Operator)
+        } else {
+            row.marks.task_session.then_some(DeclaredBy::Run)
+        }
+    }
+
+    /// Every session of a listing, in tmux's order.
+    pub(super) fn known_sessions(&self, rows: &[ListedPane]) -> Vec<SessionView> {
+        let mut sessions: Vec<SessionView> = Vec::new();
+        for row in rows {
+            // The panes of a session stand together.
+            if sessions.last().is_none_or(|last| last.name != row.place.session) {
+                sessions.push(SessionView {
+                    server: self.server.clone(),
+                    name: row.place.session.clone(),
+                    windows: row.place.session_windows,
+                    declared_by: self.declared_by(row),
+                });
+            }
+        }
+        sessions
     }
 
     fn address<'a>(&'a self, listed: &'a ListedPane) -> PaneAddress<'a> {
@@ -93,9 +159,9 @@ impl Gathering {
     pub(super) fn add(
         &mut self,
         key: TerminalKey,
-        listed: &ListedPane,
+        listed: ListedPane,
         pane: &mut Pane,
-        facts: &PaneFacts,
+        facts: PaneFacts,
         capture: &Capture,
     ) {
         let known = !matches!(capture, Capture::Failed(_));
@@ -105,9 +171,9 @@ impl Gathering {
         let Some((bell, bells)) = pane.take_bells(facts.bell, counter) else { return };
         self.windows.insert(window);
         let state = pane.preview().filter(|_| known).map(|preview| PaneState {
-            command: facts.command.clone(),
-            start_command: listed.start_command.clone(),
-            cwd: listed.cwd.clone(),
+            command: facts.command,
+            start_command: listed.start_command,
+            cwd: listed.cwd,
             dead: facts.dead,
             exit_code: facts.exit_status,
             alternate: facts.alternate,
@@ -120,7 +186,7 @@ impl Gathering {
         };
         let snapshot = TaskSnapshot {
             window,
-            name: listed.place.window_name.clone(),
+            name: listed.place.window_name,
             index: listed.place.window_index,
             key,
             pane: state,
@@ -131,7 +197,7 @@ impl Gathering {
         let id = SessionId(listed.session_id);
         let session = self.sessions.entry(id).or_insert_with(|| SessionSnapshot {
             id,
-            name: listed.place.session.clone(),
+            name: listed.place.session,
             windows: Vec::new(),
         });
         session.windows.push(snapshot);

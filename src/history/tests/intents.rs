@@ -165,3 +165,55 @@ fn time_runs_out_and_operators_change_their_minds() {
     assert_eq!(a.pending(at(12)).unwrap(), []);
     assert_eq!(count(&path, "records WHERE kind = 'follow_up'"), 2);
 }
+
+#[test]
+fn what_may_have_arrived_is_for_the_operator_to_decide_once() {
+    let (_directory, path) = place();
+    let (mut a, mut b) = (open(&path, "a"), open(&path, "b"));
+    let Queued::New(id) = a.queue("lead", ("e", Naming::ByKey), &json!({"text": "e"}), at(0), Some(at(60))).unwrap()
+    else {
+        panic!("new")
+    };
+    assert_eq!(b.resend(id, at(1)).unwrap(), Decided::NotOpen(IntentState::Pending), "it will be sent anyway");
+    assert!(a.claim(id, at(1), HOLD).unwrap() && a.attempt(id, "text", 1, at(2)).unwrap());
+    assert_eq!(b.dismiss(id, at(3)).unwrap(), Decided::NotOpen(IntentState::Attempted));
+    assert!(a.finish(id, IntentState::Unknown, Some("who knows"), at(4)).unwrap());
+    assert_eq!(b.open_matters().unwrap().len(), 1);
+    let Decided::Resent(next) = b.resend(id, at(100)).unwrap() else { panic!("it is sent again") };
+    assert_eq!(a.resend(id, at(101)).unwrap(), Decided::NotOpen(IntentState::Resent), "but only once");
+    let again = &a.pending(at(101)).unwrap()[0];
+    assert_eq!((again.id, &again.target[..], &again.events[..]), (next, "lead", &[json!({"text": "e"})][..]));
+    assert_eq!(again.expires, Some(at(160)));
+    assert_eq!(
+        a.queue("lead", ("e", Naming::ByKey), &json!(1), at(102), None).unwrap(),
+        Queued::Known(id),
+        "the event is known by its name all the same"
+    );
+    assert_eq!(a.dismiss(next, at(103)).unwrap(), Decided::Dismissed);
+    assert_eq!(a.dismiss(next, at(104)).unwrap(), Decided::NotOpen(IntentState::Cancelled));
+    assert_eq!(a.dismiss(IntentId(99), at(104)).unwrap(), Decided::Missing);
+    assert_eq!(a.open_matters().unwrap(), []);
+    let outcomes: Vec<_> = Reader::open(&path).unwrap().records(&Filter::default()).unwrap();
+    let outcomes: Vec<_> = outcomes.iter().map(|record| record.document["outcome"].as_str().unwrap()).collect();
+    assert_eq!(outcomes, ["unknown", "resent", "cancelled"]);
+}
+
+#[test]
+fn who_watches_learns_how_far_each_intent_has_come() {
+    let (_directory, path) = place();
+    let mut a = open(&path, "a");
+    let old = queued(&mut a, "old");
+    let history = History::with(path.clone(), Settings::default().limits(), Options::default());
+    let mut news = history.intents();
+    let mut next = || {
+        let news = news.blocking_recv().unwrap();
+        (news.intent.id, news.intent.state, news.intent.events.len(), news.is_old)
+    };
+    assert_eq!(next(), (old, IntentState::Pending, 1, true));
+    assert_eq!(queued(&mut a, "joins"), old);
+    assert_eq!(next(), (old, IntentState::Pending, 2, false));
+    assert!(a.cancel(old, at(5)).unwrap());
+    assert_eq!(next(), (old, IntentState::Cancelled, 2, false));
+    let new = queued(&mut a, "new");
+    assert_eq!(next(), (new, IntentState::Pending, 1, false));
+}

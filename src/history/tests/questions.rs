@@ -56,7 +56,8 @@ fn a_transcript_is_put_together_from_the_screens_of_a_terminal() {
     let (_directory, history) = kept((0..3).zip(shown).map(|(n, text)| {
         let mut record = transition(1, n, Phase::Ready, text);
         // No profile knows this one, so that the whole screen is its dialog.
-        record.state.as_mut().unwrap().terminal.tool = "something".to_owned();
+        let Some(PublicState::Agent(state)) = &mut record.state else { panic!("a state of an agent") };
+        state.terminal.tool = "something".to_owned();
         record
     }));
     let lines = |until, last| match ask(&history, Ask::Transcript { until, last }) {

@@ -81,14 +81,19 @@ fn a_file_that_is_removed_under_its_writer_is_begun_anew() {
     assert_eq!(count(&path, "transitions"), 2);
 }
 
+/// A history whose file another connection keeps locked.
+fn locked(path: &Path) -> (History, Connection) {
+    drop(store(path, "x", at(0)));
+    let blocker = Connection::open(path).unwrap();
+    blocker.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let options = Options { patience: Duration::from_millis(50), ..Options::default() };
+    (History::with(path.to_owned(), Settings::default().limits(), options), blocker)
+}
+
 #[test]
 fn a_locked_file_is_waited_for_in_the_background() {
     let (_directory, path) = place();
-    drop(store(&path, "x", at(0)));
-    let mut blocker = Connection::open(&path).unwrap();
-    let lock = blocker.transaction_with_behavior(rusqlite::TransactionBehavior::Exclusive).unwrap();
-    let options = Options { patience: Duration::from_millis(50), ..Options::default() };
-    let history = History::with(path.clone(), Settings::default().limits(), options);
+    let (history, blocker) = locked(&path);
     let begun = Instant::now();
     fill(&history, 0..100);
     assert!(begun.elapsed() < Duration::from_millis(500), "recording waited for the file: {:?}", begun.elapsed());
@@ -97,7 +102,7 @@ fn a_locked_file_is_waited_for_in_the_background() {
     assert_eq!(history.health().warning().unwrap(), "history is not written: another process keeps it locked");
     let told = [history.new_warning(), history.new_warning()];
     assert_eq!(told, [history.health().warning(), None], "a warning is told once");
-    drop(lock);
+    drop(blocker);
     wait_until("it is written", || history.health().condition == Condition::Good);
     assert_eq!((history.health().warning(), history.health().lost), (None, 0));
     drop(history);
@@ -107,17 +112,13 @@ fn a_locked_file_is_waited_for_in_the_background() {
 #[test]
 fn what_cannot_wait_any_longer_is_lost_and_counted() {
     let (_directory, path) = place();
-    drop(store(&path, "x", at(0)));
-    let mut blocker = Connection::open(&path).unwrap();
-    let lock = blocker.transaction_with_behavior(rusqlite::TransactionBehavior::Exclusive).unwrap();
-    let options = Options { patience: Duration::from_millis(50), ..Options::default() };
-    let history = History::with(path.clone(), Settings::default().limits(), options);
+    let (history, blocker) = locked(&path);
     let begun = Instant::now();
     fill(&history, 0..4000);
     assert!(begun.elapsed() < Duration::from_secs(10), "recording waited for the file: {:?}", begun.elapsed());
     let lost = history.health().lost;
     assert!(lost > 1000, "{lost} of 4000 records were counted as lost");
-    drop(lock);
+    drop(blocker);
     wait_until("it is written", || history.health().condition == Condition::Good);
     assert_eq!(history.health().warning().unwrap(), format!("history has gaps ({lost} records lost)"));
     assert_eq!(history.health().trouble(), Some("has gaps"));

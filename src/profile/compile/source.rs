@@ -33,8 +33,12 @@ impl Names<'_> {
             .ok_or_else(|| self.source.error(span.clone(), format!("no row is called `{name}`")))
     }
 
-    pub(super) fn kinds(&self, span: &Range<usize>, names: &[String]) -> Result<Vec<Kind>, ProfileError> {
-        names.iter().map(|name| self.kind(span, name)).collect()
+    pub(super) fn kinds<'n>(
+        &self,
+        span: &Range<usize>,
+        names: impl IntoIterator<Item = &'n String>,
+    ) -> Result<Vec<Kind>, ProfileError> {
+        names.into_iter().map(|name| self.kind(span, name)).collect()
     }
 }
 

@@ -27,6 +27,45 @@ fn an_agent_without_a_profile_is_named_by_the_configuration_and_read_by_none() {
 }
 
 #[test]
+fn an_extending_profile_replaces_composer_and_turn_key_by_key() {
+    let file = |older: &str, newer: &str| {
+        format!(
+            r#"
+            tool = {{ name = "lark", label = "Lark" }}
+            [[profile]]
+            id = "lark/0"
+            min = "0.0.0"
+            max = "1.0.0"
+            rows.prompt = {{ text = '^> (?<draft>.*)$' }}
+            rows.sent = {{ text = '^» ' }}
+            composer = {{ {older} }}
+            turn = {{ prompts = ["sent"], growth = true }}
+            [[profile]]
+            id = "lark/1"
+            extends = "lark/0"
+            min = "1.0.0"
+            {newer}
+            "#
+        )
+    };
+    let mut library = Library::default();
+    let newer = "composer = { placeholders = ['Sing'] }\nturn = { linger_ms = 800, growth = false }";
+    library.add("lark.toml", &file("prompt = 'prompt', rows_below = 4", newer)).expect("it is well-formed");
+    let profile = library.select("lark", Some("1.0"), false).expect("it was added").profile;
+    let temporal = Temporal { linger: crate::moment::Span::from_millis(800), ..Temporal::default() };
+    assert_eq!(profile.temporal(), temporal, "what is given takes the place of what the other says");
+    let screen = crate::screen::Screen::from_capture("» hello\n> Sing".as_bytes(), 40, 4);
+    let reading = profile.read(&screen, &crate::screen::PaneFacts::default());
+    assert_eq!((reading.turn.prompts, reading.phase), (1, crate::state::Phase::Ready), "the rest is as there");
+    assert_eq!(reading.draft, None, "its own placeholder is no draft");
+
+    let error =
+        |older, newer| Library::check("lark.toml", &file(older, newer)).expect_err("a key is missing").to_string();
+    assert_eq!(error("prompt = 'prompt'", ""), "lark.toml:9:24: the composer needs `rows_below`");
+    assert_eq!(error("rows_below = 4", ""), "lark.toml:9:24: the composer needs `prompt`");
+}
+
+#[test]
 fn a_version_is_recorded_between_the_oldest_and_the_newest_recording() {
     let library = Library::builtin();
     let of = |version| library.select("claude", version, false).expect("it is built in");

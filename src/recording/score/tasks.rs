@@ -5,12 +5,13 @@
 
 use serde_json::{Map, Value};
 
-use super::{LAG, Tally};
+use super::Tally;
+use super::judging::{Judging, Stretch};
 use crate::moment::{Moment, Span};
 use crate::place::{PaneId, ServerId, SessionId, TerminalKey, WindowId};
 use crate::recording::{EventKind, Frame, Player, Recording, RecordingError};
 use crate::state::words;
-use crate::task::{Look, PaneState, Preview, Registration, SessionSnapshot, Task, TaskSnapshot, Watch};
+use crate::task::{Look, PaneState, Preview, Registration, SETTLED, SessionSnapshot, Task, TaskSnapshot, Watch};
 
 /// How often the window is looked at.
 const POLL: Span = Span::from_millis(250);
@@ -41,8 +42,10 @@ pub struct TaskSpell {
     pub answer: String,
 }
 
-/// The values of one field, each from one time until the next; what is not judged is `None`.
-type Course = Vec<(u64, Option<String>)>;
+/// What is true of each field, each value from one time in milliseconds until the next; what is not judged is `None`.
+type Truths = [Vec<(u64, Option<String>)>; TaskField::ALL.len()];
+/// What is said of each field.
+type Answers = [Vec<(u64, String)>; TaskField::ALL.len()];
 
 /// Scores what is said of a recorded shell as of a task; `None` for a recording of an agent.
 ///
@@ -52,17 +55,19 @@ pub fn score_task(recording: &Recording, source_name: &str) -> Result<Option<Tas
     if recording.header.tool.as_deref() != Some("shell") {
         return Ok(None);
     }
-    let answers = answers(recording);
+    let (truths, answers) = (truths(recording, source_name)?, answers(recording));
     let mut score = TaskScore::default();
-    for (n, &field) in TaskField::ALL.iter().enumerate() {
-        let truth = truth(recording, source_name, field)?;
-        judge(field, &truth, &answers[n], recording.duration().as_millis(), &mut score);
+    for ((&field, truths), answers) in TaskField::ALL.iter().zip(&truths).zip(&answers) {
+        let truths: Vec<_> = truths.iter().map(|(at, value)| (*at, value.as_deref())).collect();
+        let answers: Vec<_> = answers.iter().map(|(at, value)| (*at, value.as_str())).collect();
+        let judging = Judging { truths: &truths, answers: &answers, end: recording.duration().as_millis() };
+        judge(field, judging, &mut score);
     }
     Ok(Some(score))
 }
 
-fn truth(recording: &Recording, source_name: &str, field: TaskField) -> Result<Course, RecordingError> {
-    let mut course = Course::new();
+fn truths(recording: &Recording, source_name: &str) -> Result<Truths, RecordingError> {
+    let mut truths = Truths::default();
     for event in &recording.events {
         let EventKind::Truth(json) = &event.kind else { continue };
         let fields: Map<String, Value> = serde_json::from_str(json).map_err(|error| RecordingError::Line {
@@ -70,38 +75,55 @@ fn truth(recording: &Recording, source_name: &str, field: TaskField) -> Result<C
             line: event.line,
             message: format!("the truth is no JSON object: {error}"),
         })?;
-        match fields.get(field.word()) {
-            None => {}
-            Some(Value::Null) => course.push((event.at.as_millis(), None)),
-            Some(Value::String(text)) => course.push((event.at.as_millis(), Some(text.clone()))),
-            Some(other) => course.push((event.at.as_millis(), Some(other.to_string()))),
+        for (field, truths) in TaskField::ALL.iter().zip(&mut truths) {
+            let value = match fields.get(field.word()) {
+                None => continue,
+                Some(Value::Null) => None,
+                Some(Value::String(text)) => Some(text.clone()),
+                Some(other) => Some(other.to_string()),
+            };
+            truths.push((event.at.as_millis(), value));
         }
     }
-    Ok(course)
+    Ok(truths)
 }
 
 /// What is said of the recorded window, by fields.
-fn answers(recording: &Recording) -> [Course; TaskField::ALL.len()] {
-    let mut courses: [Course; TaskField::ALL.len()] = Default::default();
+fn answers(recording: &Recording) -> Answers {
+    let mut answers = Answers::default();
     let mut watch = Watch::default();
     let mut frames = Player::new(recording).peekable();
     let mut latest: Option<Frame> = None;
-    for n in 0..=recording.duration().as_millis() / POLL.as_millis() {
-        let at = n * POLL.as_millis();
+    let mut at = 0;
+    while at <= recording.duration().as_millis() {
         while let Some(frame) = frames.next_if(|frame| frame.at.as_millis() <= at) {
             latest = Some(frame);
         }
-        let Some(frame) = &latest else { continue };
-        watch.take(look(frame), Moment::default() + Span::from_millis(at));
-        let Some(task) = watch.tasks().next() else { continue };
-        for (field, course) in TaskField::ALL.iter().zip(&mut courses) {
-            let answer = Some(answer(task, *field));
-            if course.last().is_none_or(|(_, last)| *last != answer) {
-                course.push((at, answer));
+        let mut quiet = true;
+        if let Some(frame) = &latest {
+            watch.take(look(frame), Moment::default() + Span::from_millis(at));
+            if let Some(task) = watch.tasks().next() {
+                note(&mut answers, task, at);
             }
+            quiet = at > frame.at.as_millis() + SETTLED.as_millis() + POLL.as_millis();
+        }
+        at += POLL.as_millis();
+        if quiet {
+            // Nothing is said anew until something changes.
+            let Some(next) = frames.peek() else { break };
+            at = at.max(next.at.as_millis().next_multiple_of(POLL.as_millis()));
         }
     }
-    courses
+    answers
+}
+
+fn note(answers: &mut Answers, task: &Task, at: u64) {
+    for (field, answers) in TaskField::ALL.iter().zip(answers) {
+        let answer = answer(task, *field);
+        if answers.last().is_none_or(|(_, last)| *last != answer) {
+            answers.push((at, answer));
+        }
+    }
 }
 
 fn look(frame: &Frame) -> Look {
@@ -145,33 +167,21 @@ fn fits(field: TaskField, truth: &str, answer: &str) -> bool {
     }
 }
 
-/// Counts the judged milliseconds one by one: recordings of shells are short.
-fn judge(field: TaskField, truth: &Course, answers: &Course, end: u64, score: &mut TaskScore) {
-    let value = |course: &Course, at: u64| {
-        let after = course.partition_point(|(from, _)| *from <= at);
-        after.checked_sub(1).and_then(|i| course[i].1.clone())
-    };
-    let began = answers.first().map_or(end, |(at, _)| *at);
-    for at in began..end {
-        let Some(wanted) = value(truth, at) else { continue };
-        let said = value(answers, at).unwrap_or_default();
-        let tally = &mut score.tallies[field as usize];
-        tally.judged_ms += 1;
-        // A truth of the last second counts as well.
-        let counts = truth.iter().enumerate().any(|(i, (from, label))| {
-            let until = truth.get(i + 1).map_or(u64::MAX, |(next, _)| next.saturating_add(LAG.as_millis()));
-            *from <= at && at < until && label.as_ref().is_some_and(|label| fits(field, label, &said))
-        });
-        if counts {
-            tally.right_ms += 1;
+/// What is true before the window was looked at first is not judged.
+fn judge(field: TaskField, judging: Judging<'_, '_>, score: &mut TaskScore) {
+    let stretches = judging.stretches(|truth, answer| answer.is_some_and(|answer| fits(field, truth, answer)));
+    for Stretch { from, to, truth, answer, right } in stretches {
+        let Some(answer) = answer else { continue };
+        score.tallies[field as usize].count(to - from, right);
+        if right {
             continue;
         }
-        let (from, to) = (Span::from_millis(at), Span::from_millis(at + 1));
+        let (from, to) = (Span::from_millis(from), Span::from_millis(to));
         match score.spells.last_mut() {
-            Some(last) if last.to == from && last.field == field && last.truth == wanted && last.answer == said => {
+            Some(last) if last.to == from && last.field == field && last.truth == truth && last.answer == answer => {
                 last.to = to;
             }
-            _ => score.spells.push(TaskSpell { field, from, to, truth: wanted, answer: said }),
+            _ => score.spells.push(TaskSpell { field, from, to, truth: truth.to_owned(), answer: answer.to_owned() }),
         }
     }
 }

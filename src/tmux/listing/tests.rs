@@ -59,11 +59,29 @@ fn marks_that_fleetwatch_would_not_write_are_none() {
 
 #[test]
 fn a_capture_keeps_its_first_row_even_when_that_is_blank() {
-    let look = read(&output(&row('C', NUMBERS, ["s", "w", "t", "c", "/", "", ""], "\n\nsecond\n\n"))).unwrap();
+    // The scrollback's last row comes first.
+    let look = read(&output(&row('C', NUMBERS, ["s", "w", "t", "c", "/", "", ""], "\nabove\n\nsecond\n\n"))).unwrap();
     let screen = look.captures[0].screen.as_ref().unwrap();
     assert_eq!(screen.rows()[0].text(), "");
     assert_eq!(screen.rows()[1].text(), "second");
     assert_eq!(screen.rows().len(), 24);
+}
+
+#[test]
+fn what_tmux_says_of_a_dead_pane_is_not_its_output() {
+    let shown = |dead: &str, alternate: &str, history: &str, rows: &str| {
+        let numbers = format!("%12,43,$1,@3,2,0,1,4,17,80,3,0,2,1,{alternate},{dead},3,,0,{history},0,0,0");
+        let look = read(&output(&row('C', &numbers, [""; 7], &format!("\n{rows}")))).unwrap();
+        let screen = look.captures[0].screen.clone().unwrap();
+        screen.rows().iter().map(|row| row.text().to_owned()).collect::<Vec<_>>().join("|")
+    };
+    let notice = "Pane is dead (status 3, Sat Nov 21 11:48:14 2026)";
+    assert_eq!(shown("1", "0", "1", &format!("first\nsecond\n\n{notice}\n")), "first|second|");
+    assert_eq!(shown("1", "0", "0", &format!("second\n\n{notice}\n")), "second||");
+    assert_eq!(shown("1", "1", "9", &format!("of the shell\nsecond\n\n{notice}\n")), "second||");
+    // Not yet written, by another format of the user's, or of a program that lives.
+    assert_eq!(shown("1", "0", "1", "above\nfirst\nsecond\nthird\n"), "first|second|third");
+    assert_eq!(shown("0", "0", "1", &format!("above\n\n\n{notice}\n")), format!("||{notice}"));
 }
 
 #[test]

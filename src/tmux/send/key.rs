@@ -13,6 +13,20 @@ pub struct Key(String);
 #[error("{0:?} is no key")]
 pub struct UnknownKey(pub String);
 
+impl UnknownKey {
+    /// The key that was probably meant, else all that there are.
+    pub fn hint(&self) -> String {
+        let likeness = |name: &str| strsim::jaro_winkler(&self.0.to_lowercase(), &name.to_lowercase());
+        let nearest = NAMES.iter().map(|(name, tmux)| (likeness(name), tmux)).max_by(|a, b| a.0.total_cmp(&b.0));
+        if let Some((_, tmux)) = nearest.filter(|(likeness, _)| *likeness > 0.8) {
+            return format!("did you mean `{tmux}`?");
+        }
+        let mut names: Vec<&str> = NAMES.iter().map(|(_, tmux)| *tmux).collect();
+        names.dedup();
+        format!("a key is one character, {} or F1 to F{FUNCTION_KEYS}, with C-, M- or S- in front", names.join(", "))
+    }
+}
+
 /// tmux's own names, and the ones that people write for them.
 const NAMES: &[(&str, &str)] = &[
     ("Enter", "Enter"),
@@ -54,6 +68,11 @@ impl Key {
     /// The Escape key, which begins what other keys send as well.
     pub fn escape() -> Self {
         Self("Escape".to_owned())
+    }
+
+    /// Whether it types a character; all others are pressed for what they do.
+    pub fn is_text(&self) -> bool {
+        self.0 == "Space" || self.0.chars().count() == 1
     }
 
     /// The name, as tmux takes it.
@@ -124,6 +143,31 @@ impl std::fmt::Display for Key {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn characters_are_text_and_what_is_pressed_with_them_is_not() {
+        let is_text = |name: &str| name.parse::<Key>().map(|key| key.is_text());
+        assert!(["a", "Space", "é", ";", "7"].into_iter().all(|name| is_text(name) == Ok(true)));
+        assert!(["C-a", "M-x", "Enter", "BSpace", "F5"].into_iter().all(|name| is_text(name) == Ok(false)));
+    }
+
+    #[test]
+    fn the_keys_that_stop_agents_are_keys() {
+        use crate::profile::StopKey::{ControlC, ControlD, Enter, Escape};
+        for key in [Escape, ControlC, ControlD, Enter] {
+            assert_eq!(key.word().parse::<Key>().map(|key| key.to_string()).as_deref(), Ok(key.word()));
+        }
+    }
+
+    #[test]
+    fn what_is_no_key_is_told_which_ones_there_are() {
+        let hint = |name: &str| UnknownKey(name.to_owned()).hint();
+        assert_eq!(hint("Entr"), "did you mean `Enter`?");
+        assert_eq!(hint("pagedwn"), "did you mean `PageDown`?");
+        let all = hint("Bogus");
+        assert!(all.contains("Enter, Escape, Tab") && all.contains("F1 to F12"), "{all}");
+        assert_eq!(all.matches("Enter").count(), 1, "{all}");
+    }
 
     #[test]
     fn names_are_read_as_people_write_them_and_written_as_tmux_does() {

@@ -73,16 +73,28 @@ impl Server {
     /// Takes processes out of every session of the server; where nobody is left, all that fleetwatch set there goes.
     pub async fn stop_counting(&self, owners: &[String]) -> Result<(), Error> {
         for (session, trace) in self.traces().await? {
-            let mut script = Script::new();
-            if trace.watchers.iter().all(|watcher| owners.contains(watcher)) {
-                let windows: Vec<WindowId> = trace.windows.keys().copied().collect();
-                cleaning(&mut script, session, &trace, &self.hooks(session, &windows).await?);
-            } else {
-                owners.iter().for_each(|owner| script.push(without_owner(&session.to_string(), owner)));
-            }
-            self.run_script(script).await?;
+            self.clean(session, &trace, owners).await?;
         }
         Ok(())
+    }
+
+    /// The same in one session.
+    pub async fn stop_counting_in(&self, session: SessionId, owners: &[String]) -> Result<(), Error> {
+        match self.traces().await?.get(&session) {
+            Some(trace) => self.clean(session, trace, owners).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn clean(&self, session: SessionId, trace: &Trace, owners: &[String]) -> Result<(), Error> {
+        let mut script = Script::new();
+        if trace.watchers.iter().all(|watcher| owners.contains(watcher)) {
+            let windows: Vec<WindowId> = trace.windows.keys().copied().collect();
+            cleaning(&mut script, session, trace, &self.hooks(session, &windows).await?);
+        } else {
+            owners.iter().for_each(|owner| script.push(without_owner(&session.to_string(), owner)));
+        }
+        self.run_script(script).await.map(drop)
     }
 
     /// What fleetwatch has left in the sessions of the server.

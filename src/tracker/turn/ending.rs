@@ -3,12 +3,12 @@
 use super::flight::{Completed, same_turn};
 use super::{Seen, TurnMachine};
 use crate::moment::{Moment, Span};
-use crate::profile::{EndMark, Reading, TurnEnd, TurnRegion};
+use crate::profile::{EndMark, Reading, Temporal, TurnEnd, TurnRegion};
 use crate::state::{LastTurn, TurnResult, TurnSource};
-use crate::tracker::Temporal;
 
 impl TurnMachine {
-    pub(super) fn tell_end(&mut self, end: &TurnEnd, region: &TurnRegion, now: Moment) {
+    /// Rule 4: an end mark that has not been told yet is told at once.
+    pub(super) fn tell_end(&mut self, end: &TurnEnd, result: TurnResult, region: &TurnRegion, now: Moment) {
         let told = self.told_end.as_ref().is_some_and(|(told, prompt)| {
             told == end && (*prompt == region.prompt || prompt.is_none() || region.prompt.is_none())
         });
@@ -21,16 +21,8 @@ impl TurnMachine {
             return;
         }
         let source = self.flight.as_ref().map_or(TurnSource::SurfaceInference, |flight| flight.source);
-        let result = match end.mark {
-            EndMark::Interrupted => TurnResult::Interrupted,
-            EndMark::Failed | EndMark::Completed => TurnResult::KnownFailure,
-        };
-        self.last_turn = LastTurn { result, source, at: Some(now), detail: Some(end.detail.clone()) };
+        self.conclude(LastTurn { result, source, at: Some(now), detail: Some(end.detail.clone()) }, region);
         self.told_end = Some((end.clone(), region.prompt));
-        self.ended_region = Some(region.clone());
-        self.result_is_current = true;
-        self.ended_armed_at = self.flight.take().map(|flight| flight.armed_at);
-        self.completed = None;
     }
 
     /// A turn that was stopped before its answer: it is gone, and its prompt stands in the live prompt again.
@@ -46,11 +38,8 @@ impl TurnMachine {
             return;
         }
         let detail = Some("stopped before an answer: the prompt came back as a draft".to_owned());
-        self.last_turn = LastTurn { result: TurnResult::Interrupted, source: flight.source, at: Some(now), detail };
-        self.ended_region = Some(reading.turn.clone());
-        self.result_is_current = true;
-        self.ended_armed_at = self.flight.take().map(|flight| flight.armed_at);
-        self.completed = None;
+        let source = flight.source;
+        self.conclude(LastTurn { result: TurnResult::Interrupted, source, at: Some(now), detail }, &reading.turn);
     }
 
     /// Rule 3: the work has ended on a ready surface, and what stands there begins to settle.
@@ -67,7 +56,7 @@ impl TurnMachine {
         if (self.activity.is_some() && self.set_aside.is_none()) || self.is_moving {
             return;
         }
-        let finished = seen.end.as_ref().is_some_and(|end| end.mark == EndMark::Completed);
+        let finished = seen.is_finished();
         let region = &seen.region;
         let answered = flight.answered_by(region, seen.end.as_ref(), self.ended_region.as_ref());
         match flight.active_at {
@@ -102,31 +91,44 @@ impl TurnMachine {
         if self.settle_window().is_none_or(|timer| !timer.is_over(now)) {
             return;
         }
-        let Some(flight) = self.flight.take() else { return };
+        let Some(flight) = &self.flight else { return };
         let Some((_, region)) = flight.settling.clone() else { return };
-        let finished = self.seen.as_ref().and_then(|seen| seen.end.as_ref());
-        if !flight.answered_by(&region, finished, self.ended_region.as_ref()) {
+        let end = self.seen.as_ref().and_then(|seen| seen.end.as_ref());
+        let finished = self.seen.as_ref().is_some_and(Seen::is_finished);
+        if !flight.answered_by(&region, end, self.ended_region.as_ref()) {
+            self.flight = None;
             return;
         }
-        if temporal.completion_row && finished.is_none_or(|end| end.mark != EndMark::Completed) {
+        if temporal.completion_row && !finished {
             // It stopped without saying that it is done: no success, and nothing that says what else.
+            self.flight = None;
             self.ended_region = Some(region);
             return;
         }
         let result = LastTurn { result: TurnResult::Success, source: flight.source, at: Some(now), detail: None };
-        let previous = std::mem::replace(&mut self.last_turn, result.clone());
-        self.ended_region = Some(region.clone());
+        let previous = self.last_turn.clone();
+        self.conclude(result.clone(), &region);
         self.told_end = None;
-        self.result_is_current = true;
-        self.ended_armed_at = Some(flight.armed_at);
         // Below the agent's own completion row only another turn can follow (a background command that ends starts
         // one by itself), so such a success is never premature.
-        let marked = self.seen.as_ref().and_then(|seen| seen.end.as_ref());
-        self.completed = marked.is_none_or(|end| end.mark != EndMark::Completed).then_some(Completed {
-            result,
-            region,
-            previous,
-            drafted: false,
-        });
+        self.completed = (!finished).then_some(Completed { result, region, previous, drafted: false });
+    }
+
+    /// The turn is over: how, and what stands there now is what it ended on.
+    fn conclude(&mut self, result: LastTurn, region: &TurnRegion) {
+        self.last_turn = result;
+        self.ended_region = Some(region.clone());
+        self.result_is_current = true;
+        self.ended_armed_at = self.flight.take().map(|flight| flight.armed_at);
+        self.completed = None;
+    }
+}
+
+/// What an end mark tells at once (rule 4); a completion row's success has to settle first.
+pub(super) const fn immediate_result(mark: EndMark) -> Option<TurnResult> {
+    match mark {
+        EndMark::Completed => None,
+        EndMark::Interrupted => Some(TurnResult::Interrupted),
+        EndMark::Failed => Some(TurnResult::KnownFailure),
     }
 }

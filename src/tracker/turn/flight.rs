@@ -105,6 +105,11 @@ impl Seen {
     pub(super) fn at_rest(&self) -> bool {
         self.phase == Phase::Ready && !self.in_dialog && !self.doubtful
     }
+
+    /// Whether the agent itself says, with a completion row, that the turn is done.
+    pub(super) fn is_finished(&self) -> bool {
+        self.end.as_ref().is_some_and(|end| end.mark == EndMark::Completed)
+    }
 }
 
 /// Whether two regions belong to the same turn: the same submitted prompt, as far as it can be seen.

@@ -1,8 +1,8 @@
 //! The timers of a turn (SPEC §7): each says since when it runs, or that it does not.
 
 use super::TurnMachine;
+use crate::profile::Temporal;
 use crate::state::TurnSource;
-use crate::tracker::Temporal;
 use crate::tracker::timers::{Timer, TimerName};
 
 impl TurnMachine {

@@ -3,9 +3,8 @@
 use super::flight::same_turn;
 use super::{AnchorLoss, Sighting, TurnMachine};
 use crate::moment::{Moment, Span};
-use crate::profile::Reading;
+use crate::profile::{Reading, Temporal};
 use crate::state::TurnSource;
-use crate::tracker::Temporal;
 
 impl TurnMachine {
     /// Keeps since when the screen's activity looks as it does; whether it is believed.

@@ -55,9 +55,9 @@ impl Flags {
         }
     }
 
-    /// Takes all marks away. Returns whether there were any.
-    pub fn unmark_all(&mut self) -> bool {
-        !std::mem::take(&mut self.marked).is_empty()
+    /// Takes all marks away.
+    pub fn unmark_all(&mut self) {
+        self.marked.clear();
     }
 
     /// Pins a terminal, or lets it go. Returns whether it is pinned now.

@@ -22,7 +22,7 @@ pub fn rank(item: Item<'_>, muted: bool) -> usize {
         (Meaning::Waits, _) => 3,
         _ => 0,
     };
-    place(meaning) * 4 + dialog
+    meaning as usize * 4 + dialog
 }
 
 /// The place of a terminal by what it does.
@@ -30,7 +30,7 @@ pub fn phase(item: Item<'_>) -> usize {
     match item.doing() {
         Meaning::Working => 0,
         Meaning::Ready => 1,
-        other => 2 + place(other),
+        other => 2 + other as usize,
     }
 }
 
@@ -48,23 +48,18 @@ pub fn waiting_since<'a>(item: impl Into<Item<'a>>) -> Option<Moment> {
     }
 }
 
-fn place(meaning: Meaning) -> usize {
-    Meaning::ALL.iter().position(|&other| other == meaning).unwrap_or(Meaning::ALL.len())
-}
-
 /// Compares names as people do: without regard to case, and numbers by their value, so that `api-9` comes before
 /// `api-10`.
-pub fn natural(a: &str, b: &str) -> Ordering {
-    let (mut a, mut b) = (a.chars().peekable(), b.chars().peekable());
+pub fn natural(mut a: &str, mut b: &str) -> Ordering {
     loop {
-        let (Some(&x), Some(&y)) = (a.peek(), b.peek()) else {
-            return a.peek().is_some().cmp(&b.peek().is_some());
+        let (Some(x), Some(y)) = (a.chars().next(), b.chars().next()) else {
+            return b.is_empty().cmp(&a.is_empty());
         };
         let order = if x.is_ascii_digit() && y.is_ascii_digit() {
-            number(&mut a).cmp(&number(&mut b))
+            let (x, y) = (number(&mut a), number(&mut b));
+            x.len().cmp(&y.len()).then_with(|| x.cmp(y))
         } else {
-            a.next();
-            b.next();
+            (a, b) = (&a[x.len_utf8()..], &b[y.len_utf8()..]);
             x.to_lowercase().cmp(y.to_lowercase())
         };
         if order.is_ne() {
@@ -73,16 +68,12 @@ pub fn natural(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// The digits that come next, as something that compares by value: how many there are without leading zeros, then
-/// which.
-fn number(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> (usize, String) {
-    let mut digits = String::new();
-    while let Some(digit) = chars.next_if(char::is_ascii_digit) {
-        if digit != '0' || !digits.is_empty() {
-            digits.push(digit);
-        }
-    }
-    (digits.len(), digits)
+/// Takes the digits that come next out of a text. Without leading zeros the longer one is the larger number.
+fn number<'a>(text: &mut &'a str) -> &'a str {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, rest) = text.split_at(end);
+    *text = rest;
+    digits.trim_start_matches('0')
 }
 
 #[cfg(test)]

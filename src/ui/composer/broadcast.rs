@@ -1,5 +1,7 @@
 //! One prompt to several terminals: who will get it, who will not and why.
 
+use std::collections::BTreeSet;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -10,8 +12,40 @@ use crate::ui::canvas::Canvas;
 use crate::ui::meaning::Meaning;
 use crate::ui::overlay::Desk;
 use crate::ui::popup::{self, Line, Scroll};
-use crate::ui::text::Pen;
+use crate::ui::text::{self, Pen};
 use crate::ui::{Request, find, pane};
+
+/// The prompt for several terminals that is begun, and who has still to take it.
+#[derive(Clone, Debug, Default)]
+pub struct BroadcastDraft {
+    text: String,
+    /// Whom it was sent to and who has not taken it; those who could not get it at all stay here.
+    missing: BTreeSet<TerminalKey>,
+}
+
+impl BroadcastDraft {
+    /// The text; empty when there is none.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Follows what is written.
+    pub fn write(&mut self, text: String) {
+        if text != self.text {
+            *self = Self { text, missing: BTreeSet::new() };
+        }
+    }
+
+    /// Takes note that a terminal took a prompt. As long as somebody did not get it, the text is worth keeping.
+    pub fn taken(&mut self, key: &TerminalKey, text: &str) {
+        if text == self.text && self.missing.remove(key) && self.missing.is_empty() {
+            self.text.clear();
+        }
+    }
+}
+
+/// The rows from which on a list of terminals that goes on says more than all names in two lines.
+const LIST: usize = 6;
 
 /// What a terminal would get.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,12 +69,17 @@ pub fn draw_preview(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, keys: 
     let now = keys.iter().filter(|key| gets(view, key, false) == Gets::Now).count();
     let title = format!("{now} of {} would get it now", keys.len());
     let area = pane::titled(canvas, buffer, area, &[(title.as_str(), parts.title)]);
-    for (row, line) in (0..area.height).zip(lines(canvas, keys, false, view)) {
-        let mut pen = Pen::new(buffer, area, row);
-        pen.skip(1);
-        for (text, style) in &line {
-            pen.text(text, *style);
-        }
+    let mut lines = lines(canvas, keys, false, view);
+    let room = usize::from(area.height);
+    if lines.len() > room && room < LIST {
+        lines = in_brief(canvas, keys, usize::from(area.width.saturating_sub(2)), view);
+    } else if lines.len() > room {
+        let more = format!("and {} more", lines.len() + 1 - room);
+        lines.truncate(room - 1);
+        lines.push(vec![(more, parts.quiet)]);
+    }
+    for (row, line) in (0..area.height).zip(lines) {
+        Pen::new(buffer, area, row).skip(1).line(&line);
     }
 }
 
@@ -57,6 +96,18 @@ pub fn draw_question(
     let count = keys.iter().filter(|key| !matches!(gets(view, key, wait), Gets::Nothing(_))).count();
     let title = format!("send to {count} of {} terminals?", keys.len());
     popup::draw(canvas, buffer, area, &title, &lines(canvas, keys, wait, view), scroll);
+}
+
+/// Who would get it now and who would not, in a line each.
+fn in_brief(canvas: &Canvas<'_>, keys: &[TerminalKey], cells: usize, view: &View<'_>) -> Vec<Line> {
+    let line = |(is_now, meaning, word)| {
+        let of_it = |key: &&TerminalKey| (gets(view, key, false) == Gets::Now) == is_now;
+        let names: Vec<String> = keys.iter().filter(of_it).map(|key| name(view, key)).collect();
+        let told = format!("{word} {}  ", names.len());
+        let names = text::cut(&names.join(", "), cells.saturating_sub(text::width(&told))).into_owned();
+        vec![(told, canvas.theme.style(meaning)), (names, canvas.theme.parts.text)]
+    };
+    [(true, Meaning::Ready, "now"), (false, Meaning::Failed, "not")].map(line).into()
 }
 
 fn lines(canvas: &Canvas<'_>, keys: &[TerminalKey], wait: bool, view: &View<'_>) -> Vec<Line> {
@@ -76,6 +127,7 @@ fn lines(canvas: &Canvas<'_>, keys: &[TerminalKey], wait: bool, view: &View<'_>)
 
 /// Asks for the prompt to be sent to whoever gets it, and says what became of each so far.
 pub fn send(keys: &[TerminalKey], text: &str, wait: bool, desk: &mut Desk<'_, '_>) -> Outcomes {
+    desk.memory.broadcast.missing = keys.iter().cloned().collect();
     let mut fates = Vec::new();
     for key in keys {
         let fate = match gets(desk.view, key, wait) {

@@ -73,6 +73,9 @@ fn value(field: Field, terminal: &Terminal) -> String {
     })
 }
 
+/// The beginning of a text as far as a menu could ever show it or find something in it.
 fn in_one_line(text: &str) -> String {
-    text.lines().collect::<Vec<_>>().join(" ⏎ ")
+    const SHOWN: usize = 400;
+    let end = text.char_indices().nth(SHOWN).map_or(text.len(), |(at, _)| at);
+    text[..end].lines().collect::<Vec<_>>().join(" ⏎ ")
 }

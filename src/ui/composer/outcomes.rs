@@ -76,7 +76,7 @@ impl Overlay for Outcomes {
         self.scroll.perform(action)
     }
 
-    fn hear(&mut self, news: News<'_>, desk: &mut Desk<'_, '_>) {
+    fn hear(&mut self, news: News<'_>, _desk: &mut Desk<'_, '_>) {
         let (key, fate) = match news {
             News::Sent { key, text, sent } if text == self.text => (key, fate(sent)),
             News::Dropped { key, text, why } if text == self.text => (key, Fate::Not(why.to_owned())),
@@ -85,10 +85,6 @@ impl Overlay for Outcomes {
         let open = |fate: &Fate| matches!(fate, Fate::Sending | Fate::Queued);
         if let Some((.., told)) = self.fates.iter_mut().find(|(of, _, told)| of == key && open(told)) {
             *told = fate;
-        }
-        // As long as somebody did not get it, the text is worth keeping.
-        if self.fates.iter().all(|(.., fate)| *fate == Fate::Taken) && desk.memory.broadcast_draft == self.text {
-            desk.memory.broadcast_draft.clear();
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::ui::action::Action;
 use crate::ui::arrangement::{Group, Item, RowKey};
 use crate::ui::filter::{Filter, FilterBar};
 use crate::ui::meaning::Meaning;
-use crate::ui::{Request, Ui};
+use crate::ui::{Request, Topic, Ui};
 
 impl Ui {
     /// Does what an action says of the order of the rows.
@@ -30,7 +30,7 @@ impl Ui {
                 let shown: Vec<Item<'_>> = arrangement.shown(view).collect();
                 return arrangement.flags.mark(shown);
             }
-            Action::UnmarkAll => drop(arrangement.flags.unmark_all()),
+            Action::UnmarkAll => arrangement.flags.unmark_all(),
             _ => return self.lay_out(action, view),
         }
         // What the operator put into another order is in that order at once.
@@ -66,7 +66,7 @@ impl Ui {
         };
         match group {
             Some(group) => self.toggle_fold(&group, view),
-            None => self.notify(Meaning::Unknown, "there are no groups".to_owned(), view.now),
+            None => self.say("there are no groups".to_owned(), view),
         }
     }
 
@@ -78,7 +78,11 @@ impl Ui {
             Some(RowKey::Head(group)) => {
                 let members: Vec<Item<'_>> =
                     arrangement.shown(view).filter(|it| arrangement.group_of(*it).as_ref() == Some(group)).collect();
-                arrangement.flags.mark(members);
+                if members.iter().all(|member| arrangement.flags.is_marked(*member)) {
+                    members.into_iter().for_each(|member| arrangement.flags.toggle_mark(member));
+                } else {
+                    arrangement.flags.mark(members);
+                }
             }
             Some(RowKey::Terminal(_)) => {
                 if let Some(item) = self.selected(view) {
@@ -100,7 +104,8 @@ impl Ui {
             _ if flags.toggle_mute(item) => ("muted", "muted: it will not count as needing you"),
             _ => ("unmuted", "counted again when it needs you"),
         };
-        self.notify(Meaning::Ready, format!("{} is {did}", item.id()), view.now);
+        let told = format!("{} is {did}", item.id());
+        self.notify_about(Topic::Flags(item.key().clone()), Meaning::Ready, told, view.now);
         vec![Request::Note { key: Some(item.key().clone()), action }]
     }
 }

@@ -2,11 +2,13 @@
 
 use crate::fleet::{TerminalKey, View};
 use crate::state::Phase;
+use crate::task::Status;
 use crate::ui::action::Action;
-use crate::ui::arrangement::{Item, Row, RowKey};
+use crate::ui::arrangement::{Item, Row, RowKey, all};
 use crate::ui::composer::Composer;
 use crate::ui::dialog::Dialog;
 use crate::ui::drill::Drill;
+use crate::ui::follow_ups::{FollowUps, needs_decision};
 use crate::ui::footer::Hint;
 use crate::ui::interrupt::Interrupt;
 use crate::ui::keymap::Context;
@@ -14,7 +16,8 @@ use crate::ui::layout::Shown;
 use crate::ui::meaning::{Meaning, waits};
 use crate::ui::palette::Palette;
 use crate::ui::raw::Raw;
-use crate::ui::{Below, Request, Ui};
+use crate::ui::task_sessions::TaskSessions;
+use crate::ui::{Below, Request, Topic, Ui};
 
 impl Ui {
     /// The keys worth showing while the table has the keyboard.
@@ -43,11 +46,22 @@ impl Ui {
             hints.push((Action::History, "history"));
         }
         if let Some(Item::Task(task)) = self.selected(view) {
-            hints.extend([(Action::Open, "history"), (Action::Jump, "jump")]);
+            match task.status {
+                Status::WaitingInput => hints.extend([(Action::Open, "answer"), (Action::History, "history")]),
+                Status::Exited => hints.push((Action::Open, "history")),
+                _ => hints.extend([(Action::Open, "history"), (Action::Raw, "type")]),
+            }
+            hints.push((Action::Jump, "jump"));
             hints.push(if task.is_dead() { (Action::RerunTask, "run again") } else { (Action::KillTask, "end it") });
         }
-        if self.any_needs(view) {
+        if self.any_shown_needs(view) {
             hints.push((Action::NextWaiting, "next for you"));
+        }
+        if self.memory.follow_ups.iter().any(needs_decision) {
+            hints.push((Action::FollowUps, "unclear messages"));
+        }
+        if !self.memory.arrangement.filter.is_empty() {
+            hints.push((Action::Dismiss, "show all"));
         }
         let takes_turns = self.panes.shown == Shown::All && self.single_pane().is_some();
         if takes_turns && !view.terminals.is_empty() {
@@ -82,9 +96,11 @@ impl Ui {
             }
             Action::Broadcast => self.broadcast(view),
             Action::Interrupt => return self.interrupt(view),
-            Action::Raw => match self.cursor.terminal(view) {
-                Some(terminal) => self.open(Raw::new(terminal.key.clone())),
-                None => self.say_no_agent(view),
+            Action::Raw => match self.selected(view) {
+                Some(Item::Terminal(terminal)) => self.open(Raw::new(terminal.key.clone())),
+                Some(Item::Task(task)) if task.is_dead() => self.say(format!("{} has ended", task.id), view),
+                Some(Item::Task(task)) => self.open(Raw::for_task(task)),
+                None => {}
             },
             Action::Unqueue => return self.unqueue(view),
             Action::Palette => self.open(Palette::new(&self.options.keymap)),
@@ -99,6 +115,14 @@ impl Ui {
             Action::KillTask | Action::RerunTask | Action::PruneTasks | Action::KillAllTasks => {
                 return self.act_on_tasks(action, view);
             }
+            Action::FollowUps if self.memory.follow_ups.is_empty() => {
+                self.say("no message to an agent waits, and none is to be decided".to_owned(), view);
+            }
+            Action::FollowUps => self.open(FollowUps::new(&self.memory.follow_ups, view.now)),
+            Action::TaskSessions if view.sessions.is_empty() => {
+                self.say("there are no sessions".to_owned(), view);
+            }
+            Action::TaskSessions => self.open(TaskSessions::new(view)),
             _ => self.rearrange(action, view),
         }
         Vec::new()
@@ -111,11 +135,10 @@ impl Ui {
         self.cursor.terminal(view).map(Item::Terminal).or_else(task)
     }
 
-    /// Whether anything needs the operator, whatever the filter shows.
-    fn any_needs(&self, view: &View<'_>) -> bool {
+    /// Whether anything that the filter shows needs the operator; what is in folded groups, too.
+    fn any_shown_needs(&self, view: &View<'_>) -> bool {
         let arrangement = &self.memory.arrangement;
-        view.terminals.iter().any(|&terminal| arrangement.needs_operator(terminal))
-            || view.tasks.iter().any(|&task| arrangement.needs_operator(task))
+        arrangement.shown(view).any(|item| arrangement.needs_operator(item))
     }
 
     /// Moves the cursor by rows, and stops at both ends.
@@ -128,17 +151,22 @@ impl Ui {
     fn toggle_notices(&mut self, view: &View<'_>) -> Vec<Request> {
         self.muted = !self.muted;
         let told = if self.muted { "all notices are muted" } else { "notices are let through again" };
-        self.notify(Meaning::Ready, told.to_owned(), view.now);
+        self.notify_about(Topic::Notices, Meaning::Ready, told.to_owned(), view.now);
         vec![Request::Note { key: None, action: if self.muted { "notices muted" } else { "notices let through" } }]
     }
 
-    /// Opens what the selected terminal offers: its dialog, which is never answered by opening it, or the composer.
+    /// Opens what the selected row offers: the dialog of an agent, which is never answered by opening it, the composer, the
+    /// keyboard of a task that asks, or what happened to any other task.
     pub(super) fn open_selected(&mut self, view: &View<'_>) {
         if let Some(RowKey::Head(group)) = self.cursor.row().cloned() {
             return self.toggle_fold(&group, view);
         }
-        if let Some(Item::Task(task)) = self.selected(view) {
-            return self.open_history(&task.key, view);
+        match self.selected(view) {
+            Some(Item::Task(task)) if task.status == Status::WaitingInput => {
+                return self.open(Raw::answering(task, view.now));
+            }
+            Some(Item::Task(task)) => return self.open_history(&task.key, view),
+            _ => {}
         }
         let Some(terminal) = self.cursor.terminal(view) else { return };
         if waits(&terminal.state) {
@@ -162,15 +190,19 @@ impl Ui {
     /// Says why a key that is for agents does nothing, before what is typed next is taken for keys of the dashboard.
     fn say_no_agent(&mut self, view: &View<'_>) {
         if let Some(Item::Task(task)) = self.selected(view) {
-            let jump = self.options.keymap.key_for(Context::Fleet, Action::Jump).unwrap_or_default();
-            self.notify(Meaning::Unknown, format!("{} is a task; go there to type ({jump})", task.id), view.now);
+            let raw = self.options.keymap.key_for(Context::Fleet, Action::Raw).unwrap_or_default();
+            self.say(format!("{} is a task, and no agent; {raw} lets every key go there", task.id), view);
         }
     }
 
     /// Opens the composer for all marked terminals.
     fn broadcast(&mut self, view: &View<'_>) {
         let marked = self.memory.arrangement.flags.marked(view);
-        let keys: Vec<TerminalKey> = marked.into_iter().map(|terminal| terminal.key.clone()).collect();
+        let mut keys: Vec<TerminalKey> = marked.into_iter().map(|terminal| terminal.key.clone()).collect();
+        // In the order of the rows; those that no row shows come last.
+        let rows = self.rows(view);
+        let place = |key: &TerminalKey| rows.iter().position(|row| row.item().is_some_and(|item| item.key() == key));
+        keys.sort_by_key(|key| place(key).unwrap_or(rows.len()));
         let shown: Vec<&TerminalKey> = self.memory.arrangement.shown(view).map(|item| item.key()).collect();
         let hidden = keys.iter().filter(|key| !shown.contains(key)).count();
         if hidden > 0 {
@@ -178,7 +210,7 @@ impl Ui {
         }
         if keys.is_empty() {
             let mark = self.options.keymap.key_for(Context::Fleet, Action::Mark).unwrap_or_default();
-            return self.notify(Meaning::Unknown, format!("mark the terminals first ({mark})"), view.now);
+            return self.say(format!("mark the terminals first ({mark})"), view);
         }
         self.open(Composer::for_several(keys, &self.memory));
     }
@@ -189,8 +221,12 @@ impl Ui {
             self.say_no_agent(view);
             return Vec::new();
         };
+        if let Some(needless) = Interrupt::needless(terminal) {
+            self.notify(Meaning::Ready, needless, view.now);
+            return Vec::new();
+        }
         if !self.options.confirm {
-            return vec![Interrupt::at_once(terminal.key.clone())];
+            return vec![Interrupt::at_once(terminal)];
         }
         self.open(Interrupt::new(terminal));
         Vec::new()
@@ -202,20 +238,30 @@ impl Ui {
         if self.memory.queued.contains_key(&key) {
             return vec![Request::Unqueue { key }];
         }
-        self.notify(Meaning::Unknown, "nothing waits for this terminal".to_owned(), view.now);
+        self.say("nothing waits for this terminal".to_owned(), view);
         Vec::new()
     }
 
     /// From a dialog it goes on to what the next terminal waits for.
     fn step_to_waiting(&mut self, forward: bool, view: &View<'_>) {
         if !self.select_waiting(forward, view) {
-            let any_hidden = self.any_needs(view);
-            let told = if any_hidden { "nothing that the filter shows needs you" } else { "nothing needs you" };
-            self.notify(Meaning::Ready, told.to_owned(), view.now);
+            self.say(self.why_none_waits(view), view);
         } else if self.context() == Context::Dialog {
             self.overlays.pop();
             self.open_selected(view);
         }
+    }
+
+    /// Why there is no next terminal to go to.
+    fn why_none_waits(&self, view: &View<'_>) -> String {
+        let arrangement = &self.memory.arrangement;
+        let needing = all(view).into_iter().filter(|item| arrangement.needs_operator(*item)).count();
+        if needing == 0 {
+            return "nothing needs you".to_owned();
+        }
+        let show = self.options.keymap.key_for(Context::Fleet, Action::Dismiss).unwrap_or_default();
+        let need = if needing == 1 { "needs" } else { "need" };
+        format!("the filter hides {needing} that {need} you ({show} shows them)")
     }
 
     /// Selects the next row that needs the operator. A folded group that has one is unfolded.
@@ -229,13 +275,13 @@ impl Ui {
         if let Some(RowKey::Head(group)) = self.cursor.row().cloned().filter(|_| found) {
             self.memory.arrangement.fold(&group, false);
             let rows = self.rows(view);
+            let members =
+                rows.iter().enumerate().skip(self.cursor.index() + 1).map_while(|(at, row)| Some((at, row.item()?)));
+            let mut needing = members.filter(|(_, item)| self.memory.arrangement.needs_operator(*item));
             // Backwards the last one of the group is the next.
-            let members = rows.get(self.cursor.index() + 1..).unwrap_or_default();
-            let members = members.iter().take_while(|row| row.item().is_some()).count();
-            let from = if forward { self.cursor.index() } else { self.cursor.index() + members + 1 };
-            self.cursor.select(from.min(rows.len().saturating_sub(1)), &rows, view.now);
-            if forward || from < rows.len() {
-                return self.select_waiting(forward, view);
+            let found = if forward { needing.next() } else { needing.last() };
+            if let Some((at, _)) = found {
+                self.cursor.select(at, &rows, view.now);
             }
         }
         found

@@ -3,10 +3,10 @@
 use ratatui::layout::Position;
 
 use crate::fleet::View;
-use crate::ui::Ui;
 use crate::ui::action::Action;
 use crate::ui::layout::{Divider, Shown};
 use crate::ui::meaning::Meaning;
+use crate::ui::{Topic, Ui};
 
 /// Columns that one key moves the divider between the panes.
 const COLUMNS: i32 = 4;
@@ -17,8 +17,8 @@ impl Ui {
         match action {
             Action::Layout => {
                 self.panes.shown = self.panes.shown.next();
-                Shown::ALL.iter().for_each(|shown| self.memory.toasts.retire(shown.words()));
-                self.notify(Meaning::Ready, self.panes.shown.words().to_owned(), view.now);
+                let told = self.panes.shown.words().to_owned();
+                self.notify_about(Topic::Layout, Meaning::Ready, told, view.now);
             }
             Action::Taller => self.nudge(Divider::Level, 1),
             Action::Lower => self.nudge(Divider::Level, -1),

@@ -67,7 +67,7 @@ impl Ui {
         if passed {
             if self.drawn.transitions.contains(at) {
                 let step = direction * isize::try_from(WHEEL).unwrap_or(1);
-                let most = view.recent.len().saturating_sub(1);
+                let most = (view.recent.len() + view.task_events.len()).saturating_sub(1);
                 self.skipped = self.skipped.saturating_add_signed(step).min(most);
             } else {
                 self.step(direction, view);

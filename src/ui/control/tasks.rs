@@ -6,7 +6,7 @@ use crate::ui::action::Action;
 use crate::ui::arrangement::Item;
 use crate::ui::confirm::Confirm;
 use crate::ui::meaning::Meaning;
-use crate::ui::{Request, Ui};
+use crate::ui::{Request, Ui, text};
 
 impl Ui {
     /// Does what an action says of the selected task, or of all. What cannot be taken back is asked for first.
@@ -22,26 +22,26 @@ impl Ui {
                 return vec![Request::RerunTask { key: task.key.clone(), window: task.window }];
             }
             (Action::RerunTask, Some(task)) => {
-                self.notify(Meaning::Unknown, format!("{} still runs", task.id), view.now);
+                self.say(format!("{} still runs", task.id), view);
             }
             (Action::PruneTasks, _) => {
                 self.ask_or_say(view.tasks.iter().copied().filter(|task| task.is_dead()).collect(), "remove", view);
             }
             (Action::KillAllTasks, _) => self.ask_or_say(view.tasks.clone(), "end", view),
-            _ => self.notify(Meaning::Unknown, "the selected row is no task".to_owned(), view.now),
+            _ => self.say("the selected row is no task".to_owned(), view),
         }
         Vec::new()
     }
 
     fn ask_or_say(&mut self, tasks: Vec<&Task>, what: &'static str, view: &View<'_>) {
         if tasks.is_empty() {
-            return self.notify(Meaning::Unknown, format!("there is no task to {what}"), view.now);
+            return self.say(format!("there is no task to {what}"), view);
         }
         self.ask(tasks, what);
     }
 
     fn ask(&mut self, tasks: Vec<&Task>, what: &'static str) {
-        let lines = tasks.iter().map(|task| format!("{}  {}  {}", task.id, task.word(), task.command())).collect();
+        let lines = lines(&tasks);
         let title = match &tasks[..] {
             [task] => format!("{what} {}?", task.id),
             tasks => format!("{what} {} tasks?", tasks.len()),
@@ -49,4 +49,13 @@ impl Ui {
         let tasks = tasks.iter().map(|task| (task.key.clone(), task.window)).collect();
         self.open(Confirm::new(title, lines, what, vec![Request::KillTasks { tasks }]));
     }
+}
+
+/// Each task with how it stands and what it runs, in columns.
+fn lines(tasks: &[&Task]) -> Vec<String> {
+    let rows = || tasks.iter().map(|task| (task.id.as_str(), Meaning::of_task(task).1, task.command()));
+    let widest = |cells: usize, text: &str| cells.max(text::width(text));
+    let (name, word) = rows().fold((0, 0), |(name, word), row| (widest(name, row.0), widest(word, &row.1)));
+    let padded = |text: &str, cells: usize| format!("{text}{}", " ".repeat(cells - text::width(text)));
+    rows().map(|row| format!("{}  {}  {}", padded(row.0, name), padded(&row.1, word), row.2)).collect()
 }

@@ -6,7 +6,8 @@ use crate::fleet::{TerminalKey, View};
 use crate::ui::confirm::Confirm;
 use crate::ui::meaning::Meaning;
 use crate::ui::overlay::News;
-use crate::ui::{Request, Sent, Ui, find};
+use crate::ui::raw::spoken_all;
+use crate::ui::{Request, Sent, Topic, Ui, find};
 
 impl Ui {
     /// Shows how many prompts wait for which terminal.
@@ -14,21 +15,41 @@ impl Ui {
         self.memory.queued = counts;
     }
 
+    /// Begins with the drafts that were left the last time; `None` is the one for several terminals. From now on somebody
+    /// keeps [`Ui::drafts`].
+    pub fn restore_drafts(&mut self, drafts: impl IntoIterator<Item = (Option<TerminalKey>, String)>) {
+        self.memory.drafts_are_kept = true;
+        for (key, text) in drafts {
+            match key {
+                Some(key) => drop(self.memory.drafts.insert(key, text)),
+                None => self.memory.broadcast.write(text),
+            }
+        }
+    }
+
+    /// The prompts that were begun and not sent, by terminal, and the one for several.
+    pub fn drafts(&self) -> (&HashMap<TerminalKey, String>, &str) {
+        (&self.memory.drafts, self.memory.broadcast.text())
+    }
+
     /// Gives prompts back that waited for a terminal: they are its draft again.
     pub fn taken_back(&mut self, key: &TerminalKey, texts: &[String], view: &View<'_>) {
         let name = find(view, key).map_or("the terminal", |terminal| terminal.state.terminal.id.as_str());
         if texts.is_empty() {
-            return self.notify(Meaning::Stalled, format!("too late: it is on its way to {name}"), view.now);
+            let told = format!("too late: it is on its way to {name}");
+            return self.notify_about(Topic::Prompt(key.clone()), Meaning::Stalled, told, view.now);
         }
-        self.add_to_draft(key, &texts.join("\n\n"));
-        self.notify(Meaning::Ready, format!("taken back: it is the draft for {name} again"), view.now);
+        self.add_to_draft(key, &texts.join("\n\n"), view);
+        let told = format!("taken back: it is the draft for {name} again");
+        self.notify_about(Topic::Prompt(key.clone()), Meaning::Ready, told, view.now);
     }
 
     /// Tells that a prompt that waited will not be sent. Its text becomes a draft.
     pub fn dropped(&mut self, key: &TerminalKey, name: &str, text: &str, why: &str, view: &View<'_>) {
         self.hear(News::Dropped { key, text, why }, view);
-        self.add_to_draft(key, text);
-        self.notify(Meaning::Failed, format!("the prompt that waited for {name} was not sent: {why}"), view.now);
+        self.add_to_draft(key, text, view);
+        let told = format!("the prompt that waited for {name} was not sent: {why}");
+        self.notify_about(Topic::Prompt(key.clone()), Meaning::Failed, told, view.now);
     }
 
     /// Offers the prompts that were sent before, newest first: to the terminal that is written to, and to any.
@@ -42,14 +63,23 @@ impl Ui {
     }
 
     /// Tells what became of keys, where that was asked for or they were not pressed.
-    pub fn pressed(&mut self, name: &str, keys: &[String], sent: &Sent, tell: bool, view: &View<'_>) {
-        match sent {
-            Sent::Accepted if !tell => {}
-            Sent::Accepted => self.notify(Meaning::Ready, format!("pressed {} in {name}", keys.join(" ")), view.now),
+    pub fn pressed(
+        &mut self,
+        key: &TerminalKey,
+        name: &str,
+        keys: &[String],
+        sent: &Sent,
+        tell: bool,
+        view: &View<'_>,
+    ) {
+        let (meaning, told) = match sent {
+            Sent::Accepted if !tell => return,
+            Sent::Accepted => (Meaning::Ready, format!("pressed {} in {name}", spoken_all(keys))),
             Sent::NotTaken { why } | Sent::Refused { why, .. } => {
-                self.notify(Meaning::Failed, format!("no key was pressed in {name}: {why}"), view.now);
+                (Meaning::Failed, format!("no key was pressed in {name}: {why}"))
             }
-        }
+        };
+        self.notify_about(Topic::Keys(key.clone()), meaning, told, view.now);
     }
 
     /// Leaves at once, unless prompts would be lost.
@@ -61,17 +91,21 @@ impl Ui {
         let prompts = if waiting == 1 { "1 prompt waits".to_owned() } else { format!("{waiting} prompts wait") };
         let lines = vec![
             format!("{prompts} for agents that are not ready."),
-            "Nobody sends them once this is left.".to_owned(),
+            match self.memory.drafts_are_kept {
+                true => "Nobody sends them once this is left; they are drafts the next time.".to_owned(),
+                false => "Nobody sends them once this is left.".to_owned(),
+            },
         ];
         self.open(Confirm::new("leave?".to_owned(), lines, "leave", vec![Request::Quit]));
         Vec::new()
     }
 
-    fn add_to_draft(&mut self, key: &TerminalKey, text: &str) {
+    pub(super) fn add_to_draft(&mut self, key: &TerminalKey, text: &str, view: &View<'_>) {
         let draft = self.memory.drafts.entry(key.clone()).or_default();
         if !draft.is_empty() {
             draft.push_str("\n\n");
         }
         draft.push_str(text);
+        self.hear(News::Drafted { key }, view);
     }
 }

@@ -153,7 +153,8 @@ impl Drill {
     fn transcript_wanted(&mut self, view: &View<'_>) -> Option<Ask> {
         let screen = self.shown.screen();
         let wanted = self.side == Side::Transcript && !self.asking.transcript;
-        if !wanted || !self.transcript.is_due(self.selected, screen, view.now) {
+        let waits = self.transcript.has_failed() && view.now < self.asking.not_before;
+        if !wanted || waits || !self.transcript.is_due(self.selected, screen, view.now) {
             return None;
         }
         self.asking.transcript = true;
@@ -261,7 +262,11 @@ impl Drill {
             Ask::Line { .. } => self.asking.line = Asked::Not,
             Ask::Transcript { .. } => {
                 self.asking.transcript = false;
-                self.transcript.told(Vec::new());
+                match trouble {
+                    // Nothing was said that anybody will ever read.
+                    Trouble::Off => self.transcript.told(Vec::new()),
+                    _ => self.transcript.fail(),
+                }
             }
         }
         self.asking.trouble = Some(trouble.clone());

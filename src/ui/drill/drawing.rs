@@ -82,7 +82,9 @@ impl Drill {
             },
             Side::Why => {
                 let selected = self.selected.and_then(|id| self.steps.position(id));
-                let lines = match (selected.and_then(|index| self.steps.get(index)), &self.asking.reasons) {
+                let of_task = self.shown.why_task(self.until).map(Some);
+                let reasons = of_task.as_ref().or(self.asking.reasons.as_ref());
+                let lines = match (selected.and_then(|index| self.steps.get(index)), reasons) {
                     (Some(step), _) => why::of_step(canvas, step),
                     (None, Some(Some(text))) => why::of_now(canvas, text),
                     (None, Some(None)) => return say(buffer, "no profile has read a screen of it"),
@@ -90,7 +92,7 @@ impl Drill {
                 };
                 self.why.draw(buffer, inner, lines.len(), |index| lines[index].clone());
             }
-            Side::Transcript => self.transcript.draw(canvas, buffer, inner),
+            Side::Transcript => self.transcript.draw(canvas, buffer, inner, self.selected),
             Side::Facts => {
                 let lines = self.shown.facts(canvas, view);
                 self.facts.draw(buffer, inner, lines.len(), |index| lines[index].clone());

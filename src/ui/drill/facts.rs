@@ -2,6 +2,7 @@
 
 use crate::fleet::{Health, Terminal, TerminalKey, View};
 use crate::screen::harmless;
+use crate::state::TurnResult;
 use crate::task::Task;
 use crate::ui::canvas::Canvas;
 use crate::ui::popup::Line;
@@ -133,7 +134,13 @@ fn lifecycle(facts: &mut Facts<'_, '_>, terminal: &Terminal) {
     facts.put("phase", format!("{} for {}", turn.phase, times::running(now.since(turn.since))));
     facts.put("background work", turn.background_work.word());
     let ended = last.at.map(|at| format!(", {} ago", times::age(now.since(at)))).unwrap_or_default();
-    facts.put("last turn", format!("{} by {}{ended}", last.result, last.source));
+    facts.put(
+        "last turn",
+        match last.result {
+            TurnResult::None => "–".to_owned(),
+            result => format!("{result} by {}{ended}", last.source),
+        },
+    );
     if let Some(detail) = &last.detail {
         facts.put("", detail.clone());
     }

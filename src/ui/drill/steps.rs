@@ -8,12 +8,15 @@ use serde_json::Value;
 use crate::history::{Body, Holder, Kind, Point, RecordId, ScreenId, Stored};
 use crate::moment::{Moment, Span};
 use crate::screen::Screen;
-use crate::state::{Transition, TurnResult};
-use crate::task::{Status, TaskEvent};
+use crate::state::Transition;
+use crate::task::{Task, TaskEvent};
 use crate::ui::transitions::Changes;
 
 /// How far apart two processes may see the same change.
 const SAME: Span = Span::from_secs(3);
+
+/// Rows of output that are told of the end of a task.
+const OUTPUT_ROWS: usize = 3;
 
 /// One thing that happened.
 #[derive(Clone, Debug)]
@@ -54,6 +57,7 @@ impl Step {
                 let of = |line: &Option<usize>| line.and_then(|line| u64::try_from(line).ok());
                 transition.evidence.iter().map(|it| (it.rule.clone(), of(&it.line), it.text.clone())).collect()
             }
+            Step::Kept(stored) if stored.kind() == Kind::TaskEvent => self.output_rows(),
             Step::Kept(stored) => {
                 let items = stored.document.get("evidence").and_then(|it| it.as_array()).map(Vec::as_slice);
                 let word = |item: &serde_json::Value, name: &str| {
@@ -85,25 +89,43 @@ impl Step {
         Some(Screen::from_text(&lines.join("\n"), u16::MAX))
     }
 
+    /// The rows of output that say why a task's event happened: what it printed last, or what it asks.
+    fn output_rows(&self) -> Vec<(String, Option<u64>, String)> {
+        let Step::Kept(stored) = self else { return Vec::new() };
+        let preview = self.task_state().and_then(|state| state.get("preview")).and_then(Value::as_array);
+        let lines = (0..).zip(preview.into_iter().flatten()).filter_map(|(row, line)| Some((row, line.as_str()?)));
+        let says = |line: &str| line.chars().any(char::is_alphanumeric);
+        let (rule, rows): (&str, Vec<(u64, &str)>) = match stored.document.get("event").and_then(Value::as_str) {
+            Some("exited") => ("output", lines.filter(|(_, line)| says(line)).collect()),
+            Some("input") => {
+                let prompt = stored.document.get("prompt").and_then(Value::as_str).unwrap_or_default();
+                ("asks", lines.filter(|(_, line)| line.trim() == prompt).collect())
+            }
+            _ => return Vec::new(),
+        };
+        let last = rows.len().saturating_sub(if rule == "output" { OUTPUT_ROWS } else { 1 });
+        rows[last..].iter().map(|(row, line)| (rule.to_owned(), Some(*row), (*line).to_owned())).collect()
+    }
+
     /// A task's fields after an event (SPEC §9).
     fn task_state(&self) -> Option<&Value> {
         match self {
-            Step::Kept(stored) if stored.kind() == Kind::TaskEvent => stored.document.get("state"),
+            Step::Kept(stored) if stored.is_of_task() => stored.document.get("state"),
             _ => None,
         }
     }
 
-    /// Who had the turn of a task from an event on.
+    /// Who had the turn of a task from a step on. What an agent's transitions say, this process has seen itself.
     fn point(&self) -> Option<Point> {
-        let status: Status = serde_json::from_value(self.task_state()?.get("status")?.clone()).ok()?;
-        let holder = match status {
-            Status::Running => Holder::Working,
-            Status::WaitingInput => Holder::Waiting,
-            Status::Idle => Holder::Ready,
-            Status::Exited => Holder::Gone,
-            Status::Unknown => Holder::Unknown,
-        };
-        Some(Point { at: self.at(), holder, result: TurnResult::None, turn_ended: None })
+        let Step::Kept(stored) = self else { return None };
+        match &stored.body {
+            Body::TaskEvent => Point::of_task_event(stored.at, &stored.document),
+            Body::Transition(kept) if stored.is_of_task() => {
+                let (holder, result) = (Holder::of(&kept.summary), kept.summary.result);
+                Some(Point { at: stored.at, holder, result, turn_ended: None })
+            }
+            _ => None,
+        }
     }
 
     /// Whether it says how things stood from then on.
@@ -129,6 +151,8 @@ pub struct Steps {
     seen: VecDeque<Transition>,
     /// What this process saw happen to a task, newest last, in the form in which it is stored.
     events: Vec<Arc<Stored>>,
+    /// How a task stands now, which the history keeps only once it lasts.
+    present: Option<Point>,
     /// Newest first.
     merged: Vec<Step>,
 }
@@ -162,6 +186,13 @@ impl Steps {
         self.events = (0..).zip(events).map(|(nth, event)| Arc::new(stored(event, RecordId(i64::MIN + nth)))).collect();
         self.merge();
         true
+    }
+
+    /// Takes in how a task stands now.
+    pub fn see_task(&mut self, task: &Task) {
+        let summary = task.status.summary(task.exit_code());
+        let (holder, result) = (Holder::of(&summary), summary.result);
+        self.present = Some(Point { at: task.since, holder, result, turn_ended: None });
     }
 
     /// Takes in what the history keeps, in any order and as often as it comes.
@@ -211,8 +242,9 @@ impl Steps {
             result: seen.summary.result,
             turn_ended: None,
         });
-        // A task has events and no transitions.
-        let mut points: Vec<Point> = seen.chain(self.merged.iter().rev().filter_map(Step::point)).collect();
+        let of_task = self.merged.iter().rev().filter_map(Step::point).chain(self.present);
+        let of_task = of_task.filter(|point| after.is_none_or(|after| point.at > after));
+        let mut points: Vec<Point> = seen.chain(of_task).collect();
         points.sort_by_key(|point| point.at);
         points
     }
@@ -220,7 +252,8 @@ impl Steps {
     /// Since when this process has watched the terminal, as far as it remembers.
     pub fn seen_since(&self) -> Option<Moment> {
         let event = self.events.first().map(|event| event.at);
-        [self.seen.front().map(|transition| transition.at), event].into_iter().flatten().min()
+        let present = self.present.map(|point| point.at);
+        [self.seen.front().map(|transition| transition.at), event, present].into_iter().flatten().min()
     }
 
     fn merge(&mut self) {
@@ -275,7 +308,7 @@ fn stored(event: &TaskEvent, id: RecordId) -> Stored {
 mod tests {
     use super::*;
     use crate::history::StoredTransition;
-    use crate::state::{Availability, OperatorStatus, Phase, Summary, TurnSource, UiContext};
+    use crate::state::{Availability, OperatorStatus, Phase, Summary, TurnResult, TurnSource, UiContext};
 
     fn at(seconds: i64) -> Moment {
         Moment::from_millis(seconds * 1000)

@@ -5,11 +5,12 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
 use super::steps::Steps;
+use super::subject::Subject;
 use crate::history::{Holder, Line, Stretch, timeline, totals};
 use crate::moment::{Moment, Span};
 use crate::ui::canvas::Canvas;
 use crate::ui::meaning::Meaning;
-use crate::ui::text::Pen;
+use crate::ui::text::{self, Pen};
 use crate::ui::times;
 
 /// How much of the past the strip shows.
@@ -51,9 +52,16 @@ pub struct Strip {
     zoom: Option<Zoom>,
     /// What the history told; nothing while it has not.
     kept: Line,
+    /// Whether the totals are told in the words of a task.
+    of_task: bool,
 }
 
 impl Strip {
+    /// The time line of a subject that nothing is known of yet.
+    pub fn of(subject: &Subject) -> Self {
+        Self { of_task: subject.is_task(), ..Self::default() }
+    }
+
     /// Shows the next larger or smaller part of the past.
     pub fn zoom(&mut self, steps: &Steps, until: Moment) {
         self.zoom = Some(self.shown_zoom(steps, until).next());
@@ -133,9 +141,17 @@ impl Strip {
 
         let mut pen = Pen::new(buffer, area, 1);
         pen.skip(1).text(self.shown_zoom(steps, until).word(), parts.title).text("  ", parts.quiet);
-        for (nth, (holder, span)) in totals(&line).into_iter().enumerate() {
-            let (glyph, style) = look(canvas, holder);
-            let told = format!(" {} {}", word(holder), times::running(span));
+        let totals = totals(&line);
+        let told = |(holder, span): &(Holder, Span), is_short: bool| {
+            let word = if is_short { short } else { word };
+            format!(" {} {}", word(*holder, self.of_task), times::running(*span))
+        };
+        // A glyph before each, and ` · ` between them.
+        let needed: usize = totals.iter().map(|total| text::width(&told(total, false)) + 4).sum();
+        let is_short = needed > usize::from(pen.room()) + 3;
+        for (nth, total) in totals.iter().enumerate() {
+            let (glyph, style) = look(canvas, total.0);
+            let told = told(total, is_short);
             pen.text(if nth == 0 { "" } else { " · " }, parts.quiet).raw(glyph, style).text(&told, parts.text);
         }
     }
@@ -190,14 +206,26 @@ fn look<'a>(canvas: &Canvas<'a>, holder: Holder) -> (&'a str, Style) {
     (if canvas.ascii { &look.ascii } else { glyph }, look.style)
 }
 
-const fn word(holder: Holder) -> &'static str {
+const fn word(holder: Holder, is_task: bool) -> &'static str {
     match holder {
+        Holder::Working if is_task => "ran",
         Holder::Working => "worked",
         Holder::Waiting => "waited for you",
+        Holder::Ready if is_task => "at its prompt",
         Holder::Ready => "ready",
+        Holder::Gone if is_task => "ended",
         Holder::Gone => "gone",
         Holder::Unknown => "unknown",
         Holder::Unwatched => "not watched",
+    }
+}
+
+/// The word where there is little room.
+const fn short(holder: Holder, is_task: bool) -> &'static str {
+    match holder {
+        Holder::Waiting => "waited",
+        Holder::Unwatched => "unseen",
+        other => word(other, is_task),
     }
 }
 

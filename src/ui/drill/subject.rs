@@ -9,8 +9,13 @@ use crate::history::Shown;
 use crate::moment::Moment;
 use crate::screen::{PaneFacts, Screen};
 use crate::task::{Preview, Task};
+use crate::ui::action::Action;
 use crate::ui::canvas::Canvas;
+use crate::ui::composer::Composer;
+use crate::ui::dialog::Dialog;
+use crate::ui::keymap::Context;
 use crate::ui::meaning::{self, Meaning};
+use crate::ui::overlay::{Desk, Then};
 use crate::ui::popup::Line;
 use crate::ui::table;
 
@@ -44,6 +49,7 @@ impl Subject {
             facts: facts.clone(),
             screen: screen.clone(),
             dialog: dialog.clone(),
+            interrupt: Vec::new(),
             transitions: VecDeque::new(),
         }))
     }
@@ -83,9 +89,38 @@ impl Subject {
         }
     }
 
+    /// Whether it is a task.
+    pub fn is_task(&self) -> bool {
+        matches!(self, Self::Task { .. })
+    }
+
+    /// Why a task stands as it does; `None` for an agent, whose reasons are asked for.
+    pub fn why_task(&self, now: Moment) -> Option<String> {
+        match self {
+            Self::Agent(_) => None,
+            Self::Task { task, .. } => Some(task.why(now)),
+        }
+    }
+
     /// Whether a dialog of an agent has the keys.
     pub fn waits(&self) -> bool {
         matches!(self, Self::Agent(terminal) if meaning::waits(&terminal.state))
+    }
+
+    /// Gives way to its prompt or its dialog. The table's cursor may have gone on to another row meanwhile, where a filter
+    /// lets this one through no longer.
+    pub fn act(&self, action: Action, desk: &mut Desk<'_, '_>) -> Then {
+        match self {
+            Self::Task { task, .. } => {
+                let jump = desk.options.keymap.key_for(Context::Drill, Action::Jump).unwrap_or_default();
+                desk.tell(Meaning::Unknown, format!("{} is a task; go there to type ({jump})", task.id));
+                Then::Stay
+            }
+            Self::Agent(agent) if action == Action::Open && self.waits() => {
+                Then::Become(Box::new(Dialog::new(agent.key.clone())))
+            }
+            Self::Agent(agent) => Then::Become(Box::new(Composer::new(agent.key.clone(), desk.memory))),
+        }
     }
 
     /// What it does; for the head with what else an operator should know of it.

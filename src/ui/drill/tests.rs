@@ -72,7 +72,15 @@ fn a_task_has_its_past_its_output_and_its_facts() {
     let (watch, events) = failed();
     let (recent, servers): (VecDeque<_>, Vec<&ServerView>) = (VecDeque::new(), Vec::new());
     let tasks: Vec<_> = watch.tasks().collect();
-    let view = View { now: NOW, terminals: Vec::new(), servers, recent: &recent, tasks, task_events: &events };
+    let view = View {
+        now: NOW,
+        terminals: Vec::new(),
+        servers,
+        recent: &recent,
+        tasks,
+        sessions: Vec::new(),
+        task_events: &events,
+    };
     let mut ui = Ui::new(Options::default());
     ui.open(Drill::of(&key(), &view).expect("the task is in the view"));
     insta::assert_snapshot!("task_160x45", text(&mut ui, &view, 160, 45));

@@ -32,7 +32,11 @@ pub enum UpTo {
 #[derive(Clone, Debug)]
 pub struct Transcript {
     lines: Option<Vec<Said>>,
+    /// What was asked for last, and what the lines go up to.
+    asked: Option<UpTo>,
     up_to: Option<UpTo>,
+    /// Whether what was asked for last could not be read.
+    failed: bool,
     reading: Reading,
     /// The line that is being typed.
     typing: Option<LineInput>,
@@ -46,7 +50,9 @@ impl Transcript {
     pub const fn new() -> Self {
         Self {
             lines: None,
+            asked: None,
             up_to: None,
+            failed: false,
             reading: Reading::at_end(),
             typing: None,
             pattern: String::new(),
@@ -57,7 +63,7 @@ impl Transcript {
 
     /// Whether another one than what is there is wanted: up to a step, or up to now with the screen of now.
     pub fn is_due(&self, step: Option<StepId>, screen: Option<&Arc<Screen>>, now: Moment) -> bool {
-        match (step, &self.up_to) {
+        match (step, &self.asked) {
             (Some(step), Some(UpTo::Step(known))) => step != *known,
             (None, Some(UpTo::Now(known, asked))) => {
                 let same = match (known, screen) {
@@ -72,12 +78,22 @@ impl Transcript {
 
     /// Notes what was asked for.
     pub fn asked(&mut self, up_to: UpTo) {
-        self.up_to = Some(up_to);
+        self.asked = Some(up_to);
+    }
+
+    /// Takes note that what was asked for cannot be read now.
+    pub fn fail(&mut self) {
+        (self.asked, self.failed) = (None, true);
+    }
+
+    pub const fn has_failed(&self) -> bool {
+        self.failed
     }
 
     /// Takes in the lines.
     pub fn told(&mut self, lines: Vec<Said>) {
         self.lines = Some(lines);
+        (self.up_to, self.failed) = (self.asked.clone(), false);
         self.find();
     }
 
@@ -141,7 +157,8 @@ impl Transcript {
         })
     }
 
-    pub fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, mut area: Rect) {
+    /// Draws what was said up to a step, or up to now; lines that go up to another time are not taken for it.
+    pub fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, mut area: Rect, step: Option<StepId>) {
         let parts = &canvas.theme.parts;
         if let Some(typing) = &self.typing
             && area.height > 1
@@ -153,8 +170,14 @@ impl Transcript {
             let room = usize::from(pen.room());
             typing.draw(canvas, &mut pen, room);
         }
-        let Some(lines) = &self.lines else {
-            Pen::new(buffer, area, 0).skip(1).text("reading …", parts.quiet);
+        let is_of_step = match (step, &self.up_to) {
+            (Some(step), Some(UpTo::Step(known))) => step == *known,
+            (None, Some(UpTo::Now(..))) => true,
+            _ => false,
+        };
+        let Some(lines) = self.lines.as_ref().filter(|_| is_of_step) else {
+            let why = if self.failed { "what was said cannot be read now" } else { "reading …" };
+            Pen::new(buffer, area, 0).skip(1).text(why, parts.quiet);
             return;
         };
         if lines.is_empty() {

@@ -4,6 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
+use super::MARKED;
 use crate::ui::arrangement::Head;
 use crate::ui::canvas::Canvas;
 use crate::ui::meaning::Meaning;
@@ -21,10 +22,15 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, line: Rect, head: &Head, i
     pen.text(if head.folded { "▸ " } else { "▾ " }, quiet);
     pen.text(head.group.title(), base.patch(parts.title).add_modifier(Modifier::BOLD));
     pen.text(&format!("  {}", head.terminals), quiet);
+    if head.folded && head.marked > 0 {
+        pen.text("   ", base).text(&format!("{MARKED} {} marked", head.marked), base.patch(parts.key));
+    }
     for meaning in Meaning::ALL.into_iter().filter(|&meaning| head.counts[meaning as usize] > 0) {
         if head.folded || meaning.needs_operator() {
             let look = canvas.theme.look(meaning);
-            let count = format!("{} {} {}", canvas.glyph(meaning), head.counts[meaning as usize], look.word);
+            let number = head.counts[meaning as usize];
+            let word = if meaning == Meaning::Waits && number == 1 { "needs you" } else { look.word.as_str() };
+            let count = format!("{} {number} {word}", canvas.glyph(meaning));
             pen.text("   ", base).text(&count, base.patch(look.style));
         }
     }

@@ -2,15 +2,13 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::{Modifier, Style};
+use ratatui::style::Modifier;
 
-use super::{Columns, GAP, MARKED, MUTED, PINNED, RUNS};
+use super::{Columns, GAP, Tone, begin, draw_turn};
 use crate::task::{PaneState, Status, Task};
 use crate::ui::arrangement::Item;
 use crate::ui::canvas::Canvas;
 use crate::ui::meaning::Meaning;
-use crate::ui::text::{self, Pen};
-use crate::ui::times;
 
 /// Draws the row of a task into a line, in the columns of the agents.
 pub(super) fn draw(
@@ -21,35 +19,18 @@ pub(super) fn draw(
     task: &Task,
     is_selected: bool,
 ) {
-    let (parts, flags) = (&canvas.theme.parts, &canvas.arrangement.flags);
-    let (marked, muted, pinned) = (flags.is_marked(task), flags.is_muted(task), flags.is_pinned(task));
-    let meaning = Item::Task(task).meaning();
-    let base = if is_selected { parts.selected } else { Style::default() };
-    buffer.set_style(line, base);
-    let quiet = base.patch(parts.quiet);
-    let style = |style: Style| if muted { quiet } else { base.patch(style) };
-    let look = style(canvas.theme.style(meaning));
-    let name = if is_selected { style(parts.text).add_modifier(Modifier::BOLD) } else { style(parts.text) };
-
-    let mut pen = Pen::new(buffer, line, 0);
-    pen.text(if is_selected { "›" } else { " " }, base.patch(parts.title));
-    match meaning {
-        _ if marked => pen.text(MARKED, base.patch(parts.key)),
-        _ if muted => pen.text(MUTED, quiet),
-        Meaning::Waits => pen.text("▌", look),
-        _ if pinned => pen.text(PINNED, quiet),
-        _ => pen.text(" ", base),
-    };
-    let glyph = if meaning == Meaning::Working { RUNS } else { canvas.glyph(meaning) };
-    pen.text(glyph, look).text(" ", base).field(&task.id, columns.name, name);
+    let text = canvas.theme.parts.text;
+    let (mut pen, tone) = begin(canvas, buffer, line, Item::Task(task), is_selected);
+    let Tone { base, quiet, .. } = tone;
+    let (_, word) = Meaning::of_task(task);
+    let look = tone.of(canvas.theme.style(Item::Task(task).meaning()));
+    let name = if is_selected { tone.of(text).add_modifier(Modifier::BOLD) } else { tone.of(text) };
+    pen.field(&task.id, columns.name, name);
     if columns.agent > 0 {
         pen.field("", GAP, base).field("task", columns.agent, quiet);
     }
-    let (_, word) = Meaning::of_task(task);
-    let since = times::running(canvas.now.since(task.since));
-    let span = 5.min(columns.turn.saturating_sub(text::width(&word) + 1));
-    pen.field("", GAP.min(columns.turn), base).field(&word, columns.turn - span, look);
-    pen.right(if span >= text::width(&since) { &since } else { "" }, span, look);
+    pen.field("", GAP.min(columns.turn), base);
+    draw_turn(canvas, &mut pen, columns.turn, &word, task.since, look);
     if columns.result > 0 {
         pen.field("", GAP, base).field(&bells(task), columns.result, quiet);
     }
@@ -60,7 +41,7 @@ pub(super) fn draw(
         pen.field("", GAP, base).field(&Item::Task(task).place(), columns.place, quiet);
     }
     if columns.what > 0 {
-        pen.field("", GAP, base).field(&what(task), columns.what, style(parts.text));
+        pen.field("", GAP, base).field(&what(task), columns.what, tone.of(text));
     }
 }
 

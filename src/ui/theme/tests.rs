@@ -59,7 +59,7 @@ fn the_spinner_turns_with_time_and_only_for_work() {
     let theme = Theme::shipped("dark").expect("a shipped theme");
     let at = |ms| Some(Moment::from_millis(ms));
     assert_ne!(theme.glyph(Meaning::Working, false, at(0)), theme.glyph(Meaning::Working, false, at(200)));
-    assert_eq!(theme.glyph(Meaning::Working, false, None), theme.glyph(Meaning::Working, false, at(0)));
+    assert_eq!(theme.glyph(Meaning::Working, false, None), "⠿");
     assert_eq!(theme.glyph(Meaning::Failed, false, at(0)), "✗");
     assert_eq!(theme.glyph(Meaning::Failed, true, at(0)), "x");
 }

@@ -1,0 +1,39 @@
+//! The end of the dashboard: what is on its way arrives, what was set is taken back, and nothing that was written is lost.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use super::App;
+use super::actors::News;
+use crate::feed;
+use crate::screen::harmless;
+
+/// How long the dashboard waits, when it is left, for prompts that are on their way.
+const LAST_SENDS: Duration = Duration::from_secs(10);
+
+impl App {
+    /// Gives the terminal back and lets the prompts that are on their way arrive, for no longer than a sender takes. What
+    /// did not arrive is told where the operator is now.
+    pub(super) async fn finish(&mut self) {
+        self.call_in().await;
+        self.let_go();
+        for unsent in self.leave_queue() {
+            let _ = writeln!(io::stderr(), "warning: {}", harmless(&unsent));
+        }
+        let sends = async { tokio::join!(self.actors.finish(), self.outside.finish()) };
+        let _ = tokio::time::timeout(LAST_SENDS, sends).await;
+        self.leave_tasks().await;
+        while let Ok(news) = self.news.try_recv() {
+            if let Some(trouble) = news.trouble() {
+                // The terminal may be gone, and then nobody is left to be told.
+                let _ = writeln!(io::stderr(), "warning: {}", harmless(&trouble));
+            }
+            // What has arrived is no draft.
+            if let News::Sent { key, name, text, sent, queued } = news {
+                queued.map(|id| self.waits_on(id, &sent));
+                self.ui.sent(&key, &name, &text, sent, &self.fleet.view(feed::now()));
+            }
+        }
+        self.leave_drafts().await;
+    }
+}

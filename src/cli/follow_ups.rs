@@ -1,0 +1,143 @@
+//! `fleetwatch follow-ups`: messages to agents that wait, or of which the operator has to decide.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use serde_json::{Value, json};
+
+use super::{Done, Failure, GlobalOptions, output};
+use crate::follow_up;
+use crate::history::{self, Decided, Intent, IntentId, IntentState, Intents, Owner, Trouble};
+use crate::moment::Moment;
+use crate::screen::harmless;
+
+/// List the messages to agents that wait or may not have arrived, send them again, or dismiss them.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub enum Command {
+    /// Print what waits, is on its way, may or may not have arrived, or ran out; the same without a command.
+    List {
+        /// Print one JSON array.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Have messages sent again that may or may not have arrived, or that ran out.
+    Resend {
+        /// The numbers of the messages.
+        #[arg(required = true, value_name = "NUMBER")]
+        numbers: Vec<i64>,
+    },
+    /// Leave messages at what became of them; one that waits is not sent any more.
+    Dismiss {
+        /// The numbers of the messages.
+        #[arg(required = true, value_name = "NUMBER")]
+        numbers: Vec<i64>,
+    },
+}
+
+/// Runs the command. It writes down what is decided; whoever watches carries it out.
+///
+/// # Errors
+/// The history cannot be read or written, there is no such message, or there is nothing to decide of it.
+pub fn run(args: &Args, options: &GlobalOptions) -> Done {
+    let settings = options.load()?.config.history;
+    let path = settings.location().filter(|_| settings.enabled);
+    let path = path.ok_or_else(|| Failure::refused("no history is kept, and follow-ups are kept there"))?;
+    let now = history::now();
+    let command = args.command.as_ref().unwrap_or(&Command::List { json: false });
+    if !path.exists() {
+        return match command {
+            Command::List { json } => list(&[], *json, now),
+            Command::Resend { numbers } | Command::Dismiss { numbers } => {
+                Err(missing(numbers.first().copied().unwrap_or_default()).into())
+            }
+        };
+    }
+    let mut intents = Intents::open(&path, Owner::of_process(now), now).map_err(|trouble| unusable(&trouble))?;
+    match command {
+        Command::List { json } => list(&intents.open_matters().map_err(|trouble| unusable(&trouble))?, *json, now),
+        Command::Resend { numbers } => each(numbers, |id| intents.resend(id, now)),
+        Command::Dismiss { numbers } => each(numbers, |id| intents.dismiss(id, now)),
+    }
+}
+
+/// Decides of each message, and says what came of it. What cannot be decided keeps nothing from the others.
+fn each(numbers: &[i64], mut decide: impl FnMut(IntentId) -> Result<Decided, Trouble>) -> Done {
+    let (mut text, mut failures) = (String::new(), Vec::new());
+    for &number in numbers {
+        match decide(IntentId(number)).map_err(|trouble| unusable(&trouble))? {
+            Decided::Dismissed => drop(writeln!(text, "follow-up {number} is dismissed")),
+            Decided::Resent(next) => drop(writeln!(text, "follow-up {number} is sent again, as number {}", next.0)),
+            Decided::NotOpen(state) => failures.push(
+                Failure::refused(format!("follow-up {number} is {}; there is nothing to decide", word(state)))
+                    .hint("`fleetwatch follow-ups` lists those that are open"),
+            ),
+            Decided::Missing => failures.push(missing(number)),
+        }
+    }
+    let printed = output::print(&text)?;
+    let Some(last) = failures.pop() else { return Ok(printed) };
+    failures.iter().for_each(Failure::warn);
+    Err(last.into())
+}
+
+fn list(intents: &[Intent], json: bool, now: Moment) -> Done {
+    if json {
+        let all: Vec<Value> = intents.iter().map(fields).collect();
+        return output::print(&output::json_line(&all)?);
+    }
+    if intents.is_empty() {
+        eprintln!("no follow-up waits, and none is to be decided");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = String::new();
+    for intent in intents {
+        let age = now.since(intent.created).as_millis() / 1000;
+        let age = if age < 60 { format!("{age}s") } else { format!("{}m", age / 60) };
+        let why = intent.detail.as_deref().map(|detail| format!(" ({detail})")).unwrap_or_default();
+        let line =
+            format!("{} to {}, {}{why}: {}", age, intent.target, word(intent.state), follow_up::told(&intent.events));
+        let _ = writeln!(text, "{:>4}  {}", intent.id.0, harmless(&line));
+    }
+    if intents.iter().any(|intent| matches!(intent.state, IntentState::Unknown | IntentState::Expired)) {
+        eprintln!("hint: `fleetwatch follow-ups resend NUMBER` sends one again, `dismiss NUMBER` leaves it at that");
+    }
+    output::print(&text)
+}
+
+/// A message in JSON, in the words of `watch --json`.
+pub(super) fn fields(intent: &Intent) -> Value {
+    json!({
+        "intent": intent.id.0, "terminal": intent.target, "outcome": intent.state.outcome(), "detail": intent.detail,
+        "text": intent.text, "events": intent.events, "created": intent.created, "expires": intent.expires,
+    })
+}
+
+/// What has become of a message, for people.
+pub(super) const fn word(state: IntentState) -> &'static str {
+    match state {
+        IntentState::Pending => "waiting",
+        IntentState::Attempted => "on its way",
+        IntentState::Sent => "sent",
+        IntentState::Failed => "failed",
+        IntentState::Unknown => "unclear whether it arrived",
+        IntentState::Expired => "not sent in time",
+        IntentState::Cancelled | IntentState::Dismissed => "dismissed",
+        IntentState::Resent => "sent again",
+    }
+}
+
+fn missing(number: i64) -> Failure {
+    Failure::refused(format!("there is no follow-up {number}"))
+        .hint("`fleetwatch follow-ups` lists those that are open")
+}
+
+fn unusable(trouble: &Trouble) -> Failure {
+    Failure::refused(format!("the history cannot be used: {trouble}"))
+}

@@ -1,0 +1,147 @@
+//! The sessions that the operator has chosen to be treated as tasks. They are no part of the configuration, which is
+//! the operator's own text: they stand in a file of fleetwatch's own beside the history.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::history::{state_directory, stored_server};
+use crate::place::ServerId;
+
+/// The file's name in the state directory.
+const FILE_NAME: &str = "task-sessions.json";
+
+/// The chosen sessions of all servers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Adopted(BTreeSet<AdoptedSession>);
+
+/// One chosen session. It is chosen by its name, so that it is one of tasks as well when it is made anew.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct AdoptedSession {
+    /// Empty for this machine.
+    pub host: String,
+    /// The socket, as the history spells it: the same for every way to name a server.
+    pub socket: String,
+    pub session: String,
+}
+
+/// Why the file could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum AdoptedError {
+    #[error("{}: {source}", .path.display())]
+    Io { path: PathBuf, source: std::io::Error },
+    #[error("{} is not as fleetwatch writes it: {source}", .path.display())]
+    Damaged { path: PathBuf, source: serde_json::Error },
+    #[error("there is no home directory to keep the choice in")]
+    Homeless,
+}
+
+impl Adopted {
+    /// Where the file is; `None` when the user has no home.
+    pub fn location() -> Option<PathBuf> {
+        Some(state_directory()?.join(FILE_NAME))
+    }
+
+    /// Reads a file; one that is not there chooses nothing.
+    ///
+    /// # Errors
+    /// It cannot be read, or holds something else.
+    pub fn read(path: &Path) -> Result<Self, AdoptedError> {
+        match fs::read(path) {
+            Ok(text) => {
+                serde_json::from_slice(&text).map_err(|source| AdoptedError::Damaged { path: path.to_owned(), source })
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(source) => Err(AdoptedError::Io { path: path.to_owned(), source }),
+        }
+    }
+
+    /// Chooses a session in the file, or takes the choice back; whether that was another choice than before. Several
+    /// processes may do so at once.
+    ///
+    /// # Errors
+    /// The file cannot be read or written; it is as it was then.
+    pub fn change(path: &Path, server: &ServerId, session: &str, adopt: bool) -> Result<bool, AdoptedError> {
+        let io = |source| AdoptedError::Io { path: path.to_owned(), source };
+        if let Some(directory) = path.parent() {
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(io)?;
+        }
+        // The lock is on a file of its own, as the other one is replaced.
+        let _locked = locked(&path.with_extension("lock")).map_err(io)?;
+        let mut adopted = Self::read(path)?;
+        let (host, socket) = stored_server(server);
+        let chosen = AdoptedSession { host, socket, session: session.to_owned() };
+        let changed = if adopt { adopted.0.insert(chosen) } else { adopted.0.remove(&chosen) };
+        if changed {
+            adopted.write(path).map_err(io)?;
+        }
+        Ok(changed)
+    }
+
+    /// All chosen sessions, by server and name.
+    pub fn iter(&self) -> impl Iterator<Item = &AdoptedSession> {
+        self.0.iter()
+    }
+
+    /// The names of the chosen sessions of a server.
+    pub fn of_server(&self, server: &ServerId) -> BTreeSet<String> {
+        let (host, socket) = stored_server(server);
+        let here = self.0.iter().filter(|chosen| chosen.host == host && chosen.socket == socket);
+        here.map(|chosen| chosen.session.clone()).collect()
+    }
+
+    fn write(&self, path: &Path) -> std::io::Result<()> {
+        let new = path.with_extension("new");
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+        file.write_all(&serde_json::to_vec_pretty(self)?)?;
+        file.sync_all()?;
+        fs::rename(&new, path)
+    }
+}
+
+fn locked(path: &Path) -> std::io::Result<File> {
+    let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    file.lock()?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::place::Socket;
+
+    #[test]
+    fn a_choice_is_kept_for_its_server_and_taken_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state/task-sessions.json");
+        let server = |name: &str| ServerId { host: None, socket: Socket::Name(name.to_owned()) };
+        assert_eq!(Adopted::read(&path).unwrap(), Adopted::default());
+        assert!(Adopted::change(&path, &server("work"), "builds", true).unwrap());
+        assert!(!Adopted::change(&path, &server("work"), "builds", true).unwrap());
+        assert!(Adopted::change(&path, &server("work"), "a \"name\"", true).unwrap());
+        let read = Adopted::read(&path).unwrap();
+        assert_eq!(read.of_server(&server("work")), BTreeSet::from(["builds".to_owned(), "a \"name\"".to_owned()]));
+        assert_eq!(read.of_server(&server("play")), BTreeSet::new());
+        // However the server is named.
+        let path_of_it = ServerId { host: None, socket: Socket::Path("/tmp/tmux-1000/work".into()) };
+        assert!(Adopted::change(&path, &path_of_it, "builds", false).unwrap());
+        assert_eq!(Adopted::read(&path).unwrap().of_server(&server("work")).len(), 1);
+        let mode = |path: &Path| std::os::unix::fs::PermissionsExt::mode(&fs::metadata(path).unwrap().permissions());
+        assert_eq!((mode(&path) & 0o777, mode(path.parent().unwrap()) & 0o777), (0o600, 0o700));
+    }
+
+    #[test]
+    fn a_damaged_file_is_left_as_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("task-sessions.json");
+        fs::write(&path, "{").unwrap();
+        let refused = Adopted::change(&path, &ServerId::default(), "builds", true).unwrap_err().to_string();
+        assert!(refused.contains("is not as fleetwatch writes it"), "{refused}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{");
+    }
+}

@@ -1,0 +1,28 @@
+//! Notes in tmux that the end of what `fleetwatch run` started has been told, so that nobody who watches later tells it
+//! again.
+
+use crate::fleet::{Effect, Fleet};
+use crate::place::WindowId;
+use crate::task::Happening;
+use crate::tmux::{self, Server};
+
+/// Notes the ends among what has just been told.
+pub fn note_ends(effect: &Effect, fleet: &Fleet, tmux: &tmux::Settings) {
+    let Effect::Tasks(batch) = effect else { return };
+    let has_ended = |window: WindowId| {
+        let task = fleet.task(&batch.server, window);
+        task.is_some_and(|task| task.registration.at().is_some())
+    };
+    let ends = batch.events.iter().filter(|event| matches!(event.happening, Happening::Exited { .. }));
+    let ended: Vec<WindowId> = ends.map(|event| event.window).filter(|window| has_ended(*window)).collect();
+    if ended.is_empty() {
+        return;
+    }
+    let (server, tmux) = (batch.server.clone(), tmux.clone());
+    tokio::spawn(async move {
+        let Ok(server) = Server::new(server, tmux) else { return };
+        if let Err(error) = server.ends_were_told(&ended).await {
+            tracing::warn!(server = %server.id(), %error, "ends may be told twice");
+        }
+    });
+}

@@ -1,0 +1,224 @@
+//! Prompts that were begun or wait to be sent, in a file that nobody else may read, so that they outlive the dashboard.
+//!
+//! Each process has a file of its own beside the history, replaced as a whole, and a lock that it holds as long as it lives:
+//! whoever starts takes over what processes that have ended left behind. Nothing of it is ever sent by itself.
+
+use std::collections::BTreeSet;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::identity::{Columns, Owner};
+use super::{Settings, now};
+use crate::fleet::TerminalKey;
+
+/// The directory beside the history.
+const DIRECTORY: &str = "drafts";
+/// Bytes of a file that are read at most.
+const LONGEST: u64 = 16 << 20;
+
+/// A prompt that was not sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Draft {
+    /// The terminal that it is for; `None` is the one for several.
+    pub key: Option<TerminalKey>,
+    pub text: String,
+}
+
+/// The drafts of this process.
+#[derive(Debug)]
+pub struct Drafts {
+    file: PathBuf,
+    /// Held until this is dropped.
+    _lock: File,
+}
+
+/// A draft as it is written.
+#[derive(Debug, Serialize, Deserialize)]
+struct Written {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    terminal: Option<Columns>,
+    text: String,
+}
+
+impl Drafts {
+    /// Begins to keep drafts beside the history that the settings name, and takes over those of processes that have
+    /// ended. `None` when no history is kept: then nothing that was typed stays, either.
+    ///
+    /// # Errors
+    /// The files cannot be made.
+    pub fn start(settings: &Settings) -> io::Result<Option<(Self, Vec<Draft>)>> {
+        let Some(history) = settings.location().filter(|_| settings.enabled) else { return Ok(None) };
+        let directory = history.with_file_name(DIRECTORY);
+        DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
+        let name = Owner::of_process(now());
+        let file = directory.join(format!("{}.json", name.as_str()));
+        let drafts = Self { _lock: locked(&file)?, file };
+        let (taken, left) = drafts.left_behind(&directory, settings);
+        if !taken.is_empty() {
+            drafts.keep(&taken)?;
+        }
+        left.iter().for_each(|file| remove(file));
+        Ok(Some((drafts, taken)))
+    }
+
+    /// Keeps these drafts in place of those before.
+    ///
+    /// # Errors
+    /// The file cannot be written; the one before stays.
+    pub fn keep(&self, drafts: &[Draft]) -> io::Result<()> {
+        let written: Vec<Written> = drafts.iter().map(Written::of).collect();
+        let next = self.file.with_extension("new");
+        let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&next)?;
+        file.write_all(&serde_json::to_vec(&written)?)?;
+        file.sync_all()?;
+        fs::rename(&next, &self.file)
+    }
+
+    /// What processes that have ended left, and their files, which are locked no more. What is older than the history
+    /// keeps anything is dropped.
+    fn left_behind(&self, directory: &Path, settings: &Settings) -> (Vec<Draft>, Vec<PathBuf>) {
+        let (mut taken, mut left): (Vec<Draft>, Vec<PathBuf>) = (Vec::new(), Vec::new());
+        let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+        // A process that was killed before it kept anything leaves its lock alone.
+        let files: BTreeSet<PathBuf> = entries.map(|entry| entry.path().with_extension("json")).collect();
+        for file in files.into_iter().filter(|file| *file != self.file) {
+            let Ok(lock) = lock_of(&file) else { continue };
+            if lock.try_lock().is_err() {
+                continue;
+            }
+            let age = fs::metadata(&file).and_then(|it| it.modified()).ok().and_then(|at| at.elapsed().ok());
+            let is_old = age.is_some_and(|age| age.as_millis() > u128::from(settings.keep.as_millis()));
+            if !is_old {
+                read(&file).into_iter().for_each(|draft| add(&mut taken, draft));
+            }
+            left.push(file);
+        }
+        (taken, left)
+    }
+}
+
+impl Drop for Drafts {
+    /// What is empty leaves nothing behind.
+    fn drop(&mut self) {
+        if read(&self.file).is_empty() {
+            remove(&self.file);
+        }
+    }
+}
+
+impl Written {
+    fn of(draft: &Draft) -> Self {
+        Self { terminal: draft.key.as_ref().map(Columns::of), text: draft.text.clone() }
+    }
+}
+
+/// Puts a draft behind one for the same terminal.
+fn add(drafts: &mut Vec<Draft>, draft: Draft) {
+    match drafts.iter_mut().find(|known| known.key == draft.key) {
+        Some(known) if known.text == draft.text => {}
+        Some(known) => known.text = format!("{}\n\n{}", known.text, draft.text),
+        None => drafts.push(draft),
+    }
+}
+
+/// What a file holds; nothing when it is none of ours.
+fn read(file: &Path) -> Vec<Draft> {
+    if fs::metadata(file).map_or(true, |it| it.len() > LONGEST) {
+        return Vec::new();
+    }
+    let written: Vec<Written> =
+        fs::read(file).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    let draft = |it: Written| Draft { key: it.terminal.map(|columns| columns.key()), text: it.text };
+    written.into_iter().map(draft).collect()
+}
+
+/// A lock of our own. Who finds it before it is held takes it for one that was left behind, and removes it.
+fn locked(file: &Path) -> io::Result<File> {
+    loop {
+        let lock = lock_of(file)?;
+        lock.lock()?;
+        match fs::metadata(file.with_extension("lock")) {
+            Ok(found) if found.ino() == lock.metadata()?.ino() => return Ok(lock),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn lock_of(file: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(file.with_extension("lock"))
+}
+
+fn remove(file: &Path) {
+    let _ = fs::remove_file(file);
+    let _ = fs::remove_file(file.with_extension("lock"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::{PaneId, ServerId, Socket};
+
+    fn draft(pane: u32, text: &str) -> Draft {
+        let server = ServerId { host: Some("box".to_owned()), socket: Socket::Name("work".to_owned()) };
+        Draft { key: Some(TerminalKey { server, pane: PaneId(pane), pid: 7 }), text: text.to_owned() }
+    }
+
+    fn start(settings: &Settings) -> (Drafts, Vec<Draft>) {
+        Drafts::start(settings).unwrap().expect("drafts are kept")
+    }
+
+    #[test]
+    fn drafts_outlive_their_process_and_are_taken_over_by_one_other() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let settings = Settings { path: Some(directory.path().join("history.db")), ..Settings::default() };
+        let files = || fs::read_dir(directory.path().join(DIRECTORY)).unwrap().flatten().count();
+        let (first, taken) = start(&settings);
+        assert_eq!(taken, []);
+        let several = Draft { key: None, text: "to all".to_owned() };
+        first.keep(&[draft(1, "half\na thought"), several.clone()]).unwrap();
+        let mode = fs::metadata(&first.file).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let (second, taken) = start(&settings);
+        assert_eq!(taken, [], "the first one lives");
+        second.keep(&[draft(1, "another")]).unwrap();
+        drop((first, second));
+        let (third, mut taken) = start(&settings);
+        taken.sort_by_key(|draft| draft.key.is_some());
+        assert_eq!(taken[0], several);
+        let text = &taken[1].text;
+        assert!(text == "half\na thought\n\nanother" || text == "another\n\nhalf\na thought", "{text}");
+        drop(third);
+        let (fourth, taken) = start(&settings);
+        assert_eq!(taken.len(), 2, "what was only taken over is kept as well");
+        fourth.keep(&[]).unwrap();
+        drop(fourth);
+        assert_eq!(files(), 0);
+    }
+
+    #[test]
+    fn what_is_old_or_broken_is_left_out_and_without_a_history_nothing_is_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let settings = Settings { path: Some(directory.path().join("history.db")), ..Settings::default() };
+        let off = Settings { enabled: false, ..settings.clone() };
+        assert!(Drafts::start(&off).unwrap().is_none());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+        drop(start(&settings));
+        fs::write(directory.path().join(DIRECTORY).join("1-2-3.json"), "[{\"text\": 3}]").unwrap();
+        fs::write(directory.path().join(DIRECTORY).join("4-5-6.lock"), "").unwrap();
+        let (drafts, taken) = start(&settings);
+        assert_eq!(taken, []);
+        drafts.keep(&[draft(1, "old")]).unwrap();
+        let file = File::options().write(true).open(&drafts.file).unwrap();
+        file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(40 * 24 * 3600)).unwrap();
+        drop(drafts);
+        assert_eq!(start(&settings).1, []);
+        assert_eq!(fs::read_dir(directory.path().join(DIRECTORY)).unwrap().count(), 0, "nothing is left behind");
+    }
+}

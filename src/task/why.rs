@@ -1,0 +1,80 @@
+//! Why a task is said to stand as it does.
+
+use std::fmt::Write as _;
+
+use super::snapshot::Registration;
+use super::standing::Status;
+use super::watch::Task;
+use crate::moment::{Moment, Span};
+
+/// Lines of output that are told of a program that has ended.
+const LAST: usize = 3;
+
+/// The least code that says which signal ended a program.
+const SIGNALS: i32 = 128;
+
+impl Task {
+    /// Why it is said to stand as it does, as text for people; headings stand at the margin.
+    pub fn why(&self, now: Moment) -> String {
+        let word = if self.status == Status::WaitingInput { "waits for you".to_owned() } else { self.word() };
+        let mut text = format!("{word} for {}\n", seconds(now.since(self.since)));
+        for reason in self.reasons() {
+            let _ = writeln!(text, "  {reason}");
+        }
+        text.push_str("\nThe program\n");
+        let _ = writeln!(text, "  {}", self.command());
+        let how = match self.registration {
+            Registration::None => "first seen",
+            Registration::Started(_) | Registration::Told(_) => "started by `fleetwatch run`",
+        };
+        let until = if self.is_dead() { self.since } else { now };
+        let ran = if self.is_dead() { "ran" } else { "has run" };
+        let _ = writeln!(
+            text,
+            "  {how} {} ago, {ran} for {}",
+            seconds(now.since(self.started_at)),
+            seconds(until.since(self.started_at))
+        );
+        match self.bells {
+            0 => {}
+            1 => text.push_str("  rang once\n"),
+            bells => {
+                let _ = writeln!(text, "  rang {bells} times");
+            }
+        }
+        text
+    }
+
+    fn reasons(&self) -> Vec<String> {
+        let Some(pane) = &self.pane else { return vec!["the state of its pane is not known".to_owned()] };
+        let command = &pane.command;
+        match (self.status, self.prompt()) {
+            (Status::Exited, _) => {
+                let code = match self.exit_code() {
+                    Some(code) if code > SIGNALS => {
+                        format!("signal {} ended it: {code}, as shells say it", code - SIGNALS)
+                    }
+                    Some(code) => format!("its pane is dead, and tmux tells code {code}"),
+                    None => "its pane is dead, and tmux does not tell how it ended".to_owned(),
+                };
+                let last = pane.preview.useful(LAST).into_iter().map(|line| format!("last output: {line}"));
+                [code].into_iter().chain(last).collect()
+            }
+            (Status::WaitingInput, Some(prompt)) => vec![
+                format!("it asks: {prompt}"),
+                "the cursor stands where the answer goes, and two looks in a row showed the same".to_owned(),
+            ],
+            (Status::WaitingInput, None) => vec![format!("{command} fills the screen and waits for keys")],
+            (Status::Idle, _) => vec![format!("the cursor stands behind the prompt of {command}")],
+            (Status::Running | Status::Unknown, _) if self.may_ask() => {
+                vec![format!("{command} runs; whether its last row asks, the next look tells")]
+            }
+            (Status::Running | Status::Unknown, _) => vec![format!("{command} runs, and nothing on its screen asks")],
+        }
+    }
+}
+
+/// A length of time to the second.
+fn seconds(span: Span) -> String {
+    format!("{} s", span.as_millis() / 1000)
+}

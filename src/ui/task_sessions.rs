@@ -1,0 +1,88 @@
+//! Which sessions are tasks: all sessions in a list, each with who says so, and a question before one becomes another.
+
+use super::Request;
+use super::confirm::Confirm;
+use super::menu::{Entry, Menu};
+use super::overlay::{Desk, Then};
+use super::picker::Picker;
+use crate::fleet::{DeclaredBy, SessionView, View};
+
+/// The list of sessions.
+#[derive(Debug)]
+pub struct TaskSessions {
+    sessions: Vec<SessionView>,
+    menu: Menu,
+}
+
+impl TaskSessions {
+    /// The sessions in view; the server stands with each where there are several.
+    pub fn new(view: &View<'_>) -> Self {
+        let sessions: Vec<SessionView> = view.sessions.iter().map(|&session| session.clone()).collect();
+        let several = view.servers.len() > 1;
+        let entry = |session: &SessionView| {
+            let server = if several { format!("{}: ", session.server) } else { String::new() };
+            let windows =
+                if session.windows == 1 { "1 window".to_owned() } else { format!("{} windows", session.windows) };
+            Entry { text: format!("{server}{}  {windows}", session.name), note: note(session).to_owned() }
+        };
+        let entries = sessions.iter().map(entry).collect();
+        Self { sessions, menu: Menu::new("sessions of tasks", entries) }
+    }
+}
+
+/// Asks whether a session becomes one of tasks, or is one no longer.
+fn ask_about(session: &SessionView, desk: &mut Desk<'_, '_>) -> Then {
+    let name = &session.name;
+    let (title, lines, yes, adopt) = match session.declared_by {
+        Some(DeclaredBy::Configuration) => {
+            desk.say(&format!("the configuration says that {name} is one of tasks: take its [[task]] out"));
+            return Then::Stay;
+        }
+        None => (
+            format!("treat {name} as tasks?"),
+            [
+                "Every window of it becomes a task, also of a later session of that name.",
+                "While fleetwatch watches, a hook of the session counts its bells,",
+                "and its windows keep programs that have ended.",
+            ],
+            "treat it so",
+            true,
+        ),
+        Some(DeclaredBy::Operator | DeclaredBy::Run) => (
+            format!("treat {name} as tasks no longer?"),
+            [
+                "Its windows are tasks no longer, but for those that `fleetwatch run` started.",
+                "The hook that counts its bells goes,",
+                "and windows keep programs that have ended only where they did before.",
+            ],
+            "no longer",
+            false,
+        ),
+    };
+    let request = Request::AdoptSession { server: session.server.clone(), session: name.clone(), adopt };
+    Then::Become(Box::new(Confirm::new(title, lines.map(str::to_owned).to_vec(), yes, vec![request])))
+}
+
+/// Who says that a session is one of tasks.
+const fn note(session: &SessionView) -> &'static str {
+    match session.declared_by {
+        None => "",
+        Some(DeclaredBy::Operator) => "tasks",
+        Some(DeclaredBy::Run) => "tasks, by run",
+        Some(DeclaredBy::Configuration) => "tasks, by [[task]]",
+    }
+}
+
+impl Picker for TaskSessions {
+    fn menu(&mut self) -> &mut Menu {
+        &mut self.menu
+    }
+
+    fn words(&self) -> [&'static str; 3] {
+        ["change it", "down", "close"]
+    }
+
+    fn take(&mut self, index: usize, desk: &mut Desk<'_, '_>) -> Then {
+        ask_about(&self.sessions[index], desk)
+    }
+}
