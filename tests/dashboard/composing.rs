@@ -144,11 +144,15 @@ fn an_agent_is_interrupted_by_its_own_key_and_at_once_where_that_is_configured()
     std::fs::write(&profile, text.replace("[tool]\n", "[tool]\ninterrupt = [\"Enter\"]\n")).unwrap();
     desk.open();
     desk.wait("1 ready");
-    // The key of this profile sends a draft. Until the draft has been seen there is nothing to interrupt.
+    // The key of this profile sends a draft. Until the draft has been seen there is nothing to interrupt, which is told,
+    // and each key has one answer: a second one that comes too early would go into the question of the first.
     let draft = || desk.watched.run(&["send-keys", "-t", "birds:", "half a thought"]);
     let interrupt = |told: &str| {
+        let needless = "nothing to interrupt";
         wait_until(told, || {
+            desk.wait_without(needless);
             desk.press("x");
+            wait_until("an answer", || [told, needless].iter().any(|text| desk.screen().contains(text)));
             desk.screen().contains(told)
         });
     };
