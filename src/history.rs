@@ -8,6 +8,7 @@
 mod batch;
 mod drafts;
 mod encoding;
+mod following;
 mod handle;
 mod identity;
 mod intents;

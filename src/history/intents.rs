@@ -23,6 +23,8 @@ use crate::moment::{Moment, Span};
 use crate::state::words;
 pub use decision::Decided;
 pub use news::IntentNews;
+#[cfg(test)]
+pub(super) use news::Progressing;
 pub use queueing::{Naming, NewEvent, Queued};
 pub use sights::StoredSight;
 
@@ -48,6 +50,24 @@ words! {
         Dismissed = "dismissed",
     }
 }
+
+impl IntentState {
+    /// What became of an intent, as `watch --json` says it: the state, and `queued` of what waits.
+    pub const fn outcome(self) -> &'static str {
+        match self {
+            IntentState::Pending => "queued",
+            state => state.word(),
+        }
+    }
+
+    /// Whether it can still become something else.
+    pub const fn is_open(self) -> bool {
+        matches!(self, IntentState::Pending | IntentState::Attempted | IntentState::Unknown | IntentState::Expired)
+    }
+}
+
+/// [`IntentState::is_open`] as a condition, of intents after a number.
+const OPEN: &str = "id > ?1 AND state IN ('pending', 'attempted', 'unknown', 'expired')";
 
 /// The number of an intent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

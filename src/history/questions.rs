@@ -7,11 +7,12 @@ use std::thread;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use super::Trouble;
+use super::following::OpenFile;
 use super::handle::History;
 use super::reader::{Filter, Line, Reader};
 use super::record::Kind;
 use super::stored::{Body, RecordId, ScreenId, Stored};
-use super::{Trouble, open};
 use crate::fleet::TerminalKey;
 use crate::moment::{Moment, Span};
 use crate::profile::{Library, Projector, Said, Transcript, normalized};
@@ -119,8 +120,7 @@ impl History {
 struct Clerk {
     path: Option<PathBuf>,
     library: Arc<Library>,
-    /// The open file and its inode.
-    open: Option<(Reader, Option<u64>)>,
+    open: Option<OpenFile>,
     /// What was told last is of this version of the file.
     told: Option<i64>,
 }
@@ -213,13 +213,12 @@ impl Clerk {
     /// The open file; one that was moved aside in the meantime is left for its successor.
     fn reader(&mut self) -> Result<&mut Reader, Trouble> {
         let path = self.path.as_ref().ok_or(Trouble::Off)?;
-        let inode = open::inode(path);
-        if self.open.as_ref().is_some_and(|(_, opened)| *opened != inode) {
+        if self.open.as_ref().is_some_and(|open| !open.is_in_place(path)) {
             (self.open, self.told) = (None, None);
         }
         match &mut self.open {
-            Some((reader, _)) => Ok(reader),
-            none => Ok(&mut none.insert((Reader::open(path)?, inode)).0),
+            Some(open) => Ok(&mut open.reader),
+            none => Ok(&mut none.insert(OpenFile::open(path)?).reader),
         }
     }
 }

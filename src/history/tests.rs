@@ -1,5 +1,6 @@
 //! What holds over the parts of the history together.
 
+mod following;
 mod inputs;
 mod intents;
 mod questions;

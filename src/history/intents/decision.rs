@@ -2,7 +2,7 @@
 
 use rusqlite::{TransactionBehavior, params};
 
-use super::{Intent, IntentId, IntentState, Intents, keep_record};
+use super::{Intent, IntentId, IntentState, Intents, OPEN, keep_record};
 use crate::history::Trouble;
 use crate::moment::Moment;
 
@@ -24,7 +24,7 @@ impl Intents {
     /// # Errors
     /// The file cannot be read.
     pub fn open_matters(&self) -> Result<Vec<Intent>, Trouble> {
-        self.select("id > ?1 AND state IN ('pending', 'attempted', 'unknown', 'expired')", Moment::from_millis(0))
+        self.select(OPEN, Moment::from_millis(0))
     }
 
     /// Leaves an intent at what became of it; one that waits is not sent any more.
