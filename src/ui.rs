@@ -255,6 +255,8 @@ struct Drawn {
     first: usize,
     /// Where a click performs which action: hints of the footer, buttons of what lies on top.
     buttons: Vec<(Rect, Action)>,
+    /// What has the keyboard, where something lies over the table.
+    top: Rect,
     transitions: Rect,
     page: usize,
     any_spinner: bool,

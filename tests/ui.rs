@@ -6,6 +6,8 @@ mod acting;
 mod drill;
 #[path = "ui/matrix.rs"]
 mod matrix;
+#[path = "ui/messages.rs"]
+mod messages;
 #[path = "support/sample_fleet.rs"]
 mod sample_fleet;
 #[path = "ui/sheet.rs"]

@@ -18,7 +18,7 @@ use super::canvas::Canvas;
 use super::footer::Hint;
 use super::keymap::Context;
 use super::meaning::Meaning;
-use super::overlay::{Desk, Memory, News, Overlay, Place, Then};
+use super::overlay::{Desk, Laid, Memory, News, Overlay, Place, Then};
 use super::popup::Scroll;
 use super::toast::Topic;
 use super::{Request, Sent};
@@ -175,6 +175,10 @@ impl Overlay for Composer {
         Place::Panes
     }
 
+    fn is_popup(&self) -> bool {
+        self.over.is_some()
+    }
+
     fn terminal(&self) -> Option<&TerminalKey> {
         self.to.one()
     }
@@ -197,16 +201,16 @@ impl Overlay for Composer {
         }
     }
 
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Vec<(Rect, Action)> {
-        let buttons = self.draw_all(canvas, buffer, area, view);
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Laid {
+        let mut laid = self.draw_all(canvas, buffer, area, view);
         match &mut self.over {
             None => {}
-            Some(Over::Choosing(choosing)) => choosing.menu.draw(canvas, buffer, area),
+            Some(Over::Choosing(choosing)) => laid.place = choosing.menu.draw(canvas, buffer, area),
             Some(Over::Sure { wait, scroll }) => {
-                broadcast::draw_question(canvas, buffer, area, self.to.keys(), *wait, scroll, view);
+                laid.place = broadcast::draw_question(canvas, buffer, area, self.to.keys(), *wait, scroll, view);
             }
         }
-        buttons
+        laid
     }
 
     fn perform(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then {

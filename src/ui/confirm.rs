@@ -6,11 +6,10 @@ use ratatui::layout::Rect;
 use super::Request;
 use super::action::Action;
 use super::canvas::Canvas;
-use super::footer::Hint;
+use super::footer::{self, Hint};
 use super::keymap::Context;
-use super::overlay::{Desk, Overlay, Then};
+use super::overlay::{Desk, Laid, Overlay, Then};
 use super::popup::{self, Line, Scroll};
-use super::text::{self, Pen};
 use crate::fleet::View;
 
 /// The question, and what is asked for when the operator says yes.
@@ -40,27 +39,17 @@ impl Overlay for Confirm {
         vec![(Action::Confirm, self.yes), (Action::Close, "no")]
     }
 
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Vec<(Rect, Action)> {
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Laid {
         let parts = &canvas.theme.parts;
         let mut lines: Vec<Line> = self.lines.iter().map(|line| vec![(line.clone(), parts.text)]).collect();
-        let buttons: Vec<(String, &str, Action)> = [(Action::Confirm, self.yes), (Action::Close, "no")]
-            .into_iter()
-            .filter_map(|(action, word)| Some((canvas.keymap.key_for(Context::Confirm, action)?, word, action)))
-            .collect();
         // The buttons take the last row of the box; a line as wide as they are makes sure that they fit.
-        let shown: String = buttons.iter().map(|(key, word, _)| format!("{key} {word}   ")).collect();
-        lines.extend([Vec::new(), vec![(" ".repeat(text::width(&shown)), parts.text)]]);
+        let buttons = self.hints(view);
+        let cells = footer::cells(canvas, Context::Confirm, &buttons);
+        lines.extend([Vec::new(), vec![(" ".repeat(cells), parts.text)]]);
         let inner = popup::draw(canvas, buffer, area, &self.title, &lines, &mut self.scroll);
-        let mut pen = Pen::new(buffer, inner, inner.height.saturating_sub(1));
-        let mut places = Vec::new();
-        for (key, word, action) in buttons {
-            let x = pen.column();
-            pen.text(&key, parts.key).text(" ", parts.text).text(word, parts.text);
-            let y = inner.bottom().saturating_sub(1);
-            places.push((Rect { x, y, width: pen.column() - x, height: 1 }, action));
-            pen.skip(3);
-        }
-        places
+        let last = Rect { y: inner.bottom().saturating_sub(1), height: inner.height.min(1), ..inner };
+        let buttons = footer::draw_buttons(canvas, buffer, last, Context::Confirm, &buttons);
+        Laid { place: popup::around(inner), buttons }
     }
 
     fn perform(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then {

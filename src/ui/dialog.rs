@@ -16,7 +16,7 @@ use super::canvas::Canvas;
 use super::footer::Hint;
 use super::keymap::Context;
 use super::meaning::{Meaning, turn_word, waits};
-use super::overlay::{Desk, News, Overlay, Then};
+use super::overlay::{Desk, Laid, News, Overlay, Then};
 use super::popup::Scroll;
 use super::raw::Raw;
 use super::toast::Topic;
@@ -162,7 +162,7 @@ impl Overlay for Dialog {
         hints
     }
 
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Vec<(Rect, Action)> {
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Laid {
         let terminal = super::find(view, &self.key);
         if self.shown.is_none()
             && let Some(terminal) = terminal
@@ -170,11 +170,11 @@ impl Overlay for Dialog {
             self.follow(terminal, view.now);
         }
         let title = terminal.map_or_else(|| "the terminal is gone".to_owned(), |terminal| title(terminal, canvas));
-        let Some(shown) = &self.shown else { return Vec::new() };
+        let Some(shown) = &self.shown else { return Laid::default() };
         let body = body::Body { shown, chosen: self.chosen, told: self.told.as_ref(), title: &title };
         let drawn = body.draw(canvas, buffer, area, &mut self.scroll);
         self.places = drawn.options;
-        drawn.buttons
+        drawn.laid
     }
 
     fn perform(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then {

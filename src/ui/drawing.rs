@@ -8,7 +8,8 @@ use super::arrangement::{Item, Row};
 use super::canvas::Canvas;
 use super::layout::{Regions, Size};
 use super::meaning::Meaning;
-use super::overlay::Place;
+use super::overlay::{Laid, Place};
+use super::toast::{Free, Keyboard};
 use super::{Below, Drawn, Ui, bar, empty, fit, footer, header, preview, table, theme, transitions};
 use crate::fleet::View;
 use crate::moment::{Moment, Span};
@@ -71,6 +72,7 @@ impl Ui {
         let hints = self.hints(view);
         self.drawn.buttons = footer::draw(&canvas, buffer, regions.footer, self.context(), &hints);
         let above_footer = Rect { height: area.height - regions.footer.height, ..area };
+        let mut keyboard = Keyboard::default();
         for overlay in &mut self.overlays {
             let place = match overlay.place() {
                 Place::Popup | Place::Screen => above_footer,
@@ -78,14 +80,26 @@ impl Ui {
                 Place::Bar => regions.bar,
                 Place::Body => regions.body,
             };
-            let buttons = overlay.draw(&canvas, buffer, place, view);
+            let Laid { place: top, buttons } = overlay.draw(&canvas, buffer, place, view);
+            keyboard = Keyboard::of(overlay.as_ref(), top);
+            self.drawn.top = top;
             // Only what has the keyboard is clicked, and the footer speaks of it, too.
             self.drawn.buttons.retain(|(place, _)| place.y == regions.footer.y);
             self.drawn.buttons.extend(buttons);
         }
-        // The last row of a composer may hold a warning that matters more.
-        let toasts = Rect { height: above_footer.height.saturating_sub(u16::from(writing)), ..above_footer };
-        self.memory.toasts.draw(&canvas, buffer, toasts);
+        let needing = self.rows_that_need(&rows);
+        self.memory.toasts.draw(&canvas, buffer, regions.body, &Free { keyboard, rows: &needing });
+    }
+
+    /// Where the rows are that messages should not hide: the selected one, and those that need the operator.
+    fn rows_that_need(&self, rows: &[Row<'_>]) -> Vec<Rect> {
+        let needs = |row: &Row<'_>| match row {
+            Row::Head(head) => head.needs_operator(),
+            Row::Item(item) => self.memory.arrangement.needs_operator(*item),
+        };
+        let shown = rows.iter().enumerate().skip(self.drawn.first).zip(&self.drawn.rows);
+        let kept = shown.filter(|((index, row), _)| *index == self.cursor.index() || needs(row));
+        kept.map(|(_, (place, _))| *place).collect()
     }
 
     /// Draws the table and the panes below it, as far as the regions have room for them. Returns what is where.
@@ -108,7 +122,7 @@ impl Ui {
         let any_spinner = rows.iter().skip(first).take(page).any(turns);
         let has_panes = !writing && regions.size == Size::Full && !regions.left.is_empty();
         let transitions = if has_panes { self.draw_panes(canvas, buffer, view) } else { Rect::ZERO };
-        Drawn { regions, first, rows: shown, page, any_spinner, transitions, buttons: Vec::new() }
+        Drawn { regions, first, rows: shown, page, any_spinner, transitions, ..Drawn::default() }
     }
 
     /// Returns where the transitions are.

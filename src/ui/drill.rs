@@ -23,7 +23,7 @@ use super::canvas::Canvas;
 use super::footer::Hint;
 use super::keymap::Context;
 use super::meaning::Meaning;
-use super::overlay::{Desk, News, Overlay, Place, Then};
+use super::overlay::{Desk, Laid, News, Overlay, Place, Then};
 use crate::fleet::{TerminalKey, View};
 use crate::moment::Moment;
 use asking::Asking;
@@ -271,9 +271,10 @@ impl Overlay for Drill {
         hints
     }
 
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Vec<(Rect, Action)> {
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Laid {
         self.draw_all(canvas, buffer, area, view);
-        Vec::new()
+        let below = |place: Rect| Rect { y: place.y + 1, height: place.height.saturating_sub(1), ..place };
+        Laid::at(if self.focus == Focus::List { below(self.drawn.list_place) } else { self.drawn.side_place })
     }
 
     fn perform(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then {

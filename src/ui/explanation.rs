@@ -7,7 +7,7 @@ use super::action::Action;
 use super::canvas::Canvas;
 use super::footer::Hint;
 use super::keymap::Context;
-use super::overlay::{Desk, Overlay, Then};
+use super::overlay::{Desk, Laid, Overlay, Then};
 use super::popup::{self, Scroll};
 use crate::fleet::{TerminalKey, View};
 
@@ -39,11 +39,11 @@ impl Overlay for Explanation {
         vec![(Action::ScrollDown, "down"), (Action::Jump, "jump"), (Action::Close, "close")]
     }
 
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Vec<(Rect, Action)> {
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Laid {
         let text = canvas.theme.parts.text;
         let lines: Vec<popup::Line> = self.lines.iter().map(|line| vec![(line.clone(), text)]).collect();
-        popup::draw(canvas, buffer, area, "why", &lines, &mut self.scroll);
-        Vec::new()
+        let inner = popup::draw(canvas, buffer, area, "why", &lines, &mut self.scroll);
+        Laid::at(popup::around(inner))
     }
 
     fn perform(&mut self, action: Action, _desk: &mut Desk<'_, '_>) -> Then {

@@ -8,7 +8,7 @@ use super::canvas::Canvas;
 use super::footer::Hint;
 use super::keymap::{Binding, Context, show};
 use super::meaning::Meaning;
-use super::overlay::{Desk, Overlay, Then};
+use super::overlay::{Desk, Laid, Overlay, Then};
 use super::popup::{self, Line, Scroll};
 use super::table::{INFERRED_MARK, MARKED, MUTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
 use super::text;
@@ -41,9 +41,9 @@ impl Overlay for Help {
         vec![(Action::PageDown, "next page"), (Action::Close, "close")]
     }
 
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Vec<(Rect, Action)> {
-        popup::draw(canvas, buffer, area, "keys", &lines(canvas, self.of), &mut self.scroll);
-        Vec::new()
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Laid {
+        let inner = popup::draw(canvas, buffer, area, "keys", &lines(canvas, self.of), &mut self.scroll);
+        Laid::at(popup::around(inner))
     }
 
     fn perform(&mut self, action: Action, _desk: &mut Desk<'_, '_>) -> Then {

@@ -117,14 +117,14 @@ impl Menu {
         is_entry
     }
 
-    /// Draws the menu in a box in the middle of an area.
-    pub fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) {
+    /// Draws the menu in a box in the middle of an area. Returns the box.
+    pub fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) -> Rect {
         let parts = &canvas.theme.parts;
         // All entries count, not only those that fit, so that the box stays the same while one types.
         let typing = if self.whole { 0 } else { 2 };
         let size = (self.widest + 4, self.entries.len().min(HIGHEST) + usize::from(typing) + 2);
         let size = (u16::try_from(size.0).unwrap_or(u16::MAX), u16::try_from(size.1).unwrap_or(u16::MAX));
-        let Some(inner) = popup::frame(canvas, buffer, area, size, &self.title) else { return };
+        let Some(inner) = popup::frame(canvas, buffer, area, size, &self.title) else { return Rect::ZERO };
         if !self.whole {
             let mut pen = Pen::new(buffer, inner, 0);
             pen.text("/ ", parts.key);
@@ -151,6 +151,7 @@ impl Menu {
             pen.field(&entry.text, room, base.patch(parts.text)).field("", 1, base);
             pen.right(&entry.note, note, base.patch(parts.key));
         }
+        popup::around(inner)
     }
 
     fn step(&mut self, entries: isize) {

@@ -35,6 +35,22 @@ pub enum Place {
     Screen,
 }
 
+/// What an overlay has drawn.
+#[derive(Clone, Debug, Default)]
+pub struct Laid {
+    /// What has the keyboard: no message hides it, and a click beside a popup closes that.
+    pub place: Rect,
+    /// Where a click performs which action.
+    pub buttons: Vec<(Rect, Action)>,
+}
+
+impl Laid {
+    /// Something without buttons.
+    pub fn at(place: Rect) -> Self {
+        Self { place, buttons: Vec::new() }
+    }
+}
+
 /// What is to become of an overlay after it has handled something.
 #[derive(Debug)]
 pub enum Then {
@@ -135,6 +151,11 @@ pub trait Overlay: Debug {
         Place::Popup
     }
 
+    /// Whether it shows itself as a box over something else, which a click beside it closes.
+    fn is_popup(&self) -> bool {
+        self.place() == Place::Popup
+    }
+
     /// The terminal that it is about, which jumps and explanations go to.
     fn terminal(&self) -> Option<&TerminalKey> {
         None
@@ -143,8 +164,8 @@ pub trait Overlay: Debug {
     /// The keys worth showing in the footer, most useful first.
     fn hints(&self, view: &View<'_>) -> Vec<Hint>;
 
-    /// Draws itself. Returns its buttons: where a click performs which action.
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Vec<(Rect, Action)>;
+    /// Draws itself.
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Laid;
 
     /// Does what an action says.
     fn perform(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then;

@@ -11,7 +11,7 @@ use super::canvas::Canvas;
 use super::footer::Hint;
 use super::keymap::Context;
 use super::menu::Menu;
-use super::overlay::{Desk, Overlay, Then};
+use super::overlay::{Desk, Laid, Overlay, Then};
 use crate::fleet::{TerminalKey, View};
 
 /// A menu of which the operator takes one entry.
@@ -55,9 +55,8 @@ impl<P: Picker> Overlay for P {
         vec![(Action::Choose, choose), (Action::Down, down), (Action::Close, close)]
     }
 
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Vec<(Rect, Action)> {
-        self.menu().draw(canvas, buffer, area);
-        Vec::new()
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Laid {
+        Laid::at(self.menu().draw(canvas, buffer, area))
     }
 
     fn perform(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then {

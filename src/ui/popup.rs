@@ -56,6 +56,14 @@ impl Scroll {
     }
 }
 
+/// The box around what [`frame`] and [`draw`] say is inside.
+pub fn around(inner: Rect) -> Rect {
+    if inner.is_empty() {
+        return Rect::ZERO;
+    }
+    Rect { x: inner.x - 2, y: inner.y - 1, width: inner.width + 4, height: inner.height + 2 }
+}
+
 /// Draws a box with a title and lines in the middle of an area, as far as they are scrolled. Returns the lines' place.
 pub fn draw(
     canvas: &Canvas<'_>,

@@ -10,7 +10,7 @@ use super::canvas::Canvas;
 use super::footer::Hint;
 use super::keymap::{self, Context, control_character};
 use super::meaning::Meaning;
-use super::overlay::{Desk, Overlay, Place, Then};
+use super::overlay::{Desk, Laid, Overlay, Place, Then};
 use super::text::Pen;
 use super::{Request, find, popup, preview};
 use crate::fleet::{Terminal, TerminalKey, View};
@@ -104,7 +104,7 @@ impl Overlay for Raw {
         vec![(Action::Close, "leave; every other key goes to the terminal")]
     }
 
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Vec<(Rect, Action)> {
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Laid {
         let (terminal, task) = (find(view, &self.key), self.live_task(view));
         let leave = canvas.keymap.key_for(Context::Raw, Action::Close).unwrap_or_default();
         let title = match (terminal, task, &self.task) {
@@ -114,11 +114,11 @@ impl Overlay for Raw {
             (.., None) => format!("the terminal is gone; {leave} leaves"),
         };
         let Some(inner) = popup::frame(canvas, buffer, area, (area.width, area.height), &title) else {
-            return Vec::new();
+            return Laid::default();
         };
         // The frame says by its colour, too, that this is no view.
         let warning = canvas.theme.style(Meaning::Waits);
-        let outer = Rect { x: inner.x - 2, y: inner.y - 1, width: inner.width + 4, height: inner.height + 2 };
+        let outer = popup::around(inner);
         for at in outer.positions().filter(|at| !inner.contains(*at)) {
             if let Some(cell) = buffer.cell_mut(at) {
                 cell.set_style(warning);
@@ -131,7 +131,7 @@ impl Overlay for Raw {
         }
         let mut pen = Pen::new(buffer, inner, last);
         pen.text("pressed: ", canvas.theme.parts.quiet).text(&spoken_all(&self.pressed), canvas.theme.parts.text);
-        Vec::new()
+        Laid::at(outer)
     }
 
     fn perform(&mut self, action: Action, _desk: &mut Desk<'_, '_>) -> Then {

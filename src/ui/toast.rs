@@ -1,10 +1,11 @@
 //! Messages that come and go by themselves and never take the keyboard.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Margin, Position, Rect};
 
 use super::canvas::Canvas;
 use super::meaning::Meaning;
+use super::overlay::{Overlay, Place};
 use super::popup;
 use super::text::{self, Pen};
 use crate::fleet::TerminalKey;
@@ -109,32 +110,126 @@ impl Toasts {
         self.shown.iter().map(|toast| toast.until).min()
     }
 
-    /// Draws the messages at the bottom right of an area, newest lowest; the newest are those that have room.
-    pub fn draw(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) {
-        // A glyph with a blank on each side, and a blank at the end.
-        let Some(room) = area.width.min(WIDEST).checked_sub(4).filter(|room| *room > 0) else { return };
-        let mut bottom = area.bottom();
-        for toast in self.shown.iter().rev() {
-            let lines = text::wrapped(&toast.text, usize::from(room), LINES);
-            let width = lines.iter().map(|line| text::width(line)).max().unwrap_or(0);
-            let width = u16::try_from(width).unwrap_or(room) + 4;
-            let Some(top) = u16::try_from(lines.len()).ok().and_then(|height| bottom.checked_sub(height)) else {
-                return;
-            };
-            if top < area.top() {
-                return;
-            }
-            let place = Rect { x: area.right() - width, y: top, width, height: bottom - top };
+    /// Draws the messages into an area, newest lowest: at the bottom right unless that would hide what is to stay free,
+    /// else as near to it as they fit; fewer where there is no such place for all.
+    pub fn draw(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, free: &Free<'_>) {
+        let Some((stack, place)) = self.placed(buffer, area, free) else { return };
+        let mut top = place.y;
+        for Told { toast, lines } in &stack.told {
+            let (width, height) = (stack_cells(lines), u16::try_from(lines.len()).unwrap_or(u16::MAX));
+            let x = if stack.is_left { place.x } else { place.right() - width };
+            let place = Rect { x, y: top, width, height };
             popup::clear(buffer, place);
             buffer.set_style(place, canvas.theme.parts.selected);
             let style = canvas.theme.parts.selected.patch(canvas.theme.style(toast.meaning));
             Pen::new(buffer, place, 0).skip(1).raw(canvas.glyph(toast.meaning), style);
-            for (row, line) in (0..).zip(&lines) {
+            for (row, line) in (0..).zip(lines) {
                 Pen::new(buffer, place, row).skip(3).text(line, style);
             }
-            bottom = top;
+            top += height;
         }
     }
+
+    /// The messages that are drawn, and their place: as many as can be drawn without hiding anything, or else the newest
+    /// one where it hides least.
+    fn placed(&self, buffer: &Buffer, area: Rect, free: &Free<'_>) -> Option<(Stack<'_>, Rect)> {
+        let all = (1..=self.shown.len()).rev().map(|count| (count, LINES));
+        let mut best: Option<(Stack<'_>, Rect, Cost)> = None;
+        for (count, lines) in all.chain([(1, 1)]).filter(|_| !self.shown.is_empty()) {
+            for is_left in [false, true] {
+                let stack = Stack::of(&self.shown[self.shown.len() - count..], area, lines, is_left)?;
+                let Some((place, cost)) = stack.best_place(buffer, area, free) else { continue };
+                if cost == Cost::default() {
+                    return Some((stack, place));
+                }
+                if best.as_ref().is_none_or(|(.., least)| cost < *least) {
+                    best = Some((stack, place, cost));
+                }
+            }
+        }
+        best.map(|(stack, place, _)| (stack, place))
+    }
+}
+
+/// What messages are to leave free.
+pub struct Free<'a> {
+    pub keyboard: Keyboard,
+    /// Rows that should stay in view.
+    pub rows: &'a [Rect],
+}
+
+/// What has the keyboard.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Keyboard {
+    place: Rect,
+    /// Whether it is a whole view, in which a message may stand where nothing does.
+    is_view: bool,
+}
+
+impl Keyboard {
+    /// What an overlay has drawn at a place, without the box around it.
+    pub fn of(overlay: &dyn Overlay, place: Rect) -> Self {
+        let is_boxed = overlay.is_popup() || overlay.place() == Place::Body;
+        let inside = place.inner(Margin::new(u16::from(is_boxed), u16::from(is_boxed)));
+        Self { place: inside, is_view: !overlay.is_popup() && matches!(overlay.place(), Place::Body | Place::Screen) }
+    }
+}
+
+/// What a place for messages hides: cells of what has the keyboard, and cells of rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Cost(usize, usize);
+
+impl Free<'_> {
+    fn cost(&self, buffer: &Buffer, place: Rect) -> Cost {
+        let cells = |rect: Rect| usize::from(rect.width) * usize::from(rect.height);
+        let hidden = place.intersection(self.keyboard.place);
+        let is_drawn = |at: &Position| buffer.cell(*at).is_some_and(|cell| cell.symbol() != " ");
+        let keyboard = if self.keyboard.is_view { hidden.positions().filter(is_drawn).count() } else { cells(hidden) };
+        Cost(keyboard, self.rows.iter().map(|row| cells(place.intersection(*row))).sum())
+    }
+}
+
+/// One message in lines.
+struct Told<'a> {
+    toast: &'a Toast,
+    lines: Vec<String>,
+}
+
+/// Messages one below the other.
+struct Stack<'a> {
+    told: Vec<Told<'a>>,
+    is_left: bool,
+    width: u16,
+    height: u16,
+}
+
+impl<'a> Stack<'a> {
+    /// Messages as an area has room for them, each with no more than that many lines; `None` where it has none at all.
+    fn of(toasts: &'a [Toast], area: Rect, most: usize, is_left: bool) -> Option<Self> {
+        let room = area.width.min(WIDEST).checked_sub(AROUND).filter(|room| *room > 0)?;
+        let told = |toast: &'a Toast| Told { toast, lines: text::wrapped(&toast.text, usize::from(room), most) };
+        let told: Vec<Told<'a>> = toasts.iter().map(told).collect();
+        let width = told.iter().map(|told| stack_cells(&told.lines)).max().unwrap_or(0);
+        let height = u16::try_from(told.iter().map(|told| told.lines.len()).sum::<usize>()).unwrap_or(u16::MAX);
+        Some(Self { told, is_left, width, height })
+    }
+
+    /// The lowest place of those in which it hides least.
+    fn best_place(&self, buffer: &Buffer, area: Rect, free: &Free<'_>) -> Option<(Rect, Cost)> {
+        let x = if self.is_left { area.x } else { area.right() - self.width };
+        let lowest = area.bottom().checked_sub(self.height)?;
+        let places = (area.y..=lowest).rev().map(|y| Rect { x, y, width: self.width, height: self.height });
+        places.map(|place| (place, free.cost(buffer, place))).min_by_key(|(_, cost)| *cost)
+    }
+}
+
+/// A glyph with a blank on each side, and a blank at the end.
+const AROUND: u16 = 4;
+
+/// The cells that a message takes.
+fn stack_cells(lines: &[String]) -> u16 {
+    let width = lines.iter().map(|line| text::width(line)).max().unwrap_or(0);
+    u16::try_from(width).unwrap_or(WIDEST) + AROUND
 }
 
 /// How long a message stays.

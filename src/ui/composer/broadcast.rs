@@ -83,7 +83,7 @@ pub fn draw_preview(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, keys: 
     }
 }
 
-/// Draws the question whether to send.
+/// Draws the question whether to send. Returns its box.
 pub fn draw_question(
     canvas: &Canvas<'_>,
     buffer: &mut Buffer,
@@ -92,10 +92,10 @@ pub fn draw_question(
     wait: bool,
     scroll: &mut Scroll,
     view: &View<'_>,
-) {
+) -> Rect {
     let count = keys.iter().filter(|key| !matches!(gets(view, key, wait), Gets::Nothing(_))).count();
     let title = format!("send to {count} of {} terminals?", keys.len());
-    popup::draw(canvas, buffer, area, &title, &lines(canvas, keys, wait, view), scroll);
+    popup::around(popup::draw(canvas, buffer, area, &title, &lines(canvas, keys, wait, view), scroll))
 }
 
 /// Who would get it now and who would not, in a line each.

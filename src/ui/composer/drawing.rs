@@ -11,7 +11,7 @@ use crate::ui::action::Action;
 use crate::ui::canvas::Canvas;
 use crate::ui::keymap::Context;
 use crate::ui::meaning::{Meaning, turn_word};
-use crate::ui::overlay::Overlay;
+use crate::ui::overlay::{Laid, Overlay};
 use crate::ui::text::Pen;
 use crate::ui::{find, footer, layout, pane, preview, table};
 
@@ -19,14 +19,8 @@ use crate::ui::{find, footer, layout, pane, preview, table};
 const ROWS: u16 = 3;
 
 impl Composer {
-    /// Draws the prompt and what it goes to. Returns where a click performs which action.
-    pub(super) fn draw_all(
-        &mut self,
-        canvas: &Canvas<'_>,
-        buffer: &mut Buffer,
-        area: Rect,
-        view: &View<'_>,
-    ) -> Vec<(Rect, Action)> {
+    /// Draws the prompt and what it goes to.
+    pub(super) fn draw_all(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Laid {
         let (write, look) = self.places(area);
         match &self.to {
             Recipients::One(key) => preview::draw(canvas, buffer, look, find(view, key)),
@@ -39,7 +33,7 @@ impl Composer {
         let buttons = self.draw_hints(canvas, buffer, inner, view);
         inner.height -= u16::from(!buttons.is_empty());
         self.draw_text(canvas, buffer, inner);
-        buttons
+        Laid { place: write, buttons }
     }
 
     /// The places of the prompt and of what it goes to. Where one screen has no room, several recipients still have:

@@ -10,7 +10,7 @@ use crate::ui::canvas::Canvas;
 use crate::ui::footer::Hint;
 use crate::ui::keymap::Context;
 use crate::ui::meaning::Meaning;
-use crate::ui::overlay::{Desk, News, Overlay, Then};
+use crate::ui::overlay::{Desk, Laid, News, Overlay, Then};
 use crate::ui::popup::{self, Line, Scroll};
 
 /// What became of it at one terminal.
@@ -47,7 +47,7 @@ impl Overlay for Outcomes {
         vec![(Action::Close, "close")]
     }
 
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Vec<(Rect, Action)> {
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Laid {
         let parts = &canvas.theme.parts;
         let taken = self.fates.iter().filter(|(.., fate)| *fate == Fate::Taken).count();
         let title = format!("taken by {taken} of {}", self.fates.len());
@@ -68,8 +68,8 @@ impl Overlay for Outcomes {
             ]
         };
         let lines: Vec<Line> = self.fates.iter().map(line).collect();
-        popup::draw(canvas, buffer, area, &title, &lines, &mut self.scroll);
-        Vec::new()
+        let inner = popup::draw(canvas, buffer, area, &title, &lines, &mut self.scroll);
+        Laid::at(popup::around(inner))
     }
 
     fn perform(&mut self, action: Action, _desk: &mut Desk<'_, '_>) -> Then {

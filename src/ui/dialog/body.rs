@@ -8,11 +8,13 @@ use super::{Shown, sends};
 use crate::screen::Row;
 use crate::ui::action::Action;
 use crate::ui::canvas::Canvas;
+use crate::ui::footer::Hint;
 use crate::ui::keymap::Context;
 use crate::ui::meaning::Meaning;
+use crate::ui::overlay::Laid;
 use crate::ui::popup::{self, Scroll};
-use crate::ui::preview;
 use crate::ui::text::{self, Pen};
+use crate::ui::{footer, preview};
 
 /// What is to be drawn.
 pub(super) struct Body<'a> {
@@ -25,7 +27,7 @@ pub(super) struct Body<'a> {
 /// What was drawn where.
 pub(super) struct Drawn {
     pub(super) options: Vec<(Rect, usize)>,
-    pub(super) buttons: Vec<(Rect, Action)>,
+    pub(super) laid: Laid,
 }
 
 /// The buttons have room in it.
@@ -45,7 +47,7 @@ impl Body<'_> {
         let height = rows.len() + usize::from(count) + usize::from(BELOW) + 2;
         let size = (widest.max(LEAST) + 4, height);
         let size = (u16::try_from(size.0).unwrap_or(u16::MAX), u16::try_from(size.1).unwrap_or(u16::MAX));
-        let mut drawn = Drawn { options: Vec::new(), buttons: Vec::new() };
+        let mut drawn = Drawn { options: Vec::new(), laid: Laid::default() };
         let Some(inner) = popup::frame(canvas, buffer, area, size, self.title) else { return drawn };
         // The options and what they send have their place first; the text above them scrolls in what is left.
         let below = BELOW.min(inner.height);
@@ -55,7 +57,8 @@ impl Body<'_> {
         let below = Rect { y: options.bottom(), height: below, ..inner };
         self.draw_rows(canvas, buffer, above, &rows, scroll);
         drawn.options = self.draw_options(canvas, buffer, options);
-        drawn.buttons = self.draw_below(canvas, buffer, below, &sends);
+        let buttons = self.draw_below(canvas, buffer, below, &sends);
+        drawn.laid = Laid { place: popup::around(inner), buttons };
         drawn
     }
 
@@ -123,19 +126,11 @@ impl Body<'_> {
             Pen::new(buffer, area, 2).raw(canvas.glyph(*meaning), style).skip(1).text(told, style);
         }
         let answers = [(Action::Answer, "answer")].into_iter().filter(|_| self.shown.dialog.can_choose());
-        let buttons =
-            answers.chain([(Action::Jump, "go there and answer"), (Action::Close, "close; nothing was sent")]);
-        let row = area.height.saturating_sub(1);
-        let mut pen = Pen::new(buffer, area, row);
-        let mut places = Vec::new();
-        for (action, word) in buttons {
-            let Some(key) = canvas.keymap.key_for(Context::Dialog, action) else { continue };
-            let x = pen.column();
-            pen.text(&key, parts.key).text(" ", parts.text).text(word, parts.quiet);
-            places.push((Rect { x, y: area.y + row, width: pen.column() - x, height: 1 }, action));
-            pen.skip(3);
-        }
-        places
+        let buttons: Vec<Hint> = answers
+            .chain([(Action::Jump, "go there and answer"), (Action::Close, "close; nothing was sent")])
+            .collect();
+        let last = Rect { y: area.bottom().saturating_sub(1), height: area.height.min(1), ..area };
+        footer::draw_buttons(canvas, buffer, last, Context::Dialog, &buttons)
     }
 }
 

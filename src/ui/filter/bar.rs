@@ -12,7 +12,7 @@ use crate::ui::canvas::Canvas;
 use crate::ui::footer::Hint;
 use crate::ui::input::LineInput;
 use crate::ui::keymap::Context;
-use crate::ui::overlay::{Desk, Overlay, Place, Then};
+use crate::ui::overlay::{Desk, Laid, Overlay, Place, Then};
 use crate::ui::text::Pen;
 
 /// The filter while it is typed.
@@ -45,7 +45,7 @@ impl Overlay for FilterBar {
         vec![(Action::Choose, "keep"), (Action::Close, "show all again"), (Action::Down, "down")]
     }
 
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Vec<(Rect, Action)> {
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Laid {
         let parts = &canvas.theme.parts;
         let note = note(canvas.arrangement, view);
         let mut pen = Pen::new(buffer, area, 0);
@@ -57,7 +57,7 @@ impl Overlay for FilterBar {
         pen.skip(2).text(&note, parts.quiet);
         let rest = usize::from(pen.room());
         pen.field("", rest, parts.quiet);
-        Vec::new()
+        Laid::at(area)
     }
 
     fn perform(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then {

@@ -1,0 +1,138 @@
+//! Messages that come and go: they hide nothing that has the keyboard, and no row that needs the operator.
+
+use super::*;
+
+const LONG: &str = "keymap.toml:12:3: the key \"g\" stands twice in the list `fleet`: it runs `jump` and `first`, and only \
+                    one of them can be meant (take one of them out)";
+
+/// The frame before four messages come, and with them.
+fn before_and_after(ui: &mut Ui, fleet: &SampleFleet, width: u16, height: u16) -> (Buffer, Buffer) {
+    let before = frame(ui, fleet, width, height);
+    for text in ["task build (@12) started", "docs took the prompt", "copied: the name", LONG] {
+        ui.notify(Meaning::Failed, text.to_owned(), fleet.now);
+    }
+    let after = frame(ui, fleet, width, height);
+    assert_ne!(before, after, "at least one message is shown at {width}x{height}");
+    (before, after)
+}
+
+/// Fails where anything in an area differs.
+fn assert_kept(before: &Buffer, after: &Buffer, area: Rect) {
+    assert!(!area.is_empty());
+    for at in area.positions() {
+        assert_eq!(before[at].symbol(), after[at].symbol(), "{at:?} of {area:?}\n{}", lines(after).join("\n"));
+    }
+}
+
+/// What is inside the box on the frame.
+fn inside_of_box(buffer: &Buffer) -> Rect {
+    // A message may stand on the frame of a box that fills the screen.
+    let find = |corner: &str| {
+        buffer
+            .area
+            .positions()
+            .find(|at| buffer[*at].symbol() == corner)
+            .unwrap_or_else(|| panic!("no box:\n{}", lines(buffer).join("\n")))
+    };
+    let (first, right, bottom) = (find("┌"), find("┐"), find("└"));
+    Rect::new(first.x + 1, first.y + 1, right.x - first.x - 1, bottom.y - first.y - 1)
+}
+
+const SIZES: [(u16, u16); 4] = [(80, 24), (120, 30), (160, 45), (60, 14)];
+
+#[test]
+fn messages_hide_nothing_of_a_popup() {
+    let mut fleet = SampleFleet::usual();
+    fleet.tasks = tasks();
+    for (width, height) in SIZES {
+        for keys in ["?", ":", "y", "M\n", "jx", "jjjjjjjx", "X", "T", "jjjjji\u{14}", " j BaG\n"] {
+            let mut ui = dashboard();
+            frame(&mut ui, &fleet, width, height);
+            for key in keys.chars() {
+                let event = match key {
+                    '\n' => KeyEvent::from(KeyCode::Enter),
+                    '\u{14}' => KeyEvent::new(KeyCode::Char('t'), KeyModifiers::CONTROL),
+                    c if c.is_uppercase() => KeyEvent::new(KeyCode::Char(c), KeyModifiers::SHIFT),
+                    c => KeyEvent::from(KeyCode::Char(c)),
+                };
+                ui.handle(&Event::Key(event), &fleet.view());
+                frame(&mut ui, &fleet, width, height);
+            }
+            let shown = frame(&mut ui, &fleet, width, height);
+            if shown.content.iter().all(|cell| cell.symbol() != "┌") {
+                continue;
+            }
+            let (before, after) = before_and_after(&mut ui, &fleet, width, height);
+            assert_kept(&before, &after, inside_of_box(&before));
+        }
+    }
+}
+
+#[test]
+fn messages_hide_nothing_of_the_prompt_that_is_written() {
+    let fleet = SampleFleet::usual();
+    for (width, height) in SIZES {
+        let mut ui = dashboard();
+        frame(&mut ui, &fleet, width, height);
+        press(&mut ui, &fleet, &chars("jjjjjione"));
+        let (before, after) = before_and_after(&mut ui, &fleet, width, height);
+        let title = lines(&before).iter().position(|line| line.contains("─ prompt to")).expect("a prompt");
+        let top = u16::try_from(title).expect("a row");
+        let width = if width < 110 { width } else { width * 9 / 20 };
+        assert_kept(&before, &after, Rect::new(0, top, width, height - top));
+    }
+}
+
+#[test]
+fn messages_stand_where_nothing_does_in_a_whole_view() {
+    let fleet = SampleFleet::usual();
+    for (width, height) in SIZES {
+        let mut ui = dashboard();
+        frame(&mut ui, &fleet, width, height);
+        press(&mut ui, &fleet, &chars("r"));
+        let (before, after) = before_and_after(&mut ui, &fleet, width, height);
+        let inside = inside_of_box(&before);
+        for at in inside.positions().filter(|at| before[*at].symbol() != " ") {
+            assert_eq!(before[at].symbol(), after[at].symbol(), "{at:?}\n{}", lines(&after).join("\n"));
+        }
+        let mut ui = dashboard();
+        frame(&mut ui, &fleet, width, height);
+        press(&mut ui, &fleet, &chars("d"));
+        let (before, after) = before_and_after(&mut ui, &fleet, width, height);
+        let now = lines(&before).iter().position(|line| line.starts_with("› now")).expect("the list");
+        let drawn = before.area.positions().filter(|at| usize::from(at.y) >= now && before[*at].symbol() != " ");
+        let list = if width < 110 { width } else { width * 9 / 20 };
+        for at in drawn.filter(|at| at.x < list && at.y + 1 < height) {
+            assert_eq!(before[at].symbol(), after[at].symbol(), "{at:?}\n{}", lines(&after).join("\n"));
+        }
+    }
+}
+
+#[test]
+fn messages_hide_no_row_that_needs_the_operator_while_there_is_room_elsewhere() {
+    let mut fleet = SampleFleet::of(20);
+    fleet.terminals.truncate(20);
+    let waits = SampleFleet::usual().terminals[0].state.clone();
+    for (index, terminal) in fleet.terminals.iter_mut().enumerate() {
+        let id = std::mem::take(&mut terminal.state.terminal.id);
+        // The last ones by name need the operator.
+        if index >= 16 {
+            terminal.state = waits.clone();
+            terminal.state.terminal.id = format!("z-{id}");
+        } else {
+            (terminal.state.attention, terminal.state.turn.phase) = (Attention::None, Phase::Ready);
+            terminal.state.terminal.id = id;
+        }
+    }
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 80, 24);
+    press(&mut ui, &fleet, &chars("vvvs"));
+    fleet.now = NOW + Span::from_secs(60);
+    let (before, after) = before_and_after(&mut ui, &fleet, 80, 24);
+    let needing: Vec<usize> =
+        lines(&before).iter().enumerate().filter(|(_, line)| line.contains(" z-")).map(|(row, _)| row).collect();
+    assert_eq!(needing.len(), 4);
+    for row in needing {
+        assert_eq!(lines(&before)[row], lines(&after)[row], "{}", lines(&after).join("\n"));
+    }
+}
