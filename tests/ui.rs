@@ -275,6 +275,36 @@ fn the_mouse_selects_opens_and_scrolls() {
 }
 
 #[test]
+fn a_click_beside_a_popup_closes_it_and_the_wheel_moves_nothing_behind_it() {
+    let fleet = SampleFleet::usual();
+    let mouse = |kind, column, row| Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
+    let click = |column, row| mouse(MouseEventKind::Down(MouseButton::Left), column, row);
+    for keys in ["?", ":", "y", "\n", "jjjjjjjx", " B\n", "e"] {
+        let mut ui = dashboard();
+        frame(&mut ui, &fleet, 120, 40);
+        for key in keys.chars() {
+            press(&mut ui, &fleet, &[if key == '\n' { KeyCode::Enter } else { KeyCode::Char(key) }]);
+            if key == 'B' {
+                press(&mut ui, &fleet, &chars("all"));
+            }
+            if key == 'e' {
+                ui.explained(&fleet.terminals[0].key, Some("so".into()), NOW);
+            }
+        }
+        let popup = text(&mut ui, &fleet, 120, 40);
+        assert!(popup.contains('┌'), "{keys}: {popup}");
+        let cursor = |shown: &str| shown.lines().position(|line| line.starts_with('›'));
+        ui.handle(&mouse(MouseEventKind::ScrollDown, 2, 5), &fleet.view());
+        assert_eq!(cursor(&text(&mut ui, &fleet, 120, 40)), cursor(&popup), "{keys}");
+        assert_eq!(ui.handle(&click(1, 37), &fleet.view()), [], "{keys}");
+        let closed = text(&mut ui, &fleet, 120, 40);
+        assert!(!closed.contains('┌'), "{keys}: {closed}");
+        assert_eq!(cursor(&closed), cursor(&popup), "the click selects nothing");
+        assert_eq!(closed.contains("prompt to 1 terminal"), keys.contains('B'), "only the popup goes");
+    }
+}
+
+#[test]
 fn the_age_of_the_data_is_never_understated() {
     let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();

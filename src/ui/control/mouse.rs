@@ -5,6 +5,7 @@ use ratatui::layout::Position;
 
 use crate::fleet::View;
 use crate::moment::Span;
+use crate::ui::action::Action;
 use crate::ui::arrangement::RowKey;
 use crate::ui::{Request, Ui};
 
@@ -37,7 +38,11 @@ impl Ui {
         if let Some((_, action)) = self.drawn.buttons.iter().find(|(place, _)| place.contains(at)) {
             return self.perform(*action, view);
         }
-        // What is below a popup or a prompt is not clicked through it.
+        // A click beside a popup is one to be rid of it; whatever is there is not clicked through it.
+        let top = self.drawn.top;
+        if self.overlays.last().is_some_and(|overlay| overlay.is_popup()) && !top.is_empty() && !top.contains(at) {
+            return self.perform(Action::Close, view);
+        }
         let (passed, requests) = self.with_top(view, |overlay, desk| overlay.click(at, desk));
         if passed {
             self.click_row(at, view);
@@ -64,7 +69,8 @@ impl Ui {
 
     fn wheel(&mut self, direction: isize, at: Position, view: &View<'_>) -> Vec<Request> {
         let (passed, requests) = self.with_top(view, |overlay, desk| overlay.wheel(direction, at, desk));
-        if passed {
+        // What is behind a popup stands still, also where the popup has nothing to scroll.
+        if passed && !self.overlays.last().is_some_and(|overlay| overlay.is_popup()) {
             if self.drawn.transitions.contains(at) {
                 let step = direction * isize::try_from(WHEEL).unwrap_or(1);
                 let most = (view.recent.len() + view.task_events.len()).saturating_sub(1);
