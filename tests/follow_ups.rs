@@ -183,6 +183,19 @@ from = \"bird*\"
 to = \"lead\"
 ";
 
+/// Two agents that are told of each other.
+const EACH_OTHER: &str = "
+[[follow_up]]
+on = [\"finished\"]
+from = \"*\"
+to = \"lead\"
+
+[[follow_up]]
+on = [\"finished\"]
+from = \"*\"
+to = \"birds\"
+";
+
 #[test]
 fn an_agent_is_told_once_that_another_one_has_finished() {
     let mut aviary = Aviary::new(FINISHED);
@@ -255,18 +268,7 @@ fn a_message_waits_for_an_agent_that_is_gone_and_survives_a_crash() {
 
 #[test]
 fn agents_that_are_told_of_each_other_do_not_go_on_for_ever() {
-    let both = "
-[[follow_up]]
-on = [\"finished\"]
-from = \"*\"
-to = \"lead\"
-
-[[follow_up]]
-on = [\"finished\"]
-from = \"*\"
-to = \"birds\"
-";
-    let mut aviary = Aviary::new(both);
+    let mut aviary = Aviary::new(EACH_OTHER);
     aviary.watch();
     aviary.tell("birds", "nap 1.5");
     wait_until("lead to be told", || aviary.told().len() == 1);
@@ -582,18 +584,7 @@ to = \"lead\"
 
 #[test]
 fn a_loop_is_stopped_although_fleetwatch_dies_in_it() {
-    let both = "
-[[follow_up]]
-on = [\"finished\"]
-from = \"*\"
-to = \"lead\"
-
-[[follow_up]]
-on = [\"finished\"]
-from = \"*\"
-to = \"birds\"
-";
-    let mut aviary = Aviary::new(both);
+    let mut aviary = Aviary::new(EACH_OTHER);
     aviary.watch();
     aviary.tell("birds", "nap 1.5");
     wait_until("lead to be told", || aviary.records().len() == 1);

@@ -5,8 +5,14 @@ use super::*;
 
 impl Desk {
     /// Types a prompt into the parrot's pane itself.
-    fn tell_parrot(&self, prompt: &str) {
+    pub(super) fn tell_parrot(&self, prompt: &str) {
         self.watched.run(&["send-keys", "-t", "birds:", prompt, "Enter"]);
+    }
+
+    /// Begins a prompt for the parrot.
+    pub(super) fn compose(&self) {
+        self.press("i");
+        self.wait("prompt to birds");
     }
 
     /// Closes what lies over the table, and leaves. An Escape with a key right behind it would be another key.
@@ -109,8 +115,7 @@ fn earlier_prompts_templates_and_the_editor_write_a_prompt() {
     std::fs::write(&config, "[[template]]\nname = \"greet\"\ntext = \"hello {name}, {{you}}\"\n").unwrap();
     desk.open_with("EDITOR='sed -i s/draft/revised/'");
     desk.wait("1 ready");
-    desk.press("i");
-    desk.wait("prompt to birds");
+    desk.compose();
     desk.press("C-t");
     desk.wait("greet   hello {name}");
     desk.press("Enter");
@@ -118,8 +123,7 @@ fn earlier_prompts_templates_and_the_editor_write_a_prompt() {
     desk.press("Enter");
     desk.watched.wait_for_text("birds:", "● heard hello birds, {you}");
     desk.wait("1 ready");
-    desk.press("i");
-    desk.wait("prompt to birds");
+    desk.compose();
     desk.type_text("a draft");
     desk.press("M-e");
     desk.wait("a revised");
@@ -139,8 +143,7 @@ fn a_missing_editor_is_told_and_nothing_is_lost() {
     let desk = Desk::with_parrot();
     desk.open_with("VISUAL=/nonexistent/editor");
     desk.wait("1 ready");
-    desk.press("i");
-    desk.wait("prompt to birds");
+    desk.compose();
     desk.type_text("precious");
     desk.press("M-e");
     desk.wait("/nonexistent/editor cannot be started");
@@ -150,8 +153,7 @@ fn a_missing_editor_is_told_and_nothing_is_lost() {
 
 /// Writes a prompt for the parrot that goes when it is ready.
 fn queue(desk: &Desk, prompt: &str) {
-    desk.press("i");
-    desk.wait("prompt to birds");
+    desk.compose();
     desk.type_text(prompt);
     desk.press("M-r");
     desk.wait("queued 1");
@@ -205,8 +207,7 @@ fn a_prompt_that_waits_is_not_forgotten_when_its_terminal_or_the_dashboard_goes(
     desk.open();
     desk.wait("1 ready");
     desk.wait("drafts from the last time: birds");
-    desk.press("i");
-    desk.wait("prompt to birds");
+    desk.compose();
     wait_until("the draft", || desk.screen().lines().any(|line| line.trim_start().starts_with("left behind")));
     assert!(!desk.watched.screen("birds:").contains("left behind"));
     desk.press("Enter");
@@ -247,23 +248,22 @@ fn while_tmux_has_the_terminal_prompts_go_and_the_status_is_told() {
     desk.expect_restored();
 }
 
-/// An editor of the operator's: a script, and the environment in which it is used.
-fn editor(desk: &Desk, script: &str) -> String {
+/// Begins a prompt for the parrot in an editor of the operator's, which is a script.
+fn write_in_editor(desk: &Desk, script: &str) {
     let directory = desk.directory.path().display();
     let path = desk.directory.path().join("editor");
     std::fs::write(&path, script).unwrap();
-    format!("TMPDIR='{directory}' EDITOR='sh {}'", path.display())
+    desk.open_with(&format!("TMPDIR='{directory}' EDITOR='sh {}'", path.display()));
+    desk.wait("1 ready");
+    desk.compose();
+    desk.press("M-e");
 }
 
 #[test]
 fn an_interrupt_in_the_editor_is_the_editors() {
     let desk = Desk::with_parrot();
     let script = "trap 'echo interrupted' INT\necho editing\nuntil read line; do :; done\necho \"$line\" >\"$1\"\n";
-    desk.open_with(&editor(&desk, script));
-    desk.wait("1 ready");
-    desk.press("i");
-    desk.wait("prompt to birds");
-    desk.press("M-e");
+    write_in_editor(&desk, script);
     desk.wait("editing");
     desk.press("C-c");
     desk.wait("interrupted");
@@ -284,11 +284,7 @@ fn is_kept(desk: &Desk, text: &str) -> bool {
 #[test]
 fn what_was_written_in_an_editor_that_fails_is_kept() {
     let desk = Desk::with_parrot();
-    desk.open_with(&editor(&desk, "echo precious >\"$1\"\nexit 1\n"));
-    desk.wait("1 ready");
-    desk.press("i");
-    desk.wait("prompt to birds");
-    desk.press("M-e");
+    write_in_editor(&desk, "echo precious >\"$1\"\nexit 1\n");
     desk.wait("ended with an error");
     wait_until("the place", || desk.screen().replace(['\n', ' '], "").contains("itiskeptin"));
     assert!(is_kept(&desk, "precious\n"));
@@ -298,11 +294,7 @@ fn what_was_written_in_an_editor_that_fails_is_kept() {
 #[test]
 fn what_was_written_is_kept_when_the_dashboard_is_ended_below_an_editor() {
     let desk = Desk::with_parrot();
-    desk.open_with(&editor(&desk, "echo precious >\"$1\"\necho editing\nread line\n"));
-    desk.wait("1 ready");
-    desk.press("i");
-    desk.wait("prompt to birds");
-    desk.press("M-e");
+    write_in_editor(&desk, "echo precious >\"$1\"\necho editing\nread line\n");
     desk.wait("editing");
     signal("TERM", desk.dashboard_pid());
     desk.wait("warning: the prompt that was being written is kept in");
@@ -315,8 +307,7 @@ fn a_draft_outlives_a_dashboard_that_is_killed() {
     let desk = Desk::with_parrot();
     desk.open();
     desk.wait("1 ready");
-    desk.press("i");
-    desk.wait("prompt to birds");
+    desk.compose();
     desk.type_text("half a thought");
     let drafts = desk.directory.path().join("state/fleetwatch/drafts");
     let kept = || {
@@ -338,8 +329,7 @@ fn a_draft_outlives_a_dashboard_that_is_killed() {
     desk.press("C-c");
     desk.wait("? help");
     // A prompt that is taken is no draft any more, in the file as well.
-    desk.press("i");
-    desk.wait("prompt to birds");
+    desk.compose();
     desk.press("Enter");
     desk.watched.wait_for_text("birds:", "● heard half a thought");
     desk.wait("birds took the prompt");

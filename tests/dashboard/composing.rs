@@ -3,11 +3,6 @@
 use super::*;
 
 impl Desk {
-    fn compose(&self) {
-        self.press("i");
-        self.wait("prompt to birds");
-    }
-
     /// Hands a text to the dashboard as a terminal hands over what is pasted.
     fn paste(&self, text: &str) {
         self.operator.run(&["set-buffer", "-b", "paste", text]);

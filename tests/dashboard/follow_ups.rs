@@ -33,9 +33,13 @@ fn an_unclear_message_is_sent_again_or_dismissed_by_keys() {
     desk.wait("unclear messages");
     let told = || desk.watched.screen("birds:").matches("» [fleetwatch notification").count();
     // A list, a choice and a question, each of which can be left.
-    desk.press("F");
-    desk.wait("messages to agents");
-    desk.press("Enter");
+    let choose_first = || {
+        desk.press("F");
+        desk.wait("messages to agents");
+        desk.press("Enter");
+        desk.wait("send it again");
+    };
+    choose_first();
     desk.wait(&format!("message {} to birds", again.0));
     desk.press("Enter");
     desk.wait(&format!("send message {} to birds again?", again.0));
@@ -43,20 +47,14 @@ fn an_unclear_message_is_sent_again_or_dismissed_by_keys() {
     desk.press("Escape");
     desk.wait_without("again?");
     assert_eq!(told(), 0, "a question alone sends nothing");
-    desk.press("F");
-    desk.wait("messages to agents");
-    desk.press("Enter");
-    desk.wait("send it again");
+    choose_first();
     desk.press("Enter");
     desk.wait("again?");
     desk.press("y");
     desk.wait(&format!("message {} is sent again, as number", again.0));
     wait_until("the parrot to be told", || told() == 1);
     assert!(desk.watched.screen("birds:").contains("crows has finished: one"));
-    desk.press("F");
-    desk.wait("messages to agents");
-    desk.press("Enter");
-    desk.wait("leave it at that");
+    choose_first();
     desk.press("Down");
     desk.press("Enter");
     desk.wait(&format!("leave message {} to birds at that?", enough.0));

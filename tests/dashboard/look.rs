@@ -11,6 +11,22 @@ const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '�
 const STILL: char = '⠿';
 
 impl Desk {
+    /// With a parrot that asks something.
+    fn with_a_question() -> Self {
+        let desk = Self::with_parrot();
+        desk.tell_parrot("ask");
+        desk
+    }
+
+    /// Opens the dashboard in an environment, and leaves it once what it shows was looked at.
+    fn look_in(&self, environment: &str, shown: &str, look: impl FnOnce()) {
+        self.open_with(environment);
+        self.wait(shown);
+        look();
+        self.press("q");
+        self.expect_restored();
+    }
+
     fn write(&self, name: &str, text: &str) {
         let path = self.directory.path().join("fleetwatch").join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -57,23 +73,19 @@ impl Desk {
 
 #[test]
 fn no_colour_means_no_colour() {
-    let desk = Desk::with_parrot();
-    desk.watched.run(&["send-keys", "-t", "birds:", "ask", "Enter"]);
+    let desk = Desk::with_a_question();
     for environment in ["NO_COLOR=1", "NO_COLOR=1 COLORTERM=truecolor", "TERM=dumb"] {
-        desk.open_with(environment);
-        desk.wait("1 needs you");
-        assert_eq!(desk.kinds_of_colour(), BTreeSet::new(), "{environment}: {:?}", desk.codes());
-        // Bold, reversed and dim carry what colour would.
-        assert!(desk.codes().iter().any(|code| code.split(';').any(|number| number == "7")), "{:?}", desk.codes());
-        desk.press("q");
-        desk.expect_restored();
+        desk.look_in(environment, "1 needs you", || {
+            assert_eq!(desk.kinds_of_colour(), BTreeSet::new(), "{environment}: {:?}", desk.codes());
+            // Bold, reversed and dim carry what colour would.
+            assert!(desk.codes().iter().any(|code| code.split(';').any(|number| number == "7")), "{:?}", desk.codes());
+        });
     }
 }
 
 #[test]
 fn a_terminal_gets_no_more_colours_than_it_has() {
-    let desk = Desk::with_parrot();
-    desk.watched.run(&["send-keys", "-t", "birds:", "ask", "Enter"]);
+    let desk = Desk::with_a_question();
     // All colours of this theme are fine ones.
     desk.write("config.toml", "[ui]\ntheme = \"light\"\n");
     for (environment, kind) in [
@@ -84,38 +96,29 @@ fn a_terminal_gets_no_more_colours_than_it_has() {
         ("env -u COLORTERM TERM=screen", "sixteen"),
         ("env -u COLORTERM TERM=linux", "sixteen"),
     ] {
-        desk.open_with(environment);
-        desk.wait("1 needs you");
-        assert_eq!(desk.kinds_of_colour(), BTreeSet::from([kind]), "{environment}: {:?}", desk.codes());
-        desk.press("q");
-        desk.expect_restored();
+        desk.look_in(environment, "1 needs you", || {
+            assert_eq!(desk.kinds_of_colour(), BTreeSet::from([kind]), "{environment}: {:?}", desk.codes());
+        });
     }
 }
 
 #[test]
 fn a_terminal_without_utf_8_gets_ascii_only() {
-    let desk = Desk::with_parrot();
-    desk.watched.run(&["send-keys", "-t", "birds:", "ask", "Enter"]);
+    let desk = Desk::with_a_question();
     for environment in ["LC_ALL=C", "LC_ALL= LC_CTYPE=POSIX LANG=C.UTF-8", "LC_ALL= LC_CTYPE= LANG=de_DE.ISO-8859-1"] {
-        desk.open_with(environment);
-        desk.wait("|? birds");
-        for (key, shown) in [("?", "+ keys ---"), ("Escape", "- transitions ---"), ("Enter", "> 1  Yes")] {
-            desk.press(key);
-            desk.wait(shown);
-            assert!(desk.screen().is_ascii(), "{environment}: {}", desk.screen());
-        }
-        desk.press("Escape");
-        desk.wait("? help");
-        desk.press("q");
-        desk.expect_restored();
+        desk.look_in(environment, "|? birds", || {
+            for (key, shown) in [("?", "+ keys ---"), ("Escape", "- transitions ---"), ("Enter", "> 1  Yes")] {
+                desk.press(key);
+                desk.wait(shown);
+                assert!(desk.screen().is_ascii(), "{environment}: {}", desk.screen());
+            }
+            desk.press("Escape");
+            desk.wait("? help");
+        });
     }
     // And the operator may want it so.
     desk.write("config.toml", "[ui]\nunicode = false\n");
-    desk.open();
-    desk.wait("|? birds");
-    assert!(desk.screen().is_ascii(), "{}", desk.screen());
-    desk.press("q");
-    desk.expect_restored();
+    desk.look_in("", "|? birds", || assert!(desk.screen().is_ascii(), "{}", desk.screen()));
 }
 
 #[test]
@@ -192,6 +195,7 @@ fn in_80_columns_nobody_is_left_out_without_a_word() {
     desk.wait("not 1  crows");
     desk.resize(80, 24);
     desk.press("Escape");
+    desk.wait("? help");
     // One prompt has all its keys in sight.
     desk.press("End");
     desk.press("i");
