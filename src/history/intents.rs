@@ -209,6 +209,21 @@ impl Intents {
         self.end(id, state, detail, now, "owner = ?2")
     }
 
+    /// The same of a text that this process has put into its terminal. Should it have stood still for so long that another
+    /// one took the text for not sent and gave the intent back, this keeps it from being sent again.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn conclude(
+        &mut self,
+        id: IntentId,
+        state: IntentState,
+        detail: Option<&str>,
+        now: Moment,
+    ) -> Result<bool, Trouble> {
+        self.end(id, state, detail, now, "(owner = ?2 OR state = 'pending')")
+    }
+
     /// Lets a pending intent wait until `expires`, if it would not anyway.
     ///
     /// # Errors
@@ -218,15 +233,15 @@ impl Intents {
         self.change(sql, params![expires.as_millis(), id.0])
     }
 
-    /// The outcome of the newest input that was written down under a sender's name, as far as it has one.
+    /// The outcome that was written down since a time for an input under a sender's name. Earlier ones are of earlier
+    /// attempts, and say nothing of one whose own input could not be written down.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn outcome_by(&self, sender: &str) -> Result<Option<String>, Trouble> {
-        let sql = "SELECT outcome FROM inputs WHERE sender = ?1 ORDER BY record DESC LIMIT 1";
-        let outcome: Option<Option<String>> =
-            self.connection.prepare_cached(sql)?.query_row([sender], |row| row.get(0)).optional()?;
-        Ok(outcome.flatten())
+    pub fn outcome_by(&self, sender: &str, since: Moment) -> Result<Option<String>, Trouble> {
+        let sql = "SELECT outcome FROM inputs WHERE sender = ?1 AND ended_at >= ?2 ORDER BY record DESC LIMIT 1";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        Ok(statement.query_row(params![sender, since.as_millis()], |row| row.get(0)).optional()?.flatten())
     }
 
     /// Takes back an intent that nobody has attempted yet. Whether there was one.

@@ -1,4 +1,9 @@
 //! The thread: it alone touches the store of what waits, and decides with what it knows of the agents.
+//!
+//! A message is sent by the process that has claimed it, which prolongs its claim for as long as it sends: however slow
+//! a server is, nobody else takes the message for abandoned. Only a process that stands still or dies lets its claim run
+//! out. What it attempted is looked into then ([`settling`]) and, unless its agent shows that nothing came, never sent
+//! again; and who looks into it must have the duty for the server, which a process that stands still keeps.
 
 mod ledger;
 mod settling;
@@ -15,16 +20,14 @@ use super::{Looked, Order, Post};
 use crate::delivery::Told;
 use crate::delivery::duty::{Duties, Duty};
 use crate::follow_up::{self, Chains, Event, FollowUpRule, Posture, Wanted, told, wanted};
-use crate::history::{
-    self, Intent, IntentId, IntentState, Intents, Naming, NewEvent, Owner, Presence, Rank, StoredSight, Trouble,
-};
+use crate::history::{self, Intent, IntentId, Intents, Naming, NewEvent, Owner, Presence, Rank, StoredSight, Trouble};
 use crate::moment::{Moment, Span};
-use crate::sender::{Refusal, SendOutcome};
+use crate::sender::SendOutcome;
 use ledger::{Change, Ledger};
 
 /// How often the store is looked at for what other processes queued or left behind.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How long this process has a message to itself; longer than sending takes.
+/// How long this process has a message to itself unless it prolongs that, which it does for as long as it sends.
 const HOLD: Span = Span::from_secs(20);
 /// How long an agent that refused a message is left alone.
 const RESPITE: Span = Span::from_secs(2);
@@ -46,8 +49,10 @@ pub(super) struct Desk {
     looked: Looked,
     /// Since when it is known that the sender of a message has died.
     abandoned: HashMap<IntentId, Moment>,
-    /// What is being sent, and to whom.
+    /// What is being sent, until what became of it is written down.
     sending: HashMap<IntentId, Intent>,
+    /// What became of it, in its order.
+    outcomes: Vec<(IntentId, SendOutcome)>,
     /// Agents that are left alone until a moment.
     respite: HashMap<String, Moment>,
     /// Who waits for the end.
@@ -83,6 +88,7 @@ impl Desk {
             looked: Looked::default(),
             abandoned: HashMap::new(),
             sending: HashMap::new(),
+            outcomes: Vec::new(),
             respite: HashMap::new(),
             leaving: Vec::new(),
             troubled: None,
@@ -134,10 +140,7 @@ impl Desk {
                 // The task that asks waits for this very answer.
                 let _ = answer.send(allowed);
             }
-            Order::Ended { id, outcome } => {
-                let ended = self.ended(id, outcome, now);
-                self.judge(ended);
-            }
+            Order::Ended { id, outcome } => self.outcomes.push((id, outcome)),
             Order::Finish(done) => self.leaving.push(done),
         }
     }
@@ -215,6 +218,8 @@ impl Desk {
     /// Does all that can be done now.
     fn work(&mut self, now: Moment) -> Result<(), Trouble> {
         self.open(now)?;
+        self.conclude(now)?;
+        self.hold(now)?;
         self.take_in(now)?;
         self.write()?;
         self.expire(now)?;
@@ -267,35 +272,6 @@ impl Desk {
         Ok(())
     }
 
-    fn ended(&mut self, id: IntentId, outcome: SendOutcome, now: Moment) -> Result<(), Trouble> {
-        let Some(intent) = self.sending.remove(&id) else { return Ok(()) };
-        self.open(now)?;
-        let Some(intents) = &mut self.intents else { return Ok(()) };
-        match outcome {
-            SendOutcome::Accepted => {
-                // Before the outcome, so that what led to its next turn is not forgotten when this process dies here.
-                self.chains.was_told(&intent.target, &chain(&intent));
-                if let Some(sight) = self.ledger.stored(&intent.target) {
-                    intents.tell(&[], Some(&with_causes(&self.chains, sight)), now)?;
-                }
-                intents.finish(id, IntentState::Sent, None, now)?;
-                self.post.tell(Told::FollowUp(format!("{} was told: {}", intent.target, told(&intent.events))));
-            }
-            SendOutcome::NotTaken { why } => {
-                intents.finish(id, IntentState::Unknown, Some(&why), now)?;
-                self.post.tell(Told::Trouble(unclear(&intent, &why)));
-            }
-            SendOutcome::Refused(refusal) => {
-                intents.retract(id)?;
-                intents.release(id)?;
-                if refusal != Refusal::Withdrawn {
-                    self.respite.insert(intent.target, now + RESPITE);
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Tells what is wrong with the store, once; what is to be done waits until it is well.
     fn judge(&mut self, done: Result<(), Trouble>) {
         match done {
@@ -341,3 +317,6 @@ fn chain(intent: &Intent) -> Vec<String> {
 fn unclear(intent: &Intent, why: &str) -> String {
     format!("{} may or may not have been told, look there ({why}): {}", intent.target, told(&intent.events))
 }
+
+#[cfg(test)]
+mod tests;

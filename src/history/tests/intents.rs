@@ -199,6 +199,20 @@ fn what_may_have_arrived_is_for_the_operator_to_decide_once() {
 }
 
 #[test]
+fn the_outcome_of_an_earlier_attempt_says_nothing_of_a_later_one() {
+    let (_directory, path) = place();
+    let mut a = open(&path, "a");
+    let id = queued(&mut a, "e");
+    let input = NewInput { sender: "follow-up 1".to_owned(), ..super::inputs::prompt(1, 0, "text") };
+    let begun = Message::InputBegun { uid: "a".to_owned(), input };
+    let ended = Message::InputEnded { uid: "a".to_owned(), outcome: "refused".to_owned(), detail: None, at: at(2) };
+    store(&path, "a", at(0)).write(&[begun, ended], at(2)).unwrap();
+    assert!(a.claim(id, at(3), HOLD).unwrap() && a.attempt(id, "text", 1, at(4)).unwrap());
+    assert_eq!(a.outcome_by("follow-up 1", at(2)).unwrap().as_deref(), Some("refused"));
+    assert_eq!(a.outcome_by("follow-up 1", at(4)).unwrap(), None);
+}
+
+#[test]
 fn who_watches_learns_how_far_each_intent_has_come() {
     let (_directory, path) = place();
     let mut a = open(&path, "a");

@@ -1,0 +1,123 @@
+//! A message is sent once, however slow the sending is.
+
+use std::sync::Arc;
+use std::sync::mpsc;
+
+use serde_json::json;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use super::*;
+use crate::delivery::follow_ups::{Office, Seen};
+use crate::follow_up::Target;
+use crate::history::{History, IntentState};
+use crate::place::{PaneId, ServerId, TerminalKey};
+use crate::profile::Library;
+use crate::sender::{Recipient, Sender};
+use crate::state::Tri;
+use crate::tmux;
+
+fn at(seconds: i64) -> Moment {
+    Moment::from_millis(1_800_000_000_000 + seconds * 1000)
+}
+
+/// A process that sends a message, and one that waits for what it leaves behind.
+struct World {
+    _directory: TempDir,
+    _runtime: Runtime,
+    desk: Desk,
+    other: Intents,
+    told: UnboundedReceiver<Told>,
+    id: IntentId,
+}
+
+impl World {
+    /// The message is on its way to an agent that shows nothing of it.
+    fn sending() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("history.db");
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let (tell, told) = unbounded_channel();
+        let sender = Sender::new(Arc::new(Library::builtin()), tmux::Settings::default());
+        let post = Post {
+            orders: mpsc::channel().0,
+            runtime: runtime.handle().clone(),
+            office: Office::new(History::off(), sender, tell),
+        };
+        let mut desk = Desk::new(path.clone(), Owner::named("ours"), Vec::new(), post);
+        let key = TerminalKey { server: ServerId::default(), pane: PaneId(1), pid: 1 };
+        desk.ledger.adopt(&key.server.word(), Vec::new(), at(0));
+        let recipient = Recipient { key, tool: None, version: None, configured: false };
+        let target = Target::new(Posture::Ready, Tri::No, "nothing", true);
+        desk.looked.targets.insert("lead".to_owned(), Seen { target, recipient });
+        let mut other = Intents::open(&path, Owner::named("other"), at(0)).unwrap();
+        other.queue("lead", ("event", Naming::ByKey), &json!({ "text": "it is done" }), at(0), None).unwrap();
+        let intents = desk.open(at(0)).unwrap();
+        let id = intents.pending(at(0)).unwrap()[0].id;
+        assert!(intents.claim(id, at(0), HOLD).unwrap() && intents.attempt(id, "text", 1, at(0)).unwrap());
+        let intent = intents.get(id).unwrap().unwrap();
+        desk.sending.insert(id, intent);
+        Self { _directory: directory, _runtime: runtime, desk, other, told, id }
+    }
+
+    fn state(&self) -> IntentState {
+        self.other.get(self.id).unwrap().unwrap().state
+    }
+
+    fn was_told(&mut self) -> bool {
+        self.told.try_recv().is_ok_and(|told| matches!(told, Told::FollowUp(_)))
+    }
+}
+
+#[test]
+fn a_message_on_its_way_is_nobody_elses_however_long_that_takes() {
+    let mut world = World::sending();
+    for seconds in (0..300).step_by(5) {
+        world.desk.work(at(seconds)).unwrap();
+        assert_eq!(world.state(), IntentState::Attempted, "after {seconds} s");
+        assert_eq!(world.other.abandoned(at(seconds)).unwrap(), [], "after {seconds} s");
+    }
+    world.desk.outcomes.push((world.id, SendOutcome::Accepted));
+    world.desk.work(at(300)).unwrap();
+    assert_eq!(world.state(), IntentState::Sent);
+    assert!(world.was_told() && world.desk.sending.is_empty());
+}
+
+#[test]
+fn who_stood_still_does_not_take_its_own_message_for_abandoned() {
+    let mut world = World::sending();
+    // Neither at the first look nor once it has looked for long.
+    for seconds in [100, 101, 110, 200] {
+        world.desk.settle(at(seconds)).unwrap();
+        assert_eq!(world.state(), IntentState::Attempted);
+    }
+}
+
+#[test]
+fn what_another_process_took_for_not_sent_is_not_sent_again() {
+    let mut world = World::sending();
+    let World { other, id, .. } = &mut world;
+    assert!(other.claim(*id, at(60), HOLD).unwrap(), "its sender stood still");
+    assert!(other.retract(*id).unwrap() && other.release(*id).unwrap());
+    assert!(other.claim(*id, at(61), HOLD).unwrap());
+    world.desk.outcomes.push((world.id, SendOutcome::Accepted));
+    world.desk.work(at(62)).unwrap();
+    assert_eq!(world.state(), IntentState::Sent);
+    assert!(!world.other.attempt(world.id, "text", 1, at(63)).unwrap());
+}
+
+#[test]
+fn an_outcome_that_cannot_be_written_is_kept_until_it_can() {
+    let mut world = World::sending();
+    let path = world.desk.path.clone();
+    let locker = rusqlite::Connection::open(&path).unwrap();
+    locker.execute_batch("BEGIN IMMEDIATE").unwrap();
+    world.desk.outcomes.push((world.id, SendOutcome::Accepted));
+    assert_eq!(world.desk.work(at(1)), Err(Trouble::Locked));
+    assert!(!world.was_told());
+    locker.execute_batch("ROLLBACK").unwrap();
+    world.desk.work(at(2)).unwrap();
+    assert_eq!(world.state(), IntentState::Sent);
+    assert!(world.was_told());
+}
