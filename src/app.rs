@@ -39,7 +39,7 @@ use actors::{Actors, News};
 use drafts::Keeper;
 use drain::at_once;
 use lending::{Lent, given_back};
-pub use look::{LookError, check_look};
+pub use look::LookError;
 pub use reload::{Learning, Reading, Source};
 use reload::{Watch, watch};
 use signals::Signals;

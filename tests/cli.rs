@@ -208,6 +208,38 @@ fn the_configuration_is_printed_checked_and_found() {
     std::fs::write(&path, &default.out).unwrap();
     let mut paths = fleetwatch(&["config", "paths"]);
     let ran: Ran = paths.env("XDG_CONFIG_HOME", folder.path()).output().unwrap().into();
+#[test]
+fn all_faults_of_all_files_are_told_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (themes, profiles) = (folder.path().join("themes"), folder.path().join("profiles"));
+    std::fs::create_dir(&themes).unwrap();
+    std::fs::create_dir(&profiles).unwrap();
+    let config = folder.path().join("config.toml");
+    std::fs::write(&config, "[watch]\ndiscvoer = true\ntick_ms = 1\n\n[ui]\nmotion = 3\n").unwrap();
+    let keymap = folder.path().join("keymap.toml");
+    std::fs::write(&keymap, "fleet = [\n  { on = \"x\", run = \"leave\" },\n  { on = \"z-z\", run = \"quit\" },\n]\n")
+        .unwrap();
+    let dark = run(&["config", "theme", "dark"]).out;
+    let theme = themes.join("mine.toml");
+    std::fs::write(&theme, format!("{dark}\n[bogus]\n")).unwrap();
+    std::fs::write(themes.join("right.toml"), &dark).unwrap();
+    let profile = profiles.join("mine.toml");
+    std::fs::write(&profile, "[tool]\nnonsense = 1\n").unwrap();
+
+    let ran = run(&["--config", config.to_str().unwrap(), "config", "check"]);
+    assert_eq!((ran.code, ran.out), (Some(2), format!("{}: right\n", themes.join("right.toml").display())));
+    let told: Vec<&str> = ran.errors.lines().filter(|line| line.starts_with("error: ")).collect();
+    let places = [(&config, "2:1:"), (&config, "3:11:"), (&config, "6:10:"), (&keymap, "2:21:"), (&keymap, "3:10:")];
+    for (index, (path, place)) in places.iter().enumerate() {
+        assert!(told[index].starts_with(&format!("error: {}:{place} ", path.display())), "{index}: {}", ran.errors);
+    }
+    assert!(told[5].starts_with(&format!("error: {}:", theme.display())), "{}", ran.errors);
+    assert!(told[6].starts_with(&format!("error: {}:2:", profile.display())), "{}", ran.errors);
+    assert_eq!(ran.errors.lines().filter(|line| line.starts_with("hint: ")).count(), told.len(), "{}", ran.errors);
+    // Every command but this one still stops at the first.
+    assert_eq!(run(&["--config", config.to_str().unwrap(), "list"]).errors.lines().count(), 2);
+}
+
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let line = ran.out.lines().find(|line| line.ends_with(path.to_str().unwrap())).unwrap();
     assert_eq!(line.split_whitespace().nth(1), Some("used"), "{line}");

@@ -2,20 +2,18 @@
 
 use std::fmt;
 use std::io::ErrorKind;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
 
-use crate::config;
+use crate::config::{self, Position};
 use crate::ui::{Depth, Keymap, Options, Theme, Topic};
 
 /// A keymap or theme of the operator's that is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct LookError {
     path: Option<PathBuf>,
-    /// Line and column, from 1.
-    position: Option<(usize, usize)>,
+    position: Option<Position>,
     what: String,
     /// What to do about it.
     pub hint: String,
@@ -26,7 +24,7 @@ impl fmt::Display for LookError {
         if let Some(path) = &self.path {
             write!(f, "{}:", path.display())?;
         }
-        if let Some((line, column)) = self.position {
+        if let Some(Position { line, column }) = self.position {
             write!(f, "{line}:{column}:")?;
         }
         let gap = if self.path.is_some() { " " } else { "" };
@@ -63,14 +61,6 @@ fn or_before<T: Clone>(read: Result<T, LookError>, before: &T) -> (T, Option<Loo
     }
 }
 
-/// Checks the operator's own keymap and theme, which are looked for beside the places of a configuration.
-///
-/// # Errors
-/// One of them cannot be read or is wrong, or there is no theme of the wanted name.
-pub fn check_look(wanted: &config::Ui, candidates: &[PathBuf]) -> Result<(), LookError> {
-    options(wanted, &beside(candidates)).map(|_| ())
-}
-
 /// The directories of files.
 pub(super) fn beside(files: &[PathBuf]) -> Vec<PathBuf> {
     files.iter().filter_map(|path| path.parent()).map(Path::to_owned).collect()
@@ -80,7 +70,7 @@ pub(super) fn beside(files: &[PathBuf]) -> Vec<PathBuf> {
 fn keymap(directories: &[PathBuf]) -> Result<Keymap, LookError> {
     let Some((path, text)) = first(directories, Path::new("keymap.toml"))? else { return Ok(Keymap::shipped()) };
     let own = Keymap::parse(&text).map_err(|error| LookError {
-        position: Some(position(&text, &error.at)),
+        position: Some(Position::of_byte(&text, error.at.start)),
         path: Some(path),
         what: error.what,
         hint: error.hint,
@@ -95,7 +85,7 @@ fn theme(name: &str, directories: &[PathBuf]) -> Result<Theme, LookError> {
     let file = PathBuf::from("themes").join(format!("{name}.toml"));
     if let Some((path, text)) = if is_plain { first(directories, &file)? } else { None } {
         return Theme::parse(&text).map_err(|error| LookError {
-            position: Some(position(&text, &error.at)),
+            position: Some(Position::of_byte(&text, error.at.start)),
             path: Some(path),
             what: error.what,
             hint: error.hint.unwrap_or_else(|| "the shipped themes are examples to copy from".to_owned()),
@@ -130,13 +120,6 @@ fn first(directories: &[PathBuf], name: &Path) -> Result<Option<(PathBuf, String
         }
     }
     Ok(None)
-}
-
-/// The line and the column, in characters, of a place in a text.
-fn position(text: &str, at: &Range<usize>) -> (usize, usize) {
-    let before = text.get(..at.start).unwrap_or(text);
-    let line = before.rsplit('\n').next().unwrap_or_default();
-    (before.matches('\n').count() + 1, line.chars().count() + 1)
 }
 
 /// What the environment tells of the terminal.

@@ -1,5 +1,8 @@
 //! `fleetwatch config`: the default configuration, a check of one, and where it is looked for.
 
+mod check;
+mod faults;
+
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -7,7 +10,6 @@ use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
 
 use super::{Done, Failure, GlobalOptions, output};
-use crate::app;
 use crate::config::{Config, DEFAULT_TEXT, Loaded};
 use crate::ui::{Keymap, Theme};
 
@@ -22,9 +24,9 @@ pub struct Args {
 enum Command {
     /// Print the commented default configuration, to start a file from.
     Default,
-    /// Check a configuration, and say what is wrong with it and where.
+    /// Check a configuration, and say all that is wrong with it, where, and what to do.
     Check {
-        /// The file; without it, the one that would be used, and keymap and theme with it.
+        /// The file; without it, the one that would be used, and the keymap, themes and profiles beside it.
         file: Option<PathBuf>,
     },
     /// Print where a configuration is looked for, and which one is used.
@@ -48,20 +50,7 @@ enum Command {
 pub fn run(args: &Args, options: &GlobalOptions) -> Done {
     match args.command.as_ref().unwrap_or(&Command::Default) {
         Command::Default => output::print(DEFAULT_TEXT),
-        Command::Check { file: Some(file) } => {
-            Config::load(file).map_err(Failure::from)?;
-            output::print(&format!("{}: right\n", file.display()))
-        }
-        Command::Check { file: None } => {
-            let loaded = options.load()?;
-            app::check_look(&loaded.config.ui, &super::dashboard::candidates(options))
-                .map_err(|error| Failure::usage(&error).hint(error.hint.clone()))?;
-            let path = loaded.path.map(|path| path.display().to_string());
-            output::print(&match path {
-                Some(path) => format!("{path}: right\n"),
-                None => "no configuration file is found; the defaults hold\n".to_owned(),
-            })
-        }
+        Command::Check { file } => check::run(file.as_deref(), options),
         Command::Paths => paths(options),
         Command::Keymap => output::print(Keymap::SHIPPED),
         Command::Theme { name } => output::print(Theme::shipped_text(name).unwrap_or_default()),

@@ -81,6 +81,11 @@ impl Failure {
         match self.kind {
             Kind::Refused => ExitCode::FAILURE,
             Kind::Usage => ExitCode::from(2),
+    /// Tells it as an error, where there are several.
+    pub(super) fn tell(&self) {
+        print(&self.what, self.hint.as_deref());
+    }
+
         }
     }
 }

@@ -36,7 +36,7 @@ impl fmt::Display for ConfigError {
 
 impl ConfigError {
     /// A file that cannot be read at all.
-    pub(super) fn unreadable(path: &Path, error: &io::Error) -> Self {
+    pub fn unreadable(path: &Path, error: &io::Error) -> Self {
         let (what, hint) = match error.kind() {
             io::ErrorKind::NotFound => (
                 "there is no such file".to_owned(),
@@ -60,9 +60,17 @@ impl ConfigError {
 
 impl Position {
     /// The place of a byte of `text`; beyond its end, the place after the last character.
-    fn of_byte(text: &str, byte: usize) -> Self {
+    pub fn of_byte(text: &str, byte: usize) -> Self {
         let before = text.get(..byte).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         Self { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
+    }
+
+    /// The byte at this place; `None` when the text has no such line.
+    pub fn byte_in(self, text: &str) -> Option<usize> {
+        let before: usize = text.split_inclusive('\n').take(self.line.checked_sub(1)?).map(str::len).sum();
+        let line = text.get(before..)?.lines().next().unwrap_or_default();
+        let within = line.char_indices().nth(self.column.checked_sub(1)?).map_or(line.len(), |(byte, _)| byte);
+        Some(before + within)
     }
 }

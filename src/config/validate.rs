@@ -174,11 +174,6 @@ impl Source<'_> {
                 pin: table.pin,
                 mute: table.mute,
             };
-            if rule.session.is_none() && rule.window.is_none() && rule.pane.is_none() {
-                let what = "a terminal that names no pane".to_owned();
-                let hint = "give it `session`, `window` or `pane`; session = \"*\" means every pane";
-                return Err(self.fault(&[Step::Key("terminal"), Step::Index(index)], what, hint));
-            }
             let words =
                 [("name", &table.name), ("tool", &table.tool), ("version", &table.version), ("label", &table.label)];
             for (key, value) in words {
@@ -195,6 +190,11 @@ impl Source<'_> {
                     let hint = format!("give each terminal its own name; the first `{name}` is on line {line}");
                     return Err(self.fault(&at("name"), format!("the name `{name}` is given twice"), hint));
                 }
+            }
+            if rule.session.is_none() && rule.window.is_none() && rule.pane.is_none() {
+                let what = "a terminal that names no pane".to_owned();
+                let hint = "give it `session`, `window` or `pane`; session = \"*\" means every pane";
+                return Err(self.fault(&[Step::Key("terminal"), Step::Index(index)], what, hint));
             }
             rules.push(rule);
         }
