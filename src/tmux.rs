@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use clipboard::Clipboard;
-pub use error::Error;
+pub use error::{Error, check_version};
 pub use jump::{Inside, Jump};
 pub use listing::{CapturedPane, ListedPane, Look, Marks};
 pub use send::{Delivery, Key, Obstacle, PasteText, UnfitText, UnknownKey};

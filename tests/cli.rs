@@ -477,11 +477,41 @@ fn the_readme_shows_what_the_program_has() {
     let blocks = readme.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
     let examples: Vec<&str> = blocks.filter(|block| block.starts_with('[')).collect();
     assert!(!examples.is_empty());
+    assert!(ran.out.contains("servers        not asked, as there is no tmux"), "{}", ran.out);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("example.toml");
     for example in examples {
         std::fs::write(&path, example).unwrap();
         let checked = run(&["config", "check", path.to_str().unwrap()]);
+#[test]
+fn doctor_tells_an_old_tmux_a_dead_server_and_several_servers_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let old = folder.path().join("tmux");
+    std::fs::write(&old, "#!/bin/sh\necho tmux 3.1c\n").unwrap();
+    std::fs::set_permissions(&old, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let ran: Ran = fleetwatch(&["doctor"]).env("PATH", folder.path()).output().unwrap().into();
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.out.contains("BAD   tmux           tmux 3.1c is too old\n"), "{}", ran.out);
+
+    let (up, dead) = (PrivateTmux::start(&["sleep", "1000"]), PrivateTmux::start(&["sleep", "1000"]));
+    signal("KILL", dead.run(&["display-message", "-p", "#{pid}"]).trim().parse().unwrap());
+    wait_until("the server's end", || {
+        run(&["-L", dead.name(), "doctor"]).out.contains("has ended and left its socket behind")
+    });
+    let config = folder.path().join("config.toml");
+    let both = format!("[[server]]\nsocket = \"{}\"\n[[server]]\nsocket = \"{}\"\n", dead.name(), up.name());
+    std::fs::write(&config, both).unwrap();
+    let ran = run(&["--config", config.to_str().unwrap(), "doctor"]);
+    assert_eq!(ran.code, Some(0), "the other one can be watched: {ran:?}");
+    let told = format!(
+        "note  server         server {} has ended and left its socket behind\n                     → start one with `tmux \
+         new-session`, or name another with -L NAME or -S PATH\nok    server         server {} answers, with 1 pane\n",
+        dead.name(),
+        up.name()
+    );
+    assert!(ran.out.contains(&told), "{}", ran.out);
+}
+
         assert_eq!(checked.code, Some(0), "the README's configuration: {checked:?}\n{example}");
     }
 }

@@ -10,7 +10,7 @@ use super::options::user_profiles;
 use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions, output};
 use crate::config::Loaded;
-use crate::fleet::{Health, ServerId};
+use crate::fleet::ServerId;
 use crate::history::{Reader, Trouble};
 use crate::screen::harmless;
 use crate::tmux;
@@ -47,17 +47,24 @@ struct Finding {
 /// # Errors
 /// Standard output cannot be written.
 pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
-    let mut findings = vec![match tmux_version() {
+    let version = tmux_version();
+    let mut findings = vec![match &version {
         Ok(version) => Finding::good("tmux", version),
-        Err(failure) => Finding::bad("tmux", &failure),
+        Err(failure) => Finding::bad("tmux", failure),
     }];
     findings.extend(configuration(options));
     match Watched::new(options) {
+        // Only what is on other machines can be asked without a tmux here.
+        Ok(watched) if version.is_err() && watched.servers.iter().all(|server| server.host.is_none()) => {
+            findings.push(Finding::notice("servers", "not asked, as there is no tmux that can be used", None));
+        }
         Ok(watched) => {
             findings.extend(servers(&watched).await);
             findings.extend(tasks::findings(&watched, args.clean).await);
         }
-        Err(_) => findings.push(Finding::notice("servers", "not looked at, as the configuration is wrong", None)),
+        Err(_) => {
+            findings.push(Finding::notice("servers", "not asked, as the configuration or a profile is wrong", None))
+        }
     }
     findings.extend(tasks::chosen());
     findings.extend(options.load().ok().map(|loaded| history(&loaded)));
@@ -95,10 +102,17 @@ impl Finding {
 /// The version that the tmux program tells.
 ///
 /// # Errors
-/// It is not there, or does not run.
+/// It is not there, does not run, or is too old.
 pub(super) fn tmux_version() -> Result<String, Failure> {
     match Command::new("tmux").arg("-V").output() {
-        Ok(output) if output.status.success() => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+        Ok(output) if output.status.success() => {
+            let told = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+            match tmux::check_version(told.trim_start_matches("tmux ")) {
+                Ok(()) => Ok(told),
+                Err(error) => Err(Failure::refused(&error)
+                    .hint("install tmux 3.2 or newer, and see that it is the first one in the PATH")),
+            }
+        }
         Ok(output) => {
             let said = String::from_utf8_lossy(&output.stderr);
             Err(Failure::refused(format!("`tmux -V` failed: {}", said.trim())).hint("install tmux again"))
@@ -119,18 +133,21 @@ fn history(loaded: &Loaded) -> Finding {
     match found {
         Ok((count, bytes)) => {
             let mib = bytes as f64 / f64::from(1 << 20);
-            Finding::good("history", format!("{count} records, {mib:.1} MiB, {}", path.display()))
+            Finding::good("history", format!("{count} records of {mib:.1} MiB in {}", path.display()))
         }
         Err(Trouble::Missing(_)) => Finding::good("history", format!("none yet; it will be {}", path.display())),
-        Err(trouble) => Finding::notice("history", format!("{}: {trouble}", path.display()), Some(trouble.hint())),
+        Err(trouble) => {
+            let what = format!("{} cannot be read: {trouble}", path.display());
+            Finding::notice("history", what, Some(trouble.hint()))
+        }
     }
 }
 
 fn configuration(options: &GlobalOptions) -> Vec<Finding> {
     let search = options.search_path();
     let mut findings = vec![match Loaded::find(&search) {
-        Ok(Loaded { path: Some(path), .. }) => Finding::good("configuration", path.display().to_string()),
-        Ok(Loaded { path: None, .. }) => Finding::good("configuration", "no file, the defaults hold"),
+        Ok(Loaded { path: Some(path), .. }) => Finding::good("configuration", format!("{} is right", path.display())),
+        Ok(Loaded { path: None, .. }) => Finding::good("configuration", "there is no file, so the defaults hold"),
         Err(error) => Finding::bad("configuration", &error.into()),
     }];
     let profiles = user_profiles(&search);
@@ -138,10 +155,10 @@ fn configuration(options: &GlobalOptions) -> Vec<Finding> {
         Ok(library) => findings.push(Finding::good(
             "profiles",
             format!(
-                "{} for {} agents, {} files of your own",
+                "{} for {} agents, with {} of your own",
                 library.profiles().count(),
                 library.tools().count(),
-                profiles.len()
+                count(profiles.len(), "file")
             ),
         )),
         Err(failure) => findings.push(Finding::bad("profiles", &failure)),
@@ -150,35 +167,67 @@ fn configuration(options: &GlobalOptions) -> Vec<Finding> {
 }
 
 async fn servers(watched: &Watched) -> Vec<Finding> {
-    let mut findings = Vec::new();
+    let mut asked = Vec::new();
     for server in &watched.servers {
-        findings.push(server_finding(watched, server).await);
+        let answer = match tmux::Server::new(server.clone(), watched.feed.tmux.clone()) {
+            Ok(handle) => handle.look(&[]).await.map(|look| look.panes.len()),
+            Err(error) => Err(error),
+        };
+        asked.push((server, answer));
     }
-    if let Ok(survey) = watched.survey_quietly().await {
+    let is_any_up = asked.iter().any(|(_, answer)| answer.is_ok());
+    let mut findings: Vec<Finding> =
+        asked.iter().map(|(server, answer)| server_finding(server, answer, is_any_up)).collect();
+    if let (true, Ok(survey)) = (is_any_up, watched.survey_quietly().await) {
         let view = survey.fleet.view(survey.now);
-        let up = view.servers.iter().any(|server| server.health == Health::Up);
-        let names: Vec<&str> = view.terminals.iter().map(|terminal| terminal.state.terminal.id.as_str()).collect();
-        if !names.is_empty() {
-            findings.push(Finding::good("watched", format!("{}: {}", names.len(), names.join(", "))));
-        } else if up {
+        let terminals: Vec<&str> = view.terminals.iter().map(|one| one.state.terminal.id.as_str()).collect();
+        let tasks: Vec<&str> = view.tasks.iter().map(|one| one.id.as_str()).collect();
+        let told: Vec<String> = [(terminals, "terminal"), (tasks, "task")]
+            .iter()
+            .filter(|(names, _)| !names.is_empty())
+            .map(|(names, noun)| format!("{}: {}", count(names.len(), noun), names.join(", ")))
+            .collect();
+        findings.push(if told.is_empty() {
             let remedy = "start an agent in a pane, or name panes with [[terminal]] in the configuration";
-            findings.push(Finding::notice("watched", "no pane runs a known agent", Some(remedy)));
-        }
+            Finding::notice("watched", "no pane runs a known agent", Some(remedy))
+        } else {
+            Finding::good("watched", told.join("; "))
+        });
     }
     findings
 }
 
-async fn server_finding(watched: &Watched, server: &ServerId) -> Finding {
-    let asked = match tmux::Server::new(server.clone(), watched.feed.tmux.clone()) {
-        Ok(handle) => handle.look(&[]).await,
-        Err(error) => Err(error),
+/// What a server answered. One that does not run keeps nobody from watching the others.
+fn server_finding(server: &ServerId, answer: &Result<usize, tmux::Error>, is_any_up: bool) -> Finding {
+    let is_default = *server == ServerId::default();
+    let name = if is_default { "the default server".to_owned() } else { format!("server {server}") };
+    let error = match answer {
+        Ok(panes) => return Finding::good("server", format!("{name} answers, with {}", count(*panes, "pane"))),
+        Err(error) => error,
     };
-    match asked {
-        Ok(look) => Finding::good("server", format!("{server}: {} panes", look.panes.len())),
-        Err(error) => {
-            let failure = Failure::refused(format!("{server}: {error}")).hint(error.hint());
-            Finding::bad("server", &failure)
+    let what = match error {
+        tmux::Error::NoServer { .. } if error.is_left_behind() => {
+            format!("{name} has ended and left its socket behind")
         }
+        tmux::Error::NoServer { .. } if is_default => "no tmux server is running".to_owned(),
+        tmux::Error::NoServer { .. } | tmux::Error::TimedOut { .. } | tmux::Error::Unreachable { .. } => {
+            error.to_string()
+        }
+        _ => format!("{name} cannot be asked, as {error}"),
+    };
+    let hint = error.hint();
+    if is_any_up && error.is_no_server() {
+        return Finding::notice("server", what, Some(&hint));
+    }
+    Finding::bad("server", &Failure::refused(what).hint(hint))
+}
+
+/// How many of a thing there are, in words that fit one, several and none.
+fn count(number: usize, noun: &str) -> String {
+    match number {
+        0 => format!("no {noun}s"),
+        1 => format!("1 {noun}"),
+        _ => format!("{number} {noun}s"),
     }
 }
 
@@ -206,9 +255,10 @@ fn terminal() -> Vec<Finding> {
         .iter()
         .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
         .unwrap_or_default();
-    if !locale.to_lowercase().replace('-', "").contains("utf8") {
+    // Where nothing is said of it, the dashboard draws in UTF-8, too.
+    if !locale.is_empty() && !locale.to_lowercase().replace('-', "").contains("utf8") {
         let remedy = "set LANG to a UTF-8 locale such as C.UTF-8, or `unicode = false` under [ui] in the configuration";
-        findings.push(Finding::notice("locale", format!("`{locale}` is not UTF-8"), Some(remedy)));
+        findings.push(Finding::notice("locale", format!("the locale `{locale}` is not UTF-8"), Some(remedy)));
     }
     findings
 }

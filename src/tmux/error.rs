@@ -88,6 +88,12 @@ impl Error {
         Problem { kind: self.kind().to_owned(), message: self.to_string() }
     }
 
+    /// Whether a server has ended and left its socket behind. Where there is no socket either, tmux says so instead.
+    pub fn is_left_behind(&self) -> bool {
+        let Error::NoServer { message, .. } = self else { return false };
+        message.starts_with("no server running") || message.contains("Connection refused")
+    }
+
     /// Whether it says for certain that there is no such server, and so no pane of it.
     pub fn is_no_server(&self) -> bool {
         matches!(self, Error::NoServer { .. })
@@ -123,7 +129,10 @@ pub(super) fn from_stderr(id: &ServerId, stderr: &[u8], code: Option<i32>) -> Op
 
 /// Fails when a version, as tmux writes it, is older than what fleetwatch needs. Versions without a number
 /// (`master`, `openbsd-7.4`) are taken to be new enough.
-pub(super) fn check_version(version: &str) -> Result<(), Error> {
+///
+/// # Errors
+/// It is older.
+pub fn check_version(version: &str) -> Result<(), Error> {
     let number = version.trim_start_matches("next-");
     let mut parts = number.split('.').map(|part| {
         let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());

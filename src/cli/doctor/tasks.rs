@@ -18,7 +18,7 @@ pub(super) fn chosen() -> Vec<Finding> {
     let told = |chosen: &AdoptedSession| {
         let host = if chosen.host.is_empty() { String::new() } else { format!("{}:", chosen.host) };
         let (socket, session) = (&chosen.socket, &chosen.session);
-        Finding::good("tasks", format!("{host}{socket}: session {session} is one of tasks by your choice"))
+        Finding::good("tasks", format!("on {host}{socket}, session {session} is one of tasks by your choice"))
     };
     adopted.iter().map(told).collect()
 }
@@ -34,18 +34,23 @@ pub(super) async fn findings(watched: &Watched, clean: bool) -> Vec<Finding> {
             traces.values().flat_map(|trace| &trace.watchers).filter(|owner| !feed::is_alive(owner)).cloned().collect();
         for trace in traces.values() {
             let alive = trace.watchers.iter().filter(|owner| !gone.contains(owner)).count();
-            let what = format!("{id}: session {}: {}", trace.session_name, contents(trace));
+            let what = format!("in session {} on {id}, {}", trace.session_name, contents(trace));
             findings.push(match (alive, clean) {
                 (0, false) => {
                     let remedy = "`fleetwatch doctor --clean` removes it, and so does the next dashboard when it ends";
-                    Finding::notice("tasks", format!("{what}, left by a process that is gone"), Some(remedy))
+                    Finding::notice("tasks", format!("{what}; it was left by a process that is gone"), Some(remedy))
                 }
-                (0, true) => Finding::good("tasks", format!("{what}, removed")),
-                (alive, _) => Finding::good("tasks", format!("{what}, for {alive} running")),
+                (0, true) => Finding::good("tasks", format!("{what}; it is removed")),
+                (1, _) => Finding::good("tasks", format!("{what}, for a fleetwatch that runs")),
+                (alive, _) => Finding::good("tasks", format!("{what}, for {alive} of fleetwatch that run")),
             });
         }
         if clean && let Err(error) = server.stop_counting(&gone).await {
-            findings.push(Finding::notice("tasks", format!("{id}: not removed: {error}"), None));
+            findings.push(Finding::notice(
+                "tasks",
+                format!("what was left on {id} could not be removed: {error}"),
+                None,
+            ));
         }
     }
     findings
