@@ -97,7 +97,7 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
 
 #[test]
 fn wrong_usage_is_two_lines_and_exit_code_two() {
-    let cases: [(&[&str], &str, &str); 12] = [
+    let cases: [(&[&str], &str, &str); 16] = [
         (&["lst"], "error: unrecognized subcommand 'lst'", "hint: did you mean `list`?"),
         (&["list", "--jso"], "error: unexpected argument '--jso' found", "hint: did you mean `--json`?"),
         (
@@ -118,7 +118,28 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
         (
             &["wait", "x", "--for", "ready", "--timeout", "soon"],
             "error: invalid value 'soon' for '--timeout <SECONDS>': not a number of seconds",
-            "hint: `fleetwatch --help` lists the commands",
+            "hint: write seconds, such as 5 or 0.5, from 0 to 31536000, which is a year",
+        ),
+        (
+            &["history", "--since", "soon"],
+            "error: invalid value 'soon' for '--since <WHEN>': this is no time",
+            "hint: write how long ago (30m, 2h, 3d), a day (today, yesterday, 2026-11-21), a time (09:00), or both \
+             (2026-11-21T09:00, 2026-11-21T09:00:00Z)",
+        ),
+        (
+            &["history", "--limit", "few"],
+            "error: invalid value 'few' for '--limit <COUNT>': ",
+            "hint: write a whole number, such as 5",
+        ),
+        (
+            &["follow-ups", "dismiss", "x"],
+            "error: invalid value 'x' for '<NUMBER>...': not the number of a message",
+            "hint: `fleetwatch follow-ups` lists the messages with their numbers",
+        ),
+        (
+            &["--config", "", "list"],
+            "error: a value is required for '--config <FILE>' but none was supplied",
+            "hint: write a value behind it, or leave it out",
         ),
         (
             &["keys", "x", "Escpe"],
@@ -188,27 +209,6 @@ fn a_wrong_configuration_stops_every_command_with_its_place() {
 }
 
 #[test]
-fn a_control_sequence_in_a_configuration_does_not_reach_the_terminal() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("config.toml");
-    std::fs::write(&path, "[[terminal]]\nsession = \"\\u001b]52;c;eA==\\u0007[\"\n").unwrap();
-    let ran = run(&["--config", path.to_str().unwrap(), "list"]);
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.errors.contains("bad pattern") && !ran.errors.contains(['\x1b', '\x07']), "{ran:?}");
-}
-
-#[test]
-fn the_configuration_is_printed_checked_and_found() {
-    let default = run(&["config"]);
-    assert_eq!((default.code, default.out.as_str()), (Some(0), include_str!("../config/fleetwatch.toml")));
-    let folder = tempfile::tempdir().unwrap();
-    let home = folder.path().join("fleetwatch");
-    std::fs::create_dir(&home).unwrap();
-    let path = home.join("config.toml");
-    std::fs::write(&path, &default.out).unwrap();
-    let mut paths = fleetwatch(&["config", "paths"]);
-    let ran: Ran = paths.env("XDG_CONFIG_HOME", folder.path()).output().unwrap().into();
-#[test]
 fn all_faults_of_all_files_are_told_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let (themes, profiles) = (folder.path().join("themes"), folder.path().join("profiles"));
@@ -240,6 +240,27 @@ fn all_faults_of_all_files_are_told_at_once() {
     assert_eq!(run(&["--config", config.to_str().unwrap(), "list"]).errors.lines().count(), 2);
 }
 
+#[test]
+fn a_control_sequence_in_a_configuration_does_not_reach_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.toml");
+    std::fs::write(&path, "[[terminal]]\nsession = \"\\u001b]52;c;eA==\\u0007[\"\n").unwrap();
+    let ran = run(&["--config", path.to_str().unwrap(), "list"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.errors.contains("bad pattern") && !ran.errors.contains(['\x1b', '\x07']), "{ran:?}");
+}
+
+#[test]
+fn the_configuration_is_printed_checked_and_found() {
+    let default = run(&["config"]);
+    assert_eq!((default.code, default.out.as_str()), (Some(0), include_str!("../config/fleetwatch.toml")));
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("fleetwatch");
+    std::fs::create_dir(&home).unwrap();
+    let path = home.join("config.toml");
+    std::fs::write(&path, &default.out).unwrap();
+    let mut paths = fleetwatch(&["config", "paths"]);
+    let ran: Ran = paths.env("XDG_CONFIG_HOME", folder.path()).output().unwrap().into();
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let line = ran.out.lines().find(|line| line.ends_with(path.to_str().unwrap())).unwrap();
     assert_eq!(line.split_whitespace().nth(1), Some("used"), "{line}");
@@ -456,33 +477,12 @@ fn doctor_names_what_is_wrong_and_says_what_to_do() {
     let ran: Ran = without_tmux.env("PATH", "/nonexistent").output().unwrap().into();
     assert_eq!(ran.code, Some(1));
     assert!(ran.out.contains("BAD   tmux ") && ran.out.contains("→ install tmux 3.2 or newer"), "{}", ran.out);
+    assert!(ran.out.contains("servers        not asked, as there is no tmux"), "{}", ran.out);
     let missing: Ran = fleetwatch(&["watch"]).env("PATH", "/nonexistent").output().unwrap().into();
     assert_eq!((missing.code, missing.out.as_str()), (Some(1), ""));
     assert!(missing.errors.starts_with("error: tmux is not installed\nhint: install tmux"), "{missing:?}");
 }
 
-#[test]
-fn the_readme_shows_what_the_program_has() {
-    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
-    let help = run(&["--help"]).out;
-    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    // A description that goes on in the next line is indented further.
-    let names = commands.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
-    for command in names.filter(|name| !["", "help"].contains(name)) {
-        let shown =
-            [format!("fleetwatch {command}"), format!("-- {command}`")].iter().any(|text| readme.contains(text));
-        assert!(shown, "the README does not show `{command}`");
-    }
-    // Pieces of a configuration begin with a table; what begins with a key is for another file.
-    let blocks = readme.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
-    let examples: Vec<&str> = blocks.filter(|block| block.starts_with('[')).collect();
-    assert!(!examples.is_empty());
-    assert!(ran.out.contains("servers        not asked, as there is no tmux"), "{}", ran.out);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("example.toml");
-    for example in examples {
-        std::fs::write(&path, example).unwrap();
-        let checked = run(&["config", "check", path.to_str().unwrap()]);
 #[test]
 fn doctor_tells_an_old_tmux_a_dead_server_and_several_servers_apart() {
     let folder = tempfile::tempdir().unwrap();
@@ -512,6 +512,27 @@ fn doctor_tells_an_old_tmux_a_dead_server_and_several_servers_apart() {
     assert!(ran.out.contains(&told), "{}", ran.out);
 }
 
+#[test]
+fn the_readme_shows_what_the_program_has() {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let help = run(&["--help"]).out;
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    // A description that goes on in the next line is indented further.
+    let names = commands.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    for command in names.filter(|name| !["", "help"].contains(name)) {
+        let shown =
+            [format!("fleetwatch {command}"), format!("-- {command}`")].iter().any(|text| readme.contains(text));
+        assert!(shown, "the README does not show `{command}`");
+    }
+    // Pieces of a configuration begin with a table; what begins with a key is for another file.
+    let blocks = readme.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let examples: Vec<&str> = blocks.filter(|block| block.starts_with('[')).collect();
+    assert!(!examples.is_empty());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("example.toml");
+    for example in examples {
+        std::fs::write(&path, example).unwrap();
+        let checked = run(&["config", "check", path.to_str().unwrap()]);
         assert_eq!(checked.code, Some(0), "the README's configuration: {checked:?}\n{example}");
     }
 }

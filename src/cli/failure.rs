@@ -2,6 +2,7 @@
 
 use std::error::Error as _;
 use std::fmt;
+use std::num::ParseFloatError;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -19,6 +20,14 @@ pub struct Failure {
     what: String,
     hint: Option<String>,
     kind: Kind,
+}
+
+/// A value on the command line that cannot be what it stands for, and how such a value is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub(super) struct BadValue {
+    pub what: &'static str,
+    pub hint: &'static str,
 }
 
 /// Whose fault it is; the exit code follows from it (SPEC §12).
@@ -56,7 +65,10 @@ impl Failure {
             return error.clone().into();
         }
         if let Some(error) = report.downcast_ref::<RecordingError>() {
-            return Self::usage(error).hint("recordings are asciicast v3 or v2; `fleetwatch record` makes them");
+            return Self::usage(error).hint(match error {
+                RecordingError::Unreadable { .. } => "name a file that is there and that you may read",
+                _ => "recordings are asciicast v3 or v2; `fleetwatch record` makes them",
+            });
         }
         if let Some(error) = report.downcast_ref::<tmux::Error>() {
             return Self::refused(error).hint(error.hint());
@@ -67,6 +79,11 @@ impl Failure {
     /// What the user can do about it.
     pub(super) fn remedy(&self) -> Option<&str> {
         self.hint.as_deref()
+    }
+
+    /// Tells it as an error, where there are several.
+    pub(super) fn tell(&self) {
+        print(&self.what, self.hint.as_deref());
     }
 
     /// Tells it as a warning, where the command goes on without what failed.
@@ -81,11 +98,6 @@ impl Failure {
         match self.kind {
             Kind::Refused => ExitCode::FAILURE,
             Kind::Usage => ExitCode::from(2),
-    /// Tells it as an error, where there are several.
-    pub(super) fn tell(&self) {
-        print(&self.what, self.hint.as_deref());
-    }
-
         }
     }
 }
@@ -127,16 +139,32 @@ pub(super) fn from_clap(error: &clap::Error) -> ExitCode {
         });
     let hint = match (suggestion, error.get(ContextKind::ValidValue), error.get(ContextKind::Usage)) {
         (Some(name), ..) => format!("did you mean `{name}`?"),
-        (None, Some(ContextValue::Strings(values)), _) => format!("it takes {}", values.join(", ")),
+        (None, Some(ContextValue::Strings(values)), _) if !values.is_empty() => {
+            format!("it takes {}", values.join(", "))
+        }
         (None, _, Some(ContextValue::StyledStr(usage))) => usage.to_string().trim().replacen("Usage", "usage", 1),
-        _ => match error.source().and_then(|source| source.downcast_ref::<UnknownKey>()) {
-            Some(unknown) => unknown.hint(),
-            None => "`fleetwatch --help` lists the commands".to_owned(),
-        },
+        _ => hint_for_value(error),
     };
     // Lists of missing arguments stand on lines of their own; an error is one line.
     print(&what.lines().map(str::trim).collect::<Vec<_>>().join(" "), Some(&hint));
     ExitCode::from(2)
+}
+
+/// How a value that clap refused is written.
+fn hint_for_value(error: &clap::Error) -> String {
+    if error.kind() == ErrorKind::InvalidValue {
+        return "write a value behind it, or leave it out".to_owned();
+    }
+    let Some(source) = error.source() else { return "`fleetwatch --help` lists the commands".to_owned() };
+    if let Some(unknown) = source.downcast_ref::<UnknownKey>() {
+        unknown.hint()
+    } else if let Some(bad) = source.downcast_ref::<BadValue>() {
+        bad.hint.to_owned()
+    } else if source.is::<ParseFloatError>() {
+        "write a number, such as 5 or 0.5".to_owned()
+    } else {
+        "write a whole number, such as 5".to_owned()
+    }
 }
 
 /// Prints an error in its form. Texts in it may come from a file or a pane, so nothing in them is a control sequence.

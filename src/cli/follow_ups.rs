@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use serde_json::{Value, json};
 
+use super::failure::BadValue;
 use super::{Done, Failure, GlobalOptions, output};
 use crate::follow_up;
 use crate::history::{self, Decided, Intent, IntentId, IntentState, Intents, Owner, Trouble};
@@ -30,15 +31,21 @@ pub enum Command {
     /// Have messages sent again that may or may not have arrived, or that ran out.
     Resend {
         /// The numbers of the messages.
-        #[arg(required = true, value_name = "NUMBER")]
+        #[arg(required = true, value_name = "NUMBER", value_parser = number)]
         numbers: Vec<i64>,
     },
     /// Leave messages at what became of them; one that waits is not sent any more.
     Dismiss {
         /// The numbers of the messages.
-        #[arg(required = true, value_name = "NUMBER")]
+        #[arg(required = true, value_name = "NUMBER", value_parser = number)]
         numbers: Vec<i64>,
     },
+}
+
+/// The number of a message.
+fn number(text: &str) -> Result<i64, BadValue> {
+    let hint = "`fleetwatch follow-ups` lists the messages with their numbers";
+    text.parse().map_err(|_| BadValue { what: "not the number of a message", hint })
 }
 
 /// Runs the command. It writes down what is decided; whoever watches carries it out.
@@ -48,7 +55,9 @@ pub enum Command {
 pub fn run(args: &Args, options: &GlobalOptions) -> Done {
     let settings = options.load()?.config.history;
     let path = settings.location().filter(|_| settings.enabled);
-    let path = path.ok_or_else(|| Failure::refused("no history is kept, and follow-ups are kept there"))?;
+    let path = path.ok_or_else(|| {
+        Failure::refused("no history is kept, and follow-ups are kept there").hint("set `enabled = true` in [history]")
+    })?;
     let now = history::now();
     let command = args.command.as_ref().unwrap_or(&Command::List { json: false });
     if !path.exists() {
@@ -59,19 +68,20 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
             }
         };
     }
-    let mut intents = Intents::open(&path, Owner::of_process(now), now).map_err(|trouble| unusable(&trouble))?;
+    let unusable = |trouble: Trouble| super::history::unusable(&path, &trouble);
+    let mut intents = Intents::open(&path, Owner::of_process(now), now).map_err(unusable)?;
     match command {
-        Command::List { json } => list(&intents.open_matters().map_err(|trouble| unusable(&trouble))?, *json, now),
-        Command::Resend { numbers } => each(numbers, |id| intents.resend(id, now)),
-        Command::Dismiss { numbers } => each(numbers, |id| intents.dismiss(id, now)),
+        Command::List { json } => list(&intents.open_matters().map_err(unusable)?, *json, now),
+        Command::Resend { numbers } => each(numbers, |id| intents.resend(id, now).map_err(unusable)),
+        Command::Dismiss { numbers } => each(numbers, |id| intents.dismiss(id, now).map_err(unusable)),
     }
 }
 
 /// Decides of each message, and says what came of it. What cannot be decided keeps nothing from the others.
-fn each(numbers: &[i64], mut decide: impl FnMut(IntentId) -> Result<Decided, Trouble>) -> Done {
+fn each(numbers: &[i64], mut decide: impl FnMut(IntentId) -> Result<Decided, Failure>) -> Done {
     let (mut text, mut failures) = (String::new(), Vec::new());
     for &number in numbers {
-        match decide(IntentId(number)).map_err(|trouble| unusable(&trouble))? {
+        match decide(IntentId(number))? {
             Decided::Dismissed => drop(writeln!(text, "follow-up {number} is dismissed")),
             Decided::Resent(next) => drop(writeln!(text, "follow-up {number} is sent again, as number {}", next.0)),
             Decided::NotOpen(state) => failures.push(
@@ -136,8 +146,4 @@ pub(super) const fn word(state: IntentState) -> &'static str {
 fn missing(number: i64) -> Failure {
     Failure::refused(format!("there is no follow-up {number}"))
         .hint("`fleetwatch follow-ups` lists those that are open")
-}
-
-fn unusable(trouble: &Trouble) -> Failure {
-    Failure::refused(format!("the history cannot be used: {trouble}"))
 }

@@ -4,13 +4,16 @@ mod totals;
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
+use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, Zoned};
+use jiff::{Span, Timestamp, ToSpan, Zoned};
 use ratatui::crossterm::style::{Color, Stylize};
 
+use super::failure::BadValue;
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::history::{Body, Filter, Holder, Kind, Reader, Stored, StoredTerminal, Trouble, same_terminal};
@@ -26,11 +29,12 @@ const USUAL_LINES: u32 = 100;
 pub struct Args {
     /// Terminal: a name that it has or had, a pane id such as %12, or the beginning of a name that only one has.
     pub target: Option<String>,
-    /// From when on: how long ago (30m, 2h, 3d) or a time (2026-11-21T09:00:00Z, 2026-11-21, 09:00).
-    #[arg(long, value_name = "WHEN", value_parser = moment)]
+    /// From when on: how long ago (30m, 2h, 3d), a day (today, yesterday, 2026-11-21), the last time that the clock showed
+    /// 09:00, or a day with a time (2026-11-21T09:00, 2026-11-21T09:00:00Z).
+    #[arg(long, value_name = "WHEN", value_parser = moment, allow_hyphen_values = true)]
     pub since: Option<Moment>,
     /// Until when, in the same ways.
-    #[arg(long, value_name = "WHEN", value_parser = moment)]
+    #[arg(long, value_name = "WHEN", value_parser = moment, allow_hyphen_values = true)]
     pub until: Option<Moment>,
     /// Only this kind; may be given several times.
     #[arg(long, value_name = "KIND")]
@@ -78,9 +82,15 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
     let path = config.history.location().ok_or_else(|| {
         Failure::refused("there is no place for a history without a home directory").hint("set `path` in [history]")
     })?;
-    let mut reader = Reader::open(&path).map_err(|trouble| unreadable(&trouble))?;
-    let known = reader.terminals().map_err(|trouble| unreadable(&trouble))?;
-    let known = on_servers(known, options);
+    read(args, options, &path).map_err(|report| match report.downcast::<Trouble>() {
+        Ok(trouble) => unusable(&path, &trouble).into(),
+        Err(report) => report,
+    })
+}
+
+fn read(args: &Args, options: &GlobalOptions, path: &Path) -> Done {
+    let mut reader = Reader::open(path)?;
+    let known = on_servers(reader.terminals()?, options);
     let terminals = match &args.target {
         Some(target) => Some(find(target, &known)?),
         None if options.names_a_server() => Some(known.iter().map(|terminal| terminal.key.clone()).collect()),
@@ -101,13 +111,15 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
     if args.json { print_json(&mut reader, &filter) } else { print_text(&mut reader, &filter) }
 }
 
-/// What is said of a history that cannot be read.
-fn unreadable(trouble: &Trouble) -> Failure {
+/// What is said of a history that cannot be read or written.
+pub(super) fn unusable(path: &Path, trouble: &Trouble) -> Failure {
     match trouble {
         Trouble::Missing(path) => {
             Failure::refused(format!("there is no history yet: {} is missing", path.display())).hint(trouble.hint())
         }
-        trouble => Failure::refused(format!("the history cannot be read: {trouble}")).hint(trouble.hint()),
+        trouble => {
+            Failure::refused(format!("the history {} cannot be used: {trouble}", path.display())).hint(trouble.hint())
+        }
     }
 }
 
@@ -156,16 +168,15 @@ fn find(target: &str, known: &[StoredTerminal]) -> Result<Vec<TerminalKey>, Fail
 
 fn print_json(reader: &mut Reader, filter: &Filter) -> Done {
     let mut written = Ok(());
-    let read = reader.each(filter, |record| {
+    reader.each(filter, |record| {
         written = output::json_line(&record.to_json()).and_then(|line| output::write_whole(&line));
         written.is_ok()
-    });
-    read.map_err(|trouble| unreadable(&trouble))?;
+    })?;
     output::conclude(written)
 }
 
 fn print_text(reader: &mut Reader, filter: &Filter) -> Done {
-    let records = reader.records(filter).map_err(|trouble| unreadable(&trouble))?;
+    let records = reader.records(filter)?;
     if records.is_empty() {
         eprintln!("the history has nothing of that");
         return Ok(ExitCode::SUCCESS);
@@ -221,28 +232,39 @@ fn what(record: &Stored) -> String {
     harmless(&record.what().replace(['\n', '\t'], " ")).trim_end().to_owned()
 }
 
-/// Reads a point in time: how long ago, or a date or time in the zone of this machine.
-fn moment(text: &str) -> Result<Moment, String> {
-    moment_at(text, &Zoned::now())
+/// Reads a point in time: how long ago, or a day or time in the zone of this machine.
+fn moment(text: &str) -> Result<Moment, BadValue> {
+    let found = moment_at(text.trim(), &Zoned::now()).ok_or(BadValue {
+        what: "this is no time",
+        hint: "write how long ago (30m, 2h, 3d), a day (today, yesterday, 2026-11-21), a time (09:00), or both \
+               (2026-11-21T09:00, 2026-11-21T09:00:00Z)",
+    })?;
+    Ok(Moment::from_millis(found.as_millisecond()))
 }
 
-fn moment_at(text: &str, now: &Zoned) -> Result<Moment, String> {
-    let zone = now.time_zone().clone();
-    let found = if let Ok(span) = text.parse::<jiff::Span>() {
+fn moment_at(text: &str, now: &Zoned) -> Option<Timestamp> {
+    let at = |time: DateTime| time.to_zoned(now.time_zone().clone()).ok().map(|zoned| zoned.timestamp());
+    let day = |ago: i64| at(now.date().checked_sub(ago.days()).ok()?.to_datetime(Time::midnight()));
+    match text {
+        "now" => return Some(now.timestamp()),
+        "today" => return day(0),
+        "yesterday" => return day(1),
+        _ => {}
+    }
+    if let Ok(span) = text.parse::<Span>() {
         now.checked_sub(span.abs()).ok().map(|zoned| zoned.timestamp())
     } else if let Ok(timestamp) = text.parse::<Timestamp>() {
         Some(timestamp)
-    } else if let Ok(time) = text.parse::<jiff::civil::DateTime>() {
-        time.to_zoned(zone).ok().map(|zoned| zoned.timestamp())
-    } else if let Ok(date) = text.parse::<jiff::civil::Date>() {
-        date.to_zoned(zone).ok().map(|zoned| zoned.timestamp())
-    } else if let Ok(time) = text.parse::<jiff::civil::Time>() {
-        now.date().to_datetime(time).to_zoned(zone).ok().map(|zoned| zoned.timestamp())
+    } else if let Ok(time) = text.parse::<DateTime>() {
+        at(time)
+    } else if let Ok(date) = text.parse::<Date>() {
+        at(date.to_datetime(Time::midnight()))
     } else {
-        None
-    };
-    let found = found.ok_or("it is neither a time such as 2026-11-21T09:00:00Z or 09:00, nor a duration such as 2h")?;
-    Ok(Moment::from_millis(found.as_millisecond()))
+        let time = text.parse::<Time>().ok()?;
+        // A time that is still to come today was meant of yesterday.
+        let date = if time > now.time() { now.date().yesterday().ok()? } else { now.date() };
+        at(date.to_datetime(time))
+    }
 }
 
 #[cfg(test)]
@@ -253,7 +275,7 @@ mod tests {
     #[test]
     fn points_in_time_are_read_as_people_write_them() {
         let now: Zoned = "2026-11-21T10:00:00+01:00[Europe/Berlin]".parse().unwrap();
-        let read = |text: &str| moment_at(text, &now).map(|at| at.to_string());
+        let read = |text: &str| moment_at(text, &now).map(|at| format!("{at:.3}"));
         assert_eq!(read("2h").unwrap(), "2026-11-21T07:00:00.000Z");
         assert_eq!(read("1d").unwrap(), "2026-11-20T09:00:00.000Z");
         assert_eq!(read("1h 30m").unwrap(), "2026-11-21T07:30:00.000Z");
@@ -261,7 +283,12 @@ mod tests {
         assert_eq!(read("2026-11-20").unwrap(), "2026-11-19T23:00:00.000Z");
         assert_eq!(read("2026-11-20T12:00").unwrap(), "2026-11-20T11:00:00.000Z");
         assert_eq!(read("09:15").unwrap(), "2026-11-21T08:15:00.000Z");
-        assert!(read("soon").is_err() && read("").is_err());
+        assert_eq!(read("22:15").unwrap(), "2026-11-20T21:15:00.000Z");
+        assert_eq!(read("today").unwrap(), "2026-11-20T23:00:00.000Z");
+        assert_eq!(read("yesterday").unwrap(), "2026-11-19T23:00:00.000Z");
+        assert_eq!(read("now").unwrap(), read("-0s").unwrap());
+        assert_eq!(read("-2h"), read("2h"));
+        assert_eq!((read("soon"), read("")), (None, None));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::Subcommand;
 
 use super::{Done, Failure, GlobalOptions, output, score};
+use crate::config::ConfigError;
 use crate::profile::{Library, Versions};
 
 /// List the profiles of agents, show one, or check one.
@@ -70,7 +71,7 @@ fn list(library: &Library) -> Done {
 fn check(file: &Path, recordings: &[PathBuf], options: &GlobalOptions) -> Done {
     let name = file.display().to_string();
     let content =
-        std::fs::read_to_string(file).map_err(|error| Failure::usage(format!("{name}: cannot be read: {error}")))?;
+        std::fs::read_to_string(file).map_err(|error| Failure::from(ConfigError::unreadable(file, &error)))?;
     let profiles = Library::check(&name, &content).map_err(Failure::usage)?;
     let code = output::print(&format!("{name}: right: {}\n", profiles.join(", ")))?;
     if recordings.is_empty() {

@@ -112,7 +112,7 @@ fn create(path: &Path, force: bool) -> color_eyre::Result<File> {
     if force {
         // The new file takes the place of the old one at once, whoever reads the old one.
         let beside = path.with_extension(format!("{}.new", std::process::id()));
-        let file = new(&beside).wrap_err_with(|| format!("{} cannot be written", beside.display()))?;
+        let file = new(&beside).map_err(|error| unwritable(&beside, &error))?;
         std::fs::rename(&beside, path).wrap_err_with(|| format!("{} cannot be replaced", path.display()))?;
         return Ok(file);
     }
@@ -120,8 +120,13 @@ fn create(path: &Path, force: bool) -> color_eyre::Result<File> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             Err(Failure::usage(format!("{} exists already", path.display())).hint("`--force` replaces it").into())
         }
-        created => created.wrap_err_with(|| format!("{} cannot be written", path.display())),
+        created => Ok(created.map_err(|error| unwritable(path, &error))?),
     }
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    Failure::usage(format!("{} cannot be written: {error}", path.display()))
+        .hint("name a file in a directory that is there and that you may write in")
 }
 
 /// The recording that is being written.

@@ -207,7 +207,9 @@ fn tell(outcome: SendOutcome, ticket: &Ticket) -> Done {
     ticket.ended(outcome.word(), outcome.detail(), feed::now());
     match outcome {
         SendOutcome::Accepted => output::print("accepted\n").map(|_| ExitCode::SUCCESS),
-        SendOutcome::Refused(Refusal::Text(unfit)) => Err(Failure::usage(unfit).into()),
+        SendOutcome::Refused(Refusal::Text(unfit)) => Err(Failure::usage(unfit)
+            .hint("a prompt is some text without control characters but line ends and tabs; `fleetwatch keys` presses keys")
+            .into()),
         SendOutcome::Refused(refusal) => {
             let failure = Failure::refused(format!("refused: {refusal}"));
             Err(match refusal.hint() {

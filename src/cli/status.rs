@@ -9,7 +9,7 @@ use serde_json::json;
 use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions, output};
 use crate::fleet::Terminal;
-use crate::history::{self, Need, Rank, Reader, Standing};
+use crate::history::{self, Need, Rank, Reader, Standing, Trouble};
 use crate::moment::Moment;
 use crate::screen::harmless;
 use crate::state::Attention;
@@ -77,9 +77,14 @@ impl Group {
 pub fn run(args: &Args, options: &GlobalOptions) -> Done {
     let config = options.load()?.config;
     let now = history::now();
-    // A history that is not there, or cannot be read, was written by nobody who watches.
-    let stored = config.history.location().filter(|_| config.history.enabled).and_then(|path| Reader::open(&path).ok());
-    let mut standings = stored.and_then(|reader| reader.standings(now).ok()).unwrap_or_default();
+    let mut trouble = None;
+    let mut standings = match stored(&config.history, now) {
+        Ok(standings) => standings,
+        Err(failure) => {
+            trouble = Some(failure);
+            Vec::new()
+        }
+    };
     if options.names_a_server() {
         let wanted: Vec<String> = options.servers(&config).iter().map(|server| server.common().to_string()).collect();
         standings.retain(|standing| wanted.contains(&standing.server));
@@ -87,6 +92,9 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
     let is_watched = !standings.is_empty();
     if !is_watched && args.poll {
         standings = super::wait_for(poll(options, now))?;
+    }
+    if let Some(failure) = trouble.as_ref().filter(|_| args.format == Format::Json || args.poll) {
+        failure.warn();
     }
     let is_known = is_watched || args.poll;
     let summary = Summary::of(&standings);
@@ -96,12 +104,24 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
         Format::Plain if is_known => summary.plain(),
         Format::Plain => {
             let hint = "run `fleetwatch` or `fleetwatch watch`; --poll looks once";
-            return Err(Failure::refused("nobody watches").hint(hint).into());
+            return Err(trouble.unwrap_or_else(|| Failure::refused("nobody watches").hint(hint)).into());
         }
         Format::Json => output::json_line(&summary.json(now, is_watched))?,
     };
     let code = output::print(&line)?;
     Ok(if is_known || args.format == Format::Tmux { code } else { ExitCode::FAILURE })
+}
+
+/// How things stand by what those who watch wrote down. Where there is no history, nobody watches.
+///
+/// # Errors
+/// The history is there and cannot be read.
+fn stored(settings: &history::Settings, now: Moment) -> Result<Vec<Standing>, Failure> {
+    let Some(path) = settings.location().filter(|_| settings.enabled) else { return Ok(Vec::new()) };
+    match Reader::open(&path).and_then(|reader| reader.standings(now)) {
+        Err(Trouble::Missing(_)) => Ok(Vec::new()),
+        read => read.map_err(|trouble| super::history::unusable(&path, &trouble)),
+    }
 }
 
 /// Looks at every server once.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
+use super::failure::BadValue;
 use super::live::{Live, end_asked_for};
 use super::survey::Watched;
 use super::target::Meant;
@@ -38,6 +39,7 @@ pub enum Condition {
     /// A prompt may be sent.
     Ready,
     /// A turn is in flight.
+    #[value(alias = "working")]
     Active,
     /// The agent neither works nor waits for anybody.
     Idle,
@@ -84,11 +86,12 @@ impl Condition {
 }
 
 /// A number of seconds on the command line.
-pub(super) fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+pub(super) fn seconds(text: &str) -> Result<Duration, BadValue> {
+    let hint = "write seconds, such as 5 or 0.5, from 0 to 31536000, which is a year";
+    let seconds: f64 = text.parse().map_err(|_| BadValue { what: "not a number of seconds", hint })?;
     match Duration::try_from_secs_f64(seconds) {
         Ok(duration) if seconds <= 31_536_000.0 => Ok(duration),
-        _ => Err("out of range: 0 to 31536000 seconds, which is a year".to_owned()),
+        _ => Err(BadValue { what: "out of range", hint }),
     }
 }
 

@@ -52,7 +52,7 @@ impl Trouble {
             Trouble::ReadOnly | Trouble::Other(_) => {
                 "check the file and its directory, or choose another `path` in [history]"
             }
-            Trouble::Damaged => "it is set aside, and a new one is begun",
+            Trouble::Damaged => "the next `fleetwatch` or `fleetwatch watch` sets it aside and begins a new one",
             Trouble::Newer { .. } => "run the newer fleetwatch, or choose another `path` in [history]",
             Trouble::Off => "set `enabled = true` in [history]",
             Trouble::Missing(_) => "it begins when `fleetwatch` or `fleetwatch watch` runs",

@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use serde_json::json;
 
-use super::{Args, unreadable};
+use super::Args;
 use crate::cli::table::aligned;
 use crate::cli::{Done, output};
 use crate::history::{Holder, Point, Reader, StoredTerminal, timeline, totals, turns};
@@ -32,7 +32,7 @@ pub(super) fn print(args: &Args, reader: &mut Reader, terminals: &[StoredTermina
     let mut days: BTreeMap<(Date, String), Day> = BTreeMap::new();
     for terminal in terminals {
         let until = args.until.unwrap_or(Moment::from_millis(now.as_millisecond()));
-        let history = reader.line(&terminal.key, args.since, until).map_err(|trouble| unreadable(&trouble))?;
+        let history = reader.line(&terminal.key, args.since, until)?;
         // Nothing is known of the time before.
         let Some((begun, _)) = history.watched.first() else { continue };
         let since = args.since.unwrap_or_default().max(*begun);
