@@ -53,7 +53,7 @@ use ratatui::layout::Rect;
 pub use action::Action;
 pub use follow_ups::{Decision, decided};
 pub use keymap::{Binding, Context, Keymap, KeymapError};
-pub use meaning::Meaning;
+pub use meaning::{Meaning, turn_word};
 pub use theme::{Depth, Look, Theme, ThemeError};
 pub use toast::Topic;
 

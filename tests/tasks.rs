@@ -307,11 +307,11 @@ fn prompts_are_told_once_while_they_stay() {
         });
     }
     let table = world.run(&["tasks"]);
-    assert!(table.contains("waiting_input") && table.contains("Name of the branch:"), "{table}");
+    assert!(table.contains("  asks  ") && table.contains("Name of the branch:"), "{table}");
     watch.tells("ask", &["started", "input Proceed? [y/N]"]);
     watch.tells("secret", &["started", "input Password:"]);
     watch.tells("menu", &["started", "input #?"]);
-    assert_eq!(world.run(&["wait", "ask", "--for", "input", "--timeout", "20"]), "ask: waiting_input\n");
+    assert_eq!(world.run(&["wait", "ask", "--for", "input", "--timeout", "20"]), "ask: asks\n");
     wait_until("the status line to count them", || world.run(&["status"]).contains("4 need you"));
     for (window, answer) in [("ask", "y"), ("secret", "x"), ("menu", "1")] {
         world.tmux.run(&["send-keys", "-t", &format!("tasks:={window}"), answer, "Enter"]);

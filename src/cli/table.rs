@@ -1,9 +1,9 @@
 //! The fleet as a table of text: names and words in columns that stay straight with wide characters in them.
 
 use crate::fleet::Terminal;
-use crate::state::{Attention, Availability, State, TurnResult};
+use crate::state::{Attention, State, TurnResult};
 use crate::task::Task;
-use crate::ui::text;
+use crate::ui::{text, turn_word};
 
 /// Cells between two columns.
 const GAP: usize = 2;
@@ -47,19 +47,18 @@ fn task_row(task: &Task) -> [String; 6] {
         task.id.clone(),
         "task".to_owned(),
         task.word(),
-        "-".to_owned(),
+        task.rings().unwrap_or_else(|| "-".to_owned()),
         format!("{host}{}:{} {} {}", task.session, task.index, task.window, task.key.pane),
         task.prompt().unwrap_or(task.command()).to_owned(),
     ]
     .map(|cell| plain(&cell))
 }
 
-/// The state in one word: what the operator should know of it, else whether it can be reached, else its phase.
+/// The state in one word: what the operator should know of it, else the turn in the dashboard's word.
 pub(super) fn word(state: &State) -> &'static str {
-    match (state.attention, state.diagnostics.availability) {
-        (Attention::None, Availability::Available) => state.turn.phase.word(),
-        (Attention::None, availability) => availability.word(),
-        (attention, _) => attention.word(),
+    match state.attention {
+        Attention::None => turn_word(state),
+        attention => attention.word(),
     }
 }
 

@@ -270,8 +270,8 @@ impl Printer {
                 TaskLine { at: task.since, kind: "state", terminal: &task.id, state: &task.fields(), event: None };
             return output::json_line(&line);
         }
-        let what = task.pane.as_ref().map(|pane| pane.command.as_str()).unwrap_or_default();
-        Ok(format!("{}  {}  task {}: {}\n", self.clock(task.since), harmless(&task.id), task.status, harmless(what)))
+        let what = task.prompt().unwrap_or(task.command());
+        Ok(format!("{}  {}  task {}: {}\n", self.clock(task.since), harmless(&task.id), task.word(), harmless(what)))
     }
 
     fn task_event_line(&self, event: &TaskEvent) -> io::Result<String> {

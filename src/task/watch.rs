@@ -240,12 +240,22 @@ impl Task {
         pane.map_or("", |pane| pane.start_command.as_deref().unwrap_or(&pane.command))
     }
 
-    /// What it is doing in a word or two: `running`, `exited 2`, `waiting_input`.
+    /// What it is doing in a word or two, for people: `running`, `asks`, `exited 2`.
     pub fn word(&self) -> String {
         match (self.status, self.exit_code()) {
             (Status::Exited, Some(code)) => format!("exited {code}"),
             (Status::Exited, None) => "exited ?".to_owned(),
+            (Status::WaitingInput, _) => "asks".to_owned(),
             (status, _) => status.word().to_owned(),
+        }
+    }
+
+    /// Whether and how often it rang, for people; `None` when it did not.
+    pub fn rings(&self) -> Option<String> {
+        match (self.bells, self.bell) {
+            (0, false) => None,
+            (0 | 1, _) => Some("rang".to_owned()),
+            (bells, _) => Some(format!("rang {bells} times")),
         }
     }
 

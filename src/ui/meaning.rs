@@ -65,15 +65,15 @@ impl Meaning {
 impl Meaning {
     /// What a task's status means, and its word: an end that is not known to be good is a failure.
     pub fn of_task(task: &Task) -> (Self, String) {
-        match (task.status, task.exit_code()) {
-            (Status::Running, _) => (Meaning::Working, "running".to_owned()),
-            (Status::WaitingInput, _) => (Meaning::Waits, "asks".to_owned()),
-            (Status::Idle, _) => (Meaning::Ready, "idle".to_owned()),
-            (Status::Exited, Some(0)) => (Meaning::Finished, "exited 0".to_owned()),
-            (Status::Exited, Some(code)) => (Meaning::Failed, format!("exited {code}")),
-            (Status::Exited, None) => (Meaning::Failed, "exited".to_owned()),
-            (Status::Unknown, _) => (Meaning::Unknown, "unknown".to_owned()),
-        }
+        let meaning = match (task.status, task.exit_code()) {
+            (Status::Running, _) => Meaning::Working,
+            (Status::WaitingInput, _) => Meaning::Waits,
+            (Status::Idle, _) => Meaning::Ready,
+            (Status::Exited, Some(0)) => Meaning::Finished,
+            (Status::Exited, _) => Meaning::Failed,
+            (Status::Unknown, _) => Meaning::Unknown,
+        };
+        (meaning, task.word())
     }
 }
 

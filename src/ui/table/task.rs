@@ -32,7 +32,7 @@ pub(super) fn draw(
     pen.field("", GAP.min(columns.turn), base);
     draw_turn(canvas, &mut pen, columns.turn, &word, task.since, look);
     if columns.result > 0 {
-        pen.field("", GAP, base).field(&bells(task), columns.result, quiet);
+        pen.field("", GAP, base).field(task.rings().as_deref().unwrap_or("–"), columns.result, quiet);
     }
     if columns.stable > 0 {
         pen.field("", GAP, base).field("", columns.stable, quiet);
@@ -42,14 +42,6 @@ pub(super) fn draw(
     }
     if columns.what > 0 {
         pen.field("", GAP, base).field(&what(task), columns.what, tone.of(text));
-    }
-}
-
-fn bells(task: &Task) -> String {
-    match (task.bells, task.bell) {
-        (0, false) => "–".to_owned(),
-        (0 | 1, _) => "rang".to_owned(),
-        (bells, _) => format!("rang {bells} times"),
     }
 }
 
