@@ -305,6 +305,44 @@ fn a_click_beside_a_popup_closes_it_and_the_wheel_moves_nothing_behind_it() {
 }
 
 #[test]
+fn the_header_keeps_its_words_while_numbers_grow_and_drops_the_least_urgent_first() {
+    let header = |working: usize, width: u16| {
+        let mut fleet = SampleFleet::usual();
+        let more = (0..working).map(|n| {
+            let mut terminal = fleet.terminals[7].clone();
+            terminal.key.pane = fleetwatch::fleet::PaneId(100 + u32::try_from(n).expect("a small number"));
+            terminal
+        });
+        fleet.terminals.extend(more.collect::<Vec<_>>());
+        lines(&frame(&mut dashboard(), &fleet, width, 24))[0].clone()
+    };
+    let wording = |header: &str| {
+        let blank: String = header.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+        blank.replace("00", "0").split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let mut words = 0;
+    for width in 60..=200 {
+        let usual = header(0, width);
+        for working in [1, 7, 8, 30, 97] {
+            assert_eq!(wording(&header(working, width)), wording(&usual), "{width} columns, {working} more");
+        }
+        assert!(usual.contains("3 need you"), "{width}: {usual}");
+        assert_eq!(usual.starts_with(" fleetwatch"), width >= 100, "{width}: {usual}");
+        // Each count is there, by its word or its glyph, and words are added from the most urgent one on.
+        let glyphs = ['✗', '!', '✓', '⊘', '⠋', '·', '…', '○'].map(|glyph| usual.contains(&format!("{glyph}1")));
+        let glyphs = glyphs.into_iter().enumerate().filter(|(_, shown)| *shown).map(|(index, _)| index);
+        let now = ["failed", "stalled", "finished", "interrupted", "working", "ready", "unknown", "gone"]
+            .iter()
+            .take_while(|word| usual.contains(*word))
+            .count();
+        assert!(glyphs.clone().all(|index| index >= now), "{width}: {usual}");
+        assert!(now >= words || width == 100, "{width}: {usual}");
+        words = now;
+    }
+    assert_eq!(words, 8);
+}
+
+#[test]
 fn the_age_of_the_data_is_never_understated() {
     let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();

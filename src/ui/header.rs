@@ -21,54 +21,95 @@ const OLD: Span = Span::from_secs(5);
 /// A stretch of text in one style.
 type Part = (String, Style);
 
-/// Draws the header. Where it does not all fit, the name goes first, then the servers that are well, then the counts'
-/// words, then what is wrong with which server; that something is, the counts and the age of the data stay longest.
+/// From this width on the name of the program stands before the counts. It depends on nothing else, so that the counts
+/// never move sideways.
+const NAMED: u16 = 100;
+
+/// Draws the header. What there is no room for goes in one order, whatever the numbers: first the servers that are well,
+/// then the words of the counts, from the least urgent one on, so that their glyphs stand for them; then how long the
+/// operator has been waited for, what is wrong with which server, and last whole counts, the least urgent ones first. That
+/// something waits, and how old the data is, stays longest.
 pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
     let parts = &canvas.theme.parts;
-    let name = || vec![("fleetwatch".to_owned(), parts.title)];
+    let name: Vec<Part> = if area.width < NAMED { Vec::new() } else { vec![("fleetwatch".to_owned(), parts.title)] };
     let counts = Counts::of(canvas, view);
-    let [words, brief, glyphs] = [Told::Full, Told::Words, Told::Glyphs].map(|told| counts.parts(canvas, told));
+    // Room is made for numbers that may still grow: one digit more changes nothing but the number.
+    let roomy = counts.roomy(canvas.now);
     let each = each_server(canvas, view);
-    let servers = listed(canvas, each.iter().map(|(_, part)| part));
-    let troubled = listed(canvas, each.iter().filter(|(health, _)| **health != Health::Up).map(|(_, part)| part));
-    let data = data(canvas, view);
-    let failing = failing(canvas, view);
-    let attempts: [[Vec<Part>; 4]; 10] = [
-        [name(), words.clone(), servers.clone(), data.clone()],
-        [Vec::new(), words.clone(), servers.clone(), data.clone()],
-        [Vec::new(), words.clone(), troubled.clone(), data.clone()],
-        [Vec::new(), brief, troubled.clone(), data.clone()],
-        [name(), glyphs.clone(), servers.clone(), data.clone()],
-        [Vec::new(), glyphs.clone(), servers, data.clone()],
-        [Vec::new(), glyphs.clone(), troubled, data.clone()],
-        [Vec::new(), glyphs.clone(), failing, data.clone()],
-        [Vec::new(), glyphs.clone(), Vec::new(), data],
-        [Vec::new(), glyphs, Vec::new(), Vec::new()],
+    let servers = [
+        listed(canvas, each.iter().map(|(_, part)| part)),
+        listed(canvas, each.iter().filter(|(health, _)| **health != Health::Up).map(|(_, part)| part)),
+        failing(canvas, view),
+        Vec::new(),
     ];
+    let data = data(canvas, view);
+    let data_cells = width(&data).max(DATA);
     let room = usize::from(area.width);
-    let last = attempts.len() - 1;
-    let fitting = attempts.iter().position(|attempt| needed(attempt) <= room).unwrap_or(last);
-    let [name, counts, servers, data] = &attempts[fitting];
+    let forms = forms(counts.kinds());
+    let fits = |form: &&Form| {
+        let middle = [width(&name), width(&roomy.parts(canvas, form)), width(&servers[form.servers as usize])];
+        let shown = middle.into_iter().chain(form.data.then_some(data_cells)).filter(|cells| *cells > 0);
+        shown.clone().sum::<usize>() + usize::from(GAP) * shown.count().saturating_sub(1) + 2 <= room
+    };
+    let Some(form) = forms.iter().find(fits).or(forms.last()) else { return };
+    let servers = &servers[form.servers as usize];
+    let data = if form.data { data } else { Vec::new() };
     let mut pen = Pen::new(buffer, area, 0);
     pen.skip(1);
-    pen.line(name);
+    pen.line(&name);
     pen.skip(if name.is_empty() { 0 } else { GAP });
-    pen.line(counts);
-    let right = width(servers) + width(data) + if servers.is_empty() || data.is_empty() { 0 } else { usize::from(GAP) };
+    pen.line(&counts.parts(canvas, form));
+    let right =
+        width(servers) + width(&data) + if servers.is_empty() || data.is_empty() { 0 } else { usize::from(GAP) };
     let blank = usize::from(pen.room()).saturating_sub(right + 1);
     pen.skip(u16::try_from(blank).unwrap_or(0));
     pen.line(servers);
     pen.skip(if servers.is_empty() || data.is_empty() { 0 } else { GAP });
-    pen.line(data);
+    pen.line(&data);
 }
 
 /// Blanks between two parts.
 const GAP: u16 = 3;
+/// The cells of `data <90s`: room is kept for it whatever the age.
+const DATA: usize = 9;
 
-/// The cells that the parts take with the blanks between and around them.
-fn needed(parts: &[Vec<Part>]) -> usize {
-    let shown = || parts.iter().filter(|part| !part.is_empty());
-    shown().map(|part| width(part)).sum::<usize>() + usize::from(GAP) * shown().count().saturating_sub(1) + 2
+/// What is told of the servers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Servers {
+    All,
+    Troubled,
+    /// That something is wrong.
+    Brief,
+    None,
+}
+
+/// How much of the header is shown.
+struct Form {
+    servers: Servers,
+    /// How long the operator has been waited for.
+    wait: bool,
+    /// How many counts are told in words; the others by their glyphs.
+    words: usize,
+    /// How many counts are told at all.
+    counts: usize,
+    data: bool,
+}
+
+/// The forms of a header with a number of counts, the most telling first; each one takes less room than those before.
+fn forms(counts: usize) -> Vec<Form> {
+    let least = counts.min(1);
+    let form = |servers, wait, words| Form { servers, wait, words, counts, data: true };
+    let mut forms = vec![form(Servers::All, true, counts)];
+    forms.extend((least..=counts).rev().map(|words| form(Servers::Troubled, true, words)));
+    forms.extend([
+        form(Servers::Troubled, false, least),
+        form(Servers::Brief, false, least),
+        form(Servers::Brief, false, 0),
+        form(Servers::None, false, 0),
+    ]);
+    forms.extend((least..counts).rev().map(|shown| Form { counts: shown, ..form(Servers::None, false, 0) }));
+    forms.push(Form { counts: least, data: false, ..form(Servers::None, false, 0) });
+    forms
 }
 
 fn width(part: &[Part]) -> usize {
@@ -80,15 +121,6 @@ pub fn stale_at(view: &View<'_>) -> Option<Moment> {
     let oldest = oldest_answer(view)?;
     let (_, limit) = bound(view.now.since(oldest));
     Some(oldest + limit - EARLY)
-}
-
-/// How the counts are told.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
-    /// In words, and with how long the operator has been waited for.
-    Full,
-    Words,
-    Glyphs,
 }
 
 /// How many terminals and tasks there are of each meaning.
@@ -117,40 +149,63 @@ impl Counts {
         counts
     }
 
-    /// Those that occur, in words or by their glyphs.
-    fn parts(&self, canvas: &Canvas<'_>, told: Told) -> Vec<Part> {
-        let in_words = told != Told::Glyphs;
+    /// The same counts as if each number had a second digit, and the longest wait its most.
+    fn roomy(&self, now: Moment) -> Self {
+        let wide = |count: usize| if count == 0 { 0 } else { count.max(10) };
+        let longest = self.longest.map(|since| since.min(now - Span::from_secs(3599)));
+        Self { of: self.of.map(wide), muted: wide(self.muted), longest }
+    }
+
+    /// How many counts there are to be told.
+    fn kinds(&self) -> usize {
+        self.of.iter().chain([&self.muted]).filter(|count| **count > 0).count()
+    }
+
+    /// Those that occur, the most urgent first: some in words, the others by their glyphs.
+    fn parts(&self, canvas: &Canvas<'_>, form: &Form) -> Vec<Part> {
         let quiet = canvas.theme.parts.quiet;
+        let occurring = Meaning::ALL.into_iter().filter(|&meaning| self.of[meaning as usize] > 0);
+        let kinds = occurring.map(Some).chain((self.muted > 0).then_some(None));
         let mut parts: Vec<Part> = Vec::new();
-        for meaning in Meaning::ALL.into_iter().filter(|&meaning| self.of[meaning as usize] > 0) {
-            if !parts.is_empty() {
-                parts.push((if in_words { " · " } else { " " }.to_owned(), quiet));
+        for (index, kind) in kinds.enumerate().take(form.counts) {
+            let in_words = index < form.words;
+            if index > 0 {
+                let first_glyph = index == form.words;
+                parts.push((
+                    if in_words {
+                        " · "
+                    } else if first_glyph {
+                        "   "
+                    } else {
+                        " "
+                    }
+                    .to_owned(),
+                    quiet,
+                ));
             }
-            let look = canvas.theme.look(meaning);
-            let count = self.of[meaning as usize];
-            parts.push(match (in_words, meaning) {
-                (false, _) => (format!("{}{count}", canvas.glyph(meaning)), look.style),
-                (true, Meaning::Waits) => {
-                    // The longest wait says more than the count: one that is new can be let go for now.
-                    let longest = self.longest.filter(|_| told == Told::Full);
-                    let longest = longest.map(|since| format!(" {}", times::running(canvas.now.since(since))));
-                    let word = if count == 1 { "needs you" } else { look.word.as_str() };
-                    (format!("{count} {word}{}", longest.unwrap_or_default()), look.style)
-                }
-                (true, _) => (format!("{count} {}", look.word), look.style),
+            parts.push(match kind {
+                Some(meaning) => self.part(canvas, meaning, in_words, form.wait),
+                None if in_words => (format!("{} muted", self.muted), quiet),
+                None => (format!("{MUTED}{}", self.muted), quiet),
             });
-        }
-        if self.muted > 0 {
-            let separator = if in_words { " · " } else { " " };
-            let separator = if parts.is_empty() { "" } else { separator };
-            let count = self.muted;
-            let told = if in_words { format!("{count} muted") } else { format!("{MUTED}{count}") };
-            parts.push((format!("{separator}{told}"), quiet));
         }
         if parts.is_empty() {
             parts.push(("no terminals".to_owned(), quiet));
         }
         parts
+    }
+
+    fn part(&self, canvas: &Canvas<'_>, meaning: Meaning, in_words: bool, with_wait: bool) -> Part {
+        let look = canvas.theme.look(meaning);
+        let count = self.of[meaning as usize];
+        if !in_words {
+            return (format!("{}{count}", canvas.glyph(meaning)), look.style);
+        }
+        // The longest wait says more than the count: one that is new can be let go for now.
+        let longest = self.longest.filter(|_| with_wait && meaning == Meaning::Waits);
+        let longest = longest.map(|since| format!(" {}", times::running(canvas.now.since(since))));
+        let word = if count == 1 && meaning == Meaning::Waits { "needs you" } else { look.word.as_str() };
+        (format!("{count} {word}{}", longest.unwrap_or_default()), look.style)
     }
 }
 
