@@ -925,6 +925,30 @@ fn the_wheel_goes_through_what_happened_to_tasks_too() {
 }
 
 #[test]
+fn a_task_that_ended_well_is_called_finished_everywhere_and_needs_nobody() {
+    let mut fleet = SampleFleet::empty();
+    fleet.servers = SampleFleet::usual().servers;
+    fleet.tasks = tasks();
+    let mut ui = dashboard();
+    let shown = text(&mut ui, &fleet, 160, 40);
+    assert!(shown.contains("1 finished") && !shown.contains("gone"), "{shown}");
+    assert_eq!(names(&mut ui, &fleet).last().map(String::as_str), Some("docs"), "it stands below what needs somebody");
+    let row = shown.lines().find(|line| line.contains(" docs ")).expect("a row");
+    assert!(row.contains("✓ docs") && row.contains("exited 0"), "{row}");
+    press(&mut ui, &fleet, &chars("nnnn"));
+    assert!(!selected(&mut ui, &fleet).contains("docs"), "only what asks and what failed is gone to");
+    press(&mut ui, &fleet, &chars("/is:finished"));
+    assert_eq!(names(&mut ui, &fleet), ["docs"]);
+    press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Char('d')]);
+    assert!(text(&mut ui, &fleet, 160, 40).contains("✓ exited 0"));
+    press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Esc]);
+    press(&mut ui, &fleet, &chars("bZ"));
+    assert!(text(&mut ui, &fleet, 160, 40).contains("▸ builds  4   ? 1 needs you   ✗ 1 failed   ✓ 1 finished"));
+    press(&mut ui, &fleet, &chars("Z"));
+    assert!(text(&mut ui, &fleet, 160, 40).contains("▾ builds  4   ? 1 needs you   ✗ 1 failed\n"));
+}
+
+#[test]
 fn tasks_stand_among_the_agents() {
     let mut fleet = SampleFleet::usual();
     fleet.tasks = tasks();

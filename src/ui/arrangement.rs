@@ -141,12 +141,14 @@ pub struct Head {
     pub marked: usize,
     /// How many of the group there are of each meaning, muted ones left out.
     pub counts: [usize; Meaning::ALL.len()],
+    /// How many of those need the operator.
+    pub needing: [usize; Meaning::ALL.len()],
 }
 
 impl Head {
     /// Whether any terminal of the group should be looked at by the operator.
     pub fn needs_operator(&self) -> bool {
-        Meaning::ALL.into_iter().any(|meaning| meaning.needs_operator() && self.counts[meaning as usize] > 0)
+        self.needing.iter().any(|count| *count > 0)
     }
 }
 
@@ -217,12 +219,14 @@ impl Arrangement {
         for members in placed.chunk_by(|a, b| a.group == b.group) {
             let group = members[0].group.clone();
             let folded = self.folded.contains(&group);
-            let mut counts = [0; Meaning::ALL.len()];
+            let (mut counts, mut needing) = ([0; Meaning::ALL.len()], [0; Meaning::ALL.len()]);
             for member in members.iter().filter(|member| !self.flags.is_muted(member.item)) {
-                counts[member.item.meaning() as usize] += 1;
+                let meaning = member.item.meaning() as usize;
+                counts[meaning] += 1;
+                needing[meaning] += usize::from(member.item.needs_operator());
             }
             let marked = members.iter().filter(|member| self.flags.is_marked(member.item)).count();
-            rows.push(Row::Head(Head { group, terminals: members.len(), folded, marked, counts }));
+            rows.push(Row::Head(Head { group, terminals: members.len(), folded, marked, counts, needing }));
             if !folded {
                 rows.extend(members.iter().map(|member| Row::Item(member.item)));
             }
@@ -265,7 +269,7 @@ impl Arrangement {
     /// Whether a terminal should be looked at by the operator. A muted one never says so.
     pub fn needs_operator<'a>(&self, item: impl Into<Item<'a>>) -> bool {
         let item = item.into();
-        !self.flags.is_muted(item) && item.meaning().needs_operator()
+        !self.flags.is_muted(item) && item.needs_operator()
     }
 
     fn placed<'a>(&self, item: Item<'a>) -> Placed<'a> {

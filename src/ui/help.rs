@@ -102,9 +102,9 @@ fn padded(text: &str, cells: usize) -> String {
 fn explanation(meaning: Meaning) -> &'static str {
     match meaning {
         Meaning::Waits => "a dialog of the agent waits for an answer",
-        Meaning::Failed => "the last turn ended in an error",
+        Meaning::Failed => "the last turn, or the task, ended in an error",
         Meaning::Interrupted => "the last turn was interrupted",
-        Meaning::Finished => "the last turn ended well",
+        Meaning::Finished => "the last turn, or the task, ended well",
         Meaning::Stalled => "it should be moving, and is not",
         Meaning::Error => "it cannot be read",
         Meaning::Gone => "the agent or its pane has ended",

@@ -97,13 +97,27 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// What it means to the operator. A task that ended well needs nobody: it stands with what is gone.
+    /// What it means to the operator.
     pub fn meaning(self) -> Meaning {
         match self {
             Item::Terminal(terminal) => Meaning::of(&terminal.state),
-            Item::Task(task) if task.status == Status::Exited && task.exit_code() == Some(0) => Meaning::Gone,
             Item::Task(task) => Meaning::of_task(task).0,
         }
+    }
+
+    /// Whether the operator should look at it. A task that ended well needs nobody: it was told, and there is no turn to
+    /// give it.
+    pub fn needs_operator(self) -> bool {
+        self.meaning().needs_operator() && !self.ended_well()
+    }
+
+    /// What it stands with in an order by urgency: a task that ended well with what is gone.
+    pub fn urgency(self) -> Meaning {
+        if self.ended_well() { Meaning::Gone } else { self.meaning() }
+    }
+
+    fn ended_well(self) -> bool {
+        matches!(self, Item::Task(task) if task.status == Status::Exited && task.exit_code() == Some(0))
     }
 
     /// What it does, whatever else it wants the operator to know.

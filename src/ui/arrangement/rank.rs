@@ -10,7 +10,7 @@ use crate::ui::meaning::Meaning;
 /// The place of a terminal by how urgently it needs the operator; the lowest comes first. Of dialogs an approval comes
 /// before a question, then trust, then set-up and what a task asks; a muted terminal has its place among those that need nobody.
 pub fn rank(item: Item<'_>, muted: bool) -> usize {
-    let meaning = if muted { Meaning::Unknown } else { item.meaning() };
+    let meaning = if muted { Meaning::Unknown } else { item.urgency() };
     let attention = match item {
         Item::Terminal(terminal) => terminal.state.attention,
         Item::Task(_) => Attention::None,
@@ -30,6 +30,7 @@ pub fn phase(item: Item<'_>) -> usize {
     match item.doing() {
         Meaning::Working => 0,
         Meaning::Ready => 1,
+        _ if matches!(item, Item::Task(_)) => 2 + item.urgency() as usize,
         other => 2 + other as usize,
     }
 }
@@ -41,7 +42,7 @@ pub fn waiting_since<'a>(item: impl Into<Item<'a>>) -> Option<Moment> {
         Item::Terminal(terminal) => terminal.state.last_turn.at,
         Item::Task(_) => None,
     };
-    match item.meaning() {
+    match item.urgency() {
         Meaning::Waits | Meaning::Stalled | Meaning::Error => Some(item.since()),
         Meaning::Failed | Meaning::Interrupted | Meaning::Finished => ended().or(Some(item.since())),
         Meaning::Working | Meaning::Ready | Meaning::Unknown | Meaning::Gone => None,

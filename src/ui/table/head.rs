@@ -25,13 +25,12 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, line: Rect, head: &Head, i
     if head.folded && head.marked > 0 {
         pen.text("   ", base).text(&format!("{MARKED} {} marked", head.marked), base.patch(parts.key));
     }
-    for meaning in Meaning::ALL.into_iter().filter(|&meaning| head.counts[meaning as usize] > 0) {
-        if head.folded || meaning.needs_operator() {
-            let look = canvas.theme.look(meaning);
-            let number = head.counts[meaning as usize];
-            let word = if meaning == Meaning::Waits && number == 1 { "needs you" } else { look.word.as_str() };
-            let count = format!("{} {number} {word}", canvas.glyph(meaning));
-            pen.text("   ", base).text(&count, base.patch(look.style));
-        }
+    let counts = if head.folded { head.counts } else { head.needing };
+    for meaning in Meaning::ALL.into_iter().filter(|&meaning| counts[meaning as usize] > 0) {
+        let look = canvas.theme.look(meaning);
+        let number = counts[meaning as usize];
+        let word = if meaning == Meaning::Waits && number == 1 { "needs you" } else { look.word.as_str() };
+        let count = format!("{} {number} {word}", canvas.glyph(meaning));
+        pen.text("   ", base).text(&count, base.patch(look.style));
     }
 }
