@@ -949,6 +949,44 @@ fn a_task_that_ended_well_is_called_finished_everywhere_and_needs_nobody() {
 }
 
 #[test]
+fn what_needs_the_operator_is_found_in_folded_groups_and_below_the_screen() {
+    let mut fleet = SampleFleet::of(30);
+    let waiting = SampleFleet::usual().terminals[0].state.clone();
+    for (index, terminal) in fleet.terminals.iter_mut().enumerate() {
+        let id = format!("agent-{index}");
+        (terminal.state.attention, terminal.state.turn.phase) = (Attention::None, Phase::Ready);
+        terminal.place.session = format!("session-{}", index / 5);
+        terminal.key.server = fleetwatch::fleet::ServerId::default();
+        if index == 29 {
+            terminal.state = waiting.clone();
+        }
+        terminal.state.terminal.id = id;
+    }
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 80, 24);
+    press(&mut ui, &fleet, &chars("sb"));
+    press(&mut ui, &fleet, &[KeyCode::Home]);
+    let open = text(&mut ui, &fleet, 80, 24);
+    assert!(!open.contains("agent-29") && open.contains("1 needs you"), "{open}");
+    assert!(open.contains("↓ 1 needs you  1–"), "the heading says where: {open}");
+    press(&mut ui, &fleet, &chars("Z"));
+    let folded = text(&mut ui, &fleet, 80, 24);
+    assert!(folded.contains("▸ session-5  5   ? 1 needs you"), "{folded}");
+    assert!(!folded.contains('↓'), "{folded}");
+    press(&mut ui, &fleet, &chars("n"));
+    let found = text(&mut ui, &fleet, 80, 24);
+    assert!(found.contains("▾ session-5") && found.contains("›▌? agent-29"), "{found}");
+    assert!(found.contains("▸ session-0"), "only the group that it is in is unfolded");
+    press(&mut ui, &fleet, &[KeyCode::Home]);
+    press(&mut ui, &fleet, &chars("Z"));
+    press(&mut ui, &fleet, &chars("Z"));
+    press(&mut ui, &fleet, &chars("N"));
+    assert!(text(&mut ui, &fleet, 80, 24).contains("›▌? agent-29"));
+    press(&mut ui, &fleet, &[KeyCode::End]);
+    assert!(!text(&mut ui, &fleet, 80, 24).contains("↑"), "it is in view");
+}
+
+#[test]
 fn tasks_stand_among_the_agents() {
     let mut fleet = SampleFleet::usual();
     fleet.tasks = tasks();

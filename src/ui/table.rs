@@ -30,6 +30,8 @@ const NAME: usize = 8;
 /// The widest name column, for narrow and for wide frames.
 const NAME_MOST: (usize, usize) = (16, 28);
 const AGENT_MOST: usize = 20;
+/// From this width on the heading says how many of the rows that are not shown need the operator.
+const LEAST_TOLD: u16 = 46;
 const PLACE_MOST: usize = 22;
 
 /// What stands behind a result whose turn fleetwatch itself began, and behind one that was inferred from the screen.
@@ -117,7 +119,8 @@ pub fn draw(
     let page = usize::from(area.height.saturating_sub(heading + u16::from(area.height > 4)));
     let first = scroll(first, selected, page, rows.len());
     if heading == 1 {
-        draw_heading(canvas, buffer, area, &columns, rows.len(), first, page);
+        let room = draw_extent(canvas, buffer, area, rows, first, page);
+        draw_heading(canvas, buffer, Rect { width: room, ..area }, &columns);
     }
     let mut drawn = Drawn { rows: Vec::new(), first, page };
     for (offset, row) in rows.iter().enumerate().skip(first).take(page) {
@@ -141,15 +144,7 @@ fn scroll(first: usize, selected: usize, page: usize, count: usize) -> usize {
     first.clamp(lowest, selected.max(lowest)).min(count.saturating_sub(page))
 }
 
-fn draw_heading(
-    canvas: &Canvas<'_>,
-    buffer: &mut Buffer,
-    area: Rect,
-    columns: &Columns,
-    count: usize,
-    first: usize,
-    page: usize,
-) {
+fn draw_heading(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, columns: &Columns) {
     let quiet = canvas.theme.parts.quiet;
     let mut pen = Pen::new(buffer, area, 0);
     pen.skip(4).field("NAME", columns.name, quiet);
@@ -162,14 +157,46 @@ fn draw_heading(
         ("WHAT", columns.what),
     ];
     for (heading, cells) in headings.into_iter().filter(|(_, cells)| *cells > 0) {
-        pen.skip(2).field(heading, cells, quiet);
+        // One that has no room beside what stands at the right is left out whole.
+        let is_whole = text::width(heading) + GAP <= usize::from(pen.room());
+        pen.skip(2).field(if is_whole { heading } else { "" }, cells, quiet);
     }
-    if count > page {
-        let shown = format!(" {}–{} of {count}", first + 1, (first + page).min(count));
-        let cells = text::width(&shown).min(usize::from(area.width));
-        let at = Rect { x: area.right() - u16::try_from(cells).unwrap_or(area.width), ..area };
-        Pen::new(buffer, at, 0).text(&shown, quiet);
+}
+
+/// Says at the right of the heading which rows are shown where not all are, and how many of the others need the operator:
+/// in groups, and in an order of names, they stand anywhere. Returns the cells that are left of it.
+fn draw_extent(
+    canvas: &Canvas<'_>,
+    buffer: &mut Buffer,
+    area: Rect,
+    rows: &[Row<'_>],
+    first: usize,
+    page: usize,
+) -> u16 {
+    if rows.len() <= page {
+        return area.width;
     }
+    let needing = |rows: &[Row<'_>]| -> usize {
+        let of_row = |row: &Row<'_>| match row {
+            Row::Head(head) if head.folded => head.needing.iter().sum(),
+            Row::Head(_) => 0,
+            Row::Item(item) => usize::from(canvas.arrangement.needs_operator(*item)),
+        };
+        rows.iter().map(of_row).sum()
+    };
+    let last = (first + page).min(rows.len());
+    let hidden = [("↑", needing(&rows[..first])), ("↓", needing(&rows[last..]))];
+    let told = hidden.iter().filter(|(_, count)| *count > 0).map(|(arrow, count)| format!(" {arrow} {count}"));
+    let told: String = told.collect();
+    let word = if hidden.iter().map(|(_, count)| count).sum::<usize>() == 1 { "needs you" } else { "need you" };
+    let has_room = !told.is_empty() && area.width >= LEAST_TOLD;
+    let told = if has_room { format!(" {told} {word} ") } else { String::new() };
+    let shown = format!(" {}–{last} of {}", first + 1, rows.len());
+    let cells = (text::width(&told) + text::width(&shown)).min(usize::from(area.width));
+    let width = u16::try_from(cells).unwrap_or(area.width);
+    let at = Rect { x: area.right() - width, width, ..area };
+    Pen::new(buffer, at, 0).text(&told, canvas.theme.style(Meaning::Waits)).text(&shown, canvas.theme.parts.quiet);
+    area.width - at.width
 }
 
 fn draw_row(
