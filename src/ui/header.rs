@@ -73,6 +73,9 @@ const GAP: u16 = 3;
 /// The cells of `data <90s`: room is kept for it whatever the age.
 const DATA: usize = 9;
 
+/// A wait that takes as many cells as any: `9m59`.
+const LONGEST: Span = Span::from_secs(599);
+
 /// What is told of the servers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Servers {
@@ -152,7 +155,7 @@ impl Counts {
     /// The same counts as if each number had a second digit, and the longest wait its most.
     fn roomy(&self, now: Moment) -> Self {
         let wide = |count: usize| if count == 0 { 0 } else { count.max(10) };
-        let longest = self.longest.map(|since| since.min(now - Span::from_secs(3599)));
+        let longest = self.longest.map(|_| now - LONGEST);
         Self { of: self.of.map(wide), muted: wide(self.muted), longest }
     }
 
