@@ -385,6 +385,11 @@ fn the_demo_is_listed_explained_and_answered() {
     }
 
     let explained = demo.run(&["explain", "shop"]).out;
+    assert!(explained.starts_with("shop-api waits for your approval: "), "{explained}");
+    let answer = explained.split("\n\n").next().unwrap();
+    for name in ["since", "because        rule approval-dialog", "how sure", "changes with   an answer to the dialog"] {
+        assert!(answer.contains(&format!("\n  {name}")), "{name}: {answer}");
+    }
     assert!(explained.contains("✓ approval-dialog"), "{explained}");
     assert!(explained.contains("\nTimers\n  stability "), "{explained}");
     assert!(!explained.contains("with caution"), "{explained}");

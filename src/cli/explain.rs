@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::survey::{Survey, Watched};
+use super::target::Meant;
 use super::wait::seconds;
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::fleet::{Rules, Terminal, Why};
@@ -10,7 +11,7 @@ use crate::profile::{Explanation, Program, Reading, Selected};
 use crate::screen::{Screen, harmless};
 use crate::state::State;
 
-/// Show how the state of a terminal follows from its screen: regions, rules, rows, and the timers that run.
+/// Show why a terminal or a task is what it is: the answer, and how it follows from regions, rules, rows and timers.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     #[arg(help = target::HELP)]
@@ -21,7 +22,7 @@ pub struct Args {
     /// Leave out the rules that did not fire.
     #[arg(long)]
     pub fired: bool,
-    /// Print one JSON object: `{"explanation", "reading", "state", "timers"}`.
+    /// Print one JSON object: `{"explanation", "reading", "state", "timers"}`; of a task `{"state", "why"}`.
     #[arg(long)]
     pub json: bool,
 }
@@ -44,7 +45,11 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         None => watched.survey().await?,
         Some(time) => watched.survey_for(time).await?,
     };
-    let terminal = survey.terminal(&args.target)?;
+    let terminal = match survey.meant(&args.target)? {
+        Meant::Terminal(terminal) => terminal,
+        // What only looks like a question is one when another look shows it as well.
+        Meant::Task(_) => return explain_task(args, &watched.survey_with_prompts().await?),
+    };
     let state = state(&survey, terminal);
     let timers = survey.fleet.timers(&terminal.key);
     let read = read(terminal, &watched)?;
@@ -66,7 +71,20 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         now: survey.now,
     };
     let rules = if args.fired { Rules::Fired } else { Rules::Tried };
-    output::print(&(heading(terminal, &read) + &why.text(rules)))
+    output::print(&format!("{}\n{}{}", why.answer(), heading(terminal, &read), why.text(rules)))
+}
+
+/// A task has no rules and no regions; why it stands as it does is told by what runs in it and what it prints.
+fn explain_task(args: &Args, survey: &Survey) -> Done {
+    let Meant::Task(task) = survey.meant(&args.target)? else {
+        return Err(Failure::refused(format!("{} is no task any more", args.target)).hint("try again").into());
+    };
+    let why = task.why(survey.now);
+    if args.json {
+        return output::print(&format!("{:#}\n", serde_json::json!({ "state": task.fields(), "why": why })));
+    }
+    let text = format!("task {} ({}, {}:{}): {why}", task.id, task.window, task.session, task.index);
+    output::print(&text.lines().map(|line| harmless(line) + "\n").collect::<String>())
 }
 
 /// Reads a terminal's screen with the profile that fits it.

@@ -121,7 +121,7 @@ impl Entry {
         let state = self.state(now);
         let timers = self.timers();
         let why = Why { screen, reading: &reading, explanation: &explanation, state: &state, timers: &timers, now };
-        Some(format!("{}, read by {}\n{}", state.terminal.id, profile.id(), why.brief()))
+        Some(format!("{}\n{}, read by {}\n{}", why.answer(), state.terminal.id, profile.id(), why.brief()))
     }
 
     /// The name that the configuration gives or that follows from the place.

@@ -1,6 +1,8 @@
 //! Why a terminal is said to be what it is, as text: regions, rules, rows, what followed, and which timers run
 //! (SPEC §5, `explain`).
 
+mod answer;
+
 use std::fmt::Write as _;
 
 use crate::moment::Moment;
@@ -31,7 +33,7 @@ pub struct Why<'a> {
 }
 
 impl Why<'_> {
-    /// The explanation for people, several lines of harmless text.
+    /// The details behind [`Why::answer`] for people, several lines of harmless text.
     pub fn text(&self, rules: Rules) -> String {
         let mut text = String::new();
         push_screen(&mut text, self.screen, self.explanation);

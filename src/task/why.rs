@@ -10,6 +10,9 @@ use crate::moment::{Moment, Span};
 /// Lines of output that are told of a program that has ended.
 const LAST: usize = 3;
 
+/// What began so recently may have begun before anybody looked.
+const FIRST_LOOK: Span = Span::from_secs(1);
+
 /// The least code that says which signal ended a program.
 const SIGNALS: i32 = 128;
 
@@ -17,7 +20,10 @@ impl Task {
     /// Why it is said to stand as it does, as text for people; headings stand at the margin.
     pub fn why(&self, now: Moment) -> String {
         let word = if self.status == Status::WaitingInput { "waits for you".to_owned() } else { self.word() };
-        let mut text = format!("{word} for {}\n", seconds(now.since(self.since)));
+        // What a first look finds may have been so for long.
+        let is_new = now.since(self.since) < FIRST_LOOK;
+        let mut text =
+            if is_new { format!("{word}\n") } else { format!("{word} for {}\n", seconds(now.since(self.since))) };
         for reason in self.reasons() {
             let _ = writeln!(text, "  {reason}");
         }
@@ -27,14 +33,12 @@ impl Task {
             Registration::None => "first seen",
             Registration::Started(_) | Registration::Told(_) => "started by `fleetwatch run`",
         };
-        let until = if self.is_dead() { self.since } else { now };
-        let ran = if self.is_dead() { "ran" } else { "has run" };
-        let _ = writeln!(
-            text,
-            "  {how} {} ago, {ran} for {}",
-            seconds(now.since(self.started_at)),
-            seconds(until.since(self.started_at))
-        );
+        let ran = match (self.is_dead(), is_new) {
+            (true, true) => "ended just now, or before this look".to_owned(),
+            (true, false) => format!("ran for {}", seconds(self.since.since(self.started_at))),
+            (false, _) => format!("has run for {}", seconds(now.since(self.started_at))),
+        };
+        let _ = writeln!(text, "  {how} {} ago, {ran}", seconds(now.since(self.started_at)));
         match self.bells {
             0 => {}
             1 => text.push_str("  rang once\n"),

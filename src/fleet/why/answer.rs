@@ -1,0 +1,107 @@
+//! The answer before its details: what a terminal is, since when, why, how sure that is, and what would change it.
+
+use std::fmt::Write as _;
+
+use super::Why;
+use crate::moment::{Moment, Span};
+use crate::screen::harmless;
+use crate::state::{Attention, Availability, BusinessState, Phase, State, UiContext};
+use crate::tracker::TimerName;
+
+/// What began so recently may have begun long before: a first look cannot tell.
+const FIRST_LOOK: Span = Span::from_millis(1000);
+
+impl Why<'_> {
+    /// The answer in the operator's words, several lines of harmless text.
+    pub fn answer(&self) -> String {
+        let state = self.state;
+        let mut text = format!("{} {}", state.terminal.id, what(state));
+        if let Some(activity) = state.activity.as_deref().filter(|activity| !activity.trim().is_empty()) {
+            let _ = write!(text, ": {activity}");
+        }
+        let mut text = harmless(&text.replace(['\n', '\t'], " "));
+        text.push('\n');
+        let mut line = |name: &str, value: &str| {
+            let _ = writeln!(text, "  {name:<14} {}", harmless(value));
+        };
+        line("since", &since(state.turn.since, self.now));
+        for evidence in &state.evidence {
+            let row = evidence.line.map(|row| format!(", row {row}")).unwrap_or_default();
+            line("because", &format!("rule {}{row}: {}", evidence.rule, evidence.text.trim()));
+        }
+        if state.evidence.is_empty() {
+            line("because", "no rule finds anything on its screen that says more");
+        }
+        if let Some(doubt) = &self.reading.doubt {
+            line("not sure", doubt);
+        }
+        line("how sure", &match (&state.stale, state.stability.stable) {
+            (Some(stale), _) => format!("not at all: the last good look is {} old", seconds(self.now.since(stale.at))),
+            (None, true) => format!("it has been the same for {:.0} s", state.stability.stable_for_seconds),
+            (None, false) => format!("it is the same for only {:.1} s, and may yet change", state.stability.stable_for_seconds),
+        });
+        line("changes with", changes_with(state));
+        // That nothing happens is no change.
+        for timer in self.timers.iter().filter(|timer| timer.name != TimerName::Stability) {
+            line("by itself", &format!("in {}: {}", seconds(timer.until.since(self.now)), timer.then));
+        }
+        text
+    }
+}
+
+/// What the terminal is, to stand behind its name.
+fn what(state: &State) -> &'static str {
+    match state.diagnostics.availability {
+        Availability::TuiDown => return "has no agent any more: it has ended, and its pane is still there",
+        Availability::Unavailable => return "is gone, with its pane",
+        Availability::Error => return "cannot be read",
+        Availability::Available | Availability::Unknown => {}
+    }
+    if state.assessment.business_state == BusinessState::AwaitingOperator {
+        return match state.assessment.ui_context {
+            UiContext::ApprovalPrompt => "waits for your approval",
+            UiContext::Question => "asks you a question",
+            UiContext::TrustPrompt => "asks whether you trust what is there",
+            UiContext::Setup => "waits for you in its set-up",
+            _ => "waits for you",
+        };
+    }
+    match (state.attention, state.turn.phase, state.assessment.ui_context) {
+        (Attention::Stalled, ..) => "stands still where it should not",
+        (_, Phase::Active, _) => "works",
+        (Attention::Failed, Phase::Ready, _) => "is ready for a prompt; its last turn failed",
+        (Attention::Interrupted, Phase::Ready, _) => "is ready for a prompt; its last turn was interrupted",
+        (Attention::Finished, Phase::Ready, _) => "is ready for a prompt; it has finished, and you have not looked yet",
+        (_, Phase::Ready, _) => "is ready for a prompt",
+        (_, Phase::Unknown, UiContext::SelectionMenu) => "shows a menu, which has the keyboard",
+        (_, Phase::Unknown, UiContext::SlashCommand) => "shows its list of commands",
+        (_, Phase::Unknown, _) => "is unknown: what its screen shows does not tell what it does",
+    }
+}
+
+/// What would make it something else.
+fn changes_with(state: &State) -> &'static str {
+    match (state.diagnostics.availability, state.turn.phase) {
+        (Availability::TuiDown, _) => "an agent that is started in the pane",
+        (Availability::Unavailable, _) => "nothing: another pane is another terminal",
+        (Availability::Error, _) => "a look at it that succeeds",
+        _ if state.assessment.business_state == BusinessState::AwaitingOperator => {
+            "an answer to the dialog, or the dialog's end on its screen"
+        }
+        (_, Phase::Active) => "the end of the work on its screen, when its answer has stood still for a moment",
+        (_, Phase::Ready) => "a prompt that is sent, or work or a dialog on its screen",
+        (_, Phase::Unknown) => "a screen that a rule knows",
+    }
+}
+
+fn since(since: Moment, now: Moment) -> String {
+    let elapsed = now.since(since);
+    if elapsed < FIRST_LOOK {
+        return "just now, or from before this look".to_owned();
+    }
+    format!("{}, for {}", super::time_of_day(since), seconds(elapsed))
+}
+
+fn seconds(span: Span) -> String {
+    format!("{:.1} s", span.as_secs())
+}
