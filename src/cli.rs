@@ -47,9 +47,7 @@ pub type Done = color_eyre::Result<ExitCode>;
 /// Tells the true state of every coding agent in tmux.
 #[derive(Debug, Parser)]
 #[command(name = "fleetwatch", version, about, max_term_width = 100)]
-#[command(
-    after_help = "Exit codes: 0 done; 1 said no: refused, timed out, nothing there; 2 wrong usage or configuration."
-)]
+#[command(after_help = shell::exit_codes())]
 struct Cli {
     #[command(flatten)]
     options: GlobalOptions,

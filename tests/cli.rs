@@ -313,6 +313,68 @@ fn completions_and_man_pages_know_the_commands() {
     assert!(list.contains(".TH fleetwatch-list 1") && list.contains("json"), "{list}");
 }
 
+/// The words of every command that `--help` lists below some words.
+fn commands_below(words: &[&str]) -> Vec<Vec<String>> {
+    let help = run(&[words, &["--help"]].concat()).out;
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    // A description that goes on in the next line is indented further.
+    let names = listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let own: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    let mut all = vec![own.clone()];
+    for name in names.filter(|name| !["", "help"].contains(name)) {
+        all.extend(commands_below(&[words, &[name]].concat()));
+    }
+    all
+}
+
+#[test]
+fn help_man_pages_completions_and_readme_know_the_same_options() {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let [bash, zsh, fish] = ["bash", "zsh", "fish"].map(|shell| run(&["completions", shell]).out);
+    let commands = commands_below(&[]);
+    assert!(commands.len() > 35 && commands.contains(&vec!["tasks".to_owned(), "kill-all".to_owned()]), "{commands:?}");
+    let mut known = std::collections::BTreeSet::new();
+    for command in &commands {
+        let words: Vec<&str> = command.iter().map(String::as_str).collect();
+        let help = run(&[&words[..], &["--help"]].concat()).out;
+        let page = run(&[&["man"], &words[..]].concat()).out.replace("\\-", "-");
+        assert!(page.contains(&format!(".TH {} 1", [&["fleetwatch"], &words[..]].concat().join("-"))), "{words:?}");
+        for (code, meaning) in [(0, "done"), (1, "said no: refused, timed out"), (2, "wrong usage or configuration")] {
+            assert!(page.contains(&format!(".TP\n{code}\n{meaning}")), "{words:?} says nothing of {code}: {page}");
+        }
+        let options = help.lines().filter_map(|line| {
+            let line = line.trim_start();
+            let line = line
+                .strip_prefix("-")
+                .filter(|rest| !rest.starts_with('-'))
+                .map_or(line, |rest| rest.split_once(", ").map_or("", |(_, long)| long));
+            line.starts_with("--").then(|| line.split([' ', ',']).next().unwrap_or_default())
+        });
+        for option in options {
+            known.insert(option.to_owned());
+            assert!(page.contains(option), "the man page of {words:?} does not know {option}");
+            assert!(bash.contains(option) && zsh.contains(option), "the completions do not know {option}");
+            assert!(fish.contains(&format!("-l {}", option.trim_start_matches('-'))), "fish does not know {option}");
+        }
+    }
+    assert!(known.len() > 30 && known.contains("--answer-within"), "{known:?}");
+    assert!(readme.contains("Exit codes: 0 done, 1 said no (refused, timed out, not there), 2 wrong usage or conf"));
+    // What the README says of fleetwatch stands behind its name; other programs have options of their own.
+    for line in readme.lines().filter(|line| line.contains("fleetwatch ")) {
+        let said = line.split("fleetwatch ").skip(1).map(|rest| rest.split(['`', '|', ')']).next().unwrap_or_default());
+        for option in said.flat_map(|said| said.split(" -- ").take(1)).flat_map(str::split_whitespace) {
+            let is_option = option.strip_prefix("--").is_some_and(|name| !name.is_empty());
+            assert!(!is_option || known.contains(option), "the README has an option that is none: {option} in {line}");
+        }
+    }
+    let no_such: Ran = run(&["man", "tasks", "kil"]);
+    assert_eq!((no_such.code, no_such.out.as_str()), (Some(2), ""));
+    assert_eq!(
+        no_such.errors,
+        "error: there is no command `tasks kil`\nhint: `fleetwatch tasks --help` lists the commands\n"
+    );
+}
+
 #[test]
 fn a_shell_is_watched_only_when_the_configuration_names_it_and_gets_no_prompt() {
     let tmux = PrivateTmux::start(&["bash", "--norc", "--noprofile"]);

@@ -4,6 +4,16 @@ use clap::Command;
 
 use super::{Done, Failure, output};
 
+/// What the exit codes of every command mean (SPEC §12).
+pub const EXIT_CODES: [(u8, &str); 3] =
+    [(0, "done"), (1, "said no: refused, timed out, nothing there"), (2, "wrong usage or configuration")];
+
+/// The exit codes in one line, for the help.
+pub fn exit_codes() -> String {
+    let codes: Vec<String> = EXIT_CODES.iter().map(|(code, meaning)| format!("{code} {meaning}")).collect();
+    format!("Exit codes: {}.", codes.join("; "))
+}
+
 /// Print the completions for a shell.
 #[derive(Clone, Debug, clap::Args)]
 pub struct CompletionArgs {
@@ -14,8 +24,8 @@ pub struct CompletionArgs {
 /// Print a man page, for `man -l -`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ManArgs {
-    /// The command whose page is printed; without it, the program's.
-    pub command: Option<String>,
+    /// The command whose page is printed, such as `list` or `tasks kill`; without it, the program's.
+    pub command: Vec<String>,
 }
 
 /// Prints completions.
@@ -28,20 +38,27 @@ pub fn completions(args: &CompletionArgs, mut command: Command) -> Done {
     output::print(&String::from_utf8_lossy(&text))
 }
 
-/// Prints the page of the program, or of one of its commands.
+/// Prints the page of the program, or of one of its commands; each ends with what the exit codes mean.
 ///
 /// # Errors
 /// There is no such command, or standard output cannot be written.
 pub fn man(args: &ManArgs, mut command: Command) -> Done {
     // Building gives the commands the names that their pages have, such as `fleetwatch-list`.
     command.build();
-    let page = match &args.command {
-        None => &command,
-        Some(name) => command.find_subcommand(name).filter(|found| !found.is_hide_set()).ok_or_else(|| {
-            Failure::usage(format!("there is no command `{name}`")).hint("`fleetwatch --help` lists the commands")
-        })?,
-    };
+    let mut page = &command;
+    for name in &args.command {
+        page = page.find_subcommand(name).filter(|found| !found.is_hide_set()).ok_or_else(|| {
+            Failure::usage(format!("there is no command `{}`", args.command.join(" ")))
+                .hint(format!("`{} --help` lists the commands", page.get_bin_name().unwrap_or("fleetwatch")))
+        })?;
+    }
     let mut text = Vec::new();
-    clap_mangen::Man::new(page.clone()).render(&mut text)?;
-    output::print(&String::from_utf8_lossy(&text))
+    // The codes have a section of their own.
+    clap_mangen::Man::new(page.clone().after_help("")).render(&mut text)?;
+    let mut text = String::from_utf8_lossy(&text).into_owned();
+    text.push_str(".SH \"EXIT STATUS\"\n");
+    for (code, meaning) in EXIT_CODES {
+        text.push_str(&format!(".TP\n{code}\n{meaning}\n"));
+    }
+    output::print(&text)
 }

@@ -2,7 +2,6 @@
 
 mod tasks;
 
-use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -110,15 +109,20 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
                 Found::Holds(state) => {
                     (output::json_line(&state)?, format!("{}: {}\n", state.terminal.id, table::word(&state)))
                 }
-                Found::Interrupted => return Ok(ExitCode::from(130)),
+                Found::Interrupted => return Err(interrupted(&args.target).into()),
             }
         }
         Key::Task(server, window) => match until_task(&mut live, args, &server, window).await? {
             Some(task) => (output::json_line(&task.fields())?, format!("{}: {}\n", task.id, task.word())),
-            None => return Ok(ExitCode::from(130)),
+            None => return Err(interrupted(&args.target).into()),
         },
     };
     output::print(&if args.json { json } else { text })
+}
+
+/// What is said when the operator does not want to wait any longer.
+fn interrupted(target: &str) -> Failure {
+    Failure::refused(format!("interrupted, before {target} was so"))
 }
 
 /// Watches until a task is as it is wanted; `None` when the operator did not want to wait any longer.
