@@ -489,6 +489,96 @@ fn the_demo_is_listed_explained_and_answered() {
 }
 
 #[test]
+fn every_command_calls_the_same_state_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let (profiles, config) = (folder.path().join("profiles"), folder.path().join("config.toml"));
+    std::fs::create_dir(&profiles).unwrap();
+    let support = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support");
+    std::fs::copy(support.join("parrot.toml"), profiles.join("parrot.toml")).unwrap();
+    let parrot = folder.path().join("parrot");
+    std::fs::copy("/bin/bash", &parrot).unwrap();
+    std::fs::write(&config, format!("[history]\npath = \"{}\"\n", folder.path().join("h.db").display())).unwrap();
+    let tmux = PrivateTmux::unstarted();
+    let words = |words: &[&str]| {
+        let options = ["-L", tmux.name(), "--config", config.to_str().unwrap()];
+        options.iter().chain(words).map(|word| (*word).to_owned()).collect::<Vec<_>>()
+    };
+    let run = |arguments: &[&str]| -> Ran {
+        let arguments = words(arguments);
+        run(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    for session in ["one", "two"] {
+        let script = support.join("parrot.sh");
+        tmux.new_session(session, &[parrot.to_str().unwrap(), "--norc", script.to_str().unwrap()]);
+        tmux.wait_for_text(&format!("{session}:"), "❯");
+    }
+    tmux.run(&["send-keys", "-t", "one:", "ask", "Enter"]);
+    tmux.wait_for_text("one:", "2. No");
+    let tasks: [(&str, &[&str]); 4] = [
+        ("runs", &["sleep", "1000"]),
+        ("fine", &["true"]),
+        ("bad", &["sh", "-c", "printf '\\a'; exit 3"]),
+        ("asks", &["bash", "-c", "read -p 'Really? [y/N] '"]),
+    ];
+    for (name, command) in tasks {
+        assert_eq!(run(&[&["run", name, "--"], command].concat()).code, Some(0));
+    }
+    // The name, the word for people, what `wait` calls it, and the field of the JSON with its value.
+    let states = [
+        ("one", "approval", "blocked", "/attention", "approval"),
+        ("two", "ready", "ready", "/turn/phase", "ready"),
+        ("runs", "running", "working", "/status", "running"),
+        ("fine", "exited 0", "success", "/status", "exited"),
+        ("bad", "exited 3", "failed", "/status", "exited"),
+        ("asks", "asks", "input", "/status", "waiting_input"),
+    ];
+    // A cell of the table is followed by two blanks or more.
+    let cells = |table: &str| -> Vec<(String, String)> {
+        let rows = table.lines().skip(1).map(|row| row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()));
+        rows.map(|mut row| (row.next().unwrap().to_owned(), row.nth(1).unwrap().to_owned())).collect()
+    };
+    wait_until("all states", || {
+        let listed = cells(&run(&["list"]).out);
+        states.iter().all(|(name, word, ..)| listed.contains(&((*name).to_owned(), (*word).to_owned())))
+    });
+    let table = run(&["list"]).out;
+    let of_bad = table.lines().find(|row| row.starts_with("bad ")).unwrap();
+    assert!(of_bad.contains("  rang  "), "its bell is told: {table}");
+    assert!(cells(&run(&["tasks"]).out).iter().all(|row| cells(&table).contains(row)), "{table}");
+
+    let listed: Value = serde_json::from_str(&run(&["list", "--json"]).out).unwrap();
+    let all = words(&["watch"]);
+    let mut watch =
+        fleetwatch(&all.iter().map(String::as_str).collect::<Vec<_>>()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut shown = String::new();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let is_shown = |shown: &str, name: &str, word: &str| {
+        shown.contains(&format!("  {name}  {word}")) || shown.contains(&format!("  {name}  task {word}: "))
+    };
+    // A task that asks is one that runs until a second look shows the same; then an event says that it asks.
+    while !states.iter().all(|(name, word, ..)| is_shown(&shown, name, word)) {
+        shown += &(lines.next().unwrap().unwrap() + "\n");
+    }
+    for (name, word, condition, field, value) in states {
+        assert_eq!(run(&["wait", name, "--for", condition, "--timeout", "20"]).out, format!("{name}: {word}\n"));
+        let waited: Value = serde_json::from_str(&run(&["wait", name, "--for", condition, "--json"]).out).unwrap();
+        let id = |state: &Value| state["terminal"]["id"].as_str().or(state["id"].as_str()).map(str::to_owned);
+        let state = listed.as_array().unwrap().iter().find(|state| id(state).as_deref() == Some(name)).unwrap();
+        assert_eq!((state.pointer(field), waited.pointer(field)), (Some(&value.into()), Some(&value.into())), "{name}");
+        let keys = |state: &Value| state.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        assert_eq!(keys(state), keys(&waited), "{name}");
+    }
+    let status: Value = serde_json::from_str(&run(&["status", "--format", "json"]).out).unwrap();
+    let counts =
+        serde_json::json!({ "approval": 1, "ready": 1, "working": 1, "finished": 1, "failed": 1, "question": 1 });
+    assert_eq!((&status["watched"], &status["counts"]), (&true.into(), &counts), "{status}");
+    let explained = run(&["explain", "asks"]).out;
+    assert!(explained.starts_with("task asks (@") && explained.contains("\n  it asks: Really? [y/N]\n"), "{explained}");
+    signal("INT", watch.id());
+    assert_eq!(watch.wait().unwrap().code(), Some(0));
+}
+
+#[test]
 fn watching_tells_states_first_then_transitions_and_ends_when_asked() {
     let demo = Demo::start();
     let mut watch = fleetwatch(&["-L", &demo.server, "watch", "--json"]).stdout(Stdio::piped()).spawn().unwrap();

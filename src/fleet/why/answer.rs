@@ -35,11 +35,18 @@ impl Why<'_> {
         if let Some(doubt) = &self.reading.doubt {
             line("not sure", doubt);
         }
-        line("how sure", &match (&state.stale, state.stability.stable) {
-            (Some(stale), _) => format!("not at all: the last good look is {} old", seconds(self.now.since(stale.at))),
-            (None, true) => format!("it has been the same for {:.0} s", state.stability.stable_for_seconds),
-            (None, false) => format!("it is the same for only {:.1} s, and may yet change", state.stability.stable_for_seconds),
-        });
+        line(
+            "how sure",
+            &match (&state.stale, state.stability.stable) {
+                (Some(stale), _) => {
+                    format!("not at all: the last good look is {} old", seconds(self.now.since(stale.at)))
+                }
+                (None, true) => format!("it has been the same for {:.0} s", state.stability.stable_for_seconds),
+                (None, false) => {
+                    format!("it is the same for only {:.1} s, and may yet change", state.stability.stable_for_seconds)
+                }
+            },
+        );
         line("changes with", changes_with(state));
         // That nothing happens is no change.
         for timer in self.timers.iter().filter(|timer| timer.name != TimerName::Stability) {
