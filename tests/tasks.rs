@@ -86,6 +86,11 @@ impl World {
         watch
     }
 
+    /// What the counter of a window says.
+    fn bells(&self, window: &str) -> String {
+        self.tmux.run(&["show-options", "-wqv", "-t", window, "@fleetwatch_bells"]).trim().to_owned()
+    }
+
     /// Everything in the server that fleetwatch could have changed.
     fn settings(&self) -> String {
         let mut all = String::new();
@@ -239,9 +244,7 @@ fn bells_that_ring_while_nobody_looks_are_one_message() {
     watch.tells("loud", &["notify 1"]);
     signal("STOP", watch.child.id());
     world.tmux.run(&["send-keys", "-t", "tasks:=loud", "Enter"]);
-    wait_until("five bells", || {
-        world.tmux.run(&["show-options", "-wqv", "-t", "tasks:=loud", "@fleetwatch_bells"]).trim() == "6"
-    });
+    wait_until("five bells", || world.bells("tasks:=loud") == "6");
     signal("CONT", watch.child.id());
     watch.tells("loud", &["notify 1", "notify 5"]);
 }
@@ -620,6 +623,69 @@ fn what_a_killed_process_left_is_shown_removed_and_mended() {
     kill();
     world.watch_counting("builds").end();
     assert_eq!(world.settings(), before, "the next one mends it");
+}
+
+/// These windows keep their programs because `run` made them so, and not for as long as somebody watches.
+#[test]
+fn no_count_of_bells_stays_in_a_window_that_run_made() {
+    let world = World::new("");
+    world.task("loud", "while read x; do printf '\\a'; done");
+    world.tmux.new_session("else", &["sleep", "100"]);
+    let before = world.settings();
+    let ring = || {
+        let watch = world.watch_counting("tasks");
+        world.tmux.run(&["send-keys", "-t", "tasks:=loud", "Enter"]);
+        wait_until("a bell", || world.bells("tasks:=loud") == "1");
+        watch
+    };
+    ring().end();
+    assert_eq!(world.settings(), before);
+    let kill = || {
+        let mut watch = ring();
+        watch.child.kill().unwrap();
+        watch.child.wait().unwrap();
+    };
+    kill();
+    assert!(world.run(&["doctor"]).contains("1 window has rung"), "{}", world.run(&["doctor"]));
+    let cleaned = world.run(&["doctor", "--clean"]);
+    assert!(cleaned.contains("1 window has rung; it is removed"), "{cleaned}");
+    assert_eq!(world.settings(), before);
+    kill();
+    world.watch_counting("tasks").end();
+    assert_eq!(world.settings(), before, "the next one mends it");
+    // One that moves to a session in which nothing is counted loses its count at once.
+    let watch = ring();
+    world.tmux.run(&["move-window", "-s", "tasks:=loud", "-t", "else:"]);
+    wait_until("the count to be gone", || world.bells("else:=loud").is_empty());
+    watch.end();
+}
+
+#[test]
+fn the_bells_of_a_task_that_is_run_again_are_counted_anew() {
+    let world = World::new("");
+    world.task("first", "exec sleep 100");
+    let watch = world.watch_counting("tasks");
+    world.task("dying", "read x; for i in 1 2 3; do printf '\\a'; sleep 0.05; done; exit 2");
+    for round in 1..=2 {
+        watch.has_seen("dying");
+        world.tmux.run(&["send-keys", "-t", "tasks:=dying", "Enter"]);
+        wait_until("the end", || {
+            watch.events("dying").iter().filter(|event| event.starts_with("exited")).count() == round
+        });
+        let rung = |events: Vec<String>| {
+            // Bells are told by themselves, and those since with the end.
+            let counts = events.iter().filter_map(|event| {
+                event.strip_prefix("notify ").or_else(|| event.strip_prefix("exited ")?.split(' ').next())
+            });
+            counts.filter_map(|count| count.parse::<usize>().ok()).sum::<usize>()
+        };
+        assert_eq!(rung(watch.events("dying")), 3 * round, "{:?}", watch.events("dying"));
+        assert_eq!(world.bells("tasks:=dying"), "3");
+        if round == 1 {
+            world.run(&["tasks", "rerun", "dying"]);
+            wait_until("the next run", || watch.events("dying").last().is_some_and(|event| event == "started"));
+        }
+    }
 }
 
 #[test]

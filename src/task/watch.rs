@@ -190,6 +190,10 @@ impl Task {
             // The program was replaced between two looks; how it ended cannot be told any more.
             events.push(self.event(now, Happening::Exited { code: None, bells: 0 }));
         }
+        if window.registration.at() != self.registration.at() {
+            // `run` has begun it, and the count with it.
+            self.counter = self.counter.map(|_| 0);
+        }
         (self.name, self.index, self.registration) = (window.name, window.index, window.registration);
         (self.session_id, self.key) = (session_id, window.key);
         if self.session != session {

@@ -136,7 +136,10 @@ impl Server {
         }
         let mut commands = vec![respawn];
         commands.extend(kept(&window.to_string(), now));
-        commands.push(unset(&["-w"], &window.to_string(), names::TOLD));
+        // Its end has not been told, and its bells begin anew.
+        for name in [names::TOLD, names::BELLS] {
+            commands.push(unset(&["-w"], &window.to_string(), name));
+        }
         commands.push(DisplayMessage::new().print().target_pane(pane).message(begun_format(&nonce)).build());
         self.begin(&nonce, sequence(commands)).await
     }
@@ -235,7 +238,7 @@ fn literal(text: &str) -> Result<String, Error> {
     Ok(text.replace('#', "##"))
 }
 
-/// The window keeps its program when that has ended, and bears when it was started. Its bells begin anew.
+/// The window keeps its program when that has ended, and bears when it was started.
 fn kept<'a>(window: &str, now: i64) -> Vec<TmuxCommand<'a>> {
     vec![set(&["-w"], window, "remain-on-exit", "on"), set(&["-w"], window, names::RUN, &now.to_string())]
 }

@@ -58,9 +58,15 @@ pub(super) async fn findings(watched: &Watched, clean: bool) -> Vec<Finding> {
 
 fn contents(trace: &Trace) -> String {
     let hook = if trace.hook { "bells are counted" } else { "bells are not counted" };
-    match trace.windows.len() {
-        0 => hook.to_owned(),
-        1 => format!("{hook}, 1 window keeps its program"),
-        count => format!("{hook}, {count} windows keep their programs"),
-    }
+    let kept = match trace.windows.len() {
+        0 => String::new(),
+        1 => ", 1 window keeps its program".to_owned(),
+        count => format!(", {count} windows keep their programs"),
+    };
+    let rung = match trace.rung.len() {
+        0 => String::new(),
+        1 => ", 1 window has rung".to_owned(),
+        count => format!(", {count} windows have rung"),
+    };
+    format!("{hook}{kept}{rung}")
 }

@@ -28,7 +28,7 @@ pub(in crate::feed) struct TaskSession {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::feed) struct OtherSession {
     pub id: SessionId,
-    /// The processes that wanted its bells counted; none where only windows were made to keep their programs.
+    /// The processes that wanted its bells counted; none where only windows bear something.
     pub watchers: Vec<String>,
 }
 
@@ -83,7 +83,8 @@ impl Memory {
 
     /// The other sessions of a listing in which fleetwatch has set something.
     pub(super) fn other_sessions(&self, rows: &[ListedPane]) -> Vec<OtherSession> {
-        let is_set = |row: &&ListedPane| !row.marks.watchers.is_empty() || row.marks.made_to_remain;
+        let is_set =
+            |row: &&ListedPane| !row.marks.watchers.is_empty() || row.marks.made_to_remain || row.marks.bells.is_some();
         // Nothing is set in most sessions, and their names need not be matched.
         if rows.iter().all(|row| !is_set(&row)) {
             return Vec::new();

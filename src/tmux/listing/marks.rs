@@ -4,6 +4,10 @@
 use super::super::words::owner_words;
 
 /// The names of the options. Nothing else in tmux is called so.
+///
+/// `RUN`, `TOLD` and `TASKS` say what `fleetwatch run` made, and go with it. The others are there for as long as somebody
+/// watches, as is the hook that counts bells: whoever watches last takes them back, the next one after a process that was
+/// killed, and `doctor --clean`.
 pub(in crate::tmux) mod names {
     /// Of a window: how often its bell rang since the hook was installed.
     pub const BELLS: &str = "@fleetwatch_bells";

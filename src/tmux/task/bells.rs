@@ -5,7 +5,7 @@
 //! Each process that watches adds its name to the session; the last one that leaves takes everything away. What a killed
 //! process left is found by its name, and mended by the next one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tmux_interface::{DisplayMessage, TmuxCommand};
 
@@ -43,6 +43,14 @@ pub struct Trace {
     pub hook: bool,
     /// Windows that were made to keep programs that have ended, with what they had of their own before.
     pub windows: BTreeMap<WindowId, String>,
+    /// Windows whose bells were counted, those that keep their programs for other reasons among them.
+    pub rung: BTreeSet<WindowId>,
+}
+
+impl Trace {
+    fn is_empty(&self) -> bool {
+        !self.hook && self.watchers.is_empty() && self.windows.is_empty() && self.rung.is_empty()
+    }
 }
 
 impl Server {
@@ -100,16 +108,15 @@ impl Server {
     /// What fleetwatch has left in the sessions of the server.
     pub async fn traces(&self) -> Result<BTreeMap<SessionId, Trace>, Error> {
         let nonce = Nonce::new();
-        let (watchers, remain) = (names::WATCHERS, names::REMAIN);
-        let row = format!(
-            "{nonce}#{{session_id}}{nonce}#{{{watchers}}}{nonce}#{{window_id}}{nonce}#{{{remain}}}{nonce}#{{session_name}}"
-        );
+        let watchers = names::WATCHERS;
+        let fields = ["session_id", watchers, "window_id", names::REMAIN, names::BELLS, "session_name"];
+        let row: String = fields.iter().map(|field| format!("{nonce}#{{{field}}}")).collect();
         let mut script = Script::new();
         script.push(command(&["list-windows", "-a", "-F", &row]));
         let mut traces: BTreeMap<SessionId, Trace> = BTreeMap::new();
         for row in self.say(script).await?.lines() {
             let fields: Vec<&str> = row.split(nonce.as_str()).collect();
-            let [_, session, watchers, window, remain, name] = fields[..] else { continue };
+            let [_, session, watchers, window, remain, bells, name] = fields[..] else { continue };
             let id = |text: &str, sigil| text.trim_start_matches(sigil).parse::<u32>().ok();
             let (Some(session), Some(window)) = (id(session, '$'), id(window, '@')) else { continue };
             let trace = traces.entry(SessionId(session)).or_default();
@@ -117,12 +124,15 @@ impl Server {
             if !remain.is_empty() {
                 trace.windows.insert(WindowId(window), remain.to_owned());
             }
+            if !bells.is_empty() {
+                trace.rung.insert(WindowId(window));
+            }
         }
         for (session, trace) in &mut traces {
             trace.hook =
                 self.hooks(*session, &[]).await?.own.get(&INDEX).is_some_and(|hook| hook.contains(names::BELLS));
         }
-        traces.retain(|_, trace| trace.hook || !trace.watchers.is_empty() || !trace.windows.is_empty());
+        traces.retain(|_, trace| !trace.is_empty());
         Ok(traces)
     }
 
@@ -217,7 +227,9 @@ fn cleaning(script: &mut Script, session: SessionId, trace: &Trace, hooks: &Hook
             _ => unset(&["-w"], &window, "remain-on-exit"),
         });
         script.push(unset(&["-w"], &window, names::REMAIN));
-        script.push(unset(&["-w"], &window, names::BELLS));
+    }
+    for window in &trace.rung {
+        script.push(unset(&["-w"], &window.to_string(), names::BELLS));
     }
 }
 
