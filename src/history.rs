@@ -37,7 +37,6 @@ pub use handle::{History, Ticket};
 pub use identity::{Owner, same_terminal, stored_server};
 pub use intents::{Decided, Intent, IntentId, IntentNews, IntentState, Intents, Naming, NewEvent, Queued, StoredSight};
 pub use kills::kills_before;
-pub use presence::Presence;
 pub use questions::{Answer, Ask, Question, Questions, Shown, Told};
 pub use reader::{Filter, Line, Reader, StoredTerminal};
 pub use record::{Kind, NewInput, Privacy, PublicState, Record, Sent, TransitionRecord, What};

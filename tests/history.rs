@@ -245,6 +245,32 @@ fn is_success(line: &Value, source: &str) -> bool {
 }
 
 #[test]
+fn what_goes_on_is_summed_up_to_now() {
+    let cage = Cage::new();
+    let watch = Watch::start(&cage);
+    watch.wait_for("the parrot", |line| line["state"]["turn"]["phase"] == "ready");
+    // A watcher says every ten seconds that it still watches. Sums that follow each other more closely come from what lives.
+    let sum = || {
+        let days = cage.lines(&["history", "--summary", "--json"]);
+        days.iter().map(|day| day["ready_seconds"].as_f64().unwrap()).sum::<f64>()
+    };
+    let mut sums: Vec<f64> = Vec::new();
+    wait_until("sums that grow with the time", || {
+        let sum = sum();
+        if sums.last() != Some(&sum) {
+            sums.push(sum);
+        }
+        sums.windows(3).any(|three| three[0] > 0.0 && three[2] - three[0] < 9.0)
+    });
+    drop(watch);
+    // It was killed, and nobody knows what happened since.
+    let (first, began) = (sum(), Instant::now());
+    while began.elapsed() < Duration::from_secs(2) {
+        assert_eq!(sum().to_bits(), first.to_bits());
+    }
+}
+
+#[test]
 fn what_is_sent_by_one_process_is_an_explicit_input_in_the_other_and_both_are_history() {
     let cage = Cage::new();
     let watch = Watch::start(&cage);

@@ -1,5 +1,5 @@
-//! Which processes live: each that claims something holds a lock, which the system takes back when the process ends,
-//! however it ends.
+//! Which processes live: each that writes a history holds a lock, which the system takes back when the process ends,
+//! however it ends. So what a killed one had claimed is free at once, and what a living one saw holds until now.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
@@ -14,7 +14,7 @@ const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
 
 /// The sign that this process lives. Dropping it, which the system does when the process is killed, takes the lock back.
 #[derive(Debug)]
-pub struct Presence {
+pub(super) struct Presence {
     path: PathBuf,
     _locked: File,
 }
@@ -24,7 +24,7 @@ impl Presence {
     ///
     /// # Errors
     /// The sign cannot be made; then this process counts as alive for as long as its claims hold.
-    pub fn show(history: &Path, owner: &Owner) -> io::Result<Self> {
+    pub(super) fn show(history: &Path, owner: &Owner) -> io::Result<Self> {
         let directory = directory(history);
         DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
         sweep(&directory);
@@ -44,12 +44,19 @@ impl Drop for Presence {
 
 /// Whether it is certain that a process lives no longer: it has left its sign, and does not hold it.
 pub(super) fn has_died(history: &Path, owner: &str) -> bool {
+    sign(history, owner).is_some_and(|file| file.try_lock_shared().is_ok())
+}
+
+/// Whether it is certain that a process lives: it holds its sign.
+pub(super) fn lives(history: &Path, owner: &str) -> bool {
+    sign(history, owner).is_some_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+/// The sign of a process, where it has one.
+fn sign(history: &Path, owner: &str) -> Option<File> {
     // The name was read from a file; only one that this program makes is one of a sign.
-    if owner.is_empty() || !owner.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
-        return false;
-    }
-    let sign = File::open(directory(history).join(owner));
-    sign.is_ok_and(|file| file.try_lock_shared().is_ok())
+    let is_name = !owner.is_empty() && owner.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    is_name.then(|| File::open(directory(history).join(owner)).ok()).flatten()
 }
 
 /// Removes the signs of processes that died long ago.

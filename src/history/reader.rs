@@ -1,7 +1,7 @@
 //! The reading side: what the command line and the drill-down ask for. It has a connection of its own, and neither waits
 //! for a writer nor makes one wait.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -13,7 +13,7 @@ use super::record::{Kind, What};
 use super::store::LEASE;
 use super::stored::{Body, RecordId, ScreenId, Stored, StoredInput, StoredTransition, Submission};
 use super::timeline::{Holder, Point};
-use super::{Trouble, open, retention, summary};
+use super::{Trouble, open, presence, retention, summary};
 use crate::fleet::TerminalKey;
 use crate::moment::Moment;
 use crate::screen::Screen;
@@ -58,6 +58,7 @@ pub struct Line {
 pub struct Reader {
     connection: Connection,
     codec: Codec,
+    path: PathBuf,
 }
 
 const COLUMNS: &str = "r.id, r.at, r.kind, r.name, r.document, n.host, n.socket, n.pane, n.pid,
@@ -72,7 +73,7 @@ impl Reader {
     /// There is none, it cannot be read, or a newer fleetwatch wrote it.
     pub fn open(path: &Path) -> Result<Self, Trouble> {
         let connection = open::open_to_read(path)?;
-        Ok(Self { connection, codec: Codec::new()? })
+        Ok(Self { connection, codec: Codec::new()?, path: path.to_owned() })
     }
 
     pub(super) fn connection(&self) -> &Connection {
@@ -193,20 +194,26 @@ impl Reader {
         Ok(body.map(|body| self.codec.unpack_screen(&body)).transpose()?)
     }
 
-    /// When a terminal was watched by any process, within an interval, by beginning.
+    /// When a terminal was watched by any process, within an interval, by beginning. Who says from time to time that it
+    /// still watches, and lives, watches until the end of the interval, which is not to be later than now.
     ///
     /// # Errors
     /// The file cannot be read.
     pub fn watched(&self, key: &TerminalKey, from: Moment, to: Moment) -> Result<Vec<(Moment, Moment)>, Trouble> {
         let Columns { host, socket, pane, pid } = Columns::of(key);
-        let sql = "SELECT w.started, w.seen FROM watches w JOIN terminals n ON n.id = w.terminal
+        let sql = "SELECT w.started, w.seen, iif(w.ended IS NULL AND w.seen > ?7, w.owner, NULL)
+                   FROM watches w JOIN terminals n ON n.id = w.terminal
                    WHERE n.host = ?1 AND n.socket = ?2 AND n.pane = ?3 AND n.pid = ?4
-                     AND w.started < ?6 AND w.seen >= ?5 ORDER BY w.started";
+                     AND w.started < ?6 AND (w.seen >= ?5 OR w.ended IS NULL) ORDER BY w.started";
         let mut statement = self.connection.prepare_cached(sql)?;
-        let values = params![host, socket, pane, pid, from.as_millis(), to.as_millis()];
-        let rows = statement
-            .query_map(values, |row| Ok((Moment::from_millis(row.get(0)?), Moment::from_millis(row.get(1)?))))?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        let values = params![host, socket, pane, pid, from.as_millis(), to.as_millis(), (to - LEASE).as_millis()];
+        let rows = statement.query_map(values, |row| {
+            let (started, seen) = (Moment::from_millis(row.get(0)?), Moment::from_millis(row.get(1)?));
+            let watches = row.get::<_, Option<String>>(2)?.is_some_and(|owner| presence::lives(&self.path, &owner));
+            Ok((started, if watches { seen.max(to) } else { seen }))
+        })?;
+        let watched = rows.collect::<Result<Vec<_>, _>>()?;
+        Ok(watched.into_iter().filter(|(_, end)| *end >= from).collect())
     }
 
     /// What the time line of a terminal is drawn from ([`super::timeline`]), up to a time: its transitions, and of a task

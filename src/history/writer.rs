@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::identity::Owner;
 use super::open::Options;
+use super::presence::Presence;
 use super::record::Message;
 use super::retention::{self, Limits};
 use super::store::{BEAT, Store};
@@ -74,6 +75,11 @@ impl Writer {
 
     /// Writes what comes until nobody can send any more; `progress` is told of each batch.
     pub(super) fn run(mut self, messages: &Receiver<Message>, progress: &SyncSender<()>) {
+        // Should this process be killed, the next one need not wait until its claims run out.
+        let presence = Presence::show(&self.path, &self.owner);
+        if let Err(error) = &presence {
+            tracing::warn!(%error, "whoever takes over from this process has to wait");
+        }
         loop {
             let open = self.gather(messages);
             if self.work(!open) {

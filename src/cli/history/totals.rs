@@ -28,10 +28,10 @@ struct Day {
 /// The history cannot be read, or standard output cannot be written.
 pub(super) fn print(args: &Args, reader: &mut Reader, terminals: &[StoredTerminal]) -> Done {
     let zone = TimeZone::system();
-    let now = Timestamp::now();
+    let now = Moment::from_millis(Timestamp::now().as_millisecond());
     let mut days: BTreeMap<(Date, String), Day> = BTreeMap::new();
     for terminal in terminals {
-        let until = args.until.unwrap_or(Moment::from_millis(now.as_millisecond()));
+        let until = args.until.map_or(now, |until| until.min(now));
         let history = reader.line(&terminal.key, args.since, until)?;
         // Nothing is known of the time before.
         let Some((begun, _)) = history.watched.first() else { continue };

@@ -20,7 +20,7 @@ use super::{Looked, Order, Post};
 use crate::delivery::Told;
 use crate::delivery::duty::{Duties, Duty};
 use crate::follow_up::{self, Chains, Event, FollowUpRule, Posture, Wanted, told, wanted};
-use crate::history::{self, Intent, IntentId, Intents, Naming, NewEvent, Owner, Presence, Rank, StoredSight, Trouble};
+use crate::history::{self, Intent, IntentId, Intents, Naming, NewEvent, Owner, Rank, StoredSight, Trouble};
 use crate::moment::{Moment, Span};
 use crate::sender::SendOutcome;
 use ledger::{Change, Ledger};
@@ -98,11 +98,6 @@ impl Desk {
 
     /// Works until nobody can order anything any more.
     pub(super) fn run(mut self, orders: &Receiver<Order>) {
-        // Should this process be killed, the next one need not wait until its claims run out.
-        let presence = Presence::show(&self.path, &self.owner);
-        if let Err(error) = &presence {
-            tracing::warn!(%error, "whoever takes over from this process has to wait");
-        }
         loop {
             match orders.recv_timeout(PAUSE) {
                 Ok(order) => self.take(order),

@@ -95,6 +95,25 @@ fn a_batch_that_fails_changes_nothing() {
 }
 
 #[test]
+fn who_lives_has_watched_until_now_and_who_died_until_it_last_said_so() {
+    let (_directory, path) = place();
+    let mut first = store(&path, "a", at(0));
+    first.write(&[message(1, 0, Phase::Active, "x")], at(0)).unwrap();
+    first.beat(at(10)).unwrap();
+    let reader = Reader::open(&path).unwrap();
+    let watched = |from, to| reader.watched(&terminal(1), at(from), at(to)).unwrap();
+    assert_eq!(watched(0, 18), [(at(0), at(10))], "nobody knows whether it lives");
+    let presence = presence::Presence::show(&path, &Owner::named("a")).unwrap();
+    assert_eq!(watched(0, 18), [(at(0), at(18))]);
+    assert_eq!(watched(15, 18), [(at(0), at(18))]);
+    assert_eq!(watched(0, 7), [(at(0), at(10))], "as it was then");
+    assert_eq!(watched(0, 60), [(at(0), at(10))], "it has been silent for too long: the machine slept");
+    drop(presence);
+    assert_eq!(watched(0, 18), [(at(0), at(10))]);
+    assert_eq!(watched(15, 18), []);
+}
+
+#[test]
 fn two_dashboards_at_full_speed_lose_nothing() {
     let (_directory, path) = place();
     std::thread::scope(|scope| {
@@ -108,7 +127,9 @@ fn two_dashboards_at_full_speed_lose_nothing() {
                         std::thread::sleep(Duration::from_millis(20));
                     }
                 }
-                history.health()
+                // The end of a program waits for a moment only, which a busy machine may not have.
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+                assert!(runtime.block_on(history.written(Duration::from_secs(60))), "{:?}", history.health());
             });
         }
     });
