@@ -8,6 +8,7 @@
 mod batch;
 mod drafts;
 mod encoding;
+mod filter;
 mod following;
 mod handle;
 mod identity;
@@ -33,12 +34,13 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub use drafts::{Draft, Drafts};
+pub use filter::Filter;
 pub use handle::{History, Ticket};
 pub use identity::{Owner, same_terminal, stored_server};
 pub use intents::{Decided, Intent, IntentId, IntentNews, IntentState, Intents, Naming, NewEvent, Queued, StoredSight};
 pub use kills::kills_before;
 pub use questions::{Answer, Ask, Question, Questions, Shown, Told};
-pub use reader::{Filter, Line, Reader, StoredTerminal};
+pub use reader::{Line, Reader, StoredTerminal};
 pub use record::{Kind, NewInput, Privacy, PublicState, Record, Sent, TransitionRecord, What};
 pub use schema::VERSION;
 pub use standing::{Need, Rank, STANDING_LASTS, Standing};

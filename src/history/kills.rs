@@ -4,8 +4,9 @@ use std::path::Path;
 
 use serde_json::json;
 
+use super::filter::Filter;
 use super::identity::same_terminal;
-use super::reader::{Filter, Reader};
+use super::reader::Reader;
 use super::record::{Kind, Record};
 use crate::fleet::{Fleet, Input, TaskReport};
 use crate::moment::{Moment, Span};

@@ -8,9 +8,10 @@ use std::thread;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::Trouble;
+use super::filter::Filter;
 use super::following::OpenFile;
 use super::handle::History;
-use super::reader::{Filter, Line, Reader};
+use super::reader::{Line, Reader};
 use super::record::Kind;
 use super::stored::{Body, RecordId, ScreenId, Stored};
 use crate::fleet::TerminalKey;

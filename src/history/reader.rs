@@ -1,13 +1,14 @@
 //! The reading side: what the command line and the drill-down ask for. It has a connection of its own, and neither waits
 //! for a writer nor makes one wait.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::Value;
 
 use super::encoding::Codec;
+use super::filter::{COLUMNS, Filter, TABLES};
 use super::identity::Columns;
 use super::record::{Kind, What};
 use super::store::LEASE;
@@ -17,23 +18,7 @@ use super::{Trouble, open, presence, retention, summary};
 use crate::fleet::TerminalKey;
 use crate::moment::Moment;
 use crate::screen::Screen;
-
-/// Which records are asked for. What is left out does not restrict.
-#[derive(Clone, Debug, Default)]
-pub struct Filter {
-    /// These terminals only; `None` is all of them, and what belongs to none.
-    pub terminals: Option<Vec<TerminalKey>>,
-    /// From this time on.
-    pub since: Option<Moment>,
-    /// Before this time.
-    pub until: Option<Moment>,
-    /// Records before this one, for paging backwards.
-    pub before: Option<RecordId>,
-    /// Empty means all kinds.
-    pub kinds: Vec<Kind>,
-    /// The newest so many; `None` is all.
-    pub limit: Option<u32>,
-}
+use crate::state::Summary;
 
 /// A terminal that the history knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,11 +45,6 @@ pub struct Reader {
     codec: Codec,
     path: PathBuf,
 }
-
-const COLUMNS: &str = "r.id, r.at, r.kind, r.name, r.document, n.host, n.socket, n.pane, n.pid,
-                       t.summary, t.turn_ended, t.note, t.screen, i.sender, i.what, i.outcome, i.detail, i.ended_at";
-const TABLES: &str = "records r LEFT JOIN terminals n ON n.id = r.terminal
-                      LEFT JOIN transitions t ON t.record = r.id LEFT JOIN inputs i ON i.record = r.id";
 
 impl Reader {
     /// Opens a history to read.
@@ -132,19 +112,7 @@ impl Reader {
     /// # Errors
     /// The file cannot be read, or something in it is no record.
     pub fn each(&mut self, filter: &Filter, mut take: impl FnMut(Stored) -> bool) -> Result<(), Trouble> {
-        let (wheres, mut values) = conditions(filter);
-        let sql = match filter.limit {
-            None => format!("SELECT {COLUMNS} FROM {TABLES} WHERE {wheres} ORDER BY r.at, r.id"),
-            Some(limit) => {
-                values.push(i64::from(limit).into());
-                // The newest ones are chosen by number first, so that no document is read in vain.
-                format!(
-                    "SELECT {COLUMNS} FROM {TABLES} WHERE r.id IN (SELECT r.id FROM records r
-                         LEFT JOIN terminals n ON n.id = r.terminal WHERE {wheres} ORDER BY r.at DESC, r.id DESC LIMIT ?)
-                     ORDER BY r.at, r.id"
-                )
-            }
-        };
+        let (sql, values) = filter.statement();
         let mut statement = self.connection.prepare(&sql)?;
         let mut rows = statement.query(rusqlite::params_from_iter(values))?;
         while let Some(row) = rows.next()? {
@@ -234,6 +202,8 @@ impl Reader {
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query(params![host, socket, pane, pid, since, until.as_millis()])?;
         let mut points = Vec::new();
+        // The same few come again and again.
+        let mut summaries: HashMap<String, Summary> = HashMap::new();
         while let Some(row) = rows.next()? {
             let at = Moment::from_millis(row.get(0)?);
             if let Some(document) = row.get_ref(3)?.as_blob_or_null().map_err(|_| Trouble::Damaged)? {
@@ -242,10 +212,13 @@ impl Reader {
                 points.extend(Point::of_task_event(at, &document));
                 continue;
             }
-            let words: String = row.get(1)?;
-            let summary = summary::read(&words).ok_or(Trouble::Damaged)?;
+            let words = row.get_ref(1)?.as_str().map_err(|_| Trouble::Damaged)?;
+            let summary = match summaries.get(words) {
+                Some(known) => known,
+                None => summaries.entry(words.to_owned()).or_insert(summary::read(words).ok_or(Trouble::Damaged)?),
+            };
             let turn_ended = row.get::<_, Option<i64>>(2)?.map(Moment::from_millis);
-            points.push(Point { at, holder: Holder::of(&summary), result: summary.result, turn_ended });
+            points.push(Point { at, holder: Holder::of(summary), result: summary.result, turn_ended });
         }
         drop(rows);
         drop(statement);
@@ -309,39 +282,6 @@ impl Reader {
     pub(super) fn data_version(&self) -> Result<i64, Trouble> {
         Ok(self.connection.pragma_query_value(None, "data_version", |row| row.get(0))?)
     }
-}
-
-fn conditions(filter: &Filter) -> (String, Vec<Sql>) {
-    let mut wheres = vec!["TRUE".to_owned()];
-    let mut values: Vec<Sql> = Vec::new();
-    if let Some(terminals) = &filter.terminals {
-        let one = "(n.host = ? AND n.socket = ? AND n.pane = ? AND n.pid = ?)";
-        // An empty list matches nothing.
-        let any = terminals.iter().map(|_| one).chain(["FALSE"]).collect::<Vec<_>>().join(" OR ");
-        wheres.push(format!("r.terminal IN (SELECT n.id FROM terminals n WHERE {any})"));
-        for key in terminals {
-            let Columns { host, socket, pane, pid } = Columns::of(key);
-            values.extend([host.into(), socket.into(), i64::from(pane).into(), i64::from(pid).into()]);
-        }
-    }
-    if let Some(since) = filter.since {
-        wheres.push("r.at >= ?".to_owned());
-        values.push(since.as_millis().into());
-    }
-    if let Some(until) = filter.until {
-        wheres.push("r.at < ?".to_owned());
-        values.push(until.as_millis().into());
-    }
-    if let Some(before) = filter.before {
-        // Numbers follow the writing, times the observation, and pages are in the order of the times.
-        wheres.push("(r.at, r.id) < ((SELECT at FROM records WHERE id = ?), ?)".to_owned());
-        values.extend([before.0.into(), before.0.into()]);
-    }
-    if !filter.kinds.is_empty() {
-        wheres.push(format!("r.kind IN ({})", filter.kinds.iter().map(|_| "?").collect::<Vec<_>>().join(", ")));
-        values.extend(filter.kinds.iter().map(|kind| Sql::from(kind.word().to_owned())));
-    }
-    (wheres.join(" AND "), values)
 }
 
 fn stored(row: &Row<'_>, codec: &mut Codec) -> Result<Stored, Trouble> {

@@ -90,6 +90,8 @@ pub(super) const STEPS: &[&str] = &[
          at INTEGER NOT NULL,
          body TEXT NOT NULL
      ) STRICT;",
+    // 5: what is rare among many transitions.
+    "CREATE INDEX records_by_kind ON records (kind, at) WHERE kind <> 'transition';",
 ];
 
 /// The version that this program writes.

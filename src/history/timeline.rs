@@ -84,8 +84,10 @@ pub fn timeline(points: &[Point], watched: &[(Moment, Moment)], from: Moment, to
     let mut line = Line { done: Vec::new(), at: from, end: to };
     for (begin, end) in merged(watched) {
         line.until(begin, Holder::Unwatched);
-        let first = points.partition_point(|point| point.at < begin);
-        let inside = points.iter().skip(first).take_while(|point| point.at <= end);
+        // Of what was before, the last one says who had the turn at the beginning.
+        let before = points.partition_point(|point| point.at <= from).saturating_sub(1);
+        let first = points.partition_point(|point| point.at < begin).max(before);
+        let inside = points.iter().skip(first).take_while(|point| point.at <= end.min(to));
         let mut holder = Holder::Unknown;
         for point in inside {
             line.until(point.at, holder);

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::Args;
 use crate::cli::table::aligned;
 use crate::cli::{Done, output};
-use crate::history::{Holder, Point, Reader, StoredTerminal, timeline, totals, turns};
+use crate::history::{Holder, Line, Reader, StoredTerminal, timeline, totals, turns};
 use crate::moment::{Moment, Span};
 use crate::screen::harmless;
 use crate::state::TurnResult;
@@ -36,9 +36,10 @@ pub(super) fn print(args: &Args, reader: &mut Reader, terminals: &[StoredTermina
         // Nothing is known of the time before.
         let Some((begun, _)) = history.watched.first() else { continue };
         let since = args.since.unwrap_or_default().max(*begun);
+        let ended = turns(&history.points);
         for (date, from, to) in days_between(since, until, &zone) {
             let day = days.entry((date, terminal.name.clone())).or_default();
-            day.add(&history.points, &history.watched, from, to);
+            day.add(&history, &ended, from, to);
         }
     }
     days.retain(|_, day| !day.is_empty());
@@ -59,13 +60,13 @@ pub(super) fn print(args: &Args, reader: &mut Reader, terminals: &[StoredTermina
 
 impl Day {
     /// Adds what one terminal did in an interval. A name may have had several.
-    fn add(&mut self, points: &[Point], watched: &[(Moment, Moment)], from: Moment, to: Moment) {
-        for (holder, span) in totals(&timeline(points, watched, from, to)) {
+    fn add(&mut self, history: &Line, ended: &[(Moment, TurnResult)], from: Moment, to: Moment) {
+        for (holder, span) in totals(&timeline(&history.points, &history.watched, from, to)) {
             let sum = self.time.entry(holder).or_default();
             *sum = Span::from_millis(sum.as_millis() + span.as_millis());
         }
-        for (_, result) in turns(points).into_iter().filter(|(ended, _)| (from..to).contains(ended)) {
-            *self.turns.entry(result).or_default() += 1;
+        for (_, result) in ended.iter().filter(|(ended, _)| (from..to).contains(ended)) {
+            *self.turns.entry(*result).or_default() += 1;
         }
     }
 
@@ -159,6 +160,7 @@ fn length(span: Span) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::Point;
 
     fn at(text: &str) -> Moment {
         Moment::from_millis(text.parse::<Timestamp>().unwrap().as_millisecond())
@@ -189,11 +191,12 @@ mod tests {
             point("2026-11-21T08:46:00Z", Holder::Working, TurnResult::None, None),
             point("2026-11-21T08:46:30Z", Holder::Ready, TurnResult::Success, Some("2026-11-21T08:46:30Z")),
         ];
-        let watched = [(at("2026-11-21T08:00:00Z"), at("2026-11-21T11:00:00Z"))];
+        let watched = vec![(at("2026-11-21T08:00:00Z"), at("2026-11-21T11:00:00Z"))];
+        let history = Line { points: points.to_vec(), watched };
         let mut days = BTreeMap::new();
         for (day, from, to) in days_between(at("2026-11-21T00:00:00Z"), at("2026-11-22T12:00:00Z"), &TimeZone::UTC) {
             let entry: &mut Day = days.entry((day, "api".to_owned())).or_default();
-            entry.add(&points, &watched, from, to);
+            entry.add(&history, &turns(&points), from, to);
         }
         days.retain(|_, day: &mut Day| !day.is_empty());
         insta::assert_snapshot!(table(&days), @r"

@@ -68,8 +68,9 @@ impl Intents {
 /// Queues an event, as [`Intents::queue`] does, in a transaction.
 pub(super) fn queue_in(connection: &Connection, event: &NewEvent, now: Moment) -> Result<Queued, Trouble> {
     let NewEvent { target, key, naming, body, expires } = event;
+    // `$` comes right after `#`, so that the range is that of the keys which begin with this one and `#`.
     let known = "SELECT intent FROM intent_events
-                 WHERE key = ?1 OR (substr(key, 1, length(?1) + 1) = ?1 || '#' AND abs(at - ?2) < ?3)";
+                 WHERE key = ?1 OR (key >= ?1 || '#' AND key < ?1 || '$' AND abs(at - ?2) < ?3)";
     let same = i64::try_from(SAME_EVENT.as_millis()).unwrap_or(i64::MAX);
     let values = params![key, now.as_millis(), same];
     if let Some(id) = connection.query_row(known, values, |row| row.get(0)).optional()? {
