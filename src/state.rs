@@ -21,6 +21,11 @@ macro_rules! words {
             pub const fn word(self) -> &'static str {
                 match self { $($name::$variant => $word),+ }
             }
+
+            /// The value with a public name.
+            pub fn of_word(word: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|value| value.word() == word)
+            }
         }
 
         impl std::fmt::Display for $name {

@@ -100,7 +100,7 @@ fn no_score_falls() {
         let [tool, version, field, judged, wrong] = line.split_whitespace().collect::<Vec<_>>()[..] else {
             panic!("{line:?} is no score")
         };
-        let field = Field::named(field).expect("a field").word();
+        let field = Field::of_word(field).expect("a field").word();
         let tally = reached.get(&(format!("{tool} {version}"), field)).expect("a version that is scored");
         let now_wrong = tally.judged_ms - tally.right_ms;
         assert_eq!(tally.judged_ms.to_string(), judged, "{tool} {version} {field} is judged for another time");

@@ -77,7 +77,7 @@ pub fn run(args: &Args, library: Arc<Library>) -> color_eyre::Result<ExitCode> {
 }
 
 fn field(name: &str) -> Result<Field, String> {
-    Field::named(name).ok_or_else(|| {
+    Field::of_word(name).ok_or_else(|| {
         format!("the fields are {}", Field::ALL.iter().map(|field| field.word()).collect::<Vec<_>>().join(", "))
     })
 }

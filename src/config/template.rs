@@ -48,8 +48,7 @@ impl Template {
                 continue;
             }
             let (field, behind) = behind.split_once('}').filter(|_| brace == "{").ok_or(BadTemplate::Brace)?;
-            let known = Field::ALL.iter().copied().find(|known| known.word() == field);
-            let known = known.ok_or_else(|| BadTemplate::Field(field.to_owned()))?;
+            let known = Field::of_word(field).ok_or_else(|| BadTemplate::Field(field.to_owned()))?;
             parts.extend([Part::Text(std::mem::take(&mut plain)), Part::Field(known)]);
             rest = behind;
         }

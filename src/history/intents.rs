@@ -343,7 +343,7 @@ fn select(connection: &Connection, condition: &str, number: i64) -> Result<Vec<I
 fn intent(row: &Row<'_>) -> rusqlite::Result<Intent> {
     let moment = |column: usize| row.get::<_, Option<i64>>(column).map(|at| at.map(Moment::from_millis));
     let word: String = row.get(4)?;
-    let state = IntentState::ALL.iter().copied().find(|state| state.word() == word);
+    let state = IntentState::of_word(&word);
     Ok(Intent {
         id: IntentId(row.get(0)?),
         target: row.get(1)?,

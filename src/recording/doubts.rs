@@ -74,7 +74,7 @@ fn doubt(cells: &[&str]) -> Result<Doubt, String> {
         return Err("a doubt names its recording and its reason".to_owned());
     }
     let field =
-        |name: &str| Field::named(name.trim()).ok_or_else(|| format!("{:?} is no field that is judged", name.trim()));
+        |name: &str| Field::of_word(name.trim()).ok_or_else(|| format!("{:?} is no field that is judged", name.trim()));
     let fields = fields.split(',').map(field).collect::<Result<Vec<_>, _>>()?;
     let (from, to) = time
         .split_once('–')

@@ -15,11 +15,6 @@ words! {
 }
 
 impl Field {
-    /// The field with a name.
-    pub fn named(name: &str) -> Option<Field> {
-        Field::ALL.iter().copied().find(|field| field.word() == name)
-    }
-
     /// The values that the field may have.
     fn values(self) -> Vec<&'static str> {
         match self {
@@ -95,7 +90,7 @@ impl Truth {
         let fields: Map<String, Value> =
             serde_json::from_str(json).map_err(|e| format!("the truth is no JSON object: {e}"))?;
         for (name, value) in fields {
-            let Some(field) = Field::named(&name) else { continue };
+            let Some(field) = Field::of_word(&name) else { continue };
             let value = match value {
                 Value::Null => None,
                 given => Some(known(field, &given).ok_or_else(|| {
