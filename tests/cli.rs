@@ -343,6 +343,7 @@ fn help_man_pages_completions_and_readme_know_the_same_options() {
             assert!(page.contains(&format!(".TP\n{code}\n{meaning}")), "{words:?} says nothing of {code}: {page}");
         }
         let options = help.lines().filter_map(|line| {
+        assert!(!page.contains("-help(1)"), "{words:?} names a page that is none");
             let line = line.trim_start();
             let line = line
                 .strip_prefix("-")

@@ -38,11 +38,18 @@ pub fn completions(args: &CompletionArgs, mut command: Command) -> Done {
     output::print(&String::from_utf8_lossy(&text))
 }
 
+/// A command without the `help` below it and below its own commands, which has no page.
+fn without_help(command: Command) -> Command {
+    let names: Vec<String> = command.get_subcommands().map(|one| one.get_name().to_owned()).collect();
+    names.into_iter().fold(command.disable_help_subcommand(true), |all, name| all.mut_subcommand(name, without_help))
+}
+
 /// Prints the page of the program, or of one of its commands; each ends with what the exit codes mean.
 ///
 /// # Errors
 /// There is no such command, or standard output cannot be written.
-pub fn man(args: &ManArgs, mut command: Command) -> Done {
+pub fn man(args: &ManArgs, command: Command) -> Done {
+    let mut command = without_help(command);
     // Building gives the commands the names that their pages have, such as `fleetwatch-list`.
     command.build();
     let mut page = &command;
