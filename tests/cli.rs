@@ -97,7 +97,12 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
 
 #[test]
 fn wrong_usage_is_two_lines_and_exit_code_two() {
-    let cases: [(&[&str], &str, &str); 16] = [
+    let cases: [(&[&str], &str, &str); 17] = [
+        (
+            &["explain", "-x"],
+            "error: unexpected argument '-x' found",
+            "hint: usage: fleetwatch explain [OPTIONS] <TARGET>; a name that begins with `-` goes behind `--`",
+        ),
         (&["lst"], "error: unrecognized subcommand 'lst'", "hint: did you mean `list`?"),
         (&["list", "--jso"], "error: unexpected argument '--jso' found", "hint: did you mean `--json`?"),
         (
@@ -662,8 +667,8 @@ fn doctor_tells_an_old_tmux_a_dead_server_and_several_servers_apart() {
     let ran = run(&["--config", config.to_str().unwrap(), "doctor"]);
     assert_eq!(ran.code, Some(0), "the other one can be watched: {ran:?}");
     let told = format!(
-        "note  server         server {} has ended and left its socket behind\n                     → start one with `tmux \
-         new-session`, or name another with -L NAME or -S PATH\nok    server         server {} answers, with 1 pane\n",
+        "note  server         {} has ended and left its socket behind\n                     → start one with `tmux \
+         new-session`, or name another with -L NAME or -S PATH\nok    server         {} answers, with 1 pane\n",
         dead.name(),
         up.name()
     );

@@ -200,7 +200,7 @@ async fn servers(watched: &Watched) -> Vec<Finding> {
 /// What a server answered. One that does not run keeps nobody from watching the others.
 fn server_finding(server: &ServerId, answer: &Result<usize, tmux::Error>, is_any_up: bool) -> Finding {
     let is_default = *server == ServerId::default();
-    let name = if is_default { "the default server".to_owned() } else { format!("server {server}") };
+    let name = if is_default { "the default server".to_owned() } else { server.to_string() };
     let error = match answer {
         Ok(panes) => return Finding::good("server", format!("{name} answers, with {}", count(*panes, "pane"))),
         Err(error) => error,

@@ -142,7 +142,12 @@ pub(super) fn from_clap(error: &clap::Error) -> ExitCode {
         (None, Some(ContextValue::Strings(values)), _) if !values.is_empty() => {
             format!("it takes {}", values.join(", "))
         }
-        (None, _, Some(ContextValue::StyledStr(usage))) => usage.to_string().trim().replacen("Usage", "usage", 1),
+        (None, _, Some(ContextValue::StyledStr(usage))) => {
+            let usage = usage.to_string().trim().replacen("Usage", "usage", 1);
+            let takes_a_name = error.kind() == ErrorKind::UnknownArgument && usage.contains("<TARGET>");
+            let behind = if takes_a_name { "; a name that begins with `-` goes behind `--`" } else { "" };
+            usage + behind
+        }
         _ => hint_for_value(error),
     };
     // Lists of missing arguments stand on lines of their own; an error is one line.
