@@ -343,12 +343,12 @@ fn help_man_pages_completions_and_readme_know_the_same_options() {
         let words: Vec<&str> = command.iter().map(String::as_str).collect();
         let help = run(&[&words[..], &["--help"]].concat()).out;
         let page = run(&[&["man"], &words[..]].concat()).out.replace("\\-", "-");
+        assert!(!page.contains("-help(1)"), "{words:?} names a page that is none");
         assert!(page.contains(&format!(".TH {} 1", [&["fleetwatch"], &words[..]].concat().join("-"))), "{words:?}");
         for (code, meaning) in [(0, "done"), (1, "said no: refused, timed out"), (2, "wrong usage or configuration")] {
             assert!(page.contains(&format!(".TP\n{code}\n{meaning}")), "{words:?} says nothing of {code}: {page}");
         }
         let options = help.lines().filter_map(|line| {
-        assert!(!page.contains("-help(1)"), "{words:?} names a page that is none");
             let line = line.trim_start();
             let line = line
                 .strip_prefix("-")
@@ -720,6 +720,39 @@ fn what_is_wrong_with_files_is_told_like_everything_else() {
     let no_tmux: Ran = fleetwatch(&["demo"]).env("PATH", "/nonexistent").output().unwrap().into();
     assert_eq!(no_tmux.code, Some(1));
     assert!(no_tmux.errors.contains("hint: install tmux 3.2 or newer"), "{no_tmux:?}");
+}
+
+#[test]
+fn a_history_that_cannot_be_used_is_named_by_every_command_that_needs_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, history) = (folder.path().join("config.toml"), folder.path().join("history.db"));
+    std::fs::write(&config, format!("[history]\npath = \"{}\"\n", history.display())).unwrap();
+    std::fs::write(&history, "no database at all, but longer than the head of one".repeat(100)).unwrap();
+    let options = ["--config", config.to_str().unwrap()];
+    let said = format!(
+        "error: the history {} cannot be used: it is damaged\nhint: the next `fleetwatch` or `fleetwatch watch` sets it aside \
+         and begins a new one\n",
+        history.display()
+    );
+    for command in [&["history"][..], &["history", "--json"], &["history", "--summary"], &["status"]] {
+        let ran = run(&[&options[..], command].concat());
+        assert_eq!((ran.code, ran.out.as_str(), ran.errors.as_str()), (Some(1), "", said.as_str()), "{command:?}");
+    }
+    let json = run(&[&options[..], &["status", "--format", "json"]].concat());
+    assert!(json.code == Some(1) && json.out.contains("\"watched\":false"), "{json:?}");
+    assert!(json.errors.starts_with(&format!("warning: the history {}", history.display())), "{json:?}");
+
+    std::fs::remove_file(&history).unwrap();
+    rusqlite::Connection::open(&history).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    for command in [&["history"][..], &["status"], &["follow-ups"], &["follow-ups", "resend", "1"]] {
+        let ran = run(&[&options[..], command].concat());
+        let lines: Vec<&str> = ran.errors.lines().collect();
+        let begins = format!("error: the history {} cannot be used: a newer fleetwatch wrote it", history.display());
+        assert!(ran.code == Some(1) && lines.len() == 2 && lines[0].starts_with(&begins), "{command:?}: {ran:?}");
+        assert_eq!(lines[1], "hint: run the newer fleetwatch, or choose another `path` in [history]");
+    }
+    let doctor = run(&[&options[..], &["doctor"]].concat()).out;
+    assert!(doctor.contains(&format!("{} cannot be read: a newer fleetwatch wrote it", history.display())), "{doctor}");
 }
 
 #[test]

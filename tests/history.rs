@@ -356,7 +356,10 @@ fn a_history_that_cannot_be_written_stops_nobody() {
     std::fs::create_dir_all(cage.path()).unwrap();
     let mut watch = cage.fleetwatch(&["watch"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut errors = watch.stderr.take().unwrap();
-    assert_eq!(cage.run(&["send", "main", "hello"]), "accepted\n");
+    let sent = cage.fleetwatch(&["send", "main", "hello"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&sent.stdout), "accepted\n");
+    let said = String::from_utf8_lossy(&sent.stderr);
+    assert!(said.starts_with("warning: history is not written: ") && said.contains("\nhint: check the file"), "{said}");
     cage.tmux.wait_for_text("main:", "● heard hello");
     let mut text = Vec::new();
     let mut buffer = [0; 256];

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use jiff::civil::{Date, DateTime, Time};
@@ -16,7 +17,9 @@ use ratatui::crossterm::style::{Color, Stylize};
 use super::failure::BadValue;
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::fleet::{ServerId, TerminalKey};
-use crate::history::{Body, Filter, Holder, Kind, Reader, Stored, StoredTerminal, Trouble, same_terminal};
+use crate::history::{
+    Body, Condition, Filter, History, Holder, Kind, Reader, Stored, StoredTerminal, Trouble, same_terminal,
+};
 use crate::moment::Moment;
 use crate::screen::harmless;
 use crate::ui::text;
@@ -120,6 +123,25 @@ pub(super) fn unusable(path: &Path, trouble: &Trouble) -> Failure {
         trouble => {
             Failure::refused(format!("the history {} cannot be used: {trouble}", path.display())).hint(trouble.hint())
         }
+    }
+}
+
+/// How long a command waits for the history to keep what it does.
+const KEPT: Duration = Duration::from_secs(2);
+
+/// Waits until what a command does is kept, so that other processes know of it.
+pub(super) async fn keep(history: &History) {
+    history.written(KEPT).await;
+    warn_of(history);
+}
+
+/// Says that the history does not keep what is done, where it does not. What was asked for is done all the same.
+pub(super) fn warn_of(history: &History) {
+    let Some(warning) = history.new_warning() else { return };
+    let failure = Failure::refused(warning);
+    match history.health().condition {
+        Condition::Degraded(trouble) => failure.hint(trouble.hint()).warn(),
+        _ => failure.warn(),
     }
 }
 

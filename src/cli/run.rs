@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::json;
 
+use super::history::keep;
 use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions, output};
 use crate::feed;
@@ -86,6 +87,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         action: "run".to_owned(),
         detail: json!({ "window": begun.window.to_string(), "command": args.command, "again": again }),
     });
+    keep(&history).await;
     tell(args, &begun, again)
 }
 

@@ -4,8 +4,7 @@ use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use color_eyre::eyre::WrapErr;
-
+use super::history::warn_of;
 use super::live::Live;
 use super::survey::Watched;
 use super::target::Meant;
@@ -77,7 +76,7 @@ pub async fn send(args: &SendArgs, options: &GlobalOptions) -> Done {
     let reaction = args.timeout.map_or(Limits::default().reaction, span);
     let options = SendOptions { insistence, limits: Limits { reaction, ..Limits::default() } };
     let history = History::start(&watched.loaded.config.history);
-    let ticket = history.begin_input_durably(input_of(terminal, Sent::Prompt(text.clone()))).await;
+    let ticket = begin(&history, input_of(terminal, Sent::Prompt(text.clone()))).await;
     let outcome = sender.send_and_tell(&to, &text, options, || ticket.delivered(feed::now())).await;
     tell(outcome, &ticket)
 }
@@ -96,7 +95,7 @@ pub async fn keys(args: &KeysArgs, options: &GlobalOptions) -> Done {
     let sender = Sender::new(watched.library.clone(), watched.feed.tmux.clone());
     let history = History::start(&watched.loaded.config.history);
     let keys = Sent::keys(&args.keys, privacy);
-    let ticket = history.begin_input_durably(input(to.key.clone(), name, keys)).await;
+    let ticket = begin(&history, input(to.key.clone(), name, keys)).await;
     let outcome = sender.keys(&to, &args.keys).await;
     if outcome == SendOutcome::Accepted {
         ticket.delivered(feed::now());
@@ -123,7 +122,7 @@ pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
     let sender = Sender::new(watched.library.clone(), watched.feed.tmux.clone());
     let history = History::start(&watched.loaded.config.history);
     let answer = Sent::Answer { dialog: excerpt, choice: args.choice.clone() };
-    let ticket = history.begin_input_durably(input_of(terminal, answer)).await;
+    let ticket = begin(&history, input_of(terminal, answer)).await;
     let pressing = || ticket.delivered(feed::now());
     let answered = sender.answer(&to, &dialog, &reply, Limits::default(), pressing).await;
     tell(answered.outcome, &ticket)
@@ -156,7 +155,7 @@ async fn send_when_ready(args: &SendArgs, text: &str, watched: &Watched, sender:
         let to = Recipient::of(terminal);
         let ticket = match &ticket {
             Some(ticket) => ticket,
-            None => ticket.insert(history.begin_input_durably(input_of(terminal, Sent::Prompt(text.to_owned()))).await),
+            None => ticket.insert(begin(&history, input_of(terminal, Sent::Prompt(text.to_owned()))).await),
         };
         let submitting = || ticket.delivered(feed::now());
         match sender.send_and_tell(&to, text, SendOptions::default(), submitting).await {
@@ -178,7 +177,9 @@ fn prompt(argument: Option<&str>) -> color_eyre::Result<String> {
             .into()),
         _ => {
             let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text).wrap_err("standard input cannot be read")?;
+            std::io::stdin().read_to_string(&mut text).map_err(|error| {
+                Failure::usage(format!("standard input cannot be read: {error}")).hint("a prompt is text in UTF-8")
+            })?;
             // The line feed that ends a file or an `echo` is not meant for the agent.
             Ok(text.strip_suffix('\n').map(str::to_owned).unwrap_or(text))
         }
@@ -191,6 +192,13 @@ fn key(text: &str) -> Result<Key, UnknownKey> {
 
 fn span(duration: Duration) -> Span {
     Span::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// Keeps what is about to be sent, before it is; where that cannot be done it is said, and sent all the same.
+async fn begin(history: &History, input: NewInput) -> Ticket {
+    let ticket = history.begin_input_durably(input).await;
+    warn_of(history);
+    ticket
 }
 
 /// What is about to be sent, as the history keeps it.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::Subcommand;
 
+use super::history::keep;
 use super::run::refused;
 use super::survey::{Survey, Watched};
 use super::{Done, Failure, GlobalOptions, output, table, target};
@@ -15,9 +16,6 @@ use crate::history::{History, Record};
 use crate::place::ServerId;
 use crate::task::Task;
 use crate::tmux::{Server, Start};
-
-/// How long a kill waits for the history, so that other processes know of it before the window is gone.
-const NOTED: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// List tasks, end them, run them again, and remove those that have ended.
 #[derive(Clone, Debug, clap::Args)]
@@ -203,7 +201,7 @@ impl<'a> Acting<'a> {
             ));
         }
         if !tasks.is_empty() {
-            history.written(NOTED).await;
+            keep(&history).await;
         }
         let mut lines = String::new();
         let mut failed = false;

@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use super::history::warn_of;
 use super::live::{Live, end_asked_for, sleep_until};
 use super::survey::{Watched, problem};
 use super::{Done, GlobalOptions, follow_ups, output, table};
@@ -100,9 +101,7 @@ async fn print(args: &Args, watched: &Watched, live: &mut Live) -> Done {
             outside.effect(effect, now);
             note_ends(effect, &live.fleet, &watched.feed.tmux);
         }
-        if let Some(warning) = history.new_warning() {
-            eprintln!("warning: {warning}");
-        }
+        warn_of(&history);
         ring(&outside.follow(&live.fleet.view(now), NOBODY));
         let lines = printer.lines(&effects, &live.fleet)? + &follow_ups;
         if let Err(error) = output::write_whole(&lines) {
