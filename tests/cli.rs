@@ -241,6 +241,12 @@ fn all_faults_of_all_files_are_told_at_once() {
     assert!(told[5].starts_with(&format!("error: {}:", theme.display())), "{}", ran.errors);
     assert!(told[6].starts_with(&format!("error: {}:2:", profile.display())), "{}", ran.errors);
     assert_eq!(ran.errors.lines().filter(|line| line.starts_with("hint: ")).count(), told.len(), "{}", ran.errors);
+    // A directory that cannot be read is no directory without profiles.
+    std::fs::remove_dir_all(&profiles).unwrap();
+    std::fs::write(&profiles, "").unwrap();
+    let unreadable = format!("error: {}: cannot be read: ", profiles.display());
+    assert!(run(&["--config", config.to_str().unwrap(), "config", "check"]).errors.contains(&unreadable));
+    assert!(run(&["--config", config.to_str().unwrap(), "profiles", "list"]).errors.starts_with(&unreadable));
     // Every command but this one still stops at the first.
     assert_eq!(run(&["--config", config.to_str().unwrap(), "list"]).errors.lines().count(), 2);
 }

@@ -63,7 +63,8 @@ fn paths(options: &GlobalOptions) -> Done {
     let used = Loaded::find(&search);
     let mut text = String::new();
     for candidate in search.candidates() {
-        let state = match (&used, candidate.path.exists()) {
+        // What cannot be told to be there is not the same as what is not.
+        let state = match (&used, candidate.path.try_exists().unwrap_or(true)) {
             (_, false) => "not there",
             (Ok(loaded), true) if loaded.path.as_ref() == Some(&candidate.path) => "used",
             (Err(error), true) if error.path == candidate.path => "wrong",

@@ -150,7 +150,7 @@ fn configuration(options: &GlobalOptions) -> Vec<Finding> {
         Ok(Loaded { path: None, .. }) => Finding::good("configuration", "there is no file, so the defaults hold"),
         Err(error) => Finding::bad("configuration", &error.into()),
     }];
-    let profiles = user_profiles(&search);
+    let own = user_profiles(&search).map_or(0, |profiles| profiles.len());
     match options.library() {
         Ok(library) => findings.push(Finding::good(
             "profiles",
@@ -158,7 +158,7 @@ fn configuration(options: &GlobalOptions) -> Vec<Finding> {
                 "{} for {} agents, with {} of your own",
                 library.profiles().count(),
                 library.tools().count(),
-                count(profiles.len(), "file")
+                count(own, "file")
             ),
         )),
         Err(failure) => findings.push(Finding::bad("profiles", &failure)),

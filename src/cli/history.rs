@@ -129,9 +129,12 @@ pub(super) fn unusable(path: &Path, trouble: &Trouble) -> Failure {
 /// How long a command waits for the history to keep what it does.
 const KEPT: Duration = Duration::from_secs(2);
 
-/// Waits until what a command does is kept, so that other processes know of it.
+/// Waits until what a command does is kept, so that other processes know of it, and says when it is not.
 pub(super) async fn keep(history: &History) {
-    history.written(KEPT).await;
+    let is_kept = history.written(KEPT).await;
+    if !is_kept && matches!(history.health().condition, Condition::Starting | Condition::Good) {
+        return Failure::refused("history is not written yet").hint(Trouble::Locked.hint()).warn();
+    }
     warn_of(history);
 }
 

@@ -1,11 +1,12 @@
 //! The options that every command takes, and what they come to together with the configuration.
 
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::Failure;
-use crate::config::{Config, Loaded, SearchPath};
+use crate::config::{Config, ConfigError, Loaded, SearchPath};
 use crate::fleet::{ServerId, Socket};
 use crate::profile::Library;
 
@@ -50,9 +51,9 @@ impl GlobalOptions {
     /// One of the user's profiles cannot be read or is wrong.
     pub fn library(&self) -> Result<Library, Failure> {
         let mut library = Library::builtin();
-        for path in user_profiles(&self.search_path()) {
+        for path in user_profiles(&self.search_path())? {
             let text = std::fs::read_to_string(&path)
-                .map_err(|error| Failure::usage(format!("{}: cannot be read: {error}", path.display())))?;
+                .map_err(|error| Failure::from(ConfigError::unreadable(&path, &error)))?;
             library.add(&path.display().to_string(), &text).map_err(|error| {
                 Failure::usage(error).hint(format!("`fleetwatch profiles check {}` checks it alone", path.display()))
             })?;
@@ -81,18 +82,36 @@ impl GlobalOptions {
 }
 
 /// The user's own profiles: every `*.toml` in the directory `profiles` beside a configuration, by name.
-pub(super) fn user_profiles(search: &SearchPath) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = search
-        .candidates()
-        .iter()
-        .filter_map(|candidate| candidate.path.parent())
-        .filter_map(|directory| std::fs::read_dir(directory.join("profiles")).ok())
-        .flatten()
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
-        .collect();
+///
+/// # Errors
+/// The directory is there and cannot be read.
+pub(super) fn user_profiles(search: &SearchPath) -> Result<Vec<PathBuf>, Failure> {
+    let mut found = Vec::new();
+    for directory in search.candidates().iter().filter_map(|candidate| candidate.path.parent()) {
+        found.extend(toml_files(&directory.join("profiles"))?);
+    }
     found.sort();
-    found
+    Ok(found)
+}
+
+/// Every `*.toml` in a directory, by name; none where there is no directory.
+///
+/// # Errors
+/// It is there and cannot be read.
+pub(super) fn toml_files(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let entries = match std::fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => {
+            return Err(Failure::usage(format!("{}: cannot be read: {error}", directory.display()))
+                .hint("check that it is a directory and that you may read it"));
+        }
+    };
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut files: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|extension| extension == "toml")).collect();
+    files.sort();
+    Ok(files)
 }
 
 /// The socket that the variable `TMUX` (`socket,pid,session`) names, in the words of `-L` where it lies where tmux
@@ -105,8 +124,6 @@ fn socket_of_environment(variable: &str) -> Socket {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     #[test]

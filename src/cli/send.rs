@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use super::history::warn_of;
+use super::history::keep;
 use super::live::Live;
 use super::survey::Watched;
 use super::target::Meant;
@@ -196,8 +196,8 @@ fn span(duration: Duration) -> Span {
 
 /// Keeps what is about to be sent, before it is; where that cannot be done it is said, and sent all the same.
 async fn begin(history: &History, input: NewInput) -> Ticket {
-    let ticket = history.begin_input_durably(input).await;
-    warn_of(history);
+    let ticket = history.begin_input(input);
+    keep(history).await;
     ticket
 }
 

@@ -77,7 +77,7 @@ pub(super) fn inode(path: &Path) -> Option<u64> {
 /// # Errors
 /// It is missing, cannot be read, or has another layout.
 pub(super) fn open_to_read(path: &Path) -> Result<Connection, Trouble> {
-    if !path.exists() {
+    if matches!(path.try_exists(), Ok(false)) {
         return Err(Trouble::Missing(path.to_owned()));
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -69,6 +69,7 @@ impl From<rusqlite::Error> for Trouble {
             }
             ErrorCode::DiskFull => Trouble::Full,
             ErrorCode::ReadOnly | ErrorCode::PermissionDenied => Trouble::ReadOnly,
+            ErrorCode::CannotOpen => Trouble::Other("it cannot be opened".to_owned()),
             ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Trouble::Damaged,
             _ => Trouble::Other(error.to_string()),
         }

@@ -1,10 +1,9 @@
 //! `fleetwatch config check`: every fault of the operator's files.
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::super::options::user_profiles;
+use super::super::options::{toml_files, user_profiles};
 use super::super::{Done, Failure, GlobalOptions, dashboard, output};
 use super::faults::{self, Fault};
 use crate::config::{Config, ConfigError, Position};
@@ -51,34 +50,24 @@ fn theirs(options: &GlobalOptions, failures: &mut Vec<Failure>) -> Vec<(Kind, Pa
     let mut files = Vec::new();
     match search.find() {
         Ok(path) => files.extend(path.map(|path| (Kind::Configuration, path))),
-        Err(error) => failures.push(error.into()),
+        Err(error) => {
+            // Nothing is read from beside it, either.
+            failures.push(error.into());
+            return files;
+        }
     }
     let candidates = dashboard::candidates(options);
     let directories = || candidates.iter().filter_map(|path| path.parent());
-    files.extend(
-        directories()
-            .map(|directory| directory.join("keymap.toml"))
-            .find(|path| path.exists())
-            .map(|path| (Kind::Keymap, path)),
-    );
-    let mut themes: Vec<PathBuf> = directories()
-        .filter_map(|directory| std::fs::read_dir(directory.join("themes")).ok())
-        .flatten()
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
-        .collect();
-    themes.sort();
-    files.extend(themes.into_iter().map(|path| (Kind::Theme, path)));
-    files.extend(user_profiles(&search).into_iter().map(|path| (Kind::Profiles, path)));
-    for directory in directories().flat_map(|directory| ["themes", "profiles"].map(|name| directory.join(name))) {
-        match std::fs::read_dir(&directory) {
-            Err(error) if error.kind() != ErrorKind::NotFound => failures.push(
-                Failure::usage(format!("{}: cannot be read: {error}", directory.display()))
-                    .hint("check that it is a directory and that you may read it"),
-            ),
-            _ => {}
-        }
+    let keymap = directories().map(|directory| directory.join("keymap.toml")).find(|path| path.exists());
+    files.extend(keymap.map(|path| (Kind::Keymap, path)));
+    let mut take = |kind: Kind, found: Result<Vec<PathBuf>, Failure>| match found {
+        Ok(paths) => files.extend(paths.into_iter().map(|path| (kind, path))),
+        Err(failure) => failures.push(failure),
+    };
+    for directory in directories() {
+        take(Kind::Theme, toml_files(&directory.join("themes")));
     }
+    take(Kind::Profiles, user_profiles(&search));
     files
 }
 
