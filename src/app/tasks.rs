@@ -77,7 +77,17 @@ impl App {
         if let Err(error) = change {
             return self.ui.notify(Meaning::Failed, format!("nothing was changed: {error}"), feed::now());
         }
-        let told = if adopt { "is one of tasks now" } else { "is one of tasks no longer" };
+        let run = self
+            .fleet
+            .view(feed::now())
+            .tasks
+            .into_iter()
+            .any(|task| task.key.server == server && task.session == session && task.registration.at().is_some());
+        let told = match (adopt, run) {
+            (true, _) => "is one of tasks now",
+            (false, true) => "is one of tasks no longer, but what `fleetwatch run` started stays one",
+            (false, false) => "is one of tasks no longer",
+        };
         let action = if adopt { "treated as tasks" } else { "treated as tasks no longer" };
         let (name, action) = (session.clone(), action.to_owned());
         self.history.record(Record::Action { key: None, name, at: feed::now(), action, detail: json!(null) });

@@ -51,7 +51,7 @@ fn ask_about(session: &SessionView, desk: &mut Desk<'_, '_>) -> Then {
         Some(DeclaredBy::Operator | DeclaredBy::Run) => (
             format!("treat {name} as tasks no longer?"),
             [
-                "Its windows are tasks no longer, but for those that `fleetwatch run` started.",
+                "Windows that `fleetwatch run` started stay tasks; the others are none.",
                 "The hook that counts its bells goes,",
                 "and windows keep programs that have ended only where they did before.",
             ],
