@@ -1,7 +1,7 @@
 //! What a terminal waits for or does, in one line of its own words.
 
 use crate::fleet::Terminal;
-use crate::state::{Availability, State, UiContext};
+use crate::state::{Availability, Phase, State, UiContext};
 
 use super::meaning::waits;
 
@@ -33,7 +33,9 @@ pub fn line(terminal: &Terminal) -> String {
     if let Some(trouble) = trouble(state) {
         return trouble;
     }
-    let said = [state.activity.as_ref(), state.last_turn.detail.as_ref(), state.operator.detail.as_ref()];
+    // How the last turn ended says nothing of one that goes on, such as the next attempt after a failure.
+    let ended = state.last_turn.detail.as_ref().filter(|_| state.turn.phase != Phase::Active);
+    let said = [state.activity.as_ref(), ended, state.operator.detail.as_ref()];
     said.into_iter().flatten().find(|text| !text.trim().is_empty()).cloned().unwrap_or_default()
 }
 
