@@ -22,9 +22,18 @@ pub struct Queued {
     /// What the terminal was called when it was queued.
     pub name: String,
     pub text: String,
+    /// Since when it waits.
+    pub since: Moment,
     /// Whether it is being sent now, so that it can neither be sent again nor taken back.
     pub sending: bool,
     not_before: Moment,
+}
+
+/// A prompt that waits, as the operator is shown it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    pub text: String,
+    pub since: Moment,
 }
 
 /// Whether a terminal takes a prompt (SPEC §7).
@@ -55,10 +64,10 @@ pub struct Queue {
 
 impl Queue {
     /// Puts a prompt behind those that wait for the same terminal.
-    pub fn push(&mut self, key: TerminalKey, name: String, text: String) -> QueuedId {
+    pub fn push(&mut self, key: TerminalKey, name: String, text: String, now: Moment) -> QueuedId {
         let id = QueuedId(self.next);
         self.next += 1;
-        self.prompts.push(Queued { id, key, name, text, sending: false, not_before: Moment::default() });
+        self.prompts.push(Queued { id, key, name, text, since: now, sending: false, not_before: Moment::default() });
         id
     }
 

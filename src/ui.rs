@@ -6,6 +6,7 @@
 mod action;
 mod arrangement;
 mod bar;
+mod bells;
 mod canvas;
 mod composer;
 mod confirm;
@@ -36,6 +37,7 @@ mod picker;
 mod popup;
 mod preview;
 mod raw;
+mod search;
 mod table;
 mod task_sessions;
 pub mod text;

@@ -14,6 +14,7 @@ mod sample_fleet;
 mod sheet;
 
 use fleetwatch::moment::Span;
+use fleetwatch::queue::Waiting;
 use fleetwatch::state::{Attention, Phase};
 use fleetwatch::ui::{Copied, Depth, Keymap, Meaning, Options, Request, Sent, Theme, Ui};
 use proptest::prelude::*;
@@ -984,6 +985,82 @@ fn what_needs_the_operator_is_found_in_folded_groups_and_below_the_screen() {
     assert!(text(&mut ui, &fleet, 80, 24).contains("›▌? agent-29"));
     press(&mut ui, &fleet, &[KeyCode::End]);
     assert!(!text(&mut ui, &fleet, 80, 24).contains("↑"), "it is in view");
+}
+
+#[test]
+fn the_help_is_searched() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 80, 24);
+    press(&mut ui, &fleet, &chars("?"));
+    assert!(text(&mut ui, &fleet, 80, 24).lines().last().is_some_and(|footer| footer.contains("/ search")));
+    press(&mut ui, &fleet, &chars("/take back"));
+    let typing = text(&mut ui, &fleet, 80, 24);
+    assert!(typing.contains("/take back") && typing.contains("1 of 2 \"take back\""), "{typing}");
+    assert!(typing.contains("take back the prompts that wait"), "{typing}");
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    press(&mut ui, &fleet, &chars("n"));
+    let next = text(&mut ui, &fleet, 80, 24);
+    assert!(next.contains("2 of 2") && !next.contains("/take back"), "{next}");
+    press(&mut ui, &fleet, &chars("/qq"));
+    assert!(text(&mut ui, &fleet, 80, 24).contains("nowhere \"qq\""), "its own keys are typed, too");
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    let cleared = text(&mut ui, &fleet, 80, 24);
+    assert!(cleared.contains("┌ keys ─") && !cleared.contains("nowhere"), "{cleared}");
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    assert!(!text(&mut ui, &fleet, 80, 24).contains("┌ keys"));
+}
+
+#[test]
+fn a_turn_that_goes_on_is_not_told_by_how_the_last_one_ended() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    let what = |ui: &mut Ui, fleet: &SampleFleet| {
+        let shown = text(ui, fleet, 160, 40);
+        shown.lines().find(|line| line.contains(" infra ")).expect("a row").to_owned()
+    };
+    assert!(what(&mut ui, &fleet).contains("API Error: 529 Overloaded"));
+    let infra = &mut fleet.terminals[3].state;
+    (infra.turn.phase, infra.attention, infra.activity) = (Phase::Active, Attention::None, None);
+    let row = what(&mut ui, &fleet);
+    assert!(row.contains("active") && row.contains("failed") && !row.contains("529"), "the result stays: {row}");
+    fleet.terminals[3].state.activity = Some("Retrying in 4 s".into());
+    assert!(what(&mut ui, &fleet).contains("Retrying in 4 s"));
+}
+
+#[test]
+fn a_bell_is_news_until_it_was_seen() {
+    let mut fleet = SampleFleet::empty();
+    fleet.servers = SampleFleet::usual().servers;
+    fleet.tasks = tasks();
+    let row = |ui: &mut Ui, fleet: &SampleFleet| {
+        let shown = text(ui, fleet, 160, 40);
+        shown.lines().find(|line| line.contains(" serve ")).expect("a row").to_owned()
+    };
+    let mut ui = dashboard();
+    assert!(row(&mut ui, &fleet).contains("rang 3 times       ●"));
+    fleet.now = NOW + Span::from_secs(5);
+    assert!(row(&mut ui, &fleet).contains("rang 3 times"), "nobody was there");
+    press(&mut ui, &fleet, &chars("jj"));
+    assert!(selected(&mut ui, &fleet).contains("serve"));
+    fleet.now = NOW + Span::from_millis(5900);
+    assert!(row(&mut ui, &fleet).contains("rang 3 times"), "it was not looked at for a second");
+    assert!(ui.wake_at(&fleet.view()) <= NOW + Span::from_secs(6));
+    fleet.now = NOW + Span::from_secs(6);
+    assert!(!row(&mut ui, &fleet).contains("rang"));
+    press(&mut ui, &fleet, &chars("d"));
+    press(&mut ui, &fleet, &[KeyCode::Tab, KeyCode::Tab, KeyCode::Tab]);
+    let facts = text(&mut ui, &fleet, 160, 45);
+    assert!(facts.lines().any(|line| line.contains("bells") && line.trim_end().ends_with('3')), "{facts}");
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    // It rings again, and the operator goes there.
+    let serve = fleet.tasks.iter_mut().find(|task| task.id == "serve").expect("a task");
+    serve.bells = 4;
+    press(&mut ui, &fleet, &chars("k"));
+    let shown = row(&mut ui, &fleet);
+    assert!(shown.contains("rang ") && !shown.contains("times"), "{shown}");
+    press(&mut ui, &fleet, &chars("jg"));
+    assert!(!row(&mut ui, &fleet).contains("rang"));
 }
 
 #[test]

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use super::App;
 use crate::feed;
 use crate::fleet::TerminalKey;
-use crate::queue::{QueuedId, Readiness, Tried};
+use crate::queue::{QueuedId, Readiness, Tried, Waiting};
 use crate::ui::Sent;
 
 impl App {
     pub(super) fn queue(&mut self, key: TerminalKey, text: String) {
         // One for a terminal that is gone is given back at once.
         let name = self.fleet.name_of(&key).unwrap_or("a terminal that is gone").to_owned();
-        self.queue.push(key, name, text);
+        self.queue.push(key, name, text, feed::now());
         self.show_queue();
     }
 
@@ -64,10 +64,11 @@ impl App {
     }
 
     fn show_queue(&mut self) {
-        let mut counts: HashMap<TerminalKey, usize> = HashMap::new();
+        let mut waiting: HashMap<TerminalKey, Vec<Waiting>> = HashMap::new();
         for prompt in self.queue.prompts() {
-            *counts.entry(prompt.key.clone()).or_default() += 1;
+            let told = Waiting { text: prompt.text.clone(), since: prompt.since };
+            waiting.entry(prompt.key.clone()).or_default().push(told);
         }
-        self.ui.show_queue(counts);
+        self.ui.show_queue(waiting);
     }
 }

@@ -21,7 +21,7 @@ fn texts(prompts: &[Queued]) -> Vec<&str> {
 fn queue(prompts: &[(u32, &str)]) -> Queue {
     let mut queue = Queue::default();
     for (pane, text) in prompts {
-        queue.push(key(*pane), format!("t{pane}"), (*text).to_owned());
+        queue.push(key(*pane), format!("t{pane}"), (*text).to_owned(), Moment::default());
     }
     queue
 }

@@ -102,6 +102,41 @@ impl Action {
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|action| action.name() == name)
     }
+
+    /// Whether it moves in the table, or changes which rows there are and how they are shown.
+    pub const fn is_of_table(self) -> bool {
+        use Action::{
+            Broadcast, Dismiss, Down, Filter, First, Fold, FoldAll, Group, History, Last, Layout, Lower, Mark, MarkAll,
+            Narrower, NextWaiting, PageDown, PageUp, PreviousWaiting, Sort, SwitchPane, Taller, UnmarkAll, Up, Wider,
+        };
+        matches!(
+            self,
+            Up | Down
+                | PageUp
+                | PageDown
+                | First
+                | Last
+                | NextWaiting
+                | PreviousWaiting
+                | Filter
+                | Sort
+                | Group
+                | Fold
+                | FoldAll
+                | Mark
+                | MarkAll
+                | UnmarkAll
+                | Broadcast
+                | History
+                | SwitchPane
+                | Layout
+                | Taller
+                | Lower
+                | Wider
+                | Narrower
+                | Dismiss
+        )
+    }
 }
 
 #[cfg(test)]

@@ -5,11 +5,13 @@ use std::collections::HashMap;
 use jiff::tz::TimeZone;
 
 use super::arrangement::Arrangement;
+use super::bells::Bells;
 use super::keymap::Keymap;
 use super::meaning::Meaning;
 use super::theme::Theme;
 use crate::fleet::TerminalKey;
 use crate::moment::Moment;
+use crate::queue::Waiting;
 
 /// The look and the time of one frame.
 pub struct Canvas<'a> {
@@ -26,8 +28,10 @@ pub struct Canvas<'a> {
     pub history_trouble: Option<&'static str>,
     /// The terminal that the cursor is on.
     pub selected: Option<&'a TerminalKey>,
-    /// How many prompts wait for each terminal.
-    pub queued: &'a HashMap<TerminalKey, usize>,
+    /// The prompts that wait for each terminal.
+    pub queued: &'a HashMap<TerminalKey, Vec<Waiting>>,
+    /// Which bells of tasks were seen.
+    pub bells: &'a Bells,
     /// How the terminals are shown, and which of them are marked or muted.
     pub arrangement: &'a Arrangement,
 }

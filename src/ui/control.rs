@@ -16,7 +16,7 @@ use super::footer::Hint;
 use super::help::Help;
 use super::keymap::Context;
 use super::meaning::Meaning;
-use super::overlay::{Desk, News, Overlay, Then};
+use super::overlay::{Desk, News, Overlay, Place, Then};
 use super::toast::Topic;
 use super::{Request, Sent, Ui};
 use crate::fleet::{Terminal, TerminalKey, View};
@@ -50,6 +50,10 @@ impl Ui {
         self.follow(view);
         self.memory.toasts.expire(view.now);
         self.memory.arrangement.flags.follow(view);
+        self.memory.bells.follow(view);
+        if let Some((key, _)) = self.bell_seen_at(view).filter(|(_, at)| *at <= view.now) {
+            self.memory.bells.see(&key);
+        }
         let mut requests = Vec::new();
         // From the top, so that one that closes does not move those that are still to be asked.
         for index in (0..self.overlays.len()).rev() {
@@ -163,6 +167,15 @@ impl Ui {
         (!told).then(|| self.cursor.since().max(finished) + SEEN_AFTER)
     }
 
+    /// The task that is looked at and rang, and when that will have been seen: as with results, only what the operator
+    /// was there for counts.
+    pub(super) fn bell_seen_at(&self, view: &View<'_>) -> Option<(TerminalKey, Moment)> {
+        let key = self.target()?;
+        let rang = self.memory.bells.unseen_since(&key).filter(|&at| self.touched >= Some(at))?;
+        let is_task = view.tasks.iter().any(|task| task.key == key);
+        is_task.then(|| (key, self.cursor.since().max(rang) + SEEN_AFTER))
+    }
+
     /// What has the keyboard.
     pub(super) fn context(&self) -> Context {
         self.overlays.last().map_or(Context::Fleet, |overlay| overlay.context())
@@ -195,15 +208,28 @@ impl Ui {
                     self.open(Copying::new(key));
                 }
             }
-            Action::Jump => return self.target().map(|key| Request::Jump { key }).into_iter().collect(),
+            Action::Jump => {
+                let key = self.target();
+                key.iter().for_each(|key| self.memory.bells.see(key));
+                return key.map(|key| Request::Jump { key }).into_iter().collect();
+            }
             Action::Close => drop(self.overlays.pop()),
+            // The table cannot be seen, and nobody should move in it or change it.
+            _ if self.is_table_hidden() && action.is_of_table() => {
+                self.say("that is done in the table".to_owned(), view)
+            }
             _ => return self.perform_in_fleet(action, view),
         }
         Vec::new()
     }
 
+    /// Whether a whole view stands in place of the table and has the keyboard.
+    fn is_table_hidden(&self) -> bool {
+        self.overlays.last().is_some_and(|overlay| overlay.place() == Place::Screen)
+    }
+
     /// The terminal that an action is about: that of what lies on top, else the selected one.
-    fn target(&self) -> Option<TerminalKey> {
+    pub(super) fn target(&self) -> Option<TerminalKey> {
         let shown = self.overlays.iter().rev().find_map(|overlay| overlay.terminal());
         shown.or(self.cursor.key()).cloned()
     }

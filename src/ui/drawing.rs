@@ -37,9 +37,9 @@ impl Ui {
         let moves = self.options.motion && self.options.theme.spins(self.options.ascii);
         let turns = moves && self.drawn.any_spinner;
         let spinner = turns.then(|| view.now + Span::from_millis(step.as_millis() - position(view.now, step)));
-        let seen = self.seen_at(view);
-        let moments = [Some(second), header::stale_at(view), spinner, self.memory.toasts.next_expiry(), seen];
-        moments.into_iter().flatten().min().unwrap_or(second).max(view.now)
+        let seen = [self.seen_at(view), self.bell_seen_at(view).map(|(_, at)| at)];
+        let moments = [Some(second), header::stale_at(view), spinner, self.memory.toasts.next_expiry()];
+        moments.into_iter().chain(seen).flatten().min().unwrap_or(second).max(view.now)
     }
 
     fn draw_regions(&mut self, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
@@ -59,6 +59,7 @@ impl Ui {
             history_trouble: self.history_trouble,
             selected: self.cursor.key(),
             queued: &self.memory.queued,
+            bells: &self.memory.bells,
             arrangement: &self.memory.arrangement,
         };
         let has_bar = !covered && !covers(Place::Bar) && bar::draw(&canvas, buffer, regions.bar, view);

@@ -26,6 +26,7 @@ use super::meaning::Meaning;
 use super::overlay::{Desk, Laid, News, Overlay, Place, Then};
 use crate::fleet::{TerminalKey, View};
 use crate::moment::Moment;
+use crate::queue::Waiting;
 use asking::Asking;
 use reading::Reading;
 use steps::{StepId, Steps};
@@ -91,6 +92,8 @@ pub struct Drill {
     facts: Reading,
     transcript: Transcript,
     asking: Asking,
+    /// The prompts that wait for it.
+    waiting: Vec<Waiting>,
     drawn: Drawn,
 }
 
@@ -133,6 +136,7 @@ impl Drill {
             facts: Reading::from_start(),
             transcript: Transcript::new(),
             asking: Asking::default(),
+            waiting: Vec::new(),
             drawn: Drawn::default(),
         }
     }
@@ -256,6 +260,9 @@ impl Overlay for Drill {
         if self.here && self.shown.waits() {
             hints.push((Action::Open, "answer"));
         }
+        if !self.waiting.is_empty() {
+            hints.push((Action::Unqueue, "take back"));
+        }
         if self.transcript.has_search() {
             hints.push((Action::NextMatch, "next found"));
         }
@@ -359,6 +366,7 @@ impl Overlay for Drill {
             self.until = desk.view.now;
         }
         let key = self.shown.key().clone();
+        self.waiting = desk.memory.queued.get(&key).cloned().unwrap_or_default();
         if self.keep_place(|steps| see(steps, &key, desk.view)) {
             self.asking.changed(desk.view.now);
         }

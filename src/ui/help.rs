@@ -1,6 +1,7 @@
 //! The list of keys, from the live keymap, and what the marks mean.
 
 use ratatui::buffer::Buffer;
+use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
 
 use super::action::Action;
@@ -10,6 +11,7 @@ use super::keymap::{Binding, Context, show};
 use super::meaning::Meaning;
 use super::overlay::{Desk, Laid, Overlay, Then};
 use super::popup::{self, Line, Scroll};
+use super::search::Search;
 use super::table::{INFERRED_MARK, MARKED, MUTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
 use super::text;
 use crate::fleet::View;
@@ -23,31 +25,85 @@ pub struct Help {
     /// What had the keyboard when it was opened; its keys come first.
     of: Context,
     scroll: Scroll,
+    search: Search,
+    /// The lines without their styles, as of the last frame.
+    texts: Vec<String>,
 }
 
 impl Help {
     /// The help of a part of the dashboard, with that of all the others behind it.
     pub fn new(of: Context) -> Self {
-        Self { of, scroll: Scroll::default() }
+        Self { of, scroll: Scroll::default(), search: Search::default(), texts: Vec::new() }
+    }
+}
+
+impl Help {
+    fn typed(&mut self) {
+        self.search.typed(self.texts.iter().map(String::as_str));
+        self.search.go_to(false);
+        self.show_hit();
+    }
+
+    fn show_hit(&mut self) {
+        if let Some(line) = self.search.line() {
+            self.scroll.show(line);
+        }
     }
 }
 
 impl Overlay for Help {
     fn context(&self) -> Context {
-        Context::Help
+        if self.search.is_typing() { Context::Search } else { Context::Help }
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
-        vec![(Action::PageDown, "next page"), (Action::Close, "close")]
+        if self.search.is_typing() {
+            return vec![(Action::Confirm, "search"), (Action::Close, "no search")];
+        }
+        let found = self.search.has_pattern().then_some((Action::NextMatch, "next found"));
+        let rest = [(Action::PageDown, "next page"), (Action::Search, "search"), (Action::Close, "close")];
+        found.into_iter().chain(rest).collect()
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Laid {
-        let inner = popup::draw(canvas, buffer, area, "keys", &lines(canvas, self.of), &mut self.scroll);
+        let lines = lines(canvas, self.of);
+        self.texts = lines.iter().map(|line| line.iter().map(|(text, _)| text.as_str()).collect()).collect();
+        let marked = |(index, line)| self.search.marked(canvas, index, line);
+        let lines: Vec<Line> = lines.into_iter().enumerate().map(marked).collect();
+        let title = self.search.found().map_or_else(|| "keys".to_owned(), |found| format!("keys   {found}"));
+        let inner = popup::draw(canvas, buffer, area, &title, &lines, &mut self.scroll);
+        self.search.draw(canvas, buffer, inner);
         Laid::at(popup::around(inner))
     }
 
-    fn perform(&mut self, action: Action, _desk: &mut Desk<'_, '_>) -> Then {
-        self.scroll.perform(action)
+    fn perform(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then {
+        match action {
+            Action::Search => self.search.begin(),
+            Action::Confirm => self.search.end(true),
+            Action::Close if self.search.is_typing() => self.search.end(false),
+            Action::NextMatch | Action::PreviousMatch if self.search.has_pattern() => {
+                self.search.step(action == Action::NextMatch);
+                self.show_hit();
+            }
+            Action::NextMatch | Action::PreviousMatch => desk.say("nothing is searched for yet"),
+            _ => return self.scroll.perform(action),
+        }
+        Then::Stay
+    }
+
+    fn key(&mut self, key: KeyEvent, _desk: &mut Desk<'_, '_>) -> Then {
+        if self.search.typing().is_some_and(|typing| typing.key(key)) {
+            self.typed();
+        }
+        Then::Stay
+    }
+
+    fn paste(&mut self, text: &str, _desk: &mut Desk<'_, '_>) -> Then {
+        let Some(typing) = self.search.typing() else { return Then::Pass };
+        if typing.paste(text) {
+            self.typed();
+        }
+        Then::Stay
     }
 }
 
@@ -81,7 +137,7 @@ fn lines(canvas: &Canvas<'_>, of: Context) -> Vec<Line> {
         ]);
     }
     for (mark, text) in [
-        (UNSEEN_MARK, "the result has not been seen yet: select the terminal for a second"),
+        (UNSEEN_MARK, "the result or the bell has not been seen yet: select the row for a second"),
         (SENT_MARK, "the turn began with a prompt that fleetwatch sent"),
         (INFERRED_MARK, "the turn was seen on the screen only"),
         (RUNS, "a task that runs"),

@@ -10,6 +10,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::action::Action;
 use super::arrangement::Arrangement;
+use super::bells::Bells;
 use super::canvas::Canvas;
 use super::composer::BroadcastDraft;
 use super::footer::Hint;
@@ -19,6 +20,7 @@ use super::toast::{Toasts, Topic};
 use super::{Options, Request, Sent};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::{Intent, Told};
+use crate::queue::Waiting;
 
 /// Where an overlay is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +93,8 @@ pub struct Memory {
     pub toasts: Toasts,
     /// How the terminals are shown, and which of them are marked.
     pub arrangement: Arrangement,
+    /// Which bells of tasks were seen.
+    pub bells: Bells,
     /// The prompts that were begun and not sent, by terminal.
     pub drafts: HashMap<TerminalKey, String>,
     /// Those of them that are on their way: they are not to be sent once more.
@@ -101,8 +105,8 @@ pub struct Memory {
     pub follow_ups: Vec<Intent>,
     /// Whether drafts outlive the dashboard.
     pub drafts_are_kept: bool,
-    /// How many prompts wait for each terminal until it is ready.
-    pub queued: HashMap<TerminalKey, usize>,
+    /// The prompts that wait for each terminal until it is ready.
+    pub queued: HashMap<TerminalKey, Vec<Waiting>>,
 }
 
 /// What an overlay can reach while it handles something.

@@ -28,6 +28,13 @@ impl Scroll {
         self.at = self.at.min(self.most).saturating_add_signed(lines).min(self.most);
     }
 
+    /// Scrolls as little as it takes to have a line in view, and not in the last row, which what is typed may take.
+    pub fn show(&mut self, line: usize) {
+        if line < self.at || line + 1 >= self.at + self.page.max(2) {
+            self.at = line.saturating_sub(self.page / 2).min(self.most);
+        }
+    }
+
     /// The first of `lines` to show where `room` of them fit, counted so that the end is shown until one scrolls up.
     pub fn fit_end(&mut self, lines: usize, room: usize) -> usize {
         let most = lines.saturating_sub(room);

@@ -242,8 +242,8 @@ fn draw_row(
         };
         pen.field("", GAP, base);
         let mut room = columns.what;
-        if let Some(count) = canvas.queued.get(&terminal.key) {
-            let queued = format!("queued {count}");
+        if let Some(waiting) = canvas.queued.get(&terminal.key) {
+            let queued = format!("queued {}", waiting.len());
             let cells = (text::width(&queued) + GAP).min(room);
             pen.field(&queued, cells, base.patch(canvas.theme.style(Meaning::Working)));
             room -= cells;

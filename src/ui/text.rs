@@ -78,6 +78,11 @@ pub fn wrapped(text: &str, cells: usize, most: usize) -> Vec<String> {
     lines
 }
 
+/// A number of things, by the word for one of them: `1 window`, `2 windows`.
+pub fn counted(count: usize, one: &str) -> String {
+    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
+}
+
 /// The bytes of a text that fit into that many cells; at least one character, so that one gets on.
 fn fitting(text: &str, cells: usize) -> usize {
     let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());

@@ -21,6 +21,11 @@ fn option_of(requests: &[Request]) -> Option<usize> {
     }
 }
 
+/// A prompt that waits since 12 seconds.
+pub fn waiting(text: &str) -> Waiting {
+    Waiting { text: text.to_owned(), since: NOW - Span::from_secs(12) }
+}
+
 #[test]
 fn an_answer_needs_a_second_key_and_goes_with_the_dialog_that_was_shown() {
     let fleet = SampleFleet::usual();
@@ -239,7 +244,7 @@ fn a_prompt_waits_where_it_can_be_seen_and_taken_back() {
     assert!(shown.contains("it is working") && shown.contains("alt-r sends when it is ready"), "{shown}");
     press(&mut ui, &fleet, &chars("later"));
     assert_eq!(alt(&mut ui, &fleet, 'r'), [Request::Queue { key: key.clone(), text: "later".to_owned() }]);
-    ui.show_queue([(key.clone(), 1)].into());
+    ui.show_queue([(key.clone(), vec![waiting("one")])].into());
     // Leaving would lose it, which is asked about.
     assert_eq!(press(&mut ui, &fleet, &chars("q")), []);
     assert!(text(&mut ui, &fleet, 120, 40).contains("1 prompt waits for agents that are not ready."));

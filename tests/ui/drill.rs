@@ -14,6 +14,7 @@ use fleetwatch::state::{
 };
 use serde_json::json;
 
+use super::acting::waiting;
 use super::*;
 
 fn ago(seconds: u64) -> Moment {
@@ -475,4 +476,37 @@ proptest! {
             assert_harmless(&frame(&mut ui, &fleet, height, width));
         }
     }
+}
+
+#[test]
+fn keys_for_one_row_act_on_the_terminal_that_is_looked_into() {
+    let mut fleet = fleet();
+    fleet.terminals[0].state.turn.phase = Phase::Active;
+    let keymap =
+        "drill = [ { on = \"p\", run = \"pin\" }, { on = \"s\", run = \"sort\" }, { on = \"m\", run = \"mute\" } ]";
+    let keymap = Keymap::shipped().overlaid(Keymap::parse(keymap).expect("a right keymap"));
+    let mut ui = Ui::new(Options { keymap, ..Options::default() });
+    let of = |index: usize| fleet.terminals[index].key.clone();
+    ui.show_queue([(of(0), vec![waiting("fix it")]), (of(5), vec![waiting("other")])].into());
+    frame(&mut ui, &fleet, 160, 45);
+    press(&mut ui, &fleet, &chars("d"));
+    let shown = text(&mut ui, &fleet, 160, 45);
+    assert!(shown.contains("queued for 12s: fix it") && shown.contains("U takes it back"), "{shown}");
+    // The table's cursor goes elsewhere while this one is looked into.
+    let first = fleet.terminals[0].clone();
+    let mut without = SampleFleet { terminals: fleet.terminals.clone(), ..SampleFleet::usual() };
+    without.terminals.remove(0);
+    ui.update(&without.view());
+    ui.update(&fleet.view());
+    assert_eq!(press(&mut ui, &fleet, &chars("U")), [Request::Unqueue { key: first.key.clone() }]);
+    assert_eq!(press(&mut ui, &fleet, &chars("p")), [Request::Note { key: Some(first.key.clone()), action: "pinned" }]);
+    assert_eq!(press(&mut ui, &fleet, &chars("s")), []);
+    assert!(text(&mut ui, &fleet, 160, 45).contains("that is done in the table"));
+    press(&mut ui, &fleet, &chars("x"));
+    let asked = text(&mut ui, &fleet, 160, 45);
+    assert!(asked.contains("press in shop-api"), "{asked}");
+    let escape = Request::Keys { key: first.key.clone(), keys: vec!["Escape".into()], tell: true };
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [escape]);
+    press(&mut ui, &fleet, &chars("r"));
+    assert!(text(&mut ui, &fleet, 160, 45).contains("every key goes to shop-api"));
 }

@@ -72,6 +72,8 @@ views! {
     help                BOTH, SampleFleet::usual, [Keys("?")];
     help_next           NARROW, SampleFleet::usual, [Keys("?"), Keys("<pagedown>")];
     help_end            NARROW, SampleFleet::usual, [Keys("?"), Keys("<end>")];
+    help_typing         NARROW, SampleFleet::usual, [Keys("?"), Keys("/mut")];
+    help_search         BOTH, SampleFleet::usual, [Keys("?"), Keys("/mut"), Keys("<enter>n")];
     help_whole          &[(90, 210)], SampleFleet::usual, [Keys("?")];
     palette             BOTH, SampleFleet::usual, [Keys(":terminal up")];
     palette_none        NARROW, SampleFleet::usual, [Keys(":zzzz")];
@@ -101,6 +103,7 @@ views! {
     composer_earlier    BOTH, SampleFleet::usual, [Keys("jjjjji"), Happens(prompts), Keys("<up><up>")];
     recall              BOTH, SampleFleet::usual, [Keys("jjjjji"), Happens(prompts), Keys("<ctrl-r>o")];
     template            BOTH, SampleFleet::usual, [Keys("jjjjji<ctrl-t>")];
+    drill_queued        BOTH, drill::fleet, [Happens(queue_two), Happens(drilled)];
     queued              BOTH, SampleFleet::usual, [Happens(queue), Keys("<down><down><down><down><down><down><down>")];
     broadcast           BOTH, SampleFleet::usual, [Keys(MARK_FOUR), Keys("Ball")];
     broadcast_many      BOTH, SampleFleet::usual, [Keys("*Ball")];
@@ -288,7 +291,12 @@ fn explain(ui: &mut Ui, fleet: &mut SampleFleet) {
 }
 
 fn queue(ui: &mut Ui, fleet: &mut SampleFleet) {
-    ui.show_queue([(fleet.terminals[8].key.clone(), 1)].into());
+    ui.show_queue([(fleet.terminals[8].key.clone(), vec![acting::waiting("fix the header")])].into());
+}
+
+fn queue_two(ui: &mut Ui, fleet: &mut SampleFleet) {
+    let texts = ["fix the header", "then run the tests\nand say which ones fail\n\nand why\nand since when"];
+    ui.show_queue([(fleet.terminals[0].key.clone(), texts.map(acting::waiting).into())].into());
 }
 
 fn paste(ui: &mut Ui, fleet: &mut SampleFleet) {

@@ -96,7 +96,7 @@ impl Ui {
 
     /// Pins or mutes the selected terminal, or takes that back. Its row stays where it is until the cursor leaves it.
     pub(super) fn flag(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
-        let Some(item) = self.selected(view) else { return Vec::new() };
+        let Some(item) = self.acted_on(view) else { return Vec::new() };
         let flags = &mut self.memory.arrangement.flags;
         let (action, did) = match action {
             Action::Pin if flags.toggle_pin(item) => ("pinned", "pinned to the top"),

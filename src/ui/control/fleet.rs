@@ -96,7 +96,7 @@ impl Ui {
             }
             Action::Broadcast => self.broadcast(view),
             Action::Interrupt => return self.interrupt(view),
-            Action::Raw => match self.selected(view) {
+            Action::Raw => match self.acted_on(view) {
                 Some(Item::Terminal(terminal)) => self.open(Raw::new(terminal.key.clone())),
                 Some(Item::Task(task)) if task.is_dead() => self.say(format!("{} has ended", task.id), view),
                 Some(Item::Task(task)) => self.open(Raw::for_task(task)),
@@ -133,6 +133,13 @@ impl Ui {
         let key = self.cursor.key()?;
         let task = || view.tasks.iter().copied().find(|task| task.key == *key).map(Item::Task);
         self.cursor.terminal(view).map(Item::Terminal).or_else(task)
+    }
+
+    /// What an action on one row is about: the terminal that lies on top, such as the one that is looked into, else the
+    /// selected row.
+    pub(super) fn acted_on<'a>(&self, view: &View<'a>) -> Option<Item<'a>> {
+        let key = self.target()?;
+        all(view).into_iter().find(|item| *item.key() == key)
     }
 
     /// Whether anything that the filter shows needs the operator; what is in folded groups, too.
@@ -183,13 +190,13 @@ impl Ui {
     }
 
     fn compose(&mut self, view: &View<'_>) {
-        let Some(terminal) = self.cursor.terminal(view) else { return self.say_no_agent(view) };
+        let Some(Item::Terminal(terminal)) = self.acted_on(view) else { return self.say_no_agent(view) };
         self.open(Composer::new(terminal.key.clone(), &self.memory));
     }
 
     /// Says why a key that is for agents does nothing, before what is typed next is taken for keys of the dashboard.
     fn say_no_agent(&mut self, view: &View<'_>) {
-        if let Some(Item::Task(task)) = self.selected(view) {
+        if let Some(Item::Task(task)) = self.acted_on(view) {
             let raw = self.options.keymap.key_for(Context::Fleet, Action::Raw).unwrap_or_default();
             self.say(format!("{} is a task, and no agent; {raw} lets every key go there", task.id), view);
         }
@@ -217,7 +224,7 @@ impl Ui {
 
     /// Asks which key is to stop the selected agent, unless the operator has configured that it goes at once.
     fn interrupt(&mut self, view: &View<'_>) -> Vec<Request> {
-        let Some(terminal) = self.cursor.terminal(view) else {
+        let Some(Item::Terminal(terminal)) = self.acted_on(view) else {
             self.say_no_agent(view);
             return Vec::new();
         };
@@ -234,7 +241,7 @@ impl Ui {
 
     /// Asks for the prompts back that wait for the selected terminal.
     fn unqueue(&mut self, view: &View<'_>) -> Vec<Request> {
-        let Some(key) = self.cursor.key().cloned() else { return Vec::new() };
+        let Some(key) = self.target() else { return Vec::new() };
         if self.memory.queued.contains_key(&key) {
             return vec![Request::Unqueue { key }];
         }

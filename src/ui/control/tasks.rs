@@ -11,7 +11,7 @@ use crate::ui::{Request, Ui, text};
 impl Ui {
     /// Does what an action says of the selected task, or of all. What cannot be taken back is asked for first.
     pub(super) fn act_on_tasks(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
-        let selected = match self.selected(view) {
+        let selected = match self.acted_on(view) {
             Some(Item::Task(task)) => Some(task),
             _ => None,
         };
@@ -28,7 +28,7 @@ impl Ui {
                 self.ask_or_say(view.tasks.iter().copied().filter(|task| task.is_dead()).collect(), "remove", view);
             }
             (Action::KillAllTasks, _) => self.ask_or_say(view.tasks.clone(), "end", view),
-            _ => self.say("the selected row is no task".to_owned(), view),
+            _ => self.say("this is no task".to_owned(), view),
         }
         Vec::new()
     }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::fleet::{TerminalKey, View};
+use crate::queue::Waiting;
 use crate::ui::confirm::Confirm;
 use crate::ui::meaning::Meaning;
 use crate::ui::overlay::News;
@@ -10,9 +11,9 @@ use crate::ui::raw::spoken_all;
 use crate::ui::{Request, Sent, Topic, Ui, find};
 
 impl Ui {
-    /// Shows how many prompts wait for which terminal.
-    pub fn show_queue(&mut self, counts: HashMap<TerminalKey, usize>) {
-        self.memory.queued = counts;
+    /// Shows which prompts wait for which terminal, in the order in which they go.
+    pub fn show_queue(&mut self, waiting: HashMap<TerminalKey, Vec<Waiting>>) {
+        self.memory.queued = waiting;
     }
 
     /// Begins with the drafts that were left the last time; `None` is the one for several terminals. From now on somebody
@@ -84,7 +85,7 @@ impl Ui {
 
     /// Leaves at once, unless prompts would be lost.
     pub(super) fn quit(&mut self) -> Vec<Request> {
-        let waiting: usize = self.memory.queued.values().sum();
+        let waiting: usize = self.memory.queued.values().map(Vec::len).sum();
         if waiting == 0 {
             return vec![Request::Quit];
         }

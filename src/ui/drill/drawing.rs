@@ -60,6 +60,7 @@ impl Drill {
             now: self.until,
             gaps: &gaps,
             end: &end,
+            waiting: &self.waiting,
         };
         let mut first = self.first;
         self.drawn.list = list.draw(canvas, buffer, inner, &mut first);

@@ -8,15 +8,20 @@ use super::steps::{Step, Steps};
 use super::subject::{Doing, Subject};
 use crate::history::{Body, Stored, What};
 use crate::moment::{Moment, Span};
+use crate::queue::Waiting;
 use crate::screen::harmless;
+use crate::ui::action::Action;
 use crate::ui::canvas::Canvas;
+use crate::ui::keymap::Context;
 use crate::ui::meaning::Meaning;
 use crate::ui::popup::Line;
 use crate::ui::text::Pen;
-use crate::ui::{times, transitions};
+use crate::ui::{text, times, transitions};
 
 /// Rows of evidence below the selected step.
 const WHY: usize = 3;
+/// Further lines of a prompt that waits.
+const PROMPT: usize = 2;
 /// `14:02:11.031`, and without the milliseconds where there is less room.
 const TIME: (usize, usize) = (12, 8);
 const ROOMY: u16 = 50;
@@ -34,6 +39,8 @@ pub struct List<'a> {
     pub gaps: &'a [(Moment, Moment)],
     /// What is said below the oldest step.
     pub end: &'a str,
+    /// The prompts that wait for it.
+    pub waiting: &'a [Waiting],
 }
 
 /// What was drawn, for the mouse and for paging.
@@ -86,9 +93,11 @@ impl List<'_> {
 
     fn height(&self, canvas: &Canvas<'_>, index: usize, is_first: bool) -> usize {
         let why = if index == self.selected { self.why(index).len() } else { 0 };
+        let waiting = if index == 0 { self.waiting_rows(canvas).len() } else { 0 };
         usize::from(self.gap_above(index).is_some())
             + usize::from(self.day_above(canvas, index, is_first).is_some())
             + 1
+            + waiting
             + why
     }
 
@@ -154,11 +163,39 @@ impl List<'_> {
             }
         }
         lines.push(line);
+        let indent = " ".repeat(2 + cells + 2);
+        if index == 0 {
+            lines.extend(
+                self.waiting_rows(canvas).into_iter().map(|(row, style)| vec![(format!("{indent}{row}"), style)]),
+            );
+        }
         if index == self.selected {
-            let indent = " ".repeat(2 + cells + 2);
             lines.extend(self.why(index).into_iter().map(|why| vec![(format!("{indent}{why}"), parts.quiet)]));
         }
         lines
+    }
+
+    /// The prompts that wait until the agent is ready: since when, what they say, and how they are taken back.
+    fn waiting_rows(&self, canvas: &Canvas<'_>) -> Vec<(String, Style)> {
+        let parts = &canvas.theme.parts;
+        let mut rows = Vec::new();
+        for prompt in self.waiting {
+            let since = times::running(self.now.since(prompt.since));
+            let mut said = prompt.text.lines().map(harmless).filter(|line| !line.trim().is_empty());
+            let first = said.next().unwrap_or_default();
+            rows.push((format!("queued for {since}: {first}"), canvas.theme.style(Meaning::Working)));
+            let more: Vec<String> = said.collect();
+            rows.extend(more.iter().take(PROMPT).map(|line| (format!("  {line}"), parts.text)));
+            if more.len() > PROMPT {
+                rows.push((format!("  and {} more", text::counted(more.len() - PROMPT, "line")), parts.quiet));
+            }
+        }
+        let take_back = canvas.keymap.key_for(Context::Drill, Action::Unqueue).filter(|_| !self.waiting.is_empty());
+        let [goes, it] = if self.waiting.len() == 1 { ["it goes", "it"] } else { ["they go", "them"] };
+        rows.extend(
+            take_back.map(|key| (format!("{goes} when the agent is ready; {key} takes {it} back"), parts.quiet)),
+        );
+        rows
     }
 
     /// The evidence that caused a step.

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 
-use super::{Columns, GAP, Tone, begin, draw_turn};
+use super::{Columns, GAP, Tone, UNSEEN_MARK, begin, draw_turn};
 use crate::task::{PaneState, Status, Task};
 use crate::ui::arrangement::Item;
 use crate::ui::canvas::Canvas;
@@ -32,7 +32,14 @@ pub(super) fn draw(
     pen.field("", GAP.min(columns.turn), base);
     draw_turn(canvas, &mut pen, columns.turn, &word, task.since, look);
     if columns.result > 0 {
-        pen.field("", GAP, base).field(task.rings().as_deref().unwrap_or("–"), columns.result, quiet);
+        // A bell is news until it was seen; the facts keep the count.
+        let (told, style, mark) = match canvas.bells.unseen(task) {
+            0 => ("–".to_owned(), quiet, ""),
+            1 => ("rang".to_owned(), tone.of(text), UNSEEN_MARK),
+            bells => (format!("rang {bells} times"), tone.of(text), UNSEEN_MARK),
+        };
+        pen.field("", GAP, base).field(&told, columns.result - 1, style);
+        pen.field(mark, 1, tone.of(canvas.theme.style(Meaning::Finished)));
     }
     if columns.stable > 0 {
         pen.field("", GAP, base).field("", columns.stable, quiet);
