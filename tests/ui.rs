@@ -501,8 +501,9 @@ fn the_palette_finds_actions_by_typing_and_does_them() {
 fn names(ui: &mut Ui, fleet: &SampleFleet) -> Vec<String> {
     let lines = lines(&frame(ui, fleet, 120, 60));
     let rows = lines.iter().skip(3).take_while(|line| !line.is_empty());
+    let column = lines[2].find("NAME").unwrap_or(4);
     rows.map(|line| {
-        let text: String = line.chars().skip(4).collect();
+        let text: String = line.chars().skip(column).collect();
         let is_head = line.chars().nth(1).is_some_and(|c| matches!(c, '▾' | '▸'));
         if is_head { line.chars().skip(1).collect() } else { text.split("  ").next().unwrap_or_default().to_owned() }
     })
@@ -635,7 +636,10 @@ fn marks_pins_and_mutes() {
     assert!(text(&mut ui, &fleet, 160, 40).contains("2 need you"), "the muted one is not counted");
     let buffer = frame(&mut ui, &fleet, 120, 40);
     let row = lines(&buffer).iter().position(|line| line.contains("billing")).expect("a row");
-    let glyph = &buffer[(2, u16::try_from(row).expect("a row"))];
+    // One that is both marked and pinned makes room for two marks.
+    let shown = lines(&buffer);
+    assert!(shown.iter().any(|line| line.starts_with("›■↑· web")) && shown[row].starts_with("  z? "), "{shown:?}");
+    let glyph = &buffer[(3, u16::try_from(row).expect("a row"))];
     assert_eq!((glyph.symbol(), glyph.fg), ("?", Color::Indexed(248)), "it keeps its glyph and loses its colour");
     press(&mut ui, &fleet, &chars("/is:marked"));
     assert_eq!(names(&mut ui, &fleet), ["web", "shop-api"]);

@@ -128,11 +128,12 @@ fn lines(canvas: &Canvas<'_>, of: Context) -> Vec<Line> {
     }
     lines.push(Vec::new());
     lines.push(vec![("marks".to_owned(), parts.title)]);
+    let words = Meaning::ALL.iter().map(|meaning| text::width(&canvas.theme.look(*meaning).word)).max().unwrap_or(0);
     for meaning in Meaning::ALL {
         let look = canvas.theme.look(meaning);
         lines.push(vec![
             (format!("  {}", padded(canvas.glyph(meaning), MARK)), look.style),
-            (look.word.clone(), look.style),
+            (padded(&look.word, words), look.style),
             (format!("  {}", explanation(meaning)), parts.quiet),
         ]);
     }

@@ -7,7 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
-use super::arrangement::{Item, Row, RowKey};
+use super::arrangement::{Flags, Item, Row, RowKey};
 use super::canvas::Canvas;
 use super::meaning::{Meaning, turn_meaning, turn_word};
 use super::text::{self, Pen};
@@ -18,8 +18,8 @@ use crate::state::{Attention, TurnResult, TurnSource};
 
 /// Blanks between two columns.
 const GAP: usize = 2;
-/// Cursor, bar, glyph and a blank.
-const MARK: usize = 4;
+/// Cursor, glyph and a blank; the marks of a row stand between cursor and glyph.
+const MARK: usize = 3;
 /// The longest word and `59m59`.
 const TURN: usize = 14;
 /// `interrupted`, an age, what it rests on and whether it was seen.
@@ -53,6 +53,8 @@ pub const MUTED: &str = "z";
 /// The widths of the columns, 0 for those that have no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Columns {
+    /// One cell for the bar or a mark; more where a row has several marks.
+    marks: usize,
     name: usize,
     agent: usize,
     turn: usize,
@@ -65,14 +67,16 @@ struct Columns {
 impl Columns {
     /// What fits into a width. Mark, name and turn always stay; the others come by priority, each only when what the
     /// terminal does keeps enough room to say something.
-    fn new(width: usize, items: &[Item<'_>]) -> Self {
+    fn new(width: usize, items: &[Item<'_>], flags: &Flags) -> Self {
         let widest = |text: &dyn Fn(Item<'_>) -> usize| items.iter().map(|item| text(*item)).max().unwrap_or(0);
         let most = if width < 100 { NAME_MOST.0 } else { NAME_MOST.1 };
         let wanted = widest(&|item| text::width(item.id())).clamp(NAME, most);
-        let turn = TURN.min(width.saturating_sub(MARK + NAME.min(width / 2) + GAP));
-        let name = wanted.min(width.saturating_sub(MARK + GAP + turn)).max(1);
-        let mut columns = Self { name, agent: 0, turn, result: 0, stable: 0, place: 0, what: 0 };
-        let used = MARK + name + GAP + turn;
+        let marks = items.iter().map(|item| marks(*item, flags).count()).max().unwrap_or(0).max(1);
+        let mark = MARK + marks;
+        let turn = TURN.min(width.saturating_sub(mark + NAME.min(width / 2) + GAP));
+        let name = wanted.min(width.saturating_sub(mark + GAP + turn)).max(1);
+        let mut columns = Self { marks, name, agent: 0, turn, result: 0, stable: 0, place: 0, what: 0 };
+        let used = mark + name + GAP + turn;
         let mut left = width.saturating_sub(used);
         let agent = widest(&|item| text::width(&item.agent())).clamp(5, AGENT_MOST);
         let place = widest(&|item| text::width(&item.place())).clamp(5, PLACE_MOST);
@@ -114,7 +118,7 @@ pub fn draw(
 ) -> Drawn {
     let heading = u16::from(area.height > 2);
     let items: Vec<Item<'_>> = rows.iter().filter_map(Row::item).collect();
-    let columns = Columns::new(usize::from(area.width), &items);
+    let columns = Columns::new(usize::from(area.width), &items, &canvas.arrangement.flags);
     // One row stays blank between the table and what is below it.
     let page = usize::from(area.height.saturating_sub(heading + u16::from(area.height > 4)));
     let first = scroll(first, selected, page, rows.len());
@@ -147,7 +151,7 @@ fn scroll(first: usize, selected: usize, page: usize, count: usize) -> usize {
 fn draw_heading(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, columns: &Columns) {
     let quiet = canvas.theme.parts.quiet;
     let mut pen = Pen::new(buffer, area, 0);
-    pen.skip(4).field("NAME", columns.name, quiet);
+    pen.field("", MARK + columns.marks, quiet).field("NAME", columns.name, quiet);
     let headings = [
         ("AGENT", columns.agent),
         ("TURN", columns.turn),
@@ -210,7 +214,7 @@ fn draw_row(
     let state = &terminal.state;
     let parts = &canvas.theme.parts;
     let meaning = Meaning::of(state);
-    let (mut pen, tone) = begin(canvas, buffer, line, Item::Terminal(terminal), is_selected);
+    let (mut pen, tone) = begin(canvas, buffer, line, columns.marks, Item::Terminal(terminal), is_selected);
     let Tone { base, quiet, muted } = tone;
     let stale = if state.stale.is_some() { Modifier::ITALIC } else { Modifier::empty() };
     let text_style = tone.of(parts.text).add_modifier(stale);
@@ -267,11 +271,18 @@ impl Tone {
     }
 }
 
-/// Draws the cursor, the mark and the glyph of a row; the columns follow with the pen and the styles that it gives.
+/// What the operator has said of a row, by its marks.
+fn marks<'a>(item: Item<'a>, flags: &'a Flags) -> impl Iterator<Item = &'static str> + 'a {
+    let said = [(flags.is_marked(item), MARKED), (flags.is_muted(item), MUTED), (flags.is_pinned(item), PINNED)];
+    said.into_iter().filter(|(is_so, _)| *is_so).map(|(_, mark)| mark)
+}
+
+/// Draws the cursor, the marks and the glyph of a row; the columns follow with the pen and the styles that it gives.
 fn begin<'a>(
     canvas: &Canvas<'_>,
     buffer: &'a mut Buffer,
     line: Rect,
+    cells: usize,
     item: Item<'_>,
     is_selected: bool,
 ) -> (Pen<'a>, Tone) {
@@ -283,13 +294,19 @@ fn begin<'a>(
     let look = tone.of(canvas.theme.style(meaning));
     let mut pen = Pen::new(buffer, line, 0);
     pen.text(if is_selected { "›" } else { " " }, base.patch(parts.title));
-    match meaning {
-        _ if flags.is_marked(item) => pen.text(MARKED, base.patch(parts.key)),
-        _ if tone.muted => pen.text(MUTED, tone.quiet),
-        Meaning::Waits => pen.text("▌", look),
-        _ if flags.is_pinned(item) => pen.text(PINNED, tone.quiet),
-        _ => pen.text(" ", base),
-    };
+    // The bar stands before all of them, where there is a cell for it; a muted terminal raises no voice with one.
+    let said: Vec<&str> = marks(item, flags).collect();
+    let has_bar = meaning == Meaning::Waits && !tone.muted;
+    let rest: Vec<&str> = if has_bar && said == [PINNED] && cells == 1 { Vec::new() } else { said };
+    let blank = cells.saturating_sub(rest.len());
+    if has_bar && blank > 0 {
+        pen.field("▌", blank, look);
+    } else {
+        pen.field("", blank, base);
+    }
+    for mark in rest {
+        pen.text(mark, if mark == MARKED { base.patch(parts.key) } else { tone.quiet });
+    }
     let runs = matches!(item, Item::Task(_)) && meaning == Meaning::Working;
     pen.text(if runs { RUNS } else { canvas.glyph(meaning) }, look).text(" ", base);
     (pen, tone)

@@ -5,6 +5,7 @@ use super::confirm::Confirm;
 use super::menu::{Entry, Menu};
 use super::overlay::{Desk, Then};
 use super::picker::Picker;
+use super::text;
 use crate::fleet::{DeclaredBy, SessionView, View};
 
 /// The list of sessions.
@@ -21,8 +22,7 @@ impl TaskSessions {
         let several = view.servers.len() > 1;
         let entry = |session: &SessionView| {
             let server = if several { format!("{}: ", session.server) } else { String::new() };
-            let windows =
-                if session.windows == 1 { "1 window".to_owned() } else { format!("{} windows", session.windows) };
+            let windows = text::counted(session.windows, "window");
             Entry { text: format!("{server}{}  {windows}", session.name), note: note(session).to_owned() }
         };
         let entries = sessions.iter().map(entry).collect();

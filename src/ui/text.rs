@@ -5,6 +5,7 @@
 //! character with its combining marks. What joins or modifies emoji is left out, and flags are written as letters.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 use ratatui::buffer::{Buffer, CellWidth};
 use ratatui::layout::Rect;
@@ -79,8 +80,9 @@ pub fn wrapped(text: &str, cells: usize, most: usize) -> Vec<String> {
 }
 
 /// A number of things, by the word for one of them: `1 window`, `2 windows`.
-pub fn counted(count: usize, one: &str) -> String {
-    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
+pub fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str) -> String {
+    let end = if count == N::from(1) { "" } else { "s" };
+    format!("{count} {one}{end}")
 }
 
 /// The bytes of a text that fit into that many cells; at least one character, so that one gets on.

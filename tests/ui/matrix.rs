@@ -62,6 +62,7 @@ views! {
     filter_kept         BOTH, SampleFleet::usual, [Keys("/is:bl<enter>")];
     filter_none         BOTH, SampleFleet::usual, [Keys("/is:bz")];
     flags               BOTH, pinned, [Keys("<home>  m<home>"), Happens(|_, fleet| fleet.now = NOW + Span::from_secs(60))];
+    flags_both          NARROW, pinned, [Keys("<home>m j p<home>"), Happens(|_, fleet| fleet.now = NOW + Span::from_secs(60))];
     tasks               BOTH, with_tasks, [Keys("nnn")];
     tasks_only          BOTH, with_tasks, [Keys("/agent:task<enter>")];
     notices_muted       BOTH, SampleFleet::usual, [Keys("M")];

@@ -94,7 +94,7 @@ pub fn draw_question(
     view: &View<'_>,
 ) -> Rect {
     let count = keys.iter().filter(|key| !matches!(gets(view, key, wait), Gets::Nothing(_))).count();
-    let title = format!("send to {count} of {} terminals?", keys.len());
+    let title = format!("send to {count} of {}?", text::counted(keys.len(), "terminal"));
     popup::around(popup::draw(canvas, buffer, area, &title, &lines(canvas, keys, wait, view), scroll))
 }
 

@@ -12,7 +12,7 @@ use crate::ui::canvas::Canvas;
 use crate::ui::keymap::Context;
 use crate::ui::meaning::{Meaning, turn_word};
 use crate::ui::overlay::{Laid, Overlay};
-use crate::ui::text::Pen;
+use crate::ui::text::{self, Pen};
 use crate::ui::{find, footer, layout, pane, preview, table};
 
 /// The rows that a text keeps for itself before keys are told beside it.
@@ -55,7 +55,7 @@ impl Composer {
         let key = match &self.to {
             Recipients::One(key) => key,
             Recipients::Several(keys) => {
-                let title = format!("prompt to {} terminals", keys.len());
+                let title = format!("prompt to {}", text::counted(keys.len(), "terminal"));
                 return pane::titled(canvas, buffer, area, &[(title.as_str(), parts.title)]);
             }
         };

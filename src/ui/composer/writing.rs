@@ -7,6 +7,7 @@ use super::Composer;
 use super::recipients::Recipients;
 use crate::ui::meaning::Meaning;
 use crate::ui::overlay::{Desk, Memory};
+use crate::ui::text;
 
 impl Composer {
     /// The prompt as it would be sent.
@@ -40,8 +41,8 @@ impl Composer {
     pub(super) fn take(&mut self, text: &str, desk: &mut Desk<'_, '_>) {
         let left_out = self.insert(text);
         if left_out > 0 {
-            let characters = if left_out == 1 { "character" } else { "characters" };
-            desk.tell(Meaning::Stalled, format!("left out of the paste: {left_out} control {characters}"));
+            let left_out = text::counted(left_out, "control character");
+            desk.tell(Meaning::Stalled, format!("left out of the paste: {left_out}"));
         }
         self.keep_draft(desk);
     }

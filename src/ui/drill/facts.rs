@@ -6,7 +6,7 @@ use crate::state::TurnResult;
 use crate::task::Task;
 use crate::ui::canvas::Canvas;
 use crate::ui::popup::Line;
-use crate::ui::{table, times};
+use crate::ui::{table, text, times};
 
 /// The facts of an agent's terminal as lines.
 pub fn of_agent(canvas: &Canvas<'_>, terminal: &Terminal, view: &View<'_>) -> Vec<Line> {
@@ -79,7 +79,7 @@ fn pane(facts: &mut Facts<'_, '_>, terminal: &Terminal, view: &View<'_>) {
     let yes = |it: bool| if it { "yes" } else { "no" };
     facts.put("alternate screen", yes(pane.alternate));
     facts.put("in a mode of tmux", yes(pane.in_mode));
-    facts.put("scrollback", format!("{} rows", pane.history_size));
+    facts.put("scrollback", text::counted(pane.history_size, "row"));
     facts.put("bell", yes(pane.bell));
     server(facts, key, view);
 }

@@ -20,7 +20,7 @@ pub(super) fn draw(
     is_selected: bool,
 ) {
     let text = canvas.theme.parts.text;
-    let (mut pen, tone) = begin(canvas, buffer, line, Item::Task(task), is_selected);
+    let (mut pen, tone) = begin(canvas, buffer, line, columns.marks, Item::Task(task), is_selected);
     let Tone { base, quiet, .. } = tone;
     let (_, word) = Meaning::of_task(task);
     let look = tone.of(canvas.theme.style(Item::Task(task).meaning()));
