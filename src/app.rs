@@ -334,7 +334,6 @@ impl App {
             Input::Tasks(report) => report.at,
             _ => feed::now(),
         };
-        self.tell_of_kills(&input, now);
         self.fleet.handle(input, now);
         while let Some(effect) = self.fleet.poll_effect() {
             self.history.effect(&effect, &self.fleet, now);

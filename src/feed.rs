@@ -20,6 +20,7 @@ pub use plan::{Own, Ticks};
 
 use crate::config::{Adopted, Rules};
 use crate::fleet::{Input, Outcome, ServerId, ServerReport, TaskReport};
+use crate::history::Kills;
 use crate::moment::Moment;
 use crate::process::{self, VersionCache};
 use crate::profile::{Library, ProcessInfo, Program};
@@ -43,6 +44,8 @@ pub struct Settings {
     pub adopted: Option<PathBuf>,
     /// The pane that fleetwatch itself runs in, which is never watched.
     pub own: Own,
+    /// The history in which other processes write down that they kill a task.
+    pub history: Option<PathBuf>,
     /// This process, as [`owner`] names it, when it has bells counted in task sessions until it calls [`release`].
     pub keeper: Option<String>,
 }
@@ -62,7 +65,8 @@ impl Settings {
         let host_deadline = usual.host_deadline.max(deadline);
         let tmux = tmux::Settings { deadline, host_deadline, ..usual };
         let rules = Arc::new(config.rules.clone());
-        Self { ticks, tmux, rules, adopted: Adopted::location(), own: own(), keeper: None }
+        let history = config.history.location().filter(|_| config.history.enabled);
+        Self { ticks, tmux, rules, adopted: Adopted::location(), own: own(), history, keeper: None }
     }
 }
 
@@ -120,7 +124,11 @@ pub fn spawn(
         loop {
             let looked = looker.look().await;
             let pause = looker.pause();
-            for input in looked.inputs() {
+            let kills = match &looked.tasks {
+                Some(report) => looker.kills.before(report).await,
+                None => Vec::new(),
+            };
+            for input in kills.into_iter().chain(looked.inputs()) {
                 if inputs.send(input).await.is_err() {
                     return;
                 }
@@ -178,6 +186,7 @@ struct Looker {
     memory: Memory,
     keeper: Keeper,
     chosen: Chosen,
+    kills: Kills,
     versions: VersionCache,
     /// How long the last look took.
     took: Duration,
@@ -187,7 +196,7 @@ struct Looker {
 
 impl Looker {
     fn new(settings: Settings, library: Arc<Library>, server: ServerId) -> Result<Self, Error> {
-        let Settings { ticks, tmux, rules, adopted, own, keeper } = settings;
+        let Settings { ticks, tmux, rules, adopted, own, history, keeper } = settings;
         let memory = Memory::new(server.clone(), ticks, rules, own);
         let server = Server::new(server, tmux)?;
         let keeper = Keeper::new(keeper);
@@ -197,6 +206,7 @@ impl Looker {
             memory,
             keeper,
             chosen: Chosen::new(adopted),
+            kills: Kills::new(history),
             versions: VersionCache::default(),
             took: Duration::ZERO,
             awaits_exit_status: false,

@@ -161,12 +161,6 @@ impl Fleet {
         self.tasks.task(server, window)
     }
 
-    /// The live tasks that are not in a report any more: before it is handed in, whoever knows that the operator killed
-    /// one of them says so with [`Input::TaskKilled`].
-    pub fn tasks_missing_from(&self, report: &TaskReport) -> Vec<&Task> {
-        self.tasks.missing_from(report)
-    }
-
     /// The task that a pane stands for.
     pub fn task_of_pane(&self, key: &TerminalKey) -> Option<&Task> {
         self.tasks.of_pane(key)

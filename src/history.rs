@@ -38,7 +38,7 @@ pub use filter::Filter;
 pub use handle::{History, Ticket};
 pub use identity::{Owner, same_terminal, stored_server};
 pub use intents::{Decided, Intent, IntentId, IntentNews, IntentState, Intents, Naming, NewEvent, Queued, StoredSight};
-pub use kills::kills_before;
+pub use kills::Kills;
 pub use questions::{Answer, Ask, Question, Questions, Shown, Told};
 pub use reader::{Line, Reader, StoredTerminal};
 pub use record::{Kind, NewInput, Privacy, PublicState, Record, Sent, TransitionRecord, What};

@@ -10,8 +10,7 @@ use crate::config::{Adopted, AdoptedError};
 use crate::delivery::note_ends;
 use crate::feed;
 use crate::fleet::{Effect, FoundSession, Input};
-use crate::history::{Record, kills_before};
-use crate::moment::Moment;
+use crate::history::Record;
 use crate::place::{ServerId, TerminalKey, WindowId};
 use crate::tmux::{Server, Start};
 use crate::ui::{Action, Meaning};
@@ -101,14 +100,6 @@ impl App {
                     tracing::warn!(server = %server.id(), %error, "the session is still marked as one of tasks");
                 }
             });
-        }
-    }
-
-    /// Tells the fleet, before it is told that tasks are gone, which of them somebody killed elsewhere.
-    pub(super) fn tell_of_kills(&mut self, input: &Input, now: Moment) {
-        let Input::Tasks(report) = input else { return };
-        for killed in kills_before(self.history.path(), report, &self.fleet, now) {
-            self.fleet.handle(killed, now);
         }
     }
 

@@ -1,6 +1,5 @@
 //! Watching servers for as long as a command runs.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
@@ -10,7 +9,7 @@ use super::Failure;
 use super::survey::Watched;
 use crate::feed::{self, Poller};
 use crate::fleet::{Effect, Fleet, Health, Input, ServerId};
-use crate::history::{Submission, kills_before};
+use crate::history::Submission;
 use crate::moment::Moment;
 
 /// Reports that may wait until they are taken in; more than that and the pollers wait themselves.
@@ -20,8 +19,6 @@ const WAITING_REPORTS: usize = 64;
 pub(super) struct Live {
     pub fleet: Fleet,
     inputs: mpsc::Receiver<Input>,
-    /// The history, for what other processes killed.
-    history: Option<PathBuf>,
     feed: feed::Settings,
     /// Dropping a poller ends it.
     pollers: Vec<(ServerId, Poller)>,
@@ -52,9 +49,7 @@ impl Live {
                 .map_err(|error| Failure::usage(&error).hint(error.hint()))
         };
         let pollers = watched.servers.iter().map(spawn).collect::<Result<Vec<_>, _>>()?;
-        let kept = &watched.loaded.config.history;
-        let history = if kept.enabled { kept.location() } else { None };
-        Ok(Self { fleet: watched.fleet(), inputs, history, feed, pollers })
+        Ok(Self { fleet: watched.fleet(), inputs, feed, pollers })
     }
 
     /// Waits until something happens, and gives what the fleet wants told of it.
@@ -69,11 +64,6 @@ impl Live {
             Input::Tasks(report) => report.at,
             _ => feed::now(),
         };
-        if let Input::Tasks(report) = &input {
-            for killed in kills_before(self.history.as_deref(), report, &self.fleet, now) {
-                self.fleet.handle(killed, now);
-            }
-        }
         self.fleet.handle(input, now);
         std::iter::from_fn(|| self.fleet.poll_effect()).collect()
     }

@@ -94,14 +94,6 @@ impl Tasks {
         self.standings.forget(server, now)
     }
 
-    /// The live tasks that are not in a report any more.
-    pub(super) fn missing_from(&self, report: &TaskReport) -> Vec<&Task> {
-        let Some(watch) = self.watches.get(&report.server) else { return Vec::new() };
-        let windows = report.look.sessions.iter().flat_map(|session| &session.windows).map(|window| window.window);
-        let there: BTreeSet<WindowId> = windows.chain(report.look.elsewhere.iter().copied()).collect();
-        watch.tasks().filter(|task| !task.is_dead() && !there.contains(&task.window)).collect()
-    }
-
     /// The operator kills a window.
     pub(super) fn killed(&mut self, server: &ServerId, window: WindowId, reason: String) {
         if let Some(watch) = self.watches.get_mut(server) {

@@ -1,6 +1,7 @@
 //! Tasks that the operator killed, which other processes tell from tasks that were lost (SPEC §9).
 
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -8,9 +9,10 @@ use super::filter::Filter;
 use super::identity::same_terminal;
 use super::reader::Reader;
 use super::record::{Kind, Record};
-use crate::fleet::{Fleet, Input, TaskReport};
+use crate::fleet::{Input, TaskReport};
 use crate::moment::{Moment, Span};
-use crate::place::TerminalKey;
+use crate::place::{TerminalKey, WindowId};
+use crate::task::TaskSnapshot;
 
 /// How long after a kill the window may still be there.
 const TAKES: Span = Span::from_secs(60);
@@ -22,16 +24,39 @@ impl Record {
     }
 }
 
-/// What the fleet is to be told before a report, so that tasks that were killed elsewhere do not count as lost.
-pub fn kills_before(path: Option<&Path>, report: &TaskReport, fleet: &Fleet, now: Moment) -> Vec<Input> {
-    let missing = fleet.tasks_missing_from(report);
-    let (Some(path), false) = (path, missing.is_empty()) else { return Vec::new() };
-    let killed = kills(path, missing.iter().map(|task| task.key.clone()).collect(), now);
-    let input = |task: &&crate::task::Task| {
-        let (_, reason) = killed.iter().find(|(key, _)| same_terminal(key, &task.key))?;
-        Some(Input::TaskKilled { server: task.key.server.clone(), window: task.window, reason: reason.clone() })
-    };
-    missing.iter().filter_map(input).collect()
+/// Knows which tasks of one server live, and finds out which of those that are gone somebody killed.
+#[derive(Debug)]
+pub struct Kills {
+    path: Option<PathBuf>,
+    alive: BTreeMap<WindowId, TerminalKey>,
+}
+
+impl Kills {
+    /// Kills as a history has them; without one nobody knows of any.
+    pub fn new(history: Option<PathBuf>) -> Self {
+        Self { path: history, alive: BTreeMap::new() }
+    }
+
+    /// What the fleet is to be told before a report, so that tasks that were killed elsewhere do not count as lost. The
+    /// history is read by a thread of its own, and only when a task is gone.
+    pub async fn before(&mut self, report: &TaskReport) -> Vec<Input> {
+        let windows = || report.look.sessions.iter().flat_map(|session| &session.windows);
+        let there: BTreeSet<WindowId> =
+            windows().map(|window| window.window).chain(report.look.elsewhere.iter().copied()).collect();
+        // Of one whose state could not be had it is not known that it has ended.
+        let lives = |window: &&TaskSnapshot| window.pane.as_ref().is_none_or(|pane| !pane.dead);
+        let alive = windows().filter(lives).map(|window| (window.window, window.key.clone())).collect();
+        let mut missing = std::mem::replace(&mut self.alive, alive);
+        missing.retain(|window, _| !there.contains(window));
+        let (Some(path), false) = (self.path.clone(), missing.is_empty()) else { return Vec::new() };
+        let (keys, at) = (missing.values().cloned().collect(), report.at);
+        let killed = tokio::task::spawn_blocking(move || kills(&path, keys, at)).await.unwrap_or_default();
+        let input = |(window, key): (WindowId, TerminalKey)| {
+            let (_, reason) = killed.iter().find(|(killed, _)| same_terminal(killed, &key))?;
+            Some(Input::TaskKilled { server: key.server, window, reason: reason.clone() })
+        };
+        missing.into_iter().filter_map(input).collect()
+    }
 }
 
 /// The tasks among `keys` that somebody has just killed through fleetwatch, with what is said of it. A history that

@@ -3,6 +3,7 @@
 mod following;
 mod inputs;
 mod intents;
+mod kills;
 mod questions;
 mod trouble;
 mod watches;
