@@ -87,8 +87,8 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
     for command in commands {
         let ran = run(&[&["-L", tmux.name()], command].concat());
         let wanted = format!(
-            "error: no tmux server is running on {}\nhint: start one with `tmux new-session`, or name another with -L \
-             NAME or -S PATH\n",
+            "error: no tmux server is running on {0}\nhint: start one with `tmux -L {0} new-session`, or name another \
+             with -L NAME or -S PATH\n",
             tmux.name()
         );
         assert_eq!((ran.code, ran.out.as_str(), ran.errors), (Some(1), "", wanted), "{command:?}");
@@ -192,6 +192,17 @@ fn help_and_version_are_no_errors() {
     }
     let help = run(&["--help"]).out;
     assert!(help.contains("Exit codes: 0 done; 1 said no") && !help.contains("__play"), "{help}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    for arguments in [&["--help"][..], &["config"], &["man"], &["completions", "bash"]] {
+        let full = std::fs::File::create("/dev/full").unwrap();
+        let ran: Ran = fleetwatch(arguments).stdout(full).output().unwrap().into();
+        assert_eq!(ran.code, Some(1), "{arguments:?}");
+        assert!(ran.errors.starts_with("error: standard output cannot be written: "), "{arguments:?}: {ran:?}");
+    }
 }
 
 #[test]
@@ -641,7 +652,11 @@ fn doctor_names_what_is_wrong_and_says_what_to_do() {
     let ran = run(&["-L", tmux.name(), "doctor"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.out.lines().any(|line| line.starts_with("ok    tmux ")), "{}", ran.out);
-    assert!(ran.out.contains("BAD   server") && ran.out.contains("→ start one with `tmux new-session`"), "{}", ran.out);
+    assert!(
+        ran.out.contains("BAD   server") && ran.out.contains("→ start one with `tmux -L fleetwatch-test-"),
+        "{}",
+        ran.out
+    );
     let mut without_tmux = fleetwatch(&["doctor"]);
     let ran: Ran = without_tmux.env("PATH", "/nonexistent").output().unwrap().into();
     assert_eq!(ran.code, Some(1));
@@ -673,8 +688,8 @@ fn doctor_tells_an_old_tmux_a_dead_server_and_several_servers_apart() {
     let ran = run(&["--config", config.to_str().unwrap(), "doctor"]);
     assert_eq!(ran.code, Some(0), "the other one can be watched: {ran:?}");
     let told = format!(
-        "note  server         {} has ended and left its socket behind\n                     → start one with `tmux \
-         new-session`, or name another with -L NAME or -S PATH\nok    server         {} answers, with 1 pane\n",
+        "note  server         {0} has ended and left its socket behind\n                     → start one with `tmux -L {0} \
+         new-session`, or name another with -L NAME or -S PATH\nok    server         {1} answers, with 1 pane\n",
         dead.name(),
         up.name()
     );

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use color_eyre::Report;
 
+use super::output;
 use crate::config::ConfigError;
 use crate::recording::RecordingError;
 use crate::screen::harmless;
@@ -118,9 +119,7 @@ pub(super) fn tell(report: &Report) -> ExitCode {
 /// Prints what clap says of the arguments, in the form of all other errors; help and version go to standard output.
 pub(super) fn from_clap(error: &clap::Error) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        // Nobody is left to tell when the output cannot be written.
-        let _ = error.print();
-        return ExitCode::SUCCESS;
+        return output::conclude(error.print()).unwrap_or_else(|report| tell(&report));
     }
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let _ = error.print();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::fleet::ServerId;
+use crate::fleet::{ServerId, Socket};
 use crate::state::Problem;
 
 /// The oldest tmux that has what fleetwatch uses.
@@ -18,7 +18,7 @@ pub enum Error {
     TooOld { found: String, host: Option<String> },
     /// Nobody listens on the socket.
     #[error("no tmux server is running on {server}")]
-    NoServer { server: String, message: String },
+    NoServer { server: ServerId, message: String },
     /// The socket is there but may not be used.
     #[error("tmux refused: {message}")]
     Refused { message: String },
@@ -40,6 +40,16 @@ pub enum Error {
 
 fn on(host: &Option<String>) -> String {
     host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default()
+}
+
+/// The program with the options that name a server, as one would type it.
+fn program(server: &ServerId) -> String {
+    let program = match &server.socket {
+        Socket::Default => "tmux".to_owned(),
+        Socket::Name(name) => format!("tmux -L {name}"),
+        Socket::Path(path) => format!("tmux -S {}", path.display()),
+    };
+    server.host.as_ref().map_or(program.clone(), |host| format!("ssh -t {host} {program}"))
 }
 
 impl Error {
@@ -68,8 +78,8 @@ impl Error {
                 format!("install tmux {}.{} or newer, and see that it is in the PATH", OLDEST.0, OLDEST.1)
             }
             Error::TooOld { .. } => format!("fleetwatch needs tmux {}.{} or newer", OLDEST.0, OLDEST.1),
-            Error::NoServer { .. } => {
-                "start one with `tmux new-session`, or name another with -L NAME or -S PATH".into()
+            Error::NoServer { server, .. } => {
+                format!("start one with `{} new-session`, or name another with -L NAME or -S PATH", program(server))
             }
             Error::Refused { .. } => {
                 "check who owns the socket, and that client and server are the same tmux version".into()
@@ -110,7 +120,7 @@ pub(super) fn from_stderr(id: &ServerId, stderr: &[u8], code: Option<i32>) -> Op
         let nobody = line.starts_with("error connecting to")
             && (line.contains("No such file or directory") || line.contains("Connection refused"));
         if gone || nobody {
-            return Some(Error::NoServer { server: id.to_string(), message: message(line) });
+            return Some(Error::NoServer { server: id.clone(), message: message(line) });
         }
         if line.starts_with("error connecting to") || line.contains("protocol version mismatch") {
             return Some(Error::Refused { message: message(line) });
@@ -162,6 +172,22 @@ mod tests {
         assert_eq!(read("error connecting to /tmp/x (Permission denied)\n"), Some("refused"));
         assert_eq!(read("can't find pane: %7\n"), Some("tmux_failed"));
         assert_eq!(read(""), None);
+    }
+
+    #[test]
+    fn how_the_very_server_is_started_is_told() {
+        let hint = |host: Option<&str>, socket| {
+            let id = ServerId { host: host.map(Into::into), socket };
+            let error = from_stderr(&id, b"no server running on /x\n", Some(1)).unwrap();
+            assert!(error.is_left_behind());
+            error.hint()
+        };
+        assert!(hint(None, Socket::Default).starts_with("start one with `tmux new-session`, or"));
+        assert!(hint(None, Socket::Name("work".into())).contains("`tmux -L work new-session`"));
+        assert!(hint(None, Socket::Path("/tmp/x".into())).contains("`tmux -S /tmp/x new-session`"));
+        assert!(hint(Some("box-2"), Socket::Default).contains("`ssh -t box-2 tmux new-session`"));
+        let none = from_stderr(&local(), b"error connecting to /x (No such file or directory)\n", Some(1)).unwrap();
+        assert!(!none.is_left_behind());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::super::survey::Watched;
 use super::Finding;
-use crate::config::{Adopted, AdoptedSession};
+use crate::config::{Adopted, AdoptedError, AdoptedSession};
 use crate::feed;
 use crate::tmux::{Server, Trace};
 
@@ -12,7 +12,11 @@ pub(super) fn chosen() -> Vec<Finding> {
     let adopted = match Adopted::read(&path) {
         Ok(adopted) => adopted,
         Err(error) => {
-            return vec![Finding::notice("tasks", error.to_string(), Some("remove it, and choose the sessions again"))];
+            let remedy = match error {
+                AdoptedError::Damaged { .. } => "remove it, and choose the sessions again",
+                _ => "check that it is a file and that you may read it",
+            };
+            return vec![Finding::notice("tasks", error.to_string(), Some(remedy))];
         }
     };
     let told = |chosen: &AdoptedSession| {

@@ -316,7 +316,7 @@ fn a_server_that_fails_is_asked_less_often_but_one_that_is_gone_is_awaited() {
     tmux = Played::new("");
     tmux.memory.pace = Pace::new(Ticks::default(), true);
     assert_eq!(pauses(&mut tmux), [1, 2, 4, 8, 8]);
-    tmux.memory.failed(&Error::NoServer { server: "x".into(), message: String::new() });
+    tmux.memory.failed(&Error::NoServer { server: ServerId::default(), message: String::new() });
     assert_eq!(tmux.memory.pause(Duration::ZERO), longest);
 }
 
