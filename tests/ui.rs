@@ -973,7 +973,7 @@ fn what_needs_the_operator_is_found_in_folded_groups_and_below_the_screen() {
     press(&mut ui, &fleet, &[KeyCode::Home]);
     let open = text(&mut ui, &fleet, 80, 24);
     assert!(!open.contains("agent-29") && open.contains("1 needs you"), "{open}");
-    assert!(open.contains("↓ 1 needs you  1–"), "the heading says where: {open}");
+    assert!(open.contains("↓ 1 for you  1–"), "the heading says where: {open}");
     press(&mut ui, &fleet, &chars("Z"));
     let folded = text(&mut ui, &fleet, 80, 24);
     assert!(folded.contains("▸ session-5  5   ? 1 needs you"), "{folded}");
@@ -982,9 +982,10 @@ fn what_needs_the_operator_is_found_in_folded_groups_and_below_the_screen() {
     let found = text(&mut ui, &fleet, 80, 24);
     assert!(found.contains("▾ session-5") && found.contains("›▌? agent-29"), "{found}");
     assert!(found.contains("▸ session-0"), "only the group that it is in is unfolded");
+    press(&mut ui, &fleet, &chars("Z"));
+    let again = text(&mut ui, &fleet, 80, 24);
+    assert!(again.contains("›▸ session-5"), "the cursor goes to the head of its group: {again}");
     press(&mut ui, &fleet, &[KeyCode::Home]);
-    press(&mut ui, &fleet, &chars("Z"));
-    press(&mut ui, &fleet, &chars("Z"));
     press(&mut ui, &fleet, &chars("N"));
     assert!(text(&mut ui, &fleet, 80, 24).contains("›▌? agent-29"));
     press(&mut ui, &fleet, &[KeyCode::End]);
@@ -1028,8 +1029,9 @@ fn a_turn_that_goes_on_is_not_told_by_how_the_last_one_ended() {
     (infra.turn.phase, infra.attention, infra.activity) = (Phase::Active, Attention::None, None);
     let row = what(&mut ui, &fleet);
     assert!(row.contains("active") && row.contains("failed") && !row.contains("529"), "the result stays: {row}");
-    fleet.terminals[3].state.activity = Some("Retrying in 4 s".into());
-    assert!(what(&mut ui, &fleet).contains("Retrying in 4 s"));
+    fleet.terminals[3].state.activity = Some("● Retrying in 4 s".into());
+    let row = what(&mut ui, &fleet);
+    assert!(row.contains("  Retrying in 4 s") && !row.contains('●'), "{row}");
 }
 
 #[test]

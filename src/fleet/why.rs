@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use crate::moment::Moment;
 use crate::profile::{Explanation, Reading};
 use crate::screen::{Screen, harmless};
-use crate::state::State;
+use crate::state::{State, TurnResult};
 use crate::tracker::Timer;
 
 /// Which rules are listed.
@@ -127,7 +127,13 @@ fn push_state(text: &mut String, reading: &Reading, state: &State) {
         ),
     );
     line("turn", format!("{}, background work {}", turn.phase, turn.background_work));
-    line("last turn", format!("{} by {}", last_turn.result, last_turn.source));
+    line(
+        "last turn",
+        match last_turn.result {
+            TurnResult::None => "none yet".to_owned(),
+            result => format!("{result} by {}", last_turn.source),
+        },
+    );
     line("operator", format!("{}, {}, {}", operator.status, operator.readiness, operator.completion));
     line("attention", state.attention.to_string());
     line(

@@ -151,6 +151,7 @@ impl Menu {
             pen.field(&entry.text, room, base.patch(parts.text)).field("", 1, base);
             pen.right(&entry.note, note, base.patch(parts.key));
         }
+        popup::draw_extent(canvas, buffer, inner, self.first, page, self.shown.len());
         popup::around(inner)
     }
 

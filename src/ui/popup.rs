@@ -80,7 +80,6 @@ pub fn draw(
     lines: &[Line],
     scroll: &mut Scroll,
 ) -> Rect {
-    let parts = &canvas.theme.parts;
     let line_cells = |line: &Line| line.iter().map(|(text, _)| text::width(text)).sum::<usize>();
     let widest = lines.iter().map(line_cells).max().unwrap_or(0).max(text::width(title) + 2);
     let width = u16::try_from(widest + 4).unwrap_or(u16::MAX);
@@ -92,12 +91,17 @@ pub fn draw(
     for (row, line) in (0..inner.height).zip(lines.iter().skip(first)) {
         Pen::new(buffer, inner, row).line(line);
     }
-    if scroll.most > 0 {
-        let more = format!(" {}–{} of {} ", first + 1, first + usize::from(inner.height), lines.len());
-        let foot = Rect { y: inner.bottom(), height: 1, ..inner };
-        Pen::new(buffer, foot, 0).text(&more, parts.quiet);
-    }
+    draw_extent(canvas, buffer, inner, first, scroll.page, lines.len());
     inner
+}
+
+/// Says at the foot of a box which of its lines are shown, where not all are.
+pub fn draw_extent(canvas: &Canvas<'_>, buffer: &mut Buffer, inner: Rect, first: usize, page: usize, count: usize) {
+    if count > page && !inner.is_empty() {
+        let shown = format!(" {}–{} of {count} ", first + 1, (first + page).min(count));
+        let foot = Rect { y: inner.bottom(), height: 1, ..inner };
+        Pen::new(buffer, foot, 0).text(&shown, canvas.theme.parts.quiet);
+    }
 }
 
 /// Draws an empty box of a size, borders included, in the middle of an area. Returns what is inside; `None` when there

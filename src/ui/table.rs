@@ -192,9 +192,8 @@ fn draw_extent(
     let hidden = [("↑", needing(&rows[..first])), ("↓", needing(&rows[last..]))];
     let told = hidden.iter().filter(|(_, count)| *count > 0).map(|(arrow, count)| format!(" {arrow} {count}"));
     let told: String = told.collect();
-    let word = if hidden.iter().map(|(_, count)| count).sum::<usize>() == 1 { "needs you" } else { "need you" };
     let has_room = !told.is_empty() && area.width >= LEAST_TOLD;
-    let told = if has_room { format!(" {told} {word} ") } else { String::new() };
+    let told = if has_room { format!(" {told} for you ") } else { String::new() };
     let shown = format!(" {}–{last} of {}", first + 1, rows.len());
     let cells = (text::width(&told) + text::width(&shown)).min(usize::from(area.width));
     let width = u16::try_from(cells).unwrap_or(area.width);

@@ -8,6 +8,9 @@ use super::picker::Picker;
 use super::text;
 use crate::fleet::{DeclaredBy, SessionView, View};
 
+/// The widest name that the others are put in line with.
+const WIDEST: usize = 40;
+
 /// The list of sessions.
 #[derive(Debug)]
 pub struct TaskSessions {
@@ -20,10 +23,16 @@ impl TaskSessions {
     pub fn new(view: &View<'_>) -> Self {
         let sessions: Vec<SessionView> = view.sessions.iter().map(|&session| session.clone()).collect();
         let several = view.servers.len() > 1;
+        let name = |session: &SessionView| match several {
+            true => format!("{}: {}", session.server, session.name),
+            false => session.name.clone(),
+        };
+        let widest = sessions.iter().map(|session| text::width(&name(session))).max().unwrap_or(0).min(WIDEST);
         let entry = |session: &SessionView| {
-            let server = if several { format!("{}: ", session.server) } else { String::new() };
+            let name = name(session);
+            let blank = " ".repeat(widest.saturating_sub(text::width(&name)));
             let windows = text::counted(session.windows, "window");
-            Entry { text: format!("{server}{}  {windows}", session.name), note: note(session).to_owned() }
+            Entry { text: format!("{name}{blank}  {windows}"), note: note(session).to_owned() }
         };
         let entries = sessions.iter().map(entry).collect();
         Self { sessions, menu: Menu::new("sessions of tasks", entries) }

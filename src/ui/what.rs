@@ -7,6 +7,8 @@ use super::meaning::waits;
 
 /// How much of an option's text the line of a dialog shows, in characters.
 const OPTION_SHOWN: usize = 18;
+/// What agents draw before a line.
+const BULLETS: [char; 9] = ['●', '•', '⏺', '■', '✗', '✕', '⎿', '└', '⚠'];
 /// What agents draw around the parts of a dialog.
 const BORDERS: [char; 9] = ['│', '┃', '╭', '╮', '╰', '╯', '─', '━', '█'];
 
@@ -36,7 +38,9 @@ pub fn line(terminal: &Terminal) -> String {
     // How the last turn ended says nothing of one that goes on, such as the next attempt after a failure.
     let ended = state.last_turn.detail.as_ref().filter(|_| state.turn.phase != Phase::Active);
     let said = [state.activity.as_ref(), ended, state.operator.detail.as_ref()];
-    said.into_iter().flatten().find(|text| !text.trim().is_empty()).cloned().unwrap_or_default()
+    // What agents draw before a line of their own would look like a mark of the table.
+    let bare = |text: &String| text.trim_start_matches(|c: char| c.is_whitespace() || BULLETS.contains(&c)).to_owned();
+    said.into_iter().flatten().map(bare).find(|text| !text.is_empty()).unwrap_or_default()
 }
 
 /// Why a terminal cannot be read, in words.

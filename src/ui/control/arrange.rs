@@ -24,7 +24,7 @@ impl Ui {
             Action::Sort => arrangement.sort = arrangement.sort.next(),
             Action::Group => arrangement.grouping = arrangement.grouping.next(),
             Action::Fold => return self.fold_here(view),
-            Action::FoldAll => arrangement.fold_all(view),
+            Action::FoldAll => return self.fold_everything(view),
             Action::Mark => return self.mark(view),
             Action::MarkAll => {
                 let shown: Vec<Item<'_>> = arrangement.shown(view).collect();
@@ -56,6 +56,24 @@ impl Ui {
         if let Some(head) = rows.iter().position(|row| row.is(&RowKey::Head(group.clone()))) {
             self.cursor.select(head, &rows, view.now);
         }
+    }
+
+    /// Folds all groups or unfolds them; the cursor goes to the head of the group that it was in, or stays on its row.
+    fn fold_everything(&mut self, view: &View<'_>) {
+        let arrangement = &mut self.memory.arrangement;
+        let key = self.cursor.key();
+        let item = key.and_then(|key| arrangement.shown(view).find(|item| item.key() == key));
+        let group = item.and_then(|item| arrangement.group_of(item));
+        arrangement.fold_all(view);
+        self.cursor.release();
+        let rows = self.rows(view);
+        let is_folded = |group: &Group| self.memory.arrangement.is_folded(group);
+        let head = group.filter(is_folded).map(RowKey::Head);
+        if let Some(index) = head.and_then(|head| rows.iter().position(|row| row.is(&head))) {
+            self.cursor.select(index, &rows, view.now);
+        }
+        self.follow(view);
+        self.cursor.hold(view.now);
     }
 
     /// Folds or unfolds the group that the cursor is in.

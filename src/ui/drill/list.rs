@@ -191,10 +191,8 @@ impl List<'_> {
             }
         }
         let take_back = canvas.keymap.key_for(Context::Drill, Action::Unqueue).filter(|_| !self.waiting.is_empty());
-        let [goes, it] = if self.waiting.len() == 1 { ["it goes", "it"] } else { ["they go", "them"] };
-        rows.extend(
-            take_back.map(|key| (format!("{goes} when the agent is ready; {key} takes {it} back"), parts.quiet)),
-        );
+        let it = if self.waiting.len() == 1 { "it" } else { "them" };
+        rows.extend(take_back.map(|key| (format!("{key} takes {it} back"), parts.quiet)));
         rows
     }
 
