@@ -183,3 +183,25 @@ fn without_a_history_the_view_tells_what_was_seen_and_says_so() {
     desk.press("C-c");
     desk.expect_restored();
 }
+
+#[test]
+fn what_waits_for_an_agent_is_read_and_taken_back_where_it_is_looked_into() {
+    let desk = Desk::with_parrot();
+    desk.open();
+    desk.wait("1 ready");
+    desk.tell_parrot("ask");
+    desk.wait("1 needs you");
+    desk.compose();
+    desk.type_text("read me first");
+    desk.press("M-r");
+    desk.wait("queued 1");
+    desk.press("d");
+    desk.wait("what happened");
+    desk.wait("queued for");
+    desk.wait(": read me first");
+    desk.wait("U takes it back");
+    desk.press("U");
+    desk.wait("taken back");
+    desk.wait_without("queued for");
+    assert!(!desk.watched.screen("birds:").contains("read me first"), "nothing was sent");
+}

@@ -85,6 +85,13 @@ fn commands_are_found_by_typing_keys_are_listed_and_reasons_told() {
     desk.press("j");
     desk.press("PageDown");
     desk.wait_without("one terminal up");
+    // It is searched, and what is typed are no keys.
+    desk.press("/");
+    desk.type_text("leave the terminal's");
+    desk.wait("1 of 1");
+    desk.wait("leave the terminal's keyboard");
+    desk.press("Enter");
+    desk.wait("n next found");
     desk.press("?");
     desk.wait("NAME");
     // Whatever another program has written there is drawn over.
