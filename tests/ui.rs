@@ -1029,7 +1029,10 @@ fn a_turn_that_goes_on_is_not_told_by_how_the_last_one_ended() {
     (infra.turn.phase, infra.attention, infra.activity) = (Phase::Active, Attention::None, None);
     let row = what(&mut ui, &fleet);
     assert!(row.contains("active") && row.contains("failed") && !row.contains("529"), "the result stays: {row}");
-    fleet.terminals[3].state.activity = Some("● Retrying in 4 s".into());
+    fleet.terminals[3].state.activity = fleet.terminals[3].state.last_turn.detail.clone();
+    let row = what(&mut ui, &fleet);
+    assert!(!row.contains("529"), "the line of the failure is still on the screen: {row}");
+    fleet.terminals[3].state.activity = Some("●\u{FE0F}\u{A0} Retrying in 4 s".into());
     let row = what(&mut ui, &fleet);
     assert!(row.contains("  Retrying in 4 s") && !row.contains('●'), "{row}");
 }

@@ -7,8 +7,8 @@ use super::meaning::waits;
 
 /// How much of an option's text the line of a dialog shows, in characters.
 const OPTION_SHOWN: usize = 18;
-/// What agents draw before a line.
-const BULLETS: [char; 9] = ['●', '•', '⏺', '■', '✗', '✕', '⎿', '└', '⚠'];
+/// What agents draw before a line, and what tells terminals how to draw it.
+const BULLETS: [char; 11] = ['●', '•', '⏺', '■', '✗', '✕', '⎿', '└', '⚠', '\u{FE0E}', '\u{FE0F}'];
 /// What agents draw around the parts of a dialog.
 const BORDERS: [char; 9] = ['│', '┃', '╭', '╮', '╰', '╯', '─', '━', '█'];
 
@@ -35,12 +35,15 @@ pub fn line(terminal: &Terminal) -> String {
     if let Some(trouble) = trouble(state) {
         return trouble;
     }
-    // How the last turn ended says nothing of one that goes on, such as the next attempt after a failure.
-    let ended = state.last_turn.detail.as_ref().filter(|_| state.turn.phase != Phase::Active);
-    let said = [state.activity.as_ref(), ended, state.operator.detail.as_ref()];
     // What agents draw before a line of their own would look like a mark of the table.
     let bare = |text: &String| text.trim_start_matches(|c: char| c.is_whitespace() || BULLETS.contains(&c)).to_owned();
-    said.into_iter().flatten().map(bare).find(|text| !text.is_empty()).unwrap_or_default()
+    let [activity, ended, noted] =
+        [&state.activity, &state.last_turn.detail, &state.operator.detail].map(|text| text.as_ref().map(bare));
+    // How the last turn ended says nothing of one that goes on, such as the next attempt after a failure, even where its
+    // line is still the last one on the screen.
+    let goes_on = state.turn.phase == Phase::Active;
+    let said = [activity, ended.clone().filter(|_| !goes_on), noted].into_iter().flatten();
+    said.filter(|text| !goes_on || Some(text) != ended.as_ref()).find(|text| !text.is_empty()).unwrap_or_default()
 }
 
 /// Why a terminal cannot be read, in words.
