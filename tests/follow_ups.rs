@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use fleetwatch::history::{IntentId, IntentState, Intents, Naming, Owner, Queued};
+use fleetwatch::history::{IntentId, IntentState, Intents, Naming, Owner, Queued, Reader, now};
 use fleetwatch::moment::{Moment, Span};
 use private_tmux::{PrivateTmux, wait_until};
 use serde_json::Value;
@@ -211,6 +211,20 @@ fn an_agent_is_told_once_that_another_one_has_finished() {
     );
     aviary.tell("birds", "nap 1.6");
     wait_until("lead to be told again", || aviary.told().len() == 2);
+}
+
+#[test]
+fn who_carries_messages_leaves_the_history_in_order() {
+    let mut aviary = Aviary::new(FINISHED);
+    aviary.watch();
+    let path = aviary.directory.path().join("state/fleetwatch/history.db");
+    let watched = || Reader::open(&path).and_then(|mut reader| reader.current(now())).unwrap_or_default().len();
+    wait_until("both to be watched", || watched() == 2);
+    let mut watch = aviary.watch.take().unwrap();
+    assert!(Command::new("kill").args(["-TERM", &watch.id().to_string()]).status().unwrap().success());
+    assert_eq!(watch.wait().unwrap().code(), Some(0));
+    assert_eq!(watched(), 0, "its watches have ended with it");
+    assert_eq!(Reader::open(&path).unwrap().standings(now()).unwrap(), []);
 }
 
 #[test]

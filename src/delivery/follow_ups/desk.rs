@@ -96,7 +96,7 @@ impl Desk {
         }
     }
 
-    /// Works until nobody can order anything any more.
+    /// Works until the program ends and nothing is on its way any more.
     pub(super) fn run(mut self, orders: &Receiver<Order>) {
         loop {
             match orders.recv_timeout(PAUSE) {
@@ -109,11 +109,17 @@ impl Desk {
             }
             let worked = self.work(history::now());
             self.judge(worked);
-            if self.sending.is_empty() && self.happened.is_empty() && self.unwritten.is_empty() {
+            let is_idle = self.sending.is_empty() && self.happened.is_empty() && self.unwritten.is_empty();
+            if is_idle && !self.leaving.is_empty() {
+                let leaving = std::mem::take(&mut self.leaving);
+                // First of all it lets go of the history, which ends with the last one that holds it: the watches of this
+                // process must end, and what was told last be written, before the process does.
+                drop(self);
                 // Who gave up waiting has gone.
-                for done in self.leaving.drain(..) {
+                for done in leaving {
                     let _ = done.send(());
                 }
+                return;
             }
         }
     }
