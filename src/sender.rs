@@ -30,7 +30,7 @@ use steps::{Seen, Step, Steps};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recipient {
     pub key: TerminalKey,
-    /// The agent that must be running there; `None` for a pane that runs no known agent.
+    /// The agent that must be running there to be sent a prompt; `None` where none is expected: then any known one may.
     pub tool: Option<String>,
     /// The version whose profile reads the screen.
     pub version: Option<String>,
@@ -55,9 +55,11 @@ impl Recipient {
     pub fn of(terminal: &Terminal) -> Self {
         let runs = terminal.state.diagnostics.process_state == ProcessState::TuiUp;
         let facts = &terminal.state.terminal;
+        // Where no agent runs, the facts name whatever program does.
+        let found = runs.then(|| facts.tool.clone());
         Self {
             key: terminal.key.clone(),
-            tool: runs.then(|| facts.tool.clone()),
+            tool: found.or_else(|| terminal.declared.tool.clone()),
             version: facts.observed_tool_version.clone(),
             configured: terminal.declared.tool.is_some(),
         }
@@ -239,19 +241,23 @@ impl Sender {
         }
     }
 
-    /// Refuses when the agent that the recipient stands for does not run there any more: a shell would run the text.
+    /// Refuses when the agent that the recipient stands for does not run there, or no agent at all, whoever insists: a
+    /// shell would run the text.
     async fn check_program(&self, pane: &Pane, to: &Recipient) -> Result<(), SendOutcome> {
-        let Some(tool) = &to.tool else { return Ok(()) };
         let captured = pane.capture().await?;
+        if captured.pane.facts.dead {
+            return Err(Refusal::Obstacle(tmux::Obstacle::Dead).into());
+        }
         let scanned = process::under(&pane.server, vec![to.key.pid]).await;
         let processes = scanned.as_ref().ok().and_then(|found| found.get(&to.key.pid)).map(Vec::as_slice);
-        let pinned = to.configured.then_some(tool.as_str());
+        let pinned = to.tool.as_deref().filter(|_| to.configured);
         match self.library().identify(&captured.pane.facts.command, processes.unwrap_or_default(), pinned) {
-            Program::Agent { tool: found, .. } if found == *tool => Ok(()),
+            Program::Agent { tool: found, .. } if to.tool.as_ref().is_none_or(|tool| found == *tool) => Ok(()),
             _ if scanned.is_err() => scanned.map(drop).map_err(|error| Refusal::Tmux(error).into()),
-            Program::Agent { tool: command, .. } | Program::Other { command } => {
-                Err(Refusal::AgentGone { tool: tool.clone(), command }.into())
-            }
+            Program::Agent { tool: command, .. } | Program::Other { command } => Err(match to.tool.clone() {
+                Some(tool) => Refusal::AgentGone { tool, command }.into(),
+                None => Refusal::NoAgent { command }.into(),
+            }),
             Program::Unknown(problem) => Err(Refusal::Unknown(problem.message).into()),
         }
     }

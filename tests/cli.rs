@@ -419,6 +419,24 @@ fn a_shell_is_watched_only_when_the_configuration_names_it_and_gets_no_prompt() 
     assert_eq!(sent.code, Some(1), "{sent:?}");
     assert!(sent.errors.starts_with("error: refused: "), "{sent:?}");
     assert_eq!(tmux.screen("main"), before, "a shell must not get a prompt");
+    // Nobody can insist on that, and nobody is told to.
+    let mark = folder.path().join("mark");
+    let prompt = format!("please; touch '{}'", mark.display());
+    let refused = |program: &str| {
+        format!(
+            "error: refused: {program}, but bash\nhint: start the agent there first; other programs take only keys\n"
+        )
+    };
+    for (declared, program) in [("", "no known agent runs there"), ("tool = \"claude\"\n", "claude does not run there")]
+    {
+        std::fs::write(&path, format!("[[terminal]]\nsession = \"main\"\nname = \"shell\"\n{declared}")).unwrap();
+        for arguments in [&["send", "shell", &prompt][..], &["send", "shell", "--force", &prompt]] {
+            let sent = named(arguments);
+            assert_eq!((sent.code, sent.errors), (Some(1), refused(program)), "{arguments:?}");
+        }
+    }
+    assert_eq!(tmux.screen("main"), before, "a shell must not get a prompt that is insisted on");
+    assert!(!mark.exists());
     let explained = named(&["explain", "shell"]);
     assert!(explained.code == Some(1) && explained.errors.contains("runs no known agent"), "{explained:?}");
     let missing = named(&["wait", "shel1", "--for", "ready"]);

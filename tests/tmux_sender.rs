@@ -188,6 +188,24 @@ async fn a_shell_never_gets_what_was_meant_for_an_agent() {
 }
 
 #[tokio::test]
+async fn one_can_insist_on_an_agent_that_was_not_known_to_run_but_not_on_another_program() {
+    let mut cage = Cage::new();
+    cage.parrot.tool = None;
+    assert_eq!(cage.send("hello").await, Refusal::NotReady.into());
+    assert_eq!(cage.force("hello").await, SendOutcome::Accepted);
+    cage.wait_for("● heard hello");
+    assert_eq!(cage.force("exit").await, SendOutcome::Accepted);
+    cage.wait_for("» exit");
+    for outcome in [cage.send("rm -rf /").await, cage.force("rm -rf /").await] {
+        assert_eq!(outcome, Refusal::NoAgent { command: "cat".into() }.into());
+    }
+    assert!(!cage.screen().contains("rm"));
+    let pressed = cage.sender.keys(&cage.parrot, &keys(&["m", "e", "w", "Enter"])).await;
+    assert_eq!(pressed, SendOutcome::Accepted);
+    cage.wait_for("mew\nmew");
+}
+
+#[tokio::test]
 async fn a_pane_in_copy_mode_gets_nothing() {
     let cage = Cage::new();
     cage.tmux.run(&["copy-mode", "-t", "main:"]);

@@ -30,7 +30,7 @@ pub struct SendArgs {
     /// Wait until the agent is ready and has no draft, and send then.
     #[arg(long)]
     pub when_ready: bool,
-    /// Send to an agent that works, has a draft or cannot be read, too; never into a dialog.
+    /// Send to an agent that works, has a draft or cannot be read, too; never into a dialog, nor to another program.
     #[arg(long, conflicts_with = "when_ready")]
     pub force: bool,
     /// Give up after this many seconds without a reaction, or with --when-ready without readiness.

@@ -60,8 +60,10 @@ pub enum Refusal {
     Obstacle(Obstacle),
     #[error(transparent)]
     Tmux(Error),
-    #[error("{tool} does not run there any more, but {command}")]
+    #[error("{tool} does not run there, but {command}")]
     AgentGone { tool: String, command: String },
+    #[error("no known agent runs there, but {command}")]
+    NoAgent { command: String },
     #[error("a dialog is open")]
     Dialog,
     #[error("a menu takes the keys")]
@@ -100,6 +102,10 @@ impl Refusal {
             Refusal::Working => "wait until it is ready (`--when-ready`), or send anyway (`--force`)".to_owned(),
             Refusal::Draft => "send or erase the draft first, or send behind it (`--force`)".to_owned(),
             Refusal::NotReady => "look at the terminal first; `--force` sends anyway".to_owned(),
+            // Insisting does not help: another program would take the text for something else, and a shell runs it.
+            Refusal::AgentGone { .. } | Refusal::NoAgent { .. } => {
+                "start the agent there first; other programs take only keys".to_owned()
+            }
             Refusal::Dialog => "answer the dialog first".to_owned(),
             Refusal::Menu => "leave the menu first".to_owned(),
             Refusal::Obstacle(Obstacle::InMode) => "leave the mode first (`q` in copy mode)".to_owned(),

@@ -17,7 +17,8 @@ pub enum Insistence {
     /// Send only to a terminal that is ready and has no draft.
     #[default]
     Polite,
-    /// Send to one that works, has a draft or cannot be read, too; never into a dialog or a menu.
+    /// Send to one that works, has a draft or cannot be read, too; never into a dialog or a menu, nor to another
+    /// program.
     Force,
 }
 
