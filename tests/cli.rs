@@ -464,7 +464,7 @@ fn inside_of_tmux_its_own_server_is_watched_and_its_own_pane_is_not() {
 #[test]
 fn the_demo_is_listed_explained_and_answered() {
     let demo = Demo::start();
-    let blocked = demo.run(&["wait", "shop-api", "--for", "blocked", "--timeout", "20"]);
+    let blocked = demo.run(&["wait", "shop-api", "--for", "blocked", "--timeout", "60"]);
     assert_eq!((blocked.code, blocked.out.as_str()), (Some(0), "shop-api: approval\n"), "{blocked:?}");
 
     let states: Value = serde_json::from_str(&demo.run(&["list", "--json"]).out).unwrap();
@@ -601,7 +601,7 @@ fn every_command_calls_the_same_state_the_same() {
         shown += &(lines.next().unwrap().unwrap() + "\n");
     }
     for (name, word, condition, field, value) in states {
-        assert_eq!(run(&["wait", name, "--for", condition, "--timeout", "20"]).out, format!("{name}: {word}\n"));
+        assert_eq!(run(&["wait", name, "--for", condition, "--timeout", "60"]).out, format!("{name}: {word}\n"));
         let waited: Value = serde_json::from_str(&run(&["wait", name, "--for", condition, "--json"]).out).unwrap();
         let id = |state: &Value| state["terminal"]["id"].as_str().or(state["id"].as_str()).map(str::to_owned);
         let state = listed.as_array().unwrap().iter().find(|state| id(state).as_deref() == Some(name)).unwrap();

@@ -204,14 +204,14 @@ fn the_output_of_a_task_that_has_ended_is_shown_from_its_first_row() {
     world.task("short", "echo first; exit 3");
     world.task("full", "for i in $(seq 1 40); do printf '\\nrow %s' $i; done");
     let preview = |task: &str| {
-        world.run(&["wait", task, "--for", "exited", "--timeout", "20"]);
+        world.run(&["wait", task, "--for", "exited", "--timeout", "60"]);
         let listed: Value = serde_json::from_str(&world.run(&["tasks", "list", "--json"])).unwrap();
         let fields = listed.as_array().unwrap().iter().find(|fields| fields["id"] == task).unwrap().clone();
         fields["preview"].as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(preview("short"), ["first"]);
     // tmux's own row is there, and is not shown.
-    assert!(world.tmux.screen("tasks:=short").contains("Pane is dead"));
+    world.tmux.wait_for_text("tasks:=short", "Pane is dead");
     let full = preview("full");
     assert_eq!((full.len(), full[0].as_str(), full[19].as_str()), (20, "row 21", "row 40"));
 }
@@ -226,7 +226,13 @@ fn bells_are_counted_between_looks() {
         events.iter().filter_map(|event| event.strip_prefix("notify ")?.parse::<u32>().ok()).sum::<u32>()
     };
     wait_until("five bells", || rung(&watch.events("loud")) == 5);
-    world.task("dying", "sleep 0.6; printf '\\a'; exit 2");
+    world.task("dying", "read x; printf '\\a'; exit 2");
+    watch.has_seen("dying");
+    signal("STOP", watch.child.id());
+    world.tmux.run(&["send-keys", "-t", "tasks:=dying", "Enter"]);
+    let ended = ["list-panes", "-t", "tasks:=dying", "-F", "#{pane_dead} #{@fleetwatch_bells}"];
+    wait_until("the bell and the end", || world.tmux.run(&ended).trim() == "1 1");
+    signal("CONT", watch.child.id());
     watch.tells_the_end("dying", &["exited 1 2"]);
     assert_eq!(rung(&watch.events("loud")), 5);
 }
@@ -314,7 +320,7 @@ fn prompts_are_told_once_while_they_stay() {
     watch.tells("ask", &["started", "input Proceed? [y/N]"]);
     watch.tells("secret", &["started", "input Password:"]);
     watch.tells("menu", &["started", "input #?"]);
-    assert_eq!(world.run(&["wait", "ask", "--for", "input", "--timeout", "20"]), "ask: asks\n");
+    assert_eq!(world.run(&["wait", "ask", "--for", "input", "--timeout", "60"]), "ask: asks\n");
     wait_until("the status line to count them", || world.run(&["status"]).contains("4 need you"));
     for (window, answer) in [("ask", "y"), ("secret", "x"), ("menu", "1")] {
         world.tmux.run(&["send-keys", "-t", &format!("tasks:={window}"), answer, "Enter"]);
@@ -401,7 +407,7 @@ fn who_kills_a_task_through_fleetwatch_is_told_everywhere() {
     watch.tells("build", &["disappeared killed from the command line"]);
     world.tmux.run(&["kill-window", "-t", "tasks:=lost"]);
     watch.tells("lost", &["disappeared null"]);
-    world.run(&["wait", "done", "--for", "exited", "--timeout", "20"]);
+    world.run(&["wait", "done", "--for", "exited", "--timeout", "60"]);
     assert_eq!(world.run(&["tasks", "prune"]), "done (@3) removed\n");
     watch.tells_the_end("done", &["exited 0"]);
     let asked = world.refused(1, &["tasks", "kill-all"]);
@@ -441,7 +447,7 @@ fn a_task_is_run_again_in_its_window_when_it_has_ended_and_refused_while_it_runs
     let first: Value =
         serde_json::from_str(&world.run(&["run", "build", "--json", "--", "sh", "-c", "exit 3"])).unwrap();
     assert_eq!((first["window_id"].as_str(), first["again"].as_bool()), (Some("@0"), Some(false)));
-    let waited = world.run(&["wait", "build", "--for", "exited", "--timeout", "20"]);
+    let waited = world.run(&["wait", "build", "--for", "exited", "--timeout", "60"]);
     assert_eq!(waited, "build: exited 3\n");
     let watch = world.watch();
     watch.tells_the_end("build", &["exited 3"]);
@@ -489,7 +495,7 @@ fn of_several_runs_at_once_each_name_is_started_once() {
     assert_eq!((told.iter().filter(|line| *line == "started").count(), windows()), (1, 6), "{told:?}");
     // The same of one that has ended, whose window is used again.
     world.run(&["run", "again", "--", "true"]);
-    world.run(&["wait", "again", "--for", "exited", "--timeout", "20"]);
+    world.run(&["wait", "again", "--for", "exited", "--timeout", "60"]);
     let told = at_once(&["again"; 4]);
     assert_eq!((told.iter().filter(|line| *line == "started").count(), windows()), (1, 7), "{told:?}");
 }
@@ -541,7 +547,7 @@ fn words_reach_the_program_as_they_are() {
     let place = world.home.path().join("in # here");
     std::fs::create_dir(&place).unwrap();
     world.run(&["run", "odd", "--cwd", place.to_str().unwrap(), "--", odd.to_str().unwrap()]);
-    assert_eq!(world.run(&["wait", "odd", "--for", "exited", "--timeout", "20"]), "odd: exited 0\n");
+    assert_eq!(world.run(&["wait", "odd", "--for", "exited", "--timeout", "60"]), "odd: exited 0\n");
     let found = std::fs::read_to_string(format!("{}.pwd", told.display())).unwrap();
     assert_eq!(found.trim_end(), place.canonicalize().unwrap().to_str().unwrap());
 }

@@ -9,6 +9,11 @@ impl Desk {
         self.watched.run(&["send-keys", "-t", "birds:", prompt, "Enter"]);
     }
 
+    /// Ends the work of a parrot that was told to `hold`.
+    pub(super) fn let_go(&self) {
+        std::fs::write(self.directory.path().join("go"), "").unwrap();
+    }
+
     /// Begins a prompt for the parrot.
     pub(super) fn compose(&self) {
         self.press("i");
@@ -164,10 +169,11 @@ fn a_prompt_waits_until_the_agent_is_ready_and_is_sent_once() {
     let desk = Desk::with_parrot();
     desk.open();
     desk.wait("1 ready");
-    desk.tell_parrot("slow");
+    desk.tell_parrot("hold");
     desk.wait("1 working");
     queue(&desk, "one for later");
     assert!(!desk.watched.screen("birds:").contains("one for later"), "it waits");
+    desk.let_go();
     desk.watched.wait_for_text("birds:", "● heard one for later");
     desk.wait_without("queued 1");
     desk.wait("birds took the prompt");
@@ -175,7 +181,7 @@ fn a_prompt_waits_until_the_agent_is_ready_and_is_sent_once() {
     let heard = desk.watched.screen("birds:").matches("● heard one for later").count();
     assert_eq!(heard, 1, "{}", desk.watched.screen("birds:"));
     // Taken back, it is a draft again.
-    desk.tell_parrot("slow");
+    desk.tell_parrot("hold");
     desk.wait("1 working");
     queue(&desk, "one to take back");
     desk.press("U");
@@ -183,6 +189,8 @@ fn a_prompt_waits_until_the_agent_is_ready_and_is_sent_once() {
     desk.wait_without("queued 1");
     desk.press("i");
     wait_until("the draft", || desk.screen().lines().any(|line| line.trim_start().starts_with("one to take back")));
+    desk.let_go();
+    desk.watched.wait_for_text("birds:", "● held\n❯");
     desk.wait("ready");
     assert!(!desk.watched.screen("birds:").contains("one to take back"));
     desk.leave();
@@ -193,7 +201,7 @@ fn a_prompt_that_waits_is_not_forgotten_when_its_terminal_or_the_dashboard_goes(
     let desk = Desk::with_parrot();
     desk.open();
     desk.wait("1 ready");
-    desk.tell_parrot("slow");
+    desk.tell_parrot("hold");
     desk.wait("1 working");
     queue(&desk, "left behind");
     desk.press("q");
@@ -202,7 +210,8 @@ fn a_prompt_that_waits_is_not_forgotten_when_its_terminal_or_the_dashboard_goes(
     desk.wait("warning: not sent to birds, as it was not ready: left behind");
     desk.wait("desk>");
     assert!(desk.history().contains("left behind"), "the history keeps it");
-    desk.watched.wait_for_text("birds:", "● slow");
+    desk.let_go();
+    desk.watched.wait_for_text("birds:", "● held");
     // It is a draft the next time, and nobody sends it but the operator.
     desk.open();
     desk.wait("1 ready");
@@ -214,7 +223,7 @@ fn a_prompt_that_waits_is_not_forgotten_when_its_terminal_or_the_dashboard_goes(
     desk.watched.wait_for_text("birds:", "● heard left behind");
     desk.wait("birds took the prompt");
     desk.wait("1 ready");
-    desk.tell_parrot("slow");
+    desk.tell_parrot("hold");
     desk.wait("1 working");
     queue(&desk, "too late");
     desk.watched.run(&["kill-session", "-t", "birds"]);

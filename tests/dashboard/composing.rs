@@ -95,7 +95,7 @@ fn a_prompt_to_several_goes_to_each_when_it_is_ready() {
     desk.start_parrot_in("crows");
     desk.open();
     desk.wait("2 ready");
-    desk.tell("crows", "nap 3");
+    desk.tell("crows", "hold");
     desk.wait("1 working");
     desk.press("B");
     desk.wait("mark the terminals first (space)");
@@ -115,6 +115,7 @@ fn a_prompt_to_several_goes_to_each_when_it_is_ready() {
     desk.press("y");
     desk.wait("it goes when the agent is ready");
     desk.watched.wait_for_text("birds:", "● heard to both");
+    desk.let_go();
     desk.watched.wait_for_text("crows:", "● heard to both");
     desk.wait("taken by 2 of 2");
     desk.press("Escape");

@@ -104,7 +104,7 @@ fn a_command_gets_each_event_as_json() {
     let desk = Desk::configured(BY_COMMAND);
     desk.open();
     desk.wait("1 ready");
-    desk.type_to_parrot("nap 1.5");
+    desk.type_to_parrot("nap 3.5");
     wait_until("an event", || desk.events().len() == 1);
     desk.type_to_parrot("ask");
     wait_until("another event", || desk.events().len() == 2);
@@ -145,7 +145,7 @@ fn a_key_mutes_all_notices() {
     desk.press("Home");
     desk.wait("› ✓ birds");
     // The operator sits in front of the first terminal, but not of this one.
-    desk.watched.run(&["send-keys", "-t", "crows:", "nap 1.5", "Enter"]);
+    desk.watched.run(&["send-keys", "-t", "crows:", "nap 3.5", "Enter"]);
     wait_until("an event", || !desk.events().is_empty());
     assert_eq!((&desk.events()[0]["event"], &desk.events()[0]["terminal"]), (&"finished".into(), &"crows".into()));
     assert!(!desk.bytes().contains("\x1b]9;"), "what happened while all was muted is not told later");
@@ -250,9 +250,9 @@ fn of_several_that_watch_one_runs_the_commands_and_the_next_one_takes_over() {
     let desk = Desk::configured(&format!("{BY_COMMAND}{BY_TWO_COMMANDS}"));
     let (first, second) = (Watcher::beside(&desk), Watcher::beside(&desk));
     let finished = |count: usize| {
-        desk.type_to_parrot(&format!("nap 1.{count}"));
+        desk.type_to_parrot(&format!("nap 3.{count}"));
         wait_until("the parrot to have been heard", || {
-            desk.watched.screen("birds:").contains(&format!("heard nap 1.{count}"))
+            desk.watched.screen("birds:").contains(&format!("heard nap 3.{count}"))
         });
         wait_until("an event", || desk.events().len() >= count);
         // Whoever else would tell it does so within a look and the time that a thing must stand.
@@ -266,8 +266,8 @@ fn of_several_that_watch_one_runs_the_commands_and_the_next_one_takes_over() {
     desk.wait("1 ready");
     // The operator looks at the parrot; the dashboard knows that, and `watch` would tell nevertheless.
     desk.press("Home");
-    desk.type_to_parrot("nap 1.9");
-    desk.wait("heard nap 1.9");
+    desk.type_to_parrot("nap 3.9");
+    desk.wait("heard nap 3.9");
     std::thread::sleep(std::time::Duration::from_secs(3));
     assert_eq!(desk.events().len(), 2, "the dashboard comes before watch: {:?}", desk.events());
     desk.press("q");

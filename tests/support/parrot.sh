@@ -2,7 +2,7 @@
 #   ask     opens a dialog that is answered with one key
 #   menu    opens a dialog in which a mark is moved with the arrows
 #   letter  opens a dialog that is answered with a letter and Enter
-#   slow    works for some seconds
+#   hold    works until there is a file `go` beside its program, which it takes away
 #   twice   takes the next prompt with the second Enter only
 #   deaf    never takes a prompt again
 #   nap N   works for so many seconds
@@ -41,7 +41,11 @@ while IFS= read -r -e -p '❯ ' line; do
         letter)
             IFS= read -r -e -p 'Allow it? (Y)es/(N)o [Yes]: ' answer
             printf '\033[1A\033[J● answered %s\n' "$answer" ;;
-        slow) echo working; sleep 3; printf '\033[1A\033[J● slow\n' ;;
+        hold)
+            echo "working"
+            until [ -e "${BASH%/*}/go" ]; do sleep 0.05; done
+            rm "${BASH%/*}/go"
+            printf '\033[1A\033[J● held\n' ;;
         twice) enters=2; echo "● twice" ;;
         deaf) enters=1000; echo "● deaf" ;;
         nap\ *)
