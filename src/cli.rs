@@ -24,6 +24,7 @@ mod run;
 pub mod score;
 mod send;
 mod shell;
+mod sockets;
 mod status;
 mod survey;
 mod table;

@@ -26,22 +26,25 @@ impl fmt::Display for Socket {
 }
 
 impl Socket {
-    /// The spelling that all processes share: a path in tmux's own directory is its name, because `-L work`, `-S
-    /// /tmp/tmux-1000/work` and the variable `TMUX` mean the same server.
+    /// The spelling that all processes share: tmux's own socket is the one called `default`. A path is another server
+    /// than a name, unless [`Socket::named_in`] found out that it is one.
     pub fn common(&self) -> Socket {
-        let named = |path: &Path| {
-            let directory = path.parent()?.file_name()?.to_string_lossy();
-            directory.starts_with("tmux-").then(|| path.file_name().map(|name| name.to_string_lossy().into_owned()))?
+        match self {
+            Socket::Name(name) if name == "default" => Socket::Default,
+            socket => socket.clone(),
+        }
+    }
+
+    /// A path right in `directory`, where tmux keeps the sockets that `-L` names, by its name: `-L work`, `-S
+    /// /tmp/tmux-1000/work` and the variable `TMUX` may mean the same server.
+    pub fn named_in(self, directory: &Path) -> Socket {
+        let name = match &self {
+            Socket::Path(path) if path.parent() == Some(directory) => path.file_name().and_then(|name| name.to_str()),
+            _ => None,
         };
-        let name = match self {
-            Socket::Default => return Socket::Default,
-            Socket::Name(name) => Some(name.clone()),
-            Socket::Path(path) => named(path),
-        };
-        match name.as_deref() {
-            Some("default") => Socket::Default,
-            Some(name) => Socket::Name(name.to_owned()),
-            None => self.clone(),
+        match name {
+            Some(name) => Socket::Name(name.to_owned()).common(),
+            None => self,
         }
     }
 
@@ -154,5 +157,21 @@ impl Place {
     /// `session:window.pane`, as tmux takes it for a target.
     pub fn target(&self) -> String {
         format!("{}:{}.{}", self.session, self.window_index, self.pane_index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_path_right_in_the_directory_of_tmux_is_a_name() {
+        let named = |path: &str| Socket::Path(path.into()).named_in(Path::new("/tmp/tmux-1000"));
+        assert_eq!(named("/tmp/tmux-1000/work"), Socket::Name("work".into()));
+        assert_eq!(named("/tmp/tmux-1000/default"), Socket::Default);
+        for other in ["/tmp/tmux-1001/work", "/srv/tmux-1000/work", "/tmp/tmux-1000/a/work", "/tmp/tmux-shared/work"] {
+            assert_eq!(named(other), Socket::Path(other.into()));
+            assert_eq!(named(other).common(), Socket::Path(other.into()));
+        }
     }
 }

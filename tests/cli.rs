@@ -462,6 +462,26 @@ fn inside_of_tmux_its_own_server_is_watched_and_its_own_pane_is_not() {
 }
 
 #[test]
+fn a_socket_in_a_directory_that_looks_like_that_of_tmux_is_not_the_one_of_the_same_name() {
+    let tmux = PrivateTmux::start(&["sleep", "1000"]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.toml");
+    std::fs::write(&path, "[[terminal]]\nsession = \"*\"\n").unwrap();
+    let list = |variable: &str| -> Ran {
+        let arguments = ["--config", path.to_str().unwrap(), "list", "--json"];
+        fleetwatch(&arguments).env("TMUX", variable).output().unwrap().into()
+    };
+    // Its own path is its name, as everywhere else.
+    let inside = list(&tmux.run(&["display-message", "-p", "#{socket_path},#{pid},0"]));
+    let listed: Value = serde_json::from_str(&inside.out).unwrap();
+    assert_eq!(listed[0]["terminal"]["socket"], tmux.name(), "{inside:?}");
+    let shared = folder.path().join("tmux-shared").join(tmux.name());
+    let elsewhere = list(&format!("{},1,0", shared.display()));
+    assert_eq!(elsewhere.code, Some(1), "{elsewhere:?}");
+    assert!(elsewhere.errors.contains(&format!("tmux -S {}", shared.display())), "{elsewhere:?}");
+}
+
+#[test]
 fn the_demo_is_listed_explained_and_answered() {
     let demo = Demo::start();
     let blocked = demo.run(&["wait", "shop-api", "--for", "blocked", "--timeout", "60"]);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::Failure;
+use super::{Failure, sockets};
 use crate::config::{Config, ConfigError, Loaded, SearchPath};
 use crate::fleet::{ServerId, Socket};
 use crate::profile::Library;
@@ -67,8 +67,18 @@ impl GlobalOptions {
     }
 
     /// The servers to watch: those of the options, else those of the configuration, else the one that plain `tmux`
-    /// talks to.
+    /// talks to. Each stands there once, by one name however it was told of.
     pub fn servers(&self, config: &Config) -> Vec<ServerId> {
+        let mut servers = Vec::new();
+        for server in self.told_servers(config).into_iter().map(sockets::named) {
+            if !servers.contains(&server) {
+                servers.push(server);
+            }
+        }
+        servers
+    }
+
+    fn told_servers(&self, config: &Config) -> Vec<ServerId> {
         if self.names_a_server() {
             let local = crate::tmux::local(self.socket_name.clone(), self.socket_path.clone());
             return vec![ServerId { host: self.host.clone(), ..local }];
@@ -114,12 +124,11 @@ pub(super) fn toml_files(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// The socket that the variable `TMUX` (`socket,pid,session`) names, in the words of `-L` where it lies where tmux
-/// itself puts sockets, so that the same server has the same name inside of it and outside.
+/// The socket that the variable `TMUX` (`socket,pid,session`) names.
 fn socket_of_environment(variable: &str) -> Socket {
     // The path may hold commas; the two numbers behind it do not.
     let path = variable.rsplitn(3, ',').last().filter(|path| !path.is_empty());
-    path.map_or(Socket::Default, |path| Socket::Path(path.into()).common())
+    path.map_or(Socket::Default, |path| Socket::Path(path.into()))
 }
 
 #[cfg(test)]
@@ -127,9 +136,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_server_around_this_process_has_the_name_that_it_has_outside() {
-        assert_eq!(socket_of_environment("/tmp/tmux-0/default,811,3"), Socket::Default);
-        assert_eq!(socket_of_environment("/tmp/tmux-1000/work,811,3"), Socket::Name("work".into()));
+    fn the_server_around_this_process_is_found_in_its_environment() {
+        assert_eq!(socket_of_environment("/tmp/tmux-0/work,811,3"), Socket::Path("/tmp/tmux-0/work".into()));
         assert_eq!(socket_of_environment("/run/a,b/tmux.sock,811,3"), Socket::Path("/run/a,b/tmux.sock".into()));
         assert_eq!(socket_of_environment(""), Socket::Default);
         assert_eq!(socket_of_environment(",1,2"), Socket::Default);

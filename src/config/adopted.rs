@@ -127,9 +127,12 @@ mod tests {
         let read = Adopted::read(&path).unwrap();
         assert_eq!(read.of_server(&server("work")), BTreeSet::from(["builds".to_owned(), "a \"name\"".to_owned()]));
         assert_eq!(read.of_server(&server("play")), BTreeSet::new());
-        // However the server is named.
-        let path_of_it = ServerId { host: None, socket: Socket::Path("/tmp/tmux-1000/work".into()) };
-        assert!(Adopted::change(&path, &path_of_it, "builds", false).unwrap());
+        // A socket of the same name elsewhere is another server; the default one is the same however it is named.
+        let elsewhere = ServerId { host: None, socket: Socket::Path("/srv/tmux-1000/work".into()) };
+        assert!(!Adopted::change(&path, &elsewhere, "builds", false).unwrap());
+        assert!(Adopted::change(&path, &server("default"), "builds", true).unwrap());
+        assert!(Adopted::change(&path, &ServerId::default(), "builds", false).unwrap());
+        assert!(Adopted::change(&path, &server("work"), "builds", false).unwrap());
         assert_eq!(Adopted::read(&path).unwrap().of_server(&server("work")).len(), 1);
         let mode = |path: &Path| std::os::unix::fs::PermissionsExt::mode(&fs::metadata(path).unwrap().permissions());
         assert_eq!((mode(&path) & 0o777, mode(path.parent().unwrap()) & 0o777), (0o600, 0o700));
