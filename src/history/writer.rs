@@ -46,6 +46,8 @@ pub(super) struct Writer {
     /// Not to be tried before.
     not_before: Instant,
     damaged: bool,
+    /// Why the last chores that were due could not be done.
+    neglected: Option<Trouble>,
 }
 
 impl Writer {
@@ -70,6 +72,7 @@ impl Writer {
             next_chores: now + retention::FIRST,
             not_before: now,
             damaged: false,
+            neglected: None,
         }
     }
 
@@ -130,12 +133,13 @@ impl Writer {
             self.answer(false);
             return false;
         }
-        match self.try_work() {
+        let at = now();
+        match self.try_write(at) {
             Ok(()) => {
-                self.answer(true);
-                self.pending.clear();
                 self.damaged = false;
-                set(&self.health, Condition::Good);
+                self.look_after(at);
+                let condition = self.neglected.clone().map_or(Condition::Good, Condition::Degraded);
+                set(&self.health, condition);
                 true
             }
             Err(trouble) => {
@@ -143,23 +147,20 @@ impl Writer {
                 tracing::warn!(%trouble, path = %self.path.display(), "the history cannot be written");
                 // Damage is mended by the next attempt, which follows at once; damage again is not.
                 let mend = trouble == Trouble::Damaged && !self.damaged;
-                self.damaged = trouble == Trouble::Damaged;
                 self.not_before = if mend { Instant::now() } else { Instant::now() + RETRY };
-                if !matches!(trouble, Trouble::Locked | Trouble::Full) {
-                    self.close();
-                }
+                self.heed(&trouble);
                 set(&self.health, Condition::Degraded(trouble));
                 false
             }
         }
     }
 
-    fn try_work(&mut self) -> Result<(), Trouble> {
+    /// Writes what is pending, which holds afterwards what is not in the file.
+    fn try_write(&mut self, at: Moment) -> Result<(), Trouble> {
         if self.store.as_ref().is_some_and(|store| !store.is_in_place()) {
             // Another process moved the file aside, or somebody removed it: what is written there nobody reads.
             self.close();
         }
-        let at = now();
         let store = match &mut self.store {
             Some(store) => store,
             None => {
@@ -173,16 +174,45 @@ impl Writer {
                 self.store.insert(store)
             }
         };
-        write(store, &self.pending, &self.health, at)?;
+        write(store, &mut self.pending, &self.health, at)
+    }
+
+    /// Does the chores that are due. What they meet is told, but what was written before them stays written, and they
+    /// do not keep what comes from being written.
+    fn look_after(&mut self, at: Moment) {
+        if Instant::now() < self.next_beat.min(self.next_chores) {
+            return;
+        }
+        let done = self.try_chores(at);
+        if let Err(trouble) = &done {
+            tracing::warn!(%trouble, path = %self.path.display(), "the history cannot be looked after");
+            // Both wait, so that the next attempt is one at what failed.
+            let later = Instant::now() + RETRY;
+            (self.next_beat, self.next_chores) = (self.next_beat.max(later), self.next_chores.max(later));
+            self.heed(trouble);
+        }
+        self.neglected = done.err();
+    }
+
+    fn try_chores(&mut self, at: Moment) -> Result<(), Trouble> {
+        let Some(store) = &mut self.store else { return Ok(()) };
         if Instant::now() >= self.next_beat {
-            self.next_beat = Instant::now() + BEAT_TIME;
             store.beat(at)?;
+            self.next_beat = Instant::now() + BEAT_TIME;
         }
         if Instant::now() >= self.next_chores {
-            self.next_chores = Instant::now() + retention::INTERVAL;
             retention::run(store.connection(), &self.limits, at)?;
+            self.next_chores = Instant::now() + retention::INTERVAL;
         }
         Ok(())
+    }
+
+    /// Opens the file anew the next time, unless the trouble is none of the connection's.
+    fn heed(&mut self, trouble: &Trouble) {
+        self.damaged = *trouble == Trouble::Damaged;
+        if !matches!(trouble, Trouble::Locked | Trouble::Full) {
+            self.close();
+        }
     }
 
     fn close(&mut self) {
@@ -193,47 +223,76 @@ impl Writer {
 
     /// Tells those who wait for a flush.
     fn answer(&mut self, written: bool) {
-        let (flushes, rest) =
+        let (flushes, rest): (Vec<Message>, Vec<Message>) =
             std::mem::take(&mut self.pending).into_iter().partition(|message| matches!(message, Message::Flush(_)));
         self.pending = rest;
-        let flushes: Vec<Message> = flushes;
-        for flush in flushes {
-            if let Message::Flush(sender) = flush {
-                // Whoever asked may have given up waiting.
-                let _ = sender.send(written);
-            }
-        }
+        flushes.into_iter().for_each(|flush| settle(flush, written));
     }
 }
 
 const BEAT_TIME: Duration = Duration::from_millis(BEAT.as_millis());
 
-/// Writes what is pending. A message that cannot be written for a reason of its own must not hold up the others, so
-/// after such a failure each goes alone, and those that fail are lost.
-fn write(store: &mut Store, pending: &[Message], health: &Mutex<Health>, at: Moment) -> Result<(), Trouble> {
+/// Lets go of a message; who waits for a flush is told.
+fn settle(message: Message, written: bool) {
+    if let Message::Flush(sender) = message {
+        // Whoever asked may have given up waiting.
+        let _ = sender.send(written);
+    }
+}
+
+/// Writes what is pending, which holds afterwards what is to be tried again. A message that cannot be written for a
+/// reason of its own must not hold up the others, so after such a failure each goes alone, and those that fail are lost.
+fn write(store: &mut Store, pending: &mut Vec<Message>, health: &Mutex<Health>, at: Moment) -> Result<(), Trouble> {
     if pending.is_empty() {
         return Ok(());
     }
     match store.write(pending, at) {
-        Err(Trouble::Other(_)) => {}
-        written => return written,
-    }
-    let mut lost = 0;
-    for message in pending.iter() {
-        match store.write(std::slice::from_ref(message), at) {
-            Err(Trouble::Other(reason)) => {
-                tracing::warn!(reason, "a record of the history cannot be written");
-                lost += 1;
-            }
-            written => written?,
+        Ok(()) => {
+            pending.drain(..).for_each(|message| settle(message, true));
+            return Ok(());
         }
+        Err(Trouble::Other(_)) => {}
+        Err(trouble) => return Err(trouble),
     }
-    if lost == pending.len() as u64 {
-        // Not one could be written: the reason lies in the file.
-        return Err(Trouble::Other("nothing can be written to it".to_owned()));
-    }
+    let lost = write_each(pending, |message| store.write(std::slice::from_ref(message), at))?;
     health.lock().unwrap_or_else(PoisonError::into_inner).lost += lost;
     Ok(())
+}
+
+/// Writes messages one by one; how many of them are lost. After an error those are still pending that were not written,
+/// and only those: what is in the file must not come into it a second time.
+fn write_each(
+    pending: &mut Vec<Message>,
+    mut write: impl FnMut(&Message) -> Result<(), Trouble>,
+) -> Result<u64, Trouble> {
+    let all = pending.len();
+    let (mut refused, mut trouble) = (Vec::new(), None);
+    let mut messages = std::mem::take(pending).into_iter();
+    for message in messages.by_ref() {
+        match write(&message) {
+            Ok(()) => settle(message, refused.is_empty()),
+            Err(Trouble::Other(reason)) => {
+                tracing::warn!(reason, "a record of the history cannot be written");
+                refused.push(message);
+            }
+            Err(other) => {
+                refused.push(message);
+                trouble = Some(other);
+                break;
+            }
+        }
+    }
+    if trouble.is_none() && refused.len() == all {
+        // Not one could be written: the reason lies in the file.
+        trouble = Some(Trouble::Other("nothing can be written to it".to_owned()));
+    }
+    match trouble {
+        Some(trouble) => {
+            pending.extend(refused.into_iter().chain(messages));
+            Err(trouble)
+        }
+        None => Ok(refused.len() as u64),
+    }
 }
 
 #[cfg(test)]
@@ -241,14 +300,101 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
+    use crate::history::tests::{count, message, place, terminal};
+    use crate::history::{NewInput, Sent};
+    use crate::state::Phase;
+
+    fn writer(path: PathBuf) -> Writer {
+        let health = Arc::new(Mutex::new(Health::new(Condition::Starting)));
+        let limits = super::super::Settings::default().limits();
+        Writer::new(path, Owner::named("a"), limits, Options::default(), health)
+    }
+
+    fn flush() -> (Message, tokio::sync::oneshot::Receiver<bool>) {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        (Message::Flush(sender), receiver)
+    }
+
+    #[test]
+    fn what_is_written_stays_written_when_the_chores_fail() {
+        let (_directory, path) = place();
+        let mut writer = writer(path.clone());
+        assert!(writer.work(false), "the file is made");
+        let rename = |from: &str, to: &str| {
+            let sql = format!("ALTER TABLE {from} RENAME TO {to}");
+            rusqlite::Connection::open(&path).unwrap().execute_batch(&sql).unwrap();
+        };
+        rename("chores", "elsewhere");
+        let sent = Sent::Prompt("hello".to_owned());
+        let input = NewInput { key: terminal(1), name: "t1".to_owned(), at: now(), sender: "me".to_owned(), sent };
+        let (flush, mut answer) = flush();
+        writer.pending = vec![
+            message(1, 0, Phase::Ready, "x"),
+            Message::InputBegun { uid: "a.1".to_owned(), input },
+            Message::InputDelivered { uid: "a.1".to_owned(), at: now() },
+            flush,
+        ];
+        for _ in 0..3 {
+            let before = Instant::now();
+            writer.next_chores = before;
+            assert!(writer.work(false), "records do not wait for the chores");
+            let condition = writer.health.lock().unwrap().condition.clone();
+            assert!(matches!(condition, Condition::Degraded(Trouble::Other(_))), "{condition:?}");
+            assert!(writer.pending.is_empty() && writer.next_chores >= before + RETRY);
+        }
+        assert_eq!(answer.try_recv(), Ok(true), "what was flushed is in the file");
+        assert_eq!(["transitions", "inputs", "submissions"].map(|table| count(&path, table)), [1, 1, 1]);
+        rename("elsewhere", "chores");
+        writer.next_beat = Instant::now() + Duration::from_secs(3600);
+        writer.next_chores = writer.next_beat;
+        assert!(writer.work(false));
+        assert_ne!(writer.health.lock().unwrap().condition, Condition::Good, "they were not tried again yet");
+        writer.next_chores = Instant::now();
+        assert!(writer.work(false));
+        assert_eq!(writer.health.lock().unwrap().condition, Condition::Good);
+    }
+
+    #[test]
+    fn of_messages_that_go_alone_only_those_are_tried_again_that_were_not_written() {
+        let delivered = |uid: &str| Message::InputDelivered { uid: uid.to_owned(), at: now() };
+        let names = |messages: &[Message]| -> Vec<String> {
+            let name = |message: &Message| match message {
+                Message::InputDelivered { uid, .. } => uid.clone(),
+                other => format!("{other:?}"),
+            };
+            messages.iter().map(name).collect()
+        };
+        let (flush, mut answer) = flush();
+        let mut pending = vec![delivered("good"), delivered("odd"), flush, delivered("last"), delivered("behind")];
+        let mut written = Vec::new();
+        let mut is_locked = true;
+        let mut write = |message: &Message| match message {
+            Message::InputDelivered { uid, .. } if uid == "odd" => Err(Trouble::Other("not this one".to_owned())),
+            Message::InputDelivered { uid, .. } if uid == "last" && is_locked => {
+                is_locked = false;
+                Err(Trouble::Locked)
+            }
+            Message::InputDelivered { uid, .. } => {
+                written.push(uid.clone());
+                Ok(())
+            }
+            _ => Ok(()),
+        };
+        assert_eq!(write_each(&mut pending, &mut write), Err(Trouble::Locked));
+        assert_eq!(names(&pending), ["odd", "last", "behind"]);
+        assert_eq!(write_each(&mut pending, &mut write), Ok(1), "the odd one is lost");
+        assert!(pending.is_empty());
+        pending.push(delivered("odd"));
+        assert!(matches!(write_each(&mut pending, &mut write), Err(Trouble::Other(_))));
+        assert_eq!(names(&pending), ["odd"], "nothing is lost of a file that takes nothing");
+        assert_eq!(written, ["good", "last", "behind"], "each is written once");
+        assert_eq!(answer.try_recv(), Ok(false), "not all before it is in the file");
+    }
 
     #[test]
     fn a_beat_that_is_overdue_waits_for_the_next_attempt() {
         let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("history.db");
-        let health = Arc::new(Mutex::new(Health::new(Condition::Starting)));
-        let limits = super::super::Settings::default().limits();
-        let mut writer = Writer::new(path, Owner::named("a"), limits, Options::default(), health);
+        let mut writer = writer(directory.path().join("history.db"));
         let (_sender, messages) = mpsc::channel();
         for is_open in [false, true] {
             let store = || Store::open(&writer.path, &writer.owner, &writer.options, now()).unwrap();
