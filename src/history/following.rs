@@ -84,14 +84,17 @@ impl History {
 pub(super) struct Following<F> {
     path: PathBuf,
     follower: F,
-    open: Option<OpenFile>,
+    open: Option<Reader>,
+    /// The file that the path meant at the last look, which need not have been readable; a file that was moved aside
+    /// keeps its inode.
+    inode: Option<u64>,
     /// The file's version when it was read last.
     version: Option<i64>,
 }
 
 impl<F: Follower> Following<F> {
     pub(super) fn new(path: PathBuf, follower: F) -> Self {
-        Self { path, follower, open: None, version: None }
+        Self { path, follower, open: None, inode: None, version: None }
     }
 
     /// What is new, and how long to wait if it is longer than usual.
@@ -108,13 +111,18 @@ impl<F: Follower> Following<F> {
     }
 
     fn try_look(&mut self) -> Result<Vec<F::News>, Trouble> {
-        if self.open.as_ref().is_some_and(|open| !open.is_in_place(&self.path)) {
+        // Asked for first: a file that takes its place in between is noticed at the next look.
+        let inode = open::inode(&self.path);
+        if inode != self.inode {
             self.close();
-            self.follower.begin_anew();
+            if self.inode.is_some() {
+                self.follower.begin_anew();
+            }
+            self.inode = inode;
         }
-        let OpenFile { reader, .. } = match &mut self.open {
+        let reader = match &mut self.open {
             Some(open) => open,
-            none => none.insert(OpenFile::open(&self.path)?),
+            none => none.insert(Reader::open(&self.path)?),
         };
         let version = Some(reader.data_version()?);
         if version == self.version {
@@ -126,6 +134,7 @@ impl<F: Follower> Following<F> {
         Ok(found)
     }
 
+    /// The file stays known: should another one have taken its place when it is opened again, that one is new.
     /// Versions are counted anew by every connection.
     fn close(&mut self) {
         (self.open, self.version) = (None, None);

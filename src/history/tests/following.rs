@@ -97,3 +97,59 @@ fn in_a_file_that_takes_the_place_of_another_everything_is_new() {
     submit(&path, "theirs", "b", 2);
     assert_eq!(following.look().0.iter().map(|one| one.key.pane.0).collect::<Vec<_>>(), [2]);
 }
+
+/// A follower that meets damage at its second reading.
+struct Stumbling {
+    follower: Progressing,
+    readings: usize,
+}
+
+impl Follower for Stumbling {
+    type News = IntentNews;
+
+    fn begin_anew(&mut self) {
+        self.follower.begin_anew();
+    }
+
+    fn read(&mut self, reader: &Reader) -> Result<Vec<IntentNews>, Trouble> {
+        self.readings += 1;
+        if self.readings == 2 { Err(Trouble::Damaged) } else { self.follower.read(reader) }
+    }
+}
+
+fn queue(path: &Path, target: &str) {
+    let mut intents = Intents::open(path, Owner::named("theirs"), at(0)).unwrap();
+    intents.queue(target, (target, Naming::ByKey), &json!({}), at(0), None).unwrap();
+}
+
+/// What is told at a look: whom it is for, and whether it is old.
+fn told<F: Follower<News = IntentNews>>(following: &mut Following<F>) -> Vec<(String, bool)> {
+    following.look().0.into_iter().map(|one| (one.intent.target, one.is_old)).collect()
+}
+
+#[test]
+fn a_file_that_is_replaced_after_it_could_not_be_read_is_new_all_the_same() {
+    let (_directory, path) = place();
+    queue(&path, "lead");
+    let mut following = Following::new(path.clone(), Stumbling { follower: Progressing::default(), readings: 0 });
+    assert_eq!(told(&mut following), [("lead".to_owned(), true)]);
+    queue(&path, "docs");
+    let (found, pause) = following.look();
+    assert!(found.is_empty() && pause.is_some(), "it is damaged");
+    std::fs::rename(&path, path.with_extension("old")).unwrap();
+    queue(&path, "other");
+    queue(&path, "another");
+    assert_eq!(told(&mut following), [("other".to_owned(), false), ("another".to_owned(), false)]);
+}
+
+#[test]
+fn what_follows_a_file_that_could_never_be_read_is_new() {
+    let (_directory, path) = place();
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, [7; 10_000]).unwrap();
+    let mut following = Following::new(path.clone(), Progressing::default());
+    assert!(following.look().1.is_some(), "it is no database");
+    std::fs::rename(&path, path.with_extension("old")).unwrap();
+    queue(&path, "lead");
+    assert_eq!(told(&mut following), [("lead".to_owned(), false)]);
+}
