@@ -79,7 +79,7 @@ impl Drafts {
     }
 
     /// What processes that have ended left, and their files, which are locked no more. What is older than the history
-    /// keeps anything is dropped.
+    /// keeps anything is dropped; what cannot be read stays where it is until then.
     fn left_behind(&self, directory: &Path, settings: &Settings) -> (Vec<Draft>, Vec<PathBuf>) {
         let (mut taken, mut left): (Vec<Draft>, Vec<PathBuf>) = (Vec::new(), Vec::new());
         let entries = fs::read_dir(directory).into_iter().flatten().flatten();
@@ -92,8 +92,13 @@ impl Drafts {
             }
             let age = fs::metadata(&file).and_then(|it| it.modified()).ok().and_then(|at| at.elapsed().ok());
             let is_old = age.is_some_and(|age| age.as_millis() > u128::from(settings.keep.as_millis()));
-            if !is_old {
-                read(&file).into_iter().for_each(|draft| add(&mut taken, draft));
+            match read(&file) {
+                _ if is_old => {}
+                Ok(drafts) => drafts.into_iter().for_each(|draft| add(&mut taken, draft)),
+                Err(error) => {
+                    tracing::warn!(%error, file = %file.display(), "drafts cannot be read, and stay where they are");
+                    continue;
+                }
             }
             left.push(file);
         }
@@ -104,7 +109,7 @@ impl Drafts {
 impl Drop for Drafts {
     /// What is empty leaves nothing behind.
     fn drop(&mut self) {
-        if read(&self.file).is_empty() {
+        if read(&self.file).is_ok_and(|drafts| drafts.is_empty()) {
             remove(&self.file);
         }
     }
@@ -125,15 +130,25 @@ fn add(drafts: &mut Vec<Draft>, draft: Draft) {
     }
 }
 
-/// What a file holds; nothing when it is none of ours.
-fn read(file: &Path) -> Vec<Draft> {
-    if fs::metadata(file).map_or(true, |it| it.len() > LONGEST) {
-        return Vec::new();
+/// What a file holds: nothing when there is none.
+///
+/// # Errors
+/// It holds something else, or more than is read, or what it holds cannot be told.
+fn read(file: &Path) -> io::Result<Vec<Draft>> {
+    let length = match fs::metadata(file) {
+        Ok(found) => found.len(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+        Err(error) => return Err(error),
+    };
+    if length == 0 {
+        return Ok(Vec::new());
     }
-    let written: Vec<Written> =
-        fs::read(file).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    if length > LONGEST {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than {LONGEST} bytes")));
+    }
+    let written: Vec<Written> = serde_json::from_slice(&fs::read(file)?)?;
     let draft = |it: Written| Draft { key: it.terminal.map(|columns| columns.key()), text: it.text };
-    written.into_iter().map(draft).collect()
+    Ok(written.into_iter().map(draft).collect())
 }
 
 /// A lock of our own. Who finds it before it is held takes it for one that was left behind, and removes it.
@@ -203,14 +218,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_old_or_broken_is_left_out_and_without_a_history_nothing_is_kept() {
+    fn what_is_old_or_empty_is_left_out_and_without_a_history_nothing_is_kept() {
         let directory = tempfile::tempdir().unwrap();
         let settings = Settings { path: Some(directory.path().join("history.db")), ..Settings::default() };
         let off = Settings { enabled: false, ..settings.clone() };
         assert!(Drafts::start(&off).unwrap().is_none());
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
         drop(start(&settings));
-        fs::write(directory.path().join(DIRECTORY).join("1-2-3.json"), "[{\"text\": 3}]").unwrap();
+        fs::write(directory.path().join(DIRECTORY).join("1-2-3.json"), "").unwrap();
         fs::write(directory.path().join(DIRECTORY).join("4-5-6.lock"), "").unwrap();
         let (drafts, taken) = start(&settings);
         assert_eq!(taken, []);
@@ -220,5 +235,31 @@ mod tests {
         drop(drafts);
         assert_eq!(start(&settings).1, []);
         assert_eq!(fs::read_dir(directory.path().join(DIRECTORY)).unwrap().count(), 0, "nothing is left behind");
+    }
+
+    #[test]
+    fn what_cannot_be_read_stays_where_it_is_until_it_is_old() {
+        let directory = tempfile::tempdir().unwrap();
+        let settings = Settings { path: Some(directory.path().join("history.db")), ..Settings::default() };
+        drop(start(&settings));
+        let place = directory.path().join(DIRECTORY);
+        let (other, large, own) = (place.join("1-2-3.json"), place.join("2-3-4.json"), place.join("3-4-5.json"));
+        fs::write(&other, "[{\"text\": 3}]").unwrap();
+        File::create(&large).unwrap().set_len(LONGEST + 1).unwrap();
+        fs::write(&own, "[{\"text\": \"to all\"}]").unwrap();
+        let (drafts, taken) = start(&settings);
+        assert_eq!(taken, [Draft { key: None, text: "to all".to_owned() }]);
+        assert_eq!([&other, &large, &own].map(|file| file.exists()), [true, true, false]);
+        assert_eq!(fs::read(&other).unwrap(), b"[{\"text\": 3}]");
+        fs::write(&drafts.file, "of another time").unwrap();
+        let left = drafts.file.clone();
+        drop(drafts);
+        assert!(left.exists(), "what cannot be read is not taken for empty");
+        for file in [&other, &large, &left] {
+            let file = File::options().write(true).open(file).unwrap();
+            file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(40 * 24 * 3600)).unwrap();
+        }
+        assert_eq!(start(&settings).1, []);
+        assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "nothing is kept for longer than the history");
     }
 }
