@@ -72,7 +72,9 @@ fn a_file_that_is_removed_under_its_writer_is_begun_anew() {
     let (_directory, path) = place();
     let history = running(&path);
     fill(&history, 0..3);
-    wait_until("it is written", || Reader::open(&path).is_ok_and(|reader| !reader.terminals().unwrap().is_empty()));
+    // All three: one that is still on its way would come into the new file.
+    let written = |mut reader: Reader| reader.transitions(&terminal(1), None, 9).unwrap().len();
+    wait_until("it is written", || Reader::open(&path).ok().map(written) == Some(3));
     for name in ["history.db", "history.db-wal", "history.db-shm"] {
         let _ = fs::remove_file(path.with_file_name(name));
     }
