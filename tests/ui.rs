@@ -12,6 +12,8 @@ mod messages;
 mod sample_fleet;
 #[path = "ui/sheet.rs"]
 mod sheet;
+#[path = "ui/sizes.rs"]
+mod sizes;
 
 use fleetwatch::moment::Span;
 use fleetwatch::queue::Waiting;
@@ -421,7 +423,7 @@ proptest! {
         activity in any::<String>(),
         excerpt in any::<String>(),
         pasted in any::<String>(),
-        keys in "[jkgiGnN?\t]{0,8}",
+        keys in "[jkgiGnN?\t\n:TFyx+\\-\u{12}\u{14}]{0,12}",
     ) {
         let mut fleet = SampleFleet::of(count);
         for terminal in fleet.terminals.iter_mut().take(3) {
@@ -430,13 +432,15 @@ proptest! {
             terminal.state.activity = Some(activity.clone());
             terminal.state.assessment.operator_excerpt = Some(excerpt.clone());
         }
-        let mut ui = dashboard();
+        let mut ui = sizes::with_menus();
         assert_harmless(&frame(&mut ui, &fleet, width, height));
         ui.notify(Meaning::Failed, activity, NOW);
         for code in keys.chars() {
-            press(&mut ui, &fleet, &[if code == '\t' { KeyCode::Tab } else { KeyCode::Char(code) }]);
+            sizes::strike(&mut ui, &fleet, code);
             ui.handle(&Event::Paste(pasted.clone()), &fleet.view());
             assert_harmless(&frame(&mut ui, &fleet, width, height));
+            // What is open stays open while the operator makes the terminal as small as can be.
+            assert_harmless(&frame(&mut ui, &fleet, width, height.min(1 + width % 12)));
         }
         press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Esc, KeyCode::Enter]);
         assert_harmless(&frame(&mut ui, &fleet, height, width));

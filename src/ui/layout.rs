@@ -41,8 +41,8 @@ pub struct Regions {
 }
 
 impl Regions {
-    /// The regions of a frame for a number of terminals. `writing` gives the panes more room, and some even where the
-    /// operator wants none.
+    /// The regions of a frame for a number of terminals. `writing` gives the panes more room, and enough of it wherever
+    /// the operator has put the divider.
     pub fn new(frame: Rect, terminals: usize, writing: bool, panes: &Panes) -> Self {
         if frame.width < SMALLEST_FULL.0 || frame.height < SMALLEST_FULL.1 {
             return Self::small(frame, writing);
@@ -53,7 +53,7 @@ impl Regions {
         let usual = body - panes_height(body, terminals, writing);
         let table = match panes.shown {
             Shown::Table if !writing => body,
-            _ => panes.table_rows(body).unwrap_or(usual),
+            _ => panes.table_rows(body).map_or(usual, |rows| if writing { rows.min(body - least(body)) } else { rows }),
         };
         let lower = row(2 + table, body - table);
         let beside = frame.width >= SIDE_BY_SIDE && panes.shown == Shown::All;
@@ -96,10 +96,15 @@ impl Regions {
 /// that the table could not show its first rows. It changes in steps, so that a new terminal rarely moves anything.
 fn panes_height(body: u16, terminals: usize, writing: bool) -> u16 {
     const STEP: usize = 4;
-    let least = if body < 9 && !writing { 0 } else { (body * 2 / 5).max(4) };
+    let least = if body < 9 && !writing { 0 } else { least(body) };
     // A heading and a blank row belong to the table.
     let wanted = u16::try_from(terminals.max(1).next_multiple_of(STEP) + 2).unwrap_or(u16::MAX);
     body - wanted.clamp(3.min(body - least), body - least)
+}
+
+/// The rows that panes need to say something: a list to take a prompt from has to fit in, too.
+fn least(body: u16) -> u16 {
+    (body * 2 / 5).max(4)
 }
 
 /// A prompt, and the screen that it goes to: side by side where there is room, else the screen above the prompt.
@@ -154,5 +159,24 @@ mod tests {
         assert_eq!((few.table.height, few.left.height), (10, 27));
         let many = Regions::new(Rect::new(0, 0, 80, 24), 200, false, &Panes::default());
         assert_eq!((many.table.height, many.left.height, many.right.height), (13, 8, 0));
+    }
+
+    #[test]
+    fn a_prompt_has_room_wherever_the_divider_is() {
+        let mut panes = Panes::default();
+        for height in 10..=60 {
+            let body = height - 3;
+            for rows in 0..=body {
+                panes.put(Divider::Level, rows, body);
+                let regions = Regions::new(Rect::new(0, 0, 80, height), 12, true, &panes);
+                assert!(regions.left.height >= (body * 2 / 5).max(4), "{rows} of {body}: {regions:?}");
+            }
+        }
+        panes.put(Divider::Level, 8, 21);
+        assert_eq!(
+            Regions::new(Rect::new(0, 0, 80, 24), 12, true, &panes).table.height,
+            8,
+            "a divider higher up stays"
+        );
     }
 }

@@ -124,17 +124,20 @@ impl Menu {
         let typing = if self.whole { 0 } else { 2 };
         let size = (self.widest + 4, self.entries.len().min(HIGHEST) + usize::from(typing) + 2);
         let size = (u16::try_from(size.0).unwrap_or(u16::MAX), u16::try_from(size.1).unwrap_or(u16::MAX));
+        // What is not drawn cannot be clicked, either.
+        self.place = Rect::ZERO;
         let Some(inner) = popup::frame(canvas, buffer, area, size, &self.title) else { return Rect::ZERO };
-        if !self.whole {
+        // The selected entry comes before the line to type into: nobody should take one that cannot be seen.
+        let above = inner.height.saturating_sub(1).min(typing);
+        if above > 0 {
             let mut pen = Pen::new(buffer, inner, 0);
             pen.text("/ ", parts.key);
             let room = usize::from(pen.room());
             self.typed.draw(canvas, &mut pen, room);
         }
-        let above = inner.height.min(typing);
         self.place = Rect { y: inner.y + above, height: inner.height - above, ..inner };
         let page = usize::from(self.place.height);
-        self.first = self.first.clamp((self.at + 1).saturating_sub(page), self.at);
+        self.first = self.first.min(self.at).max((self.at + 1).saturating_sub(page));
         if self.shown.is_empty() {
             Pen::new(buffer, self.place, 0).text("nothing fits", parts.quiet);
         }

@@ -456,24 +456,25 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn no_size_and_no_text_breaks_the_view(
-        width in 1_u16..220, height in 1_u16..60, text in any::<String>(), keys in "[jkzenN/hlJKG\t]{0,12}",
+        width in 1_u16..220, height in 1_u16..60, text in any::<String>(), keys in "[jkzenN/hlJKG\t\n:TFyx+\\-i\u{12}\u{14}]{0,12}",
     ) {
         let mut fleet = fleet();
         fleet.terminals[0].transitions[1].evidence[0].text = text.clone();
         fleet.terminals[0].state.terminal.title = text.clone();
-        let mut ui = dashboard();
+        let mut ui = sizes::with_menus();
         open(&mut ui, &fleet);
         let mut hostile = records();
         hostile[3].document = json!({ "text": text });
         hostile[2].document = json!({ "changed": [{ "field": text, "from": text, "to": text }], "state": { "turn": text } });
         tell(&mut ui, &fleet, Told::Page { before: None, records: hostile, earlier: false });
         for code in keys.chars() {
-            press(&mut ui, &fleet, &[if code == '\t' { KeyCode::Tab } else { KeyCode::Char(code) }]);
+            sizes::strike(&mut ui, &fleet, code);
             assert_harmless(&frame(&mut ui, &fleet, width, height));
             let lines = vec![Said { text: text.clone(), by_user: true }];
             tell(&mut ui, &fleet, Told::Transcript { until: NOW, lines });
             ui.reasons(&fleet.terminals[0].key, Some(&text), &fleet.view());
             assert_harmless(&frame(&mut ui, &fleet, height, width));
+            assert_harmless(&frame(&mut ui, &fleet, width, height.min(1 + width % 12)));
         }
     }
 }

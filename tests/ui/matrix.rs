@@ -154,7 +154,7 @@ fn look(name: &str, sizes: &[(u16, u16)], fleet: fn() -> SampleFleet, steps: &[S
     }
 }
 
-fn options() -> Options {
+pub fn options() -> Options {
     let config = "[[template]]\nname = \"review\"\ntext = \"Review {cwd} with {agent}\"\n\
                   [[template]]\nname = \"tests\"\ntext = \"Run the tests.\\nThen say which ones fail.\"\n";
     let config = Config::parse(config, Path::new("t")).expect("a configuration");
@@ -222,7 +222,7 @@ fn pinned() -> SampleFleet {
     fleet
 }
 
-fn with_sessions() -> SampleFleet {
+pub fn with_sessions() -> SampleFleet {
     let session = |name: &str, windows, declared_by| {
         let server = ServerId { host: None, socket: Socket::Name("work".into()) };
         SessionView { server, name: name.to_owned(), windows, declared_by }
@@ -263,7 +263,7 @@ fn say_things(ui: &mut Ui, _fleet: &mut SampleFleet) {
 }
 
 /// Of three messages to agents one waits, one may have arrived, and one ran out.
-fn open_messages(ui: &mut Ui, _fleet: &mut SampleFleet) {
+pub fn open_messages(ui: &mut Ui, _fleet: &mut SampleFleet) {
     let intent = |number: u32, state, detail: Option<&str>, texts: &[&str]| Intent {
         id: IntentId(number.into()),
         target: "lead".to_owned(),
