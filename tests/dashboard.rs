@@ -25,7 +25,7 @@ mod tasks;
 #[path = "dashboard/views.rs"]
 mod views;
 
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use private_tmux::{PrivateTmux, signal, wait_until};
 
@@ -614,31 +614,66 @@ fn changed_profiles_are_read_again_and_a_wrong_one_changes_nothing() {
     desk.expect_restored();
 }
 
-#[test]
-fn in_a_popup_a_jump_switches_what_is_below_and_closes_it() {
-    let desk = Desk::with_parrot();
+/// A client of the watched server in the operator's terminal, and the dashboard in a popup over it. The command that
+/// shows a popup ends with it.
+fn open_popup(desk: &Desk) -> Child {
     desk.watched.new_session("nest", &["cat"]);
     desk.type_text(&format!("tmux -u -L {} attach -t nest", desk.watched.name()));
     desk.press("Enter");
-    let clients = |format: &str| desk.watched.run(&["list-clients", "-F", format]).trim().to_owned();
-    wait_until("a client", || clients("#{client_session}") == "nest");
+    wait_until("a client", || clients(desk, "#{client_session}") == "nest");
     let directory = desk.directory.path().display().to_string();
     let program = format!(
         "env LC_ALL=C.UTF-8 XDG_CONFIG_HOME={directory} XDG_STATE_HOME={directory}/state {}",
         env!("CARGO_BIN_EXE_fleetwatch")
     );
-    let client = clients("#{client_name}");
-    // The command that shows a popup ends with it.
-    let mut popup = Command::new("tmux")
+    let client = clients(desk, "#{client_name}");
+    let popup = Command::new("tmux")
         .args(["-L", desk.watched.name(), "display-popup", "-c", &client, "-E", "-w", "90%", "-h", "90%", &program])
         .stdin(Stdio::null())
         .spawn()
         .unwrap();
     desk.wait("1 ready");
+    popup
+}
+
+fn clients(desk: &Desk, format: &str) -> String {
+    desk.watched.run(&["list-clients", "-F", format]).trim().to_owned()
+}
+
+#[test]
+fn in_a_popup_a_jump_switches_what_is_below_and_closes_it() {
+    let desk = Desk::with_parrot();
+    let mut popup = open_popup(&desk);
     desk.press("g");
-    wait_until("the client to show the birds", || clients("#{client_session}") == "birds");
+    wait_until("the client to show the birds", || clients(&desk, "#{client_session}") == "birds");
     wait_until("the popup to close", || popup.try_wait().unwrap().is_some());
     desk.wait("Parrot v1.0.0");
+    desk.watched.run(&["detach-client", "-s", "birds"]);
+    desk.wait("desk>");
+}
+
+#[test]
+fn in_a_popup_a_jump_drops_no_prompt_that_waits_without_a_question() {
+    let desk = Desk::with_parrot();
+    let mut popup = open_popup(&desk);
+    desk.watched.run(&["send-keys", "-t", "birds:", "ask", "Enter"]);
+    desk.wait("1 needs you");
+    desk.press("i");
+    desk.wait("prompt to birds");
+    desk.type_text("not to be lost");
+    desk.press("M-r");
+    desk.wait("queued 1");
+    desk.press("g");
+    desk.wait("1 prompt waits for agents that are not ready.");
+    assert!(popup.try_wait().unwrap().is_none(), "the popup is still open");
+    desk.press("n");
+    desk.wait_without("1 prompt waits for agents that are not ready.");
+    desk.wait("queued 1");
+    desk.press("g");
+    desk.wait("1 prompt waits for agents that are not ready.");
+    desk.press("y");
+    wait_until("the popup to close", || popup.try_wait().unwrap().is_some());
+    wait_until("the client to show the birds", || clients(&desk, "#{client_session}") == "birds");
     desk.watched.run(&["detach-client", "-s", "birds"]);
     desk.wait("desk>");
 }

@@ -109,7 +109,11 @@ impl App {
             News::Jumped { key, jump: Ok(Jump::Switched) } => {
                 self.saw(key, "jumped to it");
                 // A popup would go on to hide what was jumped to.
-                self.wants_to_end |= self.actors.in_popup() && self.lent.is_none();
+                if self.actors.in_popup() && self.lent.is_none() {
+                    for request in self.ui.leave() {
+                        self.carry_out(request).await?;
+                    }
+                }
             }
             // The key was pressed twice, or something else was begun meanwhile.
             News::Jumped { jump: Ok(Jump::Attach(_)), .. } if self.lent.is_some() => {}

@@ -198,7 +198,7 @@ impl Ui {
     fn perform_anywhere(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
         match action {
             Action::Help => self.open(Help::new(self.context())),
-            Action::Quit => return self.quit(),
+            Action::Quit => return self.leave(),
             Action::Suspend => return vec![Request::Suspend],
             Action::Redraw => return vec![Request::Redraw],
             Action::Reload => return vec![Request::Reload],

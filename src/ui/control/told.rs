@@ -84,7 +84,7 @@ impl Ui {
     }
 
     /// Leaves at once, unless prompts would be lost.
-    pub(super) fn quit(&mut self) -> Vec<Request> {
+    pub fn leave(&mut self) -> Vec<Request> {
         let waiting: usize = self.memory.queued.values().map(Vec::len).sum();
         if waiting == 0 {
             return vec![Request::Quit];
