@@ -1091,3 +1091,22 @@ fn tasks_stand_among_the_agents() {
     press(&mut ui, &fleet, &chars("m/agent:task !is:muted"));
     assert_eq!(names(&mut ui, &fleet), ["lint", "serve", "docs"]);
 }
+
+#[test]
+fn a_task_is_run_again_only_after_a_question() {
+    let mut fleet = SampleFleet::usual();
+    fleet.tasks = tasks();
+    // Only an interrupt can be configured to go without one.
+    for confirm in [true, false] {
+        let mut ui = Ui::new(Options { confirm, ..Options::default() });
+        frame(&mut ui, &fleet, 120, 40);
+        press(&mut ui, &fleet, &chars("/lint"));
+        press(&mut ui, &fleet, &[KeyCode::Enter]);
+        assert_eq!(press(&mut ui, &fleet, &chars("R")), []);
+        assert!(text(&mut ui, &fleet, 120, 40).contains("run lint again?"));
+        assert_eq!(press(&mut ui, &fleet, &chars("n")), []);
+        let lint = fleet.tasks.iter().find(|task| task.id == "lint").expect("a task");
+        let again = Request::RerunTask { key: lint.key.clone(), window: lint.window };
+        assert_eq!(press(&mut ui, &fleet, &chars("Ry")), [again]);
+    }
+}

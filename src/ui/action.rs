@@ -53,7 +53,7 @@ actions! {
     Explain = "explain", "why fleetwatch says so";
     Jump = "jump", "go to the terminal in tmux";
     KillTask = "kill-task", "end the selected task, after a question";
-    RerunTask = "rerun-task", "run the selected task again when it has ended";
+    RerunTask = "rerun-task", "run the selected task again, after a question";
     PruneTasks = "prune-tasks", "remove all tasks that have ended, after a question";
     KillAllTasks = "kill-all-tasks", "end all tasks, after a question";
     TaskSessions = "task-sessions", "choose which sessions are tasks";

@@ -36,7 +36,16 @@ fn a_task_is_ended_run_again_and_removed_by_keys() {
     desk.wait("two failed");
     desk.type_text("yn");
     desk.wait("clipboard: 4 characters");
+    let ended = || desk.watched.run(&["list-panes", "-s", "-t", "tasks:", "-F", "#{window_name} #{pane_dead_time}"]);
+    let before = ended();
     desk.press("R");
+    desk.wait("run test again?");
+    desk.press("Escape");
+    desk.wait_without("run test again?");
+    assert_eq!(ended(), before, "nothing was run again");
+    desk.press("R");
+    desk.wait("run test again?");
+    desk.press("y");
     desk.wait("test runs again");
     desk.type_text("/build");
     desk.press("Enter");

@@ -82,6 +82,7 @@ views! {
     explanation         BOTH, SampleFleet::usual, [Happens(explain)];
     confirm_kill        BOTH, with_tasks, [Keys("/lint<enter>K")];
     confirm_kill_all    BOTH, with_tasks, [Keys("<alt-k>")];
+    confirm_rerun       BOTH, with_tasks, [Keys("/lint<enter>R")];
     confirm_prune       BOTH, with_tasks, [Keys("X")];
     task_sessions       BOTH, with_sessions, [Keys("T")];
     task_sessions_ask   BOTH, with_sessions, [Keys("Tshop<enter>")];

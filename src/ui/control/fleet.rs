@@ -113,7 +113,7 @@ impl Ui {
                 }
             }
             Action::KillTask | Action::RerunTask | Action::PruneTasks | Action::KillAllTasks => {
-                return self.act_on_tasks(action, view);
+                self.act_on_tasks(action, view);
             }
             Action::FollowUps if self.memory.follow_ups.is_empty() => {
                 self.say("no message to an agent waits, and none is to be decided".to_owned(), view);

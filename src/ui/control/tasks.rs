@@ -9,17 +9,18 @@ use crate::ui::meaning::Meaning;
 use crate::ui::{Request, Ui, text};
 
 impl Ui {
-    /// Does what an action says of the selected task, or of all. What cannot be taken back is asked for first.
-    pub(super) fn act_on_tasks(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
+    /// Asks for what an action says of the selected task, or of all: none of it can be taken back.
+    pub(super) fn act_on_tasks(&mut self, action: Action, view: &View<'_>) {
         let selected = match self.acted_on(view) {
             Some(Item::Task(task)) => Some(task),
             _ => None,
         };
         match (action, selected) {
-            (Action::KillTask, Some(task)) if task.is_dead() => self.ask(vec![task], "remove"),
-            (Action::KillTask, Some(task)) => self.ask(vec![task], "end"),
+            (Action::KillTask, Some(task)) if task.is_dead() => self.ask_to_kill(vec![task], "remove"),
+            (Action::KillTask, Some(task)) => self.ask_to_kill(vec![task], "end"),
             (Action::RerunTask, Some(task)) if task.is_dead() => {
-                return vec![Request::RerunTask { key: task.key.clone(), window: task.window }];
+                let request = Request::RerunTask { key: task.key.clone(), window: task.window };
+                self.open(Confirm::new(format!("run {} again?", task.id), lines(&[task]), "run again", vec![request]));
             }
             (Action::RerunTask, Some(task)) => {
                 self.say(format!("{} still runs", task.id), view);
@@ -30,17 +31,16 @@ impl Ui {
             (Action::KillAllTasks, _) => self.ask_or_say(view.tasks.clone(), "end", view),
             _ => self.say("this is no task".to_owned(), view),
         }
-        Vec::new()
     }
 
     fn ask_or_say(&mut self, tasks: Vec<&Task>, what: &'static str, view: &View<'_>) {
         if tasks.is_empty() {
             return self.say(format!("there is no task to {what}"), view);
         }
-        self.ask(tasks, what);
+        self.ask_to_kill(tasks, what);
     }
 
-    fn ask(&mut self, tasks: Vec<&Task>, what: &'static str) {
+    fn ask_to_kill(&mut self, tasks: Vec<&Task>, what: &'static str) {
         let lines = lines(&tasks);
         let title = match &tasks[..] {
             [task] => format!("{what} {}?", task.id),
