@@ -58,6 +58,7 @@ pub use keymap::{Binding, Context, Keymap, KeymapError};
 pub use meaning::{Meaning, turn_word};
 pub use theme::{Depth, Look, Theme, ThemeError};
 pub use toast::Topic;
+pub use transitions::happening_meaning;
 
 use crate::config::Template;
 use crate::dialog::Dialog;

@@ -12,8 +12,9 @@ use crate::feed;
 use crate::fleet::{Effect, FoundSession, Input};
 use crate::history::Record;
 use crate::place::{ServerId, TerminalKey, WindowId};
+use crate::task::{Batch, Happening, TaskEvent};
 use crate::tmux::{Server, Start};
-use crate::ui::{Action, Meaning};
+use crate::ui::{Action, Meaning, Topic, happening_meaning};
 
 /// How a kill is told.
 const KILLED: &str = "killed from the dashboard";
@@ -103,13 +104,33 @@ impl App {
         }
     }
 
-    /// Shows what was there before, and notes which ends have been told.
+    /// Shows what was there before and what happens, and notes which ends have been told.
     pub(super) fn follow_tasks(&mut self, effect: &Effect) {
+        if let Effect::Tasks(batch) = effect {
+            self.show_task_events(batch);
+        }
         if let Effect::TasksFound { sessions } = effect {
             let prune = self.ui.key_for(Action::PruneTasks);
             self.ui.notify(Meaning::Finished, found(sessions, prune.as_deref()), feed::now());
         }
         note_ends(effect, &self.fleet, &self.feed.tmux);
+    }
+
+    /// Shows what happened to tasks as messages (SPEC §9), the urgent ones last, which are the last ones to give way.
+    fn show_task_events(&mut self, batch: &Batch) {
+        let now = feed::now();
+        let view = self.fleet.view(now);
+        let is_muted = |key: &TerminalKey| view.tasks.iter().any(|task| task.key == *key && self.ui.mutes_task(task));
+        // What was asked for here has been answered here.
+        let is_ours = |event: &TaskEvent| matches!(&event.happening, Happening::Disappeared { reason: Some(reason) } if reason == KILLED);
+        let mut events: Vec<&TaskEvent> =
+            batch.events.iter().filter(|event| !is_ours(event) && !is_muted(&event.key)).collect();
+        events.sort_by_key(|event| event.happening.level());
+        for event in events {
+            let told = format!("{} {}", event.id, event.happening.text());
+            let topic = Topic::Event(event.key.clone());
+            self.ui.notify_about(topic, happening_meaning(&event.happening), told, now);
+        }
     }
 
     /// Takes back what was set in task sessions for counting bells.

@@ -34,6 +34,8 @@ pub enum Topic {
     Keys(TerminalKey),
     /// A task that is ended, removed or run again.
     Task(TerminalKey),
+    /// What happened to a task last.
+    Event(TerminalKey),
     /// How a terminal is shown: pinned, muted.
     Flags(TerminalKey),
     /// Which panes are shown.

@@ -88,7 +88,8 @@ impl<'a> Entry<'a> {
     }
 }
 
-fn happening_meaning(happening: &Happening) -> Meaning {
+/// What happened to a task, in the colours and glyphs of the table.
+pub fn happening_meaning(happening: &Happening) -> Meaning {
     match happening {
         Happening::Started => Meaning::Working,
         Happening::Exited { code: Some(0), .. } => Meaning::Finished,

@@ -96,6 +96,26 @@ fn all_tasks_are_ended_at_once_and_what_was_left_is_offered_for_removal() {
 }
 
 #[test]
+fn what_happens_to_tasks_is_told_wherever_the_operator_looks() {
+    let desk = Desk::with_parrot();
+    desk.run_task("first", &["sleep", "4711"]);
+    desk.open();
+    desk.wait("▶ first");
+    // Neither the table nor the transitions are to be seen here.
+    desk.press("Home");
+    desk.press("d");
+    desk.wait("what happened  ");
+    desk.run_task("build", &["sh", "-c", "read answer; exit $answer"]);
+    desk.wait("build started");
+    desk.watched.run(&["send-keys", "-t", "tasks:=build", "7", "Enter"]);
+    desk.wait("build exited with code 7");
+    desk.press("Escape");
+    desk.wait("? help");
+    desk.press("q");
+    desk.expect_restored();
+}
+
+#[test]
 fn a_dashboard_that_is_terminated_takes_its_counter_back() {
     let desk = Desk::with_parrot();
     desk.run_task("build", &["sleep", "4711"]);
