@@ -67,11 +67,6 @@ pub struct ServerId {
 }
 
 impl ServerId {
-    /// The same server with its socket in the spelling that all processes share.
-    pub fn common(&self) -> ServerId {
-        ServerId { host: self.host.clone(), socket: self.socket.common() }
-    }
-
     /// The server in a word that every process spells alike, however it was told of it.
     pub fn word(&self) -> String {
         format!("{}/{}", self.host.as_deref().unwrap_or_default(), self.socket.word())

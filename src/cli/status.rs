@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions, output};
-use crate::fleet::Terminal;
+use crate::fleet::{ServerId, Terminal};
 use crate::history::{self, Need, Rank, Reader, Standing, Trouble};
 use crate::moment::Moment;
 use crate::screen::harmless;
@@ -86,7 +86,7 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
         }
     };
     if options.names_a_server() {
-        let wanted: Vec<String> = options.servers(&config).iter().map(|server| server.common().to_string()).collect();
+        let wanted: Vec<String> = options.servers(&config).iter().map(ServerId::word).collect();
         standings.retain(|standing| wanted.contains(&standing.server));
     }
     let is_watched = !standings.is_empty();

@@ -29,7 +29,7 @@ pub enum Rank {
 /// How things stand on one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// The server, in the spelling that all processes share.
+    /// [`ServerId::word`], which no two servers share.
     pub server: String,
     pub rank: Rank,
     pub at: Moment,
@@ -87,7 +87,7 @@ impl Standing {
             }
         }
         needs.sort_by_key(|need| need.attention);
-        Self { server: server.common().to_string(), rank, at: view.now, counts, needs }
+        Self { server: server.word(), rank, at: view.now, counts, needs }
     }
 
     /// Writes it in place of the one before, unless somebody who knows better wrote that a moment ago.
@@ -120,14 +120,21 @@ impl Reader {
         let mut statement = self.connection().prepare_cached(sql)?;
         let read = |row: &rusqlite::Row<'_>| {
             let rank = if row.get::<_, i64>(1)? > 0 { Rank::Dashboard } else { Rank::Watch };
-            let (server, at, body): (_, _, String) = (row.get(0)?, Moment::from_millis(row.get(2)?), row.get(3)?);
-            // A row that a newer fleetwatch wrote in another way says nothing to this one.
-            let body: Option<Body> = serde_json::from_str(&body).ok();
+            let (server, at, body): (String, _, String) = (row.get(0)?, Moment::from_millis(row.get(2)?), row.get(3)?);
+            // A row that another version of fleetwatch wrote in another way says nothing to this one. Of servers by other
+            // words it may say once more what is said already.
+            let body: Option<Body> = serde_json::from_str(&body).ok().filter(|_| is_word(&server));
             Ok(body.map(|Body { counts, needs }| Standing { server, rank, at, counts, needs }))
         };
         let rows = statement.query_map([(now - STANDING_LASTS).as_millis()], read)?;
         Ok(rows.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     }
+}
+
+/// Whether a server is called as [`ServerId::word`] calls it.
+fn is_word(server: &str) -> bool {
+    let socket = server.split_once('/').map(|(_, socket)| socket);
+    socket.is_some_and(|socket| socket == "default" || socket.starts_with("name:") || socket.starts_with("path:"))
 }
 
 /// What a task counts as, beside the agents.
@@ -151,5 +158,45 @@ fn word(state: &State, attention: Attention) -> &'static str {
         (Attention::None, _, Phase::Ready) => "ready",
         (Attention::None, _, Phase::Unknown) => "unknown",
         (attention, ..) => attention.word(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::open::{Options, open};
+    use crate::place::Socket;
+
+    #[test]
+    fn each_server_has_a_standing_of_its_own_whatever_it_is_called() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("history.db");
+        let now = Moment::from_millis(1_800_000_000_000);
+        drop(open(&path, &Options::default(), now).unwrap());
+        let connection = Connection::open(&path).unwrap();
+        let socket = |socket| ServerId { host: None, socket };
+        let servers = [
+            socket(Socket::Default),
+            socket(Socket::Name("box".into())),
+            socket(Socket::Path("/srv/box".into())),
+            ServerId { host: Some("box".into()), socket: Socket::Default },
+            ServerId { host: Some("box".into()), socket: Socket::Name("box".into()) },
+        ];
+        let standing = |server: String| Standing {
+            server,
+            rank: Rank::Watch,
+            at: now,
+            counts: BTreeMap::new(),
+            needs: Vec::new(),
+        };
+        for server in &servers {
+            standing(server.word()).write(&connection, &Owner::named("one")).unwrap();
+            // As an older version called it.
+            standing(server.to_string()).write(&connection, &Owner::named("another")).unwrap();
+        }
+        let mut told: Vec<String> = servers.iter().map(ServerId::word).collect();
+        told.sort();
+        let read = Reader::open(&path).unwrap().standings(now).unwrap();
+        assert_eq!(read.into_iter().map(|standing| standing.server).collect::<Vec<_>>(), told);
     }
 }
