@@ -122,9 +122,9 @@ impl App {
         let view = self.fleet.view(now);
         let is_muted = |key: &TerminalKey| view.tasks.iter().any(|task| task.key == *key && self.ui.mutes_task(task));
         // What was asked for here has been answered here.
-        let is_ours = |event: &TaskEvent| matches!(&event.happening, Happening::Disappeared { reason: Some(reason) } if reason == KILLED);
+        let ours = Happening::Disappeared { reason: Some(KILLED.to_owned()) };
         let mut events: Vec<&TaskEvent> =
-            batch.events.iter().filter(|event| !is_ours(event) && !is_muted(&event.key)).collect();
+            batch.events.iter().filter(|event| event.happening != ours && !is_muted(&event.key)).collect();
         events.sort_by_key(|event| event.happening.level());
         for event in events {
             let told = format!("{} {}", event.id, event.happening.text());
