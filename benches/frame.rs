@@ -1,6 +1,6 @@
 //! How long a frame takes, from a key and the view to the bytes for the terminal.
 
-#[path = "../tests/support/sample_fleet.rs"]
+#[path = "../tests/it/support/sample_fleet.rs"]
 mod sample_fleet;
 
 use divan::Bencher;

@@ -57,7 +57,7 @@ fn transitions() -> &'static [TransitionRecord] {
 
 fn watch(recording: &Recording, pane: u32, library: &Arc<Library>, all: &mut Vec<TransitionRecord>) {
     let mut fleet = Fleet::new(fleetwatch::fleet::Settings::default(), Arc::clone(library));
-    let key = TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid: pane };
+    let key = TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid: pane, instance: Default::default() };
     let place = Place { session: recording.name.clone(), window_panes: 1, session_windows: 1, ..Place::default() };
     let (tool, version) = (recording.header.tool.as_deref(), recording.header.version.as_deref());
     for frame in Player::new(recording) {

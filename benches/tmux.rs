@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A bench that cannot be set up has nothing to say.
 
-#[path = "../tests/support/private_tmux.rs"]
+#[allow(dead_code)]
+#[path = "../tests/it/support/private_tmux.rs"]
 mod private_tmux;
 
 use divan::Bencher;

@@ -17,23 +17,26 @@ mod terminal;
 mod waiting;
 
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
+use futures_core::Stream as _;
 use ratatui::crossterm::event::{Event, EventStream};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::config::Config;
 use crate::delivery::{Outside, Told};
-use crate::feed::{self, Poller};
+use crate::feed;
 use crate::fleet::{self, Fleet, Input, ServerId};
-use crate::history::{Answer, History, Intent, IntentId, IntentNews, Questions, Rank, Submission};
+use crate::history::{Answer, History, Intent, IntentId, IntentNews, Questions, Rank, Record, Submission};
 use crate::moment::{Moment, Span};
+use crate::owner::{self, Event as ServerEvent, Role, Watcher};
 use crate::profile::Library;
-use crate::queue::Queue;
+use crate::state::Attention;
 use crate::ui::{Meaning, Options, Topic, Ui};
 use actors::{Actors, News};
 use drafts::Keeper;
@@ -42,7 +45,7 @@ use lending::{Lent, given_back};
 pub use look::LookError;
 pub use reload::{Learning, Reading, Source};
 use reload::{Watch, watch};
-use signals::Signals;
+use signals::{Asked, Signals};
 use terminal::Tty;
 
 /// Reports that may wait until they are taken in; more than that and the pollers wait themselves.
@@ -71,7 +74,7 @@ pub struct Settings {
 /// Why the dashboard could not be shown, or not any longer.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("the dashboard needs a terminal, and standard output is none")]
+    #[error("the dashboard needs a terminal, and standard output is not one")]
     NotATerminal,
     #[error(transparent)]
     Server(#[from] crate::tmux::Error),
@@ -81,7 +84,7 @@ pub enum Error {
     #[error("the terminal cannot be used: {0}")]
     Terminal(#[from] io::Error),
     /// A part of the program panicked; its message has been printed.
-    #[error("a part of fleetwatch broke down")]
+    #[error("a part of fleetwatch crashed")]
     Panicked,
 }
 
@@ -112,8 +115,6 @@ struct App {
     fleet: Fleet,
     ui: Ui,
     actors: Actors,
-    /// Prompts that wait until their agents are ready.
-    queue: Queue,
     drafts: Keeper,
     history: History,
     /// What other processes send.
@@ -127,11 +128,11 @@ struct App {
     config: Config,
     library: Arc<Library>,
     watch: Watch,
-    pollers: Vec<(ServerId, Poller)>,
+    watchers: Vec<(ServerId, Watcher)>,
     feed: feed::Settings,
-    /// Where pollers send what they see, and where it arrives.
-    reports: mpsc::Sender<Input>,
-    inputs: mpsc::Receiver<Input>,
+    /// Where watchers send what they are told, and where it arrives.
+    events_of_servers: mpsc::Sender<ServerEvent>,
+    from_servers: mpsc::Receiver<ServerEvent>,
     news: mpsc::UnboundedReceiver<News>,
     outside: Outside,
     /// What became of what was told outside.
@@ -150,11 +151,13 @@ struct App {
 
 impl App {
     fn start(settings: Settings) -> Result<Self, Error> {
-        let (reports, inputs) = mpsc::channel(WAITING_REPORTS);
+        let (events_of_servers, from_servers) = mpsc::channel(WAITING_REPORTS);
         let (told, news) = mpsc::unbounded_channel();
         let (telling, told_outside) = mpsc::unbounded_channel();
         let feed = feed::Settings { keeper: Some(feed::owner()), ..settings.feed.clone() };
-        let pollers = watch(&feed, &settings.library, &settings.servers, &reports)?;
+        let (library, fleet) = (Arc::clone(&settings.library), settings.fleet.clone());
+        let watching = owner::Settings { feed, library, fleet, background: false };
+        let watchers = watch(&watching, &settings.servers, &events_of_servers)?;
         let look = look::options(&settings.config.ui, &settings.source.directories())?;
         let mut ui = Ui::new(Options { templates: settings.config.templates.clone(), ..look });
         let drafts = Keeper::start(&settings.config.history, &mut ui);
@@ -168,7 +171,6 @@ impl App {
             fleet: Fleet::new(settings.fleet.clone(), Arc::clone(&settings.library)),
             ui,
             actors,
-            queue: Queue::default(),
             drafts,
             submissions: history.submissions(),
             intents: history.intents(),
@@ -179,10 +181,10 @@ impl App {
             watch: Watch::new(settings.source.clone(), &settings.config.ui.theme),
             config: settings.config.clone(),
             library: Arc::clone(&settings.library),
-            pollers,
-            feed,
-            reports,
-            inputs,
+            watchers,
+            feed: watching.feed,
+            events_of_servers,
+            from_servers,
             news,
             outside,
             told: told_outside,
@@ -224,9 +226,9 @@ impl App {
     /// Takes in reports until every server has answered once, or for so long that something must be shown.
     async fn wait_for_first_answers(&mut self) {
         let limit = Instant::now() + FIRST_FRAME;
-        while self.fleet.view(feed::now()).servers.len() < self.pollers.len() {
-            match tokio::time::timeout_at(limit, self.inputs.recv()).await {
-                Ok(Some(input)) => self.take(input),
+        while self.fleet.view(feed::now()).servers.len() < self.watchers.len() {
+            match tokio::time::timeout_at(limit, self.from_servers.recv()).await {
+                Ok(Some(event)) => self.on_server_event(event),
                 Ok(None) | Err(_) => return,
             }
         }
@@ -237,7 +239,10 @@ impl App {
         let wake = self.due.unwrap_or_else(|| self.wake_at());
         tokio::select! {
             biased;
-            () = self.signals.end(self.lent.is_some()) => self.wants_to_end = true,
+            asked = self.signals.asked(self.lent.is_some()) => match asked {
+                Asked::End => self.wants_to_end = true,
+                Asked::Continue => self.carry_on()?,
+            },
             status = given_back(&mut self.lent) => self.on_given_back(status)?,
             event = next_event(&mut self.events) => {
                 self.on_event(event).await?;
@@ -255,10 +260,10 @@ impl App {
                 self.on_told(told);
                 self.want_frame(FRAME);
             }
-            Some(input) = self.inputs.recv() => {
-                self.take(input);
-                while let Ok(input) = self.inputs.try_recv() {
-                    self.take(input);
+            Some(event) = self.from_servers.recv() => {
+                self.on_server_event(event);
+                while let Ok(event) = self.from_servers.try_recv() {
+                    self.on_server_event(event);
                 }
                 self.want_frame(FRAME);
             }
@@ -298,7 +303,7 @@ impl App {
             Some(_) => now + Span::from_secs(1),
             None => self.ui.wake_at(&self.fleet.view(now)),
         };
-        let timeouts = [self.fleet.poll_timeout(), self.outside.poll_timeout(), self.queue.next_try(now)];
+        let timeouts = [self.fleet.poll_timeout(), self.outside.poll_timeout()];
         let next = timeouts.into_iter().flatten().fold(frame, Moment::min);
         Instant::now() + Duration::from_millis(next.since(now).as_millis())
     }
@@ -320,25 +325,68 @@ impl App {
                 self.carry_out(request).await?;
             }
         }
-        self.serve_queue();
         self.keep_drafts();
         Ok(())
     }
 
-    fn take(&mut self, input: Input) {
-        let now = match &input {
-            // One that was on its way when its server was let go comes too late.
-            Input::Server(report) if self.pollers.iter().all(|(server, _)| *server != report.server) => return,
-            Input::Tasks(report) if self.pollers.iter().all(|(server, _)| *server != report.server) => return,
-            Input::Server(report) => report.at,
-            Input::Tasks(report) => report.at,
-            _ => feed::now(),
+    fn on_server_event(&mut self, event: ServerEvent) {
+        match event {
+            ServerEvent::Input(input) => self.take(input),
+            ServerEvent::Refused { server, why } => {
+                let told = owner::refusal(&server, &why);
+                self.ui.notify_about(Topic::Owner, Meaning::Unknown, told, feed::now());
+            }
+            ServerEvent::Role { server, role } => {
+                if role == Role::Owner {
+                    self.history.take_over(server);
+                }
+            }
+            ServerEvent::Checkpoint { server, reply } => {
+                // The client may have gone in the meantime.
+                let _ = reply.send(self.fleet.checkpoint(&server));
+            }
+        }
+    }
+
+    /// Takes in what happened in this process, which the others are told.
+    fn take_here(&mut self, input: Input) {
+        self.keep_what_is_seen(&input, feed::now());
+        let server = match &input {
+            Input::Seen { key } => Some(&key.server),
+            Input::TaskKilled { server, .. } => Some(server),
+            _ => None,
         };
+        let watcher = self.watchers.iter().find(|(watched, _)| Some(watched) == server);
+        watcher.into_iter().for_each(|(_, watcher)| watcher.tell(input.clone()));
+        self.take(input);
+    }
+
+    fn take(&mut self, input: Input) {
+        let server = match &input {
+            Input::Server(report) => Some(&report.server),
+            Input::Tasks(report) => Some(&report.server),
+            Input::Checkpoint { server, .. } => Some(server),
+            _ => None,
+        };
+        if server.is_some_and(|server| self.watchers.iter().all(|(watched, _)| watched != server)) {
+            // It was on its way when its server was let go, and comes too late.
+            return;
+        }
+        let now = input.at().unwrap_or_else(feed::now);
         self.fleet.handle(input, now);
         while let Some(effect) = self.fleet.poll_effect() {
             self.history.effect(&effect, &self.fleet, now);
             self.follow_tasks(&effect);
             self.outside.effect(&effect, now);
+        }
+    }
+
+    /// Writes down that the operator sees how a turn ended, for whoever watches later.
+    fn keep_what_is_seen(&self, input: &Input, now: Moment) {
+        let Input::Seen { key } = input else { return };
+        let Some(terminal) = self.fleet.terminal(key) else { return };
+        if matches!(terminal.state.attention, Attention::Failed | Attention::Interrupted | Attention::Finished) {
+            self.history.record(Record::seen(key.clone(), terminal.state.terminal.id.clone(), now));
         }
     }
 
@@ -367,7 +415,7 @@ impl App {
 /// The next event of the terminal; none ever comes while another program has it.
 async fn next_event(events: &mut Option<EventStream>) -> Option<io::Result<Event>> {
     match events {
-        Some(events) => events.next().await,
+        Some(events) => poll_fn(|context| Pin::new(&mut *events).poll_next(context)).await,
         None => std::future::pending().await,
     }
 }

@@ -12,6 +12,7 @@ mod failure;
 mod follow_ups;
 mod history;
 mod inspect;
+mod join;
 mod list;
 mod live;
 mod log;
@@ -36,16 +37,16 @@ mod watch;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use anyhow::Context as _;
 use clap::{CommandFactory, Parser, Subcommand};
-use color_eyre::eyre::WrapErr;
 
 pub use failure::Failure;
 pub use options::GlobalOptions;
 
 /// What a command comes to: an exit code that is no error, or the reason why not.
-pub type Done = color_eyre::Result<ExitCode>;
+pub type Done = anyhow::Result<ExitCode>;
 
-/// Tells the true state of every coding agent in tmux.
+/// A terminal dashboard that shows the true state of every coding agent in tmux.
 #[derive(Debug, Parser)]
 #[command(name = "fleetwatch", version, about, max_term_width = 100)]
 #[command(after_help = shell::exit_codes())]
@@ -147,9 +148,9 @@ async fn record_target(args: &record::Args, options: &GlobalOptions) -> Done {
 }
 
 /// Runs a command that looks at tmux servers; the others start no runtime.
-fn wait_for<T>(command: impl Future<Output = color_eyre::Result<T>>) -> color_eyre::Result<T> {
+fn wait_for<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    runtime.wrap_err("the runtime cannot be started")?.block_on(command)
+    runtime.context("the runtime cannot be started")?.block_on(command)
 }
 
 #[cfg(test)]

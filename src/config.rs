@@ -33,6 +33,9 @@ pub const THEMES: &[&str] = validate::THEMES;
 /// The commented default configuration.
 pub const DEFAULT_TEXT: &str = include_str!("../config/fleetwatch.toml");
 
+/// The JSON schema of the configuration file.
+pub const SCHEMA: &str = include_str!("../config/fleetwatch.schema.json");
+
 /// Everything that the user can choose, checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
@@ -52,6 +55,9 @@ pub struct Config {
     pub follow_up: Vec<FollowUpRule>,
 }
 
+/// How long the process that watches in the background goes on when nobody uses it, unless the configuration says so.
+const BACKGROUND_MINUTES: u64 = 30;
+
 /// How the servers are looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watch {
@@ -63,6 +69,9 @@ pub struct Watch {
     pub slowest_tick: Span,
     /// How long a tmux server may take to answer before the look counts as failed.
     pub timeout: Span,
+    /// Whether a process goes on watching when no dashboard is open, and how long nobody may use it until it ends.
+    pub background: bool,
+    pub background_idle: Span,
 }
 
 impl Default for Watch {
@@ -72,6 +81,8 @@ impl Default for Watch {
             fastest_tick: Span::from_millis(250),
             slowest_tick: Span::from_millis(1000),
             timeout: Span::from_secs(5),
+            background: false,
+            background_idle: Span::from_secs(BACKGROUND_MINUTES * 60),
         }
     }
 }
@@ -144,11 +155,6 @@ impl Config {
     /// The first fault in the text, with its line and column.
     pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
         validate::parse(text, path)
-    }
-
-    /// The JSON schema of the file.
-    pub fn schema() -> serde_json::Value {
-        schemars::schema_for!(file::File).to_value()
     }
 }
 

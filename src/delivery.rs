@@ -20,7 +20,6 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::config::Config;
 use crate::fleet::{Effect, TerminalKey, View};
-use crate::follow_up::Event;
 use crate::history::{History, Rank};
 use crate::moment::Moment;
 use crate::notify::{Delivery, Means, Notice, Notifier, Operator};
@@ -38,7 +37,7 @@ pub enum Told {
     /// Something could not be told, in a whole sentence.
     Trouble(String),
     /// A follow-up is about to be submitted in a terminal.
-    Submitting(TerminalKey),
+    Submitting { key: TerminalKey, text: String },
     /// An agent was told something.
     FollowUp(String),
 }
@@ -102,26 +101,19 @@ impl Outside {
     pub fn effect(&mut self, effect: &Effect, now: Moment) {
         let Effect::Tasks(batch) = effect else { return };
         self.notifier.tasks(batch, now);
-        if let Some(follow_ups) = &self.follow_ups {
-            batch.events.iter().for_each(|event| follow_ups.happened(Event::of_task(event), event.at));
-        }
     }
 
     /// Takes in what the fleet shows now. What is due is carried out; the rest is to be written to the operator's
     /// terminal.
     pub fn follow(&mut self, view: &View<'_>, operator: Operator<'_>) -> Vec<u8> {
         self.beacon.follow(view, operator);
-        if !self.has_notices && self.follow_ups.is_none() {
-            return Vec::new();
-        }
-        let news = self.notifier.observe(view, operator);
         if let Some(follow_ups) = &mut self.follow_ups {
-            news.iter().for_each(|notice| follow_ups.happened(Event::of_agent(notice), view.now));
             follow_ups.look(view);
         }
         if !self.has_notices {
             return Vec::new();
         }
+        self.notifier.observe(view, operator);
         let servers: Vec<String> = view.servers.iter().map(|server| server.id.word()).collect();
         self.duties.tend(&self.able, servers.iter().map(String::as_str), view.now);
         let mut bytes = Vec::new();
@@ -151,8 +143,7 @@ impl Outside {
 
     /// When to call [`Outside::follow`] again at the latest.
     pub fn poll_timeout(&self) -> Option<Moment> {
-        let has_rules = self.has_notices || self.follow_ups.is_some();
-        let notices = if has_rules { self.notifier.poll_timeout() } else { None };
+        let notices = if self.has_notices { self.notifier.poll_timeout() } else { None };
         [notices, self.beacon.poll_timeout()].into_iter().flatten().min()
     }
 

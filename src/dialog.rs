@@ -2,21 +2,29 @@
 //! one (SPEC §11).
 //!
 //! Agents draw their dialogs alike: numbered or marked rows, a row of buttons, or letters in brackets behind the
-//! question. What is read here is that common form, proved on every recorded dialog (`tests/recordings.rs`). A dialog that has
+//! question. What is read here is that common form, proved on every recorded dialog (`tests/it/recorded/recordings.rs`). A dialog that has
 //! another form has no options, and is answered with keys or in the terminal itself.
 
 mod choose;
 mod read;
+mod subject;
+mod text;
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::ops::Range;
 
 pub use choose::NoChoice;
+pub use subject::{asked, bare};
+
+use sha2::{Digest, Sha256};
 
 use crate::screen::Screen;
 
+/// The hexadecimal digits of a dialog's name: 192 bits.
+const NAME_DIGITS: usize = 48;
+
 /// A dialog on a screen.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Dialog {
     /// The rows of the screen that it takes, from the top.
     pub rows: Range<usize>,
@@ -30,21 +38,84 @@ pub struct Dialog {
     pub typed: String,
     /// Whether the agent shows that an option has been taken, and only has to close the dialog.
     pub taken: bool,
-    identity: String,
+    /// All that it says above its options, in logical lines: without the box around it, and with rows that its agent
+    /// wrapped joined where that is certain. Blank lines part what belongs together.
+    pub text: Vec<String>,
+    /// What of it is not to be seen on the screen.
+    pub cuts: Vec<Cut>,
+    /// The row that hands in what is ticked, where there is one.
+    pub submit: Option<Submit>,
+    /// What it says above its options.
+    question: String,
+}
+
+/// A row below the options that can be ticked, which hands them in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Submit {
+    /// How many options stand above it.
+    pub below: usize,
+    pub marked: bool,
 }
 
 /// One option.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Choice {
     /// What the operator chooses it by: the dialog's own number or letter, else its place from 1.
     pub name: String,
     pub label: String,
-    /// The rows below it that explain it, as one line.
+    /// What explains it, beside it or in the rows below it, as one line.
     pub detail: String,
+    /// All that stands in its rows, in logical lines, the label first.
+    pub text: Vec<String>,
+    /// Whether it is ticked, where options can be.
+    pub ticked: Option<bool>,
+    /// How it takes a text of the operator's own, if it does.
+    pub takes_text: Option<TextEntry>,
+}
+
+/// How an option takes a text of the operator's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum TextEntry {
+    /// The text is typed in the option's own row, once it is marked.
+    Inline,
+    /// The option closes the dialog, and what is sent to the prompt then is the text.
+    Prompt,
+}
+
+/// How options begin that are lines to type in.
+const INLINE: [&str; 5] = ["type something", "type your", "type a", "type here", "tell claude what to change"];
+/// What such an option says as well, with no more words than in brackets behind it.
+const OTHER: &str = "other";
+/// What options say that give the prompt back.
+const PROMPT: [&str; 2] = ["what to do differently", "suggest changes"];
+
+impl TextEntry {
+    /// How the option with this label takes a text.
+    fn of(label: &str) -> Option<Self> {
+        let label = label.to_lowercase();
+        let ends_word = |rest: &str| !rest.starts_with(char::is_alphanumeric);
+        let is_inline = INLINE.iter().any(|words| label.strip_prefix(words).is_some_and(ends_word))
+            || label.strip_prefix(OTHER).is_some_and(|rest| ends_word(rest.trim_start()));
+        if is_inline {
+            return Some(TextEntry::Inline);
+        }
+        PROMPT.iter().any(|words| label.contains(words)).then_some(TextEntry::Prompt)
+    }
+}
+
+/// A part of a dialog that the screen does not show.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Cut {
+    /// Its first rows: it is higher than the pane.
+    Top,
+    /// What its agent left out itself, as a row of the dialog says: `… +12 lines`.
+    LeftOut(String),
+    /// What came behind this row, which ends at the edge of the pane or of its box.
+    Edge(String),
 }
 
 /// How a dialog takes its answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Manner {
     /// The number of an option chooses it.
     Numbers,
@@ -54,7 +125,7 @@ pub enum Manner {
     Buttons,
     /// A letter is typed behind the question, and Enter sends it where the letter alone does not.
     Letters,
-    /// Several options can be ticked; an answer is more than one choice.
+    /// Several options can be ticked by their numbers, and are handed in together.
     Several,
     /// It has no options that can be read.
     Unknown,
@@ -86,10 +157,66 @@ impl Dialog {
         }
     }
 
-    /// Whether two looks show the same question with the same options, wherever the mark stands and whatever ticks
-    /// around them.
+    /// The name of the dialog: the same as long as it asks the same with the same options, wherever the mark stands,
+    /// whatever is ticked or typed there and whatever ticks around it.
+    ///
+    /// Whoever writes the screen must not be able to make two dialogs with one name, so it is a cryptographic hash, cut to
+    /// a length that no other usual hash has: it is never taken for a text, nor a text for it.
+    pub fn id(&self) -> String {
+        let mut hash = Sha256::new();
+        let mut feed = |part: &str| {
+            // Its length first: no part can look like the end of another one.
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        };
+        feed(&self.question);
+        for option in &self.options {
+            feed(&option.name);
+            feed(&option.text.join("\n"));
+        }
+        hash.finalize().iter().take(NAME_DIGITS / 2).fold(String::with_capacity(NAME_DIGITS), |mut name, byte| {
+            // A string takes whatever is written to it.
+            let _ = write!(name, "{byte:02x}");
+            name
+        })
+    }
+
+    /// Whether a text has the form of a dialog's name.
+    pub fn is_id(text: &str) -> bool {
+        text.len() == NAME_DIGITS && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    }
+
+    /// Whether two looks show the same dialog, in the sense of [`Dialog::id`].
     pub fn is_same(&self, other: &Dialog) -> bool {
-        self.identity == other.identity && self.manner == other.manner && self.options == other.options
+        self.is_same_but_for(other, None)
+    }
+
+    /// The same, whatever stands in the row of one option, which is typed in.
+    pub(crate) fn is_same_but_for(&self, other: &Dialog, typed_in: Option<usize>) -> bool {
+        let options = |dialog: &Dialog| dialog.options.len();
+        let mut both = self.options.iter().zip(&other.options).enumerate();
+        self.manner == other.manner
+            && self.question == other.question
+            && options(self) == options(other)
+            && both.all(|(place, (a, b))| a.name == b.name && (a.text == b.text || Some(place) == typed_in))
+    }
+
+    /// The rows of the screen that an answer rests on, and those below them that may tick.
+    pub fn live_rows(&self, screen: &Screen) -> (Vec<usize>, Range<usize>) {
+        let ticks = |y: &usize| screen.row(*y).is_some_and(read::is_ticking);
+        // The row that hands in what is ticked stands below the options.
+        let end = if self.submit.is_some() { self.rows.end } else { self.option_rows.end.min(self.rows.end) };
+        ((self.rows.start..end).filter(|y| !ticks(y)).collect(), end..self.rows.end)
+    }
+
+    /// Whether the screen shows all that it says.
+    pub fn is_whole(&self) -> bool {
+        self.cuts.is_empty()
+    }
+
+    /// Tells that the row in which it should begin is not on the screen.
+    pub(crate) fn has_no_top(&mut self) {
+        self.cuts.insert(0, Cut::Top);
     }
 
     /// Whether one of the options can be chosen.
@@ -97,16 +224,74 @@ impl Dialog {
         !self.options.is_empty() && !matches!(self.manner, Manner::Several | Manner::Unknown)
     }
 
-    /// The keys that choose an option as things stand; none where it cannot be chosen.
+    /// Whether it has options that can be chosen or ticked.
+    pub fn can_answer(&self) -> bool {
+        self.can_choose() || self.can_tick()
+    }
+
+    /// Whether a text can be typed in the row of an option.
+    pub fn takes_text(&self, option: usize) -> bool {
+        let inline = self.options.get(option).is_some_and(|option| option.takes_text == Some(TextEntry::Inline));
+        inline && self.marked.is_some() && !self.can_tick()
+    }
+
+    /// The options that are ticked.
+    pub fn ticked(&self) -> Vec<usize> {
+        (0..self.options.len()).filter(|place| self.options[*place].ticked == Some(true)).collect()
+    }
+
+    /// Whether options can be ticked, and handed in together.
+    pub fn can_tick(&self) -> bool {
+        self.manner == Manner::Several && self.options.iter().any(|option| option.ticked.is_some())
+    }
+
+    /// The keys that choose an option as things stand, or that tick it; none where it cannot be chosen.
     pub fn presses(&self, option: usize) -> Vec<Press> {
         let Some(choice) = self.options.get(option) else { return Vec::new() };
         let mut letters = choice.name.chars();
         match (self.manner, letters.next(), letters.next()) {
+            // Not every agent takes the number of the option that is marked already.
+            (Manner::Numbers, ..) if self.marked == Some(option) => vec![Press::Enter],
             (Manner::Numbers, Some(digit), None) => vec![Press::Character(digit)],
+            (Manner::Several, Some(digit), None) if choice.ticked.is_some() => vec![Press::Character(digit)],
             (Manner::Numbers | Manner::Rows, ..) => self.moves(option, Press::Up, Press::Down),
             (Manner::Buttons, ..) => self.moves(option, Press::Left, Press::Right),
             (Manner::Letters, Some(letter), None) => vec![Press::Character(letter), Press::Enter],
             _ => Vec::new(),
+        }
+    }
+
+    /// The keys that tick exactly these options as things stand, and hand them in.
+    pub fn presses_to_tick(&self, options: &[usize]) -> Vec<Press> {
+        let wrong = (0..self.options.len()).filter(|place| self.is_wrong(*place, options));
+        let mut presses: Vec<Press> = wrong.flat_map(|place| self.presses(place)).collect();
+        presses.extend(std::iter::repeat_n(self.way_to_submit(), self.distance_to_submit()));
+        presses.push(Press::Enter);
+        presses
+    }
+
+    /// The first option that is ticked and must not be, or must be and is not.
+    pub(crate) fn first_wrong(&self, options: &[usize]) -> Option<usize> {
+        (0..self.options.len()).find(|place| self.is_wrong(*place, options))
+    }
+
+    fn is_wrong(&self, place: usize, options: &[usize]) -> bool {
+        let ticked = self.options.get(place).and_then(|option| option.ticked);
+        ticked.is_some_and(|ticked| ticked != options.contains(&place))
+    }
+
+    /// The key that moves the mark towards the row that hands in.
+    pub(crate) fn way_to_submit(&self) -> Press {
+        let is_below = self.submit.zip(self.marked).is_some_and(|(submit, marked)| marked >= submit.below);
+        if is_below { Press::Up } else { Press::Down }
+    }
+
+    /// How many rows the mark is away from the one that hands in; 0 without one.
+    pub(crate) fn distance_to_submit(&self) -> usize {
+        match (self.submit, self.marked) {
+            (Some(submit), Some(marked)) if marked >= submit.below => marked - submit.below + 1,
+            (Some(submit), Some(marked)) => submit.below - marked,
+            _ => 0,
         }
     }
 
@@ -116,6 +301,20 @@ impl Dialog {
         let mut presses = vec![step; option.abs_diff(marked)];
         presses.push(Press::Enter);
         presses
+    }
+}
+
+impl Choice {
+    /// An option that nothing explains.
+    pub(crate) fn plain(name: String, label: &str) -> Self {
+        Self {
+            name,
+            label: label.to_owned(),
+            detail: String::new(),
+            text: vec![label.to_owned()],
+            ticked: None,
+            takes_text: TextEntry::of(label),
+        }
     }
 }
 

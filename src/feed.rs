@@ -7,10 +7,11 @@ mod chosen;
 mod keeper;
 mod plan;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
@@ -19,9 +20,10 @@ pub use keeper::{is_alive, owner, release};
 pub use plan::{Own, Ticks};
 
 use crate::config::{Adopted, Rules};
-use crate::fleet::{Input, Outcome, ServerId, ServerReport, TaskReport};
-use crate::history::Kills;
-use crate::moment::Moment;
+use crate::fleet::{Input, Outcome, ServerId, ServerReport, TaskReport, TerminalKey};
+/// What time it is. Everything above and below is told the time; the feed is where it comes from.
+pub use crate::history::now;
+use crate::history::{Kills, Recall};
 use crate::process::{self, VersionCache};
 use crate::profile::{Library, ProcessInfo, Program};
 use crate::tmux::{self, Error, Look, Server};
@@ -44,7 +46,7 @@ pub struct Settings {
     pub adopted: Option<PathBuf>,
     /// The pane that fleetwatch itself runs in, which is never watched.
     pub own: Own,
-    /// The history in which other processes write down that they kill a task.
+    /// The history from which terminals and tasks go on, and in which other processes write down that they kill a task.
     pub history: Option<PathBuf>,
     /// This process, as [`owner`] names it, when it has bells counted in task sessions until it calls [`release`].
     pub keeper: Option<String>,
@@ -63,7 +65,8 @@ impl Settings {
         let deadline = millis(watch.timeout);
         let usual = tmux::Settings::default();
         let host_deadline = usual.host_deadline.max(deadline);
-        let tmux = tmux::Settings { deadline, host_deadline, ..usual };
+        let connect_deadline = usual.connect_deadline.max(deadline);
+        let tmux = tmux::Settings { deadline, host_deadline, connect_deadline, ..usual };
         let rules = Arc::new(config.rules.clone());
         let history = config.history.location().filter(|_| config.history.enabled);
         Self { ticks, tmux, rules, adopted: Adopted::location(), own: own(), history, keeper: None }
@@ -75,10 +78,13 @@ pub fn own() -> Own {
     Own::new(std::env::var("TMUX").ok(), std::env::var("TMUX_PANE").ok(), process::own_ancestors())
 }
 
-/// What time it is. Everything above and below is told the time; the feed is where it comes from.
-pub fn now() -> Moment {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Moment::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+/// What a poller goes on from.
+#[derive(Clone, Debug, Default)]
+pub struct Since {
+    /// The terminals that are known already, of which the history need not tell.
+    pub known: BTreeSet<TerminalKey>,
+    /// Set when the poller sets something in the server that [`release`] takes back.
+    pub tended: Arc<AtomicBool>,
 }
 
 /// A running poller of one server. Dropping it ends the poller.
@@ -86,18 +92,12 @@ pub fn now() -> Moment {
 pub struct Poller {
     task: JoinHandle<()>,
     wake: Arc<Notify>,
-    tended: Arc<AtomicBool>,
 }
 
 impl Poller {
     /// Looks at once, and then quickly for a while: something was sent.
     pub fn wake(&self) {
         self.wake.notify_one();
-    }
-
-    /// Whether it has set something in the server that [`release`] takes back.
-    pub fn has_tended(&self) -> bool {
-        self.tended.load(Ordering::Relaxed)
     }
 }
 
@@ -115,11 +115,11 @@ pub fn spawn(
     library: Arc<Library>,
     server: ServerId,
     inputs: mpsc::Sender<Input>,
+    since: Since,
 ) -> Result<Poller, Error> {
-    let mut looker = Looker::new(settings, library, server)?;
+    let mut looker = Looker::new(settings, library, server, since)?;
     let wake = Arc::new(Notify::new());
     let woken = Arc::clone(&wake);
-    let tended = looker.keeper.tended();
     let task = tokio::spawn(async move {
         loop {
             let looked = looker.look().await;
@@ -139,12 +139,14 @@ pub fn spawn(
             }
         }
     });
-    Ok(Poller { task, wake, tended })
+    Ok(Poller { task, wake })
 }
 
 /// What one look at a server came to.
 #[derive(Clone, Debug)]
 pub struct Looked {
+    /// What the history says of terminals that are new.
+    known: Vec<Input>,
     /// Its agents.
     pub server: ServerReport,
     /// Its tasks; `None` when nothing is known of them.
@@ -154,13 +156,14 @@ pub struct Looked {
 impl Looked {
     /// What the fleet is told, tasks first: whoever waits for a server's report then knows of both.
     pub fn inputs(self) -> impl Iterator<Item = Input> + Send {
-        [self.tasks.map(Input::Tasks), Some(Input::Server(self.server))].into_iter().flatten()
+        let reports = [self.tasks.map(Input::Tasks), Some(Input::Server(self.server))];
+        self.known.into_iter().chain(reports.into_iter().flatten())
     }
 }
 
 /// Looks at a server once and captures every watched pane of it.
 pub async fn look(settings: Settings, library: Arc<Library>, server: ServerId) -> Looked {
-    match Looker::new(settings, library, server.clone()) {
+    match Looker::new(settings, library, server.clone(), Since::default()) {
         Ok(mut looker) => {
             let mut looked = looker.look().await;
             for _ in 0..LOOKS_AGAIN {
@@ -174,7 +177,7 @@ pub async fn look(settings: Settings, library: Arc<Library>, server: ServerId) -
         }
         Err(error) => {
             let server = ServerReport { server, at: now(), outcome: Outcome::Failed(error.problem()) };
-            Looked { server, tasks: None }
+            Looked { known: Vec::new(), server, tasks: None }
         }
     }
 }
@@ -187,6 +190,7 @@ struct Looker {
     keeper: Keeper,
     chosen: Chosen,
     kills: Kills,
+    recall: Recall,
     versions: VersionCache,
     /// How long the last look took.
     took: Duration,
@@ -195,18 +199,19 @@ struct Looker {
 }
 
 impl Looker {
-    fn new(settings: Settings, library: Arc<Library>, server: ServerId) -> Result<Self, Error> {
+    fn new(settings: Settings, library: Arc<Library>, server: ServerId, since: Since) -> Result<Self, Error> {
         let Settings { ticks, tmux, rules, adopted, own, history, keeper } = settings;
         let memory = Memory::new(server.clone(), ticks, rules, own);
         let server = Server::new(server, tmux)?;
-        let keeper = Keeper::new(keeper);
+        let keeper = Keeper::new(keeper, since.tended);
         Ok(Self {
             server,
             library,
             memory,
             keeper,
             chosen: Chosen::new(adopted),
-            kills: Kills::new(history),
+            kills: Kills::new(history.clone()),
+            recall: Recall::new(history, since.known),
             versions: VersionCache::default(),
             took: Duration::ZERO,
             awaits_exit_status: false,
@@ -233,7 +238,8 @@ impl Looker {
         };
         let (server, at) = (self.server.id().clone(), now());
         let tasks = tasks.map(|(look, sessions)| TaskReport { server: server.clone(), at, look, sessions });
-        Looked { server: ServerReport { server, at, outcome }, tasks }
+        let server = ServerReport { server, at, outcome };
+        Looked { known: self.recall.before(&server).await, server, tasks }
     }
 
     /// One process in most cases: the panes that changed last time are captured along with the listing, as they
@@ -252,8 +258,9 @@ impl Looker {
             true => Look::default(),
             false => self.server.capture(&due).await?,
         };
+        let instance = look.instance.clone();
         let told = self.memory.report(look, more);
-        self.keeper.tend(&self.server, &told.sessions).await;
+        self.keeper.tend(&self.server, &instance, &told.sessions).await;
         self.keeper.let_go(&self.server, &told.others).await;
         self.awaits_exit_status = told.owes_exit_status.is_some();
         if let Some(pid) = told.owes_exit_status {

@@ -1,9 +1,10 @@
-//! All terminals: inputs and time in, effects and a view out. It looks at no clock and does no I/O (DESIGN).
+//! All terminals: inputs and time in, effects and a view out. It looks at no clock and does no I/O.
 //!
 //! The driving rule, for the app as for a replay: hand every [`Input`] to [`Fleet::handle`] with its time, then take
 //! effects from [`Fleet::poll_effect`] until there are none, then wait for the next input or for
 //! [`Fleet::poll_timeout`], whichever comes first; a timeout is handed in as [`Input::TimePassed`].
 
+mod checkpoint;
 mod entry;
 mod report;
 mod tasks;
@@ -13,6 +14,7 @@ mod why;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+pub use checkpoint::Checkpoint;
 use entry::Entry;
 pub use report::{Capture, Declared, Outcome, PaneReport, ServerReport};
 pub use tasks::{FoundSession, TaskReport, TaskTransition};
@@ -23,8 +25,11 @@ use crate::moment::{Moment, Span};
 pub use crate::place::{PaneId, Place, ServerId, SessionId, Socket, TerminalKey, WindowId};
 use crate::profile::Library;
 use crate::screen::Screen;
-use crate::state::{Problem, State, Transition};
-use crate::task::{Batch, Task};
+use crate::state::{
+    Availability, LEFT, LEFT_UNWATCHED, OperatorStatus, Phase, Problem, State, Summary, Transition, UiContext,
+};
+use crate::task::{self, Batch, Task};
+pub use crate::tracker::Known;
 use crate::tracker::{self, Observation, SurfaceEvent, Timer};
 use tasks::{Taken, Tasks};
 
@@ -37,14 +42,31 @@ pub enum Input {
     Tasks(TaskReport),
     /// The operator kills a task, here or in another process of fleetwatch; `reason` says so to people.
     TaskKilled { server: ServerId, window: WindowId, reason: String },
+    /// What the history says of a terminal, before its first look.
+    Known { key: TerminalKey, known: Box<Known> },
+    /// What another process knows of a server, in place of what is known here.
+    Checkpoint { server: ServerId, checkpoint: Box<Checkpoint> },
+    /// What the history says of the tasks on a server, before the first look at it.
+    KnownTasks { server: ServerId, tasks: Vec<task::Known> },
     /// A prompt went into a terminal through fleetwatch at this time, here or in another process of it.
-    Submitted { key: TerminalKey, at: Moment },
+    Submitted { key: TerminalKey, at: Moment, text: String },
     /// The operator has seen the terminal: selected it for a second, jumped to it or answered it (SPEC §2).
     Seen { key: TerminalKey },
     /// Nothing happened but time.
     TimePassed,
     /// A server is watched no longer: its terminals leave.
     Unwatched { server: ServerId },
+}
+
+impl Input {
+    /// When it was seen, where that is a part of it.
+    pub fn at(&self) -> Option<Moment> {
+        match self {
+            Input::Server(report) => Some(report.at),
+            Input::Tasks(report) => Some(report.at),
+            _ => None,
+        }
+    }
 }
 
 /// Everything that the fleet wants done or told.
@@ -68,6 +90,9 @@ pub enum Effect {
     Tasks(Batch),
 }
 
+/// How long a terminal that the history knows may take to be found.
+const COMES_INTO_VIEW: Span = Span::from_secs(4);
+
 /// The settings of the fleet, from the configuration.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -89,6 +114,8 @@ pub struct Fleet {
     settings: Settings,
     library: Arc<Library>,
     entries: BTreeMap<TerminalKey, Entry>,
+    /// What is known of terminals that have not been seen yet, and since when it is.
+    known: BTreeMap<TerminalKey, (Known, Moment)>,
     servers: BTreeMap<ServerId, ServerView>,
     recent: VecDeque<RecentTransition>,
     tasks: Tasks,
@@ -103,12 +130,18 @@ impl Fleet {
             settings,
             library,
             entries: BTreeMap::new(),
+            known: BTreeMap::new(),
             servers: BTreeMap::new(),
             recent: VecDeque::new(),
             tasks: Tasks::default(),
             effects: VecDeque::new(),
             now: Moment::default(),
         }
+    }
+
+    /// The settings that it was made with.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// Takes in what happened. Inputs come in the order of their times; an earlier time is read as the latest one.
@@ -118,7 +151,16 @@ impl Fleet {
             Input::Server(report) => self.server(report),
             Input::Tasks(report) => self.tasks(report),
             Input::TaskKilled { server, window, reason } => self.tasks.killed(&server, window, reason),
-            Input::Submitted { key, at } => self.observe(&key, Observation::Submitted { at }),
+            Input::Known { key, known } => {
+                self.known.insert(key, (*known, self.now));
+            }
+            Input::Checkpoint { server, checkpoint } => self.restore(&server, *checkpoint),
+            Input::KnownTasks { server, tasks } => self.tasks.remember(server, tasks),
+            Input::Submitted { key, at, text } => {
+                let taken =
+                    self.entries.get(&key).map(|entry| entry.terminal().input.taken_as(&text)).unwrap_or_default();
+                self.observe(&key, Observation::Submitted { at, taken });
+            }
             Input::Seen { key } => self.observe(&key, Observation::Seen),
             Input::TimePassed => self.pass_time(),
             Input::Unwatched { server } => {
@@ -210,16 +252,17 @@ impl Fleet {
     fn server(&mut self, report: ServerReport) {
         let ServerReport { server, at, outcome } = report;
         let view = self.servers.entry(server.clone()).or_insert_with(|| ServerView::waiting(server.clone()));
+        let is_first = view.answered_at.is_none();
         match outcome {
             Outcome::Listed(panes) => {
                 view.health = Health::Up;
                 view.answered_at = Some(at);
-                self.listed(&server, panes);
+                self.listed(&server, panes, is_first);
             }
             Outcome::NoServer(problem) => {
                 view.health = Health::NoServer(problem);
                 view.answered_at = Some(at);
-                self.listed(&server, Vec::new());
+                self.listed(&server, Vec::new(), is_first);
             }
             Outcome::Failed(problem) => {
                 view.health = Health::Failed(problem.clone());
@@ -257,7 +300,7 @@ impl Fleet {
         self.effects.extend(standings.left.into_iter().map(Effect::TaskLeft));
     }
 
-    fn listed(&mut self, server: &ServerId, panes: Vec<PaneReport>) {
+    fn listed(&mut self, server: &ServerId, panes: Vec<PaneReport>, is_first: bool) {
         let listed: BTreeSet<&TerminalKey> = panes.iter().map(|pane| &pane.key).collect();
         let is_missing = |key: &&TerminalKey| key.server == *server && !listed.contains(key);
         let missing: Vec<TerminalKey> = self.entries.keys().filter(is_missing).cloned().collect();
@@ -265,17 +308,45 @@ impl Fleet {
             self.observe(&key, Observation::Gone);
         }
         for pane in panes {
-            self.pane(pane);
+            self.pane(pane, !is_first);
         }
+        self.miss(server);
         self.name_apart();
     }
 
-    fn pane(&mut self, report: PaneReport) {
+    /// Terminals that were known and do not come into view have gone while nobody watched. A first look may not find every
+    /// agent yet.
+    fn miss(&mut self, server: &ServerId) {
+        let now = self.now;
+        let is_missing =
+            |key: &TerminalKey, since: Moment| key.server == *server && now.since(since) >= COMES_INTO_VIEW;
+        let missing = self.known.iter().filter(|(key, (_, since))| is_missing(key, *since));
+        let missing: Vec<TerminalKey> = missing.map(|(key, _)| key.clone()).collect();
+        for key in missing {
+            let Some((Known { state, .. }, _)) = self.known.remove(&key) else { continue };
+            let was_gone = matches!(state.diagnostics.availability, Availability::TuiDown | Availability::Unavailable);
+            let summary = Summary {
+                availability: Availability::Unavailable,
+                phase: Phase::Unknown,
+                result: state.last_turn.result,
+                source: state.last_turn.source,
+                ui_context: UiContext::Unknown,
+                status: OperatorStatus::Unavailable,
+            };
+            let transition = Transition::last(summary, if was_gone { LEFT } else { LEFT_UNWATCHED }, now);
+            let id = state.terminal.id;
+            self.remember(&key, &id, &transition, None);
+            self.effects.push_back(Effect::Left { key, id, transition });
+        }
+    }
+
+    fn pane(&mut self, report: PaneReport, is_new: bool) {
         let key = report.key.clone();
+        let known = self.known.remove(&key).map(|(known, _)| known);
         let entry = self
             .entries
             .entry(key.clone())
-            .or_insert_with(|| Entry::new(key.clone(), self.settings.tracker.clone(), self.now));
+            .or_insert_with(|| Entry::new(key.clone(), self.settings.tracker.clone(), known, is_new, self.now));
         let outcome = entry.look(report, &self.library, self.now);
         if outcome.renamed {
             self.effects.push_back(Effect::Introduced { key: key.clone() });
@@ -351,24 +422,35 @@ impl Fleet {
         }
     }
 
-    /// Ids are unique: a name that two terminals would have is told apart by server, then by pane.
+    /// Ids are unique: a name that two terminals would have is told apart by server, then by pane. One whose pane is gone
+    /// takes its name from nobody who is there.
     fn name_apart(&mut self) {
         let mut wanted: BTreeMap<String, Vec<TerminalKey>> = BTreeMap::new();
         for (key, entry) in &self.entries {
             wanted.entry(entry.wanted_name()).or_default().push(key.clone());
         }
-        let mut renamed = Vec::new();
+        let is_gone = |key: &TerminalKey| self.entries.get(key).is_some_and(|entry| entry.gone_since().is_some());
+        let mut named: Vec<(TerminalKey, String)> = Vec::new();
         for (name, keys) in wanted {
-            let alone = keys.len() == 1;
-            for key in keys {
-                let id = if alone { name.clone() } else { format!("{name} {}{}", server_prefix(&key), key.pane) };
-                if self.entries.get_mut(&key).is_some_and(|entry| entry.rename(id)) {
-                    renamed.push(key);
-                }
+            let there = keys.iter().filter(|key| !is_gone(key)).count();
+            let mut taken = BTreeSet::new();
+            for key in keys.iter().filter(|key| !is_gone(key)).chain(keys.iter().filter(|key| is_gone(key))) {
+                let is_alone = keys.len() == 1 || (there == 1 && !is_gone(key));
+                let place = format!("{name} {}{}", server_prefix(key), key.pane);
+                let id = match is_alone {
+                    true => name.clone(),
+                    // A pane in which another agent was started is the place of two.
+                    false if taken.contains(&place) => format!("{place} {}", key.pid),
+                    false => place,
+                };
+                taken.insert(id.clone());
+                named.push((key.clone(), id));
             }
         }
-        for key in renamed {
-            self.effects.push_back(Effect::Introduced { key });
+        for (key, id) in named {
+            if self.entries.get_mut(&key).is_some_and(|entry| entry.rename(id)) {
+                self.effects.push_back(Effect::Introduced { key });
+            }
         }
         self.name_tasks();
     }
@@ -377,3 +459,6 @@ impl Fleet {
 fn server_prefix(key: &TerminalKey) -> String {
     if key.server == ServerId::default() { String::new() } else { format!("{}/", key.server) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,5 @@
-//! Follow-ups: agents are told what happened to other terminals (SPEC §9). Pure: events, looks and times in, what to do
-//! out; what waits is kept by [`crate::history`], and the sending is done elsewhere.
+//! Follow-ups: agents are told what happened to other terminals (SPEC §9). Pure: what the history says and how agents look
+//! in, what to do out; what waits is kept by [`crate::history`], and the sending is done elsewhere.
 //!
 //! A message is queued for an agent, waits until that agent is ready and has no draft, takes in what happens meanwhile,
 //! and is sent once. What may have been sent by a process that died is looked into and never simply sent again.
@@ -8,14 +8,12 @@ mod chain;
 mod event;
 mod message;
 mod rule;
-mod sight;
 mod target;
 
-pub use chain::Chains;
+pub use chain::{COUNTED, chain, closes_a_loop};
 pub use event::Event;
 pub use message::{message, tag, told};
 pub use rule::{FollowUpRule, Wanted, wanted};
-pub use sight::{LULL, Sight, Source, Standing, missed};
 pub use target::{Fate, Posture, Target, fate};
 
 #[cfg(test)]

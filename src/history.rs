@@ -18,6 +18,7 @@ mod open;
 mod presence;
 mod questions;
 mod reader;
+mod recall;
 mod record;
 mod retention;
 mod schema;
@@ -31,16 +32,18 @@ mod trouble;
 mod writer;
 
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 pub use drafts::{Draft, Drafts};
 pub use filter::Filter;
 pub use handle::{History, Ticket};
 pub use identity::{Owner, same_terminal, stored_server};
-pub use intents::{Decided, Intent, IntentId, IntentNews, IntentState, Intents, Naming, NewEvent, Queued, StoredSight};
+pub use intents::{Decided, Intent, IntentId, IntentNews, IntentState, Intents, NewEvent, Queued, Stopped};
 pub use kills::Kills;
 pub use questions::{Answer, Ask, Question, Questions, Shown, Told};
 pub use reader::{Line, Reader, StoredTerminal};
+pub use recall::Recall;
 pub use record::{Kind, NewInput, Privacy, PublicState, Record, Sent, TransitionRecord, What};
 pub use schema::VERSION;
 pub use standing::{Need, Rank, STANDING_LASTS, Standing};
@@ -48,7 +51,7 @@ pub use stored::{Body, RecordId, ScreenId, Stored, StoredInput, StoredTransition
 pub use timeline::{Holder, Point, Stretch, timeline, totals, turns};
 pub use trouble::{Condition, Health, Trouble};
 
-use crate::moment::{Moment, Span};
+use crate::moment::{Clock, Moment, Span};
 
 /// The file's name in the state directory.
 const FILE_NAME: &str = "history.db";
@@ -97,8 +100,22 @@ pub fn state_directory() -> Option<PathBuf> {
     state_home.map(|home| home.join("fleetwatch")).or_else(platform)
 }
 
-/// What time it is, for the writer and for those who tell it of an input.
+/// Where the locks are by which all processes of a user take turns at a terminal.
+pub fn lock_directory() -> Option<PathBuf> {
+    Some(state_directory()?.join("turns"))
+}
+
+/// What time it is, for the whole process: it never runs backwards, whatever happens to the clock on the wall.
 pub fn now() -> Moment {
+    static CLOCK: LazyLock<(Instant, Mutex<Clock>)> =
+        LazyLock::new(|| (Instant::now(), Mutex::new(Clock::new(wall_clock()))));
+    let (began, clock) = &*CLOCK;
+    let mut clock = clock.lock().unwrap_or_else(PoisonError::into_inner);
+    let elapsed = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    clock.at(wall_clock(), Span::from_millis(elapsed))
+}
+
+fn wall_clock() -> Moment {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Moment::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }

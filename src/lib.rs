@@ -1,8 +1,11 @@
 //! fleetwatch tells the true state of every coding agent in tmux.
 //!
+//! What the names and values mean is in `docs/contract.md`, which the code cites as `SPEC §n`; why the house is as it is,
+//! in `docs/architecture.md`.
+//!
 //! # Reading order
 //!
-//! From the ground up; a module imports only from modules above it in this list, and `tests/floors.rs` enforces that.
+//! From the ground up; a module imports only from modules above it in this list, and `tests/it/pure/floors.rs` enforces that.
 //!
 //! | floor | module | what it is |
 //! |---|---|---|
@@ -19,7 +22,7 @@
 //! | 0 | [`fleet`] | all terminals: inputs in, effects and a view out |
 //! | 0 | [`notify`] | which notices go out, when and by which means |
 //! | 0 | [`follow_up`] | what agents are told of other terminals, when, and whether it arrived |
-//! | 0 | [`queue`] | prompts that wait until their agents are ready |
+//! | 1 | [`private`] | files for this user alone, whole or not there |
 //! | 1 | [`tmux`] | the only place that knows tmux: commands, quoting, listing, capture, paste, keys |
 //! | 1 | [`process`] | what runs in a pane |
 //! | 1 | [`recording`] | recordings in and out, their replay and their score |
@@ -28,6 +31,7 @@
 //! | 2 | [`sender`] | a prompt into a terminal, and whether the agent took it |
 //! | 2 | [`delivery`] | what is told outside: bells, notices, commands, follow-ups |
 //! | 2 | [`feed`] | pollers that turn tmux, processes and time into the fleet's inputs |
+//! | 2 | [`owner`] | one process polls each server, and the others are told by it |
 //! | 2 | [`ui`] | the view to a frame, a key to an action; no tokio, no tmux, no clock |
 //! | 3 | [`app`] | the dashboard's one loop over keys, reports, outcomes and time |
 //! | 3 | [`demo`] | recorded sessions that play in a tmux server of their own |
@@ -75,11 +79,12 @@ pub mod follow_up;
 pub mod history;
 pub mod moment;
 pub mod notify;
+pub mod owner;
 pub mod pattern;
 pub mod place;
+pub mod private;
 pub mod process;
 pub mod profile;
-pub mod queue;
 pub mod recording;
 pub mod screen;
 pub mod sender;

@@ -3,15 +3,46 @@
 use std::fmt;
 use std::ops::{Add, Sub};
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A point in time, in milliseconds since the Unix epoch; shown and written as RFC 3339 in UTC with milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Moment(i64);
 
 /// A length of time in milliseconds. It is never negative: [`Moment::since`] saturates at zero.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Span(u64);
+
+/// Time that runs on a monotonic clock: a wall clock that is set back neither stops it nor turns it back.
+///
+/// A wall clock that is ahead by more than a second is followed: it was set forward, or the machine was suspended. One
+/// that is behind is not; this clock then runs ahead of it until the wall clock has caught up.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    /// What time it was when the monotonic clock began.
+    began: Moment,
+}
+
+/// How far the wall clock may be ahead until it is followed.
+const DRIFT: Span = Span::from_secs(1);
+
+impl Clock {
+    /// A clock that begins at what the wall says.
+    pub const fn new(wall: Moment) -> Self {
+        Self { began: wall }
+    }
+
+    /// What time it is when the wall says `wall` and the monotonic clock has run for `elapsed`.
+    pub fn at(&mut self, wall: Moment, elapsed: Span) -> Moment {
+        let now = self.began + elapsed;
+        let ahead = wall.since(now);
+        if ahead <= DRIFT {
+            return now;
+        }
+        self.began = self.began + ahead;
+        wall
+    }
+}
 
 impl Moment {
     /// The moment that lies `ms` milliseconds after the Unix epoch.
@@ -86,6 +117,14 @@ impl Serialize for Moment {
     }
 }
 
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let timestamp: jiff::Timestamp = text.parse().map_err(de::Error::custom)?;
+        Ok(Moment(timestamp.as_millisecond()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,5 +140,29 @@ mod tests {
         let (early, late) = (Moment::from_millis(5), Moment::from_millis(9));
         assert_eq!(late.since(early), Span::from_millis(4));
         assert_eq!(early.since(late), Span::ZERO);
+    }
+
+    /// The time that a clock tells when the wall says what it says, both in seconds.
+    fn told(clock: &mut Clock, wall: i64, elapsed: u64) -> i64 {
+        clock.at(Moment::from_millis(wall * 1000), Span::from_secs(elapsed)).as_millis() / 1000
+    }
+
+    #[test]
+    fn a_wall_clock_that_is_set_back_does_not_stop_the_time() {
+        let mut clock = Clock::new(Moment::from_millis(100_000_000));
+        assert_eq!(told(&mut clock, 100_010, 10), 100_010);
+        assert_eq!(told(&mut clock, 96_411, 11), 100_011, "set back by an hour");
+        assert_eq!(told(&mut clock, 96_420, 20), 100_020);
+        assert_eq!(told(&mut clock, 100_030, 30), 100_030, "and set right again");
+        assert_eq!(told(&mut clock, 100_030, 31), 100_031, "a second is no step");
+    }
+
+    #[test]
+    fn a_wall_clock_that_is_ahead_is_followed() {
+        let mut clock = Clock::new(Moment::from_millis(100_000_000));
+        assert_eq!(told(&mut clock, 107_210, 10), 107_210, "two hours of suspension");
+        assert_eq!(told(&mut clock, 107_220, 20), 107_220);
+        assert_eq!(told(&mut clock, 100_030, 30), 107_230, "set back again");
+        assert_eq!(told(&mut clock, 100_040, 40), 107_240);
     }
 }

@@ -19,7 +19,7 @@ use crate::moment::{Moment, Span};
 use crate::task::{Batch, Task};
 pub use lane::Delivery;
 use lane::Lane;
-pub use notice::{Notice, standing};
+pub use notice::{Notice, statement};
 pub use rule::{Means, Occasion, QuietHours, Rule};
 use thing::Thing;
 
@@ -96,25 +96,20 @@ impl Notifier {
         }
     }
 
-    /// Takes in what the fleet shows now. What agents need or have done since is given back, whether a rule wants it
-    /// told or not.
-    pub fn observe(&mut self, view: &View<'_>, operator: Operator<'_>) -> Vec<Notice> {
+    /// Takes in what the fleet shows now.
+    pub fn observe(&mut self, view: &View<'_>, operator: Operator<'_>) {
         self.look += 1;
-        let mut news = Vec::new();
         for terminal in &view.terminals {
-            if let Some(thing) = self.due_thing(terminal, view.now) {
-                let notice = Notice::of_attention(terminal, thing, view.now);
-                if operator.wants_to_know_of(terminal) {
-                    self.tell(notice.clone(), view.now);
-                }
-                news.push(notice);
+            if let Some(thing) = self.due_thing(terminal, view.now)
+                && operator.wants_to_know_of(terminal)
+            {
+                self.tell(Notice::of_attention(terminal, thing, view.now), view.now);
             }
         }
         let look = self.look;
         self.known.retain(|_, known| known.look == look);
         let answered = view.servers.iter().filter(|server| server.answered_at.is_some());
         self.servers.extend(answered.map(|server| server.id.clone()));
-        news
     }
 
     /// Takes in what happened to tasks; that is told at once, because it does not pass.

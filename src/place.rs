@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A tmux socket, as `-L` and `-S` name it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Socket {
     /// The server that plain `tmux` talks to.
     #[default]
@@ -59,7 +60,7 @@ impl Socket {
 }
 
 /// A tmux server: a host and a socket on it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct ServerId {
     /// `None` is this machine, else the name that `ssh` takes.
     pub host: Option<String>,
@@ -85,7 +86,7 @@ impl fmt::Display for ServerId {
 }
 
 /// A tmux pane id without its `%`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct PaneId(pub u32);
 
 impl fmt::Display for PaneId {
@@ -95,7 +96,7 @@ impl fmt::Display for PaneId {
 }
 
 /// A tmux window id without its `@`. tmux never gives one twice in a server's life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct WindowId(pub u32);
 
 impl fmt::Display for WindowId {
@@ -105,7 +106,7 @@ impl fmt::Display for WindowId {
 }
 
 /// A tmux session id without its `$`; it stays when the session is renamed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct SessionId(pub u32);
 
 impl fmt::Display for SessionId {
@@ -114,17 +115,50 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// The identity of a terminal (SPEC §1): a pane id that comes back with another pid is another terminal.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// The identity of a terminal (SPEC §1): a pane id that comes back with another pid, or in another server, is another
+/// terminal.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct TerminalKey {
     pub server: ServerId,
     pub pane: PaneId,
     /// The process that tmux started in the pane.
     pub pid: u32,
+    pub instance: ServerInstance,
+}
+
+impl TerminalKey {
+    /// Whether both may be the same terminal: of what was stored it is not known which server it was.
+    pub fn may_be(&self, other: &Self) -> bool {
+        (&self.server, self.pane, self.pid) == (&other.server, other.pane, other.pid)
+            && self.instance.may_be(&other.instance)
+    }
+}
+
+/// Which tmux server on which machine answers under the name of a [`ServerId`]: a name may lead to another machine
+/// tomorrow, and a server that was started anew may give the same ids and pids. Empty where it is not known, as in what
+/// was stored without it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub struct ServerInstance(Option<Arc<str>>);
+
+impl ServerInstance {
+    /// From what the server says of itself, in words without blanks.
+    pub fn new(word: &str) -> Self {
+        Self((!word.is_empty()).then(|| word.into()))
+    }
+
+    /// What the server says of itself; `None` where it is not known.
+    pub fn word(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+
+    /// Whether both may be the same one: what is not known may be any.
+    pub fn may_be(&self, other: &Self) -> bool {
+        self.0.is_none() || other.0.is_none() || self == other
+    }
 }
 
 /// Where in its tmux server a pane stands now. All of it may change while the terminal stays the same.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Place {
     pub session: String,
     pub window_index: u32,

@@ -6,6 +6,7 @@ mod conclusion;
 mod engine;
 mod explain;
 mod front;
+mod input;
 mod library;
 mod projection;
 mod reading;
@@ -17,14 +18,15 @@ mod version;
 pub use compile::{Profile, ProfileError, Temporal, Versions};
 pub use engine::Miss;
 pub use explain::{Explanation, PromptFound, RegionFound, RowFound, RuleTried};
+pub use input::{Input, TakenAs};
 pub use library::{Library, Selected, Selection};
 pub use projection::{AnswerAssociator, DialogProjection, ProjectedRow, Projector, RowReason, TailRegex, normalized};
-pub use reading::{Activity, EndMark, Family, Reading, TurnEnd, TurnRegion};
+pub use reading::{Activity, Composed, EndMark, Family, Reading, Submitted, TurnEnd, TurnRegion};
 pub use rules::{Region, Signal, StopKey};
 pub use transcript::{GAP, Said, Transcript};
 
 /// What runs in a pane, as its processes tell (SPEC §3).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Program {
     /// A known agent.
     Agent {

@@ -4,6 +4,7 @@
 //! built, so that whatever is drawn or logged from a screen cannot act on the operator's terminal.
 
 mod capture;
+mod wire;
 
 use std::sync::Arc;
 
@@ -144,9 +145,41 @@ pub fn is_harmless(c: char) -> bool {
         && !matches!(c, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')
 }
 
-/// A text from outside (a title, a name, a directory) without anything that could act on a terminal.
+/// A text from outside (a title, a name, a directory) without anything that could act on a terminal, and without what
+/// nobody sees: two names that differ only in that would look alike. A joiner stays between two characters that are not
+/// ASCII, as it shapes emoji and scripts there.
 pub fn harmless(text: &str) -> String {
-    text.chars().filter(|&c| is_harmless(c)).collect()
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().filter(|&c| is_harmless(c)).peekable();
+    while let Some(c) = chars.next() {
+        let stays = match c {
+            '\u{200C}' | '\u{200D}' => {
+                out.chars().next_back().is_some_and(is_shaped) && chars.peek().copied().is_some_and(is_shaped)
+            }
+            '\u{00AD}'
+            | '\u{034F}'
+            | '\u{115F}'
+            | '\u{1160}'
+            | '\u{17B4}'
+            | '\u{17B5}'
+            | '\u{180B}'..='\u{180F}'
+            | '\u{200B}'
+            | '\u{2060}'..='\u{2064}'
+            | '\u{206A}'..='\u{206F}'
+            | '\u{3164}'
+            | '\u{FFA0}' => false,
+            _ => true,
+        };
+        if stays {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Whether a joiner beside a character can be seen.
+fn is_shaped(c: char) -> bool {
+    !c.is_ascii() && !c.is_whitespace() && !matches!(c, '\u{200C}' | '\u{200D}')
 }
 
 /// The visible screen of a pane.
@@ -225,7 +258,7 @@ impl Screen {
 }
 
 /// Where the pane's cursor is, in cells from the top left.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Cursor {
     pub column: u16,
     pub row: u16,
@@ -233,7 +266,7 @@ pub struct Cursor {
 }
 
 /// What tmux tells about a pane beside its screen.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct PaneFacts {
     /// `pane_title`, without control characters.
     pub title: String,

@@ -2,7 +2,9 @@
 //!
 //! Nothing here decides anything. The names that serde writes are the public names; they are never renamed.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 use crate::moment::Moment;
 
@@ -137,6 +139,13 @@ words! {
         Interrupted = "interrupted", Finished = "finished", Stalled = "stalled", Gone = "gone", None = "none",
     }
 }
+impl Attention {
+    /// Whether it is not about what the terminal does now, but about how it came to that.
+    pub const fn is_about_the_past(self) -> bool {
+        matches!(self, Attention::Failed | Attention::Interrupted | Attention::Finished | Attention::Stalled)
+    }
+}
+
 words! {
     /// Oddities that an assessment names (SPEC §6).
     Anomaly {
@@ -156,7 +165,7 @@ pub struct Problem {
 }
 
 /// Who and where a terminal is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TerminalFacts {
     /// The configured or derived unique name.
     pub id: String,
@@ -180,7 +189,7 @@ pub struct TerminalFacts {
 }
 
 /// How watching itself is going.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Diagnostics {
     pub availability: Availability,
     pub transport_state: TransportState,
@@ -191,7 +200,7 @@ pub struct Diagnostics {
 }
 
 /// What the prompt would do with a key (SPEC §4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Surface {
     pub accepting_input: Tri,
     pub editing_input: Tri,
@@ -210,7 +219,7 @@ impl Surface {
 }
 
 /// The turn in flight, or the lack of one.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
     pub phase: Phase,
     pub background_work: Tri,
@@ -218,10 +227,27 @@ pub struct Turn {
     pub since: Moment,
     /// Seconds since then, at the time of the state.
     pub elapsed_seconds: f64,
+    /// Whether that was seen; if not, the phase has lasted since then at least (SPEC §10).
+    pub since_exact: bool,
+}
+
+impl Turn {
+    /// When this phase began.
+    pub fn began(&self) -> Since {
+        Since { at: self.since, exact: self.since_exact }
+    }
+}
+
+/// When something began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Since {
+    pub at: Moment,
+    /// Whether its beginning was seen; if not, it was there then, and may be older (SPEC §10).
+    pub exact: bool,
 }
 
 /// How the last turn that ended did end. It stays through the next turn until that one ends.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastTurn {
     pub result: TurnResult,
     pub source: TurnSource,
@@ -236,7 +262,7 @@ impl LastTurn {
 }
 
 /// What one screen says by itself: the SurfaceAssessment of SPEC §6; `inspect` shows it with the parser's metadata.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Assessment {
     pub availability: AssessedAvailability,
     pub business_state: BusinessState,
@@ -245,10 +271,12 @@ pub struct Assessment {
     pub anomalies: Vec<Anomaly>,
     /// The dialog's own text: question, options, which one is selected.
     pub operator_excerpt: Option<String>,
+    /// The name of the dialog or menu: a hash over what it asks and all that its options say, in hexadecimal.
+    pub dialog: Option<String>,
 }
 
 /// What the operator may expect (SPEC §7).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operator {
     pub status: OperatorStatus,
     pub readiness: Readiness,
@@ -258,7 +286,7 @@ pub struct Operator {
 }
 
 /// The running timers and the windows that they run in, in seconds (SPEC §7).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LifecycleTiming {
     pub readiness_unknown_elapsed_seconds: Option<f64>,
     pub completion_unknown_elapsed_seconds: Option<f64>,
@@ -270,7 +298,7 @@ pub struct LifecycleTiming {
 }
 
 /// What a completion would rest on (SPEC §7).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LifecycleAuthority {
     pub completion_authority: CompletionAuthority,
     pub turn_anchor_state: AnchorState,
@@ -281,7 +309,7 @@ pub struct LifecycleAuthority {
 }
 
 /// How long the published state has stood (SPEC §8).
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stability {
     /// A stable hash over diagnostics, assessment, surface, turn without times, and last turn, in hexadecimal.
     pub signature: String,
@@ -291,7 +319,7 @@ pub struct Stability {
 }
 
 /// A rule of the profile that fired, and where on the screen.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Evidence {
     pub rule: String,
     /// The screen row, from 0; `None` for the title and other pane facts.
@@ -301,7 +329,7 @@ pub struct Evidence {
 }
 
 /// The last good surface of a terminal that cannot be read now (SPEC §3).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stale {
     /// When it was read.
     pub at: Moment,
@@ -310,7 +338,7 @@ pub struct Stale {
 }
 
 /// The public state of an agent terminal (SPEC §2). Every key is always there.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct State {
     pub terminal: TerminalFacts,
     pub diagnostics: Diagnostics,
@@ -323,6 +351,11 @@ pub struct State {
     pub lifecycle_authority: LifecycleAuthority,
     pub stability: Stability,
     pub attention: Attention,
+    /// When that began which is said of the terminal in one word, its attention or else what it does: this dialog, this
+    /// result, this phase, its being gone.
+    pub since: Moment,
+    /// Whether that was seen; if not, it has lasted since then at least (SPEC §10).
+    pub since_exact: bool,
     pub evidence: Vec<Evidence>,
     /// The last good surface while the terminal cannot be read; `None` when what is shown is current.
     pub stale: Option<Stale>,
@@ -333,6 +366,16 @@ pub struct State {
 }
 
 impl State {
+    /// When that began which is said of the terminal in one word.
+    pub fn since(&self) -> Since {
+        Since { at: self.since, exact: self.since_exact }
+    }
+
+    /// When that began which it does, whatever else it wants the operator to know.
+    pub fn doing_since(&self) -> Since {
+        if self.attention.is_about_the_past() { self.turn.began() } else { self.since() }
+    }
+
     /// Whether a prompt would begin a turn now (SPEC §11): the agent is ready for one, and nobody has begun to write there.
     pub fn takes_a_prompt(&self) -> bool {
         let surface = &self.surface;
@@ -346,15 +389,15 @@ impl State {
 }
 
 /// One field that changed, by its public name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    pub field: &'static str,
+    pub field: Cow<'static, str>,
     pub from: serde_json::Value,
     pub to: serde_json::Value,
 }
 
 /// The whole public state in short, as a transition keeps it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     pub availability: Availability,
     pub phase: Phase,
@@ -365,7 +408,7 @@ pub struct Summary {
 }
 
 /// A record of what changed in one terminal at one observation (SPEC §2).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transition {
     /// The time of the observation that showed it.
     pub at: Moment,
@@ -374,4 +417,19 @@ pub struct Transition {
     /// What was decided beside the plain reading: `premature success retracted`, a recovery's name, `left the fleet`.
     pub note: Option<String>,
     pub evidence: Vec<Evidence>,
+}
+
+/// The note of the last transition of a terminal that leaves the fleet.
+pub const LEFT: &str = "left the fleet";
+/// The same of one that was gone when somebody looked again.
+pub const LEFT_UNWATCHED: &str = "left the fleet while nobody watched";
+
+/// The note of a transition that gives a success back, which was taken back for another turn.
+pub const RETRACTION_UNDONE: &str = "retraction undone: a new turn began";
+
+impl Transition {
+    /// The last transition of a terminal.
+    pub fn last(summary: Summary, note: &str, at: Moment) -> Self {
+        Self { at, changed: Vec::new(), summary, note: Some(note.to_owned()), evidence: Vec::new() }
+    }
 }

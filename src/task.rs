@@ -13,6 +13,6 @@ mod why;
 
 pub use event::{Batch, Happening, Level, TaskEvent};
 pub use prompt::Prompt;
-pub use snapshot::{Look, PaneState, Preview, Registration, SessionSnapshot, TaskFields, TaskSnapshot};
+pub use snapshot::{Known, Look, PaneState, Preview, Registration, SessionSnapshot, Shown, TaskFields, TaskSnapshot};
 pub use standing::{SETTLED, Status};
 pub use watch::{Task, Watch};

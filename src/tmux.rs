@@ -29,11 +29,12 @@ pub use clipboard::Clipboard;
 pub use error::{Error, check_version};
 pub use jump::{Inside, Jump};
 pub use listing::{CapturedPane, ListedPane, Look, Marks};
-pub use send::{Delivery, Key, Obstacle, PasteText, UnfitText, UnknownKey};
+pub use send::{Delivery, Guard, Key, Misread, Obstacle, PasteText, UnfitText, UnknownKey};
 pub use task::{Argv, Begun, Counting, NewTask, Start, TaskPlace, Trace};
-pub use words::quote;
+pub use words::{check_name, quote};
 
 use crate::fleet::{PaneId, ServerId, Socket};
+use crate::screen::harmless;
 use nonce::Nonce;
 use script::Script;
 
@@ -46,8 +47,10 @@ pub struct Settings {
     pub ssh: PathBuf,
     /// How long a call to a server on this machine may take.
     pub deadline: Duration,
-    /// How long a call to a host may take, connecting included.
+    /// How long a call to a host may take that is connected.
     pub host_deadline: Duration,
+    /// How long the first call to a host may take, which connects.
+    pub connect_deadline: Duration,
 }
 
 impl Default for Settings {
@@ -57,6 +60,7 @@ impl Default for Settings {
             ssh: PathBuf::from("ssh"),
             deadline: Duration::from_secs(2),
             host_deadline: Duration::from_secs(8),
+            connect_deadline: Duration::from_secs(20),
         }
     }
 }
@@ -73,7 +77,7 @@ impl Server {
     ///
     /// Fails when the host's or the socket's name could be read as an option or by a shell.
     pub fn new(id: ServerId, settings: Settings) -> Result<Self, Error> {
-        words::check(&id)?;
+        words::check_name(&id)?;
         Ok(Self { id, settings })
     }
 
@@ -95,9 +99,31 @@ impl Server {
     }
 
     async fn ask(&self, list: bool, captures: &[PaneId]) -> Result<Look, Error> {
+        let mismatch = match self.ask_once(list, captures).await {
+            Err(error @ Error::Mismatch { .. }) => error,
+            answer => return answer,
+        };
+        // tmux says the same when its server ends in the midst of a call; then there is none any more.
+        match self.ask_once(list, captures).await {
+            Err(Error::Mismatch { server, message, .. }) => {
+                Err(Error::Mismatch { server, message, client: self.client_version().await })
+            }
+            Err(error) if error.is_no_server() => Err(error),
+            Err(_) => Err(mismatch),
+            answer => answer,
+        }
+    }
+
+    /// What the `tmux` program on the server's machine says that it is.
+    async fn client_version(&self) -> Option<String> {
+        let told = self.run_beside(&["tmux", "-V"]).await.ok()?;
+        Some(harmless(told.trim().trim_start_matches("tmux "))).filter(|version| !version.is_empty())
+    }
+
+    async fn ask_once(&self, list: bool, captures: &[PaneId]) -> Result<Look, Error> {
         let nonce = Nonce::new();
         let mut script = Script::new();
-        script.header(&nonce);
+        script.header(&nonce, self.id.host.is_some());
         if list {
             script.list(&nonce);
         }
@@ -132,6 +158,11 @@ impl Server {
     fn explain(&self, output: &run::Output, otherwise: Error) -> Error {
         error::from_stderr(&self.id, &output.stderr, output.code).unwrap_or(otherwise)
     }
+}
+
+/// The socket of the one connection to a host, as `ssh -S` takes it; `None` where there is no place for it.
+pub fn connection(host: &str) -> Option<String> {
+    Some(run::control_path(host)).filter(|path| path != "none")
 }
 
 /// The server that plain `tmux` would talk to, by `-L NAME` or `-S PATH` as tmux takes them; the path wins.

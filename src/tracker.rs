@@ -7,13 +7,19 @@
 //!
 //! - `turn` is the turn in flight and how the last one ended: rules 1–7, settle, retraction; below it, `turn/waiting` has
 //!   both recoveries.
+//! - `ages` is since when each thing is as it is.
+//! - `coverage` is the time that looks cover, in which alone windows run.
 //! - `lifecycle` is readiness, completion and their timers.
 //! - `timers` are all windows that run, by name: they say when something is due, and `explain` shows them.
 //! - `loss` is what is said when there is no agent's screen to read.
 //! - `publish` is the state that is told: transitions, signature; `told` is what follows from it for the operator.
+//! - `known` is what was known of the terminal before, from which a tracker goes on.
 //! - `events` names what changed between two assessments.
 
+mod ages;
+mod coverage;
 mod events;
+mod known;
 mod lifecycle;
 mod loss;
 mod observation;
@@ -23,7 +29,9 @@ mod timers;
 mod told;
 mod turn;
 
+use ages::Ages;
 pub use events::{Assessed, SurfaceEvent, surface_events};
+pub use known::Known;
 use lifecycle::Lifecycle;
 use loss::{Loss, aside, available, evidence_of};
 pub use observation::Observation;
@@ -32,15 +40,18 @@ pub use settings::Settings;
 pub use timers::{Timer, TimerName};
 use turn::{Sighting, TurnMachine, TurnStage};
 
+use serde_json::json;
+
 use crate::moment::{Moment, Span};
 use crate::profile::{Reading, Temporal};
 use crate::state::{
-    AssessedAvailability, Availability, BusinessState, Diagnostics, ParseStatus, Phase, Problem, ProcessState,
-    Stability, Stale, State, Summary, TerminalFacts, Transition, TransportState, Tri, Turn, TurnResult, UiContext,
+    AssessedAvailability, Attention, Availability, BusinessState, Change, Diagnostics, ParseStatus, Phase, Problem,
+    ProcessState, Since, Stability, Stale, State, Summary, TerminalFacts, Transition, TransportState, Tri, Turn,
+    TurnResult, UiContext,
 };
 
 /// One terminal over time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Tracker {
     settings: Settings,
     turn: TurnMachine,
@@ -50,9 +61,11 @@ pub struct Tracker {
     signature: u64,
     /// When the published state last changed in a way that its signature covers.
     stable_since: Moment,
-    phase_since: Moment,
+    ages: Ages,
     /// The last reading and its time; it outlives failed probes.
     last_reading: Option<(Reading, Moment)>,
+    /// Whether that is of the screen that was shown before this tracker began.
+    is_remembered: bool,
     temporal: Temporal,
     /// When the first of an unbroken row of failed probes came, and how many came since.
     failing: Option<(Moment, u32)>,
@@ -70,13 +83,14 @@ impl Tracker {
     pub fn new(settings: Settings, now: Moment) -> Self {
         let published = Published::unknown();
         Self {
-            turn: TurnMachine::new(&settings),
+            turn: TurnMachine::new(&settings, now),
             lifecycle: Lifecycle::new(),
             signature: published.signature(),
+            ages: Ages::new(&published, now),
             published,
             stable_since: now,
-            phase_since: now,
             last_reading: None,
+            is_remembered: false,
             temporal: Temporal::default(),
             failing: None,
             doubt_since: None,
@@ -88,6 +102,13 @@ impl Tracker {
         }
     }
 
+    /// The same of a terminal that has just come to be: what it shows first did not begin before.
+    pub fn begun(settings: Settings, now: Moment) -> Self {
+        let mut tracker = Self::new(settings, now);
+        tracker.turn.begins();
+        tracker
+    }
+
     /// Takes in an observation. The transition says what changed, if anything did.
     ///
     /// Time never runs backwards: an observation that comes with an earlier time is taken for one of now.
@@ -96,6 +117,7 @@ impl Tracker {
         self.now = now;
         let mut next = self.published.clone();
         let mut notes = Vec::new();
+        let is_look = observation.is_look();
         match observation {
             Observation::Read { reading, temporal, resized } => {
                 self.observed(now);
@@ -110,8 +132,8 @@ impl Tracker {
             Observation::NoProfile => self.lost(Loss::NoProfile, now, &mut next),
             Observation::Gone => self.lost(Loss::Gone, now, &mut next),
             Observation::ProbeFailed(problem) => self.probe_failed(problem, now, &mut next, &mut notes),
-            Observation::Submitted { at } => {
-                self.turn.submitted(at.min(now), &mut notes);
+            Observation::Submitted { at, taken } => {
+                self.turn.submitted(at.min(now), taken, now, &mut notes);
                 self.lifecycle.armed();
                 self.unchanged(now, &mut next, &mut notes);
             }
@@ -121,7 +143,9 @@ impl Tracker {
             }
             Observation::Nothing => self.unchanged(now, &mut next, &mut notes),
         }
-        self.publish(next, notes, now)
+        // What the first look after a gap finds began unseen.
+        let since = Since { at: now, exact: !(is_look && self.turn.coverage().is_after_gap()) };
+        self.publish(next, notes, since)
     }
 
     /// Whether the last look read a screen, so that one without changes needs no reading again.
@@ -144,6 +168,8 @@ impl Tracker {
         let now = now.max(self.now);
         let published = &self.published;
         let stable_for = now.since(self.stable_since);
+        let (phase, attention) = (self.ages.phase(), self.attention());
+        let since = self.ages.word(attention);
         let unreadable = published.diagnostics.availability != Availability::Available || self.failing.is_some();
         let stale = self.last_reading.as_ref().filter(|_| unreadable).map(|(reading, at)| Stale {
             at: *at,
@@ -157,8 +183,9 @@ impl Tracker {
             turn: Turn {
                 phase: published.phase,
                 background_work: published.background_work,
-                since: self.phase_since,
-                elapsed_seconds: now.since(self.phase_since).as_secs(),
+                since: phase.at,
+                elapsed_seconds: now.since(phase.at).as_secs(),
+                since_exact: phase.exact,
             },
             last_turn: published.last_turn.clone(),
             assessment: published.assessment.clone(),
@@ -171,7 +198,9 @@ impl Tracker {
                 stable_for_seconds: stable_for.as_secs(),
                 stable_since: self.stable_since,
             },
-            attention: self.attention(),
+            attention,
+            since: since.at,
+            since_exact: since.exact,
             evidence: published.evidence.clone(),
             stale,
             activity: published.headline.clone(),
@@ -182,6 +211,7 @@ impl Tracker {
     fn observed(&mut self, now: Moment) {
         self.observed_at = now;
         self.failing = None;
+        self.turn.looked(now);
     }
 
     /// A screen was read.
@@ -205,11 +235,22 @@ impl Tracker {
             self.doubt_since = None;
         }
         // What is printed before any prompt was submitted (a banner, a notice) is no answer.
-        let grew = (self.temporal.growth || self.temporal.cautious)
+        let after_gap = self.turn.coverage().is_after_gap();
+        if after_gap && self.turn.is_replaced(reading) {
+            // Another turn, that nobody saw begin, and perhaps end: whoever sent its prompt was there.
+            self.ages.begin_anew(Since { at: now, exact: false });
+            self.unseen = false;
+        }
+        if let Some((last, _)) = self.last_reading.as_ref().filter(|_| !resized) {
+            self.turn.end_resumed(reading, last.headline.as_deref(), now);
+        }
+        let resumes = std::mem::take(&mut self.is_remembered);
+        let grew = !(resumes || (after_gap && self.turn.stage() == TurnStage::Idle))
+            && (self.temporal.growth || self.temporal.cautious)
             && !resized
             && (reading.turn.prompt.is_some() || self.turn.stage() != TurnStage::Idle)
             && self.last_reading.as_ref().is_some_and(|(last, _)| reading.turn.grew_from(&last.turn));
-        self.turn.sighted(&Sighting { reading, grew, resized, temporal: self.temporal }, now, notes);
+        self.turn.sighted(&Sighting { reading, grew, resumes, resized, temporal: self.temporal }, now, notes);
         self.last_reading = Some((reading.clone(), now));
         self.show(next);
     }
@@ -219,7 +260,7 @@ impl Tracker {
         let since = *self.doubt_since.get_or_insert(now);
         self.last_reading.is_some()
             && self.published.diagnostics.availability == Availability::Available
-            && now.since(since) < self.patience(Some(reading))
+            && now.since(self.turn.coverage().begun(since)) < self.patience(Some(reading))
     }
 
     /// How long a screen that makes no sense is waited for. One that shows nothing at all is an agent between two
@@ -232,8 +273,9 @@ impl Tracker {
     /// Nothing new is on the screen; only time has passed.
     fn unchanged(&mut self, now: Moment, next: &mut Published, notes: &mut Vec<&'static str>) {
         let patience = self.patience(self.held_back.as_ref());
-        let stays = self.doubt_since.is_some_and(|since| now.since(since) >= patience);
-        if let Some(reading) = self.held_back.take_if(|_| stays) {
+        let coverage = self.turn.coverage();
+        let stays = self.doubt_since.is_some_and(|since| now.since(coverage.begun(since)) >= patience);
+        if let Some(reading) = self.held_back.take_if(|_| stays && coverage.holds(now)) {
             return self.read(&reading, false, now, next, notes);
         }
         self.turn.pass_time(now, self.temporal, notes);
@@ -260,6 +302,7 @@ impl Tracker {
             next.evidence.push(aside("unsupported-surface", "no rule knows what the screen shows"));
         }
         match self.turn.overlay(next.phase) {
+            turn::Overlay::None if reading.menu_by_either && self.turn.goes_on() => next.wait_in_mid_turn(),
             turn::Overlay::None => {}
             turn::Overlay::Active(why) => {
                 next.phase = Phase::Active;
@@ -276,6 +319,13 @@ impl Tracker {
             }
             // A list at the prompt is no place to submit, and without a prompt nothing is ready.
             turn::Overlay::SetAside if next.surface.accepting_input != Tri::Yes => {}
+            turn::Overlay::Frozen => {
+                next.phase = Phase::Unknown;
+                next.surface.ready_posture = Tri::Unknown;
+                next.assessment.business_state = BusinessState::Unknown;
+                let why = "the status row stands still, and still offers to stop the work";
+                next.evidence.push(aside("stale-active-recovery", why));
+            }
             turn::Overlay::SetAside => {
                 let at_prompt = matches!(next.assessment.ui_context, UiContext::NormalPrompt | UiContext::ErrorBanner);
                 next.phase = if at_prompt { Phase::Ready } else { Phase::Unknown };
@@ -324,12 +374,10 @@ impl Tracker {
     }
 
     /// Makes the new state the published one and records what changed.
-    fn publish(&mut self, mut next: Published, notes: Vec<&'static str>, now: Moment) -> Option<Transition> {
+    fn publish(&mut self, mut next: Published, notes: Vec<&'static str>, since: Since) -> Option<Transition> {
+        let now = since.at;
         self.lifecycle.update(&next, &self.turn, &self.settings, now);
         next.assessment.anomalies = self.anomalies();
-        if next.phase != self.published.phase {
-            self.phase_since = now;
-        }
         // Most looks find what they found before, and hashing is most of what such a look would cost.
         let signature = if next == self.published { self.signature } else { next.signature() };
         // A recovery resets stability whatever it changes (SPEC §7).
@@ -344,7 +392,13 @@ impl Tracker {
             self.unseen = false;
         }
         let previous = std::mem::replace(&mut self.published, next);
-        let changed = previous.changes_to(&self.published);
+        let (attention, before) = (self.attention(), self.ages.attention());
+        self.ages.follow(previous.phase, &self.published, (attention, self.turn.ended()), since);
+        let mut changed = previous.changes_to(&self.published);
+        if attention != before && (attention == Attention::Stalled || before == Attention::Stalled) {
+            // Nothing else tells that it has stalled, or goes on.
+            changed.push(Change { field: "attention".into(), from: json!(before), to: json!(attention) });
+        }
         if changed.is_empty() && notes.is_empty() {
             return None;
         }

@@ -37,7 +37,9 @@ mod picker;
 mod popup;
 mod preview;
 mod raw;
+mod reading;
 mod search;
+mod sheet;
 mod table;
 mod task_sessions;
 pub mod text;
@@ -45,7 +47,8 @@ mod theme;
 mod times;
 mod toast;
 mod transitions;
-mod what;
+mod viewport;
+pub mod what;
 
 use std::sync::Arc;
 
@@ -56,6 +59,7 @@ pub use action::Action;
 pub use follow_ups::{Decision, decided};
 pub use keymap::{Binding, Context, Keymap, KeymapError};
 pub use meaning::{Meaning, turn_word};
+pub use overlay::Waiting;
 pub use theme::{Depth, Look, Theme, ThemeError};
 pub use toast::Topic;
 pub use transitions::happening_meaning;
@@ -65,6 +69,7 @@ use crate::dialog::Dialog;
 use crate::fleet::{ServerId, Terminal, TerminalKey, View, WindowId};
 use crate::history::{Intent, IntentId, Question};
 use crate::moment::Moment;
+use crate::sender::Reply;
 use crate::task::Task;
 use arrangement::{Row, RowKey};
 use layout::{Divider, Panes, Regions, Shown};
@@ -137,14 +142,13 @@ pub enum Request {
     Explain {
         key: TerminalKey,
     },
-    /// Choose an option of a dialog, as long as it is still the one that was shown.
+    /// Answer a dialog, as long as it is still the one that was shown.
     Answer {
         key: TerminalKey,
         dialog: Arc<Dialog>,
         /// The dialog's text as it was shown.
         excerpt: String,
-        /// The option's place from 0.
-        option: usize,
+        reply: Reply,
     },
     /// Put a text of the terminal into the operator's clipboard.
     Copy {
@@ -182,11 +186,13 @@ pub enum Request {
     },
     /// Ask the history; the answer comes by [`Ui::told`].
     Ask(Question),
-    /// Press keys, by tmux's names, whatever the terminal shows; `tell` says whether the operator is told of it.
+    /// Press keys, by tmux's names; `tell` says whether the operator is told of it.
     Keys {
         key: TerminalKey,
         keys: Vec<String>,
         tell: bool,
+        /// The dialog that was shown, which they are for: another one gets none of them.
+        seen: Option<Arc<Dialog>>,
     },
     /// Send a prompt once the agent is ready.
     Queue {
@@ -227,8 +233,12 @@ pub enum Copied {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sent {
     Accepted,
-    /// It went in, but nothing shows that it was taken.
+    /// It was seen that it was not taken, though something of it may have gone in.
     NotTaken {
+        why: String,
+    },
+    /// What became of it could not be seen in time.
+    Unverified {
         why: String,
     },
     /// Nothing was sent.
@@ -256,6 +266,8 @@ struct Drawn {
     rows: Vec<(Rect, RowKey)>,
     /// The first row of the table that is shown.
     first: usize,
+    /// How many rows the table had.
+    count: usize,
     /// Where a click performs which action: hints of the footer, buttons of what lies on top.
     buttons: Vec<(Rect, Action)>,
     /// What has the keyboard, where something lies over the table.

@@ -4,16 +4,17 @@ mod keyboard;
 
 use std::sync::Arc;
 
+use tokio::sync::Mutex;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
 
 use super::Settings;
 use super::copy::Clip;
+use crate::config::{Adopted, AdoptedError};
 use crate::dialog::Dialog;
 use crate::feed;
-use crate::fleet::{Terminal, TerminalKey};
+use crate::fleet::{ServerId, Terminal, TerminalKey};
 use crate::history::{History, NewInput, Reader, Sent as Input};
-use crate::queue::{Queued, QueuedId};
 use crate::sender::{Answered, Insistence, Limits, Recipient, Refusal, Reply, SendOptions, SendOutcome, Sender};
 use crate::tmux::{self, Clipboard, Inside, Jump, Server};
 use crate::ui::{Sent, Ui};
@@ -29,14 +30,25 @@ pub(super) enum News {
     /// A prompt is about to be submitted.
     Submitting {
         key: TerminalKey,
+        text: String,
     },
     Sent {
         key: TerminalKey,
         name: String,
         text: String,
         sent: Sent,
-        /// Which one it was of those that waited.
-        queued: Option<QueuedId>,
+    },
+    /// A prompt waits for a terminal, or why it does not.
+    Queued {
+        key: TerminalKey,
+        name: String,
+        text: String,
+        posted: Result<(), String>,
+    },
+    /// The prompts that waited for a terminal.
+    TakenBack {
+        key: TerminalKey,
+        texts: Result<Vec<String>, String>,
     },
     /// Keys were pressed, or were not.
     Pressed {
@@ -70,6 +82,13 @@ pub(super) enum News {
         /// What tmux around the dashboard does with it; `None` outside of tmux.
         clipboard: Option<Result<Clipboard, tmux::Error>>,
     },
+    /// The operator has chosen a session as one of tasks, or takes that back, and the choice was kept, or why not.
+    Adopted {
+        server: ServerId,
+        session: String,
+        adopt: bool,
+        kept: Result<(), String>,
+    },
     /// The operator has decided of a message to an agent.
     Decided {
         told: Result<String, String>,
@@ -87,6 +106,12 @@ impl News {
             News::Sent { name, sent, .. } => Ui::trouble(name, sent),
             News::Answered { name, sent: Sent::NotTaken { why } | Sent::Refused { why, .. }, .. } => {
                 Some(format!("the dialog of {name} was not answered: {why}"))
+            }
+            News::Answered { name, sent: Sent::Unverified { why }, .. } => {
+                Some(format!("it is not known whether the dialog of {name} was answered: {why}"))
+            }
+            News::Pressed { name, sent: Sent::Unverified { why }, .. } => {
+                Some(format!("it is not known whether keys were pressed in {name}: {why}"))
             }
             News::Pressed { name, sent: Sent::NotTaken { why } | Sent::Refused { why, .. }, .. } => {
                 Some(format!("no key was pressed in {name}: {why}"))
@@ -107,19 +132,22 @@ pub(super) struct Actors {
     sends: JoinSet<()>,
     /// The keys of each terminal, in their order.
     keyboards: Keyboards,
+    /// Held by who keeps a choice in a file: choices are kept in the order in which they are made.
+    choosing: Arc<Mutex<()>>,
 }
 
 impl Actors {
     pub(super) fn new(settings: &Settings, history: History, told: UnboundedSender<News>) -> Self {
         let tmux = settings.feed.tmux.clone();
         Self {
-            sender: Sender::new(Arc::clone(&settings.library), tmux.clone()),
+            sender: Sender::new(Arc::clone(&settings.library), tmux.clone(), crate::history::lock_directory()),
             tmux,
             inside: Inside::new(std::env::var("TMUX").ok(), std::env::var("TMUX_PANE").ok()),
             history,
             told,
             sends: JoinSet::new(),
             keyboards: Keyboards::new(),
+            choosing: Arc::default(),
         }
     }
 
@@ -133,8 +161,8 @@ impl Actors {
         self.sender.clone()
     }
 
-    /// Sends a prompt; `queued` says which one it is of those that waited.
-    pub(super) fn send(&mut self, terminal: &Terminal, text: String, force: bool, queued: Option<QueuedId>) {
+    /// Sends a prompt.
+    pub(super) fn send(&mut self, terminal: &Terminal, text: String, force: bool) {
         let (sender, told) = (self.sender.clone(), self.told.clone());
         let (to, name) = (Recipient::of(terminal), terminal.state.terminal.id.clone());
         let history = self.history.clone();
@@ -147,26 +175,26 @@ impl Actors {
             let ticket = history.begin_input_durably(input).await;
             let submitting = || {
                 ticket.delivered(feed::now());
-                tell(&told, News::Submitting { key: to.key.clone() });
+                tell(&told, News::Submitting { key: to.key.clone(), text: text.clone() });
             };
             let outcome = sender.send_and_tell(&to, &text, options, submitting).await;
-            ticket.ended(outcome.word(), outcome.detail(), feed::now());
-            tell(&told, News::Sent { key: to.key, name, text, sent: sent(outcome), queued });
+            let taken = sender.input(&to).taken(&text);
+            ticket.ended(outcome.word(), outcome.told(taken.as_deref()), feed::now());
+            tell(&told, News::Sent { key: to.key, name, text, sent: sent(outcome) });
         });
     }
 
-    /// Answers a dialog with one of its options.
-    pub(super) fn answer(&mut self, terminal: &Terminal, dialog: Arc<Dialog>, excerpt: String, option: usize) {
+    /// Answers a dialog.
+    pub(super) fn answer(&mut self, terminal: &Terminal, dialog: Arc<Dialog>, excerpt: String, reply: Reply) {
         let (sender, told, history) = (self.sender.clone(), self.told.clone(), self.history.clone());
         let (to, name) = (Recipient::of(terminal), terminal.state.terminal.id.clone());
-        let choice = dialog.options.get(option).map(|option| format!("{} {}", option.name, option.label));
-        let answer = Input::Answer { dialog: excerpt, choice: choice.unwrap_or_default() };
+        let answer = Input::Answer { dialog: excerpt, choice: reply.in_words(&dialog) };
         let input = input(to.key.clone(), name.clone(), answer);
         while self.sends.try_join_next().is_some() {}
         self.sends.spawn(async move {
             let ticket = history.begin_input_durably(input).await;
             let pressing = || ticket.delivered(feed::now());
-            let answered = sender.answer(&to, &dialog, &Reply::Option(option), Limits::default(), pressing).await;
+            let answered = sender.answer(&to, &dialog, &reply, Limits::default(), pressing).await;
             let Answered { outcome, after } = answered;
             ticket.ended(outcome.word(), outcome.detail(), feed::now());
             tell(&told, News::Answered { key: to.key, name, sent: sent(outcome), after: after.word() });
@@ -185,12 +213,6 @@ impl Actors {
         });
     }
 
-    /// Keeps a prompt that was not sent where it can be found again.
-    pub(super) fn keep_unsent(&self, prompt: &Queued, why: &str) {
-        let input = input(prompt.key.clone(), prompt.name.clone(), Input::Prompt(prompt.text.clone()));
-        self.history.begin_input(input).ended("refused", Some(why.to_owned()), feed::now());
-    }
-
     /// Finds out what becomes of a text that was handed to the terminal.
     pub(super) fn follow_clip(&self, clip: Clip) {
         let (tmux, inside) = (self.tmux.clone(), self.inside.clone());
@@ -207,6 +229,25 @@ impl Actors {
     pub(super) fn work(&self, work: impl Future<Output = News> + Send + 'static) {
         let told = self.told.clone();
         tokio::spawn(async move { tell(&told, work.await) });
+    }
+
+    /// Keeps that a session is one of tasks, or no longer. The file is locked by whoever else writes it, which may take as
+    /// long as it likes.
+    pub(super) fn adopt(&self, server: ServerId, session: String, adopt: bool) {
+        let choosing = Arc::clone(&self.choosing);
+        self.work(async move {
+            let _in_order = choosing.lock_owned().await;
+            let (to, name) = (server.clone(), session.clone());
+            let change = move || match Adopted::location() {
+                Some(path) => Adopted::change(&path, &to, &name, adopt).map(drop),
+                None => Err(AdoptedError::Homeless),
+            };
+            let kept = match tokio::task::spawn_blocking(change).await {
+                Ok(kept) => kept.map_err(|error| error.to_string()),
+                Err(error) => Err(error.to_string()),
+            };
+            News::Adopted { server, session, adopt, kept }
+        });
     }
 
     /// Waits until every prompt that is on its way has arrived or was refused.
@@ -244,6 +285,7 @@ fn sent(outcome: SendOutcome) -> Sent {
     match outcome {
         SendOutcome::Accepted => Sent::Accepted,
         SendOutcome::NotTaken { why } => Sent::NotTaken { why },
+        SendOutcome::Unverified { why } => Sent::Unverified { why },
         SendOutcome::Refused(refusal) => Sent::Refused {
             why: refusal.to_string(),
             hint: refusal.hint(),

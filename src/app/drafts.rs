@@ -1,4 +1,4 @@
-//! Drafts and prompts that wait are kept while they are written, so that no end of the dashboard loses them.
+//! Drafts are kept while they are written, so that no end of the dashboard loses them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ impl App {
         };
         let names: Vec<&str> = found.iter().filter_map(name).collect();
         if !names.is_empty() {
-            let told = format!("drafts from the last time: {}", names.join(", "));
+            let told = format!("drafts restored: {}", names.join(", "));
             self.ui.notify(Meaning::Ready, told, feed::now());
         }
     }
@@ -93,18 +93,13 @@ impl App {
         }
     }
 
-    /// The drafts, with what waits behind them: nobody sends that without this process.
+    /// The drafts, by terminal, and the one for several.
     fn unsent(&self) -> Vec<Draft> {
         let (drafts, several) = self.ui.drafts();
-        let mut texts: BTreeMap<&TerminalKey, Vec<&str>> =
-            drafts.iter().map(|(key, text)| (key, vec![text.as_str()])).collect();
-        for prompt in self.queue.prompts() {
-            texts.entry(&prompt.key).or_default().push(&prompt.text);
-        }
+        let drafts: BTreeMap<&TerminalKey, &String> = drafts.iter().collect();
         let several = Some(several).filter(|text| !text.trim().is_empty());
-        let draft =
-            |(key, texts): (&TerminalKey, Vec<&str>)| Draft { key: Some(key.clone()), text: texts.join("\n\n") };
         let several = several.map(|text| Draft { key: None, text: text.to_owned() });
-        texts.into_iter().map(draft).chain(several).collect()
+        let draft = |(key, text): (&TerminalKey, &String)| Draft { key: Some(key.clone()), text: text.clone() };
+        drafts.into_iter().map(draft).chain(several).collect()
     }
 }

@@ -17,8 +17,8 @@ impl App {
     pub(super) async fn finish(&mut self) {
         self.call_in().await;
         self.let_go();
-        for unsent in self.leave_queue() {
-            let _ = writeln!(io::stderr(), "warning: {}", harmless(&unsent));
+        for waiting in self.still_waiting() {
+            let _ = writeln!(io::stderr(), "{}", harmless(&waiting));
         }
         let sends = async { tokio::join!(self.actors.finish(), self.outside.finish()) };
         let _ = tokio::time::timeout(LAST_SENDS, sends).await;
@@ -29,8 +29,7 @@ impl App {
                 let _ = writeln!(io::stderr(), "warning: {}", harmless(&trouble));
             }
             // What has arrived is no draft.
-            if let News::Sent { key, name, text, sent, queued } = news {
-                queued.map(|id| self.waits_on(id, &sent));
+            if let News::Sent { key, name, text, sent } = news {
                 self.ui.sent(&key, &name, &text, sent, &self.fleet.view(feed::now()));
             }
         }

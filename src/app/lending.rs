@@ -7,7 +7,9 @@ use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use ratatui::crossterm::event::EventStream;
-use tokio::process::Child;
+use tokio::io::AsyncReadExt;
+use tokio::process::{Child, ChildStderr};
+use tokio::time::timeout;
 
 use super::editor::Draft;
 use super::{App, Error, signals};
@@ -18,6 +20,10 @@ use crate::screen::harmless;
 /// A program that has the terminal now.
 pub(super) struct Lent {
     child: Child,
+    /// Its standard error, where that is not the terminal.
+    errors: Option<ChildStderr>,
+    /// The end of what it wrote there.
+    said: Vec<u8>,
     name: String,
     purpose: Purpose,
 }
@@ -30,11 +36,48 @@ pub(super) enum Purpose {
     Edit(Draft),
 }
 
+/// Bytes of standard error that are kept.
+const SAID: usize = 4096;
+
 /// How the program that has the terminal ended; nothing as long as none has it.
 pub(super) async fn given_back(lent: &mut Option<Lent>) -> io::Result<ExitStatus> {
-    match lent {
-        Some(lent) => lent.child.wait().await,
-        None => pending().await,
+    let Some(Lent { child, errors, said, .. }) = lent else { return pending().await };
+    let status = loop {
+        tokio::select! {
+            biased;
+            () = listen(errors, said) => {}
+            status = child.wait() => break status,
+        }
+    };
+    // Another process may hold its standard error open.
+    let rest = async {
+        while errors.is_some() {
+            listen(errors, said).await;
+        }
+    };
+    let _ = timeout(Duration::from_millis(100), rest).await;
+    status
+}
+
+/// Waits until a program has written to its standard error; for ever when that is the terminal, or closed.
+async fn listen(errors: &mut Option<ChildStderr>, said: &mut Vec<u8>) {
+    let Some(pipe) = errors else { return pending().await };
+    if !pipe.read_buf(said).await.is_ok_and(|read| read > 0) {
+        *errors = None;
+    }
+    said.drain(..said.len().saturating_sub(SAID));
+}
+
+impl Lent {
+    /// Why it failed: in its own words where it had any.
+    fn failure(&self, status: ExitStatus) -> Option<String> {
+        if status.success() {
+            return None;
+        }
+        let said = String::from_utf8_lossy(&self.said);
+        let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
+        let last = last.map(|line| format!(": {}", harmless(line))).unwrap_or_default();
+        Some(format!("{} ended with an error ({status}){last}", self.name))
     }
 }
 
@@ -43,8 +86,9 @@ impl App {
     pub(super) fn hand_over(&mut self, command: Command, name: String, purpose: Purpose) -> Result<(), Error> {
         self.let_go();
         match tokio::process::Command::from(command).kill_on_drop(true).spawn() {
-            Ok(child) => {
-                self.lent = Some(Lent { child, name, purpose });
+            Ok(mut child) => {
+                let errors = child.stderr.take();
+                self.lent = Some(Lent { child, errors, said: Vec::new(), name, purpose });
                 self.due = None;
                 Ok(())
             }
@@ -58,12 +102,11 @@ impl App {
 
     /// Takes the terminal back from a program that has ended, and what was done in it.
     pub(super) fn on_given_back(&mut self, status: io::Result<ExitStatus>) -> Result<(), Error> {
-        let Some(Lent { name, purpose, .. }) = self.lent.take() else { return Ok(()) };
+        let Some(lent) = self.lent.take() else { return Ok(()) };
         self.take_back()?;
         self.ui.is_seen_again(feed::now());
-        let status = status?;
-        let failure = (!status.success()).then(|| format!("{name} ended with an error ({status})"));
-        match purpose {
+        let failure = lent.failure(status?);
+        match lent.purpose {
             Purpose::Jump(key) => {
                 self.saw(key, "jumped to it");
                 failure.iter().for_each(|failure| self.complain(failure));
@@ -92,7 +135,7 @@ impl App {
         if let Purpose::Edit(draft) = purpose
             && let Some(path) = draft.keep_if_changed()
         {
-            let told = format!("the prompt that was being written is kept in {}", path.display());
+            let told = format!("the unsent prompt is kept in {}", path.display());
             // The terminal may be gone, and then nobody is left to be told.
             let _ = writeln!(io::stderr(), "warning: {}", harmless(&told));
         }
@@ -116,6 +159,16 @@ impl App {
         self.let_go();
         signals::stop_self().await;
         self.take_back()
+    }
+
+    /// Takes the terminal once more after the process was stopped from outside and goes on: the shell has set its modes
+    /// and written to it meanwhile. Who has it now does so itself.
+    pub(super) fn carry_on(&mut self) -> Result<(), Error> {
+        if self.lent.is_none() {
+            self.tty.take_again()?;
+            self.want_frame(Duration::ZERO);
+        }
+        Ok(())
     }
 
     /// Leaves the terminal to others: its screen, its modes and its events.

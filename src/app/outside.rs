@@ -16,8 +16,8 @@ impl App {
         match told {
             Told::Trouble(trouble) => self.complain(&trouble),
             Told::FollowUp(text) => self.ui.notify(Meaning::Ready, text, feed::now()),
-            Told::Submitting(key) => {
-                self.take(Input::Submitted { key: key.clone(), at: feed::now() });
+            Told::Submitting { key, text } => {
+                self.take(Input::Submitted { key: key.clone(), at: feed::now(), text });
                 self.wake(&key);
             }
         }
@@ -25,11 +25,15 @@ impl App {
 
     /// Shows which messages to agents are open.
     pub(super) fn on_intent(&mut self, news: IntentNews) {
+        if !news.is_old && news.intent.recipient.is_some() {
+            self.tell_of_prompt(&news.intent);
+        }
         match news.intent.state.is_open() {
             true => drop(self.follow_ups.insert(news.intent.id, news.intent)),
             false => drop(self.follow_ups.remove(&news.intent.id)),
         }
         self.ui.show_follow_ups(self.follow_ups.values().cloned().collect());
+        self.show_queue();
     }
 
     /// Writes down what the operator decides of a message; whoever sends messages carries it out.
@@ -47,10 +51,10 @@ impl App {
             let told = match tokio::task::spawn_blocking(decide).await {
                 Ok(Ok(Decided::Dismissed)) => Ok(decided(id, decision, None)),
                 Ok(Ok(Decided::Resent(next))) => Ok(decided(id, decision, Some(next))),
-                Ok(Ok(Decided::NotOpen(state))) => Err(format!("message {} is {state} already", id.0)),
-                Ok(Ok(Decided::Missing)) => Err(format!("there is no message {} any more", id.0)),
-                Ok(Err(trouble)) => Err(format!("nothing was decided of message {}: {trouble}", id.0)),
-                Err(error) => Err(format!("nothing was decided of message {}: {error}", id.0)),
+                Ok(Ok(Decided::NotOpen(state))) => Err(format!("message {} is already {state}", id.0)),
+                Ok(Ok(Decided::Missing)) => Err(format!("message {} no longer exists", id.0)),
+                Ok(Err(trouble)) => Err(format!("message {} was not changed: {trouble}", id.0)),
+                Err(error) => Err(format!("message {} was not changed: {error}", id.0)),
             };
             News::Decided { told }
         });

@@ -14,6 +14,7 @@ use super::{App, look};
 use crate::config::{Config, ConfigError};
 use crate::feed;
 use crate::fleet::{Input, ServerId};
+use crate::owner::{self, Event, Watcher};
 use crate::profile::Library;
 use crate::ui::{Meaning, Options, Topic};
 
@@ -172,14 +173,9 @@ impl App {
         if changed || faults.is_empty() {
             let later = match later {
                 [] => String::new(),
-                later => format!("; {} holds from the next start", later.join(" and ")),
+                later => format!("; {} takes effect at the next start", later.join(" and ")),
             };
-            self.ui.notify_about(
-                Topic::Files,
-                Meaning::Finished,
-                format!("the configuration was read again{later}"),
-                now,
-            );
+            self.ui.notify_about(Topic::Files, Meaning::Finished, format!("configuration reloaded{later}"), now);
         }
         let but = if changed { "left as it was" } else { "nothing was changed" };
         for (topic, fault) in faults {
@@ -222,19 +218,21 @@ impl App {
     }
 
     fn servers(&self) -> Vec<ServerId> {
-        self.pollers.iter().map(|(server, _)| server.clone()).collect()
+        self.watchers.iter().map(|(server, _)| server.clone()).collect()
     }
 
     /// Looks at servers by other rules from now on. Those that are watched no longer leave the fleet.
     fn watch_anew(&mut self, config: &Config, servers: &[ServerId]) -> Result<(), crate::tmux::Error> {
-        let settings = feed::Settings { keeper: self.feed.keeper.clone(), ..feed::Settings::new(config) };
-        let pollers = watch(&settings, &self.library, servers, &self.reports)?;
-        self.feed = settings;
-        let before = std::mem::replace(&mut self.pollers, pollers);
-        for (server, poller) in before.into_iter().filter(|(server, _)| !servers.contains(server)) {
-            if poller.has_tended() {
+        let feed = feed::Settings { keeper: self.feed.keeper.clone(), ..feed::Settings::new(config) };
+        let (library, fleet) = (Arc::clone(&self.library), self.fleet.settings().clone());
+        let settings = owner::Settings { feed, library, fleet, background: false };
+        let watchers = watch(&settings, servers, &self.events_of_servers)?;
+        self.feed = settings.feed;
+        let before = std::mem::replace(&mut self.watchers, watchers);
+        for (server, watcher) in before.into_iter().filter(|(server, _)| !servers.contains(server)) {
+            if watcher.has_tended() {
                 let (feed, server) = (self.feed.clone(), server.clone());
-                drop(poller);
+                drop(watcher);
                 tokio::spawn(async move { feed::release(&feed, &server).await });
             }
             self.take(Input::Unwatched { server });
@@ -243,16 +241,15 @@ impl App {
     }
 }
 
-/// Begins to look at servers; what is seen is reported.
+/// Begins to watch servers; what is seen is reported.
 pub(super) fn watch(
-    feed: &feed::Settings,
-    library: &Arc<Library>,
+    settings: &owner::Settings,
     servers: &[ServerId],
-    reports: &Sender<Input>,
-) -> Result<Vec<(ServerId, feed::Poller)>, crate::tmux::Error> {
+    events: &Sender<Event>,
+) -> Result<Vec<(ServerId, Watcher)>, crate::tmux::Error> {
     let watched = |server: &ServerId| {
-        let poller = feed::spawn(feed.clone(), Arc::clone(library), server.clone(), reports.clone())?;
-        Ok((server.clone(), poller))
+        let watcher = owner::spawn(settings.clone(), server.clone(), events.clone())?;
+        Ok((server.clone(), watcher))
     };
     servers.iter().map(watched).collect()
 }

@@ -21,11 +21,11 @@ impl App {
             Request::Jump { key } => self.actors.jump(key),
             Request::KillTasks { tasks } => self.kill_tasks(tasks),
             Request::RerunTask { key, window } => self.rerun_task(key, window),
-            Request::AdoptSession { server, session, adopt } => self.adopt_session(server, session, adopt),
+            Request::AdoptSession { server, session, adopt } => self.actors.adopt(server, session, adopt),
             Request::Explain { key } => self.ui.explained(&key, self.fleet.explain(&key, feed::now()), feed::now()),
-            Request::Answer { key, dialog, excerpt, option } => {
+            Request::Answer { key, dialog, excerpt, reply } => {
                 if let Some(terminal) = self.fleet.terminal(&key) {
-                    self.actors.answer(terminal, dialog, excerpt, option);
+                    self.actors.answer(terminal, dialog, excerpt, reply);
                 }
             }
             Request::Copy { key, what } => self.copy(&key, what)?,
@@ -36,20 +36,20 @@ impl App {
             }
             Request::DecideFollowUp { id, decision } => self.decide(id, decision),
             Request::Ask(question) => self.questions.ask(question),
-            Request::Keys { key, keys, tell } => {
+            Request::Keys { key, keys, tell, seen } => {
                 let keyboard = match (self.fleet.terminal(&key), self.fleet.task_of_pane(&key)) {
                     (Some(terminal), _) => self.actors.keyboard_of(terminal),
                     (None, Some(task)) => Keyboard::of_task(task),
                     (None, None) => return Ok(()),
                 };
-                self.actors.press(keyboard, &keys, tell);
+                self.actors.press(keyboard, &keys, tell, seen);
             }
             Request::Queue { key, text } => self.queue(key, text),
-            Request::Unqueue { key } => self.unqueue(&key),
+            Request::Unqueue { key } => self.unqueue(key),
             Request::Prompts { key } => self.actors.look_up_prompts(key),
             Request::Edit { text } => self.edit(text)?,
             Request::Send { key, text, force } => match self.fleet.terminal(&key) {
-                Some(terminal) => self.actors.send(terminal, text, force, None),
+                Some(terminal) => self.actors.send(terminal, text, force),
                 None => {
                     let (why, view) = ("the terminal is gone".to_owned(), self.fleet.view(feed::now()));
                     let sent = Sent::Refused { why, hint: None, may_insist: false, may_pass: false };
@@ -62,24 +62,24 @@ impl App {
 
     pub(super) async fn on_news(&mut self, news: News) -> Result<(), Error> {
         match news {
-            News::Submitting { key } => {
-                self.take(Input::Submitted { key: key.clone(), at: feed::now() });
+            News::Submitting { key, text } => {
+                self.take(Input::Submitted { key: key.clone(), at: feed::now(), text });
                 self.wake(&key);
             }
-            News::Sent { key, name, text, sent, queued } => {
+            News::Sent { key, name, text, sent } => {
                 self.wake(&key);
-                if let Some(id) = queued {
-                    let waits_on = self.waits_on(id, &sent);
-                    if let Sent::Refused { why, .. } = &sent {
-                        if !waits_on {
-                            self.ui.dropped(&key, &name, &text, why, &self.fleet.view(feed::now()));
-                        }
-                        return Ok(());
-                    }
-                }
                 let view = self.fleet.view(feed::now());
                 self.ui.sent(&key, &name, &text, sent, &view);
             }
+            News::Queued { key, name, text, posted } => {
+                if let Err(why) = posted {
+                    self.ui.dropped(&key, &name, &text, &why, &self.fleet.view(feed::now()));
+                }
+            }
+            News::TakenBack { key, texts: Ok(texts) } => {
+                self.ui.taken_back(&key, &texts, &self.fleet.view(feed::now()));
+            }
+            News::TakenBack { texts: Err(why), .. } => self.complain(&format!("nothing was taken back: {why}")),
             News::Pressed { key, name, keys, sent, tell } => {
                 self.wake(&key);
                 self.ui.pressed(&key, &name, &keys, &sent, tell, &self.fleet.view(feed::now()));
@@ -88,7 +88,7 @@ impl App {
             News::Answered { key, name, sent, after } => {
                 self.wake(&key);
                 if sent == Sent::Accepted {
-                    self.take(Input::Seen { key: key.clone() });
+                    self.take_here(Input::Seen { key: key.clone() });
                 }
                 self.ui.answered(&key, &name, &sent, after, &self.fleet.view(feed::now()));
             }
@@ -104,21 +104,21 @@ impl App {
                 let (meaning, told) = copy::told(&clip, clipboard.as_ref());
                 self.ui.notify_about(Topic::Clipboard, meaning, told, feed::now());
             }
+            News::Adopted { server, session, adopt, kept } => self.adopted(server, session, adopt, kept),
             News::Decided { told: Ok(told) } => self.ui.notify(Meaning::Finished, told, feed::now()),
             News::Decided { told: Err(trouble) } => self.complain(&trouble),
             News::Jumped { key, jump: Ok(Jump::Switched) } => {
                 self.saw(key, "jumped to it");
                 // A popup would go on to hide what was jumped to.
                 if self.actors.in_popup() && self.lent.is_none() {
-                    for request in self.ui.leave() {
-                        self.carry_out(request).await?;
-                    }
+                    self.wants_to_end = true;
                 }
             }
             // The key was pressed twice, or something else was begun meanwhile.
             News::Jumped { jump: Ok(Jump::Attach(_)), .. } if self.lent.is_some() => {}
             News::Jumped { key, jump: Ok(Jump::Attach(command)) } => {
-                self.hand_over(command, "tmux".to_owned(), Purpose::Jump(key))?;
+                let name = key.server.host.as_ref().map_or_else(|| "tmux".to_owned(), |host| format!("ssh to {host}"));
+                self.hand_over(command, name, Purpose::Jump(key))?;
             }
             News::Jumped { jump: Err(error), .. } => self.complain(&error.to_string()),
         }
@@ -142,7 +142,7 @@ impl App {
     /// The operator has seen a terminal, by doing something.
     pub(super) fn saw(&mut self, key: TerminalKey, action: &'static str) {
         self.note(Some(key.clone()), action);
-        self.take(Input::Seen { key });
+        self.take_here(Input::Seen { key });
     }
 
     /// Keeps what the operator did beside inputs (SPEC §10).
@@ -154,8 +154,8 @@ impl App {
 
     /// Looks at a terminal's server at once, as something was done there.
     pub(super) fn wake(&self, key: &TerminalKey) {
-        for (_, poller) in self.pollers.iter().filter(|(server, _)| *server == key.server) {
-            poller.wake();
+        for (_, watcher) in self.watchers.iter().filter(|(server, _)| *server == key.server) {
+            watcher.wake();
         }
     }
 

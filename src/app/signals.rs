@@ -6,15 +6,29 @@ use std::time::Duration;
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+/// `SIGCONT`, which tokio has no name for: 18 on most Linux machines, 19 on the others.
+const CONTINUE: SignalKind = SignalKind::from_raw(if cfg!(target_os = "linux") { 18 } else { 19 });
+
 /// How long a program that has the terminal may take to give it back.
 const GIVE_BACK: Duration = Duration::from_secs(1);
 
-/// The signals that end the dashboard in order.
+/// What a signal asks of the dashboard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// To end in order.
+    End,
+    /// To take the terminal once more: the process was stopped, and a shell may have had it meanwhile.
+    Continue,
+}
+
+/// The signals that the dashboard listens to.
 pub(super) struct Signals {
     interrupt: Signal,
     quit: Signal,
     terminate: Signal,
     hangup: Signal,
+    /// What a shell's `fg` sends.
+    carry_on: Signal,
 }
 
 impl Signals {
@@ -24,18 +38,20 @@ impl Signals {
             quit: signal(SignalKind::quit())?,
             terminate: signal(SignalKind::terminate())?,
             hangup: signal(SignalKind::hangup())?,
+            carry_on: signal(CONTINUE)?,
         })
     }
 
-    /// Waits until somebody wants the program to end. What a terminal sends for Ctrl-C and Ctrl-\ reaches every program
+    /// Waits until somebody wants something of the program. What a terminal sends for Ctrl-C and Ctrl-\ reaches every program
     /// on it; while another one has the terminal it is meant for that one, as it is for a shell's command (`system(3)`).
-    pub(super) async fn end(&mut self, lent: bool) {
+    pub(super) async fn asked(&mut self, lent: bool) -> Asked {
         loop {
             tokio::select! {
-                _ = self.interrupt.recv() => if !lent { return },
-                _ = self.quit.recv() => if !lent { return },
-                _ = self.terminate.recv() => return,
-                _ = self.hangup.recv() => return,
+                _ = self.interrupt.recv() => if !lent { return Asked::End },
+                _ = self.quit.recv() => if !lent { return Asked::End },
+                _ = self.terminate.recv() => return Asked::End,
+                _ = self.hangup.recv() => return Asked::End,
+                _ = self.carry_on.recv() => return Asked::Continue,
             }
         }
     }

@@ -6,7 +6,6 @@ use serde_json::json;
 
 use super::App;
 use super::actors::News;
-use crate::config::{Adopted, AdoptedError};
 use crate::delivery::note_ends;
 use crate::feed;
 use crate::fleet::{Effect, FoundSession, Input};
@@ -31,7 +30,7 @@ impl App {
             let (server, reason) = (key.server.clone(), KILLED.to_owned());
             if !ended {
                 self.history.record(Record::kill(key.clone(), name.clone(), feed::now(), KILLED));
-                self.take(Input::TaskKilled { server, window, reason });
+                self.take_here(Input::TaskKilled { server, window, reason });
             }
             let (history, tmux) = (self.history.clone(), self.feed.tmux.clone());
             self.actors.work(async move {
@@ -68,13 +67,9 @@ impl App {
         });
     }
 
-    /// Treats a session as tasks from now on, or no longer; the pollers read the choice with their next look.
-    pub(super) fn adopt_session(&mut self, server: ServerId, session: String, adopt: bool) {
-        let change = match Adopted::location() {
-            Some(path) => Adopted::change(&path, &server, &session, adopt).map(drop),
-            None => Err(AdoptedError::Homeless),
-        };
-        if let Err(error) = change {
+    /// A session is treated as tasks from now on, or no longer; the pollers read the choice with their next look.
+    pub(super) fn adopted(&mut self, server: ServerId, session: String, adopt: bool, kept: Result<(), String>) {
+        if let Err(error) = kept {
             return self.ui.notify(Meaning::Failed, format!("nothing was changed: {error}"), feed::now());
         }
         let run = self
@@ -85,14 +80,14 @@ impl App {
             .any(|task| task.key.server == server && task.session == session && task.registration.at().is_some());
         let told = match (adopt, run) {
             (true, _) => "is one of tasks now",
-            (false, true) => "is one of tasks no longer, but what `fleetwatch run` started stays one",
-            (false, false) => "is one of tasks no longer",
+            (false, true) => "is no longer a task session, but what `fleetwatch run` started stays a task",
+            (false, false) => "is no longer a task session",
         };
         let action = if adopt { "treated as tasks" } else { "treated as tasks no longer" };
         let (name, action) = (session.clone(), action.to_owned());
         self.history.record(Record::Action { key: None, name, at: feed::now(), action, detail: json!(null) });
         self.ui.notify(Meaning::Finished, format!("{session} {told}"), feed::now());
-        self.pollers.iter().filter(|(id, _)| *id == server).for_each(|(_, poller)| poller.wake());
+        self.watchers.iter().filter(|(id, _)| *id == server).for_each(|(_, watcher)| watcher.wake());
         if !adopt {
             let tmux = self.feed.tmux.clone();
             tokio::spawn(async move {
@@ -135,10 +130,10 @@ impl App {
 
     /// Takes back what was set in task sessions for counting bells.
     pub(super) async fn leave_tasks(&mut self) {
-        for (server, poller) in std::mem::take(&mut self.pollers) {
-            let tended = poller.has_tended();
-            // The poller must not set again what is taken back.
-            drop(poller);
+        for (server, watcher) in std::mem::take(&mut self.watchers) {
+            let tended = watcher.has_tended();
+            // The watcher must not set again what is taken back.
+            drop(watcher);
             if tended && let Err(error) = feed::release(&self.feed, &server).await {
                 tracing::warn!(%server, %error, "what counts bells was left behind");
             }

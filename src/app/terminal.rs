@@ -64,6 +64,14 @@ impl Tty {
         self.clear()
     }
 
+    /// Takes a terminal again that was never given back, as the process was stopped while it had it.
+    pub(super) fn take_again(&mut self) -> io::Result<()> {
+        // Raw mode is only set by who believes not to have it.
+        disable_raw_mode()?;
+        take(self.mouse)?;
+        self.clear()
+    }
+
     /// Draws every cell anew with the next frame.
     pub(super) fn clear(&mut self) -> io::Result<()> {
         // `Terminal::clear` would ask the terminal where its cursor is, and wait for an answer that somebody else reads.

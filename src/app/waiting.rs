@@ -1,74 +1,97 @@
-//! Prompts that wait: each is sent when its agent is ready, and nothing is forgotten without a word.
+//! Prompts that wait until their agents are ready. They are kept in the history, and sent by whichever process is on duty.
 
 use std::collections::HashMap;
 
 use super::App;
+use super::actors::News;
 use crate::feed;
-use crate::fleet::TerminalKey;
-use crate::queue::{QueuedId, Readiness, Tried, Waiting};
-use crate::ui::Sent;
+use crate::fleet::{TerminalKey, View};
+use crate::history::{Intent, IntentState, Intents, Owner, Trouble, same_terminal};
+use crate::moment::Moment;
+use crate::ui::{Sent, Waiting};
 
 impl App {
+    /// Has a prompt wait for a terminal. Where nothing can be kept, its text is given back.
     pub(super) fn queue(&mut self, key: TerminalKey, text: String) {
-        // One for a terminal that is gone is given back at once.
         let name = self.fleet.name_of(&key).unwrap_or("a terminal that is gone").to_owned();
-        self.queue.push(key, name, text, feed::now());
-        self.show_queue();
+        let (to, prompt) = (key.clone(), text.clone());
+        self.in_outbox(
+            {
+                let name = name.clone();
+                move |outbox, now| outbox.post(&to, &name, &prompt, now).map(drop)
+            },
+            move |posted| News::Queued { key, name, text, posted },
+        );
     }
 
     /// Gives the prompts back that wait for a terminal.
-    pub(super) fn unqueue(&mut self, key: &TerminalKey) {
-        let texts: Vec<String> = self.queue.cancel(key).into_iter().map(|prompt| prompt.text).collect();
-        self.show_queue();
-        self.ui.taken_back(key, &texts, &self.fleet.view(feed::now()));
+    pub(super) fn unqueue(&mut self, key: TerminalKey) {
+        let to = key.clone();
+        self.in_outbox(move |outbox, now| outbox.take_back(&to, now), move |texts| News::TakenBack { key, texts });
     }
 
-    /// Sends what can be sent now, and tells of what never can be.
-    pub(super) fn serve_queue(&mut self) {
-        if self.queue.prompts().is_empty() {
-            return;
-        }
-        let now = feed::now();
-        let hopeless = self.queue.drop_hopeless(|key| Readiness::of(self.fleet.terminal(key)));
-        let why = "the agent has ended";
-        for prompt in &hopeless {
-            self.actors.keep_unsent(prompt, why);
-            self.ui.dropped(&prompt.key, &prompt.name, &prompt.text, why, &self.fleet.view(now));
-        }
-        for prompt in self.queue.due(|key| Readiness::of(self.fleet.terminal(key)), now) {
-            if let Some(terminal) = self.fleet.terminal(&prompt.key) {
-                self.actors.send(terminal, prompt.text, false, Some(prompt.id));
-            }
-        }
-        if !hopeless.is_empty() {
-            self.show_queue();
-        }
-    }
-
-    /// Takes in what came of sending a prompt that waited. Returns whether it goes on waiting.
-    pub(super) fn waits_on(&mut self, id: QueuedId, sent: &Sent) -> bool {
-        let passes = matches!(sent, Sent::Refused { may_pass: true, .. });
-        self.queue.tried(id, if passes { Tried::Later } else { Tried::Done }, feed::now());
-        self.show_queue();
-        passes
-    }
-
-    /// What still waits when the dashboard is left, in words; it is kept in the history.
-    pub(super) fn leave_queue(&mut self) -> Vec<String> {
-        let left = self.queue.prompts().iter().filter(|prompt| !prompt.sending);
-        let told = left.map(|prompt| {
-            self.actors.keep_unsent(prompt, "the dashboard was left");
-            format!("not sent to {}, as it was not ready: {}", prompt.name, prompt.text)
+    /// Does something in the outbox, which takes time, and tells what came of it.
+    fn in_outbox<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Intents, Moment) -> Result<T, Trouble> + Send + 'static,
+        told: impl FnOnce(Result<T, String>) -> News + Send + 'static,
+    ) {
+        let path = self.history.path().map(ToOwned::to_owned);
+        self.actors.work(async move {
+            let Some(path) = path else { return told(Err("no history is kept, where prompts wait".to_owned())) };
+            let work = move || {
+                let now = feed::now();
+                work(&mut Intents::open(&path, Owner::of_process(now), now)?, now)
+            };
+            let done = match tokio::task::spawn_blocking(work).await {
+                Ok(done) => done.map_err(|trouble| trouble.to_string()),
+                Err(error) => Err(error.to_string()),
+            };
+            told(done)
         });
-        told.collect()
     }
 
-    fn show_queue(&mut self) {
+    /// Tells what became of a prompt that waited.
+    pub(super) fn tell_of_prompt(&mut self, prompt: &Intent) {
+        let view = self.fleet.view(feed::now());
+        let Some(key) = here(prompt, &view) else { return };
+        let (name, text) = (prompt.target.as_str(), prompt.text.as_deref().unwrap_or_default());
+        let why = prompt.detail.clone().unwrap_or_default();
+        match prompt.state {
+            IntentState::Sent => self.ui.sent(&key, name, text, Sent::Accepted, &view),
+            IntentState::Unknown => self.ui.sent(&key, name, text, Sent::Unverified { why }, &view),
+            IntentState::Failed => self.ui.dropped(&key, name, text, &why, &view),
+            _ => {}
+        }
+    }
+
+    /// Shows which prompts wait.
+    pub(super) fn show_queue(&mut self) {
+        let view = self.fleet.view(feed::now());
         let mut waiting: HashMap<TerminalKey, Vec<Waiting>> = HashMap::new();
-        for prompt in self.queue.prompts() {
-            let told = Waiting { text: prompt.text.clone(), since: prompt.since };
-            waiting.entry(prompt.key.clone()).or_default().push(told);
+        for prompt in self.follow_ups.values().filter(|it| waits(it)) {
+            let Some(key) = here(prompt, &view) else { continue };
+            let text = prompt.text.clone().unwrap_or_default();
+            waiting.entry(key).or_default().push(Waiting { text, since: prompt.created });
         }
         self.ui.show_queue(waiting);
     }
+
+    /// What still waits when the dashboard is left, in words.
+    pub(super) fn still_waiting(&self) -> Vec<String> {
+        let waiting = self.follow_ups.values().filter(|it| it.recipient.is_some() && waits(it));
+        let told = |it: &Intent| format!("a prompt waits for {} and whoever watches next: {}", it.target, it.told());
+        waiting.map(told).collect()
+    }
+}
+
+fn waits(it: &Intent) -> bool {
+    matches!(it.state, IntentState::Pending | IntentState::Attempted)
+}
+
+/// The terminal of a prompt as it is called here; one that is gone has no other name.
+fn here(prompt: &Intent, view: &View<'_>) -> Option<TerminalKey> {
+    let key = prompt.recipient.as_ref()?;
+    let here = view.terminals.iter().find(|terminal| same_terminal(&terminal.key, key));
+    Some(here.map_or_else(|| key.clone(), |terminal| terminal.key.clone()))
 }

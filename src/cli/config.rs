@@ -10,10 +10,10 @@ use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
 
 use super::{Done, Failure, GlobalOptions, output};
-use crate::config::{Config, DEFAULT_TEXT, Loaded};
+use crate::config::{DEFAULT_TEXT, Loaded, SCHEMA};
 use crate::ui::{Keymap, Theme};
 
-/// Print the default configuration, check one, or say where it is looked for.
+/// Print the default configuration, check one, or show where it is looked for.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -22,20 +22,20 @@ pub struct Args {
 
 #[derive(Clone, Debug, Subcommand)]
 enum Command {
-    /// Print the commented default configuration, to start a file from.
+    /// Print the commented default configuration, to start your own from.
     Default,
-    /// Check a configuration, and say all that is wrong with it, where, and what to do.
+    /// Check a configuration and report all errors, with their places and what to do.
     Check {
-        /// The file; without it, the one that would be used, and the keymap, themes and profiles beside it.
+        /// The file; default: the one in use, with the keymap, themes and profiles beside it.
         file: Option<PathBuf>,
     },
-    /// Print where a configuration is looked for, and which one is used.
+    /// Print where a configuration is looked for and which one is used.
     Paths,
     /// Print the JSON schema of the configuration, for editors.
     Schema,
-    /// Print the keys of the dashboard, to begin a keymap.toml of your own from.
+    /// Print the default keymap, to start your own keymap.toml from.
     Keymap,
-    /// Print a theme that comes with fleetwatch, to begin one of your own from.
+    /// Print a built-in theme, to start your own from.
     Theme {
         /// Its name.
         #[arg(value_parser = PossibleValuesParser::new(Theme::names()))]
@@ -54,7 +54,7 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
         Command::Paths => paths(options),
         Command::Keymap => output::print(Keymap::SHIPPED),
         Command::Theme { name } => output::print(Theme::shipped_text(name).unwrap_or_default()),
-        Command::Schema => output::print(&format!("{:#}\n", Config::schema())),
+        Command::Schema => output::print(SCHEMA),
     }
 }
 

@@ -7,10 +7,10 @@ use crate::config::Config;
 use crate::demo::Demo;
 use crate::fleet::ServerId;
 
-/// Open the dashboard on recorded sessions that play in a tmux server of their own.
+/// Open the dashboard on recorded sessions, played in a tmux server of their own.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Only run the tmux server, print its name, and remove it at the end of standard input or at Ctrl-C.
+    /// Only start the tmux server and print its name; remove it at the end of standard input or at Ctrl-C.
     #[arg(long)]
     pub no_dashboard: bool,
 }
@@ -21,8 +21,8 @@ pub struct Args {
 /// The server cannot be started, or the dashboard fails.
 pub fn run(
     args: &Args,
-    dashboard: impl FnOnce(Config, ServerId) -> color_eyre::Result<ExitCode>,
-) -> color_eyre::Result<ExitCode> {
+    dashboard: impl FnOnce(Config, ServerId) -> anyhow::Result<ExitCode>,
+) -> anyhow::Result<ExitCode> {
     let demo = Demo::start()?;
     if args.no_dashboard {
         println!("{}", demo.server());

@@ -3,22 +3,27 @@
 mod tasks;
 
 use std::fmt::Write as _;
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal};
+use std::path::Path;
 use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
 
+use super::join::join_all;
 use super::options::user_profiles;
-use super::survey::Watched;
+use super::survey::{Freshness, Watched};
 use super::{Done, Failure, GlobalOptions, output};
 use crate::config::Loaded;
+use crate::feed;
 use crate::fleet::ServerId;
-use crate::history::{Reader, Trouble};
+use crate::history::{self, Reader, Trouble};
+use crate::private;
 use crate::screen::harmless;
 use crate::tmux;
 
-/// Check tmux, the servers, the configuration and the terminal, and say what to do.
+/// Check tmux, the servers, the configuration and the terminal, and say what to fix.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Remove what processes of fleetwatch that were killed left in task sessions.
+    /// Remove what killed fleetwatch processes left in task sessions.
     #[arg(long)]
     pub clean: bool,
 }
@@ -59,8 +64,15 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
             findings.push(Finding::notice("servers", "not asked, as there is no tmux that can be used", None));
         }
         Ok(watched) => {
-            findings.extend(servers(&watched).await);
-            findings.extend(tasks::findings(&watched, args.clean).await);
+            let asked = ask_all(&watched).await;
+            // One that does not answer is not waited for again.
+            let up: Vec<ServerId> =
+                asked.iter().filter(|(_, answer)| answer.is_ok()).map(|(id, _)| id.clone()).collect();
+            let answering = Watched { servers: up, ..watched };
+            findings.extend(asked.iter().map(|(id, answer)| server_finding(id, answer, !answering.servers.is_empty())));
+            findings.extend(terminals(&answering).await);
+            findings.extend(tasks::all(&answering, args.clean).await);
+            findings.extend(turns(&answering));
         }
         Err(_) => {
             findings.push(Finding::notice("servers", "not asked, as the configuration or a profile is wrong", None))
@@ -110,7 +122,7 @@ pub(super) fn tmux_version() -> Result<String, Failure> {
             match tmux::check_version(told.trim_start_matches("tmux ")) {
                 Ok(()) => Ok(told),
                 Err(error) => Err(Failure::refused(&error)
-                    .hint("install tmux 3.2 or newer, and see that it is the first one in the PATH")),
+                    .hint("install tmux 3.2 or newer and make sure that it comes first in the PATH")),
             }
         }
         Ok(output) => {
@@ -118,7 +130,7 @@ pub(super) fn tmux_version() -> Result<String, Failure> {
             Err(Failure::refused(format!("`tmux -V` failed: {}", said.trim())).hint("install tmux again"))
         }
         Err(error) => Err(Failure::refused(format!("tmux cannot be started: {error}"))
-            .hint("install tmux 3.2 or newer, and see that it is in the PATH")),
+            .hint("install tmux 3.2 or newer and make sure that it is in the PATH")),
     }
 }
 
@@ -135,12 +147,38 @@ fn history(loaded: &Loaded) -> Finding {
             let mib = bytes as f64 / f64::from(1 << 20);
             Finding::good("history", format!("{count} records of {mib:.1} MiB in {}", path.display()))
         }
-        Err(Trouble::Missing(_)) => Finding::good("history", format!("none yet; it will be {}", path.display())),
+        Err(Trouble::Missing(_)) => match writable(&path) {
+            Ok(()) => Finding::good("history", format!("none yet; it will be {}", path.display())),
+            Err(error) => {
+                let what = format!("{} cannot be made: {error}", path.display());
+                Finding::notice("history", what, Some(Trouble::ReadOnly.hint()))
+            }
+        },
         Err(trouble) => {
             let what = format!("{} cannot be read: {trouble}", path.display());
             Finding::notice("history", what, Some(trouble.hint()))
         }
     }
+}
+
+/// Whether the processes of a user can take turns at a terminal. A state directory that is not there yet is not made for it.
+fn turns(watched: &Watched) -> Option<Finding> {
+    let locks = history::lock_directory();
+    if locks.is_some_and(|locks| !locks.parent().is_some_and(Path::exists)) {
+        return None;
+    }
+    let why = watched.sender().check_turns().err()?;
+    let what = format!("two processes of fleetwatch may send to a terminal at the same time: {why}");
+    let remedy = "see that the state directory takes files and locks, or set `XDG_STATE_HOME` to one that does";
+    Some(Finding::notice("sending", what, Some(remedy)))
+}
+
+/// Whether a file can be made at a path: its directory, or the nearest one above it, belongs to this user alone and takes
+/// files.
+fn writable(path: &Path) -> io::Result<()> {
+    let above = path.ancestors().skip(1).find(|directory| directory.exists()).unwrap_or(Path::new("/"));
+    private::check_directory(above)?;
+    rustix::fs::access(above, rustix::fs::Access::WRITE_OK).map_err(io::Error::from)
 }
 
 fn configuration(options: &GlobalOptions) -> Vec<Finding> {
@@ -166,43 +204,66 @@ fn configuration(options: &GlobalOptions) -> Vec<Finding> {
     findings
 }
 
-async fn servers(watched: &Watched) -> Vec<Finding> {
-    let mut asked = Vec::new();
-    for server in &watched.servers {
-        let answer = match tmux::Server::new(server.clone(), watched.feed.tmux.clone()) {
-            Ok(handle) => handle.look(&[]).await.map(|look| look.panes.len()),
-            Err(error) => Err(error),
-        };
-        asked.push((server, answer));
+/// What a server answered.
+struct Answer {
+    panes: usize,
+    version: String,
+    /// How long the first call took, which connects to a host that nobody is connected to.
+    first: Duration,
+    /// How long the next one took.
+    next: Duration,
+    /// Seconds that the server's clock is ahead of ours.
+    ahead: i64,
+}
+
+/// Asks every server, many at the same time.
+async fn ask_all(watched: &Watched) -> Vec<(ServerId, Result<Answer, tmux::Error>)> {
+    let asked = watched.servers.iter().map(|id| async move { (id.clone(), ask(watched, id).await) });
+    join_all(asked).await
+}
+
+/// What is watched on the servers that answer.
+async fn terminals(watched: &Watched) -> Option<Finding> {
+    if watched.servers.is_empty() {
+        return None;
     }
-    let is_any_up = asked.iter().any(|(_, answer)| answer.is_ok());
-    let mut findings: Vec<Finding> =
-        asked.iter().map(|(server, answer)| server_finding(server, answer, is_any_up)).collect();
-    if let (true, Ok(survey)) = (is_any_up, watched.survey_quietly().await) {
-        let view = survey.fleet.view(survey.now);
-        let terminals: Vec<&str> = view.terminals.iter().map(|one| one.state.terminal.id.as_str()).collect();
-        let tasks: Vec<&str> = view.tasks.iter().map(|one| one.id.as_str()).collect();
-        let told: Vec<String> = [(terminals, "terminal"), (tasks, "task")]
-            .iter()
-            .filter(|(names, _)| !names.is_empty())
-            .map(|(names, noun)| format!("{}: {}", count(names.len(), noun), names.join(", ")))
-            .collect();
-        findings.push(if told.is_empty() {
-            let remedy = "start an agent in a pane, or name panes with [[terminal]] in the configuration";
-            Finding::notice("watched", "no pane runs a known agent", Some(remedy))
-        } else {
-            Finding::good("watched", told.join("; "))
-        });
-    }
-    findings
+    let survey = watched.survey_quietly(Freshness::Now).await.ok()?;
+    let view = survey.fleet.view(survey.now);
+    let terminals: Vec<&str> = view.terminals.iter().map(|one| one.state.terminal.id.as_str()).collect();
+    let tasks: Vec<&str> = view.tasks.iter().map(|one| one.id.as_str()).collect();
+    let told: Vec<String> = [(terminals, "terminal"), (tasks, "task")]
+        .iter()
+        .filter(|(names, _)| !names.is_empty())
+        .map(|(names, noun)| format!("{}: {}", count(names.len(), noun), names.join(", ")))
+        .collect();
+    Some(if told.is_empty() {
+        let remedy = "start an agent in a pane, or name panes with [[terminal]] in the configuration";
+        Finding::notice("watched", "no pane runs a known agent", Some(remedy))
+    } else {
+        Finding::good("watched", told.join("; "))
+    })
+}
+
+async fn ask(watched: &Watched, id: &ServerId) -> Result<Answer, tmux::Error> {
+    let server = tmux::Server::new(id.clone(), watched.feed.tmux.clone())?;
+    let start = Instant::now();
+    server.look(&[]).await?;
+    let first = start.elapsed();
+    let (start, asked_at) = (Instant::now(), feed::now());
+    let look = server.look(&[]).await?;
+    let next = start.elapsed();
+    // The server tells whole seconds, of some moment between the question and the answer.
+    let (clock, asked, answered) = (look.clock, asked_at.as_millis() / 1000, feed::now().as_millis() / 1000);
+    let ahead = if clock > answered { clock - answered } else { (clock - asked).min(0) };
+    Ok(Answer { panes: look.panes.len(), version: look.version, first, next, ahead })
 }
 
 /// What a server answered. One that does not run keeps nobody from watching the others.
-fn server_finding(server: &ServerId, answer: &Result<usize, tmux::Error>, is_any_up: bool) -> Finding {
+fn server_finding(server: &ServerId, answer: &Result<Answer, tmux::Error>, is_any_up: bool) -> Finding {
     let is_default = *server == ServerId::default();
     let name = if is_default { "the default server".to_owned() } else { server.to_string() };
     let error = match answer {
-        Ok(panes) => return Finding::good("server", format!("{name} answers, with {}", count(*panes, "pane"))),
+        Ok(answer) => return Finding::good("server", format!("{name} answers {}", answer.told(server))),
         Err(error) => error,
     };
     let what = match error {
@@ -220,6 +281,30 @@ fn server_finding(server: &ServerId, answer: &Result<usize, tmux::Error>, is_any
         return Finding::notice("server", what, Some(&hint));
     }
     Finding::bad("server", &Failure::refused(what).hint(hint))
+}
+
+impl Answer {
+    /// What was found out of the server. A clock that goes otherwise is told for people: no state rests on it.
+    fn told(&self, server: &ServerId) -> String {
+        let Answer { panes, version, first, next, ahead } = self;
+        let mut told = format!("within {}, with {} in tmux {version}", millis(*next), count(*panes, "pane"));
+        let Some(host) = &server.host else { return told };
+        match tmux::connection(host) {
+            Some(path) => {
+                let _ = write!(told, "; the first call took {}; connection {path}", millis(*first));
+            }
+            None => told.push_str("; each call connects anew, as neither XDG_RUNTIME_DIR nor ~/.ssh can hold a socket"),
+        }
+        if *ahead != 0 {
+            let way = if *ahead > 0 { "ahead of" } else { "behind" };
+            let _ = write!(told, "; its clock is {} s {way} ours, which changes no state", ahead.abs());
+        }
+        told
+    }
+}
+
+fn millis(time: Duration) -> String {
+    format!("{} ms", time.as_millis())
 }
 
 /// How many of a thing there are, in words that fit one, several and none.

@@ -3,23 +3,26 @@
 use std::time::Duration;
 
 use super::survey::{Survey, Watched};
-use super::target::Meant;
+use super::target::{Meant, Purpose};
 use super::wait::seconds;
 use super::{Done, Failure, GlobalOptions, output, target};
+use crate::config::{Match, PaneAddress};
 use crate::fleet::{Rules, Terminal, Why};
-use crate::profile::{Explanation, Program, Reading, Selected};
+use crate::process;
+use crate::profile::{Explanation, ProcessInfo, Program, Reading, Selected};
 use crate::screen::{Screen, harmless};
 use crate::state::State;
+use crate::tmux::Server;
 
-/// Show why a terminal or a task is what it is: the answer, and how it follows from regions, rules, rows and timers.
+/// Explain the state of a terminal or task: the answer, then the regions, rules, rows and timers behind it.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     #[arg(help = target::HELP)]
     pub target: String,
-    /// Watch for so many seconds first, for what only time tells: growth, timers, the end of a turn.
+    /// Watch for this many seconds first, for what only time shows: growth, timers, the end of a turn.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub watch: Option<Duration>,
-    /// Leave out the rules that did not fire.
+    /// Omit the rules that did not fire.
     #[arg(long)]
     pub fired: bool,
     /// Print one JSON object: `{"explanation", "reading", "state", "timers"}`; of a task `{"state", "why"}`.
@@ -45,7 +48,11 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         None => watched.survey().await?,
         Some(time) => watched.survey_for(time).await?,
     };
-    let terminal = match survey.meant(&args.target)? {
+    let meant = match survey.meant(&args.target, Purpose::Reading) {
+        Ok(meant) => meant,
+        Err(unknown) => return Err(unwatched(&args.target, &watched).await.unwrap_or(unknown).into()),
+    };
+    let terminal = match meant {
         Meant::Terminal(terminal) => terminal,
         // What only looks like a question is one when another look shows it as well.
         Meant::Task(_) => return explain_task(args, &watched.survey_with_prompts().await?),
@@ -74,10 +81,59 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     output::print(&format!("{}\n{}{}", why.answer(), heading(terminal, &read), why.text(rules)))
 }
 
+/// Why a pane that is there is not watched; `None` where the target names no pane at all.
+async fn unwatched(target: &str, watched: &Watched) -> Option<Failure> {
+    for id in &watched.servers {
+        let Ok(server) = Server::new(id.clone(), watched.feed.tmux.clone()) else { continue };
+        let Ok(look) = server.look(&[]).await else { continue };
+        let Some(pane) = look.panes.iter().find(|pane| target::names_pane(target, pane.id, &pane.place)) else {
+            continue;
+        };
+        let (place, number) = (pane.place.target(), pane.id);
+        let address = PaneAddress { server: id, place: &pane.place, pane: pane.id };
+        if watched.feed.rules.of_pane(address) == Match::Ignored {
+            return Some(
+                Failure::refused(format!("pane {number} ({place}) is not watched, as the configuration ignores it"))
+                    .hint("`ignore` under [watch] in the configuration names it"),
+            );
+        }
+        let found = process::under(&server, vec![pane.pid]).await;
+        let told = match found.as_ref().map(|found| found.get(&pane.pid).map(Vec::as_slice).unwrap_or_default()) {
+            Ok([]) => format!("tmux names its command `{}`", pane.facts.command),
+            Ok(processes) => format!("its processes are {}", list(processes)),
+            Err(error) => {
+                format!("tmux names its command `{}`, and its processes are not known: {error}", pane.facts.command)
+            }
+        };
+        return Some(Failure::refused(format!("pane {number} ({place}) runs no known agent: {told}")).hint(format!(
+            "if one of them is an agent, a [[terminal]] with `session = \"{}\"` and `tool` in the configuration says so, or \
+             `processes` of a profile of your own; `fleetwatch profiles list` lists the known agents",
+            pane.place.session
+        )));
+    }
+    None
+}
+
+/// Processes that are named of one pane, and the characters of each.
+const NAMED: usize = 8;
+const CHARACTERS: usize = 60;
+
+fn list(processes: &[ProcessInfo]) -> String {
+    let name = |process: &ProcessInfo| {
+        let line = if process.arguments.is_empty() { process.name.clone() } else { process.arguments.join(" ") };
+        let short: String = line.chars().take(CHARACTERS).collect();
+        let cut = if line.chars().count() > CHARACTERS { "…" } else { "" };
+        format!("`{short}{cut}` ({} {})", process.name, process.pid)
+    };
+    let mut names: Vec<String> = processes.iter().take(NAMED).map(name).collect();
+    names.extend((processes.len() > NAMED).then(|| format!("{} more", processes.len() - NAMED)));
+    names.join(", ")
+}
+
 /// A task has no rules and no regions; why it stands as it does is told by what runs in it and what it prints.
 fn explain_task(args: &Args, survey: &Survey) -> Done {
-    let Meant::Task(task) = survey.meant(&args.target)? else {
-        return Err(Failure::refused(format!("{} is no task any more", args.target)).hint("try again").into());
+    let Meant::Task(task) = survey.meant(&args.target, Purpose::Reading)? else {
+        return Err(Failure::refused(format!("{} is no longer a task", args.target)).hint("try again").into());
     };
     let why = task.why(survey.now);
     if args.json {
@@ -99,12 +155,12 @@ pub(super) fn read<'a>(terminal: &'a Terminal, watched: &Watched) -> Result<Read
             .hint("`tool` of a [[terminal]] in the configuration says which agent it is"));
     };
     let Some(screen) = terminal.screen.as_deref() else {
-        return Err(Failure::refused(format!("the screen of {id} could not be had")).hint("try again"));
+        return Err(Failure::refused(format!("the screen of {id} could not be read")).hint("try again"));
     };
     let configured = terminal.declared.version.is_some();
     let Some(selected) = watched.library.select(&tool, version.as_deref(), configured) else {
         return Err(Failure::refused(format!("there is no profile for `{tool}`"))
-            .hint("`fleetwatch profiles list` shows the agents that are known"));
+            .hint("`fleetwatch profiles list` lists the known agents"));
     };
     let (reading, explanation) = selected.profile.explain(screen, &terminal.facts);
     Ok(Read { screen, selected, reading, explanation })

@@ -5,8 +5,8 @@ use std::fmt;
 use std::num::ParseFloatError;
 use std::process::ExitCode;
 
+use anyhow::Error as Report;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use color_eyre::Report;
 
 use super::output;
 use crate::config::ConfigError;
@@ -36,6 +36,8 @@ pub(super) struct BadValue {
 enum Kind {
     /// The world said no: refused, timed out, not there. Exit code 1.
     Refused,
+    /// It may have been done; that could not be seen in time. Exit code 3.
+    Unverified,
     /// The arguments or the configuration are wrong. Exit code 2.
     Usage,
 }
@@ -44,6 +46,11 @@ impl Failure {
     /// The command was right, but the answer is no.
     pub fn refused(what: impl fmt::Display) -> Self {
         Self { what: what.to_string(), hint: None, kind: Kind::Refused }
+    }
+
+    /// What was asked for may have been done, and that could not be seen in time.
+    pub fn unverified(what: impl fmt::Display) -> Self {
+        Self { what: what.to_string(), hint: None, kind: Kind::Unverified }
     }
 
     /// The command or the configuration is wrong.
@@ -67,7 +74,7 @@ impl Failure {
         }
         if let Some(error) = report.downcast_ref::<RecordingError>() {
             return Self::usage(error).hint(match error {
-                RecordingError::Unreadable { .. } => "name a file that is there and that you may read",
+                RecordingError::Unreadable { .. } => "name a file that exists and that you may read",
                 _ => "recordings are asciicast v3 or v2; `fleetwatch record` makes them",
             });
         }
@@ -98,6 +105,7 @@ impl Failure {
     fn exit_code(&self) -> ExitCode {
         match self.kind {
             Kind::Refused => ExitCode::FAILURE,
+            Kind::Unverified => ExitCode::from(3),
             Kind::Usage => ExitCode::from(2),
         }
     }
@@ -144,7 +152,7 @@ pub(super) fn from_clap(error: &clap::Error) -> ExitCode {
         (None, _, Some(ContextValue::StyledStr(usage))) => {
             let usage = usage.to_string().trim().replacen("Usage", "usage", 1);
             let takes_a_name = error.kind() == ErrorKind::UnknownArgument && usage.contains("<TARGET>");
-            let behind = if takes_a_name { "; a name that begins with `-` goes behind `--`" } else { "" };
+            let behind = if takes_a_name { "; put a name that begins with `-` after `--`" } else { "" };
             usage + behind
         }
         _ => hint_for_value(error),
@@ -157,7 +165,7 @@ pub(super) fn from_clap(error: &clap::Error) -> ExitCode {
 /// How a value that clap refused is written.
 fn hint_for_value(error: &clap::Error) -> String {
     if error.kind() == ErrorKind::InvalidValue {
-        return "write a value behind it, or leave it out".to_owned();
+        return "give it a value, or leave it out".to_owned();
     }
     let Some(source) = error.source() else { return "`fleetwatch --help` lists the commands".to_owned() };
     if let Some(unknown) = source.downcast_ref::<UnknownKey>() {

@@ -8,12 +8,11 @@ use serde_json::{Value, json};
 
 use super::failure::BadValue;
 use super::{Done, Failure, GlobalOptions, output};
-use crate::follow_up;
 use crate::history::{self, Decided, Intent, IntentId, IntentState, Intents, Owner, Trouble};
 use crate::moment::Moment;
 use crate::screen::harmless;
 
-/// List the messages to agents that wait or may not have arrived, send them again, or dismiss them.
+/// List messages to agents that wait or may not have arrived; resend or dismiss them.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -22,19 +21,19 @@ pub struct Args {
 
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// Print what waits, is on its way, may or may not have arrived, or ran out; the same without a command.
+    /// Print messages that wait, are being sent, may or may not have arrived, or expired (the default).
     List {
         /// Print one JSON array.
         #[arg(long)]
         json: bool,
     },
-    /// Have messages sent again that may or may not have arrived, or that ran out.
+    /// Resend messages that may or may not have arrived, or that expired.
     Resend {
         /// The numbers of the messages.
         #[arg(required = true, value_name = "NUMBER", value_parser = number)]
         numbers: Vec<i64>,
     },
-    /// Leave messages at what became of them; one that waits is not sent any more.
+    /// Dismiss messages; pending ones are not sent.
     Dismiss {
         /// The numbers of the messages.
         #[arg(required = true, value_name = "NUMBER", value_parser = number)]
@@ -111,8 +110,7 @@ fn list(intents: &[Intent], json: bool, now: Moment) -> Done {
         let age = now.since(intent.created).as_millis() / 1000;
         let age = if age < 60 { format!("{age}s") } else { format!("{}m", age / 60) };
         let why = intent.detail.as_deref().map(|detail| format!(" ({detail})")).unwrap_or_default();
-        let line =
-            format!("{} to {}, {}{why}: {}", age, intent.target, word(intent.state), follow_up::told(&intent.events));
+        let line = format!("{} to {}, {}{why}: {}", age, intent.target, word(intent.state), intent.told());
         let _ = writeln!(text, "{:>4}  {}", intent.id.0, harmless(&line));
     }
     if intents.iter().any(|intent| matches!(intent.state, IntentState::Unknown | IntentState::Expired)) {

@@ -32,23 +32,23 @@ const USUAL_LINES: u32 = 100;
 pub struct Args {
     /// Terminal: a name that it has or had, a pane id such as %12, or the beginning of a name that only one has.
     pub target: Option<String>,
-    /// From when on: how long ago (30m, 2h, 3d), a day (today, yesterday, 2026-11-21), the last time that the clock showed
-    /// 09:00, or a day with a time (2026-11-21T09:00, 2026-11-21T09:00:00Z).
+    /// Start: an age (30m, 2h, 3d), a day (today, yesterday, 2026-11-21), a time of day (09:00, its last occurrence),
+    /// or both (2026-11-21T09:00, 2026-11-21T09:00:00Z).
     #[arg(long, value_name = "WHEN", value_parser = moment, allow_hyphen_values = true)]
     pub since: Option<Moment>,
-    /// Until when, in the same ways.
+    /// End, in the same forms.
     #[arg(long, value_name = "WHEN", value_parser = moment, allow_hyphen_values = true)]
     pub until: Option<Moment>,
-    /// Only this kind; may be given several times.
+    /// Only this kind; may be repeated.
     #[arg(long, value_name = "KIND")]
     pub kind: Vec<KindName>,
-    /// The newest so many; without --since and --json the newest 100.
+    /// Only the newest COUNT records; without --since and --json the newest 100.
     #[arg(long, value_name = "COUNT")]
     pub limit: Option<u32>,
     /// Print JSON lines: `{"at", "kind", "terminal", "state", "changed", "evidence", …}`.
     #[arg(long)]
     pub json: bool,
-    /// Print how long each terminal worked, waited and was ready on each day, and how its turns ended.
+    /// Print how long each terminal worked, waited and was ready each day, and how its turns ended.
     #[arg(long, conflicts_with_all = ["kind", "limit"])]
     pub summary: bool,
 }
@@ -83,7 +83,7 @@ impl From<KindName> for Kind {
 pub fn run(args: &Args, options: &GlobalOptions) -> Done {
     let config = options.load()?.config;
     let path = config.history.location().ok_or_else(|| {
-        Failure::refused("there is no place for a history without a home directory").hint("set `path` in [history]")
+        Failure::refused("without a home directory there is no place for a history").hint("set `path` in [history]")
     })?;
     read(args, options, &path).map_err(|report| match report.downcast::<Trouble>() {
         Ok(trouble) => unusable(&path, &trouble).into(),
@@ -319,7 +319,12 @@ mod tests {
     #[test]
     fn a_target_means_every_terminal_of_its_name() {
         let one = |pane: u32, name: &str| StoredTerminal {
-            key: TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid: pane },
+            key: TerminalKey {
+                server: ServerId::default(),
+                pane: PaneId(pane),
+                pid: pane,
+                instance: Default::default(),
+            },
             name: name.to_owned(),
             last: None,
         };

@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 
 use super::survey::Watched;
+use super::target::Purpose;
 use super::{Done, Failure, GlobalOptions, explain, output, target};
 use crate::profile::{AnswerAssociator, DialogProjection, Projector, TailRegex};
 use crate::screen::harmless;
 use crate::state::State;
 
-/// Show the assessment of a terminal's screen and the dialog on it.
+/// Show the assessment of a terminal's screen, and the dialog on it.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     #[arg(help = target::HELP)]
@@ -35,7 +36,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let associator = args.answer.as_deref().map(|pattern| associator(pattern, args.answer_within)).transpose()?;
     let watched = Watched::new(options)?;
     let survey = watched.survey().await?;
-    let terminal = survey.terminal(&args.target)?;
+    let terminal = survey.meant(&args.target, Purpose::Reading)?.terminal()?;
     let state = explain::state(&survey, terminal);
     let read = explain::read(terminal, &watched)?;
     let projector = if args.plain { Projector::Plain } else { Projector::Profile };
@@ -100,6 +101,9 @@ fn push_assessment(text: &mut String, state: &State, family: Option<&str>) {
     }
     for excerpt in assessment.operator_excerpt.iter().flat_map(|excerpt| excerpt.lines()) {
         line("dialog", excerpt);
+    }
+    if let Some(name) = &assessment.dialog {
+        line("dialog's name", name);
     }
     for item in evidence {
         let row = item.line.map_or_else(|| "title".to_owned(), |row| format!("row {row}"));

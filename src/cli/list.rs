@@ -6,7 +6,7 @@ use super::{Done, GlobalOptions, output, table};
 /// Print every watched terminal and task with its state, once.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Print one JSON array with the whole public state of each terminal and task.
+    /// Print one JSON array with the full public state of each terminal and task.
     #[arg(long)]
     pub json: bool,
 }

@@ -7,10 +7,11 @@ use tokio::sync::mpsc;
 
 use super::Failure;
 use super::survey::Watched;
-use crate::feed::{self, Poller};
+use crate::feed;
 use crate::fleet::{Effect, Fleet, Health, Input, ServerId};
 use crate::history::Submission;
 use crate::moment::Moment;
+use crate::owner::{self, Event, Role, Watcher};
 
 /// Reports that may wait until they are taken in; more than that and the pollers wait themselves.
 const WAITING_REPORTS: usize = 64;
@@ -18,10 +19,12 @@ const WAITING_REPORTS: usize = 64;
 /// A fleet that is kept up to date.
 pub(super) struct Live {
     pub fleet: Fleet,
-    inputs: mpsc::Receiver<Input>,
+    events: mpsc::Receiver<Event>,
     feed: feed::Settings,
-    /// Dropping a poller ends it.
-    pollers: Vec<(ServerId, Poller)>,
+    /// The servers of which this process has become the owner, for whoever writes what happens there.
+    pub owned: Vec<ServerId>,
+    /// Dropping a watcher ends it.
+    watchers: Vec<(ServerId, Watcher)>,
 }
 
 impl Live {
@@ -42,30 +45,47 @@ impl Live {
     }
 
     fn with(watched: &Watched, feed: feed::Settings) -> Result<Self, Failure> {
-        let (sender, inputs) = mpsc::channel(WAITING_REPORTS);
+        let (sender, events) = mpsc::channel(WAITING_REPORTS);
+        let settings = watched.watching(feed.clone());
         let spawn = |server: &ServerId| {
-            feed::spawn(feed.clone(), watched.library.clone(), server.clone(), sender.clone())
-                .map(|poller| (server.clone(), poller))
+            owner::spawn(settings.clone(), server.clone(), sender.clone())
+                .map(|watcher| (server.clone(), watcher))
                 .map_err(|error| Failure::usage(&error).hint(error.hint()))
         };
-        let pollers = watched.servers.iter().map(spawn).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { fleet: watched.fleet(), inputs, feed, pollers })
+        let watchers = watched.servers.iter().map(spawn).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { fleet: watched.fleet(), events, feed, owned: Vec::new(), watchers })
     }
 
     /// Waits until something happens, and gives what the fleet wants told of it.
     pub(super) async fn next(&mut self) -> Vec<Effect> {
         let input = tokio::select! {
-            // The pollers hold the other ends and run as long as `self` lives.
-            Some(input) = self.inputs.recv() => input,
+            // The watchers hold the other ends and run as long as `self` lives.
+            Some(event) = self.events.recv() => match event {
+                Event::Input(input) => input,
+                Event::Refused { server, why } => {
+                    Failure::refused(owner::refusal(&server, &why)).warn();
+                    return Vec::new();
+                }
+                Event::Role { server, role } => {
+                    self.owned.extend((role == Role::Owner).then_some(server));
+                    return Vec::new();
+                }
+                Event::Checkpoint { server, reply } => {
+                    // The client may have gone in the meantime.
+                    let _ = reply.send(self.fleet.checkpoint(&server));
+                    return Vec::new();
+                }
+            },
             () = sleep_until(self.fleet.poll_timeout()) => Input::TimePassed,
         };
-        let now = match &input {
-            Input::Server(report) => report.at,
-            Input::Tasks(report) => report.at,
-            _ => feed::now(),
-        };
+        let now = input.at().unwrap_or_else(feed::now);
         self.fleet.handle(input, now);
         std::iter::from_fn(|| self.fleet.poll_effect()).collect()
+    }
+
+    /// How long no other process has used what is watched here.
+    pub(super) fn unused_for(&self) -> Duration {
+        self.watchers.iter().map(|(_, watcher)| watcher.unused_for()).min().unwrap_or_default()
     }
 
     /// Takes in what happened here, and gives what the fleet wants told of it.
@@ -76,10 +96,10 @@ impl Live {
 
     /// Ends watching, and takes back what was set in task sessions for it.
     pub(super) async fn leave(self) {
-        for (server, poller) in self.pollers {
-            let tended = poller.has_tended();
-            // The poller must not set again what is taken back.
-            drop(poller);
+        for (server, watcher) in self.watchers {
+            let tended = watcher.has_tended();
+            // The watcher must not set again what is taken back.
+            drop(watcher);
             if tended && let Err(error) = feed::release(&self.feed, &server).await {
                 eprintln!("warning: {server}: what counts bells was left behind: {error}");
             }
@@ -106,7 +126,7 @@ impl Live {
     fn is_waiting(&self) -> bool {
         let view = self.fleet.view(Moment::default());
         // A server that has not reported yet is not known to the fleet at all.
-        view.servers.len() < self.pollers.len() || view.servers.iter().any(|server| server.health == Health::Waiting)
+        view.servers.len() < self.watchers.len() || view.servers.iter().any(|server| server.health == Health::Waiting)
     }
 }
 

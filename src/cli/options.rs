@@ -1,5 +1,6 @@
 //! The options that every command takes, and what they come to together with the configuration.
 
+use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -20,13 +21,13 @@ pub struct GlobalOptions {
     /// Watch the tmux server on this socket, as `tmux -S` takes it.
     #[arg(short = 'S', value_name = "PATH", global = true)]
     pub socket_path: Option<PathBuf>,
-    /// Watch the tmux server of another machine, by the name that `ssh` takes.
+    /// Watch the tmux server of this host, named as for `ssh`.
     #[arg(long, value_name = "HOST", global = true)]
     pub host: Option<String>,
-    /// Read this configuration, and no other.
+    /// Read this configuration instead of the default one.
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
-    /// Append what fleetwatch does and what it stumbles over to this file; it holds no text of prompts or screens.
+    /// Append a log (actions, warnings, errors) to this file; it contains no text of prompts or screens.
     #[arg(long, value_name = "FILE", global = true)]
     pub log: Option<PathBuf>,
 }
@@ -64,6 +65,29 @@ impl GlobalOptions {
     /// Whether the options themselves name a server.
     pub fn names_a_server(&self) -> bool {
         self.socket_name.is_some() || self.socket_path.is_some() || self.host.is_some()
+    }
+
+    /// `fleetwatch` with the options that name the server, for a hint that is to be typed as it stands.
+    pub fn program(&self) -> String {
+        let mut program = "fleetwatch".to_owned();
+        let path = self.socket_path.as_ref().map(|path| path.display().to_string());
+        for (option, value) in [("--host", &self.host), ("-L", &self.socket_name), ("-S", &path)] {
+            program.extend(value.iter().map(|value| format!(" {option} {value}")));
+        }
+        program
+    }
+
+    /// These options as words of a command line.
+    pub fn words(&self) -> Vec<OsString> {
+        let path = |path: &PathBuf| path.clone().into_os_string();
+        let options = [
+            ("-L", self.socket_name.clone().map(OsString::from)),
+            ("-S", self.socket_path.as_ref().map(path)),
+            ("--host", self.host.clone().map(OsString::from)),
+            ("--config", self.config.as_ref().map(path)),
+            ("--log", self.log.as_ref().map(path)),
+        ];
+        options.into_iter().flat_map(|(name, value)| value.map(|value| [name.into(), value])).flatten().collect()
     }
 
     /// The servers to watch: those of the options, else those of the configuration, else the one that plain `tmux`

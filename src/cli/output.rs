@@ -3,8 +3,11 @@
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
-use color_eyre::eyre::WrapErr;
+use anyhow::Context as _;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use serde::Serialize;
+use tokio::sync::mpsc;
 
 use super::Done;
 
@@ -27,8 +30,27 @@ pub(super) fn write_whole(text: &str) -> io::Result<()> {
 pub(super) fn conclude(written: io::Result<()>) -> Done {
     match written {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-        written => written.map(|()| ExitCode::SUCCESS).wrap_err("standard output cannot be written"),
+        written => written.map(|()| ExitCode::SUCCESS).context("standard output cannot be written"),
     }
+}
+
+/// Tells when nobody reads standard output any more, however long there is nothing to write. A file or a terminal is
+/// always read.
+pub(super) fn closed() -> mpsc::Receiver<()> {
+    let (sender, receiver) = mpsc::channel(1);
+    // Nothing is asked for: poll tells of an end all the same, and costs nothing while it waits.
+    let wait = move || {
+        let out = io::stdout();
+        let mut ends = [PollFd::new(&out, PollFlags::empty())];
+        while let Err(Errno::INTR) = poll(&mut ends, None) {}
+        if ends[0].revents().intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL) {
+            // The command may have ended for another reason.
+            let _ = sender.blocking_send(());
+        }
+    };
+    // Without the thread the command ends when it next writes.
+    let _ = std::thread::Builder::new().name("output".to_owned()).spawn(wait);
+    receiver
 }
 
 /// A value as one line of JSON.

@@ -10,7 +10,7 @@ use super::{Done, Failure, GlobalOptions, output, score};
 use crate::config::ConfigError;
 use crate::profile::{Library, Versions};
 
-/// List the profiles of agents, show one, or check one.
+/// List the agents' profiles, show one, or check one.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -19,18 +19,18 @@ pub struct Args {
 
 #[derive(Clone, Debug, Subcommand)]
 enum Command {
-    /// List every profile, the user's own included.
+    /// List all profiles, including your own.
     List,
-    /// Print the file of an agent's profiles that is compiled in, to start one's own from.
+    /// Print an agent's built-in profiles, to start your own from.
     Show {
         /// The agent, by its name in `profiles list`.
         tool: String,
     },
-    /// Check a file of profiles, and say what is wrong and where.
+    /// Check a file of profiles and report errors with their places.
     Check {
         /// The file.
         file: PathBuf,
-        /// Recordings to score with it, as `score` takes them.
+        /// Recordings to score with it, as for `score`.
         recordings: Vec<PathBuf>,
     },
 }
@@ -45,7 +45,7 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
         Command::Show { tool } => match Library::shipped(tool) {
             Some(text) => output::print(text),
             None => Err(Failure::usage(format!("no profile of `{tool}` is compiled in"))
-                .hint("`fleetwatch profiles list` shows the agents that are known")
+                .hint("`fleetwatch profiles list` lists the known agents")
                 .into()),
         },
         Command::Check { file, recordings } => check(file, recordings, options),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use color_eyre::eyre::WrapErr;
+use anyhow::Context as _;
 
 use super::Failure;
 use super::live::end_asked_for;
@@ -18,7 +18,7 @@ use crate::profile::Program;
 use crate::recording::{Header, Size, Writer};
 use crate::tmux::{CapturedPane, Server};
 
-/// Record what a terminal shows until it is gone or until Ctrl-C.
+/// Record a terminal until it is gone or until Ctrl-C.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// The terminal.
@@ -44,7 +44,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// The pane is not there, the file exists or cannot be written, or tmux does not answer any more.
-pub async fn run(args: &Args, server: &Server, key: &TerminalKey, program: &Program) -> color_eyre::Result<ExitCode> {
+pub async fn run(args: &Args, server: &Server, key: &TerminalKey, program: &Program) -> anyhow::Result<ExitCode> {
     let Some(first) = look(server, key).await? else {
         return Err(Failure::refused(format!("the terminal {} is gone", args.target)).into());
     };
@@ -65,7 +65,7 @@ async fn record(
     server: &Server,
     key: &TerminalKey,
     recorder: &mut Recorder,
-) -> color_eyre::Result<&'static str> {
+) -> anyhow::Result<&'static str> {
     let mut tick = tokio::time::interval(Duration::from_millis(args.tick));
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let end = end_asked_for();
@@ -88,9 +88,9 @@ async fn record(
 }
 
 /// The pane as it is now; `None` when it is gone or when its id belongs to another process.
-async fn look(server: &Server, key: &TerminalKey) -> color_eyre::Result<Option<CapturedPane>> {
+async fn look(server: &Server, key: &TerminalKey) -> anyhow::Result<Option<CapturedPane>> {
     match server.capture(&[key.pane]).await {
-        Ok(look) => Ok(look.captures.into_iter().find(|capture| capture.pane.pid == key.pid)),
+        Ok(look) => Ok(look.captures.iter().find(|capture| look.shows(&capture.pane, key)).cloned()),
         Err(error) if error.is_no_server() => Ok(None),
         Err(error) => Err(error.into()),
     }
@@ -107,18 +107,18 @@ fn header(program: &Program, situation: Option<String>, first: &CapturedPane, be
 }
 
 /// Creates a file that only the user may read, as a terminal may show secrets.
-fn create(path: &Path, force: bool) -> color_eyre::Result<File> {
+fn create(path: &Path, force: bool) -> anyhow::Result<File> {
     let new = |path: &Path| OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     if force {
         // The new file takes the place of the old one at once, whoever reads the old one.
         let beside = path.with_extension(format!("{}.new", std::process::id()));
         let file = new(&beside).map_err(|error| unwritable(&beside, &error))?;
-        std::fs::rename(&beside, path).wrap_err_with(|| format!("{} cannot be replaced", path.display()))?;
+        std::fs::rename(&beside, path).with_context(|| format!("{} cannot be replaced", path.display()))?;
         return Ok(file);
     }
     match new(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            Err(Failure::usage(format!("{} exists already", path.display())).hint("`--force` replaces it").into())
+            Err(Failure::usage(format!("{} already exists", path.display())).hint("`--force` replaces it").into())
         }
         created => Ok(created.map_err(|error| unwritable(path, &error))?),
     }
@@ -126,7 +126,7 @@ fn create(path: &Path, force: bool) -> color_eyre::Result<File> {
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {
     Failure::usage(format!("{} cannot be written: {error}", path.display()))
-        .hint("name a file in a directory that is there and that you may write in")
+        .hint("name a file in a directory that exists and that you may write to")
 }
 
 /// The recording that is being written.
@@ -137,11 +137,11 @@ struct Recorder {
 }
 
 impl Recorder {
-    fn take(&mut self, pane: &CapturedPane, now: Moment) -> color_eyre::Result<()> {
+    fn take(&mut self, pane: &CapturedPane, now: Moment) -> anyhow::Result<()> {
         // A pane whose screen could not be had shows what it showed before.
         let Some(screen) = &pane.screen else { return Ok(()) };
         let at: Span = now.since(self.began);
-        self.writer.frame(at, &pane.pane.facts, screen).wrap_err("the recording cannot be written")?;
+        self.writer.frame(at, &pane.pane.facts, screen).context("the recording cannot be written")?;
         self.frames += 1;
         Ok(())
     }
@@ -159,7 +159,7 @@ mod tests {
         drop(create(&path, false).unwrap());
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         std::fs::write(&path, "kept").unwrap();
-        assert!(create(&path, false).unwrap_err().to_string().ends_with("exists already"));
+        assert!(create(&path, false).unwrap_err().to_string().ends_with("already exists"));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "kept");
         drop(create(&path, true).unwrap());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "");

@@ -13,7 +13,7 @@ use crate::profile::Library;
 use crate::recording::{Options, Recording, Sampling, Version, replay};
 use crate::state::{LifecycleTiming, Stability, State, TerminalFacts, Turn};
 
-/// Show what fleetwatch says of a recorded terminal, at the start and at each change.
+/// Show what fleetwatch says about a recorded terminal, at the start and at each change.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// The recording, asciicast v3 or v2.
@@ -28,16 +28,16 @@ pub struct Args {
 /// How recordings are replayed, for every command that replays some.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct ReplayArgs {
-    /// The agent that runs in the recording, instead of the one that it names.
+    /// The agent in the recording, instead of the one that it names.
     #[arg(long, value_name = "TOOL")]
     pub tool: Option<String>,
     /// The agent's version, instead of the one that the recording names.
     #[arg(long, value_name = "VERSION", conflicts_with = "no_version")]
     pub tool_version: Option<String>,
-    /// Replay as if nothing told the agent's version.
+    /// Replay as if the agent's version were unknown.
     #[arg(long)]
     pub no_version: bool,
-    /// Look at the terminal every MS milliseconds, as live watching does, instead of at every change of the screen.
+    /// Poll the terminal every MS milliseconds, as live watching does, instead of at every change of the screen.
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=60_000))]
     pub tick: Option<u64>,
 }
@@ -59,7 +59,7 @@ impl ReplayArgs {
 ///
 /// # Errors
 /// The recording cannot be read, or standard output cannot be written.
-pub fn run(args: &Args, library: Arc<Library>) -> color_eyre::Result<ExitCode> {
+pub fn run(args: &Args, library: Arc<Library>) -> anyhow::Result<ExitCode> {
     let recording = Recording::open(&args.file)?;
     let out = BufWriter::new(io::stdout().lock());
     output::conclude(write_changes(&recording, library, &args.options.options(), args.json, out))

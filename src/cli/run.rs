@@ -12,7 +12,7 @@ use crate::feed;
 use crate::fleet::ServerId;
 use crate::history::{History, Record};
 use crate::place::{SessionId, TerminalKey, WindowId};
-use crate::tmux::{Argv, Begun, ListedPane, NewTask, Server, Start, TaskPlace};
+use crate::tmux::{Argv, Begun, ListedPane, Look, NewTask, Server, Start, TaskPlace};
 
 /// The longest name of a task or a session.
 const LONGEST_NAME: usize = 64;
@@ -20,24 +20,24 @@ const LONGEST_NAME: usize = 64;
 /// How often a task is tried to start while others start theirs.
 const ATTEMPTS: u32 = 8;
 
-/// Run a command as a task: in a tmux window that stays when the command has ended.
+/// Run a command as a task, in a tmux window that stays open when the command ends.
 ///
-/// The session is made when it is not there. A task of that name that has ended is run again in its window; one that
-/// still runs is left alone, and nothing is started. The command is started as it stands, without a shell.
+/// The session is created if needed. If a task of that name has ended, it is run again in its window; if it is still
+/// running, nothing is started. The command is started as given, without a shell.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// The task's name, which becomes the window's.
+    /// The name of the task and its window.
     pub name: String,
-    /// The session that the window is made in; every window of one that is made is a task.
+    /// The session for the window; if it is created, all its windows are tasks.
     #[arg(long, value_name = "SESSION", default_value = "tasks")]
     pub session: String,
-    /// Where the command runs; without it, here.
+    /// The working directory; default: the current one.
     #[arg(long, value_name = "DIRECTORY")]
     pub cwd: Option<PathBuf>,
     /// Print the ids as JSON.
     #[arg(long)]
     pub json: bool,
-    /// The command with its arguments, behind `--`.
+    /// The command with its arguments, after `--`.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
@@ -78,7 +78,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         .map_err(|error| Failure::usage(&error).hint(error.hint()))?;
     let cwd = directory(args.cwd.as_deref(), id)?;
     let task = NewTask { name: &args.name, cwd: cwd.as_deref(), argv: &argv, now: feed::now().as_millis() };
-    let (again, begun) = start(&server, &args.session, &task).await?;
+    let (again, begun) = start(&server, &args.session, &task, &options.program()).await?;
     let history = History::start(&watched.loaded.config.history);
     history.record(Record::Action {
         key: Some(begun.key.clone()),
@@ -92,10 +92,15 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
 }
 
 /// Starts the task where there is room for it; whether that is the window of one that had ended.
-async fn start(server: &Server, session: &str, task: &NewTask<'_>) -> Result<(bool, Begun), color_eyre::Report> {
+async fn start(
+    server: &Server,
+    session: &str,
+    task: &NewTask<'_>,
+    program: &str,
+) -> Result<(bool, Begun), anyhow::Error> {
     for _ in 0..ATTEMPTS {
         let there = match server.look(&[]).await {
-            Ok(look) => find(&look.panes, server.id(), session, task.name)?,
+            Ok(look) => find(&look, server.id(), session, task.name, program)?,
             Err(error) if error.is_no_server() => There::Nothing(TaskPlace::NewSession(session.to_owned())),
             Err(error) => return Err(refused(&error)),
         };
@@ -107,7 +112,9 @@ async fn start(server: &Server, session: &str, task: &NewTask<'_>) -> Result<(bo
             return Ok((again, begun));
         }
     }
-    Err(Failure::refused(format!("others start and end tasks in {session} all the time")).hint("try again").into())
+    Err(Failure::refused(format!("other processes keep starting and ending tasks in {session}"))
+        .hint("try again")
+        .into())
 }
 
 fn tell(args: &Args, begun: &Begun, again: bool) -> Done {
@@ -125,24 +132,25 @@ fn tell(args: &Args, begun: &Begun, again: bool) -> Done {
         })?);
     }
     let how = if again { "runs again in" } else { "runs in" };
+    let host = key.server.host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
     output::print(&format!(
-        "{} {how} {}: window {window}, pane {}, pid {}\n",
+        "{} {how} {}{host}: window {window}, pane {}, pid {}\n",
         args.name, args.session, key.pane, key.pid
     ))
 }
 
 /// Whether there is room for the task.
-fn find(panes: &[ListedPane], server: &ServerId, session: &str, name: &str) -> Result<There, Failure> {
-    let in_session: Vec<&ListedPane> = panes.iter().filter(|pane| pane.place.session == session).collect();
+fn find(look: &Look, server: &ServerId, session: &str, name: &str, program: &str) -> Result<There, Failure> {
+    let in_session: Vec<&ListedPane> = look.panes.iter().filter(|pane| pane.place.session == session).collect();
     let Some(first) = in_session.first() else { return Ok(There::Nothing(TaskPlace::NewSession(session.to_owned()))) };
     let named = in_session.iter().filter(|pane| pane.place.window_name == name);
     if let Some(alive) = named.clone().find(|pane| !pane.facts.dead) {
         let window = WindowId(alive.window_id);
         return Err(Failure::refused(format!("task {name} ({window}) still runs in {session}"))
-            .hint(format!("`fleetwatch tasks kill {name}` ends it; or give the new one another name")));
+            .hint(format!("`{program} tasks kill {name}` ends it; or give the new one another name")));
     }
     if let Some(dead) = named.clone().next_back() {
-        let key = TerminalKey { server: server.clone(), pane: dead.id, pid: dead.pid };
+        let key = TerminalKey { server: server.clone(), pane: dead.id, pid: dead.pid, instance: look.instance.clone() };
         return Ok(There::Ended(key, WindowId(dead.window_id)));
     }
     Ok(There::Nothing(TaskPlace::Session(SessionId(first.session_id))))
@@ -160,9 +168,7 @@ fn directory(given: Option<&Path>, server: &ServerId) -> Result<Option<String>, 
     match std::fs::canonicalize(path) {
         Ok(path) if path.is_dir() => text(&path).map(Some),
         Ok(path) => Err(Failure::usage(format!("{} is no directory", path.display()))),
-        Err(error) => {
-            Err(Failure::usage(format!("{}: {error}", path.display())).hint("name a directory that is there"))
-        }
+        Err(error) => Err(Failure::usage(format!("{}: {error}", path.display())).hint("name a directory that exists")),
     }
 }
 
@@ -180,7 +186,7 @@ pub(super) fn check_name(what: &str, name: &str, but: &str) -> Result<(), Failur
     )))
 }
 
-pub(super) fn refused(error: &crate::tmux::Error) -> color_eyre::Report {
+pub(super) fn refused(error: &crate::tmux::Error) -> anyhow::Error {
     Failure::refused(error).hint(error.hint()).into()
 }
 

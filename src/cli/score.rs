@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use color_eyre::eyre::WrapErr;
+use anyhow::Context as _;
 use report::{Report, Scored};
 
 use super::replay::ReplayArgs;
@@ -22,27 +22,27 @@ use crate::recording::truth::Field;
 use crate::recording::{Archive, Options, Recording, RecordingError, in_parallel};
 use crate::screen::harmless;
 
-/// Score what fleetwatch says of labelled recordings against what is known to be true.
+/// Compare what fleetwatch says about labelled recordings with their labels.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Recordings, archives of them (`*.zst`), and directories that are searched for `*.cast`.
+    /// Recordings, archives (`*.zst`), and directories to search for `*.cast`.
     #[arg(required = true)]
     pub paths: Vec<PathBuf>,
     #[command(flatten)]
     pub options: ReplayArgs,
-    /// How many of the longest wrong spells are listed.
+    /// How many of the longest wrong spells to list.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub worst: usize,
     /// List only wrong spells of these fields.
     #[arg(long = "field", value_name = "FIELD", value_parser = field)]
     pub fields: Vec<Field>,
-    /// List every recording with its own scores.
+    /// List the scores of every recording.
     #[arg(long)]
     pub recordings: bool,
-    /// Leave out the labels that a Markdown table doubts: recording, fields, seconds from–to, reason.
+    /// Ignore the labels that a Markdown table doubts: recording, fields, seconds from–to, reason.
     #[arg(long, value_name = "FILE")]
     pub doubts: Option<PathBuf>,
-    /// Exit with 1 when a field of an agent version scores less than this many percent.
+    /// Exit with 1 if a field of an agent version scores below this percentage.
     #[arg(long, value_name = "PERCENT")]
     pub fail_under: Option<f64>,
     /// Print one JSON object.
@@ -63,7 +63,7 @@ impl Args {
 ///
 /// # Errors
 /// A recording cannot be read, none is found, or standard output cannot be written.
-pub fn run(args: &Args, library: Arc<Library>) -> color_eyre::Result<ExitCode> {
+pub fn run(args: &Args, library: Arc<Library>) -> anyhow::Result<ExitCode> {
     let sources = find(&args.paths)?;
     let doubts = args.doubts.as_deref().map_or_else(|| Ok(Doubts::default()), read_doubts)?;
     let scored = score_all(&sources, &library, &args.options.options(), &doubts)?;
@@ -107,7 +107,7 @@ impl Source {
 }
 
 /// The recordings among files, archives and directories, in the order of their names and each only once.
-fn find(paths: &[PathBuf]) -> color_eyre::Result<Vec<Source>> {
+fn find(paths: &[PathBuf]) -> anyhow::Result<Vec<Source>> {
     let mut found = BTreeMap::new();
     for path in paths {
         if path.is_dir() {
@@ -128,8 +128,8 @@ fn find(paths: &[PathBuf]) -> color_eyre::Result<Vec<Source>> {
     Ok(found.into_values().collect())
 }
 
-fn search(directory: &Path, found: &mut BTreeMap<String, Source>) -> color_eyre::Result<()> {
-    let unreadable = |e: io::Error| color_eyre::eyre::eyre!("{}: {e}", directory.display());
+fn search(directory: &Path, found: &mut BTreeMap<String, Source>) -> anyhow::Result<()> {
+    let unreadable = |e: io::Error| anyhow::anyhow!("{}: {e}", directory.display());
     for entry in std::fs::read_dir(directory).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
         let path = entry.path();
@@ -143,9 +143,9 @@ fn search(directory: &Path, found: &mut BTreeMap<String, Source>) -> color_eyre:
     Ok(())
 }
 
-fn read_doubts(path: &Path) -> color_eyre::Result<Doubts> {
+fn read_doubts(path: &Path) -> anyhow::Result<Doubts> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).wrap_err_with(|| name.clone())?;
+    let text = std::fs::read_to_string(path).with_context(|| name.clone())?;
     Ok(Doubts::parse(&name, &text)?)
 }
 

@@ -7,55 +7,66 @@ use std::time::Duration;
 use super::history::keep;
 use super::live::Live;
 use super::survey::Watched;
-use super::target::Meant;
-use super::wait::{self, Found, seconds};
+use super::target::{Meant, Purpose};
+use super::wait::{self, Found, Limit, seconds};
 use super::{Done, Failure, GlobalOptions, output, target};
-use crate::dialog::{Dialog, NoChoice};
+use crate::dialog::{Cut, Dialog, NoChoice, TextEntry};
 use crate::feed;
 use crate::fleet::{Terminal, TerminalKey};
 use crate::history::{History, NewInput, Privacy, Sent, Ticket};
 use crate::moment::Span;
+use crate::screen::harmless;
 use crate::sender::{Insistence, Limits, Recipient, Refusal, Reply, SendOptions, SendOutcome, Sender};
-use crate::state::State;
-use crate::tmux::{Key, UnknownKey};
+use crate::tmux::{Key, PasteText, UnknownKey};
 
-/// Send a prompt to an agent, and say whether it took it.
+/// Send a prompt to an agent and say whether it took it.
 #[derive(Clone, Debug, clap::Args)]
 pub struct SendArgs {
-    #[arg(help = target::HELP)]
+    #[arg(help = target::HELP_TO_ACT)]
     pub target: String,
-    /// The prompt; `-` or nothing reads it from standard input.
+    /// The prompt; `-` or nothing reads standard input.
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     pub text: Option<String>,
-    /// Wait until the agent is ready and has no draft, and send then.
+    /// Send once the agent is ready and has no draft.
     #[arg(long)]
     pub when_ready: bool,
-    /// Send to an agent that works, has a draft or cannot be read, too; never into a dialog, nor to another program.
+    /// Send even if the agent is working, has a draft or cannot be read; never into a dialog or to another program.
     #[arg(long, conflicts_with = "when_ready")]
     pub force: bool,
-    /// Give up after this many seconds without a reaction, or with --when-ready without readiness.
+    /// Give up after this many seconds without a reaction (with --when-ready: without the agent being ready).
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<Duration>,
 }
 
-/// Press keys in a terminal or a task, whatever it shows.
+/// Press keys in a terminal or task, whatever it shows, as long as the same program runs there.
 #[derive(Clone, Debug, clap::Args)]
 pub struct KeysArgs {
-    #[arg(help = target::HELP)]
+    #[arg(help = target::HELP_TO_ACT)]
     pub target: String,
-    /// The keys, by tmux's names: Escape, C-c, Up, Enter, F5, y.
+    /// The keys, by their tmux names: Escape, C-c, Up, Enter, F5, y.
     #[arg(value_name = "KEY", required = true, allow_hyphen_values = true, value_parser = key)]
     pub keys: Vec<Key>,
 }
 
-/// Answer the dialog that an agent shows.
+/// Answer the dialog that an agent shows; first print the whole dialog.
 #[derive(Clone, Debug, clap::Args)]
 pub struct AnswerArgs {
-    #[arg(help = target::HELP)]
+    #[arg(help = target::HELP_TO_ACT)]
     pub target: String,
-    /// The answer: an option's number, the beginning of its text, or the key that the dialog asks for.
+    /// An option's number, the beginning of its text, or the key that the dialog asks for.
+    ///
+    /// `yes` and `no` mean the one option that says so for this question only, never one that holds for longer
+    /// ("always", "don't ask again", "for this session"); if none or several are left, nothing is sent. Where several
+    /// options can be ticked, `A,B` ticks exactly these and submits them.
     #[arg(value_name = "CHOICE", allow_hyphen_values = true)]
     pub choice: String,
+    /// Your own text, for an option that takes one: typed there, or sent as a prompt once the option has closed the
+    /// dialog ("No, and tell Claude what to do differently").
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub text: Option<String>,
+    /// Answer only this dialog: its full name (`assessment.dialog` in `list --json`), or a text above its options.
+    #[arg(long, value_name = "HASH|TEXT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub expect: Option<String>,
 }
 
 /// Runs `send`.
@@ -65,7 +76,7 @@ pub struct AnswerArgs {
 pub async fn send(args: &SendArgs, options: &GlobalOptions) -> Done {
     let text = prompt(args.text.as_deref())?;
     let watched = Watched::new(options)?;
-    let sender = Sender::new(watched.library.clone(), watched.feed.tmux.clone());
+    let sender = watched.sender();
     if args.when_ready {
         return send_when_ready(args, &text, &watched, &sender).await;
     }
@@ -78,7 +89,7 @@ pub async fn send(args: &SendArgs, options: &GlobalOptions) -> Done {
     let history = History::start(&watched.loaded.config.history);
     let ticket = begin(&history, input_of(terminal, Sent::Prompt(text.clone()))).await;
     let outcome = sender.send_and_tell(&to, &text, options, || ticket.delivered(feed::now())).await;
-    tell(outcome, &ticket)
+    tell(outcome, sender.input(&to).taken(&text), &ticket, &sender)
 }
 
 /// Runs `keys`.
@@ -88,11 +99,13 @@ pub async fn send(args: &SendArgs, options: &GlobalOptions) -> Done {
 pub async fn keys(args: &KeysArgs, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
     let survey = watched.survey().await?;
-    let (to, name, privacy) = match survey.meant(&args.target)? {
-        Meant::Terminal(terminal) => (Recipient::of(terminal), &terminal.state.terminal.id, Privacy::of(terminal)),
+    let (to, name, privacy) = match survey.meant(&args.target, Purpose::Acting)? {
+        Meant::Terminal(terminal) => {
+            (Recipient::as_shown(terminal), &terminal.state.terminal.id, Privacy::of(terminal))
+        }
         Meant::Task(task) => (Recipient::of_task(task), &task.id, Privacy::Secret),
     };
-    let sender = Sender::new(watched.library.clone(), watched.feed.tmux.clone());
+    let sender = watched.sender();
     let history = History::start(&watched.loaded.config.history);
     let keys = Sent::keys(&args.keys, privacy);
     let ticket = begin(&history, input(to.key.clone(), name, keys)).await;
@@ -100,7 +113,7 @@ pub async fn keys(args: &KeysArgs, options: &GlobalOptions) -> Done {
     if outcome == SendOutcome::Accepted {
         ticket.delivered(feed::now());
     }
-    tell(outcome, &ticket)
+    tell(outcome, None, &ticket, &sender)
 }
 
 /// Runs `answer`.
@@ -117,63 +130,165 @@ pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
             .hint("`fleetwatch list` shows which terminals wait for an answer")
             .into());
     };
-    let reply = Reply::meant(&args.choice, &dialog).map_err(|no_choice| unmeant(&no_choice, &dialog))?;
+    let name = &terminal.state.terminal.id;
+    match &args.expect {
+        Some(expected) if !is_expected(&dialog, expected) => {
+            return Err(Failure::refused(format!("refused: {name} shows another dialog, {}", dialog.id()))
+                .hint("`fleetwatch inspect` shows it; nothing was sent")
+                .into());
+        }
+        None if !dialog.is_whole() => {
+            return Err(Failure::refused(format!("refused: the pane of {name} does not show the whole dialog"))
+                .hint("look at it there; `--expect` answers it anyway")
+                .into());
+        }
+        _ => {}
+    }
+    let (reply, prompt) = meant(args, &dialog)?;
+    output::print(&told(name, &dialog, &reply, args.text.as_deref()))?;
     let to = Recipient::of(terminal);
-    let sender = Sender::new(watched.library.clone(), watched.feed.tmux.clone());
+    let sender = watched.sender();
     let history = History::start(&watched.loaded.config.history);
-    let answer = Sent::Answer { dialog: excerpt, choice: args.choice.clone() };
-    let ticket = begin(&history, input_of(terminal, answer)).await;
+    let choice = match (&args.text, &prompt) {
+        (Some(text), None) => format!("{}: {text}", args.choice),
+        _ => args.choice.clone(),
+    };
+    let ticket = begin(&history, input_of(terminal, Sent::Answer { dialog: excerpt, choice })).await;
     let pressing = || ticket.delivered(feed::now());
     let answered = sender.answer(&to, &dialog, &reply, Limits::default(), pressing).await;
-    tell(answered.outcome, &ticket)
+    let Some(prompt) = prompt.filter(|_| answered.outcome == SendOutcome::Accepted) else {
+        return tell(answered.outcome, None, &ticket, &sender);
+    };
+    ticket.ended(answered.outcome.word(), answered.outcome.detail(), feed::now());
+    let ticket = begin(&history, input_of(terminal, Sent::Prompt(prompt.clone()))).await;
+    let started = tokio::time::Instant::now();
+    loop {
+        let submitting = || ticket.delivered(feed::now());
+        match sender.send_and_tell(&to, &prompt, SendOptions::default(), submitting).await {
+            // The prompt comes back when the agent has drawn the end of the turn.
+            SendOutcome::Refused(refusal) if refusal.may_pass() && started.elapsed() < PROMPT_AFTER_ANSWER => {}
+            outcome => return tell(outcome, sender.input(&to).taken(&prompt), &ticket, &sender),
+        }
+    }
+}
+
+/// How long an agent may take from the answer that gives the prompt back until it can be written to.
+const PROMPT_AFTER_ANSWER: Duration = Duration::from_secs(10);
+
+/// Whether a dialog is the one that was asked for, by its name or by something that it says.
+fn is_expected(dialog: &Dialog, expected: &str) -> bool {
+    // A dialog that shows the name of another one is not that one.
+    if Dialog::is_id(expected) {
+        return dialog.id() == expected;
+    }
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    words(&dialog.text.join(" ")).contains(&words(expected))
+}
+
+/// What the arguments answer, and the prompt that is to follow it.
+fn meant(args: &AnswerArgs, dialog: &Dialog) -> Result<(Reply, Option<String>), Failure> {
+    let reply = Reply::meant(&args.choice, dialog).map_err(|no_choice| unmeant(&no_choice, dialog))?;
+    let (Some(text), Reply::Option(option)) = (&args.text, &reply) else {
+        return match args.text {
+            Some(_) => Err(Failure::usage("--text goes with one option that takes a text")
+                .hint(format!("its options: {}", dialog.list()))),
+            None => Ok((reply, None)),
+        };
+    };
+    let fit = PasteText::new(text).map_err(|unfit| {
+        Failure::usage(unfit).hint("an answer is text without control characters other than line ends and tabs")
+    })?;
+    let option = *option;
+    match dialog.options.get(option).and_then(|option| option.takes_text) {
+        Some(TextEntry::Inline) => Ok((Reply::Text { option, text: fit }, None)),
+        Some(TextEntry::Prompt) => Ok((reply, Some(text.clone()))),
+        None => Err(Failure::usage(format!("option `{}` takes no text", args.choice))
+            .hint(format!("its options: {}", dialog.list()))),
+    }
+}
+
+/// What is answered, whole, and with what.
+fn told(name: &str, dialog: &Dialog, reply: &Reply, text: Option<&str>) -> String {
+    let mut told = format!("{name} asks (dialog {}):\n", dialog.id());
+    let mut say = |indent: &str, line: &str| {
+        let line = format!("{indent}{}", harmless(line));
+        told.push_str(line.trim_end());
+        told.push('\n');
+    };
+    dialog.text.iter().for_each(|line| say("  ", line));
+    for cut in &dialog.cuts {
+        match cut {
+            Cut::Top => say("! ", "its beginning is not on the screen"),
+            Cut::LeftOut(row) => say("! ", &format!("the agent leaves something out: {row}")),
+            Cut::Edge(row) => say("! ", &format!("the edge of its pane or box cuts this row: {row}")),
+        }
+    }
+    say("", "answered with:");
+    let options = match reply {
+        Reply::Option(option) | Reply::Text { option, .. } => std::slice::from_ref(option),
+        Reply::Ticks(options) => options,
+        Reply::Keys(keys) => {
+            say("  ", &keys.iter().map(Key::to_string).collect::<Vec<_>>().join(" "));
+            &[]
+        }
+    };
+    for option in options.iter().filter_map(|option| dialog.options.get(*option)) {
+        for (row, line) in option.text.iter().enumerate() {
+            say("  ", &if row == 0 { format!("{} {line}", option.name) } else { format!("  {line}") });
+        }
+    }
+    text.iter().flat_map(|text| text.lines()).for_each(|line| say("  > ", line));
+    told
 }
 
 /// Why a choice is none, with the choices that there are.
 fn unmeant(no_choice: &NoChoice, dialog: &Dialog) -> Failure {
-    let hint = match (dialog.options.is_empty(), dialog.can_choose()) {
-        (true, _) => "its options cannot be read; answer with a key, such as y or Enter".to_owned(),
-        (false, true) => format!("its options: {}", dialog.list()),
-        (false, false) => "several of its options can be ticked; answer with `fleetwatch keys`".to_owned(),
+    let hint = match dialog.options.is_empty() {
+        true => "its options cannot be read; answer with a key, such as y or Enter".to_owned(),
+        false => format!("its options: {}", dialog.list()),
     };
     Failure::usage(no_choice).hint(hint)
 }
 
 /// Sends as soon as the terminal is ready, and again when something came between.
 async fn send_when_ready(args: &SendArgs, text: &str, watched: &Watched, sender: &Sender) -> Done {
-    let started = tokio::time::Instant::now();
+    let limit = Limit::new(args.timeout);
     let mut live = Live::start(watched)?;
     let history = History::start(&watched.loaded.config.history);
     let mut ticket = None;
+    let mut key = None;
     loop {
-        let left = args.timeout.map(|timeout| timeout.saturating_sub(started.elapsed()));
-        let ready = match wait::until(&mut live, watched, &args.target, left, State::takes_a_prompt).await? {
-            Found::Holds(state) => state,
-            Found::Interrupted => return Err(Failure::refused("interrupted; nothing was sent").into()),
+        let ready = match &key {
+            // Whatever its name is by now.
+            Some(key) => wait::until_terminal(&mut live, key, &args.target, limit, Terminal::takes_a_prompt).await?,
+            None => wait::until(&mut live, watched, &args.target, limit, Terminal::takes_a_prompt).await?,
         };
-        let survey = live.fleet.view(feed::now());
-        let terminal = target::resolve(&ready.terminal.id, &survey.terminals)?;
-        let to = Recipient::of(terminal);
+        let Found::Holds(terminal) = ready else {
+            return Err(Failure::refused("interrupted; nothing was sent").into());
+        };
+        let to = Recipient::of(&terminal);
+        key = Some(terminal.key.clone());
         let ticket = match &ticket {
             Some(ticket) => ticket,
-            None => ticket.insert(begin(&history, input_of(terminal, Sent::Prompt(text.to_owned()))).await),
+            None => ticket.insert(begin(&history, input_of(&terminal, Sent::Prompt(text.to_owned()))).await),
         };
         let submitting = || ticket.delivered(feed::now());
         match sender.send_and_tell(&to, text, SendOptions::default(), submitting).await {
-            SendOutcome::Refused(refusal) if refusal.may_pass() => {
+            SendOutcome::Refused(refusal) if refusal.may_pass() && !limit.is_over() => {
                 // What it saw is newer than what the fleet knows; the next look brings that up to date.
                 live.next().await;
             }
-            outcome => return tell(outcome, ticket),
+            outcome => return tell(outcome, sender.input(&to).taken(text), ticket, sender),
         }
     }
 }
 
 /// The text to send.
-fn prompt(argument: Option<&str>) -> color_eyre::Result<String> {
+fn prompt(argument: Option<&str>) -> anyhow::Result<String> {
     match argument {
         Some(text) if text != "-" => Ok(text.to_owned()),
         None if std::io::stdin().is_terminal() => Err(Failure::usage("there is no text to send")
-            .hint("write it behind the target, or give it on standard input")
+            .hint("write it after the target, or give it on standard input")
             .into()),
         _ => {
             let mut text = String::new();
@@ -211,12 +326,20 @@ fn input_of(terminal: &Terminal, sent: Sent) -> NewInput {
     input(terminal.key.clone(), &terminal.state.terminal.id, sent)
 }
 
-fn tell(outcome: SendOutcome, ticket: &Ticket) -> Done {
-    ticket.ended(outcome.word(), outcome.detail(), feed::now());
+/// Says what became of it; `taken` is what the agent takes the text as, where that is not a prompt as it stands. Where
+/// other processes cannot be kept from sending at the same time, that is said as well.
+fn tell(outcome: SendOutcome, taken: Option<String>, ticket: &Ticket, sender: &Sender) -> Done {
+    if !matches!(outcome, SendOutcome::Refused(_))
+        && let Err(why) = sender.check_turns()
+    {
+        Failure::refused(format!("another process of fleetwatch may send there at the same time: {why}")).warn();
+    }
+    ticket.ended(outcome.word(), outcome.told(taken.as_deref()), feed::now());
+    let taken = taken.map(|taken| format!(", taken {taken}")).unwrap_or_default();
     match outcome {
-        SendOutcome::Accepted => output::print("accepted\n").map(|_| ExitCode::SUCCESS),
+        SendOutcome::Accepted => output::print(&format!("accepted{taken}\n")).map(|_| ExitCode::SUCCESS),
         SendOutcome::Refused(Refusal::Text(unfit)) => Err(Failure::usage(unfit)
-            .hint("a prompt is some text without control characters but line ends and tabs; `fleetwatch keys` presses keys")
+            .hint("a prompt is text without control characters other than line ends and tabs; `fleetwatch keys` presses keys")
             .into()),
         SendOutcome::Refused(refusal) => {
             let failure = Failure::refused(format!("refused: {refusal}"));
@@ -226,8 +349,30 @@ fn tell(outcome: SendOutcome, ticket: &Ticket) -> Done {
             }
             .into())
         }
+        SendOutcome::Unverified { why } => Err(Failure::unverified(format!("unverified: {why}"))
+            .hint("it may have been taken: look at the terminal before you send anything again")
+            .into()),
         SendOutcome::NotTaken { why } => Err(Failure::refused(format!("not taken: {why}"))
             .hint("look at the terminal before you send anything again")
             .into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::screen::Screen;
+
+    #[test]
+    fn a_dialog_that_shows_the_name_of_another_one_is_not_that_one() {
+        let dialog = |text: &str| {
+            let screen = Screen::from_text(text, 120);
+            Dialog::read(&screen, 0..screen.rows().len())
+        };
+        let asked = dialog("Run make test?\n❯ 1. Yes\n  2. No");
+        let name = asked.id();
+        assert!(is_expected(&asked, &name) && is_expected(&asked, "make  test"));
+        let liar = dialog(&format!("Run rm -rf build? # {name}\n❯ 1. Yes\n  2. No"));
+        assert!(!is_expected(&liar, &name) && is_expected(&liar, "rm -rf"));
     }
 }

@@ -5,8 +5,12 @@ use clap::Command;
 use super::{Done, Failure, output};
 
 /// What the exit codes of every command mean (SPEC §12).
-pub const EXIT_CODES: [(u8, &str); 3] =
-    [(0, "done"), (1, "said no: refused, timed out, nothing there"), (2, "wrong usage or configuration")];
+pub const EXIT_CODES: [(u8, &str); 4] = [
+    (0, "success"),
+    (1, "refused, failed, timed out or not found"),
+    (2, "wrong usage or configuration"),
+    (3, "unverified: it may have been done, but that was not seen in time"),
+];
 
 /// The exit codes in one line, for the help.
 pub fn exit_codes() -> String {
@@ -14,7 +18,7 @@ pub fn exit_codes() -> String {
     format!("Exit codes: {}.", codes.join("; "))
 }
 
-/// Print the completions for a shell.
+/// Print completions for a shell.
 #[derive(Clone, Debug, clap::Args)]
 pub struct CompletionArgs {
     /// The shell.
@@ -24,7 +28,7 @@ pub struct CompletionArgs {
 /// Print a man page, for `man -l -`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ManArgs {
-    /// The command whose page is printed, such as `list` or `tasks kill`; without it, the program's.
+    /// The command whose page to print, such as `list` or `tasks kill`; default: the program's.
     pub command: Vec<String>,
 }
 

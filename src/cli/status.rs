@@ -14,17 +14,18 @@ use crate::moment::Moment;
 use crate::screen::harmless;
 use crate::state::Attention;
 
-/// Print in one line how things stand, as the dashboard or `watch` sees it, without asking tmux.
+/// Print a one-line summary from a running dashboard or `watch`, without asking tmux.
 ///
-/// Exit codes: 0 printed; 1 nobody watches, so that nothing is known, or with --poll no server answers (--format tmux says
-/// so in the line and gives 0, as tmux shows no line of a command that fails); 2 wrong usage or configuration. The JSON has
-/// "watched": whether the dashboard or `watch` sees it right now; with --poll it is false when this command looked itself.
+/// Exit codes: 0 success; 1 nothing is watching, or with --poll no server answers (with --format tmux the line says so
+/// and the code is 0, because tmux does not show the output of a command that fails); 2 wrong usage or configuration.
+/// "watched" in the JSON says whether a dashboard or `watch` is running; it is false if this command had to look itself
+/// (--poll).
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// For tmux's status line (with its colours and escapes), for people, or for programs.
+    /// Output for tmux's status line (with its colours and escapes), for people, or for programs.
     #[arg(long, value_enum, default_value_t = Format::Plain)]
     pub format: Format,
-    /// Look at the servers once when nobody watches.
+    /// Poll the servers once if nothing is watching.
     #[arg(long)]
     pub poll: bool,
 }
@@ -69,7 +70,7 @@ impl Group {
     }
 }
 
-/// Runs the command. The exit code is 1 when nobody watches and `--poll` was not given, except for tmux, which shows the line
+/// Runs the command. The exit code is 1 when nothing is watching and `--poll` was not given, except for tmux, which shows the line
 /// in any case.
 ///
 /// # Errors
@@ -100,11 +101,11 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
     let summary = Summary::of(&standings);
     let line = match args.format {
         Format::Tmux if is_known => summary.tmux(),
-        Format::Tmux => "#[dim]nobody watches#[default]\n".to_owned(),
+        Format::Tmux => "#[dim]nothing is watching#[default]\n".to_owned(),
         Format::Plain if is_known => summary.plain(),
         Format::Plain => {
-            let hint = "run `fleetwatch` or `fleetwatch watch`; --poll looks once";
-            return Err(trouble.unwrap_or_else(|| Failure::refused("nobody watches").hint(hint)).into());
+            let hint = "start `fleetwatch` or `fleetwatch watch`, or add --poll to look once";
+            return Err(trouble.unwrap_or_else(|| Failure::refused("nothing is watching").hint(hint)).into());
         }
         Format::Json => output::json_line(&summary.json(now, is_watched))?,
     };
@@ -112,7 +113,7 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
     Ok(if is_known || args.format == Format::Tmux { code } else { ExitCode::FAILURE })
 }
 
-/// How things stand by what those who watch wrote down. Where there is no history, nobody watches.
+/// How things stand by what those who watch wrote down. Where there is no history, nothing is watching.
 ///
 /// # Errors
 /// The history is there and cannot be read.
@@ -125,7 +126,7 @@ fn stored(settings: &history::Settings, now: Moment) -> Result<Vec<Standing>, Fa
 }
 
 /// Looks at every server once.
-async fn poll(options: &GlobalOptions, now: Moment) -> color_eyre::Result<Vec<Standing>> {
+async fn poll(options: &GlobalOptions, now: Moment) -> anyhow::Result<Vec<Standing>> {
     let watched = Watched::new(options)?;
     let survey = watched.survey_with_prompts().await?;
     let view = survey.fleet.view(now);

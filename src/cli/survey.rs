@@ -5,20 +5,33 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
+use super::join::join_all;
 use super::live::Live;
-use super::target::{self, Meant};
-use super::{Failure, GlobalOptions};
+use super::target::{self, Meant, Purpose};
+use super::{Failure, GlobalOptions, watch};
 use crate::config::Loaded;
 use crate::feed;
 use crate::fleet::{self, Fleet, Health, ServerId, Terminal};
+use crate::history;
 use crate::moment::Moment;
+use crate::owner;
 use crate::profile::Library;
+use crate::sender::Sender;
 use crate::state::Problem;
 use crate::tmux;
 
 /// How long a task that may stand at a prompt is watched at most: what only looks like a question is one after a second of
 /// standing still.
 const PROMPTS: Duration = Duration::from_millis(1800);
+
+/// How new what is known of servers has to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Freshness {
+    /// As their owners know it, which is at most a tick old.
+    Known,
+    /// From a look that is made now.
+    Now,
+}
 
 /// What the options and the configuration ask to watch.
 pub(super) struct Watched {
@@ -27,18 +40,59 @@ pub(super) struct Watched {
     pub servers: Vec<ServerId>,
     pub feed: feed::Settings,
     pub fleet: fleet::Settings,
+    /// Whether this process watches only so that others need not.
+    pub background: bool,
 }
 
 impl Watched {
     /// # Errors
     /// The configuration or a profile of the user's is wrong.
     pub(super) fn new(options: &GlobalOptions) -> Result<Self, Failure> {
+        let watched = Self::of(options)?;
+        watched.ensure_background(options);
+        Ok(watched)
+    }
+
+    /// The same for the process that watches in the background, which is in nobody's pane.
+    ///
+    /// # Errors
+    /// As [`Watched::new`].
+    pub(super) fn in_background(options: &GlobalOptions) -> Result<Self, Failure> {
+        let watched = Self::of(options)?;
+        let feed = feed::Settings { own: feed::Own::default(), ..watched.feed };
+        Ok(Self { feed, background: true, ..watched })
+    }
+
+    fn of(options: &GlobalOptions) -> Result<Self, Failure> {
         let loaded = options.load()?;
         let library = Arc::new(options.library()?);
         let servers = options.servers(&loaded.config);
         let feed = feed::Settings::new(&loaded.config);
         let fleet = fleet::Settings { tracker: loaded.config.tracker.clone(), ..fleet::Settings::default() };
-        Ok(Self { loaded, library, servers, feed, fleet })
+        Ok(Self { loaded, library, servers, feed, fleet, background: false })
+    }
+
+    /// Starts a process that watches in the background, where the configuration wants one and nobody watches.
+    fn ensure_background(&self, options: &GlobalOptions) {
+        let is_owned = |server| owner::is_owned(&self.watching(self.feed.clone()), server);
+        if !self.loaded.config.watch.background || self.servers.iter().all(is_owned) {
+            return;
+        }
+        if let Err(error) = watch::start_in_background(options) {
+            let what = format!("no process could be started that watches in the background: {error}");
+            Failure::refused(what).hint("`fleetwatch watch` in a window of its own does the same").warn();
+        }
+    }
+
+    /// What sends to what is watched.
+    pub(super) fn sender(&self) -> Sender {
+        Sender::new(Arc::clone(&self.library), self.feed.tmux.clone(), history::lock_directory())
+    }
+
+    /// What every watcher of what is watched has to know.
+    pub(super) fn watching(&self, feed: feed::Settings) -> owner::Settings {
+        let background = self.background;
+        owner::Settings { feed, library: Arc::clone(&self.library), fleet: self.fleet.clone(), background }
     }
 
     /// A fleet without terminals, for what is watched.
@@ -51,7 +105,7 @@ impl Watched {
     /// # Errors
     /// None of them answers.
     pub(super) async fn survey(&self) -> Result<Survey, Failure> {
-        self.told(self.survey_quietly().await?).await
+        self.told(self.survey_quietly(Freshness::Now).await?).await
     }
 
     /// The same, and where a task may stand at a prompt for as long as it takes to know: it is one only when another look
@@ -60,7 +114,7 @@ impl Watched {
     /// # Errors
     /// As [`Watched::survey`], or a server's name is not fit for a command line.
     pub(super) async fn survey_with_prompts(&self) -> Result<Survey, Failure> {
-        let survey = self.survey_quietly().await?;
+        let survey = self.survey_quietly(Freshness::Known).await?;
         let is_open = |fleet: &Fleet| fleet.view(Moment::default()).tasks.iter().any(|task| task.may_ask());
         if is_open(&survey.fleet) { self.survey_while(PROMPTS, is_open).await } else { self.told(survey).await }
     }
@@ -91,40 +145,53 @@ impl Watched {
     /// # Errors
     /// None of them does.
     async fn told(&self, survey: Survey) -> Result<Survey, Failure> {
-        match self.trouble(&survey.fleet).await {
-            Some(failure) if survey.is_blind() => Err(failure),
-            Some(failure) => {
-                // The servers that do answer are worth showing, and silence about the others would be a lie.
-                failure.warn();
-                Ok(survey)
-            }
-            None => Ok(survey),
+        let mut troubles = self.troubles(&survey.fleet).await;
+        if troubles.is_empty() || !survey.is_blind() {
+            // The servers that do answer are worth showing, and silence about the others would be a lie.
+            troubles.iter().for_each(Failure::warn);
+            return Ok(survey);
         }
+        if let [_] = troubles[..]
+            && let Some(failure) = troubles.pop()
+        {
+            return Err(failure);
+        }
+        troubles.iter().for_each(Failure::warn);
+        Err(Failure::refused(format!("none of {} servers answers", troubles.len()))
+            .hint("`fleetwatch doctor` asks them again and shows how long each takes"))
     }
 
-    /// Looks at every server once, at all of them at the same time.
+    /// Asks the owner of every server, or looks where there is none, at all of them at the same time.
     ///
     /// # Errors
     /// A look itself broke down.
-    pub(super) async fn survey_quietly(&self) -> Result<Survey, Failure> {
+    pub(super) async fn survey_quietly(&self, freshness: Freshness) -> Result<Survey, Failure> {
         let mut looks = JoinSet::new();
         for server in &self.servers {
-            looks.spawn(feed::look(self.feed.clone(), Arc::clone(&self.library), server.clone()));
+            let (settings, server) = (self.watching(self.feed.clone()), server.clone());
+            looks.spawn(async move {
+                match owner::ask(&settings, &server, freshness == Freshness::Now).await {
+                    Some(known) => known,
+                    None => feed::look(settings.feed, settings.library, server).await.inputs().collect(),
+                }
+            });
         }
         let mut fleet = self.fleet();
-        while let Some(report) = looks.join_next().await {
-            let report = report.map_err(|error| Failure::refused(format!("looking at a server failed: {error}")))?;
-            let at = report.server.at;
-            report.inputs().for_each(|input| fleet.handle(input, at));
+        while let Some(inputs) = looks.join_next().await {
+            let inputs = inputs.map_err(|error| Failure::refused(format!("polling a server failed: {error}")))?;
+            for input in inputs {
+                let at = input.at().unwrap_or_else(feed::now);
+                fleet.handle(input, at);
+            }
         }
         Ok(Survey { fleet, now: feed::now() })
     }
 
-    /// Why the first server that does not answer does not.
-    async fn trouble(&self, fleet: &Fleet) -> Option<Failure> {
+    /// Why each server that does not answer does not.
+    async fn troubles(&self, fleet: &Fleet) -> Vec<Failure> {
         let view = fleet.view(feed::now());
-        let (server, problem) = view.servers.iter().find_map(|server| Some((&server.id, problem(&server.health)?)))?;
-        Some(self.explain(server, problem).await)
+        let silent = view.servers.iter().filter_map(|server| Some((&server.id, problem(&server.health)?)));
+        join_all(silent.map(|(server, problem)| self.explain(server, problem))).await
     }
 
     /// A problem with what can be done about it. The server is asked again for that: the public state carries what
@@ -162,23 +229,20 @@ impl Survey {
         self.fleet.view(self.now).servers.iter().all(|server| server.health != Health::Up)
     }
 
-    /// The terminal that a target means.
+    /// The terminal that a target means, to do something to it.
     ///
     /// # Errors
     /// None fits, several do, or it is a task.
     pub(super) fn terminal(&self, target: &str) -> Result<&Terminal, Failure> {
-        match self.meant(target)? {
-            Meant::Terminal(terminal) => Ok(terminal),
-            Meant::Task(task) => Err(target::is_a_task(&task.id)),
-        }
+        self.meant(target, Purpose::Acting)?.terminal()
     }
 
     /// The terminal or the task that a target means.
     ///
     /// # Errors
     /// None fits, or several do.
-    pub(super) fn meant(&self, target: &str) -> Result<Meant<'_>, Failure> {
+    pub(super) fn meant(&self, target: &str, purpose: Purpose) -> Result<Meant<'_>, Failure> {
         let view = self.fleet.view(self.now);
-        target::resolve_any(target, &view.terminals, &view.tasks)
+        target::resolve_any(target, &view.terminals, &view.tasks, purpose)
     }
 }

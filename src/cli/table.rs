@@ -1,9 +1,11 @@
 //! The fleet as a table of text: names and words in columns that stay straight with wide characters in them.
 
+use std::borrow::Cow;
+
 use crate::fleet::Terminal;
 use crate::state::{Attention, State, TurnResult};
 use crate::task::Task;
-use crate::ui::{text, turn_word};
+use crate::ui::{text, turn_word, what};
 
 /// Cells between two columns.
 const GAP: usize = 2;
@@ -11,13 +13,23 @@ const GAP: usize = 2;
 /// No times: one look at a terminal does not tell how long it has been so.
 const HEAD: [&str; 6] = ["NAME", "AGENT", "STATE", "LAST TURN", "WHERE", "WHAT"];
 
+/// The place of `WHERE` in it, and the width below which a terminal has no room for it.
+const WHERE: usize = 4;
+/// See [`WHERE`].
+const NARROW: usize = 100;
+
 /// The table of some terminals and tasks, a line each, below a head.
 ///
-/// With `width`, what does not fit in is cut at the end of the line.
+/// With `width`, what does not fit in is cut: long names and places first, then the end of the line.
 pub(super) fn table(terminals: &[&Terminal], tasks: &[&Task], width: Option<usize>) -> String {
     let agents = terminals.iter().map(|terminal| row(terminal));
-    let rows: Vec<[String; 6]> = agents.chain(tasks.iter().map(|task| task_row(task))).collect();
-    aligned(&HEAD.map(str::to_owned), &rows, width)
+    let mut rows: Vec<[String; 6]> = agents.chain(tasks.iter().map(|task| task_row(task))).collect();
+    let mut head = HEAD.map(str::to_owned);
+    // What it does says more than where it is, which mostly repeats its name.
+    if width.is_some_and(|width| width < NARROW) {
+        std::iter::once(&mut head).chain(&mut rows).for_each(|row| row[WHERE].clear());
+    }
+    aligned(&head, &rows, width)
 }
 
 fn row(terminal: &Terminal) -> [String; 6] {
@@ -33,10 +45,11 @@ fn row(terminal: &Terminal) -> [String; 6] {
         word(state).to_owned(),
         match state.last_turn.result {
             TurnResult::None => "-".to_owned(),
-            result => result.word().trim_start_matches("known_").to_owned(),
+            TurnResult::KnownFailure => "failed".to_owned(),
+            result => result.word().to_owned(),
         },
         format!("{host}{} {}", terminal.place.target(), terminal.key.pane),
-        state.activity.clone().unwrap_or_default(),
+        what::line(terminal),
     ]
     .map(|cell| plain(&cell))
 }
@@ -62,7 +75,11 @@ pub(super) fn word(state: &State) -> &'static str {
     }
 }
 
-/// Rows in columns as wide as their widest cell.
+/// The most cells that each column but the last takes where a line does not fit.
+const MOST: usize = 24;
+
+/// Rows in columns as wide as their widest cell. Where lines would be wider than `width`, long cells are cut, and then the
+/// end of the line.
 pub(super) fn aligned<const N: usize>(head: &[String; N], rows: &[[String; N]], width: Option<usize>) -> String {
     let mut widths = head.each_ref().map(|cell| text::width(cell));
     for row in rows {
@@ -70,12 +87,17 @@ pub(super) fn aligned<const N: usize>(head: &[String; N], rows: &[[String; N]], 
             *widest = text::width(cell).max(*widest);
         }
     }
+    if width.is_some_and(|width| widths.iter().map(|cells| cells + GAP).sum::<usize>() > width + GAP) {
+        widths.iter_mut().rev().skip(1).for_each(|cells| *cells = (*cells).min(MOST));
+    }
     let mut table = String::new();
     for row in std::iter::once(head).chain(rows) {
         let mut line = String::new();
-        for (cell, width) in row.iter().zip(widths) {
-            line.push_str(cell);
-            line.push_str(&" ".repeat(width - text::width(cell) + GAP));
+        for (nth, (cell, width)) in row.iter().zip(widths).enumerate() {
+            // The last one is cut with the line.
+            let cell = if nth + 1 == N { Cow::Borrowed(cell.as_str()) } else { text::cut(cell, width) };
+            line.push_str(&cell);
+            line.push_str(&" ".repeat((width + GAP).saturating_sub(text::width(&cell))));
         }
         table.push_str(&text::cut(line.trim_end(), width.unwrap_or(usize::MAX)));
         table.push('\n');
@@ -121,5 +143,20 @@ mod tests {
         日本語    tui_down
         été       x         寿…
         ");
+    }
+
+    #[test]
+    fn a_long_name_leaves_room_for_the_rest_on_a_terminal_and_is_whole_elsewhere() {
+        let head = ["NAME", "STATE", "WHAT"].map(str::to_owned);
+        let name = "a-very-long-name-of-a-session-that-somebody-has-thought-of";
+        let rows = [[name, "ready", "Wrote the docs of it"].map(str::to_owned)];
+        assert!(aligned(&head, &rows, None).contains(name));
+        insta::assert_snapshot!(aligned(&head, &rows, Some(40)), @r"
+        NAME                      STATE  WHAT
+        a-very-long-name-of-a-s…  ready  Wrote…
+        ");
+        for width in 1..90 {
+            assert!(aligned(&head, &rows, Some(width)).lines().all(|line| text::width(line) <= width));
+        }
     }
 }

@@ -9,19 +9,21 @@ use crate::profile::Program;
 use crate::state::ProcessState;
 use crate::task::Task;
 
-/// How TARGET may be written, for help texts.
-pub(super) const HELP: &str = "Terminal: its name, a pane id such as %12, a task's window id such as @12, a tmux target \
-                               such as session:window.pane, or the beginning of a name that only one terminal has";
+/// How TARGET may be written where something is done to it, for help texts.
+pub(super) const HELP_TO_ACT: &str = "Terminal: its whole name (on a host with or without `HOST/`), a pane id such as %12, a \
+                                      task's window id such as @12, or a tmux target such as session:window.pane";
 
-/// The terminal that a target means: the first of name, `%pane`, `session`, `session:window`, `session:window.pane` and
-/// beginning of a name that fits any terminal at all.
-///
-/// # Errors
-/// No terminal fits, or several do; the hint names them.
-pub(super) fn resolve<'a>(target: &str, terminals: &[&'a Terminal]) -> Result<&'a Terminal, Failure> {
-    let candidates: Vec<Candidate<'_>> = terminals.iter().map(|terminal| Candidate::of(terminal)).collect();
-    find_one(target, &candidates, AGENTS).map(|one| terminals[one])
+/// What a target is for: what is only read may be named by the beginning of its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Reading,
+    Acting,
 }
+
+/// How TARGET may be written, for help texts.
+pub(super) const HELP: &str = "Terminal: its name (on a host with or without `HOST/`), a pane id such as %12, a task's \
+                               window id such as @12, a tmux target such as session:window.pane, or the beginning of a \
+                               name that only one terminal has";
 
 /// What a target may mean: an agent's terminal or a task.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +32,21 @@ pub(super) enum Meant<'a> {
     Task(&'a Task),
 }
 
-/// The terminal or the task that a target means, by the rules of [`resolve`].
+impl<'a> Meant<'a> {
+    /// The agent's terminal.
+    ///
+    /// # Errors
+    /// It is a task.
+    pub(super) fn terminal(self) -> Result<&'a Terminal, Failure> {
+        match self {
+            Meant::Terminal(terminal) => Ok(terminal),
+            Meant::Task(task) => Err(is_a_task(&task.id)),
+        }
+    }
+}
+
+/// The terminal or the task that a target means: the first of name, `%pane`, `@window`, `session`, `session:window`,
+/// `session:window.pane` and, for reading, beginning of a name that fits any at all.
 ///
 /// # Errors
 /// Nothing fits, or several do; the hint names them.
@@ -38,11 +54,12 @@ pub(super) fn resolve_any<'a>(
     target: &str,
     terminals: &[&'a Terminal],
     tasks: &[&'a Task],
+    purpose: Purpose,
 ) -> Result<Meant<'a>, Failure> {
     let places: Vec<Place> = tasks.iter().map(|task| place(task)).collect();
     let mut candidates: Vec<Candidate<'_>> = terminals.iter().map(|terminal| Candidate::of(terminal)).collect();
     candidates.extend(tasks.iter().zip(&places).map(|(task, place)| Candidate::of_task(task, place)));
-    let one = find_one(target, &candidates, AGENTS)?;
+    let one = find_one(target, &candidates, AGENTS, purpose)?;
     Ok(match one.checked_sub(terminals.len()) {
         None => Meant::Terminal(terminals[one]),
         Some(one) => Meant::Task(tasks[one]),
@@ -56,7 +73,7 @@ pub(super) fn is_a_task(name: &str) -> Failure {
     ))
 }
 
-/// The task that a target means.
+/// The task that a target means, to do something to it.
 ///
 /// # Errors
 /// No task fits, or several do; the hint names them.
@@ -64,7 +81,7 @@ pub(super) fn resolve_task<'a>(target: &str, tasks: &[&'a Task]) -> Result<&'a T
     let places: Vec<Place> = tasks.iter().map(|task| place(task)).collect();
     let candidates: Vec<Candidate<'_>> =
         tasks.iter().zip(&places).map(|(task, place)| Candidate::of_task(task, place)).collect();
-    find_one(target, &candidates, TASKS).map(|one| tasks[one])
+    find_one(target, &candidates, TASKS, Purpose::Acting).map(|one| tasks[one])
 }
 
 fn place(task: &Task) -> Place {
@@ -91,6 +108,7 @@ pub(super) fn program(terminal: &Terminal) -> Program {
 #[derive(Clone, Debug)]
 struct Candidate<'a> {
     id: &'a str,
+    host: Option<&'a str>,
     pane: PaneId,
     /// Of a task, which is a window more than a pane.
     window: Option<WindowId>,
@@ -99,11 +117,18 @@ struct Candidate<'a> {
 
 impl<'a> Candidate<'a> {
     fn of(terminal: &'a Terminal) -> Self {
-        Self { id: &terminal.state.terminal.id, pane: terminal.key.pane, window: None, place: &terminal.place }
+        let host = terminal.key.server.host.as_deref();
+        Self { id: &terminal.state.terminal.id, host, pane: terminal.key.pane, window: None, place: &terminal.place }
     }
 
     fn of_task(task: &'a Task, place: &'a Place) -> Self {
-        Self { id: &task.id, pane: task.key.pane, window: Some(task.window), place }
+        let host = task.key.server.host.as_deref();
+        Self { id: &task.id, host, pane: task.key.pane, window: Some(task.window), place }
+    }
+
+    /// The name on its host: the one that `run` was given, or that it would have on this machine.
+    fn name_on_host(&self) -> Option<&'a str> {
+        self.id.strip_prefix(self.host?)?.strip_prefix('/')
     }
 
     /// Whether a tmux target names the pane; a session or a window names all of its panes.
@@ -123,9 +148,14 @@ impl<'a> Candidate<'a> {
     }
 }
 
+/// Whether a target names a pane by its id or by its place, watched or not.
+pub(super) fn names_pane(target: &str, pane: PaneId, place: &Place) -> bool {
+    target == pane.to_string() || Candidate { id: "", host: None, pane, window: None, place }.is_at(target)
+}
+
 /// The one candidate that a target means.
-fn find_one(target: &str, candidates: &[Candidate<'_>], sought: Sought) -> Result<usize, Failure> {
-    match find(target, candidates)[..] {
+fn find_one(target: &str, candidates: &[Candidate<'_>], sought: Sought, purpose: Purpose) -> Result<usize, Failure> {
+    match find(target, candidates, purpose)[..] {
         [one] => Ok(one),
         [] => Err(missing(target, candidates, sought)),
         ref several => Err(ambiguous(target, several.iter().map(|&index| &candidates[index]), sought)),
@@ -133,19 +163,24 @@ fn find_one(target: &str, candidates: &[Candidate<'_>], sought: Sought) -> Resul
 }
 
 /// The candidates of the first way of reading the target that fits any.
-fn find(target: &str, candidates: &[Candidate<'_>]) -> Vec<usize> {
-    let readings: [&dyn Fn(&Candidate<'_>) -> bool; 5] = [
+fn find(target: &str, candidates: &[Candidate<'_>], purpose: Purpose) -> Vec<usize> {
+    let readings: [&dyn Fn(&Candidate<'_>) -> bool; 6] = [
         &|candidate| candidate.id == target,
+        &|candidate| candidate.name_on_host() == Some(target),
         &|candidate| candidate.pane.to_string() == target,
         &|candidate| candidate.window.is_some_and(|window| window.to_string() == target),
         &|candidate| candidate.is_at(target),
-        &|candidate| !target.is_empty() && candidate.id.starts_with(target),
+        &|candidate| purpose == Purpose::Reading && begins(candidate, target),
     ];
     readings
         .iter()
         .map(|fits| (0..candidates.len()).filter(|&index| fits(&candidates[index])).collect::<Vec<_>>())
         .find(|found| !found.is_empty())
         .unwrap_or_default()
+}
+
+fn begins(candidate: &Candidate<'_>, target: &str) -> bool {
+    !target.is_empty() && candidate.id.starts_with(target)
 }
 
 /// The words for what is sought.
@@ -160,16 +195,22 @@ struct Sought {
 const AGENTS: Sought = Sought {
     noun: "watched terminal",
     none: "no terminal is watched; `fleetwatch doctor` says why",
-    others: "`fleetwatch list` shows the terminals that are watched",
+    others: "`fleetwatch list` lists the watched terminals",
 };
 const TASKS: Sought = Sought {
     noun: "task",
     none: "there are no tasks; `fleetwatch run NAME -- COMMAND` starts one",
-    others: "`fleetwatch tasks list` shows the tasks that there are",
+    others: "`fleetwatch tasks list` lists the tasks",
 };
 
 fn missing(target: &str, candidates: &[Candidate<'_>], sought: Sought) -> Failure {
     let failure = Failure::refused(format!("no {} is called `{target}`", sought.noun));
+    let begun: Vec<String> =
+        candidates.iter().filter(|one| begins(one, target)).map(|one| format!("`{}`", one.id)).collect();
+    if !begun.is_empty() {
+        let names = begun.join(", ");
+        return failure.hint(format!("this command needs the whole name or the pane id; did you mean {names}?"));
+    }
     match nearest(target, candidates.iter().map(|candidate| candidate.id)) {
         Some(name) => failure.hint(format!("did you mean `{name}`?")),
         None if candidates.is_empty() => failure.hint(sought.none),
@@ -205,7 +246,7 @@ mod tests {
     }
 
     fn candidate<'a>(id: &'a str, pane: u32, place: &'a Place) -> Candidate<'a> {
-        Candidate { id, pane: PaneId(pane), window: None, place }
+        Candidate { id, host: None, pane: PaneId(pane), window: None, place }
     }
 
     /// Six terminals: a session of its own, two windows of `work`, two panes of one of them, a name like a session.
@@ -220,7 +261,7 @@ mod tests {
         ];
         let candidates: Vec<Candidate<'_>> =
             places.iter().map(|(id, pane, place)| candidate(id, *pane, place)).collect();
-        find(target, &candidates).into_iter().map(|index| places[index].0).collect()
+        find(target, &candidates, Purpose::Reading).into_iter().map(|index| places[index].0).collect()
     }
 
     #[test]
@@ -271,13 +312,34 @@ mod tests {
         let candidates =
             [candidate("shop-api", 1, &api), Candidate { window: Some(WindowId(9)), ..candidate("shop-web", 2, &api) }];
         let text = |failure: Failure| format!("{failure:?}");
-        let told = |target, sought| text(find_one(target, &candidates, sought).unwrap_err());
+        let told = |target, sought| text(find_one(target, &candidates, sought, Purpose::Reading).unwrap_err());
         assert!(told("shop-apj", AGENTS).contains("did you mean `shop-api`?"));
+        let acting = |target| text(find_one(target, &candidates, AGENTS, Purpose::Acting).unwrap_err());
+        assert!(acting("shop").contains("whole name or the pane id; did you mean `shop-api`, `shop-web`?"));
+        assert!(acting("shop-a").contains("did you mean `shop-api`?"), "one that begins so is not enough either");
         assert!(told("zzz", AGENTS).contains("fleetwatch list"));
         assert!(told("zzz", TASKS).contains("no task is called `zzz`"));
         assert!(text(missing("zzz", &[], AGENTS)).contains("fleetwatch doctor"));
         assert!(text(missing("zzz", &[], TASKS)).contains("fleetwatch run"));
         assert!(told("shop", AGENTS).contains("shop-api (%1 work:3.0), shop-web (%2 work:3.0)"));
-        assert_eq!(find("@9", &candidates), [1], "a task is found by its window");
+        assert_eq!(find("@9", &candidates, Purpose::Acting), [1], "a task is found by its window");
+    }
+
+    #[test]
+    fn a_name_without_its_host_is_enough_where_one_host_has_it() {
+        let place = place("tasks", 0, "x", 0);
+        let on = |host: &'static str, id| Candidate { host: Some(host), ..candidate(id, 1, &place) };
+        let here = candidate("web", 1, &place);
+        let all = [
+            on("box-2", "box-2/job"),
+            on("box-2", "box-2/web"),
+            on("box-3", "box-3/db"),
+            on("box-4", "box-4/db"),
+            here,
+        ];
+        assert_eq!(find("job", &all, Purpose::Acting), [0]);
+        assert_eq!(find("box-2/job", &all, Purpose::Acting), [0]);
+        assert_eq!(find("web", &all, Purpose::Acting), [4], "what has the very name comes first");
+        assert_eq!(find("db", &all, Purpose::Acting), [2, 3]);
     }
 }

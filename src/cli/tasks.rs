@@ -17,7 +17,7 @@ use crate::place::ServerId;
 use crate::task::Task;
 use crate::tmux::{Server, Start};
 
-/// List tasks, end them, run them again, and remove those that have ended.
+/// List tasks, kill them, run them again, and remove those that have ended.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -26,43 +26,43 @@ pub struct Args {
 
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// Print every task; the same without a command.
+    /// Print every task (the default).
     List {
         /// Print one JSON array with the fields of each task.
         #[arg(long)]
         json: bool,
     },
-    /// End tasks: their programs and their windows.
+    /// Kill tasks: end their programs and close their windows.
     Kill {
         /// Tasks, by their names, window ids such as @12, or tmux targets.
         #[arg(required = true, value_name = "TASK")]
         targets: Vec<String>,
     },
-    /// Run a task that has ended again, with the command that it had.
+    /// Run an ended task again, with the same command.
     Rerun {
         #[arg(value_name = "TASK")]
         target: String,
     },
-    /// Remove the windows of tasks that have ended.
+    /// Close the windows of tasks that have ended.
     Prune {
         /// Only those of this session.
         #[arg(long, value_name = "SESSION")]
         session: Option<String>,
     },
-    /// Treat every window of a session as a task, as [[task]] in the configuration does, until that is taken back.
+    /// Treat every window of a session as a task, as [[task]] in the configuration does, until you undo it.
     Adopt {
         #[arg(value_name = "SESSION")]
         session: String,
-        /// Take that back.
+        /// Undo it.
         #[arg(long)]
         undo: bool,
     },
-    /// End all tasks, and remove those that have ended.
+    /// Kill all tasks, and close the windows of those that have ended.
     KillAll {
         /// Only those of this session.
         #[arg(long, value_name = "SESSION")]
         session: Option<String>,
-        /// Do it, instead of saying what would be done.
+        /// Do it; without this option, only say what would be done.
         #[arg(long)]
         yes: bool,
     },
@@ -101,7 +101,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
             if !yes && !tasks.is_empty() {
                 let names: Vec<String> = tasks.iter().map(|task| format!("{} ({})", task.id, task.word())).collect();
                 return Err(Failure::refused(format!("this would end {}", names.join(", ")))
-                    .hint("say `--yes` to do it")
+                    .hint("add `--yes` to do it")
                     .into());
             }
             acting.kill(&tasks).await
@@ -130,13 +130,13 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool) -> Done {
         let declared_by = found.as_ref().map(|found| found.declared_by);
         let told = match (declared_by, adopt) {
             (Some(Some(DeclaredBy::Configuration)), false) => {
-                return Err(Failure::refused(format!("the configuration says that {session} is one of tasks"))
-                    .hint("take its [[task]] out of it")
+                return Err(Failure::refused(format!("the configuration makes {session} a task session"))
+                    .hint("remove its [[task]]")
                     .into());
             }
             (Some(_), true) => "are tasks now",
-            (Some(_), false) => "are no tasks any more, but for those of `run`",
-            (None, false) => "would be no tasks any more",
+            (Some(_), false) => "are no longer tasks, except those of `run`",
+            (None, false) => "would no longer be tasks",
             (None, true) => continue,
         };
         let changed = change(id)?;
@@ -154,7 +154,7 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool) -> Done {
         return Err(watched.explain(&server.server, problem).await.into());
     }
     Err(Failure::refused(format!("there is no session {session}"))
-        .hint("`tmux list-sessions` shows those that are")
+        .hint("`tmux list-sessions` lists the sessions")
         .into())
 }
 

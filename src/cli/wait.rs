@@ -9,25 +9,25 @@ use clap::ValueEnum;
 use super::failure::BadValue;
 use super::live::{Live, end_asked_for};
 use super::survey::Watched;
-use super::target::Meant;
+use super::target::{Meant, Purpose};
 use super::{Done, Failure, GlobalOptions, output, table, target};
-use crate::fleet::{Fleet, ServerId, TerminalKey, WindowId};
+use crate::fleet::{Fleet, ServerId, Terminal, TerminalKey, WindowId};
 use crate::moment::Moment;
-use crate::state::{Attention, Availability, BusinessState, Phase, State, TurnResult};
+use crate::state::{Attention, Availability, BusinessState, Phase, State, Tri, TurnResult};
 use crate::task::Task;
 
-/// Wait until a terminal or a task is in a state.
+/// Wait until a terminal or task is in a given state.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     #[arg(help = target::HELP)]
     pub target: String,
-    /// What to wait for; of several, the first that comes.
+    /// What to wait for; with several, the first to come.
     #[arg(long = "for", value_name = "STATE", required = true, value_delimiter = ',')]
     pub condition: Vec<Condition>,
     /// Give up after this many seconds, with exit code 1.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<Duration>,
-    /// Print the terminal's public state as JSON when it is there.
+    /// Print the terminal's public state as JSON once it is reached.
     #[arg(long)]
     pub json: bool,
 }
@@ -35,49 +35,66 @@ pub struct Args {
 /// What can be waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Condition {
-    /// A prompt may be sent.
+    /// A prompt may be sent: the agent is ready, has no draft, and is not in copy mode.
     Ready,
     /// A turn is in flight.
     #[value(alias = "working")]
     Active,
-    /// The agent neither works nor waits for anybody.
+    /// The agent is neither working nor waiting for anybody.
     Idle,
     /// A dialog waits for the operator.
+    #[value(aliases = ["needs-you", "waiting"])]
     Blocked,
+    /// An approval waits for the operator.
+    Approval,
+    /// A question waits for the operator.
+    Question,
+    /// The agent asks whether it may work in its directory.
+    Trust,
+    /// The agent wants to be set up.
+    Setup,
+    /// The last turn ended well, and the operator has not looked at it yet.
+    Finished,
     /// No turn is in flight, and the last one ended well.
     Success,
     /// No turn is in flight, and the last one failed.
     Failed,
     /// No turn is in flight, and the last one was interrupted.
     Interrupted,
-    /// It stands still where it should not.
+    /// It stands still although it should not.
     Stalled,
     /// The agent, its pane or the task's window is no longer there.
     Gone,
-    /// The task's program has ended; of an agent, that it is gone.
+    /// The task's program has ended; an agent: it is gone.
     Exited,
-    /// The task asks for something; of an agent, that it is blocked.
+    /// The task asks for something; an agent: it is blocked.
     Input,
     /// The task has rung its bell.
     Notify,
 }
 
 impl Condition {
-    /// Whether a state is what is waited for.
-    pub fn holds(self, state: &State) -> bool {
+    /// Whether a terminal is as it is waited for.
+    pub fn holds(self, terminal: &Terminal) -> bool {
+        let state = &terminal.state;
         let available = state.diagnostics.availability == Availability::Available;
         let ended = |result| available && state.turn.phase == Phase::Ready && state.last_turn.result == result;
         match self {
-            Condition::Ready => available && state.turn.phase == Phase::Ready,
+            Condition::Ready => terminal.takes_a_prompt(),
             Condition::Active => available && state.turn.phase == Phase::Active,
             Condition::Idle => available && state.assessment.business_state == BusinessState::Idle,
             Condition::Blocked => available && state.assessment.business_state == BusinessState::AwaitingOperator,
             Condition::Success => ended(TurnResult::Success),
             Condition::Failed => ended(TurnResult::KnownFailure),
             Condition::Interrupted => ended(TurnResult::Interrupted),
+            Condition::Approval => state.attention == Attention::Approval,
+            Condition::Question => state.attention == Attention::Question,
+            Condition::Trust => state.attention == Attention::Trust,
+            Condition::Setup => state.attention == Attention::Setup,
+            Condition::Finished => state.attention == Attention::Finished,
             Condition::Stalled => state.attention == Attention::Stalled,
             Condition::Gone | Condition::Exited => is_gone(state),
-            Condition::Input => Condition::Blocked.holds(state),
+            Condition::Input => Condition::Blocked.holds(terminal),
             // A bell says nothing of an agent that its screen does not say better.
             Condition::Notify => false,
         }
@@ -104,10 +121,11 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     live.first_look().await;
     let (json, text) = match find_soon(&mut live, &watched, &args.target).await? {
         Key::Terminal(key) => {
-            let wanted = |state: &State| args.condition.iter().any(|condition| condition.holds(state));
-            match until_terminal(&mut live, &key, &args.target, args.timeout, wanted).await? {
-                Found::Holds(state) => {
-                    (output::json_line(&state)?, format!("{}: {}\n", state.terminal.id, table::word(&state)))
+            let wanted = |terminal: &Terminal| args.condition.iter().any(|condition| condition.holds(terminal));
+            match until_terminal(&mut live, &key, &args.target, Limit::new(args.timeout), wanted).await? {
+                Found::Holds(terminal) => {
+                    let state = &terminal.state;
+                    (output::json_line(state)?, format!("{}: {}\n", state.terminal.id, met(&args.condition, &terminal)))
                 }
                 Found::Interrupted => return Err(interrupted(&args.target).into()),
             }
@@ -118,6 +136,16 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         },
     };
     output::print(&if args.json { json } else { text })
+}
+
+/// The first of the words that were asked for which fits, and the table's word where that says something else.
+fn met(asked: &[Condition], terminal: &Terminal) -> String {
+    let asked = asked.iter().find(|condition| condition.holds(terminal)).and_then(ValueEnum::to_possible_value);
+    let (word, asked) = (table::word(&terminal.state), asked.map(|value| value.get_name().to_owned()));
+    match asked {
+        Some(asked) if asked != word => format!("{asked} ({word})"),
+        _ => word.to_owned(),
+    }
 }
 
 /// What is said when the operator does not want to wait any longer.
@@ -152,9 +180,9 @@ async fn until_task(
             () = &mut end => return Ok(None),
             () = past(deadline) => {
                 let (id, word) = last.map(|task| (task.id.clone(), task.word())).unwrap_or_default();
-                let seconds = args.timeout.unwrap_or_default().as_secs_f64();
                 let hint = "wait longer with `--timeout`, or look at it";
-                return Err(Failure::refused(format!("{id} is {word} after {seconds} s")).hint(hint));
+                let waited = in_seconds(args.timeout.unwrap_or_default());
+                return Err(Failure::refused(format!("{id} is {word} after {waited}")).hint(hint));
             }
         }
     }
@@ -162,13 +190,39 @@ async fn until_task(
 
 /// How waiting for a state ended.
 pub(super) enum Found {
-    /// The state is the wanted one.
-    Holds(Box<State>),
+    /// The terminal is as it is wanted.
+    Holds(Box<Terminal>),
     /// The operator did not want to wait any longer.
     Interrupted,
 }
 
-/// Watches until a terminal's state is the wanted one.
+/// How long is waited.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limit {
+    timeout: Option<Duration>,
+    /// When that is over.
+    deadline: Option<tokio::time::Instant>,
+}
+
+impl Limit {
+    /// So long from now on.
+    pub(super) fn new(timeout: Option<Duration>) -> Self {
+        Self { timeout, deadline: timeout.and_then(|timeout| tokio::time::Instant::now().checked_add(timeout)) }
+    }
+
+    /// Whether there is no time left.
+    pub(super) fn is_over(self) -> bool {
+        self.deadline.is_some_and(|deadline| tokio::time::Instant::now() >= deadline)
+    }
+}
+
+/// A time that somebody gave in seconds, as people write it.
+fn in_seconds(time: Duration) -> String {
+    let text = format!("{:.1}", time.as_secs_f64());
+    format!("{} s", text.trim_end_matches(".0"))
+}
+
+/// Watches until a terminal, to which something is to be done then, is as it is wanted.
 ///
 /// # Errors
 /// No such terminal, it is gone and that is not wanted, or the time is over.
@@ -176,40 +230,44 @@ pub(super) async fn until(
     live: &mut Live,
     watched: &Watched,
     target: &str,
-    timeout: Option<Duration>,
-    wanted: impl Fn(&State) -> bool,
+    limit: Limit,
+    wanted: impl Fn(&Terminal) -> bool,
 ) -> Result<Found, Failure> {
     live.first_look().await;
-    match find(&live.fleet, watched, target).await? {
-        Key::Terminal(key) => until_terminal(live, &key, target, timeout, wanted).await,
+    match find(&live.fleet, watched, target, Purpose::Acting).await? {
+        Key::Terminal(key) => until_terminal(live, &key, target, limit, wanted).await,
         Key::Task(server, window) => {
             Err(target::is_a_task(live.fleet.task(&server, window).map_or(target, |task| task.id.as_str())))
         }
     }
 }
 
-async fn until_terminal(
+/// The same for a terminal that is known.
+///
+/// # Errors
+/// It is gone and that is not wanted, or the time is over.
+pub(super) async fn until_terminal(
     live: &mut Live,
     key: &TerminalKey,
     target: &str,
-    timeout: Option<Duration>,
-    wanted: impl Fn(&State) -> bool,
+    limit: Limit,
+    wanted: impl Fn(&Terminal) -> bool,
 ) -> Result<Found, Failure> {
-    let deadline = timeout.and_then(|timeout| tokio::time::Instant::now().checked_add(timeout));
     let end = end_asked_for();
     tokio::pin!(end);
     loop {
-        let state = live.fleet.terminal(key).map(|terminal| terminal.state.clone());
-        let id = match state {
-            Some(state) if wanted(&state) => return Ok(Found::Holds(Box::new(state))),
-            Some(state) if is_gone(&state) => return Err(Failure::refused(format!("{} is gone", state.terminal.id))),
-            Some(state) => state.terminal.id,
+        match live.fleet.terminal(key) {
+            Some(terminal) if wanted(terminal) => return Ok(Found::Holds(Box::new(terminal.clone()))),
+            Some(terminal) if is_gone(&terminal.state) => {
+                return Err(Failure::refused(format!("{} is gone", terminal.state.terminal.id)));
+            }
+            Some(_) => {}
             None => return Err(Failure::refused(format!("{target} is gone"))),
-        };
+        }
         tokio::select! {
             _ = live.next() => {}
             () = &mut end => return Ok(Found::Interrupted),
-            () = past(deadline) => return Err(timed_out(&live.fleet, key, &id, timeout)),
+            () = past(limit.deadline) => return Err(timed_out(live.fleet.terminal(key), target, limit)),
         }
     }
 }
@@ -230,7 +288,7 @@ async fn find_soon(live: &mut Live, watched: &Watched, target: &str) -> Result<K
     const SOON: Duration = Duration::from_millis(1500);
     let deadline = tokio::time::Instant::now() + SOON;
     loop {
-        let found = find(&live.fleet, watched, target).await;
+        let found = find(&live.fleet, watched, target, Purpose::Reading).await;
         let in_trouble = |fleet: &Fleet| {
             let view = fleet.view(Moment::default());
             view.servers.iter().any(|server| super::survey::problem(&server.health).is_some())
@@ -246,9 +304,9 @@ async fn find_soon(live: &mut Live, watched: &Watched, target: &str) -> Result<K
 }
 
 /// What a target means now.
-async fn find(fleet: &Fleet, watched: &Watched, target: &str) -> Result<Key, Failure> {
+async fn find(fleet: &Fleet, watched: &Watched, target: &str, purpose: Purpose) -> Result<Key, Failure> {
     let view = fleet.view(Moment::default());
-    match target::resolve_any(target, &view.terminals, &view.tasks) {
+    match target::resolve_any(target, &view.terminals, &view.tasks, purpose) {
         Ok(Meant::Terminal(terminal)) => Ok(Key::Terminal(terminal.key.clone())),
         Ok(Meant::Task(task)) => Ok(Key::Task(task.key.server.clone(), task.window)),
         Err(missing) => {
@@ -263,10 +321,26 @@ async fn find(fleet: &Fleet, watched: &Watched, target: &str) -> Result<Key, Fai
     }
 }
 
-fn timed_out(fleet: &Fleet, key: &TerminalKey, id: &str, timeout: Option<Duration>) -> Failure {
-    let seconds = timeout.unwrap_or_default().as_secs_f64();
-    let now = fleet.terminal(key).map_or("gone", |terminal| table::word(&terminal.state));
-    Failure::refused(format!("{id} is {now} after {seconds} s")).hint("wait longer with `--timeout`, or look at it")
+fn timed_out(terminal: Option<&Terminal>, target: &str, limit: Limit) -> Failure {
+    let id = terminal.map_or(target, |terminal| &terminal.state.terminal.id);
+    let now = terminal.map_or("gone", |terminal| table::word(&terminal.state));
+    let held = terminal.and_then(held_back).map(|why| format!(", but {why}")).unwrap_or_default();
+    let waited = in_seconds(limit.timeout.unwrap_or_default());
+    Failure::refused(format!("{id} is {now}{held} after {waited}")).hint("wait longer with `--timeout`, or look at it")
+}
+
+/// What keeps a terminal from taking a prompt that is ready otherwise.
+fn held_back(terminal: &Terminal) -> Option<&'static str> {
+    let State { surface, turn, .. } = &terminal.state;
+    if turn.phase != Phase::Ready || terminal.takes_a_prompt() {
+        return None;
+    }
+    Some(match surface {
+        _ if terminal.facts.in_mode => "in copy mode or another mode of tmux",
+        surface if surface.editing_input == Tri::Yes => "its prompt holds a draft",
+        surface if surface.pending_input == Tri::Yes => "a prompt waits there already",
+        _ => "its prompt does not take text yet",
+    })
 }
 
 async fn past(deadline: Option<tokio::time::Instant>) {

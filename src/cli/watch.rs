@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
-use std::process::ExitCode;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
@@ -18,34 +19,50 @@ use super::{Done, GlobalOptions, follow_ups, output, table};
 use crate::delivery::{Outside, Told, note_ends};
 use crate::feed;
 use crate::fleet::{Effect, Fleet, Health, Input, ServerId, TerminalKey};
-use crate::follow_up::told;
-use crate::history::{History, Intent, IntentState, Rank};
+use crate::history::{History, Intent, IntentState, Rank, Stored, same_terminal};
 use crate::moment::Moment;
 use crate::notify::Operator;
 use crate::screen::harmless;
-use crate::sender::Sender;
 use crate::state::{Change, Evidence, State, Transition};
 use crate::task::{Task, TaskEvent, TaskFields};
 
-/// Print a line for each terminal, and then one for each transition, task event and follow-up as it happens.
+/// Print a line for each terminal, then one for each transition, task event, input and follow-up.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Print JSON lines: `{"at", "kind": "state", "transition", "task_event" or "follow_up", "terminal", "state", …}`, with
-    /// "changed" and "evidence" of a transition, "event" of a task event, and of a follow-up "outcome" (queued, sent, unknown
-    /// whether it arrived, expired, cancelled, resent, dismissed), "intent", its number, "text" and "events".
+    /// Print JSON lines: `{"at", "kind": "state", "transition", "task_event", "input" or "follow_up", "terminal", "state", …}`,
+    /// with "changed" and "evidence" of a transition, "event" of a task event, "sender", "input" (prompt, keys, answer), what
+    /// was sent and "outcome" of an input, and of a follow-up "outcome" (queued, sent, unknown whether it arrived, expired,
+    /// cancelled, resent, dismissed), "intent", its number, "text" and "events".
     #[arg(long)]
     pub json: bool,
+    /// Print nothing, and end when nobody has used what is watched for a time (`[watch] background`).
+    #[arg(long, hide = true)]
+    background: bool,
+}
+
+/// How often it is asked whether somebody still uses what is watched in the background.
+const ASK: Duration = Duration::from_secs(1);
+
+/// Starts the process that watches in the background.
+///
+/// # Errors
+/// It cannot be started.
+pub(super) fn start_in_background(options: &GlobalOptions) -> io::Result<()> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(options.words()).args(["watch", "--background"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    command.spawn().map(drop)
 }
 
 /// How long the command waits at its end for follow-ups that are on their way.
 const LAST_SENDS: Duration = Duration::from_secs(10);
 
-/// Runs the command until Ctrl-C, SIGTERM, or until nobody reads any more.
+/// Runs the command until Ctrl-C, SIGTERM, or until nobody reads its output any more.
 ///
 /// # Errors
 /// The configuration is wrong, tmux is not there at all, or standard output cannot be written.
 pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
-    let watched = Watched::new(options)?;
+    let watched = if args.background { Watched::in_background(options)? } else { Watched::new(options)? };
     let mut live = Live::start_counting(&watched)?;
     let done = print(args, &watched, &mut live).await;
     live.leave().await;
@@ -56,20 +73,24 @@ async fn print(args: &Args, watched: &Watched, live: &mut Live) -> Done {
     let history = History::start(&watched.loaded.config.history);
     let mut submissions = history.submissions();
     let mut intents = history.intents();
+    let mut inputs = history.inputs();
     let (telling, mut told) = mpsc::unbounded_channel();
-    let sender = Sender::new(watched.library.clone(), watched.feed.tmux.clone());
+    let sender = watched.sender();
     let mut outside = Outside::start(&watched.loaded.config, &history, Rank::Watch, sender, telling);
     let mut printer = Printer::new(args.json);
     let mut health = BTreeMap::new();
     let end = end_asked_for();
     tokio::pin!(end);
+    let mut closed = output::closed();
+    let idle = Duration::from_millis(watched.loaded.config.watch.background_idle.as_millis());
+    let mut ask = tokio::time::interval(ASK);
     loop {
-        let mut follow_ups = String::new();
+        let mut news = String::new();
         let effects = tokio::select! {
             effects = live.next() => effects,
             () = sleep_until(outside.poll_timeout()) => Vec::new(),
             Some(told) = told.recv() => match told {
-                Told::Submitting(key) => live.take(Input::Submitted { key, at: feed::now() }),
+                Told::Submitting { key, text } => live.take(Input::Submitted { key, at: feed::now(), text }),
                 Told::FollowUp(_) => Vec::new(),
                 Told::Trouble(trouble) => {
                     eprintln!("warning: {}", harmless(&trouble));
@@ -77,16 +98,27 @@ async fn print(args: &Args, watched: &Watched, live: &mut Live) -> Done {
                 }
             },
             Some(submission) = submissions.recv() => live.submitted(&submission),
-            Some(news) = intents.recv() => {
-                if !news.is_old {
-                    follow_ups = printer.follow_up_line(&news.intent, &live.fleet)?;
+            Some(follow_up) = intents.recv() => {
+                if !follow_up.is_old {
+                    news = printer.follow_up_line(&follow_up.intent, &live.fleet)?;
                 }
                 Vec::new()
             }
+            Some(input) = inputs.recv() => {
+                news = printer.input_line(&input, &live.fleet)?;
+                Vec::new()
+            }
+            _ = ask.tick(), if args.background => {
+                if live.unused_for() > idle {
+                    break;
+                }
+                Vec::new()
+            }
+            Some(()) = closed.recv(), if !args.background => break,
             () = &mut end => break,
         };
-        for (server, news) in changed_health(&live.fleet, &mut health) {
-            if let Some(problem) = problem(&news) {
+        for (server, condition) in changed_health(&live.fleet, &mut health) {
+            if let Some(problem) = problem(&condition) {
                 let failure = watched.explain(&server, problem).await;
                 // Without the program there is nothing to wait for; a server may still come.
                 if matches!(problem.kind.as_str(), "tmux_missing" | "tmux_too_old" | "bad_name") {
@@ -96,6 +128,7 @@ async fn print(args: &Args, watched: &Watched, live: &mut Live) -> Done {
             }
         }
         let now = feed::now();
+        live.owned.drain(..).for_each(|server| history.take_over(server));
         for effect in &effects {
             history.effect(effect, &live.fleet, now);
             outside.effect(effect, now);
@@ -103,8 +136,10 @@ async fn print(args: &Args, watched: &Watched, live: &mut Live) -> Done {
         }
         warn_of(&history);
         ring(&outside.follow(&live.fleet.view(now), NOBODY));
-        let lines = printer.lines(&effects, &live.fleet)? + &follow_ups;
-        if let Err(error) = output::write_whole(&lines) {
+        let lines = printer.lines(&effects, &live.fleet)? + &news;
+        if !args.background
+            && let Err(error) = output::write_whole(&lines)
+        {
             return output::conclude(Err(error));
         }
     }
@@ -290,23 +325,43 @@ impl Printer {
     /// It cannot be written as JSON.
     fn follow_up_line(&self, intent: &Intent, fleet: &Fleet) -> io::Result<String> {
         let at = feed::now();
-        // That it is on its way says nothing yet.
-        if intent.state == IntentState::Attempted {
+        // That it is on its way says nothing yet, and what becomes of a prompt is told of the input that it is.
+        if intent.state == IntentState::Attempted || intent.recipient.is_some() {
             return Ok(String::new());
         }
         if self.json {
-            let state =
-                fleet.view(at).terminals.into_iter().find(|terminal| terminal.state.terminal.id == intent.target);
-            let mut line = json!({ "at": at, "kind": "follow_up", "state": state.map(|terminal| &terminal.state) });
+            let state = state_of(fleet, &intent.target, at);
+            let mut line = json!({ "at": at, "kind": "follow_up", "state": state });
             if let (Some(line), Value::Object(fields)) = (line.as_object_mut(), follow_ups::fields(intent)) {
                 line.extend(fields);
             }
             return output::json_line(&line);
         }
         let why = intent.detail.as_deref().map(|detail| format!(" ({detail})")).unwrap_or_default();
-        let what = format!("{}{why}: {}", follow_ups::word(intent.state), told(&intent.events));
+        let what = format!("{}{why}: {}", follow_ups::word(intent.state), intent.told());
         let (clock, target, what) = (self.clock(at), harmless(&intent.target), harmless(&what));
         Ok(format!("{clock}  {target}  follow-up {} {what}\n", intent.id.0))
+    }
+
+    /// The line for what was sent into a terminal of this fleet, and what became of it; the same as in `history`.
+    ///
+    /// # Errors
+    /// It cannot be written as JSON.
+    fn input_line(&self, input: &Stored, fleet: &Fleet) -> io::Result<String> {
+        let view = fleet.view(input.at);
+        let is_here = |key: &TerminalKey| input.key.as_ref().is_some_and(|sent_to| same_terminal(key, sent_to));
+        let is_watched = view.terminals.iter().any(|terminal| is_here(&terminal.key))
+            || view.tasks.iter().any(|task| is_here(&task.key));
+        if !is_watched {
+            return Ok(String::new());
+        }
+        if self.json {
+            let mut line = input.to_json();
+            line["state"] = json!(state_of(fleet, &input.name, input.at));
+            return output::json_line(&line);
+        }
+        let what = harmless(&input.what().replace(['\n', '\t'], " "));
+        Ok(format!("{}  {}  input {what}\n", self.clock(input.at), harmless(&input.name)))
     }
 
     fn clock(&self, at: Moment) -> String {
@@ -315,6 +370,12 @@ impl Printer {
             |time| time.to_zoned(self.zone.clone()).strftime("%H:%M:%S.%3f").to_string(),
         )
     }
+}
+
+/// The public state of the terminal that has a name.
+fn state_of<'a>(fleet: &'a Fleet, name: &str, at: Moment) -> Option<&'a State> {
+    let view = fleet.view(at);
+    view.terminals.into_iter().map(|terminal| &terminal.state).find(|state| state.terminal.id == name)
 }
 
 /// A value of the contract without the quotes of JSON.

@@ -2,15 +2,14 @@
 //! the operator's own text: they stand in a file of fleetwatch's own beside the history.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
-use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::history::{state_directory, stored_server};
 use crate::place::ServerId;
+use crate::private;
 
 /// The file's name in the state directory.
 const FILE_NAME: &str = "task-sessions.json";
@@ -35,9 +34,9 @@ pub struct AdoptedSession {
 pub enum AdoptedError {
     #[error("{}: {source}", .path.display())]
     Io { path: PathBuf, source: std::io::Error },
-    #[error("{} is not as fleetwatch writes it: {source}", .path.display())]
+    #[error("{} is not in fleetwatch's format: {source}", .path.display())]
     Damaged { path: PathBuf, source: serde_json::Error },
-    #[error("there is no home directory to keep the choice in")]
+    #[error("there is no home directory to store the choice in")]
     Homeless,
 }
 
@@ -69,7 +68,7 @@ impl Adopted {
     pub fn change(path: &Path, server: &ServerId, session: &str, adopt: bool) -> Result<bool, AdoptedError> {
         let io = |source| AdoptedError::Io { path: path.to_owned(), source };
         if let Some(directory) = path.parent() {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(io)?;
+            private::make_directory(directory).map_err(io)?;
         }
         // The lock is on a file of its own, as the other one is replaced.
         let _locked = locked(&path.with_extension("lock")).map_err(io)?;
@@ -96,16 +95,12 @@ impl Adopted {
     }
 
     fn write(&self, path: &Path) -> std::io::Result<()> {
-        let new = path.with_extension("new");
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
-        file.write_all(&serde_json::to_vec_pretty(self)?)?;
-        file.sync_all()?;
-        fs::rename(&new, path)
+        private::replace(path, &serde_json::to_vec_pretty(self)?)
     }
 }
 
 fn locked(path: &Path) -> std::io::Result<File> {
-    let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    let file = private::open(path)?;
     file.lock()?;
     Ok(file)
 }
@@ -144,7 +139,7 @@ mod tests {
         let path = directory.path().join("task-sessions.json");
         fs::write(&path, "{").unwrap();
         let refused = Adopted::change(&path, &ServerId::default(), "builds", true).unwrap_err().to_string();
-        assert!(refused.contains("is not as fleetwatch writes it"), "{refused}");
+        assert!(refused.contains("is not in fleetwatch's format"), "{refused}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "{");
     }
 }

@@ -1,12 +1,12 @@
-//! The configuration as it stands in the file, before it is checked. The doc comments go into the JSON schema.
+//! The configuration as it stands in the file, before it is checked. The doc comments go into the JSON schema,
+//! `config/fleetwatch.schema.json`, which a test makes.
 
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// The configuration of fleetwatch.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "fleetwatch"))]
 #[serde(deny_unknown_fields, default)]
-#[schemars(title = "fleetwatch")]
 pub(super) struct File {
     pub watch: WatchTable,
     /// The tmux servers to watch; none means the default server, or the one that fleetwatch runs in.
@@ -27,7 +27,8 @@ pub(super) struct File {
 }
 
 /// How the servers are looked at, and which of their panes.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct WatchTable {
     /// Watch every pane in which a known agent runs, and not only those of [[terminal]].
@@ -43,10 +44,15 @@ pub(super) struct WatchTable {
     pub slowest_tick_ms: Option<i64>,
     /// Milliseconds that a server may take to answer.
     pub timeout_ms: Option<i64>,
+    /// Start a process that goes on watching when no dashboard is open.
+    pub background: Option<bool>,
+    /// Minutes after which that process ends when nobody has used it.
+    pub background_minutes: Option<i64>,
 }
 
 /// A tmux server.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct ServerTable {
     /// The socket's name, as `tmux -L` takes it.
@@ -58,7 +64,8 @@ pub(super) struct ServerTable {
 }
 
 /// A pane, or all panes that the patterns match.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct TerminalTable {
     /// Glob pattern of the session's name.
@@ -86,7 +93,8 @@ pub(super) struct TerminalTable {
 }
 
 /// Task windows: of whole sessions, or single ones.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct TaskTable {
     /// Glob pattern of the session's name.
@@ -100,7 +108,8 @@ pub(super) struct TaskTable {
 }
 
 /// The time windows by which states are told.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct TrackerTable {
     /// How long the end of a turn must stand still before it counts as a success.
@@ -126,7 +135,8 @@ pub(super) struct TrackerTable {
 }
 
 /// What is kept of what happened.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct HistoryTable {
     /// Keep a history at all.
@@ -140,7 +150,8 @@ pub(super) struct HistoryTable {
 }
 
 /// A prompt to begin with.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct TemplateTable {
     /// What it is chosen by.
@@ -150,7 +161,8 @@ pub(super) struct TemplateTable {
 }
 
 /// How the dashboard looks.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct UiTable {
     /// The theme's name.
@@ -166,7 +178,8 @@ pub(super) struct UiTable {
 }
 
 /// What is told outside of the dashboard, and how.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct NotifyTable {
     /// What is told: approval, question, trust, setup, failed, interrupted, finished, stalled and gone of agents;
@@ -180,6 +193,9 @@ pub(super) struct NotifyTable {
     pub command: Vec<String>,
     /// How many seconds the command may take until it is ended.
     pub command_seconds: Option<f64>,
+    /// Variables of fleetwatch's own environment that the command gets beside the usual ones (PATH, HOME, locale, display
+    /// and session), such as the token of a service.
+    pub command_environment: Vec<String>,
     /// A part of each day in which this rule is silent, such as `22:00-07:00`.
     pub quiet_hours: Option<String>,
     /// The least number of seconds between two notices of this rule; what comes in between is told together.
@@ -187,7 +203,8 @@ pub(super) struct NotifyTable {
 }
 
 /// An agent is told what happens in other terminals.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct FollowUpTable {
     /// What is told; the same words as in [[notify]].

@@ -14,12 +14,12 @@ use toml::de::{DeTable, DeValue};
 
 use super::file::{File, HistoryTable, ServerTable, TerminalTable, TrackerTable, WatchTable};
 use super::rules::Patterns;
-use super::{Config, ConfigError, Rules, TerminalRule, Watch};
+use super::{BACKGROUND_MINUTES, Config, ConfigError, Rules, TerminalRule, Watch};
 use crate::fleet::{Declared, ServerId, Socket};
 use crate::history;
 use crate::moment::Span;
 use crate::pattern::Pattern;
-use crate::tracker;
+use crate::{tmux, tracker};
 
 /// Milliseconds of a day.
 const DAY: u64 = 24 * 3600 * 1000;
@@ -77,6 +77,10 @@ impl Source<'_> {
             fastest_tick: milliseconds("fastest_tick_ms", table.fastest_tick_ms, default.fastest_tick, 50, 60_000)?,
             slowest_tick: milliseconds("slowest_tick_ms", table.slowest_tick_ms, default.slowest_tick, 50, 60_000)?,
             timeout: milliseconds("timeout_ms", table.timeout_ms, default.timeout, 100, 60_000)?,
+            background: table.background.unwrap_or(default.background),
+            background_idle: self
+                .whole("watch", "background_minutes", table.background_minutes, BACKGROUND_MINUTES, 1, 7 * 24 * 60)
+                .map(|minutes| Span::from_secs(minutes * 60))?,
         };
         if watch.fastest_tick > watch.tick || watch.tick > watch.slowest_tick {
             let key = if table.tick_ms.is_some() {
@@ -123,11 +127,16 @@ impl Source<'_> {
                 (None, Some(path)) => Socket::Path(PathBuf::from(path)),
                 (None, None) => Socket::Default,
             };
-            if let Some(host) = table.host.as_deref().filter(|host| host.starts_with('-')) {
-                let hint = "write the host as `ssh` takes it, such as `box-2` or `me@box-2`";
-                return Err(self.fault(&at("host"), format!("`{host}` is an option, not a host"), hint));
-            }
             let server = ServerId { host: table.host.clone(), socket };
+            if let Err(error) = tmux::check_name(&server) {
+                // A socket's name that is right here may be wrong on a host.
+                let key = match error {
+                    tmux::Error::BadName { what: "host", .. } => "host",
+                    _ if table.path.is_some() => "path",
+                    _ => "socket",
+                };
+                return Err(self.fault(&at(key), error.to_string(), error.hint()));
+            }
             if servers.contains(&server) {
                 let hint = "remove one of the two [[server]] tables";
                 let step = [Step::Key("server"), Step::Index(index)];

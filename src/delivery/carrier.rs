@@ -58,13 +58,12 @@ impl Carrier {
             return self.troubles.tell(&program, "too many wait for their turn; an event was not handed over");
         };
         let (running, troubles) = (Arc::clone(&self.running), self.troubles.clone());
-        let (words, input) = (delivery.rule.command.clone(), delivery.lines());
-        let deadline = delivery.rule.command_deadline;
+        let (rule, input) = (delivery.rule.clone(), delivery.lines());
         tokio::spawn(async move {
             // The semaphore is never closed.
             let _turn = running.acquire_owned().await;
             drop(place);
-            match command::run(&words, input, deadline).await {
+            match command::run(&rule, input).await {
                 Ok(()) => troubles.passed(&program),
                 Err(trouble) => troubles.tell(&program, &trouble),
             }

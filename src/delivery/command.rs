@@ -6,16 +6,60 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
-use crate::moment::Span;
+use crate::notify::Rule;
 
-/// Runs a command with a text on its standard input; its own output goes nowhere, as the dashboard has the terminal.
+/// What every command gets of the environment: what programs need to run and to reach the desktop or a service. Keys and
+/// tokens that agents were started with are none of its business.
+const USUAL: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "TERM",
+    "TZ",
+    "TMPDIR",
+    "LANG",
+    "LANGUAGE",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "SSH_AUTH_SOCK",
+    "TMUX",
+    "TMUX_PANE",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+];
+/// Beginnings of further names.
+const USUAL_FAMILIES: &[&str] = &["LC_", "XDG_"];
+
+/// Runs a rule's command with a text on its standard input; its own output goes nowhere, as the dashboard has the
+/// terminal. Of the environment it gets what is usual and what the rule names.
 ///
 /// # Errors
 /// In words: it cannot be started, it says that it failed, or it was ended at its deadline.
-pub(super) async fn run(words: &[String], input: String, deadline: Span) -> Result<(), String> {
-    let Some((program, arguments)) = words.split_first() else { return Err("no program is named".to_owned()) };
+pub(super) async fn run(rule: &Rule, input: String) -> Result<(), String> {
+    let Some((program, arguments)) = rule.command.split_first() else { return Err("no program is named".to_owned()) };
+    let deadline = rule.command_deadline;
+    let is_passed_on = |name: &str| {
+        USUAL.contains(&name)
+            || USUAL_FAMILIES.iter().any(|family| name.starts_with(family))
+            || rule.command_environment.iter().any(|named| named == name)
+    };
+    let environment = std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_passed_on));
     let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .args(arguments)
+        .env_clear()
+        .envs(environment)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     let mut child = command.spawn().map_err(|error| format!("cannot be started: {error}"))?;
     let stdin = child.stdin.take();
     let work = async {

@@ -5,13 +5,13 @@
 //! sees and mutes.
 
 use std::collections::BTreeMap;
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::history::Rank;
 use crate::moment::{Moment, Span};
+use crate::private;
 
 /// How often a duty that another process has is asked for.
 const ASK: Span = Span::from_millis(500);
@@ -144,9 +144,9 @@ fn file(directory: &Path, duty: Duty, server: &str, kind: &str) -> PathBuf {
 /// Takes a lock; `None` when another process has it.
 fn take(path: &Path) -> io::Result<Option<File>> {
     if let Some(directory) = path.parent() {
-        DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+        private::make_directory(directory)?;
     }
-    let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(path)?;
+    let file = private::open(path)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),

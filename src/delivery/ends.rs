@@ -1,7 +1,7 @@
 //! Notes in tmux that the end of what `fleetwatch run` started has been told, so that nobody who watches later tells it
 //! again.
 
-use crate::fleet::{Effect, Fleet};
+use crate::fleet::{Effect, Fleet, TerminalKey};
 use crate::place::WindowId;
 use crate::task::Happening;
 use crate::tmux::{self, Server};
@@ -9,12 +9,12 @@ use crate::tmux::{self, Server};
 /// Notes the ends among what has just been told.
 pub fn note_ends(effect: &Effect, fleet: &Fleet, tmux: &tmux::Settings) {
     let Effect::Tasks(batch) = effect else { return };
-    let has_ended = |window: WindowId| {
-        let task = fleet.task(&batch.server, window);
-        task.is_some_and(|task| task.registration.at().is_some())
+    let was_run = |window: WindowId| {
+        let task = fleet.task(&batch.server, window).filter(|task| task.registration.at().is_some())?;
+        Some((task.key.clone(), window))
     };
     let ends = batch.events.iter().filter(|event| matches!(event.happening, Happening::Exited { .. }));
-    let ended: Vec<WindowId> = ends.map(|event| event.window).filter(|window| has_ended(*window)).collect();
+    let ended: Vec<(TerminalKey, WindowId)> = ends.filter_map(|event| was_run(event.window)).collect();
     if ended.is_empty() {
         return;
     }

@@ -5,8 +5,9 @@
 
 mod desk;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::mpsc::{self, Sender as OrderSender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use tokio::runtime::Handle;
@@ -14,22 +15,18 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
 use super::Told;
-use crate::fleet::{Health, View};
-use crate::follow_up::{Event, FollowUpRule, Source, Target};
-use crate::history::{History, IntentId, NewInput, Sent};
+use crate::fleet::{Terminal, TerminalKey, View};
+use crate::follow_up::{FollowUpRule, Target};
+use crate::history::{History, Intent, IntentId, NewInput, Sent, same_terminal};
 use crate::moment::Moment;
 use crate::sender::{Recipient, SendOptions, SendOutcome, Sender};
 use desk::Desk;
 
 /// What the thread is told.
 pub(super) enum Order {
-    Happened {
-        event: Box<Event>,
-        at: Moment,
-    },
     Rules(Vec<FollowUpRule>),
-    /// The terminals that rules name, as they are now.
-    Looked(Box<Looked>),
+    /// The agents for which something waits, as they are now.
+    Looked(Looked),
     /// Whether this text, which tells of so many events, may be sent now.
     MaySend {
         id: IntentId,
@@ -45,30 +42,55 @@ pub(super) enum Order {
     Finish(oneshot::Sender<()>),
 }
 
-/// What is seen of all terminals that rules name.
+/// What is seen of the agents for which something waits.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Looked {
-    /// The agents that are told, by their names.
-    pub targets: HashMap<String, Seen>,
-    /// The terminals of which they are told.
-    pub sources: Vec<Source>,
+    pub targets: Vec<Seen>,
     /// The servers that have answered, in the word that every process has for them.
     pub answered: BTreeSet<String>,
 }
 
-/// An agent that can be told something.
+impl Looked {
+    /// The agent that something is for.
+    fn target(&self, intent: &Intent) -> Option<&Seen> {
+        self.targets.iter().find(|seen| match &intent.recipient {
+            Some(key) => same_terminal(key, &seen.recipient.key),
+            None => seen.name == intent.target,
+        })
+    }
+}
+
+/// An agent that can be sent something.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Seen {
+    pub name: String,
     pub target: Target,
     pub recipient: Recipient,
+}
+
+/// For whom something waits: the terminal's name, and the terminal where it is known.
+type Recipients = Vec<(String, Option<TerminalKey>)>;
+
+/// The same as the thread last read it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Wanted(Arc<Mutex<Recipients>>);
+
+impl Wanted {
+    fn set(&self, intents: &[Intent]) {
+        let wanted = intents.iter().map(|intent| (intent.target.clone(), intent.recipient.clone())).collect();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = wanted;
+    }
+
+    fn get(&self) -> Recipients {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 /// The way to the thread.
 #[derive(Debug)]
 pub(super) struct FollowUps {
     orders: OrderSender<Order>,
-    agents: BTreeSet<String>,
-    rules: Vec<FollowUpRule>,
+    wanted: Wanted,
     /// What the thread was told last.
     looked: Looked,
 }
@@ -86,67 +108,55 @@ impl Office {
         Self { history, sender, told }
     }
 
-    /// Begins to carry follow-ups by rules; `None` when there are none, or nothing to keep them in, which is told.
+    /// Begins to send what waits, and what rules want told; `None` when there is nothing to keep it in, which is told
+    /// where rules want something.
     pub(super) fn open(&self, rules: &[FollowUpRule]) -> Option<FollowUps> {
-        if rules.is_empty() {
-            return None;
-        }
         // Nobody listens any more when the program ends.
         let trouble = |text: String| drop(self.told.send(Told::Trouble(text)));
         let (Some(path), Some(owner)) = (self.history.path(), self.history.owner()) else {
-            trouble("follow-ups are not sent, as no history is kept".to_owned());
+            if !rules.is_empty() {
+                trouble("follow-ups are not sent, as no history is kept".to_owned());
+            }
             return None;
         };
         let (orders, received) = mpsc::channel();
-        let post = Post { orders: orders.clone(), runtime: Handle::current(), office: self.clone() };
+        let wanted = Wanted::default();
+        let post =
+            Post { orders: orders.clone(), runtime: Handle::current(), office: self.clone(), wanted: wanted.clone() };
         let desk = Desk::new(path.to_owned(), owner.clone(), rules.to_vec(), post);
-        if let Err(error) = thread::Builder::new().name("follow-ups".to_owned()).spawn(move || desk.run(&received)) {
-            trouble(format!("follow-ups are not sent: {error}"));
+        if let Err(error) = thread::Builder::new().name("outbox".to_owned()).spawn(move || desk.run(&received)) {
+            trouble(format!("what waits is not sent: {error}"));
             return None;
         }
-        Some(FollowUps { orders, agents: agents(rules), rules: rules.to_vec(), looked: Looked::default() })
+        Some(FollowUps { orders, wanted, looked: Looked::default() })
     }
-}
-
-/// The agents that rules have told something.
-fn agents(rules: &[FollowUpRule]) -> BTreeSet<String> {
-    rules.iter().map(|rule| rule.to.clone()).collect()
 }
 
 impl FollowUps {
     /// Follows other rules from now on; what waits already is sent all the same.
     pub(super) fn obey(&mut self, rules: &[FollowUpRule]) {
-        self.agents.extend(agents(rules));
-        self.rules = rules.to_vec();
         self.order(Order::Rules(rules.to_vec()));
     }
 
-    /// Something happened that rules may want told.
-    pub(super) fn happened(&self, event: Event, at: Moment) {
-        self.order(Order::Happened { event: Box::new(event), at });
-    }
-
-    /// Looks at the agents that may have to be told something, and at the terminals that it is about.
+    /// Looks at the agents for which something waits.
     pub(super) fn look(&mut self, view: &View<'_>) {
-        let named = view.terminals.iter().filter(|terminal| self.agents.contains(&terminal.state.terminal.id));
-        let targets = named.map(|terminal| {
-            let seen = Seen { target: Target::of(terminal), recipient: Recipient::of(terminal) };
-            (terminal.state.terminal.id.clone(), seen)
-        });
-        let is_source = |name: &str| self.rules.iter().any(|rule| rule.from.matches(name));
-        let agents = view.terminals.iter().filter(|terminal| is_source(&terminal.state.terminal.id));
-        let tasks = view.tasks.iter().filter(|task| is_source(&task.id));
-        let sources =
-            agents.map(|agent| Source::of_terminal(agent)).chain(tasks.map(|task| Source::of_task(task, view.now)));
-        let has_answered = |health: &Health| matches!(health, Health::Up | Health::NoServer(_));
-        let answered = view.servers.iter().filter(|server| has_answered(&server.health));
-        let looked = Looked {
-            targets: targets.collect(),
-            sources: sources.collect(),
-            answered: answered.map(|server| server.id.word()).collect(),
+        let wanted = self.wanted.get();
+        let is_wanted = |terminal: &&&Terminal| {
+            wanted.iter().any(|(name, key)| match key {
+                Some(key) => same_terminal(key, &terminal.key),
+                None => *name == terminal.state.terminal.id,
+            })
         };
+        let targets = view.terminals.iter().filter(is_wanted).map(|terminal| Seen {
+            name: terminal.state.terminal.id.clone(),
+            target: Target::of(terminal),
+            recipient: Recipient::of(terminal),
+        });
+        let answered = view.servers.iter().filter(|server| server.answered_at.is_some());
+        let answered = answered.map(|server| server.id.word()).collect();
+        let looked = Looked { targets: targets.collect(), answered };
         if looked != self.looked {
-            self.order(Order::Looked(Box::new(looked.clone())));
+            self.order(Order::Looked(looked.clone()));
             self.looked = looked;
         }
     }
@@ -170,15 +180,18 @@ pub(super) struct Post {
     orders: OrderSender<Order>,
     runtime: Handle,
     office: Office,
+    wanted: Wanted,
 }
 
 impl Post {
     /// Sends a message in a task of its own, which asks the thread right before the first byte, and tells it the outcome.
-    fn send(&self, id: IntentId, to: Recipient, name: String, text: String, events: usize, now: Moment) {
+    fn send(&self, intent: &Intent, to: Recipient, text: String, now: Moment) {
+        let (id, name, events, sender_name) =
+            (intent.id, intent.target.clone(), intent.events.len(), signature(intent));
         let (orders, Office { history, sender, told }) = (self.orders.clone(), self.office.clone());
         self.runtime.spawn(async move {
             let sent = Sent::Prompt(text.clone());
-            let input = NewInput { key: to.key.clone(), name, at: now, sender: signature(id), sent };
+            let input = NewInput { key: to.key.clone(), name, at: now, sender: sender_name, sent };
             let ticket = history.begin_input_durably(input).await;
             let may_send = async {
                 let (answer, answered) = oneshot::channel();
@@ -187,12 +200,20 @@ impl Post {
             };
             let submitting = || {
                 ticket.delivered(crate::history::now());
-                let _ = told.send(Told::Submitting(to.key.clone()));
+                let _ = told.send(Told::Submitting { key: to.key.clone(), text: text.clone() });
             };
             let outcome = sender.send_if(&to, &text, SendOptions::default(), may_send, submitting).await;
             ticket.ended(outcome.word(), outcome.detail(), crate::history::now());
             let _ = orders.send(Order::Ended { id, outcome });
         });
+    }
+
+    /// Keeps a prompt that was not sent where it can be found again.
+    fn keep_unsent(&self, prompt: &Intent, why: &str, now: Moment) {
+        let (Some(key), Some(text)) = (prompt.recipient.clone(), prompt.text.clone()) else { return };
+        let (name, sender) = (prompt.target.clone(), signature(prompt));
+        let input = NewInput { key, name, at: now, sender, sent: Sent::Prompt(text) };
+        self.office.history.begin_input(input).ended("refused", Some(why.to_owned()), now);
     }
 
     fn tell(&self, told: Told) {
@@ -201,7 +222,10 @@ impl Post {
     }
 }
 
-/// Under which name a message is written down as an input, so that its outcome is found again.
-fn signature(id: IntentId) -> String {
-    format!("follow-up {}", id.0)
+/// Under which name something is written down as an input, so that its outcome is found again.
+fn signature(intent: &Intent) -> String {
+    match intent.recipient {
+        Some(_) => format!("queue {}", intent.id.0),
+        None => format!("follow-up {}", intent.id.0),
+    }
 }

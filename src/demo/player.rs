@@ -42,8 +42,8 @@ const RESET: &str = "\x1b[0m\x1b[?1049l\x1b[r\x1b[2J\x1b[H\x1b[?2004h";
 ///
 /// # Errors
 /// There is no such scene, or the pane is no terminal.
-pub fn play(play: &Play) -> color_eyre::Result<ExitCode> {
-    let Some(scene) = Scene::of(&play.session) else { color_eyre::eyre::bail!("no scene is called {}", play.session) };
+pub fn play(play: &Play) -> anyhow::Result<ExitCode> {
+    let Some(scene) = Scene::of(&play.session) else { anyhow::bail!("no scene is called {}", play.session) };
     alive::end_with(play.stage.clone(), play.server.clone());
     let recording = scene.recording()?;
     // What is typed is read key by key and not shown, as agents do. It stays so for the whole life of the pane.

@@ -5,7 +5,7 @@ use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use color_eyre::eyre::{OptionExt, WrapErr, bail, ensure};
+use anyhow::{Context as _, bail, ensure};
 
 use super::alive;
 use super::scenes::{SCENES, Scene};
@@ -27,17 +27,17 @@ impl Demo {
     ///
     /// # Errors
     /// tmux is missing or too old, or the directory for temporary files cannot be written.
-    pub fn start() -> color_eyre::Result<Self> {
+    pub fn start() -> anyhow::Result<Self> {
         // From here on, dropping it cleans up.
         let demo = Self::claim()?;
-        let program = std::env::current_exe().wrap_err("the program's own path is not known")?;
+        let program = std::env::current_exe().context("the program's own path is not known")?;
         for name in SCENES.iter().map(|scene| scene.tool).chain([SHELL]) {
             let link = self::program(&demo.directory, name);
             if !link.exists() {
-                symlink(&program, &link).wrap_err("the demo's programs cannot be linked")?;
+                symlink(&program, &link).context("the demo's programs cannot be linked")?;
             }
         }
-        alive::listen(&demo.directory).wrap_err("the demo's socket cannot be opened")?;
+        alive::listen(&demo.directory).context("the demo's socket cannot be opened")?;
         for scene in SCENES {
             demo.open(scene)?;
         }
@@ -45,10 +45,10 @@ impl Demo {
     }
 
     /// Takes a name that nobody has, by making the directory of that name.
-    fn claim() -> color_eyre::Result<Self> {
+    fn claim() -> anyhow::Result<Self> {
         let mut tries = (0..100).map(|n| format!("{}{}-{n}", alive::PREFIX, std::process::id()));
         let (server, directory) = loop {
-            let server = tries.next().ok_or_eyre("the directory for temporary files is full of old demos")?;
+            let server = tries.next().context("the directory for temporary files is full of old demos")?;
             let directory = std::env::temp_dir().join(&server);
             // Only the user may look inside, and a directory that somebody else prepared is never used.
             match std::fs::DirBuilder::new().mode(0o700).create(&directory) {
@@ -69,7 +69,7 @@ impl Demo {
     ///
     /// # Errors
     /// Never, unless the scenes hold what a configuration refuses.
-    pub fn config(&self) -> color_eyre::Result<Config> {
+    pub fn config(&self) -> anyhow::Result<Config> {
         let rules: String = SCENES
             .iter()
             .map(|scene| {
@@ -87,11 +87,11 @@ impl Demo {
     }
 
     /// Opens the pane of a scene, as large as its recording's terminal was.
-    fn open(&self, scene: &Scene) -> color_eyre::Result<()> {
+    fn open(&self, scene: &Scene) -> anyhow::Result<()> {
         let size = scene.recording()?.header.size;
         let (columns, rows) = (size.columns.to_string(), size.rows.to_string());
         let home = self.directory.join("home").join(scene.session);
-        std::fs::create_dir_all(&home).wrap_err("the demo's directory cannot be written")?;
+        std::fs::create_dir_all(&home).context("the demo's directory cannot be written")?;
         let mut tmux = self.tmux();
         tmux.args(["-f", "/dev/null", "new-session", "-d", "-x", &columns, "-y", &rows]);
         tmux.args(["-s", scene.session, "-n", scene.window, "-c"]).arg(&home);
@@ -141,8 +141,8 @@ pub fn sweep(sweep: &Sweep) {
     alive::sweep(&sweep.directory, &sweep.server, sweep.socket.as_deref());
 }
 
-fn run(mut tmux: Command) -> color_eyre::Result<()> {
-    let output = tmux.stdin(Stdio::null()).output().wrap_err("tmux cannot be started")?;
+fn run(mut tmux: Command) -> anyhow::Result<()> {
+    let output = tmux.stdin(Stdio::null()).output().context("tmux cannot be started")?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "tmux said no to the demo: {}", said.trim());
     Ok(())

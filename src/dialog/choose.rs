@@ -9,10 +9,36 @@ pub enum NoChoice {
     None(String),
     #[error("several options begin with `{0}`")]
     Several(String),
+    #[error("no option says `{0}` for this one time")]
+    Standing(String),
 }
 
+/// What people answer by, and how options begin that mean it: those of the first word that any option begins with.
+const ANSWERS: [(&str, &[&str]); 2] =
+    [("yes", &["yes", "allow", "approve", "accept"]), ("no", &["no", "reject", "deny", "decline", "don't", "don’t"])];
+/// What an option says that holds for more than what is asked now.
+const STANDING: [&str; 16] = [
+    "always",
+    "again",
+    "without asking",
+    "auto mode",
+    "auto-",
+    "every",
+    "allow all",
+    "all edits",
+    "accept edits",
+    "remember",
+    "session",
+    "default",
+    "future",
+    "from now",
+    "bypass",
+    "permanent",
+];
+
 impl Dialog {
-    /// The option that a text means: its number or letter, its whole text, or the beginning of no other one's text.
+    /// The option that a text means: its number or letter, its whole text, or the beginning of no other one's text. `yes`
+    /// and `no` are answers to what is asked now: they never mean an option that holds for longer.
     ///
     /// # Errors
     /// No option is meant, or several could be.
@@ -28,11 +54,49 @@ impl Dialog {
         // Yes is an answer of its own where another option begins with the same word.
         let whole = only(&|option| label(option) == wanted);
         let beginning = only(&|option| !wanted.is_empty() && label(option).starts_with(&wanted));
+        if by_name.0.is_none()
+            && whole.0.is_none()
+            && let Some((word, beginnings)) = ANSWERS.iter().find(|(word, _)| *word == wanted)
+        {
+            return self.choose_once(word, beginnings);
+        }
         match [by_name, whole, beginning].into_iter().find(|(first, _)| first.is_some()) {
             Some((Some(place), false)) => Ok(place),
             Some(_) => Err(NoChoice::Several(text.to_owned())),
             None => Err(NoChoice::None(text.to_owned())),
         }
+    }
+
+    fn choose_once(&self, word: &str, beginnings: &[&str]) -> Result<usize, NoChoice> {
+        let begins = |label: &str, with: &str| {
+            label.strip_prefix(with).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
+        };
+        let meaning = |with: &&str| -> Vec<(usize, String)> {
+            let texts =
+                self.options.iter().enumerate().map(|(place, option)| (place, option.text.join(" ").to_lowercase()));
+            texts.filter(|(_, text)| begins(text, with)).collect()
+        };
+        let Some(meant) = beginnings.iter().map(meaning).find(|meant| !meant.is_empty()) else {
+            return Err(NoChoice::None(word.to_owned()));
+        };
+        let once = |text: &str| !STANDING.iter().any(|words| text.contains(words));
+        let mut plain = meant.iter().filter(|(_, text)| once(text)).map(|(place, _)| *place);
+        match (plain.next(), plain.next()) {
+            (Some(place), None) => Ok(place),
+            (Some(_), Some(_)) => Err(NoChoice::Several(word.to_owned())),
+            (None, _) => Err(NoChoice::Standing(word.to_owned())),
+        }
+    }
+
+    /// The options that a text means where several can be ticked: one, or more with commas between them.
+    ///
+    /// # Errors
+    /// One of them is meant by none or by several.
+    pub fn choose_several(&self, text: &str) -> Result<Vec<usize>, NoChoice> {
+        if let Ok(only) = self.choose(text) {
+            return Ok(vec![only]);
+        }
+        text.split(',').map(|part| self.choose(part.trim())).collect()
     }
 
     /// The options in one line, for a message.

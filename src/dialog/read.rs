@@ -6,9 +6,11 @@ mod rows;
 
 use std::ops::Range;
 
+use unicode_width::UnicodeWidthStr;
+
 pub(super) use buttons::with_marked;
 
-use super::{Choice, Dialog, Manner};
+use super::{Choice, Dialog, Manner, Submit, text};
 use crate::screen::{Row, Screen};
 
 /// Glyphs that agents put before the marked option.
@@ -17,18 +19,22 @@ const MARKS: [char; 9] = ['❯', '›', '>', '●', '▶', '▸', '➤', '→', 
 const NO_MARKS: [char; 3] = ['○', '◯', '◌'];
 /// What is drawn around a dialog.
 const BORDERS: [char; 12] = ['│', '┃', '╭', '╮', '╰', '╯', '─', '━', '█', '░', '▐', '▌'];
+/// Those that lead across.
+const ACROSS: [char; 4] = ['─', '━', '╮', '╯'];
 /// What agents draw behind an option that has been taken.
 const TICKS: [char; 2] = ['✔', '✓'];
 
 /// A row without what is drawn around it.
 #[derive(Clone, Copy, Debug)]
-struct Line<'a> {
+pub(super) struct Line<'a> {
     /// From the top of the screen.
     y: usize,
     row: &'a Row,
-    text: &'a str,
+    pub(super) text: &'a str,
     /// Characters before the text.
-    column: usize,
+    pub(super) column: usize,
+    /// The column before which the row's text has to end: what is drawn around it begins there, or the screen ends.
+    pub(super) room: usize,
 }
 
 /// The options of a dialog and where they stand.
@@ -38,41 +44,68 @@ struct Found {
     marked: Option<usize>,
     rows: Range<usize>,
     typed: String,
+    submit: Option<Submit>,
 }
 
 pub(super) fn read(screen: &Screen, rows: Range<usize>) -> Dialog {
     let rows = rows.start.min(screen.rows().len())..rows.end.min(screen.rows().len());
-    let lines: Vec<Line<'_>> = rows.clone().map(|y| line(y, &screen.rows()[y])).collect();
+    let lines: Vec<Line<'_>> = rows.clone().map(|y| line(y, &screen.rows()[y], screen.columns().into())).collect();
     let found = rows::numbered(&lines)
         .or_else(|| rows::marked(&lines))
         .or_else(|| letters::find(&lines))
         .or_else(|| buttons::find(&lines));
-    let identity = identity(&lines, found.as_ref());
+    let question = question(&lines, found.as_ref());
+    let end = found.as_ref().map_or(rows.end, |found| match found.manner {
+        // The letters stand in the question.
+        Manner::Letters => found.rows.end,
+        _ => found.rows.start,
+    });
+    let above: Vec<Line<'_>> = lines.iter().filter(|line| line.y < end).copied().collect();
+    let text = text::logical(&above);
+    let last = found.as_ref().map_or(rows.end, |found| found.rows.end);
+    let end = last.clamp(rows.start, rows.end) - rows.start;
+    // Hints stand behind buttons, and are nothing that is asked.
+    let hints = found.as_ref().is_some_and(|found| {
+        let button = found.options.last().filter(|_| found.manner == Manner::Buttons);
+        button.is_some_and(|button| !lines[found.rows.start - rows.start].text.ends_with(&button.label))
+    });
+    let mut cuts = text::left_out(&lines[..end]);
+    cuts.extend(text::at_edge(&lines, end - usize::from(hints)));
     let found = found.unwrap_or(Found {
         manner: Manner::Unknown,
         options: Vec::new(),
         marked: None,
         rows: rows.end..rows.end,
         typed: String::new(),
+        submit: None,
     });
     let taken = lines.iter().filter(|line| found.rows.contains(&line.y)).any(|line| line.text.ends_with(TICKS));
-    let Found { manner, mut options, marked, rows: option_rows, typed } = found;
-    for option in &mut options {
-        option.label = untick(&option.label).to_owned();
-    }
-    Dialog { rows, option_rows, options, manner, marked, typed, taken, identity }
+    let Found { manner, options, marked, rows: option_rows, typed, submit } = found;
+    Dialog { rows, option_rows, options, manner, marked, typed, taken, text, cuts, submit, question }
 }
 
-fn line(y: usize, row: &Row) -> Line<'_> {
+fn line(y: usize, row: &Row, columns: usize) -> Line<'_> {
     let is_around = |c: char| c.is_whitespace() || BORDERS.contains(&c);
-    let text = row.text().trim_start_matches(is_around);
-    let column = row.text()[..row.text().len() - text.len()].chars().count();
-    Line { y, row, text: text.trim_end_matches(is_around), column }
+    let behind = row.text().trim_start_matches(is_around);
+    let column = row.text()[..row.text().len() - behind.len()].chars().count();
+    let text = behind.trim_end_matches(is_around);
+    let border = behind[text.len()..].find(|c| BORDERS.contains(&c));
+    let room = border.map_or(columns, |border| column + behind[..text.len() + border].width());
+    Line { y, row, text, column, room }
 }
 
 impl<'a> Line<'a> {
+    /// Whether the text ends where there is no more room for it, but for a blank before what is drawn around it.
+    pub(super) fn reaches_edge(&self) -> bool {
+        let behind = &self.row.text()[self.row.text().rfind(self.text).map_or(0, |start| start + self.text.len())..];
+        let border = behind.trim_start();
+        let padding = usize::from(behind.starts_with(' ') && !border.is_empty());
+        // What a line goes on behind is a title.
+        !border.starts_with(ACROSS) && self.column + self.text.width() + padding >= self.room
+    }
+
     /// The text behind a mark, with its column, and whether there is a mark of the one that is chosen.
-    fn unmarked(&self) -> (&'a str, usize, bool) {
+    pub(super) fn unmarked(&self) -> (&'a str, usize, bool) {
         let Some(first) = self.text.chars().next().filter(|c| MARKS.contains(c) || NO_MARKS.contains(c)) else {
             return (self.text, self.column, false);
         };
@@ -90,17 +123,28 @@ fn untick(text: &str) -> &str {
     text.trim_end_matches(|c: char| TICKS.contains(&c) || c.is_whitespace())
 }
 
-/// What makes the dialog this one: all that it says down to its last option, without marks, ticks and spinners. What stands
-/// below the options are hints for keys, which agents change with the mark.
-fn identity(lines: &[Line<'_>], found: Option<&Found>) -> String {
-    let end = found.map_or(usize::MAX, |found| found.rows.end);
+/// What the dialog says above its options, without marks, ticks and spinners. What stands below the options are hints for
+/// keys, which agents change with the mark.
+fn question(lines: &[Line<'_>], found: Option<&Found>) -> String {
+    let end = found.map_or(usize::MAX, |found| match found.manner {
+        Manner::Letters | Manner::Buttons => found.rows.end,
+        _ => found.rows.start,
+    });
+    let several = found.is_some_and(|found| found.manner == Manner::Several);
     let said = lines.iter().filter(|line| line.y < end && !is_spinner(line.text)).map(|line| {
         let text = untick(line.unmarked().0);
         // What is typed behind the question is no part of it.
         let typed = found.filter(|found| line.y + 1 == found.rows.end).map_or("", |found| found.typed.as_str());
-        text.strip_suffix(typed).unwrap_or(text).trim_end()
+        let text = text.strip_suffix(typed).unwrap_or(text).trim_end();
+        // The name of a question is ticked with the first option.
+        if several { text.replace(['☑', '☒', '◼'], "☐") } else { text.to_owned() }
     });
     said.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether a row of a dialog is only drawn to show that it waits.
+pub(super) fn is_ticking(row: &Row) -> bool {
+    is_spinner(line(0, row, usize::MAX).text)
 }
 
 fn is_spinner(text: &str) -> bool {

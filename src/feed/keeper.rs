@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::Settings;
 use super::plan::{OtherSession, TaskSession};
-use crate::place::{ServerId, SessionId, WindowId};
+use crate::place::{ServerId, ServerInstance, SessionId, WindowId};
 use crate::process;
 use crate::tmux::{Counting, Error, Server};
 
@@ -27,16 +27,12 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    pub(super) fn new(owner: Option<String>) -> Self {
-        Self { owner, tended: Arc::default(), tried: BTreeMap::new(), let_go: BTreeMap::new() }
-    }
-
-    pub(super) fn tended(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.tended)
+    pub(super) fn new(owner: Option<String>, tended: Arc<AtomicBool>) -> Self {
+        Self { owner, tended, tried: BTreeMap::new(), let_go: BTreeMap::new() }
     }
 
     /// Sets what is missing in the sessions of the last look. It costs a process only when something is.
-    pub(super) async fn tend(&mut self, server: &Server, sessions: &[TaskSession]) {
+    pub(super) async fn tend(&mut self, server: &Server, instance: &ServerInstance, sessions: &[TaskSession]) {
         let Some(owner) = self.owner.clone() else { return };
         self.tried.retain(|id, _| sessions.iter().any(|session| session.id == *id));
         for session in sessions {
@@ -53,7 +49,8 @@ impl Keeper {
             }
             self.tried.insert(session.id, (Instant::now(), session.fleeting.clone()));
             let gone: Vec<String> = session.watchers.iter().filter(|watcher| !is_alive(watcher)).cloned().collect();
-            let counting = Counting { session: session.id, windows: &session.fleeting, owner: &owner, gone: &gone };
+            let (windows, owner, gone) = (&session.fleeting[..], &owner[..], &gone[..]);
+            let counting = Counting { instance, session: session.id, windows, owner, gone };
             self.tended.store(true, Ordering::Relaxed);
             if let Err(error) = server.count_bells(&counting).await {
                 tracing::warn!(server = %server.id(), session = %session.id, %error, "bells are not counted");

@@ -20,7 +20,9 @@ pub(super) use pane::Suspect;
 pub(super) use tasks::{OtherSession, TaskSession};
 
 use crate::config::{Match, PaneAddress, Rules};
-use crate::fleet::{DeclaredBy, PaneId, PaneReport, ServerId, SessionView, TerminalKey};
+use crate::fleet::{Declared, DeclaredBy, PaneId, PaneReport, ServerId, SessionView, TerminalKey};
+use crate::fnv::fnv;
+use crate::place::ServerInstance;
 use crate::profile::Program;
 use crate::task;
 use crate::tmux::{CapturedPane, Error, ListedPane, Look};
@@ -36,6 +38,7 @@ pub(super) struct Memory {
     rules: Arc<Rules>,
     own: Own,
     server_pid: u32,
+    instance: ServerInstance,
     panes: BTreeMap<(PaneId, u32), Pane>,
     /// The sessions that the operator chose to be tasks.
     adopted: BTreeSet<String>,
@@ -62,13 +65,14 @@ pub(super) struct Told {
 
 impl Memory {
     pub(super) fn new(server: ServerId, ticks: Ticks, rules: Arc<Rules>, own: Own) -> Self {
-        let is_remote = server.host.is_some();
+        let host = server.host.is_some().then(|| fnv(server.word().as_bytes()));
         Self {
             server,
-            pace: Pace::new(ticks, is_remote),
+            pace: Pace::new(ticks, host),
             rules,
             own,
             server_pid: 0,
+            instance: ServerInstance::default(),
             panes: BTreeMap::new(),
             adopted: BTreeSet::new(),
             primaries: BTreeMap::new(),
@@ -90,10 +94,10 @@ impl Memory {
 
     /// Takes in a listing; returns the panes whose processes must be looked at to know what to do with them.
     pub(super) fn listed(&mut self, look: &Look) -> Vec<Suspect> {
-        if look.server_pid != self.server_pid {
+        if look.server_pid != self.server_pid || look.instance != self.instance {
             // Another server: its pane ids and even its process ids may be those of the last one.
             self.panes.clear();
-            self.server_pid = look.server_pid;
+            (self.server_pid, self.instance) = (look.server_pid, look.instance.clone());
         }
         let is_first = self.primaries.is_empty();
         self.choose_primaries(&look.panes);
@@ -149,7 +153,9 @@ impl Memory {
         let rows: Vec<_> = look.panes.iter().map(tasks::row).collect();
         let chosen: Vec<ListedPane> = self.choose_rows(&look.panes).into_iter().cloned().collect();
         let mut captures: BTreeMap<(PaneId, u32), (i64, CapturedPane)> = BTreeMap::new();
-        for (clock, captured) in [(look.clock, look.captures), (more.clock, more.captures)] {
+        // What another server showed in the second call is not of these panes.
+        let more_captures = if more.instance == look.instance { more.captures } else { Vec::new() };
+        for (clock, captured) in [(look.clock, look.captures), (more.clock, more_captures)] {
             captures
                 .extend(captured.into_iter().map(|capture| ((capture.pane.id, capture.pane.pid), (clock, capture))));
         }
@@ -161,7 +167,12 @@ impl Memory {
             let first = pane.is_new();
             let (facts, capture) = pane.take_capture(&listed, captures.remove(&key));
             changed |= pane.changing || first;
-            let key = TerminalKey { server: self.server.clone(), pane: listed.id, pid: listed.pid };
+            let key = TerminalKey {
+                server: self.server.clone(),
+                pane: listed.id,
+                pid: listed.pid,
+                instance: self.instance.clone(),
+            };
             if pane.is_task() {
                 gathering.add(key, listed, pane, facts, &capture);
                 continue;
@@ -231,7 +242,8 @@ impl Memory {
     fn wanted(&self, listed: &ListedPane) -> Wanted {
         match self.rule(listed) {
             Match::Named(declared) => Wanted::Always(declared),
-            _ if self.is_task(listed) => Wanted::Task,
+            Match::Discovered(declared) if self.is_task(listed) => Wanted::Task(declared),
+            Match::Ignored if self.is_task(listed) => Wanted::Task(Declared::default()),
             Match::Ignored => Wanted::Never,
             Match::Discovered(declared) => Wanted::WithAgent(declared),
         }

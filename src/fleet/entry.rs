@@ -9,10 +9,10 @@ use super::view::Terminal;
 use super::why::Why;
 use crate::moment::Moment;
 use crate::place::{Place, TerminalKey};
-use crate::profile::{Library, Program, Projector, Selected, Selection};
-use crate::screen::PaneFacts;
-use crate::state::{Anomaly, Problem, State, TerminalFacts, Transition};
-use crate::tracker::{self, Assessed, Observation, SurfaceEvent, Timer, Tracker, surface_events};
+use crate::profile::{Input, Library, Program, Projector, Selected, Selection};
+use crate::screen::{PaneFacts, Screen};
+use crate::state::{Anomaly, Availability, LEFT, Problem, State, TerminalFacts, Transition};
+use crate::tracker::{self, Assessed, Known, Observation, SurfaceEvent, Timer, Tracker, surface_events};
 
 /// Named events that are kept for each terminal.
 const KEPT_EVENTS: usize = 64;
@@ -23,6 +23,8 @@ pub(super) struct Entry {
     cwd: Option<String>,
     settings: tracker::Settings,
     tracker: Tracker,
+    /// What the history says of it, until its first look.
+    known: Option<Known>,
     agent: Option<Agent>,
     gone_since: Option<Moment>,
     /// A hash of the last captured screen's normalized text.
@@ -41,6 +43,24 @@ struct Agent {
     selected: Option<Selected>,
 }
 
+/// All that a terminal's entry cannot find out again from its screen and the profiles (SPEC §15).
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct Checkpoint {
+    pub key: TerminalKey,
+    place: Place,
+    declared: Declared,
+    named: TerminalFacts,
+    facts: PaneFacts,
+    cwd: Option<String>,
+    screen: Option<Arc<Screen>>,
+    pub transitions: VecDeque<Transition>,
+    tracker: Tracker,
+    /// The agent's tool, the version that was told, and the one in its banner.
+    agent: Option<(String, Option<String>, Option<String>)>,
+    gone_since: Option<Moment>,
+    events: VecDeque<(Moment, SurfaceEvent)>,
+}
+
 /// What came of one look.
 pub(super) struct Looked {
     /// What names the terminal has changed.
@@ -49,8 +69,16 @@ pub(super) struct Looked {
 }
 
 impl Entry {
-    pub(super) fn new(key: TerminalKey, settings: tracker::Settings, now: Moment) -> Self {
-        let tracker = Tracker::new(settings.clone(), now);
+    /// A terminal that goes on from what is known of it; `is_new` when it was not there at the look before.
+    pub(super) fn new(
+        key: TerminalKey,
+        settings: tracker::Settings,
+        known: Option<Known>,
+        is_new: bool,
+        now: Moment,
+    ) -> Self {
+        let begin = if is_new { Tracker::begun } else { Tracker::new };
+        let tracker = begin(settings.clone(), now);
         let facts = TerminalFacts {
             host: key.server.host.clone(),
             socket: Some(key.server.socket.to_string()),
@@ -66,6 +94,7 @@ impl Entry {
             screen: None,
             dialog: None,
             interrupt: Vec::new(),
+            input: Input::default(),
             transitions: VecDeque::new(),
             key,
         };
@@ -74,12 +103,59 @@ impl Entry {
             cwd: None,
             settings,
             tracker,
+            known,
             agent: None,
             gone_since: None,
             text_hash: 0,
             assessed: None,
             events: VecDeque::new(),
         }
+    }
+
+    /// All of it that another process needs to go on as this one would.
+    pub(super) fn checkpoint(&self) -> Checkpoint {
+        let Terminal { key, place, declared, state, facts, screen, transitions, .. } = self.terminal.clone();
+        let agent = self.agent.as_ref().map(|agent| (agent.tool.clone(), agent.told.clone(), agent.banner.clone()));
+        Checkpoint {
+            key,
+            place,
+            declared,
+            named: state.terminal,
+            facts,
+            cwd: self.cwd.clone(),
+            screen,
+            transitions,
+            tracker: self.tracker.clone(),
+            agent,
+            gone_since: self.gone_since,
+            events: self.events.clone(),
+        }
+    }
+
+    /// The entry that a checkpoint was taken of.
+    pub(super) fn restored(from: Checkpoint, settings: tracker::Settings, library: &Library, now: Moment) -> Self {
+        let mut entry = Self::new(from.key, settings, None, false, now);
+        entry.tracker = from.tracker;
+        (entry.cwd, entry.gone_since, entry.events) = (from.cwd, from.gone_since, from.events);
+        let terminal = &mut entry.terminal;
+        (terminal.place, terminal.declared, terminal.facts) = (from.place, from.declared, from.facts);
+        (terminal.transitions, terminal.state.terminal) = (from.transitions, from.named);
+        if let Some((tool, told, banner)) = from.agent {
+            entry.choose(tool, told, banner, library);
+        }
+        if let Some(screen) = from.screen {
+            entry.show(screen);
+            let selected = entry.agent.as_ref().and_then(|agent| agent.selected.as_ref());
+            let reads = |selected: &&Selected| {
+                entry.tracker.is_reading() && entry.terminal.state.terminal.tool == selected.profile.tool()
+            };
+            let dialog = selected.filter(reads).zip(entry.terminal.screen.as_deref());
+            let dialog =
+                dialog.and_then(|(selected, screen)| selected.profile.read(screen, &entry.terminal.facts).dialog);
+            entry.terminal.dialog = dialog.map(Arc::new);
+        }
+        entry.refresh(now);
+        entry
     }
 
     pub(super) fn terminal(&self) -> &Terminal {
@@ -153,31 +229,66 @@ impl Entry {
         let facts_changed = self.terminal.facts != report.facts;
         let fresh = matches!(report.capture, Capture::Fresh(_));
         if let Capture::Fresh(screen) = &report.capture {
-            let mut hasher = DefaultHasher::new();
-            screen.rows().iter().for_each(|row| row.text().hash(&mut hasher));
-            self.text_hash = hasher.finish();
-            self.terminal.screen = Some(Arc::clone(screen));
+            self.show(Arc::clone(screen));
         }
         let was_dead = self.terminal.facts.dead;
         self.terminal.facts = report.facts;
         let changed = fresh || facts_changed;
         let transition = match (report.program, report.capture) {
             (Program::Unknown(problem), _) => self.observe(Observation::ProbeFailed(problem), now),
-            (Program::Agent { .. }, _) if self.terminal.facts.dead => self.observe(Observation::TuiDown, now),
+            (Program::Agent { .. }, _) if self.terminal.facts.dead => {
+                self.remember();
+                self.observe(Observation::TuiDown, now)
+            }
             (Program::Agent { .. }, Capture::Failed(problem)) => self.observe(Observation::ProbeFailed(problem), now),
             (Program::Agent { tool, version }, _) => {
                 let replaced = self.agent_runs(tool, version, library, now) || was_dead;
+                self.remember();
                 let needs_reading = changed || replaced || !self.tracker.is_reading();
                 self.read(needs_reading, resized, library, now)
             }
             (Program::Other { command }, _) => {
-                if self.agent.is_none() {
+                self.remember();
+                if self.agent.is_none() && self.terminal.state.terminal.profile.is_none() {
                     self.terminal.state.terminal.tool = command;
                 }
                 self.observe(Observation::TuiDown, now)
             }
         };
         Looked { renamed, transition }
+    }
+
+    fn show(&mut self, screen: Arc<Screen>) {
+        let mut hasher = DefaultHasher::new();
+        screen.rows().iter().for_each(|row| row.text().hash(&mut hasher));
+        self.text_hash = hasher.finish();
+        self.terminal.screen = Some(screen);
+    }
+
+    /// Goes on from what the history says, if that is about what runs there now or about an agent that has ended.
+    fn remember(&mut self) {
+        let Some(known) = self.known.take() else { return };
+        let was = &known.state.terminal;
+        let selected = match &self.agent {
+            Some(agent) if agent.tool != was.tool => return,
+            Some(agent) => agent.selected.clone().filter(|selected| selected.profile.tool() == agent.tool),
+            None => {
+                let facts = &mut self.terminal.state.terminal;
+                facts.tool.clone_from(&was.tool);
+                facts.observed_tool_version.clone_from(&was.observed_tool_version);
+                facts.profile.clone_from(&was.profile);
+                None
+            }
+        };
+        let is_read = known.state.diagnostics.availability == Availability::Available;
+        let facts = PaneFacts { title: was.title.clone(), ..self.terminal.facts.clone() };
+        let reading = known.screen.as_ref().filter(|_| is_read).zip(selected.as_ref());
+        let reading = reading.map(|(screen, selected)| selected.profile.read(screen, &facts));
+        if is_read && self.agent.is_some() && reading.is_none() {
+            return;
+        }
+        let temporal = selected.map(|selected| selected.temporal()).unwrap_or_default();
+        self.tracker.remember(&known, reading.as_ref(), temporal);
     }
 
     /// Takes the profile that another library has for the agent.
@@ -205,13 +316,7 @@ impl Entry {
 
     /// The last transition of a terminal that leaves the fleet.
     pub(super) fn farewell(&self, now: Moment) -> Transition {
-        Transition {
-            at: now,
-            changed: Vec::new(),
-            summary: self.tracker.summary(),
-            note: Some("left the fleet".to_owned()),
-            evidence: Vec::new(),
-        }
+        Transition::last(self.tracker.summary(), LEFT, now)
     }
 
     /// What was named between consecutive assessments, newest last (SPEC §6).
@@ -265,7 +370,7 @@ impl Entry {
         let other = known.is_none_or(|agent| differ(agent.told.as_ref(), told.as_ref()));
         let learned = known.is_some_and(|agent| agent.told.is_none()) && told.is_some();
         if other && self.agent.is_some() {
-            self.tracker = Tracker::new(self.settings.clone(), now);
+            self.tracker = Tracker::begun(self.settings.clone(), now);
         }
         if other || learned {
             let banner = known.filter(|_| !other).and_then(|agent| agent.banner.clone());
@@ -283,6 +388,7 @@ impl Entry {
         facts.observed_tool_version = version;
         facts.profile = selected.as_ref().map(|selected| selected.profile.id().to_owned());
         self.terminal.interrupt = library.interrupt(&tool).to_vec();
+        self.terminal.input = library.input(&tool);
         self.agent = Some(Agent { tool, told, banner, selected });
     }
 
@@ -321,7 +427,7 @@ impl Entry {
         let chosen = |agent: &Agent| agent.selected.as_ref().map(|s| (s.profile.id().to_owned(), s.recorded));
         let before = chosen(agent);
         if differ(agent.banner.as_ref(), Some(&banner)) {
-            self.tracker = Tracker::new(self.settings.clone(), now);
+            self.tracker = Tracker::begun(self.settings.clone(), now);
         }
         let (tool, told) = (agent.tool.clone(), agent.told.clone());
         self.choose(tool, told, Some(banner), library);

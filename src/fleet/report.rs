@@ -9,7 +9,7 @@ use crate::screen::{PaneFacts, Screen};
 use crate::state::Problem;
 
 /// One look at one server.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct ServerReport {
     pub server: ServerId,
     /// When tmux answered.
@@ -18,7 +18,7 @@ pub struct ServerReport {
 }
 
 /// What came of a look at a server.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Outcome {
     /// Every watched pane of the server. A terminal that was there before and is not in the list is gone.
     Listed(Vec<PaneReport>),
@@ -29,7 +29,7 @@ pub enum Outcome {
 }
 
 /// One pane in a listing.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PaneReport {
     pub key: TerminalKey,
     pub place: Place,
@@ -43,7 +43,7 @@ pub struct PaneReport {
 }
 
 /// The part of the configuration that is about one pane.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Declared {
     pub name: Option<String>,
     pub tool: Option<String>,
@@ -56,7 +56,7 @@ pub struct Declared {
 }
 
 /// The screen of a pane in a listing.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Capture {
     /// Nothing was printed since the last capture, which still holds.
     Unchanged,

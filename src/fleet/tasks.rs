@@ -11,10 +11,10 @@ pub use standing::TaskTransition;
 use super::view::SessionView;
 use crate::moment::Moment;
 use crate::place::{ServerId, TerminalKey, WindowId};
-use crate::task::{Batch, Look, Registration, Status, Task, TaskEvent, Watch};
+use crate::task::{Batch, Known, Look, Registration, Status, Task, TaskEvent, Watch};
 
 /// What one look at one server showed of its tasks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct TaskReport {
     pub server: ServerId,
     /// When tmux answered.
@@ -41,9 +41,20 @@ pub(super) struct Tasks {
     watches: BTreeMap<ServerId, Watch>,
     sessions: BTreeMap<ServerId, Vec<SessionView>>,
     standings: Standings,
+    /// What is known of tasks on servers that have not been looked at yet.
+    known: BTreeMap<ServerId, Vec<Known>>,
     /// What the names of the tasks follow from, as it was when they were given.
     named: Option<u64>,
     recent: VecDeque<TaskEvent>,
+}
+
+/// All that is known of the tasks of one server.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct Checkpoint {
+    /// `None` when the server has not been looked at.
+    watch: Option<Watch>,
+    sessions: Vec<SessionView>,
+    recent: Vec<TaskEvent>,
 }
 
 /// What came of a report.
@@ -63,9 +74,16 @@ impl Tasks {
         let TaskReport { server, look, sessions, .. } = report;
         self.sessions.insert(server.clone(), sessions);
         let first = !self.watches.contains_key(&server);
-        let watch = self.watches.entry(server.clone()).or_default();
-        let before: BTreeSet<WindowId> = watch.tasks().map(|task| task.window).collect();
+        let known = self.known.remove(&server).unwrap_or_default();
+        let watch = self.watches.entry(server.clone()).or_insert_with(|| Watch::known(known));
+        let remembered: Vec<Task> = watch.tasks().filter(|_| first).cloned().collect();
+        // Of those that are only known nobody was told yet.
+        let before: BTreeSet<WindowId> = watch.tasks().filter(|_| !first).map(|task| task.window).collect();
         let mut events = watch.take(look, now);
+        for task in &remembered {
+            let now = watch.task(task.window).filter(|now| now.key.may_be(&task.key));
+            self.standings.remember(now.unwrap_or(task), task.status);
+        }
         let found = if first { found(&server, watch) } else { Vec::new() };
         let mut introduced: BTreeSet<(ServerId, WindowId)> = self.name_apart(names).into_iter().collect();
         if let Some(watch) = self.watches.get(&server) {
@@ -85,6 +103,38 @@ impl Tasks {
             self.recent.pop_front();
         }
         Taken { introduced: introduced.into_iter().collect(), found, batch: Batch { server, events }, standings }
+    }
+
+    pub(super) fn checkpoint(&self, server: &ServerId) -> Checkpoint {
+        Checkpoint {
+            watch: self.watches.get(server).cloned(),
+            sessions: self.sessions.get(server).cloned().unwrap_or_default(),
+            recent: self.recent.iter().filter(|event| event.key.server == *server).cloned().collect(),
+        }
+    }
+
+    /// Goes on from a checkpoint; the windows of tasks that were not known here.
+    pub(super) fn restore(&mut self, server: &ServerId, checkpoint: Checkpoint) -> Vec<WindowId> {
+        let Checkpoint { watch, sessions, recent } = checkpoint;
+        self.standings.restore(server, watch.iter().flat_map(Watch::tasks));
+        self.recent.retain(|event| event.key.server != *server);
+        self.recent.extend(recent);
+        self.recent.make_contiguous().sort_by_key(|event| event.at);
+        self.sessions.insert(server.clone(), sessions);
+        let before = match watch {
+            Some(watch) => self.watches.insert(server.clone(), watch),
+            None => self.watches.remove(server),
+        };
+        let is_known = |task: &&Task| before.as_ref().is_some_and(|watch| watch.task(task.window).is_some());
+        let tasks = self.watches.get(server).into_iter().flat_map(Watch::tasks);
+        tasks.filter(|task| !is_known(task)).map(|task| task.window).collect()
+    }
+
+    /// The history says this of the tasks on a server that is looked at for the first time.
+    pub(super) fn remember(&mut self, server: ServerId, known: Vec<Known>) {
+        if !self.watches.contains_key(&server) {
+            self.known.insert(server, known);
+        }
     }
 
     /// A server is watched no longer.

@@ -7,7 +7,7 @@ use super::report::Declared;
 use crate::dialog::Dialog;
 use crate::moment::Moment;
 use crate::place::{Place, ServerId, TerminalKey};
-use crate::profile::StopKey;
+use crate::profile::{Input, StopKey};
 use crate::screen::{PaneFacts, Screen};
 use crate::state::{Attention, Phase, Problem, State, Transition};
 use crate::task::{Task, TaskEvent};
@@ -27,6 +27,8 @@ pub struct Terminal {
     pub screen: Option<Arc<Screen>>,
     /// The keys that stop the agent's turn, one after the other; none where that is not known.
     pub interrupt: Vec<StopKey>,
+    /// What the agent makes of texts that are no plain prompts.
+    pub input: Input,
     /// The dialog or menu on that screen which takes the keys.
     pub dialog: Option<Arc<Dialog>>,
     /// Newest last, bounded.
@@ -41,7 +43,7 @@ impl Terminal {
 }
 
 /// How a server answers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Health {
     /// It has not been asked yet.
     Waiting,
@@ -51,7 +53,7 @@ pub enum Health {
 }
 
 /// One watched server.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct ServerView {
     pub id: ServerId,
     pub health: Health,
@@ -69,7 +71,7 @@ impl ServerView {
 }
 
 /// A session of a watched server, whatever runs in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SessionView {
     pub server: ServerId,
     pub name: String,
@@ -79,7 +81,7 @@ pub struct SessionView {
 }
 
 /// Who says that the windows of a session are tasks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum DeclaredBy {
     Configuration,
     /// `fleetwatch run` made the session.
@@ -100,13 +102,14 @@ pub(super) fn urgency(terminal: &Terminal) -> (Attention, u8, &str) {
 }
 
 /// A transition with the terminal that made it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct RecentTransition {
     pub key: TerminalKey,
     /// The terminal's id at that time.
     pub id: String,
     pub transition: Transition,
-    /// What the terminal showed then.
+    /// What the terminal showed then; another process does not tell it.
+    #[serde(skip)]
     pub screen: Option<Arc<Screen>>,
 }
 

@@ -1,11 +1,13 @@
-//! Something that happened in a terminal and that an agent may be told.
+//! Something that happened in a terminal and that an agent may be told, by what the history says of it.
 
-use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::notify::{Notice, Occasion};
+use crate::moment::Moment;
+use crate::notify::{Occasion, statement};
 use crate::place::TerminalKey;
 use crate::screen::harmless;
-use crate::task::{Happening, TaskEvent};
+use crate::state::{State, TurnResult};
+use crate::task::{Happening, Preview};
 
 /// Useful lines of a task's output that a message shows (SPEC §9).
 const OUTPUT_LINES: usize = 3;
@@ -13,19 +15,15 @@ const OUTPUT_LINES: usize = 3;
 const LONGEST: usize = 200;
 
 /// Something that happened.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The terminal's name.
     pub source: String,
-    /// The terminal itself, spelt alike by every process that sees it.
-    pub identity: String,
-    /// The server that it is on, spelt alike, too.
-    pub server: String,
     pub occasion: Occasion,
-    /// What tells it from the next one of its kind as every process sees it, as far as anything but the time does.
-    pub mark: String,
-    /// Whether there is no next one with the same mark.
-    pub is_unique: bool,
+    /// When it began.
+    pub at: Moment,
+    /// Its name, which nothing else has that ever happens.
+    pub key: String,
     /// What happened, in one harmless line.
     pub text: String,
     /// The last useful lines of output.
@@ -33,45 +31,49 @@ pub struct Event {
 }
 
 impl Event {
-    /// What happened to a task.
-    pub fn of_task(event: &TaskEvent) -> Self {
-        let (occasion, mark) = match &event.happening {
-            Happening::Started => (Occasion::Started, ""),
-            Happening::Exited { .. } => (Occasion::Exited, ""),
-            Happening::Disappeared { .. } => (Occasion::Disappeared, ""),
-            Happening::Notify { .. } => (Occasion::Notify, ""),
-            Happening::Input { prompt } => (Occasion::Input, prompt.as_str()),
+    fn new(key: &TerminalKey, source: &str, occasion: Occasion, at: Moment, text: &str) -> Self {
+        let identity = format!("{}/{}/{}", key.server.word(), key.pane, key.pid);
+        let key = format!("{identity}|{occasion}|{}", at.as_millis());
+        Self { source: source.to_owned(), occasion, at, key, text: line(text), output: Vec::new() }
+    }
+
+    /// What happened to a task, by the fields of its event.
+    pub fn of_task(key: &TerminalKey, source: &str, at: Moment, fields: &Value) -> Option<Self> {
+        let happening = Happening::of_fields(fields)?;
+        let occasion = match happening {
+            Happening::Started => Occasion::Started,
+            Happening::Exited { .. } => Occasion::Exited,
+            Happening::Disappeared { .. } => Occasion::Disappeared,
+            Happening::Notify { .. } => Occasion::Notify,
+            Happening::Input { .. } => Occasion::Input,
         };
-        Self {
-            source: event.id.clone(),
-            identity: identity(&event.key),
-            server: event.key.server.word(),
-            occasion,
-            mark: mark.to_owned(),
-            // A program starts and ends once, and the next one in the same window has another pid.
-            is_unique: !matches!(occasion, Occasion::Notify | Occasion::Input),
-            text: line(&event.text()),
-            output: event.preview.useful(OUTPUT_LINES).into_iter().map(line).collect(),
-        }
+        let state = fields.get("state")?;
+        let window = state.get("window_id").and_then(Value::as_str).unwrap_or_default();
+        let shown = state.get("preview").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let shown = Preview::of_lines(shown.iter().filter_map(Value::as_str));
+        let text = format!("task {source} ({window}) {}", happening.text());
+        let output = shown.useful(OUTPUT_LINES).into_iter().map(line).collect();
+        Some(Self { output, ..Self::new(key, source, occasion, at, &text) })
     }
 
-    /// What an agent needs or has done.
-    pub fn of_agent(notice: &Notice) -> Self {
-        Self::of_attention(&notice.key, &notice.name, notice.occasion, &notice.text)
+    /// What a state of an agent tells: how its last turn ended, and what it needs.
+    pub fn of_agent(key: &TerminalKey, state: &State) -> Vec<Self> {
+        let name = &state.terminal.id;
+        let result = match state.last_turn.result {
+            TurnResult::Success => Some(Occasion::Finished),
+            TurnResult::KnownFailure => Some(Occasion::Failed),
+            TurnResult::Interrupted => Some(Occasion::Interrupted),
+            TurnResult::None => None,
+        };
+        let ended = result.zip(state.last_turn.at);
+        let needs = Occasion::of(state.attention).filter(|_| !state.attention.is_about_the_past());
+        let happened = ended.into_iter().chain(needs.map(|needs| (needs, state.since)));
+        happened.map(|(occasion, at)| Self::new(key, name, occasion, at, &statement(state, None, occasion))).collect()
     }
 
-    /// The same of what stands in a terminal, as [`crate::notify::standing`] tells it.
-    pub(super) fn of_attention(key: &TerminalKey, name: &str, occasion: Occasion, text: &str) -> Self {
-        Self {
-            source: name.to_owned(),
-            identity: identity(key),
-            server: key.server.word(),
-            occasion,
-            mark: line(text),
-            is_unique: false,
-            text: line(text),
-            output: Vec::new(),
-        }
+    /// An agent was gone when somebody looked again.
+    pub fn of_lost(key: &TerminalKey, source: &str, at: Moment) -> Self {
+        Self::new(key, source, Occasion::Gone, at, &format!("{source} is gone, its end was not watched"))
     }
 
     /// Whether an agent did it, so that a follow-up may have been the cause.
@@ -80,28 +82,17 @@ impl Event {
         matches!(self.occasion, Approval | Question | Trust | Setup | Failed | Interrupted | Finished | Stalled | Gone)
     }
 
-    /// Whether it ends an agent's turn.
-    pub fn ends_a_turn(&self) -> bool {
-        matches!(self.occasion, Occasion::Finished | Occasion::Failed | Occasion::Interrupted | Occasion::Gone)
+    /// Whether it is how a turn ended.
+    pub fn is_result(&self) -> bool {
+        matches!(self.occasion, Occasion::Finished | Occasion::Failed | Occasion::Interrupted)
     }
 }
 
-/// The name of a terminal that every process spells alike.
-pub(super) fn identity(key: &TerminalKey) -> String {
-    format!("{}/{}/{}", key.server.word(), key.pane, key.pid)
-}
-
 /// One harmless line of bounded length: what other terminals show goes into an agent's prompt.
-pub(super) fn line(text: &str) -> String {
+fn line(text: &str) -> String {
     let text = harmless(&text.split_whitespace().collect::<Vec<_>>().join(" "));
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
-}
-
-/// The name of an event for one target, which every process gives it alike. Where only the time tells it from the next
-/// one of its kind, so does the name.
-pub(super) fn key(event: &Event, to: &str) -> String {
-    format!("{}|{}|{}|{to}", event.identity, event.occasion, event.mark)
 }

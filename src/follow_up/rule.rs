@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::event::{self, Event};
+use super::event::Event;
 use crate::moment::Span;
 use crate::notify::Occasion;
 use crate::pattern::Pattern;
@@ -27,10 +27,8 @@ pub struct FollowUpRule {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {
     pub to: String,
-    /// The event's name, the same in every process that sees it.
+    /// The name of the event for this agent, which nothing else has.
     pub key: String,
-    /// Whether the key alone tells it from the next one of its kind; else only the time does.
-    pub is_unique: bool,
     /// What is kept of it until it is sent.
     pub body: Value,
     pub keep: Span,
@@ -51,8 +49,7 @@ pub fn wanted(rules: &[FollowUpRule], event: &Event, chain: &[String]) -> Vec<Wa
         };
         wanted.push(Wanted {
             to: rule.to.clone(),
-            key: event::key(event, &rule.to),
-            is_unique: event.is_unique,
+            key: format!("{}|{}", event.key, rule.to),
             body: json!({
                 "source": event.source, "event": event.occasion, "text": text, "output": event.output, "chain": chain,
             }),

@@ -71,9 +71,10 @@ pub enum Fate {
     Wait,
 }
 
-/// What became of the message with a number. `recorded` is the outcome that its sender still wrote down; `waited` is for how
+/// What became of the message with a number, or of a prompt, which has none: whether the text on the screen is that one
+/// cannot be told. `recorded` is the outcome that its sender still wrote down; `waited` is for how
 /// long that has been asked.
-pub fn fate(number: i64, recorded: Option<&str>, target: Option<&Target>, waited: Span) -> Fate {
+pub fn fate(number: Option<i64>, recorded: Option<&str>, target: Option<&Target>, waited: Span) -> Fate {
     match recorded {
         Some("accepted") => return Fate::Arrived,
         Some("refused") => return Fate::NotSent,
@@ -82,6 +83,9 @@ pub fn fate(number: i64, recorded: Option<&str>, target: Option<&Target>, waited
     let Some(target) = target.filter(|target| target.posture != Posture::Gone) else {
         return Fate::Unclear("its agent is gone");
     };
+    let Some(number) = number else {
+        return if waited < AFTERMATH { Fate::Wait } else { Fate::Unclear("its sender died") };
+    };
     match (target.shows(number), target.draft, target.posture) {
         _ if waited < AFTERMATH => Fate::Wait,
         (true, Tri::Yes, _) => Fate::Unclear("it may stand in the prompt, unsent"),
@@ -89,7 +93,7 @@ pub fn fate(number: i64, recorded: Option<&str>, target: Option<&Target>, waited
         // A prompt that is not found on the screen may be the very row in which the message stands.
         (true, Tri::Unknown, _) if waited < PATIENCE => Fate::Wait,
         (true, Tri::Unknown, _) => Fate::Unclear("it is on the screen, but it cannot be told whether it was sent"),
-        (false, Tri::No, Posture::Ready) if target.shows_all => Fate::NotSent,
+        (false, Tri::No, Posture::Ready) if target.shows_all && recorded.is_none() => Fate::NotSent,
         (false, _, Posture::Ready) => Fate::Unclear("it is not on the screen, and may have scrolled away"),
         (false, ..) => Fate::Wait,
     }

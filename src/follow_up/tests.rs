@@ -1,5 +1,6 @@
 //! Stories of follow-ups, one a file: what happens, what an agent is seen to do, and what it is told.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use rstest::rstest;
@@ -84,6 +85,23 @@ struct Died {
     scrolled: bool,
 }
 
+/// What agents were told.
+#[derive(Debug, Default)]
+struct Told {
+    /// Since each one's last turn ended.
+    since_end: HashMap<String, Vec<Value>>,
+    /// Of which source, whom, and when.
+    queued: Vec<(String, String, Moment)>,
+}
+
+impl Told {
+    fn times(&self, source: &str, to: &str, now: Moment) -> u64 {
+        let counts =
+            |(of, told, at): &&(String, String, Moment)| of == source && told == to && now.since(*at) < COUNTED;
+        self.queued.iter().filter(counts).count() as u64
+    }
+}
+
 const fn long() -> u64 {
     10
 }
@@ -93,26 +111,30 @@ fn story(#[files("tests/follow_ups/*.toml")] path: PathBuf) {
     let text = std::fs::read_to_string(&path).unwrap();
     let story: Story = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let rules: Vec<FollowUpRule> = story.rules.iter().map(rule).collect();
-    let mut chains = Chains::default();
+    let mut told = Told::default();
     let mut waiting: Vec<Wanted> = Vec::new();
     for step in &story.steps {
         let at = format!("{} at {}", story.title, step.at);
         let now = Moment::from_millis((step.at * 1000.0) as i64);
-        if let Some(told) = &step.event {
-            let event = event(told);
-            let chain = chains.of(&event.source);
+        if let Some(happened) = &step.event {
+            let event = event(happened);
+            let chain = match event.is_of_an_agent() {
+                true => chain(&event.source, told.since_end.get(&event.source).into_iter().flatten()),
+                false => Vec::new(),
+            };
             let (mut tells, mut stops) = (Vec::new(), None);
-            for wanted in wanted(&rules, &event, if event.is_of_an_agent() { &chain } else { &[] }) {
-                match chains.closes_a_loop(&event.source, &wanted.to, chain_of(&wanted.body).as_slice(), now) {
+            for wanted in wanted(&rules, &event, &chain) {
+                match closes_a_loop(&event.source, &wanted.to, &chain, told.times(&event.source, &wanted.to, now)) {
                     None => {
+                        told.queued.push((event.source.clone(), wanted.to.clone(), now));
                         tells.push(wanted.to.clone());
                         waiting.push(wanted);
                     }
                     Some(why) => stops = Some(why),
                 }
             }
-            if event.ends_a_turn() {
-                chains.has_ended(&event.source);
+            if event.is_result() {
+                told.since_end.remove(&event.source);
             }
             assert_eq!((&tells, &stops), (&step.tells, &step.stops), "{at}");
         }
@@ -121,13 +143,14 @@ fn story(#[files("tests/follow_ups/*.toml")] path: PathBuf) {
             waiting = rest;
             let now_sent: Vec<Wanted> = now_sent;
             let events: Vec<Value> = now_sent.into_iter().map(|wanted| wanted.body).collect();
-            let chain: Vec<String> = events.iter().flat_map(chain_of).collect();
-            chains.was_told(agent, &chain);
+            told.since_end.entry(agent.clone()).or_default().extend(events.clone());
             assert_eq!(step.message.as_deref().map(str::trim_end), Some(message(7, &events).as_str()), "{at}");
         }
         if let Some(died) = &step.died {
-            let fate =
-                format!("{:?}", fate(7, died.recorded.as_deref(), target(died).as_ref(), Span::from_secs(died.waited)));
+            let fate = format!(
+                "{:?}",
+                fate(Some(7), died.recorded.as_deref(), target(died).as_ref(), Span::from_secs(died.waited))
+            );
             assert_eq!(step.fate.as_ref(), Some(&fate), "{at}");
         }
     }
@@ -146,19 +169,12 @@ fn rule(rule: &StoryRule) -> FollowUpRule {
 fn event(event: &StoryEvent) -> Event {
     Event {
         source: event.source.clone(),
-        identity: format!("/default/{}", event.source),
-        server: "/default".to_owned(),
         occasion: event.event,
-        mark: String::new(),
-        is_unique: true,
+        at: Moment::default(),
+        key: event.source.clone(),
         text: event.text.clone(),
         output: event.output.clone(),
     }
-}
-
-fn chain_of(body: &Value) -> Vec<String> {
-    let chain = body["chain"].as_array().map(Vec::as_slice).unwrap_or_default();
-    chain.iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 fn target(died: &Died) -> Option<Target> {

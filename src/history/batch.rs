@@ -1,6 +1,7 @@
 //! One transaction: what each message changes in the tables.
 
 use std::collections::{HashMap, VecDeque};
+use std::path::Path;
 use std::sync::Arc;
 
 use rusqlite::{CachedStatement, OptionalExtension, Transaction, params};
@@ -8,11 +9,12 @@ use rusqlite::{CachedStatement, OptionalExtension, Transaction, params};
 use super::encoding::{self, Codec};
 use super::identity::{Columns, Owner};
 use super::record::{Kind, Message, NewInput, PublicState, Record, TransitionRecord};
-use super::store::LEASE;
-use super::{Trouble, summary};
-use crate::fleet::TerminalKey;
+use super::store::{BEAT, LEASE};
+use super::{Trouble, presence, summary};
+use crate::fleet::{ServerId, TerminalKey};
 use crate::moment::{Moment, Span};
 use crate::screen::Screen;
+use crate::state::{LEFT, LEFT_UNWATCHED};
 
 /// How far apart two processes may see the same change.
 const SAME_CHANGE: Span = Span::from_secs(3);
@@ -22,6 +24,7 @@ pub(super) struct Batch<'a> {
     pub(super) transaction: Transaction<'a>,
     pub(super) codec: &'a mut Codec,
     pub(super) owner: &'a Owner,
+    pub(super) path: &'a Path,
     pub(super) watched: HashMap<TerminalKey, Option<i64>>,
     pub(super) standby: VecDeque<Arc<Record>>,
     pub(super) now: Moment,
@@ -47,20 +50,24 @@ impl Batch<'_> {
                 Ok(())
             }
             Message::Standing(standing) => standing.write(&self.transaction, self.owner),
+            Message::TakeOver(server) => self.take_over(server),
             Message::Flush(_) => Ok(()),
         }
     }
 
     fn record(&mut self, record: &Arc<Record>) -> Result<(), Trouble> {
-        match record.watched() {
-            Some(key) if !self.is_ours(key, record.name(), record.at())? => {
+        let Some(key) = record.watched() else { return self.write(record) };
+        match self.writes(key, record.name(), record.at())? {
+            Writes::Here => self.write(record),
+            Writes::HereFromNow if self.is_written(key, record)? => Ok(()),
+            Writes::HereFromNow => self.write(record),
+            Writes::Elsewhere => {
                 self.standby.push_back(Arc::clone(record));
                 if matches!(**record, Record::Left(_)) {
                     self.watched.remove(key);
                 }
                 Ok(())
             }
-            _ => self.write(record),
         }
     }
 
@@ -136,7 +143,7 @@ impl Batch<'_> {
 
     /// The row of a terminal, which keeps its latest name.
     fn terminal(&mut self, key: &TerminalKey, name: &str) -> Result<i64, Trouble> {
-        let Columns { host, socket, pane, pid } = Columns::of(key);
+        let Columns { host, socket, pane, pid, .. } = Columns::of(key);
         let sql = "SELECT id, name FROM terminals WHERE host = ?1 AND socket = ?2 AND pane = ?3 AND pid = ?4";
         let known: Option<(i64, String)> = self
             .sql(sql)?
@@ -155,32 +162,64 @@ impl Batch<'_> {
         }
     }
 
-    /// Whether this process is the one that writes a terminal, which it becomes when nobody else is; `at` is when it
-    /// has begun to watch if it did so just now.
-    fn is_ours(&mut self, key: &TerminalKey, name: &str, at: Moment) -> Result<bool, Trouble> {
+    /// Which process writes a terminal: this one when nobody else does; `at` is when it has begun to watch if it did so
+    /// just now.
+    fn writes(&mut self, key: &TerminalKey, name: &str, at: Moment) -> Result<Writes, Trouble> {
         let known = self.watched.get(key).copied();
         if let Some(Some(watch)) = known
             && self.sql("SELECT 1 FROM watches WHERE id = ?1 AND ended IS NULL")?.exists(params![watch])?
         {
-            return Ok(true);
+            return Ok(Writes::Here);
         }
         // Who stood by has watched all along, since before the other one fell silent.
         let stood_by = known == Some(None);
+        if stood_by && self.has_left(key, at)? {
+            return Ok(Writes::Elsewhere);
+        }
         let from = if stood_by { self.last_seen(key)?.unwrap_or(at) } else { at };
         let terminal = self.terminal(key, name)?;
+        // A file that was opened anew lets this process follow itself.
+        let sql = "SELECT owner <> ?2 FROM watches WHERE terminal = ?1 ORDER BY id DESC LIMIT 1";
+        let follows = self.sql(sql)?.query_row(params![terminal, self.owner.as_str()], |row| row.get(0)).optional()?;
         let watch = self.open_watch(terminal, from)?;
         self.watched.insert(key.clone(), watch);
-        if watch.is_some() && stood_by {
-            self.catch_up(key)?;
-        }
-        Ok(watch.is_some())
+        Ok(match (watch, stood_by) {
+            (None, _) => Writes::Elsewhere,
+            (Some(_), false) => Writes::Here,
+            (Some(_), true) => {
+                self.catch_up(key)?;
+                if follows == Some(true) { Writes::HereFromNow } else { Writes::Here }
+            }
+        })
     }
 
-    /// Opens a watch of a terminal, unless another process has one that has not run out.
+    /// Whether another process wrote a moment ago that a terminal has left: that is the end which this one sees as well.
+    fn has_left(&mut self, key: &TerminalKey, at: Moment) -> Result<bool, Trouble> {
+        let last = self.last_record(key)?;
+        let is_end = |last: &LastRecord| matches!(last.note.as_deref(), Some(LEFT | LEFT_UNWATCHED));
+        Ok(last.is_some_and(|last| is_end(&last) && at.since(last.at) < BEAT))
+    }
+
+    /// Ends the watches that other processes have of a server's terminals, and writes what they have not.
+    fn take_over(&mut self, server: &ServerId) -> Result<(), Trouble> {
+        let stands_by = |(key, watch): &(&TerminalKey, &Option<i64>)| key.server == *server && watch.is_none();
+        let keys: Vec<TerminalKey> = self.watched.iter().filter(stands_by).map(|(key, _)| key.clone()).collect();
+        for key in keys {
+            let name = self.name_of(&key)?;
+            let terminal = self.terminal(&key, &name)?;
+            self.sql("UPDATE watches SET ended = seen WHERE terminal = ?1 AND ended IS NULL")?.execute([terminal])?;
+            self.writes(&key, &name, self.now)?;
+        }
+        Ok(())
+    }
+
+    /// Opens a watch of a terminal, unless another process has one that has not run out and is not known to have died.
     fn open_watch(&mut self, terminal: i64, from: Moment) -> Result<Option<i64>, Trouble> {
         let alive = (self.now - LEASE).as_millis();
-        let sql = "SELECT 1 FROM watches WHERE terminal = ?1 AND ended IS NULL AND owner <> ?2 AND seen > ?3";
-        if self.sql(sql)?.exists(params![terminal, self.owner.as_str(), alive])? {
+        let sql = "SELECT owner FROM watches WHERE terminal = ?1 AND ended IS NULL AND owner <> ?2 AND seen > ?3";
+        let other: Option<String> =
+            self.sql(sql)?.query_row(params![terminal, self.owner.as_str(), alive], |row| row.get(0)).optional()?;
+        if other.is_some_and(|other| !presence::has_died(self.path, &other)) {
             return Ok(None);
         }
         self.sql("UPDATE watches SET ended = seen WHERE terminal = ?1 AND ended IS NULL")?.execute([terminal])?;
@@ -204,7 +243,7 @@ impl Batch<'_> {
         let keys: Vec<TerminalKey> = self.watched.keys().cloned().collect();
         for key in keys {
             let name = self.name_of(&key)?;
-            self.is_ours(&key, &name, self.now)?;
+            self.writes(&key, &name, self.now)?;
         }
         Ok(())
     }
@@ -234,25 +273,39 @@ impl Batch<'_> {
             Record::Transition(new) | Record::Left(new) => {
                 last.summary == Some(summary::write(&new.transition.summary))
             }
-            _ => false,
+            Record::TaskEvent { fields, .. } => last.event.as_ref().is_some_and(|event| *event == fields["event"]),
+            Record::Introduced { .. } | Record::Action { .. } => false,
         };
         Ok(same && record.at().since(last.at) < SAME_CHANGE)
     }
 
     fn last_record(&mut self, key: &TerminalKey) -> Result<Option<LastRecord>, Trouble> {
-        let Columns { host, socket, pane, pid } = Columns::of(key);
-        let sql = "SELECT r.at, t.summary FROM records r JOIN terminals n ON n.id = r.terminal
-                   LEFT JOIN transitions t ON t.record = r.id
+        let Columns { host, socket, pane, pid, .. } = Columns::of(key);
+        let sql = "SELECT r.at, t.summary, t.note, iif(r.kind = 'task_event', r.document, NULL)
+                   FROM records r JOIN terminals n ON n.id = r.terminal LEFT JOIN transitions t ON t.record = r.id
                    WHERE n.host = ?1 AND n.socket = ?2 AND n.pane = ?3 AND n.pid = ?4
                      AND r.kind IN ('transition', 'task_event')
                    ORDER BY r.at DESC, r.id DESC LIMIT 1";
-        let read =
-            |row: &rusqlite::Row<'_>| Ok(LastRecord { at: Moment::from_millis(row.get(0)?), summary: row.get(1)? });
-        Ok(self.sql(sql)?.query_row(params![host, socket, pane, pid], read).optional()?)
+        let read = |row: &rusqlite::Row<'_>| {
+            let at = Moment::from_millis(row.get(0)?);
+            Ok((
+                LastRecord { at, summary: row.get(1)?, note: row.get(2)?, event: None },
+                row.get::<_, Option<Vec<u8>>>(3)?,
+            ))
+        };
+        let last =
+            self.transaction.prepare_cached(sql)?.query_row(params![host, socket, pane, pid], read).optional()?;
+        let Some((mut last, document)) = last else { return Ok(None) };
+        if let Some(document) = document {
+            let document = self.codec.unpack_document(&document)?;
+            let document: serde_json::Value = serde_json::from_str(&document).map_err(|_| Trouble::Damaged)?;
+            last.event = document.get("event").cloned();
+        }
+        Ok(Some(last))
     }
 
     fn last_seen(&mut self, key: &TerminalKey) -> Result<Option<Moment>, Trouble> {
-        let Columns { host, socket, pane, pid } = Columns::of(key);
+        let Columns { host, socket, pane, pid, .. } = Columns::of(key);
         let sql = "SELECT max(w.seen) FROM watches w JOIN terminals n ON n.id = w.terminal
                    WHERE n.host = ?1 AND n.socket = ?2 AND n.pane = ?3 AND n.pid = ?4";
         let seen: Option<i64> = self.sql(sql)?.query_row(params![host, socket, pane, pid], |row| row.get(0))?;
@@ -260,7 +313,7 @@ impl Batch<'_> {
     }
 
     fn name_of(&mut self, key: &TerminalKey) -> Result<String, Trouble> {
-        let Columns { host, socket, pane, pid } = Columns::of(key);
+        let Columns { host, socket, pane, pid, .. } = Columns::of(key);
         let sql = "SELECT name FROM terminals WHERE host = ?1 AND socket = ?2 AND pane = ?3 AND pid = ?4";
         let name = self.sql(sql)?.query_row(params![host, socket, pane, pid], |row| row.get(0)).optional()?;
         Ok(name.unwrap_or_default())
@@ -275,4 +328,16 @@ impl Batch<'_> {
 struct LastRecord {
     at: Moment,
     summary: Option<String>,
+    note: Option<String>,
+    /// What happened to a task.
+    event: Option<serde_json::Value>,
+}
+
+/// Which process writes what happens to a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Writes {
+    Here,
+    /// This one takes over from another one, which may have written what both of them saw.
+    HereFromNow,
+    Elsewhere,
 }

@@ -4,9 +4,9 @@
 //! whoever starts takes over what processes that have ended left behind. Nothing of it is ever sent by itself.
 
 use std::collections::BTreeSet;
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::identity::{Columns, Owner};
 use super::{Settings, now};
 use crate::fleet::TerminalKey;
+use crate::private;
 
 /// The directory beside the history.
 const DIRECTORY: &str = "drafts";
@@ -53,7 +54,7 @@ impl Drafts {
     pub fn start(settings: &Settings) -> io::Result<Option<(Self, Vec<Draft>)>> {
         let Some(history) = settings.location().filter(|_| settings.enabled) else { return Ok(None) };
         let directory = history.with_file_name(DIRECTORY);
-        DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
+        private::make_directory(&directory)?;
         let name = Owner::of_process(now());
         let file = directory.join(format!("{}.json", name.as_str()));
         let drafts = Self { _lock: locked(&file)?, file };
@@ -71,11 +72,7 @@ impl Drafts {
     /// The file cannot be written; the one before stays.
     pub fn keep(&self, drafts: &[Draft]) -> io::Result<()> {
         let written: Vec<Written> = drafts.iter().map(Written::of).collect();
-        let next = self.file.with_extension("new");
-        let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&next)?;
-        file.write_all(&serde_json::to_vec(&written)?)?;
-        file.sync_all()?;
-        fs::rename(&next, &self.file)
+        private::replace(&self.file, &serde_json::to_vec(&written)?)
     }
 
     /// What processes that have ended left, and their files, which are locked no more. What is older than the history
@@ -166,7 +163,7 @@ fn locked(file: &Path) -> io::Result<File> {
 }
 
 fn lock_of(file: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(file.with_extension("lock"))
+    private::open(&file.with_extension("lock"))
 }
 
 fn remove(file: &Path) {
@@ -181,7 +178,10 @@ mod tests {
 
     fn draft(pane: u32, text: &str) -> Draft {
         let server = ServerId { host: Some("box".to_owned()), socket: Socket::Name("work".to_owned()) };
-        Draft { key: Some(TerminalKey { server, pane: PaneId(pane), pid: 7 }), text: text.to_owned() }
+        Draft {
+            key: Some(TerminalKey { server, pane: PaneId(pane), pid: 7, instance: Default::default() }),
+            text: text.to_owned(),
+        }
     }
 
     fn start(settings: &Settings) -> (Drafts, Vec<Draft>) {

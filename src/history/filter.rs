@@ -66,7 +66,7 @@ fn conditions(filter: &Filter) -> (String, Vec<Sql>) {
             }
         });
         for key in terminals {
-            let Columns { host, socket, pane, pid } = Columns::of(key);
+            let Columns { host, socket, pane, pid, .. } = Columns::of(key);
             values.extend([host.into(), socket.into(), i64::from(pane).into(), i64::from(pid).into()]);
         }
     }
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_page_costs_what_is_on_it_however_long_the_history_is() {
-        let key = TerminalKey { server: ServerId::default(), pane: PaneId(1), pid: 1 };
+        let key = TerminalKey { server: ServerId::default(), pane: PaneId(1), pid: 1, instance: Default::default() };
         let page = Filter { limit: Some(50), ..Filter::default() };
         let of_one = Filter { terminals: Some(vec![key]), ..page.clone() };
         let earlier = Filter { before: Some(RecordId(7)), ..of_one.clone() };

@@ -27,7 +27,7 @@ pub(super) trait Follower: Send + 'static {
     ///
     /// # Errors
     /// The file cannot be read.
-    fn read(&mut self, reader: &Reader) -> Result<Vec<Self::News>, Trouble>;
+    fn read(&mut self, reader: &mut Reader) -> Result<Vec<Self::News>, Trouble>;
 }
 
 /// A file that is open to be read.

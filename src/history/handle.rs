@@ -16,7 +16,7 @@ use super::standing::Standing;
 use super::trouble::{Condition, Health};
 use super::writer::{Writer, set};
 use super::{Settings, now};
-use crate::fleet::{Effect, Fleet, TerminalKey};
+use crate::fleet::{Effect, Fleet, ServerId, TerminalKey};
 use crate::moment::Moment;
 use crate::state::State;
 
@@ -163,6 +163,11 @@ impl History {
             Effect::Left { .. } => Record::Left(record),
             _ => Record::Transition(record),
         });
+    }
+
+    /// From now on this process writes what happens on a server, whoever did before; also what it has taken in since then.
+    pub fn take_over(&self, server: ServerId) {
+        self.tell(Message::TakeOver(server));
     }
 
     /// Keeps how things stand on a server now, in place of how they stood.

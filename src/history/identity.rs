@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::fleet::{PaneId, ServerId, Socket, TerminalKey};
 use crate::moment::Moment;
+use crate::place::ServerInstance;
 
 /// A process of fleetwatch, as it signs what it writes: process id and start, which together do not come back.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -35,18 +36,32 @@ pub(super) struct Columns {
     pub socket: String,
     pub pane: u32,
     pub pid: u32,
+    /// The table of terminals does not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance: Option<String>,
 }
 
 impl Columns {
     pub(super) fn of(key: &TerminalKey) -> Self {
         let host = key.server.host.clone().unwrap_or_default();
-        Self { host, socket: key.server.socket.word(), pane: key.pane.0, pid: key.pid }
+        Self {
+            host,
+            socket: key.server.socket.word(),
+            pane: key.pane.0,
+            pid: key.pid,
+            instance: key.instance.word().map(str::to_owned),
+        }
     }
 
     pub(super) fn key(&self) -> TerminalKey {
         let host = Some(self.host.clone()).filter(|host| !host.is_empty());
         let server = ServerId { host, socket: socket(&self.socket) };
-        TerminalKey { server, pane: PaneId(self.pane), pid: self.pid }
+        TerminalKey {
+            server,
+            pane: PaneId(self.pane),
+            pid: self.pid,
+            instance: ServerInstance::new(self.instance.as_deref().unwrap_or_default()),
+        }
     }
 }
 
@@ -57,7 +72,8 @@ pub fn stored_server(server: &ServerId) -> (String, String) {
 
 /// Whether two identities are the same terminal, however its socket was spelt.
 pub fn same_terminal(left: &TerminalKey, right: &TerminalKey) -> bool {
-    Columns::of(left) == Columns::of(right)
+    let columns = |key: &TerminalKey| Columns { instance: None, ..Columns::of(key) };
+    left.instance.may_be(&right.instance) && columns(left) == columns(right)
 }
 
 fn socket(word: &str) -> Socket {
@@ -73,7 +89,7 @@ mod tests {
     use super::*;
 
     fn key(socket: Socket) -> TerminalKey {
-        TerminalKey { server: ServerId { host: None, socket }, pane: PaneId(4), pid: 17 }
+        TerminalKey { server: ServerId { host: None, socket }, pane: PaneId(4), pid: 17, instance: Default::default() }
     }
 
     #[test]

@@ -5,9 +5,10 @@
 //! intent without an outcome knows that it may have arrived: it is looked into, and never simply sent again.
 
 mod decision;
+mod intake;
 mod news;
+mod prompts;
 mod queueing;
-mod sights;
 
 use std::path::{Path, PathBuf};
 
@@ -15,18 +16,20 @@ use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use serde_json::{Value, json};
 
 use super::encoding::Codec;
-use super::identity::Owner;
+use super::identity::{Columns, Owner};
 use super::open::{self, Options, Synchronous};
 use super::record::Kind;
 use super::{Trouble, presence};
+use crate::follow_up::told;
 use crate::moment::{Moment, Span};
+use crate::place::TerminalKey;
 use crate::state::words;
 pub use decision::Decided;
+pub use intake::Stopped;
 pub use news::IntentNews;
 #[cfg(test)]
 pub(super) use news::Progressing;
-pub use queueing::{Naming, NewEvent, Queued};
-pub use sights::StoredSight;
+pub use queueing::{NewEvent, Queued};
 
 words! {
     /// How far an intent has come.
@@ -77,8 +80,10 @@ pub struct IntentId(pub i64);
 #[derive(Clone, Debug, PartialEq)]
 pub struct Intent {
     pub id: IntentId,
-    /// Whom it is for, as the configuration names it.
+    /// Whom it is for, as the configuration names it, or as the terminal was called then.
     pub target: String,
+    /// The one terminal that a prompt is for; `None` of a message to whoever has the name.
+    pub recipient: Option<TerminalKey>,
     pub created: Moment,
     pub expires: Option<Moment>,
     pub state: IntentState,
@@ -89,8 +94,18 @@ pub struct Intent {
     /// The text as it was or will be sent; `None` until it is attempted.
     pub text: Option<String>,
     pub detail: Option<String>,
-    /// What it tells of, in the order in which it happened.
+    /// What a message tells of, in the order in which it happened.
     pub events: Vec<Value>,
+}
+
+impl Intent {
+    /// What it says, in one short line.
+    pub fn told(&self) -> String {
+        match (&self.recipient, &self.text) {
+            (Some(_), Some(text)) => text.lines().next().unwrap_or_default().to_owned(),
+            _ => told(&self.events),
+        }
+    }
 }
 
 /// The intents of a history. Its commits reach the disk before they count.
@@ -153,7 +168,7 @@ impl Intents {
     pub fn claim(&mut self, id: IntentId, now: Moment, hold: Span) -> Result<bool, Trouble> {
         let Some(intent) = self.get(id)? else { return Ok(false) };
         let dead = intent.owner.as_deref().filter(|_| self.is_orphan(&intent)).unwrap_or_default();
-        let sql = "UPDATE intents SET owner = ?1, claimed_until = ?2
+        let sql = "UPDATE outbox SET owner = ?1, claimed_until = ?2
                    WHERE id = ?3 AND state IN ('pending', 'attempted')
                      AND (owner IS NULL OR owner = ?1 OR owner = ?5 OR claimed_until <= ?4)";
         self.change(sql, params![self.owner.as_str(), (now + hold).as_millis(), id.0, now.as_millis(), dead])
@@ -164,7 +179,7 @@ impl Intents {
     /// # Errors
     /// The file cannot be written.
     pub fn release(&mut self, id: IntentId) -> Result<bool, Trouble> {
-        let sql = "UPDATE intents SET owner = NULL, claimed_until = NULL
+        let sql = "UPDATE outbox SET owner = NULL, claimed_until = NULL
                    WHERE id = ?1 AND owner = ?2 AND state = 'pending'";
         self.change(sql, params![id.0, self.owner.as_str()])
     }
@@ -176,10 +191,10 @@ impl Intents {
     /// # Errors
     /// The file cannot be written; the text must not be sent.
     pub fn attempt(&mut self, id: IntentId, text: &str, events: usize, now: Moment) -> Result<bool, Trouble> {
-        let sql = "UPDATE intents SET state = 'attempted', text = ?1, attempted_at = ?2
+        let sql = "UPDATE outbox SET state = 'attempted', text = ?1, attempted_at = ?2
                    WHERE id = ?3 AND owner = ?4 AND state = 'pending' AND claimed_until > ?2
                      AND (expires IS NULL OR expires > ?2)
-                     AND (SELECT count(*) FROM intent_events WHERE intent = ?3) = ?5";
+                     AND (SELECT count(*) FROM outbox_events WHERE intent = ?3) = ?5";
         let events = i64::try_from(events).unwrap_or(i64::MAX);
         self.change(sql, params![text, now.as_millis(), id.0, self.owner.as_str(), events])
     }
@@ -189,7 +204,7 @@ impl Intents {
     /// # Errors
     /// The file cannot be written.
     pub fn retract(&mut self, id: IntentId) -> Result<bool, Trouble> {
-        let sql = "UPDATE intents SET state = 'pending', text = NULL, attempted_at = NULL
+        let sql = "UPDATE outbox SET state = 'pending', text = iif(recipient IS NULL, NULL, text), attempted_at = NULL
                    WHERE id = ?1 AND owner = ?2 AND state = 'attempted'";
         self.change(sql, params![id.0, self.owner.as_str()])
     }
@@ -229,7 +244,7 @@ impl Intents {
     /// # Errors
     /// The file cannot be written.
     pub fn prolong(&mut self, id: IntentId, expires: Moment) -> Result<bool, Trouble> {
-        let sql = "UPDATE intents SET expires = ?1 WHERE id = ?2 AND state = 'pending' AND expires < ?1";
+        let sql = "UPDATE outbox SET expires = ?1 WHERE id = ?2 AND state = 'pending' AND expires < ?1";
         self.change(sql, params![expires.as_millis(), id.0])
     }
 
@@ -278,7 +293,7 @@ impl Intents {
         let Some(intent) = self.get(id)? else { return Ok(false) };
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let sql = format!(
-            "UPDATE intents SET state = ?1, detail = ?3, ended_at = ?4
+            "UPDATE outbox SET state = ?1, detail = ?3, ended_at = ?4
              WHERE id = ?5 AND state IN ('pending', 'attempted') AND {condition}"
         );
         let values = params![state.word(), self.owner.as_str(), detail, now.as_millis(), id.0];
@@ -307,30 +322,37 @@ fn keep_record(
     (state, detail): (IntentState, Option<&str>),
     now: Moment,
 ) -> Result<(), Trouble> {
+    if intent.recipient.is_some() {
+        // What becomes of a prompt stands with the input that it is.
+        return Ok(());
+    }
     let document = json!({
         "text": intent.text, "outcome": state, "detail": detail, "events": intent.events,
         "created": intent.created, "intent": intent.id.0,
     });
     let packed = codec.pack_document(&document.to_string());
-    // The terminal that has the name now, so that the record is found where its inputs are.
-    let sql = "INSERT INTO records (at, kind, name, document, terminal) VALUES (?1, ?2, ?3, ?4,
-                   (SELECT id FROM terminals WHERE name = ?3 ORDER BY id DESC LIMIT 1))";
-    connection.execute(sql, params![now.as_millis(), Kind::FollowUp.word(), intent.target, packed])?;
+    // The terminal that has the name now, so that the record is found where its inputs are; of an agent that nobody has
+    // seen, the one that the message is about, so that the record is found on its server.
+    let sql = "INSERT INTO records (at, kind, name, document, terminal) VALUES (?1, ?2, ?3, ?4, coalesce(
+                   (SELECT id FROM terminals WHERE name = ?3 ORDER BY id DESC LIMIT 1),
+                   (SELECT id FROM terminals WHERE name = ?5 ORDER BY id DESC LIMIT 1)))";
+    let source = intent.events.iter().find_map(|event| event.get("source").and_then(Value::as_str));
+    connection.execute(sql, params![now.as_millis(), Kind::FollowUp.word(), intent.target, packed, source])?;
     let record = connection.last_insert_rowid();
-    connection.execute("UPDATE intents SET record = ?1 WHERE id = ?2", params![record, intent.id.0])?;
+    connection.execute("UPDATE outbox SET record = ?1 WHERE id = ?2", params![record, intent.id.0])?;
     Ok(())
 }
 
 /// The intents for which a condition over one number holds, oldest first.
 fn select(connection: &Connection, condition: &str, number: i64) -> Result<Vec<Intent>, Trouble> {
     let sql = format!(
-        "SELECT id, target, created, expires, state, owner, claimed_until, attempted_at, text, detail
-         FROM intents WHERE {condition} ORDER BY id"
+        "SELECT id, target, created, expires, state, owner, claimed_until, attempted_at, text, detail, recipient
+         FROM outbox WHERE {condition} ORDER BY id"
     );
     let mut statement = connection.prepare_cached(&sql)?;
     let rows = statement.query_map([number], intent)?;
     let mut intents = rows.collect::<Result<Vec<Intent>, _>>()?;
-    let mut events = connection.prepare_cached("SELECT body FROM intent_events WHERE intent = ?1 ORDER BY rowid")?;
+    let mut events = connection.prepare_cached("SELECT body FROM outbox_events WHERE intent = ?1 ORDER BY rowid")?;
     for intent in &mut intents {
         let bodies = events.query_map([intent.id.0], |row| row.get::<_, String>(0))?;
         for body in bodies {
@@ -344,6 +366,8 @@ fn intent(row: &Row<'_>) -> rusqlite::Result<Intent> {
     let moment = |column: usize| row.get::<_, Option<i64>>(column).map(|at| at.map(Moment::from_millis));
     let word: String = row.get(4)?;
     let state = IntentState::of_word(&word);
+    let recipient =
+        row.get::<_, Option<String>>(10)?.and_then(|recipient| serde_json::from_str::<Columns>(&recipient).ok());
     Ok(Intent {
         id: IntentId(row.get(0)?),
         target: row.get(1)?,
@@ -356,5 +380,6 @@ fn intent(row: &Row<'_>) -> rusqlite::Result<Intent> {
         text: row.get(8)?,
         detail: row.get(9)?,
         events: Vec::new(),
+        recipient: recipient.map(|columns| columns.key()),
     })
 }

@@ -1,7 +1,7 @@
 //! Opening the file: private, versioned, and moved aside when it is damaged.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::fs::{self, File, TryLockError};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -9,6 +9,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::{Trouble, schema};
 use crate::moment::Moment;
+use crate::private;
 
 /// How the file is opened.
 #[derive(Clone, Debug)]
@@ -76,6 +77,11 @@ pub(super) fn inode(path: &Path) -> Option<u64> {
     fs::metadata(path).ok().map(|data| data.ino())
 }
 
+/// The inode of the log that SQLite keeps beside a file while it is open.
+pub(super) fn log_inode(path: &Path) -> Option<u64> {
+    inode(&beside(path, "-wal"))
+}
+
 /// Opens a file for reading only. What is read is never newer than one commit, and no writer waits for it.
 ///
 /// # Errors
@@ -84,6 +90,7 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, Trouble> {
     if matches!(path.try_exists(), Ok(false)) {
         return Err(Trouble::Missing(path.to_owned()));
     }
+    private::check_file(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = connect_to_read(path, flags)?;
     let found = match schema::version(&connection) {
@@ -127,11 +134,14 @@ fn open_with(
     now: Moment,
     check: impl Fn(&Connection) -> Result<(), Trouble>,
 ) -> Result<Opened, Trouble> {
-    make_directory(path)?;
+    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        private::make_directory(directory)?;
+    }
     // Making, migrating and moving aside are for one process at a time.
     let _guard = lock(&beside(path, ".lock"), options.patience)?;
     let connect = || {
-        make_file(path)?;
+        // SQLite gives its side files the same mode.
+        private::make_file(path)?;
         let connection = connect(path, options)?;
         check(&connection)?;
         Ok(connection)
@@ -170,24 +180,8 @@ fn connect(path: &Path, options: &Options) -> Result<Connection, Trouble> {
     Ok(connection)
 }
 
-/// Makes the directory, for nobody but the user.
-fn make_directory(path: &Path) -> Result<(), Trouble> {
-    match path.parent() {
-        Some(directory) if !directory.as_os_str().is_empty() && !directory.exists() => {
-            Ok(DirBuilder::new().recursive(true).mode(0o700).create(directory)?)
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Makes the file, for nobody but the user; SQLite gives its side files the same mode.
-fn make_file(path: &Path) -> Result<(), Trouble> {
-    OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(path)?;
-    Ok(())
-}
-
 fn lock(path: &Path, patience: Duration) -> Result<File, Trouble> {
-    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;
+    let file = private::open(path)?;
     let since = Instant::now();
     loop {
         match file.try_lock() {

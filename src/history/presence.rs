@@ -1,13 +1,13 @@
 //! Which processes live: each that writes a history holds a lock, which the system takes back when the process ends,
 //! however it ends. So what a killed one had claimed is free at once, and what a living one saw holds until now.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::identity::Owner;
+use crate::private;
 
 /// How long it is remembered that a process has died. Nothing that it claimed holds longer.
 const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
@@ -26,10 +26,10 @@ impl Presence {
     /// The sign cannot be made; then this process counts as alive for as long as its claims hold.
     pub(super) fn show(history: &Path, owner: &Owner) -> io::Result<Self> {
         let directory = directory(history);
-        DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
+        private::make_directory(&directory)?;
         sweep(&directory);
         let path = directory.join(owner.as_str());
-        let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path)?;
+        let file = private::open(&path)?;
         file.lock()?;
         Ok(Self { path, _locked: file })
     }

@@ -9,16 +9,16 @@ use serde_json::Value;
 
 use super::encoding::Codec;
 use super::filter::{COLUMNS, Filter, TABLES};
-use super::identity::Columns;
+use super::identity::{Columns, stored_server};
 use super::record::{Kind, What};
 use super::store::LEASE;
 use super::stored::{Body, RecordId, ScreenId, Stored, StoredInput, StoredTransition, Submission};
 use super::timeline::{Holder, Point};
 use super::{Trouble, open, presence, retention, summary};
-use crate::fleet::TerminalKey;
+use crate::fleet::{ServerId, TerminalKey};
 use crate::moment::Moment;
 use crate::screen::Screen;
-use crate::state::Summary;
+use crate::state::{LEFT, LEFT_UNWATCHED, Summary};
 
 /// A terminal that the history knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,6 +107,28 @@ impl Reader {
         Ok(found)
     }
 
+    /// The last transition or event of each terminal of a server that has not left it, as far as is known.
+    ///
+    /// # Errors
+    /// As [`Reader::each`].
+    pub(super) fn left_behind(&mut self, server: &ServerId) -> Result<Vec<Stored>, Trouble> {
+        let (host, socket) = stored_server(server);
+        let sql = format!(
+            "SELECT {COLUMNS} FROM {TABLES} WHERE r.id IN (
+                 SELECT (SELECT id FROM records WHERE terminal = n.id AND kind IN ('transition', 'task_event')
+                         ORDER BY at DESC, id DESC LIMIT 1)
+                 FROM terminals n WHERE n.host = ?1 AND n.socket = ?2)
+             AND (t.note IS NULL OR t.note NOT IN (?3, ?4)) ORDER BY r.id"
+        );
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut rows = statement.query(params![host, socket, LEFT, LEFT_UNWATCHED])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            found.push(stored(row, &mut self.codec)?);
+        }
+        Ok(found)
+    }
+
     /// Hands on the records that a filter asks for, oldest first, until `take` says that it has enough.
     ///
     /// # Errors
@@ -168,7 +190,7 @@ impl Reader {
     /// # Errors
     /// The file cannot be read.
     pub fn watched(&self, key: &TerminalKey, from: Moment, to: Moment) -> Result<Vec<(Moment, Moment)>, Trouble> {
-        let Columns { host, socket, pane, pid } = Columns::of(key);
+        let Columns { host, socket, pane, pid, .. } = Columns::of(key);
         let sql = "SELECT w.started, w.seen, iif(w.ended IS NULL AND w.seen > ?7, w.owner, NULL)
                    FROM watches w JOIN terminals n ON n.id = w.terminal
                    WHERE n.host = ?1 AND n.socket = ?2 AND n.pane = ?3 AND n.pid = ?4
@@ -190,7 +212,7 @@ impl Reader {
     /// # Errors
     /// The file cannot be read, or something in it is no record.
     pub fn line(&mut self, key: &TerminalKey, since: Option<Moment>, until: Moment) -> Result<Line, Trouble> {
-        let Columns { host, socket, pane, pid } = Columns::of(key);
+        let Columns { host, socket, pane, pid, .. } = Columns::of(key);
         let since = since.map_or(i64::MIN, Moment::as_millis);
         let sql = "WITH one AS (SELECT id FROM terminals WHERE host = ?1 AND socket = ?2 AND pane = ?3 AND pid = ?4)
                    SELECT r.at, t.summary, t.turn_ended, iif(r.kind = 'task_event', r.document, NULL)
@@ -247,6 +269,31 @@ impl Reader {
         Ok(prompts)
     }
 
+    /// The number of the last record; 0 where there is none.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(super) fn last_record(&self) -> Result<RecordId, Trouble> {
+        let sql = "SELECT coalesce(max(id), 0) FROM records";
+        Ok(self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0).map(RecordId))?)
+    }
+
+    /// The inputs that were written after a record, in that order.
+    ///
+    /// # Errors
+    /// As [`Reader::each`].
+    pub(super) fn inputs_after(&mut self, after: RecordId) -> Result<Vec<Stored>, Trouble> {
+        // The plus keeps SQLite from the index of kinds, which knows nothing of numbers.
+        let sql = format!("SELECT {COLUMNS} FROM {TABLES} WHERE r.id > ?1 AND +r.kind = 'input' ORDER BY r.id");
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut rows = statement.query([after.0])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            found.push(stored(row, &mut self.codec)?);
+        }
+        Ok(found)
+    }
+
     /// The number of the last submission, from which [`Reader::submissions_after`] goes on.
     ///
     /// # Errors
@@ -260,22 +307,29 @@ impl Reader {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn submissions_after(&self, number: i64) -> Result<Vec<Submission>, Trouble> {
-        let sql = "SELECT n.host, n.socket, n.pane, n.pid, s.id, s.at, i.owner, i.sender, i.what
+    pub fn submissions_after(&mut self, number: i64) -> Result<Vec<Submission>, Trouble> {
+        let sql = "SELECT n.host, n.socket, n.pane, n.pid, s.id, s.at, i.owner, i.sender, i.what,
+                          r.document
                    FROM submissions s JOIN inputs i ON i.record = s.input JOIN records r ON r.id = i.record
                    JOIN terminals n ON n.id = r.terminal WHERE s.id > ?1 ORDER BY s.id";
         let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map([number], |row| {
-            Ok(Submission {
+        let mut rows = statement.query([number])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let document = row.get_ref(9)?.as_blob().map_err(|_| Trouble::Damaged)?;
+            let document = self.codec.unpack_document(document)?;
+            let document: Value = serde_json::from_str(&document).map_err(|_| Trouble::Damaged)?;
+            found.push(Submission {
                 number: row.get(4)?,
                 at: Moment::from_millis(row.get(5)?),
                 key: key(row, 0)?,
                 owner: row.get(6)?,
                 sender: row.get(7)?,
                 what: word(row, 8)?,
-            })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+                text: document.get("text").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            });
+        }
+        Ok(found)
     }
 
     /// A number that changes whenever another connection wrote to the file; asking costs next to nothing.
@@ -284,7 +338,8 @@ impl Reader {
     }
 }
 
-fn stored(row: &Row<'_>, codec: &mut Codec) -> Result<Stored, Trouble> {
+/// A record from a row of [`COLUMNS`].
+pub(super) fn stored(row: &Row<'_>, codec: &mut Codec) -> Result<Stored, Trouble> {
     let document = codec.unpack_document(row.get_ref(4)?.as_blob().map_err(|_| Trouble::Damaged)?)?;
     let document = serde_json::from_str(&document).map_err(|_| Trouble::Damaged)?;
     let body = match word(row, 2)? {
@@ -322,6 +377,7 @@ fn key(row: &Row<'_>, first: usize) -> rusqlite::Result<TerminalKey> {
         socket: row.get(first + 1)?,
         pane: row.get(first + 2)?,
         pid: row.get(first + 3)?,
+        instance: None,
     };
     Ok(columns.key())
 }

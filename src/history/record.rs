@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::identity::Owner;
 use super::standing::Standing;
-use crate::fleet::{TaskTransition, Terminal, TerminalKey};
+use crate::fleet::{ServerId, TaskTransition, Terminal, TerminalKey};
 use crate::moment::Moment;
 use crate::screen::Screen;
 use crate::state::{State, Transition, UiContext, words};
@@ -216,6 +216,8 @@ pub(super) enum Message {
     },
     /// How things stand on one server.
     Standing(Standing),
+    /// This process is the owner of a server now, and writes what happens there.
+    TakeOver(ServerId),
     InputEnded {
         uid: String,
         outcome: String,

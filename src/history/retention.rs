@@ -87,8 +87,7 @@ fn remove_loose(connection: &mut Connection) -> Result<(), Trouble> {
 fn forget_watches(connection: &mut Connection, oldest: Moment) -> Result<(), Trouble> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute("DELETE FROM watches WHERE seen < ?1", [oldest.as_millis()])?;
-    transaction.execute("DELETE FROM intents WHERE ended_at < ?1", [oldest.as_millis()])?;
-    transaction.execute("DELETE FROM sights WHERE at < ?1", [oldest.as_millis()])?;
+    transaction.execute("DELETE FROM outbox WHERE ended_at < ?1", [oldest.as_millis()])?;
     transaction.execute(
         "DELETE FROM terminals WHERE NOT EXISTS (SELECT 1 FROM records WHERE terminal = terminals.id)
              AND NOT EXISTS (SELECT 1 FROM watches WHERE terminal = terminals.id)",

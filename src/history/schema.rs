@@ -92,6 +92,14 @@ pub(super) const STEPS: &[&str] = &[
      ) STRICT;",
     // 5: what is rare among many transitions.
     "CREATE INDEX records_by_kind ON records (kind, at) WHERE kind <> 'transition';",
+    // 6: up to which record it is known what agents are to be told; ends that nobody watched are transitions like others.
+    "CREATE TABLE follow_up_cursor (only INTEGER PRIMARY KEY CHECK (only = 1), record INTEGER NOT NULL) STRICT;
+     DROP TABLE sights;",
+    // 7: one outbox for all that is to be sent: messages to agents, by name, and prompts to one terminal.
+    "ALTER TABLE intents RENAME TO outbox;
+     ALTER TABLE intent_events RENAME TO outbox_events;
+     ALTER TABLE outbox ADD COLUMN producer TEXT NOT NULL DEFAULT 'follow_up';
+     ALTER TABLE outbox ADD COLUMN recipient TEXT;",
 ];
 
 /// The version that this program writes.

@@ -14,7 +14,7 @@ use crate::place::ServerId;
 use crate::state::{Attention, Availability, Phase, State};
 use crate::task::{Status, Task};
 
-/// How long a standing holds when nobody renews it: then nobody watches any more.
+/// How long a standing holds when nobody renews it: then nothing is watching any more.
 pub const STANDING_LASTS: Span = Span::from_secs(15);
 /// Terminals that are named; the others are counted.
 const NAMED: usize = 50;

@@ -36,6 +36,8 @@ pub(super) struct Store {
     /// What another process is to write, should it not do so; oldest first.
     standby: VecDeque<Arc<Record>>,
     last_beat: Moment,
+    /// The log beside the file, by its inode, once something was written.
+    log: Option<u64>,
 }
 
 impl Store {
@@ -71,6 +73,7 @@ impl Store {
             watched: HashMap::new(),
             standby: VecDeque::new(),
             last_beat: now,
+            log: None,
         })
     }
 
@@ -79,9 +82,16 @@ impl Store {
         self.opened.set_aside.as_ref()
     }
 
-    /// Whether the path still means this file, and not another one or none.
+    /// Whether the path still means this file, and not another one or none, and its log is the one that is written.
     pub(super) fn is_in_place(&self) -> bool {
-        open::inode(&self.path) == self.opened.inode
+        let is_same_file = open::inode(&self.path) == self.opened.inode;
+        let has_log = self.log.is_none() || open::log_inode(&self.path) == self.log;
+        if is_same_file && !has_log {
+            // Nobody else reads what went into a log that somebody removed; it can still be brought into the file.
+            let saved = self.opened.connection.pragma_update_and_check(None, "wal_checkpoint", "PASSIVE", |_| Ok(()));
+            saved.err().into_iter().for_each(|error| tracing::warn!(%error, "a removed log could not be saved"));
+        }
+        is_same_file && has_log
     }
 
     /// Takes over what another store of this process knew of the watched terminals; their watches have to be opened
@@ -149,6 +159,7 @@ impl Store {
             transaction,
             codec: &mut self.codec,
             owner: &self.owner,
+            path: &self.path,
             // What a failed transaction changed here must not stay.
             watched: self.watched.clone(),
             standby: self.standby.clone(),
@@ -159,6 +170,9 @@ impl Store {
         transaction.commit()?;
         self.watched = watched;
         self.standby = standby;
+        if self.log.is_none() {
+            self.log = open::log_inode(&self.path);
+        }
         Ok(())
     }
 }

@@ -72,6 +72,8 @@ pub struct Submission {
     pub owner: String,
     pub sender: String,
     pub what: What,
+    /// What it was, if it was a prompt.
+    pub text: String,
 }
 
 impl Submission {
@@ -82,7 +84,7 @@ impl Submission {
         let key =
             view.terminals.iter().map(|terminal| &terminal.key).find(|key| same_terminal(key, &self.key))?.clone();
         match self.what {
-            What::Prompt => Some(Input::Submitted { key, at: self.at }),
+            What::Prompt => Some(Input::Submitted { key, at: self.at, text: self.text.clone() }),
             What::Answer => Some(Input::Seen { key }),
             What::Keys => None,
         }

@@ -2,6 +2,7 @@
 
 mod following;
 mod inputs;
+mod intake;
 mod intents;
 mod kills;
 mod questions;
@@ -33,7 +34,7 @@ pub(super) fn at(seconds: i64) -> Moment {
 }
 
 pub(super) fn terminal(pane: u32) -> TerminalKey {
-    TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid: 1000 + pane }
+    TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid: 1000 + pane, instance: Default::default() }
 }
 
 pub(super) fn state(now: Moment) -> State {
@@ -65,7 +66,7 @@ pub(super) fn transition(pane: u32, seconds: i64, phase: Phase, screen: &str) ->
         ui_context: UiContext::NormalPrompt,
         status,
     };
-    let change = Change { field: "turn.phase", from: "unknown".into(), to: phase.word().into() };
+    let change = Change { field: "turn.phase".into(), from: "unknown".into(), to: phase.word().into() };
     let evidence = vec![Evidence { rule: "composer".to_owned(), line: Some(0), text: screen.to_owned() }];
     TransitionRecord {
         key: terminal(pane),
@@ -248,7 +249,7 @@ fn an_older_file_becomes_a_present_one_and_keeps_its_records() {
     store.write(&[message(1, 0, Phase::Ready, "new")], at(0)).unwrap();
     let records = Reader::open(&path).unwrap().records(&Filter::default()).unwrap();
     assert_eq!((records[0].name.as_str(), records[0].document["a"].as_i64()), ("old", Some(1)));
-    assert_eq!((records.len(), count(&path, "intents")), (2, 0));
+    assert_eq!((records.len(), count(&path, "outbox")), (2, 0));
 }
 
 #[test]
@@ -269,7 +270,7 @@ fn two_processes_may_bring_a_file_up_to_date_at_once() {
                 scope.spawn(move || store(path, owner, at(0)));
             }
         });
-        assert_eq!((count(&path, "intents"), count(&path, "records")), (0, 1));
+        assert_eq!((count(&path, "outbox"), count(&path, "records")), (0, 1));
     }
 }
 

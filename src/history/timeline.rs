@@ -79,7 +79,8 @@ impl Stretch {
 ///
 /// `points` are its transitions by time, beginning with the last one before `from` where there is one; `watched` are the
 /// times in which somebody looked. Nothing is claimed of the others: an agent that was at work when the watching ended
-/// need not have worked all night.
+/// need not have worked all night. A watch that begins without a transition goes on from what was known (SPEC §10): the
+/// first look of one that knows nothing always makes one.
 pub fn timeline(points: &[Point], watched: &[(Moment, Moment)], from: Moment, to: Moment) -> Vec<Stretch> {
     let mut line = Line { done: Vec::new(), at: from, end: to };
     for (begin, end) in merged(watched) {
@@ -88,7 +89,7 @@ pub fn timeline(points: &[Point], watched: &[(Moment, Moment)], from: Moment, to
         let before = points.partition_point(|point| point.at <= from).saturating_sub(1);
         let first = points.partition_point(|point| point.at < begin).max(before);
         let inside = points.iter().skip(first).take_while(|point| point.at <= end.min(to));
-        let mut holder = Holder::Unknown;
+        let mut holder = points[..first].last().map_or(Holder::Unknown, |point| point.holder);
         for point in inside {
             line.until(point.at, holder);
             holder = point.holder;
@@ -205,9 +206,19 @@ mod tests {
 
     #[test]
     fn nobody_worked_while_nobody_watched() {
-        let points = [point(10, Holder::Working), point(1000, Holder::Ready)];
+        let points = [point(10, Holder::Working), point(990, Holder::Unknown), point(1000, Holder::Ready)];
         let line = timeline(&points, &[(at(0), at(60)), (at(990), at(1100))], at(0), at(1100));
         assert_eq!(words(&line), "unknown 0-10, working 10-60, unwatched 60-990, unknown 990-1000, ready 1000-1100");
+    }
+
+    #[test]
+    fn a_watch_goes_on_from_what_was_known() {
+        let points = [point(10, Holder::Working), point(50, Holder::Waiting), point(1000, Holder::Ready)];
+        let watched = [(at(10), at(60)), (at(990), at(1100))];
+        let line = timeline(&points, &watched, at(0), at(1100));
+        let resumed = "unwatched 60-990, waiting 990-1000, ready 1000-1100";
+        assert_eq!(words(&line), format!("unwatched 0-10, working 10-50, waiting 50-60, {resumed}"));
+        assert_eq!(words(&timeline(&points, &watched, at(500), at(995))), "unwatched 500-990, waiting 990-995");
     }
 
     #[test]

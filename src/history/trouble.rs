@@ -9,15 +9,15 @@ use super::encoding::Garbled;
 /// Why the history cannot be written or read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Trouble {
-    #[error("another process keeps it locked")]
+    #[error("another process has locked it")]
     Locked,
     #[error("the disk is full")]
     Full,
-    #[error("it may not be written")]
+    #[error("it is not writable")]
     ReadOnly,
     #[error("it is damaged")]
     Damaged,
-    #[error("a newer fleetwatch wrote it (layout {found}, this one knows {known})")]
+    #[error("it was written by a newer fleetwatch (layout {found}; this one knows {known})")]
     Newer { found: i64, known: u32 },
     #[error("there is none at {}", .0.display())]
     Missing(PathBuf),
@@ -45,17 +45,15 @@ impl Trouble {
     /// What the user can do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            Trouble::Locked => {
-                "close the program that has it open; what happened meanwhile is written as soon as it can"
-            }
-            Trouble::Full => "make room on the disk, or lower `max_mib` in [history]",
+            Trouble::Locked => "close the program that has it open; what is pending is written afterwards",
+            Trouble::Full => "free some disk space, or lower `max_mib` in [history]",
             Trouble::ReadOnly | Trouble::Other(_) => {
                 "check the file and its directory, or choose another `path` in [history]"
             }
-            Trouble::Damaged => "the next `fleetwatch` or `fleetwatch watch` sets it aside and begins a new one",
+            Trouble::Damaged => "the next `fleetwatch` or `fleetwatch watch` sets it aside and starts a new one",
             Trouble::Newer { .. } => "run the newer fleetwatch, or choose another `path` in [history]",
             Trouble::Off => "set `enabled = true` in [history]",
-            Trouble::Missing(_) => "it begins when `fleetwatch` or `fleetwatch watch` runs",
+            Trouble::Missing(_) => "it is created when `fleetwatch` or `fleetwatch watch` runs",
         }
     }
 }
@@ -79,6 +77,8 @@ impl From<rusqlite::Error> for Trouble {
 impl From<std::io::Error> for Trouble {
     fn from(error: std::io::Error) -> Self {
         match error.kind() {
+            // What was refused by this program says why.
+            _ if error.get_ref().is_some() => Trouble::Other(error.to_string()),
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Trouble::Full,
             std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => Trouble::ReadOnly,
             _ => Trouble::Other(error.to_string()),

@@ -143,13 +143,14 @@ impl Writer {
                 true
             }
             Err(trouble) => {
-                self.answer(false);
                 tracing::warn!(%trouble, path = %self.path.display(), "the history cannot be written");
                 // Damage is mended by the next attempt, which follows at once; damage again is not.
                 let mend = trouble == Trouble::Damaged && !self.damaged;
                 self.not_before = if mend { Instant::now() } else { Instant::now() + RETRY };
                 self.heed(&trouble);
                 set(&self.health, Condition::Degraded(trouble));
+                // Last, as whoever is answered asks the health for the reason.
+                self.answer(false);
                 false
             }
         }

@@ -4,10 +4,11 @@ use serde_json::{Value, json};
 
 use super::rule::Occasion;
 use super::thing::Thing;
+use crate::dialog::{Dialog, asked};
 use crate::fleet::{Terminal, TerminalKey};
 use crate::moment::Moment;
 use crate::screen::harmless;
-use crate::state::Attention;
+use crate::state::State;
 use crate::task::{Happening, TaskEvent};
 
 /// The longest text of one notice, in characters.
@@ -33,7 +34,7 @@ impl Notice {
     pub(super) fn of_attention(terminal: &Terminal, thing: Thing, now: Moment) -> Self {
         let state = &terminal.state;
         let (name, occasion) = (state.terminal.id.clone(), thing.occasion);
-        let text = attention(terminal, occasion);
+        let text = statement(state, terminal.dialog.as_deref(), occasion);
         let document = json!({
             "at": now, "kind": "attention", "event": occasion, "terminal": name, "text": text, "state": state,
         });
@@ -59,35 +60,41 @@ impl Notice {
     }
 }
 
-/// What an agent needs or has done now, told or not, and the text of its notice.
-pub fn standing(terminal: &Terminal) -> Option<(Occasion, String)> {
-    let occasion = Occasion::of(terminal.state.attention)?;
-    Some((occasion, attention(terminal, occasion)))
-}
-
-fn attention(terminal: &Terminal, occasion: Occasion) -> String {
-    let state = &terminal.state;
-    let said = match occasion {
-        Occasion::Failed | Occasion::Interrupted => state.last_turn.detail.as_ref(),
-        Occasion::Stalled | Occasion::Gone => None,
-        _ => state.activity.as_ref(),
+/// What an agent needs or has done, in one line.
+pub fn statement(state: &State, dialog: Option<&Dialog>, occasion: Occasion) -> String {
+    let (activity, detail) = (&state.activity, &state.last_turn.detail);
+    let (said, unwatched) = match occasion {
+        Occasion::Failed | Occasion::Interrupted => (detail.clone(), is_unwatched(state)),
+        // The answer of a turn that is not the latest one any more is not the agent's activity.
+        Occasion::Finished => (detail.as_ref().or(activity.as_ref()).cloned(), detail.is_some() || is_unwatched(state)),
+        Occasion::Stalled | Occasion::Gone => (None, false),
+        _ => (asked(state, dialog).or_else(|| activity.clone()), false),
     };
-    sentence(&format!("{} {}", state.terminal.id, predicate(state.attention)), said.map(String::as_str))
+    let unwatched = if unwatched { ", its end was not watched" } else { "" };
+    sentence(&format!("{} {}{unwatched}", state.terminal.id, predicate(occasion)), said.as_deref())
 }
 
-/// What an agent that has an operator's attention does, behind its name.
-const fn predicate(attention: Attention) -> &'static str {
-    match attention {
-        Attention::Approval => "asks for approval",
-        Attention::Question => "has a question",
-        Attention::Trust => "asks for trust",
-        Attention::Setup => "waits in a set-up dialog",
-        Attention::Failed => "failed",
-        Attention::Interrupted => "was interrupted",
-        Attention::Finished => "has finished",
-        Attention::Stalled => "has stalled",
-        Attention::Gone => "is gone",
-        Attention::None => "needs nothing",
+/// Whether the end of the last turn, which is what the operator is wanted for, was found when nobody had looked.
+fn is_unwatched(state: &State) -> bool {
+    state.attention.is_about_the_past() && !state.since_exact
+}
+
+/// What an agent does, behind its name.
+const fn predicate(occasion: Occasion) -> &'static str {
+    match occasion {
+        Occasion::Approval => "asks for approval",
+        Occasion::Question => "has a question",
+        Occasion::Trust => "asks for trust",
+        Occasion::Setup => "waits in a set-up dialog",
+        Occasion::Failed => "failed",
+        Occasion::Interrupted => "was interrupted",
+        Occasion::Finished => "has finished",
+        Occasion::Stalled => "has stalled",
+        Occasion::Gone => "is gone",
+        // Those of tasks say it themselves.
+        Occasion::Started | Occasion::Exited | Occasion::Notify | Occasion::Input | Occasion::Disappeared => {
+            "is a task"
+        }
     }
 }
 

@@ -64,6 +64,8 @@ pub struct Rule {
     pub command: Vec<String>,
     /// How long the command may take.
     pub command_deadline: Span,
+    /// Environment variables that it gets beside the usual ones, by their names.
+    pub command_environment: Vec<String>,
     pub quiet_hours: Option<QuietHours>,
     /// The least time between two deliveries; what comes in between goes out together afterwards.
     pub minimum_distance: Span,

@@ -5,7 +5,7 @@ use crate::fleet::{self, Capture, Declared, Fleet, Input, Outcome, PaneId, PaneR
 use crate::pattern::Pattern;
 use crate::profile::{Library, Program};
 use crate::screen::PaneFacts;
-use crate::state::{Attention, Phase, State};
+use crate::state::{Attention, Phase, State, UiContext};
 
 /// A fleet that a test changes, and what the notifier says of it.
 struct Scene {
@@ -25,6 +25,7 @@ fn rule(on: &[Occasion], by: &[Means]) -> Rule {
         by: by.iter().copied().collect(),
         command: Vec::new(),
         command_deadline: Span::from_secs(1),
+        command_environment: Vec::new(),
         quiet_hours: None,
         minimum_distance: Span::from_secs(5),
     }
@@ -35,7 +36,7 @@ fn all_by_bell() -> Rule {
 }
 
 fn key(pane: u32) -> TerminalKey {
-    TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid: 1 }
+    TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid: 1, instance: Default::default() }
 }
 
 impl Scene {
@@ -82,6 +83,7 @@ impl Scene {
         let now = self.now;
         let state = self.state(pane);
         (state.attention, state.turn.phase, state.last_turn.at) = (Attention::Finished, Phase::Ready, Some(now));
+        state.since_exact = true;
         state.activity = Some("All done".to_owned());
     }
 
@@ -134,6 +136,16 @@ fn what_stands_for_a_moment_is_told_once() {
 }
 
 #[test]
+fn an_approval_is_told_by_what_it_is_asked_for() {
+    let mut scene = Scene::new(vec![all_by_bell()]);
+    scene.dialog(1, "Bash command\n\n  rm -rf build/\u{1b}[2Jcache\n  Clear it\n\nDo you want to proceed?\n❯ 1. Yes");
+    let state = scene.state(1);
+    state.assessment.ui_context = UiContext::ApprovalPrompt;
+    state.activity = Some("Do you want to proceed?".to_owned());
+    assert_eq!(scene.pass(2.0), ["a asks for approval: Bash command: rm -rf build/[2Jcache · Clear it"]);
+}
+
+#[test]
 fn what_flashes_by_is_not_told() {
     let mut scene = Scene::new(vec![all_by_bell()]);
     scene.dialog(1, "Run make?");
@@ -156,7 +168,11 @@ fn the_same_dialog_is_the_same_however_its_mark_moves_and_whatever_covers_it() {
     scene.calm(1, Phase::Active);
     scene.pass(1.0);
     scene.dialog(1, "Run make?\n❯ 1. Yes\n  2. No");
-    assert_eq!(scene.pass(10.0), ["a asks for approval: Run make?"], "the agent worked in between: it asks anew");
+    assert_eq!(
+        scene.pass(10.0),
+        ["a asks for approval: Run make?"],
+        "the agent worked in between: this is a new question"
+    );
     scene.dialog(1, "Run make test?\n❯ 1. Yes\n  2. No");
     assert_eq!(scene.pass(10.0), ["a asks for approval: Run make test?"], "another dialog right behind the first");
 }

@@ -15,9 +15,11 @@ use kind::{row_kind, style_test};
 pub use source::ProfileError;
 use source::{Names, Source};
 
+use super::input::{Input, Special, TakenAs};
 use super::reading::Family;
 use super::rules::{
-    ComposerData, ComposerTest, CursorData, ProfileData, Region, RuleData, Signal, ToolData, ToolFile, TurnData,
+    ComposerData, ComposerTest, CursorData, InputData, ProfileData, Region, RuleData, Signal, ToolData, ToolFile,
+    TurnData,
 };
 use super::version::Version;
 use crate::moment::Span;
@@ -40,14 +42,16 @@ pub(super) struct Composer {
 #[derive(Clone, Debug, Default)]
 pub(super) struct TurnRules {
     pub prompts: Kinds,
+    pub commands: Kinds,
     pub chrome: Kinds,
+    pub stop_offers: Kinds,
     pub tools: Vec<Kind>,
     pub answers: Vec<Kind>,
     pub temporal: Temporal,
 }
 
 /// What a profile says of an agent's behaviour over time (SPEC §5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Temporal {
     /// How long work goes on after its last trace.
     pub linger: Span,
@@ -77,6 +81,7 @@ pub(super) struct Rule {
     pub prompt: Option<Kind>,
     pub excerpt: Option<Kind>,
     pub question: Option<Kind>,
+    pub by_either: bool,
     pub ticks: bool,
     pub status_row: bool,
 }
@@ -111,7 +116,9 @@ pub struct Profile {
 #[derive(Clone, Debug)]
 pub(super) struct Tool {
     pub data: ToolData,
+    pub executables: Vec<Regex>,
     pub scripts: Vec<Regex>,
+    pub input: Input,
 }
 
 /// A profile as it is written. Compiling its patterns takes milliseconds, so that is left until it is needed.
@@ -151,12 +158,11 @@ pub(super) fn read(file: &str, text: &str) -> Result<(Tool, Vec<Written>), Profi
     let source = Source { file, text };
     let parsed: ToolFile =
         toml::from_str(text).map_err(|error| source.error(error.span().unwrap_or(0..0), error.message().to_owned()))?;
-    let scripts = parsed
-        .tool
-        .scripts
-        .iter()
-        .map(|script| source.regex(script.span(), script.as_ref()))
-        .collect::<Result<_, _>>()?;
+    let patterns = |written: &[Spanned<String>]| {
+        written.iter().map(|pattern| source.regex(pattern.span(), pattern.as_ref())).collect::<Result<Vec<_>, _>>()
+    };
+    let (executables, scripts) = (patterns(&parsed.tool.executables)?, patterns(&parsed.tool.scripts)?);
+    let input = parsed.tool.input.iter().map(|data| special(&source, data)).collect::<Result<_, _>>()?;
     let (shared_file, shared_text): (Arc<str>, Arc<str>) = (file.into(), text.into());
     let mut inherited: BTreeMap<String, ProfileData> = BTreeMap::new();
     let mut profiles = Vec::new();
@@ -177,7 +183,18 @@ pub(super) fn read(file: &str, text: &str) -> Result<(Tool, Vec<Written>), Profi
             data,
         });
     }
-    Ok((Tool { data: parsed.tool, scripts }, profiles))
+    Ok((Tool { data: parsed.tool, executables, scripts, input: Input::new(input) }, profiles))
+}
+
+fn special(source: &Source<'_>, data: &InputData) -> Result<Special, ProfileError> {
+    let InputData { text, taken, prompt, pad } = data;
+    if taken.is_none() && pad.is_empty() {
+        let message = "say what becomes of such a text: `taken` or `pad`".to_owned();
+        return Err(source.error(text.span(), message));
+    }
+    let text = source.regex(text.span(), text.as_ref())?;
+    let taken_as = if taken.is_none() || *prompt { TakenAs::Prompt } else { TakenAs::Command };
+    Ok(Special { text, taken: taken.clone(), taken_as, pad: pad.clone() })
 }
 
 /// Adds what the extended profile says where the extending one is silent.
@@ -270,9 +287,14 @@ fn composer(names: &Names<'_>, span: Range<usize>, data: &ComposerData) -> Resul
 }
 
 fn turn(names: &Names<'_>, span: Range<usize>, data: &TurnData) -> Result<TurnRules, ProfileError> {
+    let set = |kinds: &Option<Vec<String>>| -> Result<Kinds, ProfileError> {
+        Ok(names.kinds(&span, kinds.iter().flatten())?.into_iter().collect())
+    };
     Ok(TurnRules {
-        prompts: names.kinds(&span, data.prompts.iter().flatten())?.into_iter().collect(),
-        chrome: names.kinds(&span, data.chrome.iter().flatten())?.into_iter().collect(),
+        prompts: set(&data.prompts)?,
+        commands: set(&data.commands)?,
+        chrome: set(&data.chrome)?,
+        stop_offers: set(&data.stop_offers)?,
         tools: names.kinds(&span, data.tools.iter().flatten())?,
         answers: names.kinds(&span, data.answers.iter().flatten())?,
         temporal: Temporal {
@@ -305,6 +327,7 @@ fn rule(names: &Names<'_>, span: Range<usize>, data: &RuleData) -> Result<Rule, 
         prompt: optional(&data.prompt)?,
         excerpt: optional(&data.excerpt)?,
         question: optional(&data.question)?,
+        by_either: data.by_either,
         ticks: data.ticks,
         status_row: data.status_row,
     })

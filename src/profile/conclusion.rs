@@ -1,13 +1,13 @@
 //! Draws the conclusions of SPEC §4 from the rules that fired.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::ops::Range;
+
 use std::sync::Arc;
 
 use super::compile::Kind;
 use super::engine::Fired;
 use super::front::Front;
-use super::reading::{Activity, EndMark, Family, Reading, TurnEnd, TurnRegion};
+use super::reading::{Activity, Composed, EndMark, Family, Reading, Submitted, TurnEnd, TurnRegion};
 use super::rules::{Region, Signal};
 use super::sight::{Draft, Sight};
 use crate::dialog::Dialog;
@@ -28,6 +28,28 @@ impl Conclusion<'_> {
         self.first(signal).is_some()
     }
 
+    /// The dialog of a kind, unless it is a menu that the operator opened with a command.
+    pub(super) fn asked(&self, signal: Signal) -> Option<&Fired<'_>> {
+        let opened = self.operator_opened();
+        self.fired.iter().find(|fired| fired.rule.gives == signal && !(fired.rule.by_either && opened))
+    }
+
+    /// What takes the keys without a question of the agent's: a menu, or a dialog that the operator opened.
+    pub(super) fn menu(&self) -> Option<&Fired<'_>> {
+        let opened = self.operator_opened();
+        let dialog = |gives| matches!(gives, Signal::Setup | Signal::Question | Signal::Trust | Signal::Approval);
+        let by_operator = |fired: &&Fired<'_>| opened && fired.rule.by_either && dialog(fired.rule.gives);
+        self.fired.iter().find(by_operator).or_else(|| self.first(Signal::Menu))
+    }
+
+    /// Whether the latest submitted prompt is a command to the agent's own surface under which no answer stands.
+    fn operator_opened(&self) -> bool {
+        let (sight, turn) = (self.sight, &self.sight.profile.turn);
+        let commanded = sight.submitted.last().is_some_and(|&y| sight.is_any(y, turn.commands));
+        let mut said = turn.answers.iter().chain(&turn.tools);
+        commanded && !said.any(|&kind| sight.region(Region::Turn).any(|y| sight.is(y, kind)))
+    }
+
     pub(super) fn reading(&self) -> Reading {
         let front = self.front();
         let working = self.has(Signal::Working);
@@ -37,10 +59,11 @@ impl Conclusion<'_> {
         let (surface, business_state, input_mode, ui_context) = self.surface(front, working, doubt.is_some(), &end);
         let supported = front != Front::Nothing;
         let asking = self.dialog(front);
-        let dialog = asking.map(|fired| Dialog::read(self.sight.screen, self.dialog_rows(fired)));
+        let dialog = asking.map(|fired| self.read_dialog(fired));
         Reading {
             phase: front.phase(working, doubt.is_some()),
             in_dialog: matches!(front, Front::Dialog(_)),
+            menu_by_either: front == Front::Menu && asking.is_some_and(|f| f.rule.by_either) && !self.operator_opened(),
             surface,
             assessment: Assessment {
                 availability: if supported {
@@ -53,8 +76,10 @@ impl Conclusion<'_> {
                 ui_context,
                 anomalies: Vec::new(),
                 operator_excerpt: dialog.as_ref().map(|dialog| self.excerpt(dialog)),
+                dialog: dialog.as_ref().map(Dialog::id),
             },
             dialog,
+            composer: self.sight.prompt.as_ref().map(|p| p.outer.clone()),
             background_work: if self.has(Signal::Background) {
                 Tri::Yes
             } else if supported {
@@ -70,12 +95,20 @@ impl Conclusion<'_> {
             edge: self.edge(),
             transcript_rows: self.transcript_rows(),
             submitted: self.sight.submitted.last().map(|&y| letters(self.sight.submitted_text(y))),
+            submitted_rows: self.sight.submitted.last().map(|&y| self.submitted(y)),
             draft: self.sight.prompt.as_ref().filter(|p| p.draft == Draft::Text).map(|p| letters(&p.text)),
+            composed: self.sight.prompt.as_ref().filter(|p| p.draft == Draft::Text).map(|p| Composed::of(&p.typed)),
             doubt,
             evidence: self.evidence(),
             blank: self.sight.screen.is_blank(),
             banner_version: self.banner_version(),
         }
+    }
+
+    /// A submitted prompt with all that stands right below its first row.
+    fn submitted(&self, y: usize) -> Submitted {
+        let rows = (y + 1..self.sight.region(Region::Above).end).take_while(|&row| !self.sight.is_blank(row));
+        Submitted::of(std::iter::once(self.sight.submitted_text(y)).chain(rows.map(|row| self.sight.row(row))))
     }
 
     fn doubt(&self, front: Front) -> Option<String> {
@@ -87,20 +120,22 @@ impl Conclusion<'_> {
 
     fn activity(&self, front: Front) -> Activity {
         let mut hasher = DefaultHasher::new();
-        let (mut ticks, mut status_row_only) = (false, true);
+        let (mut ticks, mut status_row_only, mut offers_stop, mut titled) = (false, true, false, false);
         for fired in self.fired.iter().filter(|fired| fired.rule.gives == Signal::Working) {
             ticks |= fired.rule.ticks;
             status_row_only &= fired.rule.status_row;
+            offers_stop |= fired.rows.iter().any(|&y| self.sight.is_any(y, self.sight.profile.turn.stop_offers));
             // With its styles: a spinner may shimmer while its text stands still.
             fired.rows.iter().for_each(|&y| self.sight.screen.row(y).hash(&mut hasher));
             if fired.rule.title.is_some() {
+                titled = true;
                 self.sight.facts.title.hash(&mut hasher);
             }
         }
         let prompt_idle = front == Front::Prompt
             && !self.has(Signal::Doubt)
             && self.sight.prompt.as_ref().is_some_and(|p| p.draft != Draft::Text);
-        Activity { fingerprint: hasher.finish(), ticks, status_row_only, prompt_idle }
+        Activity { fingerprint: hasher.finish(), ticks, status_row_only, offers_stop, titled, prompt_idle }
     }
 
     /// How the latest turn ended. What stands further down is the newer; a failure or interruption wins over the
@@ -140,6 +175,7 @@ impl Conclusion<'_> {
         TurnRegion {
             prompt: sight.submitted.last().map(|&y| hash(&sight.submitted_text(y).trim())),
             prompts: sight.submitted.len(),
+            command: self.operator_opened(),
             text: Arc::from(text),
         }
     }
@@ -158,18 +194,23 @@ impl Conclusion<'_> {
             Front::Dialog(UiContext::ApprovalPrompt) => Signal::Approval,
             Front::Dialog(UiContext::Question) => Signal::Question,
             Front::Dialog(_) => Signal::Setup,
-            Front::Menu => Signal::Menu,
+            Front::Menu => return self.menu(),
             _ => return None,
         };
-        self.first(signal)
+        self.asked(signal)
     }
 
-    /// The rows of a dialog, from its first one to the last one of the screen that says something.
-    fn dialog_rows(&self, fired: &Fired<'_>) -> Range<usize> {
+    /// The dialog from its first row to the last one of the screen that says something.
+    fn read_dialog(&self, fired: &Fired<'_>) -> Dialog {
         let sight = self.sight;
         let matched = fired.rows.first().copied().unwrap_or(0);
-        let start = fired.rule.excerpt.and_then(|kind| (0..=matched).rev().find(|&y| sight.is(y, kind)));
-        start.unwrap_or(matched)..sight.screen.last_row().map_or(0, |last| last + 1)
+        let top = fired.rule.excerpt.map(|kind| (0..=matched).rev().find(|&y| sight.is(y, kind)));
+        let start = top.flatten().unwrap_or(matched);
+        let mut dialog = Dialog::read(sight.screen, start..sight.screen.last_row().map_or(0, |last| last + 1));
+        if top == Some(None) {
+            dialog.has_no_top();
+        }
+        dialog
     }
 
     /// The dialog's text, without borders and blank edges.

@@ -38,14 +38,14 @@ impl Front {
 
 impl Conclusion<'_> {
     pub(super) fn front(&self) -> Front {
-        let dialog = |signal, context| self.has(signal).then_some(Front::Dialog(context));
+        let dialog = |signal, context| self.asked(signal).map(|_| Front::Dialog(context));
         let list = |signal, context| self.has(signal).then_some(Front::List(context));
         let prompt = self.sight.prompt.as_ref();
         dialog(Signal::Trust, UiContext::TrustPrompt)
             .or_else(|| dialog(Signal::Approval, UiContext::ApprovalPrompt))
             .or_else(|| dialog(Signal::Question, UiContext::Question))
             .or_else(|| dialog(Signal::Setup, UiContext::Setup))
-            .or_else(|| self.has(Signal::Menu).then_some(Front::Menu))
+            .or_else(|| self.menu().map(|_| Front::Menu))
             .or_else(|| self.has(Signal::Starting).then_some(Front::Starting))
             .or_else(|| prompt.filter(|p| !p.focused).map(|_| Front::UnfocusedPrompt))
             .or_else(|| list(Signal::Slash, UiContext::SlashCommand))

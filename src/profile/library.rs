@@ -3,24 +3,15 @@
 use std::sync::{Arc, OnceLock};
 
 use super::compile::{Profile, ProfileError, Temporal, Tool, Written, read};
+use super::input::Input;
 use super::rules::StopKey;
 use super::version::Version;
 use super::{ProcessInfo, Program};
+use crate::fnv::Fnv;
 use crate::state::words;
 
-/// The files that are compiled in, with the names that errors give them.
-const BUILTIN: &[(&str, &str)] = &[
-    ("aider.toml", include_str!("../../config/profiles/aider.toml")),
-    ("amp.toml", include_str!("../../config/profiles/amp.toml")),
-    ("claude.toml", include_str!("../../config/profiles/claude.toml")),
-    ("codex.toml", include_str!("../../config/profiles/codex.toml")),
-    ("copilot.toml", include_str!("../../config/profiles/copilot.toml")),
-    ("gemini.toml", include_str!("../../config/profiles/gemini.toml")),
-    ("generic.toml", include_str!("../../config/profiles/generic.toml")),
-    ("opencode.toml", include_str!("../../config/profiles/opencode.toml")),
-    ("pi.toml", include_str!("../../config/profiles/pi.toml")),
-    ("qwen.toml", include_str!("../../config/profiles/qwen.toml")),
-];
+/// The files of `config/profiles`, which `build.rs` lists, with the names that errors give them.
+const BUILTIN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/profiles.rs"));
 
 /// The tool whose profile stands in for agents that have none: it knows nothing, and so it claims nothing (SPEC §5).
 const GENERIC: &str = "generic";
@@ -91,6 +82,8 @@ impl Listed {
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     tools: Vec<KnownTool>,
+    /// Of the texts that it was read from, in their order.
+    fingerprint: Fnv,
 }
 
 impl Library {
@@ -100,6 +93,7 @@ impl Library {
         for (file, text) in BUILTIN {
             // A test reads every file that is built in, so none is left out here.
             if let Ok((tool, profiles)) = read(file, text) {
+                library.fingerprint.feed(text.as_bytes());
                 library.insert(tool, profiles.into_iter().map(Listed::new).collect());
             }
         }
@@ -119,8 +113,14 @@ impl Library {
     pub fn add(&mut self, file: &str, text: &str) -> Result<(), ProfileError> {
         let (tool, profiles) = read(file, text)?;
         let profiles = profiles.into_iter().map(Listed::compiled).collect::<Result<_, _>>()?;
+        self.fingerprint.feed(text.as_bytes());
         self.insert(tool, profiles);
         Ok(())
+    }
+
+    /// A number that two libraries share when they read every screen alike.
+    pub fn fingerprint(&self) -> u64 {
+        self.fingerprint.get()
     }
 
     /// Checks a file without adding it; the ids of its profiles.
@@ -172,9 +172,19 @@ impl Library {
         self.find(tool).map_or(&[], |known| &known.tool.data.packages)
     }
 
+    /// Whether a prompt asks a tool to end.
+    pub fn ends(&self, tool: &str, prompt: &str) -> bool {
+        self.find(tool).is_some_and(|known| known.tool.data.ends.iter().any(|end| end == prompt.trim()))
+    }
+
     /// The keys that stop a tool's turn, as far as that is known.
     pub fn interrupt(&self, tool: &str) -> &[StopKey] {
         self.find(tool).map_or(&[], |known| &known.tool.data.interrupt)
+    }
+
+    /// What a tool makes of the texts that are sent to it.
+    pub fn input(&self, tool: &str) -> Input {
+        self.find(tool).map(|known| known.tool.input.clone()).unwrap_or_default()
     }
 
     fn find(&self, tool: &str) -> Option<&KnownTool> {
@@ -245,10 +255,13 @@ impl Library {
 }
 
 impl KnownTool {
-    /// Whether a process is this tool: by its own name, or as the script of an interpreter.
+    /// Whether a process is this tool: by its own name, by the executable behind it, or as the script of an interpreter.
     fn runs_as(&self, process: &ProcessInfo) -> bool {
         let data = &self.tool.data;
         let named = data.processes.iter().any(|name| process.is_called(name));
+        // A link may have any name; what it leads to tells.
+        let executable = process.executable.as_deref();
+        let linked = || executable.is_some_and(|path| self.tool.executables.iter().any(|known| known.is_match(path)));
         let interpreter = |name: &str| {
             // `python3.11` is `python3`.
             data.interpreters.iter().any(|known| {
@@ -264,7 +277,7 @@ impl KnownTool {
                 .take(4)
                 .any(|word| self.tool.scripts.iter().any(|script| script.is_match(word)))
         };
-        named || (interpreted && script())
+        named || linked() || (interpreted && script())
     }
 }
 

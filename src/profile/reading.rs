@@ -1,12 +1,15 @@
 //! What a profile says of one screen.
 
+use std::ops::Range;
 use std::sync::Arc;
+
+use unicode_width::UnicodeWidthChar;
 
 use crate::dialog::Dialog;
 use crate::state::{Assessment, Evidence, Phase, Surface, Tri};
 
 /// How a turn ended, as the screen's latest turn says it (SPEC §4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum EndMark {
     /// A row that the agent draws when a turn has ended well.
     Completed,
@@ -15,7 +18,7 @@ pub enum EndMark {
 }
 
 /// Work that the screen shows going on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Activity {
     /// A hash of the rows that show it; it changes when a counter ticks or a spinner turns.
     pub fingerprint: u64,
@@ -23,12 +26,16 @@ pub struct Activity {
     pub ticks: bool,
     /// Whether nothing but a status row shows it, which an agent may leave behind (SPEC §7, stale-active).
     pub status_row_only: bool,
+    /// Whether its rows offer to stop it, as an agent's do while it works, even when it is frozen.
+    pub offers_stop: bool,
+    /// Whether the title tells it.
+    pub titled: bool,
     /// Whether the prompt would take a submission if this work were not shown.
     pub prompt_idle: bool,
 }
 
 /// The end of the latest turn, as shown below the last submitted prompt.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TurnEnd {
     pub mark: EndMark,
     /// The row that says it.
@@ -36,12 +43,14 @@ pub struct TurnEnd {
 }
 
 /// The rows from the last submitted prompt to the live edge, reduced to what matters over time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TurnRegion {
     /// A hash of the last submitted prompt's row; `None` when no submitted prompt is visible.
     pub prompt: Option<u64>,
     /// How many submitted prompts are visible.
     pub prompts: usize,
+    /// Whether the last one is a command to the agent's own surface, and nothing of an answer stands under it.
+    pub command: bool,
     /// The text below the submitted prompt without blanks, progress rows and other chrome, so that neither a footer
     /// nor a reflow changes it.
     pub text: Arc<str>,
@@ -67,7 +76,7 @@ impl TurnRegion {
 }
 
 /// The family of screens that a reading belongs to (SPEC §6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Family {
     Idle,
@@ -83,17 +92,114 @@ impl Reading {
     }
 }
 
+/// What stands in the live prompt, as far as it can be seen: its letters and digits, between pastes that the agent shows
+/// collapsed.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Composed(Vec<String>);
+
+impl Composed {
+    /// What stands before, between and behind the words in brackets that stand for pastes.
+    pub fn of(shown: &str) -> Self {
+        let mut pieces = vec![String::new()];
+        for (brackets, part) in shown.split('[').enumerate() {
+            match part.split_once(']').unwrap_or((part, "")) {
+                (words, behind) if brackets > 0 && stand_for_a_paste(words) => pieces.push(drawn_letters(behind)),
+                _ => pieces.last_mut().into_iter().for_each(|piece| piece.push_str(&drawn_letters(part))),
+            }
+        }
+        Self(pieces)
+    }
+
+    /// Whether all that is shown may be of this text: agents show long ones in part, and cut or replace what they cannot draw.
+    pub fn is_part_of(&self, text: &str) -> bool {
+        let all = drawn_letters(text);
+        let ascii = |text: &str| text.chars().filter(char::is_ascii).collect::<String>();
+        let pieces = || self.0.iter().cloned();
+        are_within(pieces(), &all) || (!all.is_ascii() && are_within(pieces().map(|piece| ascii(&piece)), &ascii(&all)))
+    }
+
+    /// Whether the beginning of this text can be seen, and something that is not of it. What a command was turned into
+    /// counts for nothing.
+    pub fn is_more_than(&self, text: &str) -> bool {
+        let beginning: String = drawn_letters(text).chars().take(8).collect();
+        let shows = !beginning.is_empty() && self.0.iter().any(|piece| piece.contains(&beginning));
+        shows && !text.starts_with('/') && !self.is_part_of(text)
+    }
+}
+
+/// The letters and digits of a submitted prompt's rows: of the first one, and of those right below it, of which the screen
+/// does not tell where an answer begins.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Submitted(Arc<[String]>);
+
+/// Letters with which a row goes on with a text: an answer seldom begins with the same.
+const GOES_ON: usize = 4;
+
+impl Submitted {
+    /// A prompt in some rows.
+    pub fn of<'a>(rows: impl IntoIterator<Item = &'a str>) -> Self {
+        Self(rows.into_iter().map(drawn_letters).collect())
+    }
+
+    /// The first row.
+    pub fn first(&self) -> &str {
+        self.0.first().map_or("", String::as_str)
+    }
+
+    /// Whether the beginning of this text can be seen in it, and something that is not of the text: in the first row, or in
+    /// one below that goes on with the text.
+    pub fn is_more_than(&self, text: &str) -> bool {
+        if Composed::of(self.first()).is_more_than(text) {
+            return true;
+        }
+        let all = drawn_letters(text);
+        let Some(mut rest) = all.strip_prefix(self.first()).filter(|_| !text.starts_with('/')) else { return false };
+        for row in self.0.iter().skip(1) {
+            match rest.strip_prefix(row.as_str()) {
+                Some(behind) => rest = behind,
+                None => return row.chars().zip(rest.chars()).take_while(|(a, b)| a == b).count() >= GOES_ON,
+            }
+        }
+        false
+    }
+}
+
+/// Whether pieces stand in a text, one behind the other.
+fn are_within(mut pieces: impl Iterator<Item = String>, mut rest: &str) -> bool {
+    pieces.all(|piece| {
+        let behind = rest.find(&piece).map(|at| &rest[at + piece.len()..]);
+        rest = behind.unwrap_or_default();
+        behind.is_some()
+    })
+}
+
+/// Whether this is how agents call a paste that they do not show: `Pasted text #1 +29 lines`, `Pasted Content 2869 chars`. As
+/// what is wrongly taken for text keeps Enter from being pressed, the words of other versions and agents count, too.
+fn stand_for_a_paste(words: &str) -> bool {
+    let words = words.to_lowercase();
+    words.len() <= 100 && ["past", "truncated", "lines", "chars"].iter().any(|word| words.contains(word))
+}
+
+/// The letters and digits of a text that a terminal gives a cell.
+fn drawn_letters(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric() && c.width().is_some_and(|width| width > 0)).collect()
+}
+
 /// The profile's reading of one snapshot. It is a pure function of the snapshot.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Reading {
     /// The phase that this screen by itself supports.
     pub phase: Phase,
     /// Whether a dialog waits for the operator.
     pub in_dialog: bool,
+    /// Whether a menu is open of which the screen does not tell that the operator opened it.
+    pub menu_by_either: bool,
     pub surface: Surface,
     pub assessment: Assessment,
     /// The dialog or menu that takes the keys.
     pub dialog: Option<Dialog>,
+    /// The rows of the live prompt.
+    pub composer: Option<Range<usize>>,
     pub background_work: Tri,
     pub activity: Option<Activity>,
     pub end: Option<TurnEnd>,
@@ -105,8 +211,12 @@ pub struct Reading {
     pub transcript_rows: usize,
     /// The letters and digits of the last submitted prompt, as far as its last row shows them.
     pub submitted: Option<Arc<str>>,
+    /// The same prompt with all that stands right below it.
+    pub submitted_rows: Option<Submitted>,
     /// The letters and digits of the text in the live prompt.
     pub draft: Option<Arc<str>>,
+    /// What somebody has written there, without what the agent suggests.
+    pub composed: Option<Composed>,
     pub family: Option<Family>,
     /// What it waits for or does, in one line: the dialog's question, the running tool, the answer's first line.
     pub headline: Option<String>,
@@ -117,4 +227,63 @@ pub struct Reading {
     pub evidence: Vec<Evidence>,
     /// The version that a banner on the screen tells.
     pub banner_version: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_for_a_paste_is_no_text_and_what_is_typed_around_it_is() {
+        for words in [
+            "[Pasted text #1 +29 lines]",
+            "[Pasted text #3]",
+            "[Pasted Content 20000 chars]",
+            "[...Truncated text #1 +9 lines...]",
+            "[paste #1 +30 lines]",
+            "[30 lines]",
+        ] {
+            assert!(Composed::of(words).is_part_of("one\ntwo"), "{words}");
+            assert!(Composed::of(&format!("one {words} two")).is_part_of("one\nand\ntwo"), "{words}");
+            assert!(!Composed::of(&format!("{words}mine")).is_part_of("one\ntwo"), "{words}");
+            assert!(!Composed::of(&format!("mine{words}")).is_part_of("one\ntwo"), "{words}");
+        }
+        assert!(Composed::of("see [3 lines] of x[0]").is_part_of("see [3 lines] of x[0]"));
+        assert!(!Composed::of("see [mine]").is_part_of("see"));
+    }
+
+    #[test]
+    fn all_rows_of_a_submitted_prompt_are_compared() {
+        let is_more =
+            |rows: &[&str]| Submitted::of(rows.iter().copied()).is_more_than("fix the build\nof it, and the tests");
+        for rows in [
+            &["fix the build", "of it, and the testsOTHER"][..],
+            &["fix the bu", "ild of OTHERit, and", "the tests"],
+            &["OTHERfix the build", "of it, and the tests"],
+        ] {
+            assert!(is_more(rows), "{rows:?}");
+        }
+        for rows in [
+            &["fix the build", "of it, and the tests"][..],
+            &["fix the bu", "ild of it, and", "the tests", "The tests are fixed."],
+            &["fix the build", "Of course."],
+            &["earlier", "of it, and the testsOTHER"],
+            &["fix the build"],
+            &[],
+        ] {
+            assert!(!is_more(rows), "{rows:?}");
+        }
+        assert!(!Submitted::of(["init", "initialised"]).is_more_than("/init"));
+    }
+
+    #[test]
+    fn a_prompt_is_more_than_a_text_only_where_it_shows_that() {
+        let is_more = |shown: &str, text: &str| Composed::of(shown).is_more_than(text);
+        assert!(is_more("fix itOTHER", "fix it") && is_more("OTHERfix the build o", "fix the build of it"));
+        for (shown, text) in
+            [("fix", "fix it"), ("fixit", "fix it\nnow"), ("other", "fix it"), ("x", "?"), ("init it", "/init")]
+        {
+            assert!(!is_more(shown, text), "{shown}");
+        }
+    }
 }

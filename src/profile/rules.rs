@@ -37,15 +37,41 @@ pub(super) struct ToolData {
     /// Interpreters under which its scripts run.
     #[serde(default)]
     pub interpreters: Vec<String>,
+    /// Patterns of executables' paths, links resolved, that tell the tool whatever name it was started by.
+    #[serde(default)]
+    pub executables: Vec<Spanned<String>>,
     /// Patterns of script paths or module names that tell the tool under an interpreter.
     #[serde(default)]
     pub scripts: Vec<Spanned<String>>,
     /// Names of packages whose metadata tells the version.
     #[serde(default)]
     pub packages: Vec<String>,
+    /// Prompts that end it.
+    #[serde(default)]
+    pub ends: Vec<String>,
     /// The keys that stop its turn, one after the other; none where that is not known.
     #[serde(default)]
     pub interrupt: Vec<StopKey>,
+    /// Texts that are no prompts to it, or would not arrive as they are.
+    #[serde(default)]
+    pub input: Vec<InputData>,
+}
+
+/// A kind of text that a tool does not take as a prompt, byte for byte.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct InputData {
+    /// A pattern of the whole text.
+    pub text: Spanned<String>,
+    /// What becomes of it, behind the word "taken": `as a shell command`.
+    #[serde(default)]
+    pub taken: Option<String>,
+    /// Whether it is a prompt all the same, and begins a turn.
+    #[serde(default)]
+    pub prompt: bool,
+    /// What is sent behind it, and cut off by the tool, so that it arrives as it is.
+    #[serde(default)]
+    pub pad: String,
 }
 
 /// A key that can stop an agent, by tmux's name.
@@ -182,15 +208,21 @@ pub(super) enum CursorData {
 pub(super) struct TurnData {
     /// Rows of submitted prompts; a group `text` holds what the user wrote, without glyph, clock and the like.
     pub prompts: Option<Vec<String>>,
+    /// Those of `prompts` that are commands to the agent's own surface: what such a command opens was opened by the
+    /// operator, and what it prints is no answer.
+    pub commands: Option<Vec<String>>,
     /// Rows that are no part of what was said: progress, tips, notices, status.
     pub chrome: Option<Vec<String>>,
+    /// Rows in which the agent itself offers to stop its work: as long as one stands there, it may still be at work.
+    pub stop_offers: Option<Vec<String>>,
     /// Rows whose group `text` names the running tool, the last one counting.
     pub tools: Option<Vec<String>>,
     /// Rows whose group `text` begins an answer, the last one counting.
     pub answers: Option<Vec<String>>,
     /// How long work is taken to go on after its last trace, in ms.
     pub linger_ms: Option<u64>,
-    /// Whether a growing turn is work by itself, for agents that show nothing else while they answer.
+    /// Whether a growing turn is work by itself, for agents that show nothing else while they answer; where a title was
+    /// seen that tells work, it is believed instead.
     pub growth: Option<bool>,
     /// Whether a turn ends well only with a completion row; without one it ends without a result.
     pub completion_row: Option<bool>,
@@ -203,7 +235,9 @@ impl TurnData {
     pub(super) fn or(self, other: TurnData) -> TurnData {
         TurnData {
             prompts: self.prompts.or(other.prompts),
+            commands: self.commands.or(other.commands),
             chrome: self.chrome.or(other.chrome),
+            stop_offers: self.stop_offers.or(other.stop_offers),
             tools: self.tools.or(other.tools),
             answers: self.answers.or(other.answers),
             linger_ms: self.linger_ms.or(other.linger_ms),
@@ -299,6 +333,10 @@ pub(super) struct RuleData {
     pub excerpt: Option<String>,
     /// For dialogs: which of `rows` is the question. The first by default.
     pub question: Option<String>,
+    /// For dialogs: the rows do not tell who opened it. Opened by a command of the operator it is a menu, whatever the
+    /// rule gives; a menu that opens in the agent's turn waits for the operator.
+    #[serde(default)]
+    pub by_either: bool,
     /// For work: the agent repaints these rows while it works.
     #[serde(default)]
     pub ticks: bool,

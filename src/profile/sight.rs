@@ -31,6 +31,8 @@ pub(super) struct LivePrompt {
     pub draft: Draft,
     /// What is shown in it, without blanks.
     pub text: String,
+    /// The same without what the agent suggests.
+    pub typed: String,
     /// Whether the cursor says that it takes the keys.
     pub focused: bool,
 }
@@ -145,8 +147,9 @@ impl<'a> Sight<'a> {
         if !composer.foot.iter().zip(text_end..).all(|(&kind, row)| self.is(row, kind)) {
             return None;
         }
-        let (draft, text) = self.draft(composer, y..end);
-        Some(LivePrompt { outer: start..outer_end, row: y, draft, text, focused: self.is_focused(composer, y..end) })
+        let (draft, text, typed) = self.draft(composer, y..end);
+        let focused = self.is_focused(composer, y..end);
+        Some(LivePrompt { outer: start..outer_end, row: y, draft, text, typed, focused })
     }
 
     fn is_focused(&self, composer: &Composer, rows: Range<usize>) -> bool {
@@ -160,9 +163,9 @@ impl<'a> Sight<'a> {
     }
 
     /// What stands in the prompt. An inverse cell is the drawn caret; a placeholder's first letter may stand in it.
-    fn draft(&self, composer: &Composer, rows: Range<usize>) -> (Draft, String) {
+    fn draft(&self, composer: &Composer, rows: Range<usize>) -> (Draft, String, String) {
         let (mut typed, mut ghost, mut under_caret) = (0, 0, 0);
-        let mut shown = String::new();
+        let (mut shown, mut written) = (String::new(), String::new());
         for y in rows.clone() {
             let Some(row) = self.screen.row(y) else { continue };
             let text = row.text();
@@ -182,12 +185,16 @@ impl<'a> Sight<'a> {
                 }
                 shown.push(c);
                 let style = row.style_at(from + byte);
+                let is_ghost = !style.inverse && composer.ghost.iter().any(|test| test.accepts(style));
                 if style.inverse {
                     under_caret += 1;
-                } else if composer.ghost.iter().any(|test| test.accepts(style)) {
+                } else if is_ghost {
                     ghost += 1;
                 } else {
                     typed += 1;
+                }
+                if !is_ghost {
+                    written.push(c);
                 }
             }
         }
@@ -201,7 +208,7 @@ impl<'a> Sight<'a> {
         } else {
             Draft::Text
         };
-        (draft, shown)
+        (draft, shown, written)
     }
 
     /// What the user wrote in a submitted prompt's row.

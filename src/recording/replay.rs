@@ -68,7 +68,7 @@ pub fn replay(
                     let printed = frame.printed || latest.as_ref().is_some_and(|l| l.printed);
                     latest = Some(Frame { printed, ..frame });
                 }
-                watch.pass_time(began + at, &mut published);
+                watch.wait(began + at, &mut published);
                 if let Some(frame) = &mut latest {
                     frame.at = at;
                     watch.look(frame.clone(), &mut published);
@@ -108,6 +108,8 @@ struct Watch<'a> {
     configured: Option<&'a str>,
     began: Moment,
     now: Moment,
+    /// What was seen at the last look.
+    last: Option<Frame>,
 }
 
 impl<'a> Watch<'a> {
@@ -122,7 +124,7 @@ impl<'a> Watch<'a> {
         };
         Self {
             fleet: Fleet::new(options.settings.clone(), library),
-            key: TerminalKey { server: ServerId::default(), pane: PaneId(0), pid: 1 },
+            key: TerminalKey { server: ServerId::default(), pane: PaneId(0), pid: 1, instance: Default::default() },
             place,
             name: &recording.name,
             tool: options.tool.as_deref().or(header.tool.as_deref()),
@@ -133,11 +135,12 @@ impl<'a> Watch<'a> {
             },
             began: recording.began(),
             now: recording.began(),
+            last: None,
         }
     }
 
-    /// Lets the fleet's timers run until `until`, exclusively.
-    fn pass_time(&mut self, until: Moment, published: &mut impl FnMut(Span, &State)) {
+    /// Lets the fleet's timers run until `until`, exclusively, while nobody looks.
+    fn wait(&mut self, until: Moment, published: &mut impl FnMut(Span, &State)) {
         while let Some(due) = self.fleet.poll_timeout().filter(|due| *due < until) {
             // A timer that is due at once must not stop the time.
             self.handle(Input::TimePassed, due.max(self.now + Span::from_millis(1)).min(until), published);
@@ -147,7 +150,26 @@ impl<'a> Watch<'a> {
         }
     }
 
+    /// Lets time pass until `until`, exclusively. A recording knows that nothing was printed, so it is as if somebody had
+    /// looked all the time: at each of the fleet's timers, and often enough that no gap is left between two looks. While no
+    /// timer runs, each distance is twice the one before, which is none: a year of silence takes a few looks.
+    fn pass_time(&mut self, until: Moment, published: &mut impl FnMut(Span, &State)) {
+        const OFTEN: Span = Span::from_secs(1);
+        let mut distance = OFTEN;
+        while let Some(last) = self.last.clone() {
+            // A timer that is due at once must not stop the time.
+            let due = self.fleet.poll_timeout().map(|due| due.max(self.now + Span::from_millis(1)));
+            distance = if due.is_some() { OFTEN } else { Span::from_millis(distance.as_millis() * 2) };
+            let at = due.unwrap_or(until).min(self.now + distance);
+            if at >= until {
+                return;
+            }
+            self.look(Frame { at: at.since(self.began), printed: false, ..last }, published);
+        }
+    }
+
     fn look(&mut self, frame: Frame, published: &mut impl FnMut(Span, &State)) {
+        self.last = Some(frame.clone());
         let command = Some(frame.facts.command.as_str()).filter(|command| !command.is_empty());
         let report = PaneReport {
             key: self.key.clone(),

@@ -56,3 +56,15 @@ fn a_column_is_found_behind_wide_characters() {
     assert_eq!(screen.rows()[0].byte_of_column(1), Some(0));
     assert_eq!(screen.rows()[0].byte_of_column(3), None);
 }
+
+#[test]
+fn names_keep_nothing_that_nobody_sees() {
+    let names =
+        ["api\u{200B}", "a\u{200D}pi", "\u{2060}api", "ap\u{00AD}i", "api\u{3164}", "\u{200D}api", "api\u{200C}"];
+    for name in names {
+        assert_eq!(harmless(name), "api", "{name:?}");
+    }
+    for shaped in ["🚀rocket-👩\u{200D}💻", "می\u{200C}خواهم", "क\u{094D}\u{200D}ष", "e\u{301}"] {
+        assert_eq!(harmless(shaped), shaped);
+    }
+}

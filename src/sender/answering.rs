@@ -4,11 +4,13 @@
 //! Pure: it is told what was seen and pressed and how long it has been, and says what to do next. A mark is moved by one
 //! row at a time, and Enter is pressed only when it stands on the option that was meant.
 
+mod entering;
+
 use super::{Limits, Refusal, SendOutcome};
 use crate::dialog::{Dialog, Manner, NoChoice, Press};
 use crate::moment::Span;
 use crate::state::words;
-use crate::tmux::Key;
+use crate::tmux::{Key, PasteText};
 
 /// How many times the time for one reaction an answer may take.
 const LONGEST: u64 = 6;
@@ -18,16 +20,40 @@ const LONGEST: u64 = 6;
 pub enum Reply {
     /// One of the options of the dialog, by its place from 0.
     Option(usize),
+    /// Exactly these of the options that can be ticked, handed in together.
+    Ticks(Vec<usize>),
+    /// A text of the operator's own, in the row of an option that takes one.
+    Text { option: usize, text: PasteText },
     /// Keys, whatever they do there.
     Keys(Vec<Key>),
 }
 
 impl Reply {
+    /// What is answered, in the dialog's own words.
+    pub fn in_words(&self, dialog: &Dialog) -> String {
+        let name = |place: &usize| dialog.options.get(*place).map(|it| format!("{} {}", it.name, it.label));
+        match self {
+            Reply::Option(option) => name(option).unwrap_or_default(),
+            Reply::Ticks(options) => options.iter().filter_map(name).collect::<Vec<_>>().join(", "),
+            Reply::Text { option, text } => format!("{}: {}", name(option).unwrap_or_default(), text.as_str()),
+            Reply::Keys(keys) => keys.iter().map(Key::to_string).collect::<Vec<_>>().join(" "),
+        }
+    }
+
     /// What somebody means who names an option by its number or its text, or else a key.
     ///
     /// # Errors
     /// It is no key, and no option or several could be meant.
     pub fn meant(text: &str, dialog: &Dialog) -> Result<Self, NoChoice> {
+        if dialog.can_tick() {
+            return match dialog.choose_several(text) {
+                Ok(options) if options.iter().all(|option| dialog.options[*option].ticked.is_some()) => {
+                    Ok(Reply::Ticks(options))
+                }
+                Ok(_) => Err(NoChoice::None(text.to_owned())),
+                Err(no_choice) => Err(no_choice),
+            };
+        }
         match dialog.choose(text) {
             Ok(option) => Ok(Reply::Option(option)),
             // A number is always meant as an option where they have some.
@@ -75,6 +101,7 @@ pub(super) struct Look {
 pub(super) enum Step {
     Look { after: Span },
     Press(Vec<Key>),
+    Paste(PasteText),
     End(Answered),
 }
 
@@ -85,6 +112,10 @@ pub(super) struct Answering<'a> {
     reply: &'a Reply,
     limits: Limits,
     stage: Stage,
+    /// The stage before, which counts again when what was to be pressed was not.
+    previous: Stage,
+    /// The review of what was handed in, once it is the dialog that is answered.
+    review: Option<Dialog>,
     /// Since when the stage is on.
     since: Span,
 }
@@ -97,6 +128,20 @@ enum Stage {
         to: usize,
         at: usize,
     },
+    /// Options are ticked one by one; the last key was meant for this one.
+    Ticking {
+        pressed: Option<usize>,
+    },
+    /// The mark is on its way to the row that hands in, so far away from it.
+    HandingIn {
+        distance: usize,
+    },
+    /// The mark is on its way to the row that a text is typed in.
+    ToText {
+        at: usize,
+    },
+    /// The text was pasted there.
+    Typed,
     /// The last key is pressed, unless the dialog shows that it wants Enter.
     Closing {
         enter: Option<Enter>,
@@ -120,15 +165,18 @@ enum Enter {
 
 impl<'a> Answering<'a> {
     pub(super) fn new(seen: &'a Dialog, reply: &'a Reply, limits: Limits) -> Self {
-        Self { seen, reply, limits, stage: Stage::First, since: Span::ZERO }
+        Self { seen, reply, limits, stage: Stage::First, previous: Stage::First, review: None, since: Span::ZERO }
     }
 
     /// Takes in a look at the terminal, `now` after the beginning.
     pub(super) fn saw(&mut self, look: &Look, now: Span) -> Step {
         if now.as_millis() >= self.limits.reaction.as_millis().saturating_mul(LONGEST) {
-            return Step::End(not_taken("the dialog comes and goes"));
+            if self.stage == Stage::First {
+                return Step::End(Refusal::Obstacle(crate::tmux::Obstacle::Changed).into());
+            }
+            return Step::End(unverified("the dialog comes and goes"));
         }
-        let same = look.dialog.as_ref().filter(|dialog| dialog.is_same(self.seen));
+        let same = look.dialog.as_ref().filter(|dialog| self.is_same(dialog));
         match self.stage.clone() {
             Stage::First => match (&look.dialog, same) {
                 (None, _) => Step::End(Refusal::NoDialog.into()),
@@ -137,6 +185,10 @@ impl<'a> Answering<'a> {
                 (Some(_), Some(dialog)) => self.begin(dialog, now),
             },
             Stage::Moving { to, at } => self.moving(same, to, at, now),
+            Stage::Ticking { pressed } => self.ticking(same, pressed, now),
+            Stage::HandingIn { distance } => self.handing_in(same, distance, now),
+            Stage::ToText { at } => self.reach_text(same, at, now),
+            Stage::Typed => self.typed(same, now),
             Stage::Closing { enter, was_taken } => match same {
                 Some(dialog) => self.closing(dialog, enter, was_taken, now),
                 None => {
@@ -145,11 +197,17 @@ impl<'a> Answering<'a> {
                 }
             },
             // A screen that is only half drawn shows no dialog either.
-            Stage::Gone { enter, was_taken } if same.is_some() => {
-                self.go(Stage::Closing { enter, was_taken }, now);
+            Stage::Gone { was_taken, .. } if same.is_some() => {
+                // It may as well be the next one that asks the same: no second key for it.
+                self.go(Stage::Closing { enter: None, was_taken }, now);
                 self.look()
             }
             Stage::Gone { .. } => {
+                if let Some(review) = look.dialog.as_ref().filter(|dialog| self.reviews(dialog)) {
+                    self.review = Some(review.clone());
+                    self.go(Stage::Closing { enter: None, was_taken: review.taken }, now);
+                    return Step::Press(vec![Key::enter()]);
+                }
                 let late = self.waited(now) >= self.limits.enter_again.as_millis();
                 match look.after {
                     After::Unknown if !late => self.look(),
@@ -165,16 +223,27 @@ impl<'a> Answering<'a> {
         self.look()
     }
 
+    /// Takes in that nothing was pressed, as the terminal was not as it was seen any more: it is looked at again.
+    pub(super) fn undelivered(&mut self) -> Step {
+        self.stage = self.previous.clone();
+        if matches!(self.stage, Stage::Gone { .. }) {
+            self.review = None;
+        }
+        self.look()
+    }
+
     /// What has become of it when a look or a delivery fails.
     pub(super) fn stopped(&self, refusal: Refusal) -> Answered {
         let gone = matches!(refusal, Refusal::Obstacle(crate::tmux::Obstacle::Gone));
+        let unheard = matches!(&refusal, Refusal::Tmux(error) if !error.is_no_server());
         match self.stage {
             Stage::First => refusal.into(),
             // The keys were on their way; a pane that is gone because of them has taken them.
             Stage::Closing { .. } | Stage::Gone { .. } if gone => {
                 Answered { outcome: SendOutcome::Accepted, after: After::Gone }
             }
-            _ => not_taken(&refusal.to_string()),
+            Stage::Moving { .. } if !unheard => not_taken(&format!("Enter was not pressed: {refusal}")),
+            _ => unverified(&format!("a key was pressed, but then: {refusal}")),
         }
     }
 
@@ -185,6 +254,11 @@ impl<'a> Answering<'a> {
                 self.go(Stage::Closing { enter: None, was_taken }, now);
                 return Step::Press(keys.clone());
             }
+            Reply::Ticks(_) => {
+                self.go(Stage::Ticking { pressed: None }, now);
+                return self.ticking(Some(dialog), None, now);
+            }
+            Reply::Text { option, .. } => return self.begin_text(dialog, *option, now),
             Reply::Option(option) => *option,
         };
         let presses = dialog.presses(option);
@@ -205,6 +279,24 @@ impl<'a> Answering<'a> {
         };
         self.go(stage, now);
         Step::Press(vec![press.into()])
+    }
+
+    /// Whether a dialog is the one that is answered, as far as the answer itself has not changed it.
+    fn is_same(&self, dialog: &Dialog) -> bool {
+        match (&self.review, self.reply) {
+            (Some(review), _) => dialog.is_same(review),
+            (None, Reply::Text { option, .. }) => dialog.is_same_but_for(self.seen, Some(*option)),
+            _ => dialog.is_same(self.seen),
+        }
+    }
+
+    /// Whether a dialog asks to confirm exactly what was ticked, with the confirmation marked.
+    fn reviews(&self, dialog: &Dialog) -> bool {
+        let (Reply::Ticks(options), None) = (self.reply, &self.review) else { return false };
+        let said = dialog.text.join(" ");
+        let marked = dialog.marked.and_then(|marked| dialog.options.get(marked));
+        marked.is_some_and(|option| option.label.to_lowercase().starts_with("submit"))
+            && options.iter().all(|option| said.contains(&self.seen.options[*option].label))
     }
 
     fn moving(&mut self, dialog: Option<&Dialog>, to: usize, at: usize, now: Span) -> Step {
@@ -244,13 +336,14 @@ impl<'a> Answering<'a> {
             return Step::Press(vec![Key::enter()]);
         }
         if self.waited(now) >= self.limits.reaction.as_millis() {
-            return Step::End(not_taken("the dialog is still there"));
+            let seconds = self.limits.reaction.as_millis() as f64 / 1000.0;
+            return Step::End(unverified(&format!("the dialog was still there after {seconds} s")));
         }
         self.look()
     }
 
     fn go(&mut self, stage: Stage, now: Span) {
-        self.stage = stage;
+        self.previous = std::mem::replace(&mut self.stage, stage);
         self.since = now;
     }
 
@@ -266,6 +359,10 @@ impl<'a> Answering<'a> {
 /// The next place on the way from one option to another.
 fn towards(from: usize, to: usize) -> usize {
     if to < from { from - 1 } else { from + 1 }
+}
+
+fn unverified(why: &str) -> Answered {
+    SendOutcome::Unverified { why: why.to_owned() }.into()
 }
 
 fn not_taken(why: &str) -> Answered {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::{Refusal, SendOutcome};
 use crate::moment::Span;
-use crate::profile::Reading;
-use crate::screen::{PaneFacts, Screen};
+use crate::profile::{Composed, Reading, Submitted};
+use crate::screen::{PaneFacts, Row, Screen};
 use crate::state::{AssessedAvailability, InputMode, Phase, Tri};
 
 /// What the operator insists on.
@@ -64,13 +64,16 @@ impl Default for Limits {
 pub(super) struct Seen {
     /// A hash of the screen and the cursor.
     screen: u64,
-    /// `pane_current_command`.
-    command: String,
     dead: bool,
     /// Whether a dialog waits for the operator.
     dialog: bool,
     /// What a profile made of it; `None` without one.
     read: Option<Read>,
+    /// What stands in the prompt, and a hash of how it looks.
+    composed: Option<Composed>,
+    composer: u64,
+    /// The last prompt above it.
+    submitted: Option<Submitted>,
 }
 
 /// What a profile made of one look.
@@ -91,8 +94,13 @@ struct Read {
 
 impl Seen {
     pub(super) fn new(screen: &Screen, facts: &PaneFacts, reading: Option<&Reading>) -> Self {
-        let mut hasher = DefaultHasher::new();
-        (screen, facts.cursor).hash(&mut hasher);
+        let hash = |rows: &[Row]| {
+            let mut hasher = DefaultHasher::new();
+            (rows, facts.cursor).hash(&mut hasher);
+            hasher.finish()
+        };
+        // With all that is drawn below it.
+        let composer = reading.and_then(|reading| screen.rows().get(reading.composer.as_ref()?.start..));
         let dialog = reading.is_some_and(|reading| reading.in_dialog);
         let read = reading.map(|reading| Read {
             supported: reading.assessment.availability == AssessedAvailability::Supported,
@@ -106,7 +114,15 @@ impl Seen {
             turn: Arc::clone(&reading.turn.text),
             edge: Arc::clone(&reading.edge),
         });
-        Self { screen: hasher.finish(), command: facts.command.clone(), dead: facts.dead, dialog, read }
+        Self {
+            screen: hash(screen.rows()),
+            dead: facts.dead,
+            dialog,
+            read,
+            composed: reading.and_then(|reading| reading.composed.clone()),
+            composer: hash(composer.unwrap_or_default()),
+            submitted: reading.and_then(|reading| reading.submitted_rows.clone()),
+        }
     }
 
     fn editing(&self) -> Tri {
@@ -176,19 +192,43 @@ pub(super) enum Step {
 
 /// How far a prompt has come.
 #[derive(Debug)]
-pub(super) struct Steps {
+pub(super) struct Steps<'a> {
+    prompt: Prompt<'a>,
     insistence: Insistence,
     limits: Limits,
     stage: Stage,
 }
 
+/// What is sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prompt<'a> {
+    pub text: &'a str,
+    /// Whether it asks the agent to end.
+    pub ends: bool,
+}
+
 #[derive(Debug)]
 enum Stage {
     Calming(Calming),
-    ToPaste { before: Box<Seen> },
-    Pasted { before: Box<Seen>, at: Span, last: Option<u64> },
-    ToEnter { entry: Box<Entry> },
-    Entered { entry: Box<Entry>, at: Span },
+    ToPaste {
+        before: Box<Seen>,
+        began: Span,
+    },
+    /// `at` is when it was pasted.
+    Pasted {
+        before: Box<Seen>,
+        at: Span,
+        last: Option<u64>,
+    },
+    /// `from` is since when it is to be pressed: since the paste, or since the first Enter.
+    ToEnter {
+        entry: Box<Entry>,
+        from: Span,
+    },
+    Entered {
+        entry: Box<Entry>,
+        at: Span,
+    },
 }
 
 /// What was seen while it is waited for that nothing moves.
@@ -213,9 +253,9 @@ struct Entry {
     presses: u32,
 }
 
-impl Steps {
-    pub(super) fn new(insistence: Insistence, limits: Limits) -> Self {
-        Self { insistence, limits, stage: Stage::Calming(Calming::default()) }
+impl<'a> Steps<'a> {
+    pub(super) fn new(prompt: Prompt<'a>, insistence: Insistence, limits: Limits) -> Self {
+        Self { prompt, insistence, limits, stage: Stage::Calming(Calming::default()) }
     }
 
     /// Takes in a look at the terminal, `now` after the beginning.
@@ -236,23 +276,58 @@ impl Steps {
     /// Takes in that tmux has delivered what was asked for.
     pub(super) fn delivered(&mut self, now: Span) -> Step {
         self.stage = match std::mem::replace(&mut self.stage, Stage::Calming(Calming::default())) {
-            Stage::ToPaste { before } => Stage::Pasted { before, at: now, last: None },
-            Stage::ToEnter { entry } => Stage::Entered { entry, at: now },
+            Stage::ToPaste { before, .. } => Stage::Pasted { before, at: now, last: None },
+            Stage::ToEnter { entry, .. } => Stage::Entered { entry, at: now },
             stage => stage,
         };
+        Step::Look { after: self.limits.look }
+    }
+
+    /// Takes in that nothing was delivered, as the terminal was not as it was seen any more: it is looked at again. That it
+    /// never stands still is told like anything else that was in the way.
+    pub(super) fn undelivered(&mut self, now: Span) -> Step {
+        let changed = || Refusal::Obstacle(crate::tmux::Obstacle::Changed);
+        let is_over = |since: Span, limit: Span| now.as_millis().saturating_sub(since.as_millis()) >= limit.as_millis();
+        match std::mem::replace(&mut self.stage, Stage::Calming(Calming::default())) {
+            Stage::ToPaste { began, .. } if !is_over(began, self.limits.calm) => {
+                self.stage = Stage::Calming(Calming { began: Some(began), moved: true, ..Calming::default() });
+            }
+            Stage::ToEnter { entry, from } if !is_over(from, self.limits.reaction) => {
+                self.stage = match entry.presses {
+                    1 => Stage::Pasted { before: Box::new(entry.before), at: from, last: None },
+                    _ => Stage::Entered { entry, at: from },
+                };
+            }
+            stage => {
+                self.stage = stage;
+                return Step::End(self.stopped(changed()));
+            }
+        }
         Step::Look { after: self.limits.look }
     }
 
     /// What has become of it when a look or a delivery fails.
     pub(super) fn stopped(&self, refusal: Refusal) -> SendOutcome {
         let unheard = matches!(&refusal, Refusal::Tmux(error) if !error.is_no_server());
-        match self.stage {
+        let gone = matches!(&refusal, Refusal::Obstacle(crate::tmux::Obstacle::Gone));
+        if let Refusal::AgentGone { command, .. } | Refusal::NoAgent { command } = &refusal
+            && let Some(told) = self.usurped(command)
+        {
+            return told;
+        }
+        match &self.stage {
             // tmux may have done it and not been able to say so.
             Stage::ToPaste { .. } if unheard => {
-                SendOutcome::NotTaken { why: format!("it is not known whether the text arrived: {refusal}") }
+                unverified(format!("it is not known whether the text arrived: {refusal}"))
             }
             Stage::Calming(_) | Stage::ToPaste { .. } => refusal.into(),
-            _ => SendOutcome::NotTaken { why: format!("after the text was pasted: {refusal}") },
+            Stage::ToEnter { entry, .. } if entry.presses == 1 && !unheard => {
+                not_taken(format!("the text was pasted, and Enter was not pressed: {refusal}"))
+            }
+            Stage::ToEnter { .. } => unverified(format!("it is not known whether Enter was pressed: {refusal}")),
+            Stage::Pasted { .. } => not_taken(format!("the text was pasted, and Enter was not pressed: {refusal}")),
+            Stage::Entered { .. } if gone && self.prompt.ends => SendOutcome::Accepted,
+            Stage::Entered { .. } => unverified(format!("Enter was pressed, but then: {refusal}")),
         }
     }
 
@@ -280,7 +355,7 @@ impl Steps {
                 (calming.moved, calming.still) = (true, Some((Box::new(seen), now)));
             }
             Some((_, since)) if passed(since) >= quiet.as_millis() => {
-                self.stage = Stage::ToPaste { before: Box::new(seen) };
+                self.stage = Stage::ToPaste { before: Box::new(seen), began };
                 return Step::Paste;
             }
             Some((still, since)) => calming.still = Some((still, since)),
@@ -291,15 +366,23 @@ impl Steps {
     }
 
     fn pasted(&mut self, before: Box<Seen>, at: Span, last: Option<u64>, seen: Seen, now: Span) -> Step {
-        if let Some(end) = stop_before_enter(&before, &seen) {
-            return end;
+        if let Some(end) = stop_before_enter(&seen) {
+            return Step::End(end);
         }
         let waited = now.as_millis().saturating_sub(at.as_millis());
         let drawn = seen.screen != before.screen && (seen.editing() == Tri::Yes || last == Some(seen.screen));
         let early = waited < self.limits.enter_apart.as_millis();
         let late = waited >= self.limits.enter_latest.as_millis();
-        if late || (drawn && !early) {
-            self.stage = Stage::ToEnter { entry: Box::new(Entry { before: *before, pasted: seen, presses: 1 }) };
+        // Who sends behind a draft wants both.
+        let foreign = before.editing() != Tri::Yes && seen.holds_something_else_than(self.prompt.text);
+        if late && foreign {
+            let why =
+                "somebody types there: the prompt holds more than the text that was pasted, and Enter was not pressed";
+            return Step::End(not_taken(why));
+        }
+        if !foreign && (late || (drawn && !early)) {
+            let entry = Box::new(Entry { before: *before, pasted: seen, presses: 1 });
+            self.stage = Stage::ToEnter { entry, from: at };
             return Step::PressEnter;
         }
         self.stage = Stage::Pasted { before, at, last: Some(seen.screen) };
@@ -307,11 +390,16 @@ impl Steps {
     }
 
     fn entered(&mut self, mut entry: Box<Entry>, at: Span, seen: &Seen, now: Span) -> Step {
-        // A program that ends or gives way to another one has reacted.
-        if seen.dead || seen.command != entry.before.command || seen.dialog {
+        // It may have ended before it read Enter.
+        if seen.dead && !self.prompt.ends {
+            return Step::End(unverified("Enter was pressed, and the agent has ended"));
+        }
+        if seen.dead || seen.dialog {
             return Step::End(SendOutcome::Accepted);
         }
-        let held = seen.editing() == Tri::Yes;
+        // What somebody has begun since then is not the text, and must not be submitted by another Enter.
+        let alone = entry.before.editing() != Tri::Yes;
+        let held = seen.editing() == Tri::Yes && !(alone && seen.holds_something_else_than(self.prompt.text));
         let left = entry.pasted.editing() == Tri::Yes && seen.editing() == Tri::No;
         let reacted = match seen.read {
             Some(_) => seen.reacts_to(&entry.before),
@@ -320,34 +408,78 @@ impl Steps {
         // An agent whose session is not up yet may keep what it has taken in its prompt.
         let queued = seen.pending() == Tri::Yes && entry.before.pending() != Tri::Yes;
         if queued || (!held && (left || reacted)) {
-            return Step::End(SendOutcome::Accepted);
+            // Keys that the agent had not drawn yet could not be seen before Enter.
+            let foreign = alone && seen.has_submitted_more_than(self.prompt.text, &entry.before);
+            return Step::End(match foreign {
+                true => {
+                    unverified("somebody typed there at the same moment, and that was submitted along with the text")
+                }
+                false => SendOutcome::Accepted,
+            });
         }
         let waited = now.as_millis().saturating_sub(at.as_millis());
         // Only an agent that took the paste and not the key gets another one.
         if held && entry.presses == 1 && waited >= self.limits.enter_again.as_millis() {
             entry.presses = 2;
-            self.stage = Stage::ToEnter { entry };
+            self.stage = Stage::ToEnter { entry, from: at };
             return Step::PressEnter;
         }
         if waited >= self.limits.reaction.as_millis() {
-            let why = if held { "the text is still in the prompt" } else { "the screen did not react" };
-            return Step::End(SendOutcome::NotTaken { why: why.to_owned() });
+            let seconds = self.limits.reaction.as_millis() as f64 / 1000.0;
+            // The key did something else there; an agent that shows nothing may still be about to take it.
+            return Step::End(match held {
+                true if seen.composer != entry.pasted.composer => not_taken("the text is still in the prompt"),
+                true => unverified(format!("the text was still in the prompt after {seconds} s")),
+                false => unverified(format!("the screen did not react within {seconds} s")),
+            });
         }
         self.stage = Stage::Entered { entry, at };
         Step::Look { after: self.limits.look }
     }
+
+    /// What has become of it when another program has taken the agent's place since the paste.
+    fn usurped(&self, command: &str) -> Option<SendOutcome> {
+        let told =
+            format!("the agent has ended, and {command}, which runs there now, may have got the text and run it");
+        match &self.stage {
+            Stage::Calming(_) | Stage::ToPaste { .. } => None,
+            Stage::Entered { .. } if self.prompt.ends => Some(SendOutcome::Accepted),
+            Stage::Entered { .. } => Some(unverified(told)),
+            Stage::Pasted { .. } | Stage::ToEnter { .. } => Some(unverified(format!("{told}; Enter was not pressed"))),
+        }
+    }
 }
 
-/// Between the paste and Enter a dialog may come up, which Enter would answer, or the program may end.
-fn stop_before_enter(before: &Seen, seen: &Seen) -> Option<Step> {
-    let why = if seen.dialog {
-        "a dialog came up, and Enter was not pressed"
-    } else if seen.dead || seen.command != before.command {
-        "the program ended, and Enter was not pressed"
-    } else {
-        return None;
+impl Seen {
+    /// Whether more than the text can be seen in the prompt, or something else.
+    fn holds_something_else_than(&self, text: &str) -> bool {
+        self.composed.as_ref().is_some_and(|composed| !composed.is_part_of(text))
+    }
+
+    /// Whether a prompt that was not there before shows the text and something else.
+    fn has_submitted_more_than(&self, text: &str, before: &Seen) -> bool {
+        let was = before.submitted.as_ref().map(Submitted::first);
+        let new = self.submitted.as_ref().filter(|submitted| was != Some(submitted.first()));
+        new.is_some_and(|submitted| submitted.is_more_than(text))
+    }
+}
+
+/// Between the paste and Enter a dialog may come up, which Enter would answer, or the agent may end.
+fn stop_before_enter(seen: &Seen) -> Option<SendOutcome> {
+    let why = match (seen.dialog, seen.dead) {
+        (true, _) => "a dialog came up, and Enter was not pressed",
+        (_, true) => "the agent has ended, and Enter was not pressed",
+        _ => return None,
     };
-    Some(Step::End(SendOutcome::NotTaken { why: why.to_owned() }))
+    Some(not_taken(why))
+}
+
+fn not_taken(why: impl Into<String>) -> SendOutcome {
+    SendOutcome::NotTaken { why: why.into() }
+}
+
+fn unverified(why: impl Into<String>) -> SendOutcome {
+    SendOutcome::Unverified { why: why.into() }
 }
 
 #[cfg(test)]

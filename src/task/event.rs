@@ -8,7 +8,7 @@ use crate::place::{ServerId, TerminalKey, WindowId};
 use crate::state::words;
 
 /// Something that happened to a task.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TaskEvent {
     /// When it was observed.
     pub at: Moment,
@@ -29,7 +29,7 @@ pub struct TaskEvent {
 }
 
 /// The kinds of events, with what belongs to each.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Happening {
     /// A window that was not there before, or whose program was started again.
     Started,
@@ -73,6 +73,23 @@ impl Happening {
             Happening::Input { .. } => "input",
             Happening::Disappeared { .. } => "disappeared",
         }
+    }
+
+    /// What happened by the fields that tell it, as [`TaskEvent::fields`] gives them.
+    pub fn of_fields(fields: &Value) -> Option<Self> {
+        let text = |field: &str| fields.get(field).and_then(Value::as_str).map(str::to_owned);
+        let bells = fields.get("bells").and_then(Value::as_u64).unwrap_or(0);
+        Some(match fields.get("event")?.as_str()? {
+            "started" => Happening::Started,
+            "exited" => {
+                let code = fields.get("exit_code").and_then(Value::as_i64);
+                Happening::Exited { code: code.and_then(|code| code.try_into().ok()), bells }
+            }
+            "notify" => Happening::Notify { bells },
+            "input" => Happening::Input { prompt: text("prompt")? },
+            "disappeared" => Happening::Disappeared { reason: text("reason") },
+            _ => return None,
+        })
     }
 
     /// A warning is what the operator must look at: a question, a loss, an end that is not known to be good.

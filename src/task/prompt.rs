@@ -8,7 +8,7 @@ use super::shell;
 use super::snapshot::Preview;
 
 /// A question that stands at the end of a task's output.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Prompt {
     /// The row that asks, without the blanks around it.
     pub text: String,
@@ -16,7 +16,7 @@ pub struct Prompt {
 }
 
 /// What makes a row a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum Form {
     /// It ends in a known phrase, and the cursor is right behind it.
     Open,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::standing::Status;
 use crate::moment::Moment;
@@ -14,7 +14,7 @@ use crate::screen::{Cursor, Screen, harmless};
 const PREVIEW_LINES: usize = 20;
 
 /// One look at the task windows of a server.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Look {
     /// The declared task sessions that exist, and sessions with single task windows.
     pub sessions: Vec<SessionSnapshot>,
@@ -24,7 +24,7 @@ pub struct Look {
 }
 
 /// A session with its task windows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SessionSnapshot {
     pub id: SessionId,
     pub name: String,
@@ -32,7 +32,7 @@ pub struct SessionSnapshot {
 }
 
 /// One task window (SPEC §9).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TaskSnapshot {
     pub window: WindowId,
     pub name: String,
@@ -47,10 +47,21 @@ pub struct TaskSnapshot {
     /// What the bell counter says; `None` where none is installed.
     pub bells: Option<u64>,
     pub registration: Registration,
+    pub shown: Shown,
+}
+
+/// How the configuration wants a task to be shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Shown {
+    /// What it is grouped by in the dashboard.
+    pub label: Option<String>,
+    /// Whether it stands at the top of the dashboard, and whether it never counts as needing the operator.
+    pub pinned: bool,
+    pub muted: bool,
 }
 
 /// Whether a window was started by `fleetwatch run`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Registration {
     #[default]
     None,
@@ -71,7 +82,7 @@ impl Registration {
 }
 
 /// What the pane of a task is doing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PaneState {
     /// `pane_current_command`.
     pub command: String,
@@ -88,14 +99,14 @@ pub struct PaneState {
 
 /// The last lines of a task's output, and where its cursor is among them. Two of them are equal when nothing was
 /// printed in between.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Preview {
     lines: Arc<[String]>,
     cursor: Option<Caret>,
 }
 
 /// Where the cursor is in a preview.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Caret {
     /// The line; past the last when the cursor stands below all of them.
     pub line: usize,
@@ -146,10 +157,16 @@ impl Preview {
     }
 }
 
+/// What [`TaskFields::kind`] says.
+const fn task() -> &'static str {
+    "task"
+}
+
 /// The public fields of a task, as `list --json` and `watch --json` show them. Fields may be added, never renamed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskFields {
     /// What it is; agent terminals have no such field.
+    #[serde(skip_deserializing, default = "task")]
     pub kind: &'static str,
     pub id: String,
     pub host: Option<String>,
@@ -174,4 +191,22 @@ pub struct TaskFields {
     pub bells: u64,
     pub prompt: Option<String>,
     pub preview: Vec<String>,
+}
+
+impl TaskFields {
+    /// The window's id and its place and name, as far as they can be read.
+    pub(super) fn window(&self) -> Option<(WindowId, u32, &str)> {
+        let (index, name) = self.window.split_once(':')?;
+        Some((WindowId(self.window_id.strip_prefix('@')?.parse().ok()?), index.parse().ok()?, name))
+    }
+}
+
+/// What the history says of a task.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Known {
+    pub key: TerminalKey,
+    /// Its public fields after what was written last of it.
+    pub fields: TaskFields,
+    /// Why the operator has killed it since, if that is so.
+    pub killed: Option<String>,
 }

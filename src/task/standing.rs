@@ -47,7 +47,7 @@ impl Status {
 }
 
 /// What is remembered of a pane from look to look.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Standing {
     preview: Option<Preview>,
     /// What ran then, and the question that those two show: it is looked for only in what is new.
@@ -61,9 +61,16 @@ pub(super) struct Standing {
     prompt: Option<Prompt>,
     /// A prompt behind which the cursor was and is no more: it was answered, though its row is still the last one.
     answered: Option<String>,
+    /// The prompt that stood before this process looked, as long as it may be the same one.
+    known: Option<String>,
 }
 
 impl Standing {
+    /// Of a task that stood at a prompt before this process looked.
+    pub(super) fn known(prompt: Option<String>) -> Self {
+        Self { known: prompt, ..Self::default() }
+    }
+
     /// Takes in a look; gives the prompt that has come to stand with it.
     pub(super) fn look(&mut self, pane: &PaneState, now: Moment) -> Option<&str> {
         if pane.dead {
@@ -84,6 +91,7 @@ impl Standing {
         }
         let seen_before = same && self.found == found;
         self.found = found;
+        self.known.take_if(|known| self.found.as_ref().is_none_or(|found| found.text != *known));
         let ripe = self
             .found
             .as_ref()
@@ -91,7 +99,8 @@ impl Standing {
         match ripe {
             Some(found) if self.prompt.as_ref().is_none_or(|standing| standing.text != found.text) => {
                 self.prompt = Some(found.clone());
-                self.prompt.as_ref().map(|prompt| prompt.text.as_str())
+                let is_news = self.known.take().is_none();
+                self.prompt.as_ref().map(|prompt| prompt.text.as_str()).filter(|_| is_news)
             }
             _ => None,
         }
@@ -99,7 +108,7 @@ impl Standing {
 
     /// The prompt that stands.
     pub(super) fn prompt(&self) -> Option<&str> {
-        self.prompt.as_ref().map(|prompt| prompt.text.as_str())
+        self.prompt.as_ref().map(|prompt| prompt.text.as_str()).or(self.known.as_deref())
     }
 
     /// Whether the last look found a prompt of which only the next one tells whether it stands.
@@ -113,7 +122,7 @@ impl Standing {
         let row = caret.and_then(|caret| pane.preview.lines().get(caret.line));
         if pane.dead {
             Status::Exited
-        } else if self.prompt.is_some() {
+        } else if self.prompt().is_some() {
             Status::WaitingInput
         } else if pane.alternate {
             let still = now.since(self.still_since) >= FULL_SCREEN && caret.is_some_and(|caret| caret.visible);

@@ -3,15 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::event::{Happening, TaskEvent};
-use super::snapshot::{Look, PaneState, Preview, Registration, SessionSnapshot, TaskFields, TaskSnapshot};
+use super::snapshot::{
+    Known, Look, PaneState, Preview, Registration, SessionSnapshot, Shown, TaskFields, TaskSnapshot,
+};
 use super::standing::{Standing, Status};
 use crate::moment::Moment;
 use crate::place::{SessionId, TerminalKey, WindowId};
 
 /// The tasks of one server over time. The first look at a session is its baseline and makes no events, but for what
 /// `fleetwatch run` started and nobody has told of.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Watch {
+    /// Whether the server was looked at before: a window of `run` in a session that was not there then is news.
+    has_looked: bool,
     /// The sessions whose baseline is known.
     sessions: BTreeSet<SessionId>,
     tasks: BTreeMap<WindowId, Task>,
@@ -20,7 +24,7 @@ pub struct Watch {
 }
 
 /// One task as it was last seen.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Task {
     /// The task's unique name in the fleet.
     pub id: String,
@@ -45,13 +49,29 @@ pub struct Task {
     /// Bells since the program was first seen.
     pub bells: u64,
     pub registration: Registration,
+    pub shown: Shown,
+    /// Whether it was known before the first look, and this process has not looked at it yet.
+    unwatched: bool,
     counter: Option<u64>,
     /// The flag went up in the last look and the counter did not follow yet.
     flag_awaits_counter: bool,
+    /// The flag went up in the last look, where there was no counter, and was counted.
+    counted_by_flag: bool,
     standing: Standing,
 }
 
 impl Watch {
+    /// Goes on from what is known of the tasks before the first look, which shows what happened to them since.
+    pub fn known(known: Vec<Known>) -> Self {
+        let mut watch = Self::default();
+        for Known { key, fields, killed } in known {
+            let Some(task) = Task::known(key, fields) else { continue };
+            watch.killed.extend(killed.map(|reason| (task.window, reason)));
+            watch.tasks.insert(task.window, task);
+        }
+        watch
+    }
+
     /// Takes in a look; gives what happened since the one before, windows that are gone first.
     pub fn take(&mut self, look: Look, now: Moment) -> Vec<TaskEvent> {
         let mut events = Vec::new();
@@ -71,13 +91,15 @@ impl Watch {
                     Some(task) => task.look(window, id, &name, now, &mut events),
                     None => {
                         let window_id = window.window;
-                        let task = Task::new(window, id, &name, is_baseline, now, &mut events);
+                        let is_news = self.has_looked && window.registration.at().is_some();
+                        let task = Task::new(window, id, &name, is_baseline && !is_news, now, &mut events);
                         self.tasks.insert(window_id, task);
                     }
                 }
             }
         }
         self.sessions = baselines;
+        self.has_looked = true;
         self.killed.retain(|window, _| self.tasks.contains_key(window));
         events
     }
@@ -116,7 +138,8 @@ impl Watch {
             let Some(task) = self.tasks.remove(&window) else { continue };
             // A dead window that goes has told its end, and one that was moved lives on.
             if task.status != Status::Exited && !elsewhere.contains(&window) {
-                let reason = self.killed.remove(&window);
+                let unwatched = || task.unwatched.then(|| "while nobody watched".to_owned());
+                let reason = self.killed.remove(&window).or_else(unwatched);
                 events.push(task.event(now, Happening::Disappeared { reason }));
             }
         }
@@ -124,6 +147,44 @@ impl Watch {
 }
 
 impl Task {
+    /// A task as it was known before the first look.
+    fn known(key: TerminalKey, fields: TaskFields) -> Option<Self> {
+        let (window, index, name) = fields.window().map(|(id, index, name)| (id, index, name.to_owned()))?;
+        let pane = PaneState {
+            command: fields.command.unwrap_or_default(),
+            start_command: fields.start_command,
+            cwd: fields.cwd,
+            dead: fields.dead,
+            exit_code: fields.exit_code,
+            alternate: false,
+            preview: Preview::of_lines(fields.preview),
+        };
+        Some(Self {
+            id: fields.id,
+            key,
+            window,
+            name,
+            index,
+            session: fields.session,
+            // Those of sessions are looked up with the first look.
+            session_id: SessionId(0),
+            status: fields.status,
+            since: fields.since,
+            started_at: fields.started_at,
+            pane: Some(pane),
+            known: fields.known,
+            bell: fields.bell,
+            bells: fields.bells,
+            registration: Registration::None,
+            shown: Shown::default(),
+            unwatched: true,
+            counter: Some(fields.bells),
+            flag_awaits_counter: false,
+            counted_by_flag: false,
+            standing: Standing::known(fields.prompt),
+        })
+    }
+
     fn new(
         window: TaskSnapshot,
         session_id: SessionId,
@@ -149,9 +210,12 @@ impl Task {
             bell: window.bell,
             bells: window.bells.unwrap_or(0).max(u64::from(window.bell)),
             registration,
+            shown: window.shown,
+            unwatched: false,
             // The counter may lag the flag by a moment, and is not to count the same bell again.
             counter: window.bells.map(|bells| if is_baseline { bells } else { bells.max(u64::from(window.bell)) }),
             flag_awaits_counter: false,
+            counted_by_flag: window.bells.is_none() && window.bell && !is_baseline,
             standing: Standing::default(),
         };
         let prompt = task.take_pane(window.pane, now);
@@ -182,7 +246,7 @@ impl Task {
         now: Moment,
         events: &mut Vec<TaskEvent>,
     ) {
-        let again = window.key != self.key;
+        let again = !window.key.may_be(&self.key);
         // Where the first of several panes is gone, the next one stands for the window, but it does not begin now.
         let in_place = window.key.pane == self.key.pane;
         let was_dead = self.is_dead();
@@ -190,12 +254,12 @@ impl Task {
             // The program was replaced between two looks; how it ended cannot be told any more.
             events.push(self.event(now, Happening::Exited { code: None, bells: 0 }));
         }
-        if window.registration.at() != self.registration.at() {
+        if !std::mem::take(&mut self.unwatched) && window.registration.at() != self.registration.at() {
             // `run` has begun it, and the count with it.
             self.counter = self.counter.map(|_| 0);
         }
         (self.name, self.index, self.registration) = (window.name, window.index, window.registration);
-        (self.session_id, self.key) = (session_id, window.key);
+        (self.session_id, self.key, self.shown) = (session_id, window.key, window.shown);
         if self.session != session {
             self.session = session.to_owned();
         }
@@ -325,7 +389,10 @@ impl Task {
         self.bell = flag;
         let before = std::mem::replace(&mut self.counter, counter);
         let awaited = std::mem::take(&mut self.flag_awaits_counter);
+        let counted = std::mem::replace(&mut self.counted_by_flag, rose && counter.is_none());
         let rung = match (before, counter) {
+            // The first bell since there is a counter.
+            (None, Some(counter)) => counter.saturating_sub(u64::from(counted)),
             (Some(before), Some(counter)) if counter > before => counter - before,
             // The counter is a hook, which runs a moment after the flag is set: the next look will show it.
             (Some(_), Some(_)) if rose => {
@@ -361,5 +428,87 @@ impl Task {
             preview: self.preview(),
             state: Box::new(self.fields()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::place::{PaneId, ServerId};
+    use crate::screen::{Cursor, Screen};
+
+    fn key(pane: u32) -> TerminalKey {
+        TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid: pane, instance: Default::default() }
+    }
+
+    fn window(number: u32, screen: &str, exit_code: Option<i32>, bells: u64) -> TaskSnapshot {
+        let cursor = Cursor { column: u16::try_from(screen.len()).unwrap(), row: 0, visible: true };
+        let preview = Preview::of(&Screen::from_text(screen, 80), cursor, exit_code.is_some());
+        let (command, dead) = ("make".to_owned(), exit_code.is_some());
+        let pane = PaneState { command, start_command: None, cwd: None, dead, exit_code, alternate: false, preview };
+        TaskSnapshot {
+            window: WindowId(number),
+            name: format!("t{number}"),
+            index: number,
+            key: key(number),
+            pane: Some(pane),
+            bell: false,
+            bells: Some(bells),
+            registration: Registration::Started(Moment::from_millis(1)),
+            shown: Shown::default(),
+        }
+    }
+
+    fn look(watch: &mut Watch, windows: Vec<TaskSnapshot>, seconds: i64) -> Vec<String> {
+        let session = SessionSnapshot { id: SessionId(1), name: "builds".to_owned(), windows };
+        let events =
+            watch.take(Look { sessions: vec![session], ..Look::default() }, Moment::from_millis(seconds * 1000));
+        events.iter().map(TaskEvent::text).collect()
+    }
+
+    #[test]
+    fn a_watch_that_goes_on_tells_what_happened_since_and_nothing_else() {
+        let asks = "Proceed? [y/N] ";
+        let mut before = Watch::default();
+        let windows = |watch: &mut Watch, at| {
+            let windows = vec![
+                window(1, "one", None, 0),
+                window(2, "two", None, 0),
+                window(3, asks, None, 2),
+                window(4, "four", Some(1), 0),
+                window(5, "five", None, 1),
+                window(6, "six", None, 0),
+            ];
+            look(watch, windows, at)
+        };
+        windows(&mut before, 10);
+        windows(&mut before, 12);
+        // As the history keeps it.
+        let known = |task: &Task| {
+            let fields = serde_json::to_value(task.fields()).unwrap();
+            let killed = (task.window == WindowId(6)).then(|| "killed from the dashboard".to_owned());
+            Known { key: task.key.clone(), fields: serde_json::from_value(fields).unwrap(), killed }
+        };
+        let mut after = Watch::known(before.tasks().map(known).collect());
+        let now = vec![
+            window(1, "one and more", None, 0),
+            window(2, "two", Some(3), 0),
+            window(3, asks, None, 2),
+            window(4, "four", Some(1), 0),
+            window(7, "seven", None, 0),
+        ];
+        let told = look(&mut after, now.clone(), 100);
+        assert_eq!(
+            told,
+            [
+                "task t5 (@5) disappeared: while nobody watched",
+                "task t6 (@6) disappeared: killed from the dashboard",
+                "task t2 (@2) exited with code 3",
+            ]
+        );
+        let first = after.task(WindowId(1)).unwrap();
+        assert_eq!((first.started_at, first.since), (Moment::from_millis(1), Moment::from_millis(1)));
+        assert_eq!(after.task(WindowId(3)).map(Task::prompt), Some(Some(asks.trim())));
+        assert_eq!([look(&mut after, now.clone(), 102), look(&mut after, now, 104)], [vec![""; 0], vec![""; 0]]);
     }
 }

@@ -19,6 +19,10 @@ pub enum Error {
     /// Nobody listens on the socket.
     #[error("no tmux server is running on {server}")]
     NoServer { server: ServerId, message: String },
+    /// The server is there, but the `tmux` program is another version and does not understand it. tmux says the same when
+    /// its server ends in the midst of a call.
+    #[error("the tmux client{} cannot talk to the server on {server}: {message}", version(.client))]
+    Mismatch { server: ServerId, message: String, client: Option<String> },
     /// The socket is there but may not be used.
     #[error("tmux refused: {message}")]
     Refused { message: String },
@@ -31,11 +35,15 @@ pub enum Error {
     #[error("{what} {name:?} cannot be used: {why}")]
     BadName { what: &'static str, name: String, why: &'static str },
     /// The output is not what was asked for.
-    #[error("tmux gave an answer that cannot be read: {0}")]
+    #[error("tmux sent an unreadable answer: {0}")]
     Garbled(String),
     /// tmux or the system said no for another reason.
     #[error("tmux failed: {0}")]
     Failed(String),
+}
+
+fn version(client: &Option<String>) -> String {
+    client.as_ref().map(|version| format!(" ({version})")).unwrap_or_default()
 }
 
 fn on(host: &Option<String>) -> String {
@@ -59,6 +67,7 @@ impl Error {
             Error::Missing { .. } => "tmux_missing",
             Error::TooOld { .. } => "tmux_too_old",
             Error::NoServer { .. } => "no_server",
+            Error::Mismatch { .. } => "tmux_mismatch",
             Error::Refused { .. } => "refused",
             Error::TimedOut { .. } => "timeout",
             Error::Unreachable { .. } => "unreachable",
@@ -75,18 +84,25 @@ impl Error {
                 "install the OpenSSH client, or watch local servers only".into()
             }
             Error::Missing { .. } => {
-                format!("install tmux {}.{} or newer, and see that it is in the PATH", OLDEST.0, OLDEST.1)
+                format!("install tmux {}.{} or newer and make sure that it is in the PATH", OLDEST.0, OLDEST.1)
             }
             Error::TooOld { .. } => format!("fleetwatch needs tmux {}.{} or newer", OLDEST.0, OLDEST.1),
             Error::NoServer { server, .. } => {
                 format!("start one with `{} new-session`, or name another with -L NAME or -S PATH", program(server))
             }
-            Error::Refused { .. } => {
-                "check who owns the socket, and that client and server are the same tmux version".into()
+            Error::Mismatch { server, .. } => {
+                let host = on(&server.host);
+                format!(
+                    "the server was started by another tmux; put that one first in the PATH{host}, or restart the server"
+                )
             }
-            Error::TimedOut { .. } => "the server may be stopped or overloaded; it is asked again by itself".into(),
+            Error::Refused { .. } => "check the socket's owner and permissions".into(),
+            Error::TimedOut { .. } => "the server may be stopped or overloaded; fleetwatch keeps trying".into(),
             Error::Unreachable { host, .. } => {
                 format!("`ssh -o BatchMode=yes {host} true` must work without a password or a question")
+            }
+            Error::BadName { what: "host", .. } => {
+                "write the host as for `ssh`, such as `box-2` or `me@box-2`, or define a Host in ~/.ssh/config".into()
             }
             Error::BadName { .. } => "use letters, digits, `.`, `_`, `-` and, in paths, `/`".into(),
             Error::Garbled(_) | Error::Failed(_) => "run `fleetwatch doctor` to see what tmux answers".into(),
@@ -116,13 +132,19 @@ pub(super) fn from_stderr(id: &ServerId, stderr: &[u8], code: Option<i32>) -> Op
     let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
     let message = |line: &str| crate::screen::harmless(line).chars().take(300).collect::<String>();
     for line in lines() {
-        let gone = ["no server running", "server exited", "lost server"].iter().any(|words| line.starts_with(words));
+        // tmux's client.c: the words of CLIENT_EXIT_LOST_SERVER (`lost server` before 3.2), and what it says to
+        // MSG_VERSION. The server is there, and does not take this client.
+        let mismatch = ["server exited unexpectedly", "lost server", "protocol version mismatch"];
+        if mismatch.iter().any(|words| line.starts_with(words)) {
+            return Some(Error::Mismatch { server: id.clone(), message: message(line), client: None });
+        }
+        let gone = ["no server running", "server exited"].iter().any(|words| line.starts_with(words));
         let nobody = line.starts_with("error connecting to")
             && (line.contains("No such file or directory") || line.contains("Connection refused"));
         if gone || nobody {
             return Some(Error::NoServer { server: id.clone(), message: message(line) });
         }
-        if line.starts_with("error connecting to") || line.contains("protocol version mismatch") {
+        if line.starts_with("error connecting to") {
             return Some(Error::Refused { message: message(line) });
         }
     }
@@ -168,7 +190,9 @@ mod tests {
         let read = |text: &str| from_stderr(&local(), text.as_bytes(), Some(1)).map(|error| error.kind());
         assert_eq!(read("no server running on /tmp/tmux-0/default\n"), Some("no_server"));
         assert_eq!(read("error connecting to /tmp/x (No such file or directory)\n"), Some("no_server"));
-        assert_eq!(read("server exited unexpectedly\n"), Some("no_server"));
+        assert_eq!(read("server exited\n"), Some("no_server"));
+        assert_eq!(read("server exited unexpectedly\n"), Some("tmux_mismatch"));
+        assert_eq!(read("protocol version mismatch (client 8, server 7)\n"), Some("tmux_mismatch"));
         assert_eq!(read("error connecting to /tmp/x (Permission denied)\n"), Some("refused"));
         assert_eq!(read("can't find pane: %7\n"), Some("tmux_failed"));
         assert_eq!(read(""), None);

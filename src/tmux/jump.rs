@@ -1,13 +1,14 @@
 //! Takes the operator to a pane.
 
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use tmux_interface::{AttachSession, DisplayMessage, SelectPane, SelectWindow, SwitchClient, TmuxCommand};
 
+use super::listing::{instance_format, read_instance};
 use super::nonce::Nonce;
 use super::script::Script;
-use super::send::{guarded, sequence};
+use super::send::{Obstacle, guarded_by_pid, sequence};
 use super::{Error, Server, run, words};
 use crate::fleet::TerminalKey;
 
@@ -65,7 +66,14 @@ impl Server {
         let pane = key.pane.to_string();
         let found = DisplayMessage::new().print().target_pane(pane.as_str());
         let mut script = Script::new();
-        script.push(found.message(format!("{nonce}#{{pid}},#{{pane_pid}},#{{session_id}}")).build());
+        script.push(
+            found
+                .message(format!(
+                    "{nonce}#{{pid}},#{{pane_pid}},#{{session_id}},{}",
+                    instance_format(self.id.host.is_some())
+                ))
+                .build(),
+        );
         let output = self.run_script(script).await?;
         let text = String::from_utf8_lossy(&output.stdout);
         let Some(facts) = text.lines().find_map(|line| line.strip_prefix(nonce.as_str())) else {
@@ -73,13 +81,16 @@ impl Server {
         };
         let mut facts = facts.split(',');
         let (server, pid, session) = (facts.next(), facts.next(), facts.next().unwrap_or_default());
+        if !read_instance(facts.next().unwrap_or_default().trim_end()).may_be(&key.instance) {
+            return Err(Error::Failed(Obstacle::Elsewhere.to_string()));
+        }
         if pid.and_then(|pid| pid.parse().ok()) != Some(key.pid) {
             return Err(Error::Failed("the pane is gone".into()));
         }
         let here = server.and_then(|pid| pid.parse().ok());
         match inside.filter(|inside| self.id.host.is_none() && here.is_some() && inside.server_pid() == here) {
             Some(inside) => self.switch(key, inside).await.map(|()| Jump::Switched),
-            None => Ok(Jump::Attach(self.attach(&pane, session, inside)?)),
+            None => Ok(Jump::Attach(self.attach(&pane, session, inside).await?)),
         }
     }
 
@@ -87,7 +98,10 @@ impl Server {
         let switch = SwitchClient::new().target_session(key.pane.to_string()).build();
         let gone = DisplayMessage::new().print().message("gone").build();
         let mut script = Script::new();
-        script.push(guarded(key, sequence([switch]), sequence([gone])));
+        // To look at a pane it need not take keys: one whose program has ended, or that is in copy mode, is shown as well.
+        let mut guarded = guarded_by_pid(key, sequence([switch]));
+        guarded.push_param(sequence([gone]));
+        script.push(guarded);
         // tmux finds the client to switch by the pane that it is asked from; from a popup it is the one that was used
         // last, which the operator has just pressed a key in.
         let pane = inside.pane.as_deref().map(|pane| ("TMUX_PANE", pane));
@@ -100,7 +114,7 @@ impl Server {
         }
     }
 
-    fn attach(&self, pane: &str, session: &str, inside: Option<&Inside>) -> Result<Command, Error> {
+    async fn attach(&self, pane: &str, session: &str, inside: Option<&Inside>) -> Result<Command, Error> {
         // The new client alone shows it, in its status line; who has never left a tmux does not know how.
         let way_back = match inside {
             None => "#{prefix} d: back to fleetwatch",
@@ -112,15 +126,45 @@ impl Server {
             AttachSession::new().target_session(session).build(),
             DisplayMessage::new().delay(WAY_BACK_MS).message(way_back).build(),
         ];
-        let mut tmux: Vec<String> =
-            words::server_words(&self.id.socket).into_iter().filter(|word| word != "-u").collect();
+        let on_host = self.id.host.is_some();
+        // Here tmux reads the locale itself; `ssh` mostly does not hand it on.
+        let utf8 = on_host && is_utf8(locale().as_deref());
+        let words = words::server_words(&self.id.socket).into_iter();
+        let mut tmux: Vec<String> = words.filter(|word| utf8 || word != "-u").collect();
         for (nth, command) in commands.iter().map(TmuxCommand::to_vec).enumerate() {
             tmux.extend((nth > 0).then(|| ";".to_owned()));
             tmux.extend(command.into_iter().map(String::from));
         }
-        let mut command = run::foreground(&self.settings, &self.id, &tmux)?;
+        let term = if on_host { self.known_terminal(std::env::var("TERM").ok()).await } else { None };
+        let mut command = run::foreground(&self.settings, &self.id, term, &tmux)?;
+        if on_host {
+            // What goes wrong with the connection; tmux itself speaks through the terminal.
+            command.stderr(Stdio::piped());
+        }
         // A client inside of another server's pane is wanted here.
         command.env_remove("TMUX").env_remove("TMUX_PANE");
         Ok(command)
     }
+
+    /// The terminal to tell a host's tmux of, where it does not know ours and would not begin; `None` where it does, or
+    /// where that cannot be told.
+    async fn known_terminal(&self, term: Option<String>) -> Option<&'static str> {
+        let term =
+            term.filter(|term| !term.is_empty() && term.chars().all(words::is_plain) && !term.starts_with('-'))?;
+        let answer = run::beside(&self.settings, &self.id, &["infocmp", &term]).await.ok()?;
+        // 127 is the shell's: there is no such program to ask.
+        (!matches!(answer.code, Some(0 | 127 | 255) | None)).then_some(COMMON_TERMINAL)
+    }
+}
+
+/// What every machine knows, and most terminals are compatible with.
+const COMMON_TERMINAL: &str = "xterm-256color";
+
+fn locale() -> Option<String> {
+    ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+}
+
+/// Whether a terminal of that locale shows UTF-8; without one, most do.
+fn is_utf8(locale: Option<&str>) -> bool {
+    locale.is_none_or(|locale| locale.to_ascii_lowercase().replace('-', "").contains("utf8"))
 }

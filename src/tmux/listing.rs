@@ -7,8 +7,10 @@
 pub(super) mod marks;
 
 use super::nonce::Nonce;
+use super::words::is_plain;
 use super::{Error, error};
 use crate::fleet::{PaneId, Place};
+use crate::place::{ServerInstance, TerminalKey};
 use crate::screen::{Cursor, PaneFacts, Row, Screen, harmless};
 pub use marks::Marks;
 
@@ -19,6 +21,8 @@ pub struct Look {
     pub version: String,
     /// The process id of the server; another one is another server on the same socket.
     pub server_pid: u32,
+    /// Which server it is, on which machine.
+    pub instance: ServerInstance,
     /// The server's clock at the beginning of the look, in whole seconds since the Unix epoch: the clock that
     /// [`ListedPane::activity`] is of.
     pub clock: i64,
@@ -78,9 +82,20 @@ const DEAD: &str = "Pane is dead";
 /// Texts in a row.
 const TEXTS: usize = 7;
 
-pub(super) fn header_format(nonce: &Nonce) -> String {
+pub(super) fn header_format(nonce: &Nonce, on_host: bool) -> String {
     // `display-message` is the one command here that puts the time into its text.
-    format!("{nonce}H#{{pid}},%s,#{{version}}{nonce}")
+    format!("{nonce}H#{{pid}},%s,#{{version}},{}{nonce}", instance_format(on_host))
+}
+
+/// What a server says of itself that no other one does, in letters, digits and `. _ -`: its process and its start, and on a
+/// host the machine's name. The name of this machine may change while its servers live on.
+pub(super) fn instance_format(on_host: bool) -> &'static str {
+    if on_host { "#{s/[^A-Za-z0-9._-]//:host}.#{pid}.#{start_time}" } else { "#{pid}.#{start_time}" }
+}
+
+/// Reads what [`instance_format`] printed. What is not as it should be is not known.
+pub(super) fn read_instance(text: &str) -> ServerInstance {
+    ServerInstance::new(if text.chars().all(is_plain) { text } else { "" })
 }
 
 pub(super) fn end_format(nonce: &Nonce) -> String {
@@ -111,6 +126,11 @@ impl Look {
     /// old.
     pub fn parse(text: &str, mark: &str) -> Result<Self, Error> {
         parse(text, mark)
+    }
+
+    /// Whether a pane of this look is the terminal with an identity.
+    pub fn shows(&self, pane: &ListedPane, key: &TerminalKey) -> bool {
+        pane.id == key.pane && pane.pid == key.pid && self.instance.may_be(&key.instance)
     }
 }
 
@@ -157,11 +177,12 @@ fn garbled(what: &str) -> Error {
 }
 
 fn read_header(look: &mut Look, numbers: &str) -> Result<(), Error> {
-    let mut fields = numbers.splitn(3, ',');
+    let mut fields = numbers.splitn(4, ',');
     let mut next = || fields.next().unwrap_or_default();
-    let (pid, clock, version) = (next(), next(), next());
+    let (pid, clock, version, instance) = (next(), next(), next(), next());
     error::check_version(version)?;
     look.version = harmless(version);
+    look.instance = read_instance(instance);
     look.server_pid = pid.parse().map_err(|_| garbled("a header without a process id"))?;
     look.clock = clock.parse().map_err(|_| garbled("a header without a time"))?;
     Ok(())

@@ -23,8 +23,8 @@ impl Script {
     }
 
     /// What server it is, and what time it has.
-    pub(super) fn header(&mut self, nonce: &Nonce) {
-        self.push(DisplayMessage::new().print().message(listing::header_format(nonce)).build());
+    pub(super) fn header(&mut self, nonce: &Nonce, on_host: bool) {
+        self.push(DisplayMessage::new().print().message(listing::header_format(nonce, on_host)).build());
     }
 
     /// Every pane of every session.
@@ -45,6 +45,10 @@ impl Script {
     /// Nothing is missing before this mark.
     pub(super) fn end(&mut self, nonce: &Nonce) {
         self.push(DisplayMessage::new().print().message(listing::end_format(nonce)).build());
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     pub(super) fn into_bytes(self) -> Vec<u8> {

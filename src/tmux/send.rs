@@ -1,17 +1,21 @@
-//! Text and keys into a pane, in one command sequence with the check that it is still the same pane (SPEC §11).
+//! Text and keys into a pane, in one command sequence with the check that it is still as it was seen (SPEC §11).
 
+mod guard;
 mod key;
 mod text;
 
 use tmux_interface::{DeleteBuffer, DisplayMessage, IfShell, LoadBuffer, PasteBuffer, SendKeys, TmuxCommand};
 
+pub use guard::{Guard, Misread};
 pub use key::{Key, UnknownKey};
 pub use text::{PasteText, UnfitText};
 
+use super::listing::instance_format;
 use super::nonce::Nonce;
 use super::script::{Script, line};
-use super::{Error, Server, run};
-use crate::fleet::{PaneId, TerminalKey};
+use super::{Error, Look, Server, run};
+use crate::fleet::TerminalKey;
+use crate::place::ServerInstance;
 
 /// What became of a text or of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,37 +31,45 @@ pub enum Delivery {
 pub enum Obstacle {
     #[error("the pane is gone")]
     Gone,
-    #[error("another process has taken the pane")]
+    /// Its name leads to another machine than before, or the server was started anew.
+    #[error("a different machine or tmux server now answers under this name")]
+    Elsewhere,
+    #[error("a different process now runs in the pane")]
     Replaced,
     #[error("the program in the pane has ended")]
     Dead,
     #[error("the pane is in copy mode or another mode of tmux")]
     InMode,
-    #[error("the panes of the window are synchronized, and all of them would get it")]
+    #[error("the window's panes are synchronized, so all of them would get it")]
     Synchronized,
-    #[error("the pane's input is switched off")]
+    #[error("the pane's input is disabled")]
     InputOff,
+    /// Its [`Guard`] did not hold: another program, or another screen.
+    #[error("the pane changed after fleetwatch looked at it")]
+    Changed,
 }
 
-/// The facts that a delivery depends on, in the order in which [`Obstacle::read`] reads them.
-const GUARD: &str =
-    "#{pane_pid},#{?pane_dead,1,0},#{?pane_in_mode,1,0},#{?pane_synchronized,1,0},#{?pane_input_off,1,0}";
+/// The facts that each delivery depends on, in the order in which [`Obstacle::read`] reads them. A window with one pane has
+/// none to be synchronized with.
+const FACTS: &str = "#{pane_pid} #{?pane_dead,1,0} #{?pane_in_mode,1,0} \
+                     #{?#{&&:#{pane_synchronized},#{!=:#{window_panes},1}},1,0} #{?pane_input_off,1,0}";
 
 impl Server {
     /// Pastes a text as one bracketed paste where the program asked for those, byte for byte (newlines too).
     ///
-    /// Identity and mode are checked in the same command sequence. No buffer is left behind, come what may.
-    pub async fn paste(&self, key: &TerminalKey, text: &PasteText) -> Result<Delivery, Error> {
+    /// Identity, mode and the guard are checked in the same command sequence. No buffer is left behind, come what may.
+    pub async fn paste(&self, key: &TerminalKey, text: &PasteText, guard: &Guard) -> Result<Delivery, Error> {
         let nonce = Nonce::new();
         let buffer = format!("fleetwatch-{nonce}");
         // The outer check refuses before a buffer exists; the inner one holds when the paste happens, as reading
         // the text lets the server do other things in between.
         let paste = PasteBuffer::new().delete().bracket_codes().no_replacement().buffer_name(buffer.as_str());
         let delivered = sequence([paste.target_pane(key.pane.to_string()).build(), said(&nonce, "delivered")]);
-        let late = sequence([DeleteBuffer::new().buffer_name(buffer.as_str()).build(), facts(&nonce, key.pane)]);
+        let late = sequence([DeleteBuffer::new().buffer_name(buffer.as_str()).build(), facts(&nonce, key)]);
         let load = LoadBuffer::new().buffer_name(buffer.as_str()).path("-").build();
-        let inner = guarded(key, delivered, late);
-        let outer = guarded(key, sequence([load, inner]), sequence([facts(&nonce, key.pane)]));
+        // These words may go through the shell of a host, which is shown no text of a screen but letters and digits.
+        let inner = guarded_by(key, guard.coarse(), delivered, late);
+        let outer = guarded(key, sequence([load, inner]), sequence([facts(&nonce, key)]));
         let words = outer.to_vec();
         let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
         let result = run::run(&self.settings, &self.id, &words, text.as_str().as_bytes().to_vec()).await;
@@ -69,7 +81,7 @@ impl Server {
     }
 
     /// Presses keys, one after the other, with the same checks.
-    pub async fn press(&self, key: &TerminalKey, keys: &[Key]) -> Result<Delivery, Error> {
+    pub async fn press(&self, key: &TerminalKey, keys: &[Key], guard: &Guard) -> Result<Delivery, Error> {
         let nonce = Nonce::new();
         let pane = key.pane.to_string();
         let mut send = SendKeys::new().target_pane(pane).build();
@@ -79,9 +91,33 @@ impl Server {
         }
         let delivered = sequence([send, said(&nonce, "delivered")]);
         let mut script = Script::new();
-        script.push(guarded(key, delivered, sequence([facts(&nonce, key.pane)])));
+        script.push(guarded_by(key, guard.exact(), delivered, sequence([facts(&nonce, key)])));
         let output = self.run_script(script).await?;
         self.read_delivery(key, &nonce, &output)
+    }
+
+    /// The rows of a guard that tmux reads in another way than it prints them, by testing and capturing them in one
+    /// sequence.
+    pub async fn misread(&self, key: &TerminalKey, guard: &Guard) -> Result<Misread, Error> {
+        let (word, mark) = (Nonce::new(), Nonce::new());
+        let mut script = Script::new();
+        for test in guard.row_tests() {
+            let [holds, not] = ["holds", "not"].map(|told| sequence([said(&word, told)]));
+            script.push(guarded_by(key, test, holds, not));
+        }
+        script.header(&mark, self.id.host.is_some());
+        script.capture(&mark, key.pane);
+        script.end(&mark);
+        let output = self.run_script(script).await?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let holds: Vec<bool> =
+            text.lines().filter_map(|line| line.strip_prefix(word.as_str())).map(|told| told == "holds").collect();
+        let look = Look::parse(&text, mark.as_str())?;
+        let captured = look.captures.first().and_then(|captured| Some((&captured.pane, captured.screen.as_ref()?)));
+        Ok(match captured.filter(|(pane, _)| look.shows(pane, key)) {
+            Some((pane, screen)) => guard.misread(&holds, &pane.facts, screen),
+            None => Misread::default(),
+        })
     }
 
     fn read_delivery(&self, key: &TerminalKey, nonce: &Nonce, output: &run::Output) -> Result<Delivery, Error> {
@@ -95,9 +131,8 @@ impl Server {
         };
         match answer {
             "delivered" => Ok(Delivery::Delivered),
-            facts => Obstacle::read(facts, key.pid)
-                .map(Delivery::Refused)
-                .ok_or_else(|| Error::Garbled("a refusal without a reason".into())),
+            facts if facts.starts_with(ELSEWHERE) => Ok(Delivery::Refused(Obstacle::Elsewhere)),
+            facts => Ok(Delivery::Refused(Obstacle::read(facts, key.pid))),
         }
     }
 
@@ -112,24 +147,31 @@ impl Server {
 }
 
 impl Obstacle {
-    /// What stands in the way according to the facts of [`GUARD`].
-    fn read(facts: &str, pid: u32) -> Option<Self> {
-        let mut facts = facts.split(',');
-        match facts.next()? {
+    /// What stands in the way according to [`FACTS`]; where they are as they should be, it was the guard.
+    fn read(facts: &str, pid: u32) -> Self {
+        let mut facts = facts.split(' ');
+        match facts.next() {
             // The formats of a pane that is not there are empty.
-            "" => return Some(Obstacle::Gone),
-            other if other.parse() != Ok(pid) => return Some(Obstacle::Replaced),
-            _ => {}
+            None | Some("") => return Obstacle::Gone,
+            Some(other) if other.parse() != Ok(pid) => return Obstacle::Replaced,
+            Some(_) => {}
         }
         let order = [Obstacle::Dead, Obstacle::InMode, Obstacle::Synchronized, Obstacle::InputOff];
-        order.into_iter().zip(facts).find(|(_, flag)| *flag == "1").map(|(obstacle, _)| obstacle)
+        let found = order.into_iter().zip(facts).find(|(_, flag)| *flag == "1");
+        found.map_or(Obstacle::Changed, |(obstacle, _)| obstacle)
     }
 }
 
 /// `then` when the pane is still the same and takes keys, else `otherwise`; an error when it is gone.
-pub(super) fn guarded<'a>(key: &TerminalKey, then: String, otherwise: String) -> TmuxCommand<'a> {
-    // A comma separates the arguments of a comparison, so that the ones of the facts are written as `#,`.
-    let condition = format!("#{{==:{},{}#,0#,0#,0#,0}}", GUARD.replace("},#", "}#,#"), key.pid);
+fn guarded<'a>(key: &TerminalKey, then: String, otherwise: String) -> TmuxCommand<'a> {
+    guarded_by(key, guard::Test::default(), then, otherwise)
+}
+
+/// The same, where something more is tested.
+fn guarded_by<'a>(key: &TerminalKey, test: guard::Test, then: String, otherwise: String) -> TmuxCommand<'a> {
+    let guard::Test { formats, values } = test;
+    let condition = format!("#{{==:{FACTS}{formats},{} 0 0 0 0{values}}}", key.pid);
+    let condition = of_instance(key, condition);
     let mut command =
         IfShell::new().not_execute().target_pane(key.pane.to_string()).shell_command(condition).command(then).build();
     // The builder knows one branch only.
@@ -139,8 +181,36 @@ pub(super) fn guarded<'a>(key: &TerminalKey, then: String, otherwise: String) ->
 
 /// `then` when the pane still has the same process, dead or alive; an error when it is gone.
 pub(super) fn guarded_by_pid<'a>(key: &TerminalKey, then: String) -> TmuxCommand<'a> {
-    let condition = format!("#{{==:#{{pane_pid}},{}}}", key.pid);
+    let condition = of_instance(key, format!("#{{==:#{{pane_pid}},{}}}", key.pid));
     IfShell::new().not_execute().target_pane(key.pane.to_string()).shell_command(condition).command(then).build()
+}
+
+/// What the reason of a refusal begins with where the server is another one.
+const ELSEWHERE: &str = "elsewhere";
+
+/// A condition that holds only in the server that the terminal was seen in: it is the server itself that compares, in the
+/// very sequence that acts.
+pub(super) fn of_instance(key: &TerminalKey, condition: String) -> String {
+    match instance_test(key) {
+        Some(test) => format!("#{{&&:{test},{condition}}}"),
+        None => condition,
+    }
+}
+
+fn instance_test(key: &TerminalKey) -> Option<String> {
+    test_of(&key.instance, key.server.host.is_some())
+}
+
+fn test_of(instance: &ServerInstance, on_host: bool) -> Option<String> {
+    Some(format!("#{{==:{},{}}}", instance_format(on_host), instance.word()?))
+}
+
+/// A command that is run only in the server that was looked at.
+pub(super) fn in_instance<'a>(instance: &ServerInstance, on_host: bool, command: TmuxCommand<'a>) -> TmuxCommand<'a> {
+    match test_of(instance, on_host) {
+        Some(test) => IfShell::new().not_execute().shell_command(test).command(sequence([command])).build(),
+        None => command,
+    }
 }
 
 /// Commands one after the other, as one word for `if-shell`.
@@ -152,8 +222,10 @@ fn said<'a>(nonce: &Nonce, word: &str) -> TmuxCommand<'a> {
     DisplayMessage::new().print().message(format!("{nonce}{word}")).build()
 }
 
-fn facts<'a>(nonce: &Nonce, pane: PaneId) -> TmuxCommand<'a> {
-    DisplayMessage::new().print().target_pane(pane.to_string()).message(format!("{nonce}{GUARD}")).build()
+fn facts<'a>(nonce: &Nonce, key: &TerminalKey) -> TmuxCommand<'a> {
+    let elsewhere = instance_test(key).map(|test| format!("#{{?{test},,{ELSEWHERE}}}")).unwrap_or_default();
+    let facts = format!("{nonce}{elsewhere}{FACTS}");
+    DisplayMessage::new().print().target_pane(key.pane.to_string()).message(facts).build()
 }
 
 #[cfg(test)]
@@ -162,11 +234,11 @@ mod tests {
 
     #[test]
     fn the_reason_of_a_refusal_is_read_from_the_facts() {
-        assert_eq!(Obstacle::read("77,0,0,0,0", 76), Some(Obstacle::Replaced));
-        assert_eq!(Obstacle::read("76,1,0,0,0", 76), Some(Obstacle::Dead));
-        assert_eq!(Obstacle::read("76,0,1,1,0", 76), Some(Obstacle::InMode));
-        assert_eq!(Obstacle::read("76,0,0,0,1", 76), Some(Obstacle::InputOff));
-        assert_eq!(Obstacle::read("76,0,0,0,0", 76), None);
-        assert_eq!(Obstacle::read(",0,0,0,0", 76), Some(Obstacle::Gone));
+        assert_eq!(Obstacle::read("77 0 0 0 0", 76), Obstacle::Replaced);
+        assert_eq!(Obstacle::read("76 1 0 0 0", 76), Obstacle::Dead);
+        assert_eq!(Obstacle::read("76 0 1 1 0", 76), Obstacle::InMode);
+        assert_eq!(Obstacle::read("76 0 0 0 1", 76), Obstacle::InputOff);
+        assert_eq!(Obstacle::read("76 0 0 0 0", 76), Obstacle::Changed);
+        assert_eq!(Obstacle::read(" 0 0 0 0", 76), Obstacle::Gone);
     }
 }

@@ -8,6 +8,7 @@ mod bells;
 use tmux_interface::{DisplayMessage, IfShell, KillWindow, TmuxCommand};
 
 use super::listing::marks::names;
+use super::listing::{instance_format, read_instance};
 use super::nonce::Nonce;
 use super::script::{Script, line};
 use super::send::{guarded_by_pid, sequence};
@@ -103,7 +104,7 @@ impl Server {
                 (command(&["new-window", "-a", "-d", "-t", &target]), target)
             }
         };
-        for word in ["-P", "-F", &begun_format(&nonce), "-n", task.name] {
+        for word in ["-P", "-F", &begun_format(&nonce, self.id.host.is_some()), "-n", task.name] {
             create.push_param(word.to_owned());
         }
         push_program(&mut create, task)?;
@@ -111,13 +112,22 @@ impl Server {
         commands.extend(kept(&target, task.now));
         if let TaskPlace::NewSession(session) = place {
             commands.push(set(&[], &format!("={session}:"), names::TASKS, "1"));
+            // Its first bell may ring before anybody has seen the session.
+            commands.push(bells::counting_hook(&format!("={session}:")));
         }
         let begin = sequence(commands);
         let script = match place {
             TaskPlace::NewSession(_) => begin,
             TaskPlace::Session(id) => line(&unless_taken(*id, task.name, &nonce, begin)),
         };
-        self.begin(&nonce, script).await
+        let start = self.begin(&nonce, script).await?;
+        if let (TaskPlace::NewSession(_), Start::Begun(begun)) = (place, &start)
+            && let Err(error) = self.keep_global_hooks(begun.session).await
+        {
+            // A program that ended at once may have taken the server with it; whoever watches does it later.
+            tracing::debug!(server = %self.id, %error, "global hooks were not copied");
+        }
+        Ok(start)
     }
 
     /// Starts a program in the place of one that has ended; without words, the same one again.
@@ -140,8 +150,12 @@ impl Server {
         for name in [names::TOLD, names::BELLS] {
             commands.push(unset(&["-w"], &window.to_string(), name));
         }
-        commands.push(DisplayMessage::new().print().target_pane(pane).message(begun_format(&nonce)).build());
-        self.begin(&nonce, sequence(commands)).await
+        let format = begun_format(&nonce, self.id.host.is_some());
+        commands.push(DisplayMessage::new().print().target_pane(pane).message(format).build());
+        let taken = DisplayMessage::new().print().message(format!("{nonce}{TAKEN}")).build();
+        let mut guard = guarded_by_pid(key, sequence(commands));
+        guard.push_param(sequence([taken]));
+        self.begin(&nonce, line(&guard)).await
     }
 
     /// Ends a task: its window and all that runs in it. Whether it was still there.
@@ -162,11 +176,12 @@ impl Server {
         }
     }
 
-    /// Notes that the ends of tasks have been told, so that the next dashboard does not tell them again.
-    pub async fn ends_were_told(&self, windows: &[WindowId]) -> Result<(), Error> {
+    /// Notes that the ends of tasks have been told, so that the next dashboard does not tell them again. One that was run
+    /// again in the meantime is another one.
+    pub async fn ends_were_told(&self, ended: &[(TerminalKey, WindowId)]) -> Result<(), Error> {
         let mut script = Script::new();
-        for window in windows {
-            script.push(set(&["-w"], &window.to_string(), names::TOLD, "1"));
+        for (key, window) in ended {
+            script.push(guarded_by_pid(key, sequence([set(&["-w"], &window.to_string(), names::TOLD, "1")])));
         }
         self.run_script(script).await.map(drop)
     }
@@ -267,14 +282,15 @@ fn command<'a>(words: &[&str]) -> TmuxCommand<'a> {
     command
 }
 
-fn begun_format(nonce: &Nonce) -> String {
-    format!("{nonce}#{{session_id}},#{{window_id}},#{{pane_id}},#{{pane_pid}}")
+fn begun_format(nonce: &Nonce, on_host: bool) -> String {
+    format!("{nonce}#{{session_id}},#{{window_id}},#{{pane_id}},#{{pane_pid}},{}", instance_format(on_host))
 }
 
 fn read_begun(server: &ServerId, ids: &str) -> Option<Begun> {
     let mut ids = ids.trim_end().split(',');
     let mut next = |sigil: char| ids.next()?.trim_start_matches(sigil).parse::<u32>().ok();
     let (session, window, pane, pid) = (next('$')?, next('@')?, next('%')?, next('%')?);
-    let key = TerminalKey { server: server.clone(), pane: PaneId(pane), pid };
+    let instance = read_instance(ids.next()?);
+    let key = TerminalKey { server: server.clone(), pane: PaneId(pane), pid, instance };
     Some(Begun { session: SessionId(session), window: WindowId(window), key })
 }

@@ -36,14 +36,17 @@ pub(super) fn server_words(socket: &Socket) -> Vec<String> {
         // Said aloud: without it tmux takes the server that `TMUX` names.
         Socket::Default => words.extend(["-L".to_owned(), "default".to_owned()]),
         Socket::Name(name) => words.extend(["-L".to_owned(), name.clone()]),
-        // Paths that are no UTF-8 are refused by `check`.
+        // Paths that are no UTF-8 are refused by `check_name`.
         Socket::Path(path) => words.extend(["-S".to_owned(), path.to_string_lossy().into_owned()]),
     }
     words
 }
 
-/// Fails when a part of the server's identity could be read as an option, or by the shell of a host.
-pub(super) fn check(id: &ServerId) -> Result<(), Error> {
+/// Whether every part of a server's name may stand in a command line.
+///
+/// # Errors
+/// One could be read as an option, or by the shell of a host.
+pub fn check_name(id: &ServerId) -> Result<(), Error> {
     if let Some(host) = &id.host {
         check_host(host)?;
     }
@@ -103,7 +106,7 @@ pub(super) fn owner_words(text: &str) -> Vec<String> {
     text.split(',').filter_map(|word| word.strip_prefix('=')).filter(is_owner).map(str::to_owned).collect()
 }
 
-fn is_plain(c: char) -> bool {
+pub(super) fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')
 }
 
@@ -127,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_host_is_never_an_option_nor_shell_text() {
-        let host = |name: &str| check(&ServerId { host: Some(name.into()), socket: Socket::Default }).is_ok();
+        let host = |name: &str| check_name(&ServerId { host: Some(name.into()), socket: Socket::Default }).is_ok();
         for fine in ["box-2", "user@10.0.0.7", "[fe80::1%eth0]", "build_7.example.org"] {
             assert!(host(fine), "{fine}");
         }
@@ -138,7 +141,8 @@ mod tests {
 
     #[test]
     fn a_socket_on_a_host_holds_no_shell_text() {
-        let socket = |host: Option<&str>, socket| check(&ServerId { host: host.map(str::to_owned), socket }).is_ok();
+        let socket =
+            |host: Option<&str>, socket| check_name(&ServerId { host: host.map(str::to_owned), socket }).is_ok();
         assert!(socket(None, Socket::Name("my socket".into())));
         assert!(!socket(Some("box"), Socket::Name("my socket".into())));
         assert!(!socket(None, Socket::Name("a/b".into())));

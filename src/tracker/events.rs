@@ -15,7 +15,7 @@ words! {
 }
 
 /// What is compared: an assessment, and a hash of the normalized text that it was made from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Assessed {
     pub assessment: Assessment,
     pub normalized_text: u64,
@@ -58,6 +58,7 @@ mod tests {
                 ui_context,
                 anomalies: Vec::new(),
                 operator_excerpt: None,
+                dialog: None,
             },
             normalized_text: 1,
         }

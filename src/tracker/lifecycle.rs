@@ -1,17 +1,18 @@
 //! Readiness, completion and their timers (SPEC §7).
 
 use super::Settings;
+use super::coverage::Coverage;
 use super::publish::Published;
 use super::timers::{Timer, TimerName};
 use super::turn::{TurnMachine, TurnStage};
 use crate::moment::{Moment, Span};
 use crate::state::{
-    Anomaly, AssessedAvailability, Availability, BusinessState, Completion, LifecycleTiming, Phase, Readiness, Tri,
-    TurnResult,
+    Anomaly, AssessedAvailability, Availability, BusinessState, Completion, LifecycleTiming, Phase, Readiness, State,
+    Tri, TurnResult,
 };
 
 /// Readiness and completion as they follow from the published state and the turn.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Lifecycle {
     readiness: Readiness,
     completion: Completion,
@@ -43,6 +44,15 @@ impl Lifecycle {
         self.completion
     }
 
+    /// Goes on from what a state told.
+    pub(super) fn remember(&mut self, state: &State) {
+        let (operator, since) = (&state.operator, state.turn.since);
+        (self.readiness, self.completion) = (operator.readiness, operator.completion);
+        self.unknown_since = matches!(operator.readiness, Readiness::Unknown | Readiness::Stalled).then_some(since);
+        self.completion_unknown_since =
+            matches!(operator.completion, Completion::Unknown | Completion::Stalled).then_some(since);
+    }
+
     /// A turn was armed by an explicit input.
     pub(super) fn armed(&mut self) {
         self.completion = Completion::InProgress;
@@ -60,7 +70,15 @@ impl Lifecycle {
     pub(super) fn update(&mut self, published: &Published, turn: &TurnMachine, settings: &Settings, now: Moment) {
         let known = readiness_of(published);
         self.unknown_since = (known == Readiness::Unknown).then(|| self.unknown_since.unwrap_or(now));
-        let readiness = stalled_after(known, Readiness::Stalled, self.unknown_since, settings, now);
+        let coverage = turn.coverage();
+        // What has stalled stays so as long as nothing is known, whether it was looked at all the time or not.
+        let stalls = |since: Option<Moment>, stalled: bool| {
+            let timer =
+                since.map(|since| coverage.window(TimerName::UnknownToStalled, since, settings.unknown_to_stalled));
+            timer.is_some_and(|timer| stalled || (coverage.holds(now) && timer.is_over(now)))
+        };
+        let stalled = stalls(self.unknown_since, self.readiness == Readiness::Stalled);
+        let readiness = if stalled { Readiness::Stalled } else { known };
         let before = std::mem::replace(&mut self.readiness, readiness);
         if before != readiness {
             self.recovered = before == Readiness::Stalled;
@@ -70,7 +88,8 @@ impl Lifecycle {
         let unknown = matches!(completion, Completion::Unknown);
         self.completion_unknown_since = unknown.then(|| self.completion_unknown_since.unwrap_or(now));
         self.candidate_since = turn.settling_since();
-        self.completion = stalled_after(completion, Completion::Stalled, self.completion_unknown_since, settings, now);
+        let stalled = stalls(self.completion_unknown_since, self.completion == Completion::Stalled);
+        self.completion = if stalled { Completion::Stalled } else { completion };
     }
 
     fn completion_of(&self, published: &Published, turn: &TurnMachine, readiness: Readiness) -> Completion {
@@ -100,8 +119,8 @@ impl Lifecycle {
     }
 
     /// Since when nothing can be told, until that is a stall.
-    pub(super) fn timers(&self, settings: &Settings) -> impl Iterator<Item = Timer> {
-        let stalls = |since: Option<Moment>, name| Some(Timer::new(name, since?, settings.unknown_to_stalled));
+    pub(super) fn timers(&self, settings: &Settings, coverage: Coverage) -> impl Iterator<Item = Timer> {
+        let stalls = |since: Option<Moment>, name| Some(coverage.window(name, since?, settings.unknown_to_stalled));
         let readiness = stalls(self.unknown_since, TimerName::UnknownToStalled);
         let completion = stalls(self.completion_unknown_since, TimerName::CompletionUnknownToStalled);
         readiness.into_iter().chain(completion)
@@ -144,8 +163,4 @@ fn readiness_of(published: &Published) -> Readiness {
         Phase::Unknown if published.assessment.availability == AssessedAvailability::Unsupported => Readiness::Failed,
         Phase::Unknown => Readiness::Unknown,
     }
-}
-
-fn stalled_after<T>(known: T, stalled: T, since: Option<Moment>, settings: &Settings, now: Moment) -> T {
-    if since.is_some_and(|since| now.since(since) >= settings.unknown_to_stalled) { stalled } else { known }
 }

@@ -1,7 +1,7 @@
 //! What a tracker is told.
 
 use crate::moment::Moment;
-use crate::profile::{Reading, Temporal};
+use crate::profile::{Reading, TakenAs, Temporal};
 use crate::state::Problem;
 
 /// What was found when the terminal was looked at.
@@ -20,9 +20,21 @@ pub enum Observation<'a> {
     /// tmux or the processes could not be asked.
     ProbeFailed(Problem),
     /// A prompt went in through fleetwatch, at this time; another process of it tells that a moment later.
-    Submitted { at: Moment },
+    Submitted { at: Moment, taken: TakenAs },
     /// The operator has seen the terminal.
     Seen,
     /// Nothing but time.
     Nothing,
+}
+
+impl Observation<'_> {
+    /// Whether somebody looked, and did not fail.
+    pub(super) const fn is_look(&self) -> bool {
+        match self {
+            Observation::Read { .. } | Observation::Unchanged => true,
+            Observation::TuiDown | Observation::NoProfile | Observation::Gone => true,
+            Observation::ProbeFailed(_) | Observation::Submitted { .. } | Observation::Seen => false,
+            Observation::Nothing => false,
+        }
+    }
 }

@@ -3,14 +3,16 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::fnv::Fnv;
+use super::ages::DialogName;
+use super::loss::aside;
+use crate::fnv::{Fnv, fnv};
 use crate::state::{
     AssessedAvailability, Assessment, Availability, BusinessState, Change, Diagnostics, Evidence, InputMode, LastTurn,
-    OperatorStatus, ParseStatus, Phase, ProcessState, Summary, Surface, TransportState, Tri, UiContext,
+    OperatorStatus, ParseStatus, Phase, ProcessState, State, Summary, Surface, TransportState, Tri, UiContext,
 };
 
 /// The part of the public state that transitions and the signature speak of.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Published {
     pub diagnostics: Diagnostics,
     pub surface: Surface,
@@ -44,6 +46,20 @@ impl Published {
         }
     }
 
+    /// What a state told.
+    pub(super) fn known(state: &State) -> Self {
+        Self {
+            diagnostics: state.diagnostics.clone(),
+            surface: state.surface,
+            phase: state.turn.phase,
+            background_work: state.turn.background_work,
+            last_turn: state.last_turn.clone(),
+            assessment: state.assessment.clone(),
+            evidence: state.evidence.clone(),
+            headline: state.activity.clone(),
+        }
+    }
+
     /// Surface and phase become unknown; the last turn stays (SPEC §3).
     pub(super) fn become_unreadable(
         &mut self,
@@ -60,6 +76,13 @@ impl Published {
         self.headline = None;
     }
 
+    /// A dialog that the operator did not open stops the turn.
+    pub(super) fn wait_in_mid_turn(&mut self) {
+        self.assessment.business_state = BusinessState::AwaitingOperator;
+        self.assessment.ui_context = UiContext::ApprovalPrompt;
+        self.evidence.push(aside("in-mid-turn", "a dialog that the operator did not open stops the turn"));
+    }
+
     /// A hash over the public names that is the same in every run and build.
     pub(super) fn signature(&self) -> u64 {
         let mut hash = Fnv::default();
@@ -69,6 +92,12 @@ impl Published {
         feed(&mut hash, &(self.phase, self.background_work));
         feed(&mut hash, &(self.last_turn.result, self.last_turn.source, &self.last_turn.detail));
         hash.get()
+    }
+
+    /// What tells the dialog that waits for the operator from the next one.
+    pub(super) fn dialog_name(&self) -> Option<DialogName> {
+        let waits = self.assessment.business_state == BusinessState::AwaitingOperator;
+        Some(fnv(self.assessment.dialog.as_deref().filter(|_| waits)?.as_bytes()))
     }
 
     pub(super) fn summary(&self, status: OperatorStatus) -> Summary {
@@ -104,6 +133,7 @@ impl Published {
             change("business_state", &x.business_state, &y.business_state),
             change("input_mode", &x.input_mode, &y.input_mode),
             change("ui_context", &x.ui_context, &y.ui_context),
+            self.change_of_dialog(next),
             change("probe_error", &a.probe_error, &b.probe_error),
             change("parse_error", &a.parse_error, &b.parse_error),
         ]
@@ -111,18 +141,30 @@ impl Published {
         .flatten()
         .collect()
     }
+
+    /// A dialog that takes the place of another one is told by what both ask (SPEC §10).
+    fn change_of_dialog(&self, next: &Published) -> Option<Change> {
+        let (from, to) = (self.dialog_name()?, next.dialog_name()?);
+        let asked = |of: &Published| value(&of.assessment.operator_excerpt.as_deref().map(in_one_line));
+        (from != to).then(|| Change { field: "dialog".into(), from: asked(self), to: asked(next) })
+    }
+}
+
+/// A dialog's text in one line.
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn change_of_result(from: &LastTurn, to: &LastTurn) -> Option<Change> {
     (from.result != to.result || from.at != to.at).then(|| Change {
-        field: "result",
+        field: "result".into(),
         from: value(&from.result),
         to: value(&to.result),
     })
 }
 
 fn change<T: PartialEq + Serialize>(field: &'static str, from: &T, to: &T) -> Option<Change> {
-    (from != to).then(|| Change { field, from: value(from), to: value(to) })
+    (from != to).then(|| Change { field: field.into(), from: value(from), to: value(to) })
 }
 
 /// Public values are words, numbers and plain records; all of them have a JSON form.
@@ -143,5 +185,6 @@ fn unassessed(availability: AssessedAvailability) -> Assessment {
         ui_context: UiContext::Unknown,
         anomalies: Vec::new(),
         operator_excerpt: None,
+        dialog: None,
     }
 }

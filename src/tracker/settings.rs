@@ -3,7 +3,7 @@
 use crate::moment::Span;
 
 /// The windows and limits of the tracker; the defaults are SPEC §7's.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Settings {
     /// How long the end of a turn must stand still before it is a success.
     pub settle: Span,

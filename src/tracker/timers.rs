@@ -48,7 +48,9 @@ impl TimerName {
             TimerName::Linger => "the work counts as over, and what it left begins to settle",
             TimerName::UnrecordedRest => "what looks ready is called so",
             TimerName::WorkStandsStill => "the terminal counts as stalled",
-            TimerName::StaleActiveRecovery => "the status row counts as left behind, and the terminal as ready",
+            TimerName::StaleActiveRecovery => {
+                "the status row counts as left behind, and the terminal as ready, or as unknown while the row offers to stop"
+            }
             TimerName::FinalStableActiveRecovery => "the turn is given up without a result, and the terminal is ready",
             TimerName::UnknownToStalled => "readiness becomes stalled",
             TimerName::CompletionUnknownToStalled => "completion becomes stalled",
@@ -108,11 +110,12 @@ impl Tracker {
         let stability = Timer::new(TimerName::Stability, self.stable_since, stable);
         let patience = self.patience(self.held_back.as_ref());
         let held_back = self.held_back.as_ref().and(self.doubt_since);
-        let half_drawn = held_back.map(|since| Timer::new(TimerName::HalfDrawn, since, patience));
+        let coverage = self.turn.coverage();
+        let half_drawn = held_back.map(|since| coverage.window(TimerName::HalfDrawn, since, patience));
         let failing = self.failing.map(|(since, _)| Timer::new(TimerName::FailedProbes, since, failed_probe_time));
         self.turn
             .timers(self.temporal)
-            .chain(self.lifecycle.timers(&self.settings))
+            .chain(self.lifecycle.timers(&self.settings, coverage))
             .chain([half_drawn, failing, Some(stability)].into_iter().flatten())
             .filter(|timer| !timer.is_over(self.now))
     }

@@ -3,20 +3,23 @@
 mod ending;
 mod explicit;
 mod flight;
+mod known;
 mod redraw;
 mod timing;
 mod waiting;
 
-use std::sync::Arc;
+use std::borrow::Cow;
 
 use ending::immediate_result;
-use flight::{Completed, Flight, Retraction, Seen, same_turn};
+use flight::{Completed, Flight, Retraction, Seen, dialog_is_work, same_turn};
 
+use super::coverage::Coverage;
 use super::{Settings, aside};
 use crate::moment::{Moment, Span};
 use crate::profile::{Activity, Reading, Temporal, TurnEnd, TurnRegion};
 use crate::state::{
-    AnchorState, CompletionAuthority, Evidence, LastTurn, LifecycleAuthority, Phase, Tri, TurnSource, UiContext,
+    AnchorState, CompletionAuthority, Evidence, LastTurn, LifecycleAuthority, Phase, RETRACTION_UNDONE, Since, Tri,
+    TurnSource,
 };
 
 /// One reading with what the profile says of time and what the tracker knows of the readings before it.
@@ -24,6 +27,8 @@ pub(super) struct Sighting<'a> {
     pub reading: &'a Reading,
     /// The turn's text grew since the last reading.
     pub grew: bool,
+    /// The reading before is one that is remembered: what was printed since may all be old.
+    pub resumes: bool,
     /// The terminal has another size than at the last reading.
     pub resized: bool,
     pub temporal: Temporal,
@@ -47,6 +52,8 @@ pub(super) enum Overlay {
     Moving,
     /// A left-over status row is not believed any more (stale-active recovery).
     SetAside,
+    /// The same of a row that still offers to stop the work: the agent may hang as well.
+    Frozen,
 }
 
 /// Why a turn goes on although the screen looks idle.
@@ -54,6 +61,8 @@ pub(super) enum Overlay {
 pub(super) enum GoesOn {
     /// A prompt was sent, and the screen shows nothing of it yet.
     Sent,
+    /// A submitted prompt came into view, and nothing stands under it yet.
+    Submitted,
     /// Work was seen a moment ago.
     WorkWasSeen,
 }
@@ -62,24 +71,44 @@ impl GoesOn {
     pub(super) fn evidence(self) -> Evidence {
         match self {
             GoesOn::Sent => aside("explicit-input", "a prompt was sent, and its turn has not been seen yet"),
+            GoesOn::Submitted => aside("submitted-prompt", "a prompt was submitted, and nothing stands under it yet"),
             GoesOn::WorkWasSeen => aside("work-seen", "work was seen a moment ago, and no end of it"),
         }
     }
 }
 
+/// A decision about a turn that the screen does not show.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+enum TurnNote {
+    NoReaction,
+    TakenAsCommand,
+}
+
+impl TurnNote {
+    const fn word(self) -> &'static str {
+        match self {
+            TurnNote::NoReaction => "sent, no reaction",
+            TurnNote::TakenAsCommand => "taken as a command",
+        }
+    }
+}
+
 /// Why and when an anchor went.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 struct AnchorLoss {
     at: Moment,
-    reason: &'static str,
+    reason: Cow<'static, str>,
 }
 
 /// The turns of one terminal.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct TurnMachine {
     settings: Settings,
+    coverage: Coverage,
     flight: Option<Flight>,
     last_turn: LastTurn,
+    /// Whether its end was seen, and not found when nobody had looked.
+    saw_end: bool,
     /// Whether the last result is that of the latest turn, and not of one before it.
     result_is_current: bool,
     completed: Option<Completed>,
@@ -102,6 +131,8 @@ pub(super) struct TurnMachine {
     is_moving: bool,
     /// When such a version was first seen at its prompt.
     greeted_at: Option<Moment>,
+    /// Whether the title was seen to tell work: then growth need not.
+    title_tells: bool,
     /// When the answer last grew, and the longest pause between two growths of this turn.
     growth: Option<(Moment, Span)>,
     /// When the terminal last changed its size.
@@ -110,15 +141,17 @@ pub(super) struct TurnMachine {
     anchor_lost: Option<AnchorLoss>,
     /// Whether a turn was in flight when its surface was lost, and none was armed since.
     surface_is_lost: bool,
-    note: Option<&'static str>,
+    note: Option<TurnNote>,
 }
 
 impl TurnMachine {
-    pub(super) fn new(settings: &Settings) -> Self {
+    pub(super) fn new(settings: &Settings, now: Moment) -> Self {
         Self {
             settings: settings.clone(),
+            coverage: Coverage::new(settings, now),
             flight: None,
             last_turn: LastTurn::NONE,
+            saw_end: true,
             result_is_current: false,
             completed: None,
             told_end: None,
@@ -132,6 +165,7 @@ impl TurnMachine {
             moved: None,
             is_moving: false,
             greeted_at: None,
+            title_tells: false,
             growth: None,
             resized_at: None,
             anchor_armed_at: None,
@@ -141,8 +175,31 @@ impl TurnMachine {
         }
     }
 
+    /// The time that looks cover.
+    pub(super) fn coverage(&self) -> Coverage {
+        self.coverage
+    }
+
+    /// The terminal has just come to be.
+    pub(super) fn begins(&mut self) {
+        self.coverage.begins();
+    }
+
+    /// The terminal is looked at.
+    pub(super) fn looked(&mut self, now: Moment) {
+        self.coverage.looked(now);
+        if let Some(flight) = self.flight.as_mut().filter(|_| self.coverage.is_after_gap()) {
+            flight.is_unwatched = true;
+        }
+    }
+
     pub(super) fn last_turn(&self) -> &LastTurn {
         &self.last_turn
+    }
+
+    /// When the last turn ended, and whether that was seen.
+    pub(super) fn ended(&self) -> Option<Since> {
+        self.last_turn.at.map(|at| Since { at, exact: self.saw_end })
     }
 
     pub(super) fn stage(&self) -> TurnStage {
@@ -157,6 +214,11 @@ impl TurnMachine {
         self.flight.as_ref().and_then(|flight| flight.settling.as_ref()).map(|(since, _)| *since)
     }
 
+    /// Whether work was seen in a turn that has not ended.
+    pub(super) fn goes_on(&self) -> bool {
+        self.flight.as_ref().is_some_and(|flight| flight.active_at.is_some() && flight.settling.is_none())
+    }
+
     /// Whether the last result is that of the latest turn.
     pub(super) fn result_is_current(&self) -> bool {
         self.flight.is_none() && self.result_is_current
@@ -169,13 +231,16 @@ impl TurnMachine {
 
     /// One line about a decision that the screen does not show.
     pub(super) fn note(&self) -> Option<&'static str> {
-        self.note
+        self.note.map(TurnNote::word)
     }
 
     /// A readable screen was seen.
     pub(super) fn sighted(&mut self, sighting: &Sighting<'_>, now: Moment, notes: &mut Vec<&'static str>) {
         let reading = sighting.reading;
-        let working = self.note_activity(reading, now) || (sighting.grew && sighting.temporal.growth);
+        let believed = self.note_activity(reading, now);
+        // What a command prints and the picker that it opens are not the work of a turn.
+        let is_command = self.flight.as_ref().is_some_and(Flight::is_command);
+        let working = believed || (!is_command && sighting.grew && self.growth_tells(sighting.temporal));
         self.note_pace(sighting, now);
         if sighting.resized {
             self.resized_at = Some(now);
@@ -189,11 +254,12 @@ impl TurnMachine {
             flight.baseline_is_invalid |= shorter && !redrawn && flight.source == TurnSource::ExplicitInput;
             flight.baseline_rows = flight.baseline_rows.filter(|_| !redrawn);
         }
-        if working || dialog_is_work(reading) {
+        if working || (dialog_is_work(reading) && !is_command) {
             self.work_seen(reading, now, notes);
-        } else if sighting.temporal.cautious && reading.phase == Phase::Ready {
+        } else if sighting.temporal.cautious && !is_command && reading.phase == Phase::Ready {
             self.note_movement(sighting, redrawn, now);
         }
+        self.note_submitted_prompt(sighting, redrawn, now);
         self.look_at(reading, now);
         if sighting.temporal.prompt_returns {
             self.tell_returned_prompt(reading, now);
@@ -203,10 +269,15 @@ impl TurnMachine {
 
     /// What happens by itself: the end of a turn, settle, silence, recoveries.
     pub(super) fn pass_time(&mut self, now: Moment, temporal: Temporal, notes: &mut Vec<&'static str>) {
+        if !self.coverage.holds(now) {
+            return;
+        }
         self.give_up_on_silence(now, notes);
         self.recover(now, notes);
-        self.is_moving = self.unrecorded_rest().is_some_and(|timer| !timer.is_over(now));
-        self.stands_still = self.standstill().is_some_and(|timer| timer.is_over(now));
+        // What a window has told stays told when a gap follows.
+        self.moved = self.moved.filter(|_| self.unrecorded_rest().is_some_and(|timer| !timer.is_over(now)));
+        self.is_moving = self.moved.is_some();
+        self.stands_still = self.standstill().is_some_and(|timer| self.stands_still || timer.is_over(now));
         self.end_turn(now, temporal);
         self.settle(now, temporal);
     }
@@ -216,7 +287,7 @@ impl TurnMachine {
         if let Some(flight) = self.flight.take() {
             self.surface_is_lost = true;
             if flight.source == TurnSource::ExplicitInput {
-                self.anchor_lost = Some(AnchorLoss { at: now, reason });
+                self.anchor_lost = Some(AnchorLoss { at: now, reason: reason.into() });
             }
         }
         self.completed = None;
@@ -229,11 +300,15 @@ impl TurnMachine {
     pub(super) fn overlay(&self, phase: Phase) -> Overlay {
         match (&self.flight, phase) {
             (Some(flight), Phase::Ready) if flight.settling.is_none() => Overlay::Active(match flight.active_at {
+                None if flight.source == TurnSource::SurfaceInference => GoesOn::Submitted,
                 None => GoesOn::Sent,
                 Some(_) => GoesOn::WorkWasSeen,
             }),
             (None, Phase::Ready) if self.is_moving => Overlay::Moving,
-            (None, Phase::Active) if self.activity_is_set_aside() => Overlay::SetAside,
+            (None, Phase::Active) if self.activity_is_set_aside() => {
+                let offers_stop = self.activity.as_ref().is_some_and(|(activity, _)| activity.offers_stop);
+                if offers_stop { Overlay::Frozen } else { Overlay::SetAside }
+            }
             _ => Overlay::None,
         }
     }
@@ -265,7 +340,7 @@ impl TurnMachine {
             completion_monitoring_armed: self.flight.is_some(),
             anchor_armed_at: self.anchor_armed_at,
             anchor_lost_at: self.anchor_lost.as_ref().map(|loss| loss.at),
-            anchor_loss_reason: self.anchor_lost.as_ref().map(|loss| loss.reason.to_owned()),
+            anchor_loss_reason: self.anchor_lost.as_ref().map(|loss| loss.reason.to_string()),
         }
     }
 
@@ -319,7 +394,7 @@ impl TurnMachine {
             Some(Retraction::Done(completed)) if !same_turn(&completed.region, region) => {
                 self.last_turn = completed.result;
                 flight.source = TurnSource::SurfaceInference;
-                notes.push("retraction undone: a new turn began");
+                notes.push(RETRACTION_UNDONE);
             }
             other => flight.retraction = other,
         }
@@ -336,16 +411,7 @@ impl TurnMachine {
                 now
             }
         };
-        self.seen = Some(Seen {
-            phase: reading.phase,
-            in_dialog: reading.in_dialog,
-            doubtful: reading.doubt.is_some(),
-            end: reading.end.clone(),
-            region: reading.turn.clone(),
-            edge: Arc::clone(&reading.edge),
-            transcript_rows: reading.transcript_rows,
-            since,
-        });
+        self.seen = Some(Seen::of(reading, since));
         if let Some(completed) = self.completed.as_mut().filter(|_| reading.surface.editing_input == Tri::Yes) {
             completed.drafted = true;
         }
@@ -360,9 +426,4 @@ impl TurnMachine {
             self.ended_region.get_or_insert_with(|| reading.turn.clone());
         }
     }
-}
-
-/// A turn is in flight while its agent asks something of the operator.
-fn dialog_is_work(reading: &Reading) -> bool {
-    reading.in_dialog && matches!(reading.assessment.ui_context, UiContext::ApprovalPrompt | UiContext::Question)
 }

@@ -25,82 +25,112 @@ macro_rules! actions {
 }
 
 actions! {
-    Up = "up", "one terminal up";
-    Down = "down", "one terminal down";
+    Up = "up", "select the terminal above";
+    Down = "down", "select the terminal below";
     PageUp = "page-up", "one page up";
     PageDown = "page-down", "one page down";
-    First = "first", "to the first terminal";
-    Last = "last", "to the last terminal";
-    NextWaiting = "next-waiting", "to the next terminal that needs you";
-    PreviousWaiting = "previous-waiting", "to the previous terminal that needs you";
-    Filter = "filter", "show only some terminals";
-    Sort = "sort", "sort by the next of attention, name, phase, age, agent, host";
-    Group = "group", "group by the next of session, agent, host, label, nothing";
-    Fold = "fold", "fold the group, or unfold it";
-    FoldAll = "fold-all", "fold all groups, or unfold them";
-    Mark = "mark", "mark the terminal, or the group, for acting on several";
-    MarkAll = "mark-all", "mark all that are shown";
-    UnmarkAll = "unmark-all", "take all marks away";
-    Pin = "pin", "keep the terminal at the top, or let it go";
-    Mute = "mute", "never count the terminal as needing you, or count it again";
-    Open = "open", "answer the dialog that waits, or write a prompt";
+    First = "first", "select the first terminal";
+    Last = "last", "select the last terminal";
+    NextWaiting = "next-waiting", "select the next terminal that needs you";
+    PreviousWaiting = "previous-waiting", "select the previous terminal that needs you";
+    Filter = "filter", "filter the terminals";
+    Sort = "sort", "sort by attention, name, phase, age, agent, host in turn";
+    Group = "group", "group by session, agent, host, label, nothing in turn";
+    Fold = "fold", "fold or unfold the group";
+    FoldAll = "fold-all", "fold or unfold all groups";
+    Mark = "mark", "mark the terminal or group, to act on several with B, x, m, p and S";
+    MarkAll = "mark-all", "mark all shown terminals";
+    UnmarkAll = "unmark-all", "remove all marks";
+    Pin = "pin", "pin or unpin the terminal, or all marked ones, at the top";
+    Mute = "mute", "mute or unmute the terminal, or all marked ones: never counted as needing you";
+    Seen = "seen", "mark the result of the terminal, or of all marked ones, as seen";
+    Open = "open", "answer the waiting dialog, or write a prompt";
     Prompt = "prompt", "write a prompt";
-    History = "history", "what happened to the terminal, and its screen then";
+    History = "history", "show the terminal's history and earlier screens";
     Broadcast = "broadcast", "write a prompt to all marked terminals";
-    Interrupt = "interrupt", "press the key that stops the agent, once you have said so";
-    Raw = "raw", "let every key go to the terminal";
-    Unqueue = "unqueue", "take back the prompts that wait for the terminal";
-    Explain = "explain", "why fleetwatch says so";
+    Interrupt = "interrupt", "stop the agent, or all marked ones, after a question";
+    Raw = "raw", "type directly into the terminal";
+    Unqueue = "unqueue", "take back the terminal's queued prompts";
+    Explain = "explain", "explain the state";
     Jump = "jump", "go to the terminal in tmux";
-    KillTask = "kill-task", "end the selected task, after a question";
+    KillTask = "kill-task", "kill the selected task, after a question";
     RerunTask = "rerun-task", "run the selected task again, after a question";
     PruneTasks = "prune-tasks", "remove all tasks that have ended, after a question";
-    KillAllTasks = "kill-all-tasks", "end all tasks, after a question";
+    KillAllTasks = "kill-all-tasks", "kill all tasks, after a question";
     TaskSessions = "task-sessions", "choose which sessions are tasks";
-    FollowUps = "follow-ups", "messages to agents: send one again, or leave it at that";
-    MuteAll = "mute-all", "mute all notices, or let them through";
+    FollowUps = "follow-ups", "messages to agents: resend or dismiss";
+    MuteAll = "mute-all", "mute or unmute all notices";
     Copy = "copy", "copy the name, the dialog or the transcript";
     SwitchPane = "switch-pane", "show the other pane below the table";
-    Layout = "layout", "show the next of all panes, the screen, the transitions, the table alone";
-    Taller = "taller", "give the table one row more";
-    Lower = "lower", "give the panes one row more";
-    Wider = "wider", "give the left pane more columns";
-    Narrower = "narrower", "give the right pane more columns";
+    Layout = "layout", "change the layout: all panes, screen, transitions, table only";
+    Taller = "taller", "make the table taller";
+    Lower = "lower", "make the table shorter";
+    Wider = "wider", "make the left pane wider";
+    Narrower = "narrower", "make the left pane narrower";
     Palette = "palette", "list all commands";
-    Help = "help", "list the keys";
-    Quit = "quit", "leave fleetwatch";
-    Suspend = "suspend", "put fleetwatch into the background of the shell";
-    Redraw = "redraw", "draw everything anew";
-    Reload = "reload", "read configuration, keymap and theme again";
+    Help = "help", "list all keys";
+    Quit = "quit", "quit fleetwatch";
+    Suspend = "suspend", "suspend fleetwatch to the shell";
+    Redraw = "redraw", "redraw the screen";
+    Reload = "reload", "reload configuration, keymap and theme";
     Answer = "answer", "send the chosen answer";
+    AnswerAnyway = "answer-anyway", "send the chosen answer although the agent does not show the whole question";
+    Tick = "tick", "tick or untick the option";
     Send = "send", "send the prompt";
     SendAnyway = "send-anyway", "send the prompt although the agent is not ready";
     SendWhenReady = "send-when-ready", "send the prompt once the agent is ready";
-    OlderPrompt = "older-prompt", "the prompt that was sent before";
-    NewerPrompt = "newer-prompt", "the prompt that was sent after";
-    Recall = "recall", "choose among the prompts that were sent";
-    Template = "template", "begin with a template of the configuration";
-    Edit = "edit", "write in your own editor";
-    Newline = "newline", "begin a new line";
+    OlderPrompt = "older-prompt", "the previous prompt";
+    NewerPrompt = "newer-prompt", "the next prompt";
+    Recall = "recall", "search earlier prompts";
+    Template = "template", "start from a template of the configuration";
+    Edit = "edit", "edit in your own editor";
+    Newline = "newline", "start a new line";
+    ClearLine = "clear-line", "delete to the start of the line";
+    Undo = "undo", "undo the last change";
     Close = "close", "close this; a draft is kept";
-    SwitchPaneBack = "switch-pane-back", "show the view before";
-    FocusLeft = "focus-left", "move in the left pane";
-    FocusRight = "focus-right", "move in the right pane";
-    Zoom = "zoom", "show another part of the time";
+    SwitchPaneBack = "switch-pane-back", "show the previous view";
+    FocusLeft = "focus-left", "go to the left pane";
+    FocusRight = "focus-right", "go to the right pane";
+    Zoom = "zoom", "change the span of the time line";
     Search = "search", "search in the text";
-    NextMatch = "next-match", "to the next place that was found";
-    PreviousMatch = "previous-match", "to the place found before";
+    NextMatch = "next-match", "go to the next match";
+    PreviousMatch = "previous-match", "go to the previous match";
     ScrollUp = "scroll-up", "scroll up";
     ScrollDown = "scroll-down", "scroll down";
     Confirm = "confirm", "yes, do it";
-    Choose = "choose", "take the one that is selected";
-    Dismiss = "dismiss", "take the messages and the filter away";
+    Choose = "choose", "choose the selected one";
+    Dismiss = "dismiss", "dismiss the messages and the filter";
 }
 
 impl Action {
     /// The action that a keymap calls by a name.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|action| action.name() == name)
+    }
+
+    /// Whether it does something with the row that the cursor is on.
+    pub const fn is_of_row(self) -> bool {
+        use Action::{
+            Copy, Explain, Fold, History, Interrupt, Jump, KillTask, Mark, Mute, Open, Pin, Prompt, Raw, RerunTask,
+            Unqueue,
+        };
+        matches!(
+            self,
+            Copy | Explain
+                | Fold
+                | History
+                | Interrupt
+                | Jump
+                | KillTask
+                | Mark
+                | Mute
+                | Open
+                | Pin
+                | Prompt
+                | Raw
+                | RerunTask
+                | Unqueue
+        )
     }
 
     /// Whether it moves in the table, or changes which rows there are and how they are shown.

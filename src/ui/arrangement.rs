@@ -141,14 +141,14 @@ pub struct Head {
     pub marked: usize,
     /// How many of the group there are of each meaning, muted ones left out.
     pub counts: [usize; Meaning::ALL.len()],
-    /// How many of those need the operator.
-    pub needing: [usize; Meaning::ALL.len()],
+    /// How many of those should be looked at.
+    pub worth_a_look: [usize; Meaning::ALL.len()],
 }
 
 impl Head {
     /// Whether any terminal of the group should be looked at by the operator.
-    pub fn needs_operator(&self) -> bool {
-        self.needing.iter().any(|count| *count > 0)
+    pub fn wants_a_look(&self) -> bool {
+        self.worth_a_look.iter().any(|count| *count > 0)
     }
 }
 
@@ -219,14 +219,14 @@ impl Arrangement {
         for members in placed.chunk_by(|a, b| a.group == b.group) {
             let group = members[0].group.clone();
             let folded = self.folded.contains(&group);
-            let (mut counts, mut needing) = ([0; Meaning::ALL.len()], [0; Meaning::ALL.len()]);
+            let (mut counts, mut worth_a_look) = ([0; Meaning::ALL.len()], [0; Meaning::ALL.len()]);
             for member in members.iter().filter(|member| !self.flags.is_muted(member.item)) {
                 let meaning = member.item.meaning() as usize;
                 counts[meaning] += 1;
-                needing[meaning] += usize::from(member.item.needs_operator());
+                worth_a_look[meaning] += usize::from(member.item.wants_a_look());
             }
             let marked = members.iter().filter(|member| self.flags.is_marked(member.item)).count();
-            rows.push(Row::Head(Head { group, terminals: members.len(), folded, marked, counts, needing }));
+            rows.push(Row::Head(Head { group, terminals: members.len(), folded, marked, counts, worth_a_look }));
             if !folded {
                 rows.extend(members.iter().map(|member| Row::Item(member.item)));
             }
@@ -267,9 +267,24 @@ impl Arrangement {
     }
 
     /// Whether a terminal should be looked at by the operator. A muted one never says so.
-    pub fn needs_operator<'a>(&self, item: impl Into<Item<'a>>) -> bool {
-        let item = item.into();
-        !self.flags.is_muted(item) && item.needs_operator()
+    pub fn wants_a_look(&self, item: Item<'_>) -> bool {
+        !self.flags.is_muted(item) && item.wants_a_look()
+    }
+
+    /// Whether a terminal waits for the operator: what the header counts as needing you. A muted one never does.
+    pub fn needs_operator(&self, item: Item<'_>) -> bool {
+        !self.flags.is_muted(item) && item.meaning() == Meaning::Waits
+    }
+
+    /// Those that should be looked at, in the order in which the operator goes to them whatever the rows are sorted by:
+    /// the most urgent first, and of those the one that has waited longest; what has finished comes last.
+    pub fn queue<'a>(&self, view: &View<'a>) -> Vec<Item<'a>> {
+        let mut queue: Vec<Item<'a>> = self.shown(view).filter(|item| self.wants_a_look(*item)).collect();
+        let is_finished = |item: Item<'_>| item.meaning() == Meaning::Finished;
+        queue.sort_by_cached_key(|item| {
+            (is_finished(*item), rank(*item, false), waiting_since(*item), item.key().clone())
+        });
+        queue
     }
 
     fn placed<'a>(&self, item: Item<'a>) -> Placed<'a> {
@@ -280,7 +295,7 @@ impl Arrangement {
         };
         let key = match self.sort {
             Sort::Attention => {
-                let since = waiting_since(item).filter(|_| self.needs_operator(item));
+                let since = waiting_since(item).filter(|_| self.wants_a_look(item));
                 SortKey::Attention(rank(item, self.flags.is_muted(item)), since)
             }
             Sort::Phase => SortKey::Phase(rank::phase(item)),

@@ -11,7 +11,7 @@ use super::meaning::Meaning;
 use super::theme::Theme;
 use crate::fleet::TerminalKey;
 use crate::moment::Moment;
-use crate::queue::Waiting;
+use crate::ui::overlay::Waiting;
 
 /// The look and the time of one frame.
 pub struct Canvas<'a> {
@@ -32,6 +32,8 @@ pub struct Canvas<'a> {
     pub queued: &'a HashMap<TerminalKey, Vec<Waiting>>,
     /// Which bells of tasks were seen.
     pub bells: &'a Bells,
+    /// Whether something lies over what is drawn now.
+    pub covered: bool,
     /// How the terminals are shown, and which of them are marked or muted.
     pub arrangement: &'a Arrangement,
 }

@@ -6,6 +6,7 @@ mod drawing;
 mod outcomes;
 mod recall;
 mod recipients;
+mod sure;
 mod writing;
 
 use ratatui::buffer::Buffer;
@@ -19,7 +20,6 @@ use super::footer::Hint;
 use super::keymap::Context;
 use super::meaning::Meaning;
 use super::overlay::{Desk, Laid, Memory, News, Overlay, Place, Then};
-use super::popup::Scroll;
 use super::toast::Topic;
 use super::{Request, Sent};
 use crate::fleet::{TerminalKey, View};
@@ -27,6 +27,7 @@ pub use broadcast::BroadcastDraft;
 use choosing::Choosing;
 use recall::Recall;
 use recipients::Recipients;
+use sure::Sure;
 
 /// A prompt on its way to be sent.
 #[derive(Debug)]
@@ -36,6 +37,9 @@ pub struct Composer {
     recall: Recall,
     /// Whether the prompts that were sent before were asked for.
     asked: bool,
+    /// Whether it began with a text that was left from before, and whether all of that has been in view since.
+    is_kept: bool,
+    was_whole: bool,
     /// What lies over it and has the keyboard.
     over: Option<Over>,
 }
@@ -45,8 +49,8 @@ pub struct Composer {
 enum Over {
     /// Which earlier prompt or template to take.
     Choosing(Box<Choosing>),
-    /// Whether to send to several; `wait` sends to those that are not ready once they are.
-    Sure { wait: bool, scroll: Scroll },
+    /// Whether to send what is shown in full to those who are listed.
+    Sure(Box<Sure>),
 }
 
 impl Composer {
@@ -63,21 +67,28 @@ impl Composer {
     }
 
     fn with(to: Recipients, draft: &str) -> Self {
-        Self { to, text: writing::text_area(draft), recall: Recall::default(), asked: false, over: None }
+        let (text, recall) = (writing::text_area(draft), Recall::default());
+        Self { to, text, recall, asked: false, is_kept: !draft.is_empty(), was_whole: false, over: None }
     }
 
-    /// Asks for the prompt to be sent and gives the keyboard back. The draft stays until the prompt was taken.
+    /// Sends the prompt, or asks first whether to, where several would get it or nobody has seen all of it.
     fn send(&mut self, how: How, desk: &mut Desk<'_, '_>) -> Then {
         let text = self.prompt();
         if text.trim().is_empty() {
             desk.say("there is nothing to send yet");
             return Then::Stay;
         }
-        let Some(key) = self.to.one().cloned() else {
-            // Insisting on many at once is more than one key can mean.
-            self.over = Some(Over::Sure { wait: how == How::WhenReady, scroll: Scroll::default() });
+        // Insisting on many at once is more than one key can mean.
+        if self.to.one().is_none() || (self.is_kept && !self.was_whole) {
+            self.over = Some(Over::Sure(Box::new(Sure::new(how, self.to.keys(), desk.view))));
             return Then::Stay;
-        };
+        }
+        self.send_now(how, text, desk)
+    }
+
+    /// Asks for the prompt to be sent to one and gives the keyboard back. The draft stays until the prompt was taken.
+    fn send_now(&self, how: How, text: String, desk: &mut Desk<'_, '_>) -> Then {
+        let Some(key) = self.to.one().cloned() else { return Then::Stay };
         let Some(terminal) = desk.terminal(&key) else {
             let told = "the terminal is gone; nothing was sent".to_owned();
             desk.tell_about(Topic::Prompt(key), Meaning::Gone, told);
@@ -86,7 +97,7 @@ impl Composer {
         let name = terminal.state.terminal.id.as_str();
         match how {
             How::WhenReady => {
-                let told = format!("queued for {name}: it goes when the agent is ready");
+                let told = format!("queued for {name} until the agent is ready");
                 desk.tell_about(Topic::Prompt(key.clone()), Meaning::Working, told);
                 desk.memory.drafts.remove(&key);
                 desk.ask(Request::Queue { key, text });
@@ -108,6 +119,8 @@ impl Composer {
             Action::SendWhenReady => return self.send(How::WhenReady, desk),
             Action::Close => return Then::Close,
             Action::Newline => self.text.insert_newline(),
+            Action::ClearLine => drop(self.text.delete_line_by_head()),
+            Action::Undo => drop(self.text.undo()),
             Action::OlderPrompt => self.older(),
             Action::NewerPrompt => self.newer(),
             Action::Recall => self.choose(Choosing::prompts(&self.recall), "no prompt has been sent yet", desk),
@@ -132,6 +145,9 @@ impl Composer {
     /// Does what an action says of what lies over the prompt; `None` when nothing does.
     fn perform_over(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Option<Then> {
         let mut over = self.over.take()?;
+        if let Over::Sure(sure) = &mut over {
+            sure.follow(self.to.keys(), desk.view);
+        }
         let knows = match (&mut over, action) {
             (_, Action::Close) => return Some(Then::Stay),
             (Over::Choosing(choosing), Action::Choose) => {
@@ -142,12 +158,16 @@ impl Composer {
                 }
                 return Some(Then::Stay);
             }
-            (Over::Sure { wait, .. }, Action::Confirm) => {
-                let outcomes = broadcast::send(self.to.keys(), &self.prompt(), *wait, desk);
+            (Over::Sure(sure), Action::Confirm) if sure.may_send(self.to.keys(), &self.prompt(), desk.view) => {
+                if self.to.one().is_some() {
+                    return Some(self.send_now(sure.how, self.prompt(), desk));
+                }
+                let outcomes = broadcast::send(self.to.keys(), &self.prompt(), sure.how == How::WhenReady, desk);
                 return Some(Then::Become(Box::new(outcomes)));
             }
+            (Over::Sure(_), Action::Confirm) => true,
             (Over::Choosing(choosing), _) => choosing.menu.perform(action),
-            (Over::Sure { scroll, .. }, _) => matches!(scroll.perform(action), Then::Stay),
+            (Over::Sure(sure), _) => matches!(sure.question.perform(action), Then::Stay),
         };
         self.over = Some(over);
         Some(if knows { Then::Stay } else { Then::Pass })
@@ -167,7 +187,7 @@ impl Overlay for Composer {
         match self.over {
             None => Context::Composer,
             Some(Over::Choosing(_)) => Context::Menu,
-            Some(Over::Sure { .. }) => Context::Confirm,
+            Some(Over::Sure(_)) => Context::Confirm,
         }
     }
 
@@ -183,12 +203,12 @@ impl Overlay for Composer {
         self.to.one()
     }
 
-    fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
-        match self.over {
+    fn hints(&self, view: &View<'_>) -> Vec<Hint> {
+        match &self.over {
             Some(Over::Choosing(_)) => {
                 vec![(Action::Choose, "take it"), (Action::Down, "down"), (Action::Close, "close")]
             }
-            Some(Over::Sure { .. }) => vec![(Action::Confirm, "send it"), (Action::Close, "do not send")],
+            Some(Over::Sure(sure)) => sure.hints(self.to.keys(), &self.prompt(), view),
             None => {
                 let mut hints = vec![(Action::Send, "send"), (Action::Newline, "new line")];
                 hints.push((Action::SendWhenReady, "when ready"));
@@ -203,12 +223,11 @@ impl Overlay for Composer {
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Laid {
         let mut laid = self.draw_all(canvas, buffer, area, view);
+        let prompt = self.prompt();
         match &mut self.over {
             None => {}
             Some(Over::Choosing(choosing)) => laid.place = choosing.menu.draw(canvas, buffer, area),
-            Some(Over::Sure { wait, scroll }) => {
-                laid.place = broadcast::draw_question(canvas, buffer, area, self.to.keys(), *wait, scroll, view);
-            }
+            Some(Over::Sure(sure)) => laid = sure.draw(canvas, buffer, self.to.keys(), &prompt, view),
         }
         laid
     }
@@ -223,7 +242,7 @@ impl Overlay for Composer {
     fn key(&mut self, key: KeyEvent, desk: &mut Desk<'_, '_>) -> Then {
         match &mut self.over {
             Some(Over::Choosing(choosing)) => choosing.menu.key(key),
-            Some(Over::Sure { .. }) => {}
+            Some(Over::Sure(_)) => {}
             None => {
                 let before = self.text.cursor();
                 self.text.input(key);
@@ -242,7 +261,7 @@ impl Overlay for Composer {
     fn paste(&mut self, text: &str, desk: &mut Desk<'_, '_>) -> Then {
         match &mut self.over {
             Some(Over::Choosing(choosing)) => choosing.menu.paste(text),
-            Some(Over::Sure { .. }) => {}
+            Some(Over::Sure(_)) => {}
             None => self.take(text, desk),
         }
         Then::Stay
@@ -260,7 +279,7 @@ impl Overlay for Composer {
         let action = if direction > 0 { Action::ScrollDown } else { Action::ScrollUp };
         match &mut self.over {
             Some(Over::Choosing(choosing)) => drop(choosing.menu.perform(action)),
-            Some(Over::Sure { scroll, .. }) => drop(scroll.perform(action)),
+            Some(Over::Sure(sure)) => drop(sure.question.perform(action)),
             None => {}
         }
         Then::Stay
@@ -269,6 +288,9 @@ impl Overlay for Composer {
     fn update(&mut self, desk: &mut Desk<'_, '_>) -> Then {
         if !std::mem::replace(&mut self.asked, true) {
             desk.ask(Request::Prompts { key: self.to.one().cloned() });
+        }
+        if let Some(Over::Sure(sure)) = &mut self.over {
+            sure.follow(self.to.keys(), desk.view);
         }
         Then::Stay
     }

@@ -10,6 +10,7 @@ mod told;
 use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind};
 
 use super::action::Action;
+use super::arrangement::RowKey;
 use super::copy::Copying;
 use super::explanation::Explanation;
 use super::footer::Hint;
@@ -18,11 +19,12 @@ use super::keymap::Context;
 use super::meaning::Meaning;
 use super::overlay::{Desk, News, Overlay, Place, Then};
 use super::toast::Topic;
-use super::{Request, Sent, Ui};
+use super::{Request, Sent, Ui, find};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::Answer;
 use crate::moment::{Moment, Span};
-use crate::state::Attention;
+use crate::profile::TakenAs;
+use crate::state::{Attention, Availability};
 
 /// How long the cursor rests on a terminal until it counts as seen (SPEC §2).
 const SEEN_AFTER: Span = Span::from_secs(1);
@@ -32,10 +34,14 @@ const PRESENT: Span = Span::from_secs(15);
 impl Ui {
     /// Takes in what the operator's terminal reports.
     pub fn handle(&mut self, event: &Event, view: &View<'_>) -> Vec<Request> {
-        self.follow(view);
+        if self.cursor.row().is_none() {
+            self.follow(view);
+        }
         if matches!(event, Event::Key(_) | Event::Mouse(_) | Event::Paste(_)) {
             self.touched = Some(view.now);
             self.cursor.hold(view.now);
+            let rows = self.rows(view);
+            self.cursor.locate(&rows);
         }
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => self.key(*key, view),
@@ -45,9 +51,8 @@ impl Ui {
         }
     }
 
-    /// Follows the fleet and the time: the cursor stays on its terminal, messages go, what was looked at is seen.
+    /// Follows the fleet and the time: messages go, what was looked at is seen. The cursor follows with the next frame.
     pub fn update(&mut self, view: &View<'_>) -> Vec<Request> {
-        self.follow(view);
         self.memory.toasts.expire(view.now);
         self.memory.arrangement.flags.follow(view);
         self.memory.bells.follow(view);
@@ -103,8 +108,17 @@ impl Ui {
                 let hint = insist.or(hint).map(|hint| format!(" ({hint})")).unwrap_or_default();
                 (Meaning::Failed, format!("{trouble}{hint}"))
             }
+            (Some(trouble), Sent::Unverified { .. }) => (Meaning::Unknown, trouble),
             (Some(trouble), _) => (Meaning::Failed, trouble),
-            (None, _) => (Meaning::Finished, format!("{name} took the prompt")),
+            (None, _) => {
+                let input = super::find(view, key).map(|terminal| &terminal.input);
+                let what = match input.map(|input| input.taken_as(text)).unwrap_or_default() {
+                    TakenAs::Prompt => "the prompt",
+                    TakenAs::Command => "it",
+                };
+                let taken = input.and_then(|input| input.taken(text)).map(|taken| format!(" {taken}"));
+                (Meaning::Finished, format!("{name} took {what}{}", taken.unwrap_or_default()))
+            }
         };
         self.notify_about(Topic::Prompt(key.clone()), meaning, told, view.now);
     }
@@ -116,6 +130,7 @@ impl Ui {
             Sent::Accepted if after == "unknown" => (Meaning::Finished, format!("{name}: taken")),
             Sent::Accepted => (Meaning::Finished, format!("{name}: taken: {after}")),
             Sent::NotTaken { why } => (Meaning::Failed, format!("{name}: not taken: {why}")),
+            Sent::Unverified { why } => (Meaning::Unknown, format!("{name}: unverified: {why}")),
             Sent::Refused { why, .. } => (Meaning::Failed, format!("{name}: {why}")),
         };
         self.notify_about(Topic::Dialog(key.clone()), meaning, told, view.now);
@@ -147,33 +162,48 @@ impl Ui {
         match sent {
             Sent::Accepted => None,
             Sent::NotTaken { why } => Some(format!("{name} did not take the prompt: {why}")),
+            Sent::Unverified { why } => Some(format!("it is not known whether {name} took the prompt: {why}")),
             Sent::Refused { why, .. } => Some(format!("nothing was sent to {name}: {why}")),
         }
     }
 
-    /// The terminal that the operator looks at: the selected one, as long as keys are pressed.
+    /// The terminal that the operator looks at: the selected one, as long as keys are pressed. A row that came under a
+    /// cursor that stays at the top was chosen by nobody, and its notice must not be missed.
     pub fn looked_at(&self, now: Moment) -> Option<&TerminalKey> {
-        self.touched.filter(|&touched| now.since(touched) < PRESENT)?;
-        self.cursor.key()
+        let touched = self.touched.filter(|&touched| now.since(touched) < PRESENT)?;
+        self.cursor.key().filter(|_| self.was_chosen(touched))
     }
 
-    /// When the selected terminal will have been seen. Only what the operator was there for counts: a result that comes
-    /// while nobody touches a key stays unseen, wherever the cursor happens to be.
+    /// Whether the operator chose the selected row with the last key, and it did not come under the cursor by itself.
+    fn was_chosen(&self, touched: Moment) -> bool {
+        self.cursor.since().since(touched) < SEEN_AFTER
+    }
+
+    /// When the selected terminal will have been seen: when it was selected for a second (SPEC §2) while the operator was
+    /// there. A result that comes while nobody touches a key stays unseen, wherever the cursor happens to be.
     pub(super) fn seen_at(&self, view: &View<'_>) -> Option<Moment> {
         let terminal = self.cursor.terminal(view).filter(|terminal| terminal.state.attention == Attention::Finished)?;
         let finished = finished_at(terminal);
-        self.touched.filter(|&touched| touched >= finished)?;
         let told = self.told_seen.as_ref().is_some_and(|(key, at)| *key == terminal.key && *at == finished);
-        (!told).then(|| self.cursor.since().max(finished) + SEEN_AFTER)
+        self.seen_since(finished).filter(|_| !told)
     }
 
-    /// The task that is looked at and rang, and when that will have been seen: as with results, only what the operator
-    /// was there for counts.
+    /// The task that is looked at and rang, and when that will have been seen.
     pub(super) fn bell_seen_at(&self, view: &View<'_>) -> Option<(TerminalKey, Moment)> {
         let key = self.target()?;
-        let rang = self.memory.bells.unseen_since(&key).filter(|&at| self.touched >= Some(at))?;
+        let rang = self.memory.bells.unseen_since(&key)?;
         let is_task = view.tasks.iter().any(|task| task.key == key);
-        is_task.then(|| (key, self.cursor.since().max(rang) + SEEN_AFTER))
+        self.seen_since(rang).filter(|_| is_task).map(|at| (key, at))
+    }
+
+    /// When something that came to the selected row at a time will have been seen there; never, as long as the operator
+    /// was not there for it.
+    fn seen_since(&self, came: Moment) -> Option<Moment> {
+        let shown = self.cursor.since().max(came);
+        let was_there = self
+            .touched
+            .is_some_and(|touched| touched >= shown || (shown.since(touched) < PRESENT && self.was_chosen(touched)));
+        was_there.then(|| shown + SEEN_AFTER)
     }
 
     /// What has the keyboard.
@@ -196,9 +226,13 @@ impl Ui {
 
     /// What does the same wherever it is asked for, and then what the table does.
     fn perform_anywhere(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
+        let is_about_selected = self.overlays.iter().all(|overlay| overlay.terminal().is_none());
+        if action.is_of_row() && is_about_selected && self.has_lost_its_row(view) {
+            return Vec::new();
+        }
         match action {
             Action::Help => self.open(Help::new(self.context())),
-            Action::Quit => return self.leave(),
+            Action::Quit => return vec![Request::Quit],
             Action::Suspend => return vec![Request::Suspend],
             Action::Redraw => return vec![Request::Redraw],
             Action::Reload => return vec![Request::Reload],
@@ -210,6 +244,13 @@ impl Ui {
             }
             Action::Jump => {
                 let key = self.target();
+                let terminal = key.as_ref().and_then(|key| find(view, key));
+                if let Some(Terminal { state, .. }) =
+                    terminal.filter(|it| it.state.diagnostics.availability == Availability::Unavailable)
+                {
+                    self.say(format!("there is nowhere to go: the pane of {} is gone", state.terminal.id), view);
+                    return Vec::new();
+                }
                 key.iter().for_each(|key| self.memory.bells.see(key));
                 return key.map(|key| Request::Jump { key }).into_iter().collect();
             }
@@ -221,6 +262,28 @@ impl Ui {
             _ => return self.perform_in_fleet(action, view),
         }
         Vec::new()
+    }
+
+    /// Whether a key that is for the selected row may have been meant for another one, which the operator is told;
+    /// else the cursor keeps to that row from now on.
+    fn has_lost_its_row(&mut self, view: &View<'_>) -> bool {
+        let Some(row) = self.cursor.row() else { return false };
+        let name = match row {
+            RowKey::Head(group) => Some(group.title().to_owned()),
+            RowKey::Terminal(_) => self.selected(view).map(|item| item.id().to_owned()),
+        };
+        let why = match name {
+            None => "the selected terminal has just left".to_owned(),
+            Some(name) if self.cursor.has_just_slipped(view.now) => {
+                format!("nothing was done: the rows have moved, and the cursor is on {name} now")
+            }
+            Some(_) => {
+                self.cursor.stay();
+                return false;
+            }
+        };
+        self.say(why, view);
+        true
     }
 
     /// Whether a whole view stands in place of the table and has the keyboard.

@@ -1,7 +1,9 @@
-//! The dialog that a terminal waits in, as its agent drew it, and its options, of which the operator takes one.
+//! The dialog that a terminal waits in, and its options, of which the operator takes one, ticks several, or types a text in
+//! the row of one.
 //!
-//! What is answered is the dialog that was shown: it goes with the request, and whoever sends looks again. A dialog that
-//! changes while it is shown is shown anew, and is not answered by a key that was on its way to the old one.
+//! Nobody answers blind (SPEC §11): nothing is sent before all that is asked and the whole text of the chosen option have
+//! been on the screen. What is answered is the dialog that was shown: it goes with the request, and whoever sends looks
+//! again. When a dialog changes while it is shown, nothing is chosen any more, and keys do nothing for a second.
 
 mod body;
 
@@ -14,36 +16,40 @@ use ratatui::layout::{Position, Rect};
 use super::action::Action;
 use super::canvas::Canvas;
 use super::footer::Hint;
+use super::input::LineInput;
 use super::keymap::Context;
-use super::meaning::{Meaning, turn_word, waits};
+use super::meaning::{Meaning, waits};
 use super::overlay::{Desk, Laid, News, Overlay, Then};
-use super::popup::Scroll;
 use super::raw::Raw;
+use super::sheet::{Asked, Hold, Question};
+use super::theme::Theme;
 use super::toast::Topic;
-use super::{Request, Sent, times};
-use crate::dialog::{self, Manner};
+use super::{Request, Sent};
+use crate::dialog::{self, Manner, TextEntry};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::moment::{Moment, Span};
 use crate::screen::Screen;
+use crate::sender::Reply;
+use crate::tmux::PasteText;
 
-/// How long a dialog that took the place of another one is not answered: a key may have been meant for the old one.
-const LOOK_FIRST: Span = Span::from_secs(1);
 /// How long an answered dialog that is still shown is taken for the old one.
 const FOLLOW: Span = Span::from_secs(3);
+/// How long the box of a dialog that has closed by itself stays, so that no key that was meant for it goes elsewhere.
+const LINGER: Span = Span::from_secs(1);
 
 /// The dialog of one terminal. It closes when the terminal no longer waits.
 #[derive(Debug)]
 pub struct Dialog {
     key: TerminalKey,
     shown: Option<Shown>,
-    /// The option that would be sent.
-    chosen: usize,
+    /// The option that would be sent, and what was read.
+    question: Question,
+    /// The options that would be handed in, where several can be ticked.
+    ticks: Vec<usize>,
+    typing: Option<Typing>,
     stage: Stage,
     /// What the operator is told below the options.
     told: Option<(Meaning, String)>,
-    scroll: Scroll,
-    /// Where the last frame drew the options.
-    places: Vec<(Rect, usize)>,
 }
 
 /// What is shown.
@@ -53,8 +59,18 @@ struct Shown {
     screen: Arc<Screen>,
     /// The dialog's text, for the history.
     excerpt: String,
-    /// When it took the place of another one.
-    changed: Option<Moment>,
+    /// What it says, and what the one said that it took the place of, in lines.
+    now: Vec<String>,
+    before: Vec<String>,
+}
+
+/// An answer in the operator's own words.
+#[derive(Clone, Debug)]
+struct Typing {
+    line: LineInput,
+    /// The option that takes it; `None` once that is gone. What is typed on must not become keys of the dashboard, so it
+    /// goes nowhere then.
+    option: Option<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -63,6 +79,23 @@ enum Stage {
     Sending,
     /// It was answered; this one is over.
     Answered(Moment),
+    /// It closed by itself.
+    Closed(Moment),
+}
+
+/// Why the key that answers does nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Held {
+    /// There is nothing to choose here.
+    NoChoice,
+    Not(Hold),
+    NothingChosen,
+    NothingTicked,
+    NothingTyped,
+    /// What the text was typed for is gone.
+    Lost,
+    /// The agent itself does not show all of it: plain Enter is not enough.
+    NotWhole,
 }
 
 impl Dialog {
@@ -71,93 +104,286 @@ impl Dialog {
         Self {
             key,
             shown: None,
-            chosen: 0,
+            question: Question::default(),
+            ticks: Vec::new(),
+            typing: None,
             stage: Stage::Choosing,
             told: None,
-            scroll: Scroll::default(),
-            places: Vec::new(),
         }
     }
 
     /// Takes over what the terminal shows now, and says when it is another dialog.
     fn follow(&mut self, terminal: &Terminal, now: Moment) {
         let (Some(dialog), Some(screen)) = (&terminal.dialog, &terminal.screen) else { return };
-        let before = self.shown.as_ref().filter(|shown| shown.dialog.is_same(dialog));
-        if matches!(self.stage, Stage::Answered(at) if before.is_some() && now.since(at) < FOLLOW) {
+        let before = self.shown.take();
+        // What is sent is typed there, row by row.
+        let typed_in = self.typing.as_ref().filter(|_| self.stage == Stage::Sending).and_then(|typing| typing.option);
+        let is_same = before.as_ref().is_some_and(|shown| shown.dialog.is_same_but_for(dialog, typed_in));
+        if matches!(self.stage, Stage::Answered(at) if is_same && now.since(at) < FOLLOW) {
+            self.shown = before;
             return;
         }
-        let is_other = before.is_none();
-        let changed = match before {
-            Some(before) => before.changed,
-            None => self.shown.is_some().then_some(now),
-        };
-        if is_other {
-            self.chosen = dialog.marked.unwrap_or(0);
-            self.scroll = Scroll::default();
-            if changed.is_some() && self.stage == Stage::Choosing {
-                self.told = Some((Meaning::Stalled, "the dialog changed, nothing was sent".to_owned()));
+        let excerpt = terminal.state.assessment.operator_excerpt.clone().unwrap_or_default();
+        let (dialog, screen) = (Arc::clone(dialog), Arc::clone(screen));
+        let mut shown = Shown { dialog, screen, excerpt, now: Vec::new(), before: Vec::new() };
+        shown.now = shown.said();
+        match before {
+            Some(before) if is_same => {
+                shown.before = before.before;
+                self.told.take_if(|_| matches!(self.stage, Stage::Closed(_)));
+                if self.stage != Stage::Sending && before.dialog.ticked() != shown.dialog.ticked() {
+                    self.begin_anew(&shown.dialog, "what is ticked there changed, nothing was handed in");
+                }
+            }
+            Some(before) => {
+                shown.before = before.now;
+                self.begin_anew(&shown.dialog, "the dialog changed, nothing was sent");
+            }
+            None => {
+                let chosen = Some(shown.dialog.marked.unwrap_or(0)).filter(|_| shown.dialog.can_answer());
+                self.question = Question::with(chosen);
+                self.ticks = shown.dialog.ticked();
+                // One that came up just now may not be the one that the key was meant for that opened it.
+                self.question.shown_since(terminal.state.doing_since().at);
             }
         }
         if self.stage != Stage::Sending {
             self.stage = Stage::Choosing;
+            if let Some(typing) = &mut self.typing {
+                typing.option = typing.option.filter(|option| shown.dialog.takes_text(*option));
+            }
         }
-        let excerpt = terminal.state.assessment.operator_excerpt.clone().unwrap_or_default();
-        let (dialog, screen) = (Arc::clone(dialog), Arc::clone(screen));
-        self.shown = Some(Shown { dialog, screen, excerpt, changed });
+        self.shown = Some(shown);
     }
 
-    /// Asks for the chosen option to be sent, with the dialog that it was chosen from.
-    fn answer(&mut self, desk: &mut Desk<'_, '_>) {
-        let Some(shown) = self.shown.as_ref().filter(|_| self.stage == Stage::Choosing) else { return };
-        let Some(option) = shown.dialog.options.get(self.chosen).filter(|_| shown.dialog.can_choose()) else { return };
-        if shown.changed.is_some_and(|at| desk.view.now.since(at) < LOOK_FIRST) {
-            let told = "the dialog changed just now, nothing was sent; look at it first".to_owned();
-            self.told = Some((Meaning::Stalled, told));
+    /// What was chosen, ticked or typed was meant for something else.
+    fn begin_anew(&mut self, dialog: &dialog::Dialog, why: &str) {
+        self.question.changed();
+        self.ticks = dialog.ticked();
+        if let Some(typing) = &mut self.typing {
+            *typing = Typing { line: LineInput::default(), option: None };
+        }
+        if matches!(self.stage, Stage::Choosing | Stage::Closed(_)) {
+            self.told = Some((Meaning::Stalled, why.to_owned()));
+        }
+    }
+
+    /// Whether keys do nothing: they may have been meant for what was there before.
+    fn is_deaf(&self, now: Moment) -> bool {
+        self.question.is_deaf(now) || matches!(self.stage, Stage::Closed(_))
+    }
+
+    /// Why the key that answers would send nothing.
+    fn held(&self, now: Moment) -> Option<Held> {
+        let shown = self.shown.as_ref()?;
+        match self.question.hold(&self.asked(&Theme::default()), now) {
+            _ if self.is_deaf(now) => Some(Held::Not(Hold::Changed)),
+            _ if !shown.dialog.can_answer() => Some(Held::NoChoice),
+            _ if self.typing.as_ref().is_some_and(|typing| typing.option.is_none()) => Some(Held::Lost),
+            Some(hold) => Some(Held::Not(hold)),
+            None if self.question.chosen().is_none() => Some(Held::NothingChosen),
+            None if shown.dialog.can_tick() && self.ticks.is_empty() => Some(Held::NothingTicked),
+            None if self.typing.as_ref().is_some_and(|typing| typing.line.text().trim().is_empty()) => {
+                Some(Held::NothingTyped)
+            }
+            None if !shown.dialog.is_whole() => Some(Held::NotWhole),
+            None => None,
+        }
+    }
+
+    fn asked(&self, theme: &Theme) -> Asked {
+        let Some(shown) = &self.shown else { return Asked::default() };
+        let typed = self.typing.as_ref().map_or("", |typing| typing.line.text());
+        shown.asked(self.question.chosen(), &self.ticks, typed, theme)
+    }
+
+    /// Whether the chosen option is one whose text is still to be typed.
+    fn wants_text(&self) -> bool {
+        let chosen = self.shown.as_ref().zip(self.question.chosen());
+        self.typing.is_none() && chosen.is_some_and(|(shown, chosen)| shown.dialog.takes_text(chosen))
+    }
+
+    /// The ways to go on, for buttons and footer.
+    fn ways(&self, held: Option<Held>) -> Vec<Hint> {
+        let can_tick = self.shown.as_ref().is_some_and(|shown| shown.dialog.can_tick());
+        match held {
+            None if self.typing.is_some() => vec![(Action::Answer, "send")],
+            None if can_tick => vec![(Action::Answer, "hand in"), (Action::Tick, "tick"), (Action::Down, "choose")],
+            None if self.wants_text() => vec![(Action::Answer, "type it"), (Action::Down, "choose")],
+            None => vec![(Action::Answer, "answer"), (Action::Down, "choose")],
+            Some(Held::Not(Hold::Unread(above, below))) => {
+                let [up, down] = self.read_on();
+                vec![(if below == 0 && above > 0 { up } else { down }, "read on")]
+            }
+            Some(Held::NothingTicked) => vec![(Action::Tick, "tick"), (Action::Down, "choose")],
+            Some(Held::NothingTyped | Held::Lost) => Vec::new(),
+            Some(Held::NothingChosen) => vec![(Action::Down, "choose")],
+            Some(Held::NotWhole) => {
+                vec![
+                    (Action::Jump, "see all of it there"),
+                    (Action::AnswerAnyway, "answer anyway"),
+                    (Action::Down, "choose"),
+                ]
+            }
+            Some(Held::Not(Hold::TooSmall)) => vec![(Action::Jump, "answer there")],
+            Some(Held::Not(Hold::Changed) | Held::NoChoice) => Vec::new(),
+        }
+    }
+
+    /// The actions that read on, up and down.
+    fn read_on(&self) -> [Action; 2] {
+        match self.typing {
+            Some(_) => [Action::ScrollUp, Action::ScrollDown],
+            None => [Action::Up, Action::Down],
+        }
+    }
+
+    /// What would be sent.
+    fn reply(&self) -> Option<Reply> {
+        let (dialog, chosen) = (&self.shown.as_ref()?.dialog, self.question.chosen()?);
+        Some(match &self.typing {
+            Some(typing) => Reply::Text { option: typing.option?, text: PasteText::new(typing.line.text()).ok()? },
+            None if dialog.can_tick() => Reply::Ticks(self.ticks.clone()),
+            None => Reply::Option(chosen),
+        })
+    }
+
+    /// Asks for what was chosen, ticked or typed to be sent, with the dialog that it is for. Where a text is wanted, that is
+    /// typed first.
+    fn answer(&mut self, anyway: bool, desk: &mut Desk<'_, '_>) {
+        if self.stage != Stage::Choosing {
             return;
         }
+        match self.held(desk.view.now) {
+            None | Some(Held::NotWhole) if !anyway && self.wants_text() => {
+                self.typing = Some(Typing { line: LineInput::default(), option: self.question.chosen() });
+                self.told = None;
+                return;
+            }
+            None => {}
+            Some(Held::NotWhole) if anyway => {}
+            Some(Held::Not(Hold::Changed)) => {
+                let told = "the dialog changed just now, nothing was sent; look at it first".to_owned();
+                self.told = Some((Meaning::Stalled, told));
+                return;
+            }
+            Some(Held::NotWhole) => {
+                let told = "nothing was sent: the agent does not show the whole question".to_owned();
+                self.told = Some((Meaning::Stalled, told));
+                return;
+            }
+            // It says below the options already why.
+            Some(_) => return,
+        }
+        let (Some(shown), Some(reply)) = (&self.shown, self.reply()) else { return };
+        self.told = Some((Meaning::Working, format!("sending {} …", reply.in_words(&shown.dialog))));
         desk.ask(Request::Answer {
             key: self.key.clone(),
             dialog: Arc::clone(&shown.dialog),
             excerpt: shown.excerpt.clone(),
-            option: self.chosen,
+            reply,
         });
         self.stage = Stage::Sending;
-        self.told = Some((Meaning::Working, format!("sending {} {} …", option.name, option.label)));
+    }
+
+    /// Ticks the chosen option, or takes its tick away.
+    fn tick(&mut self) {
+        let chosen = self.shown.as_ref().zip(self.question.chosen()).filter(|_| self.stage == Stage::Choosing);
+        let Some((option, chosen)) = chosen.and_then(|(it, chosen)| Some((it.dialog.options.get(chosen)?, chosen)))
+        else {
+            return;
+        };
+        if option.ticked.is_none() || option.takes_text == Some(TextEntry::Inline) {
+            let told = format!("{} {} cannot be ticked from here; go there", option.name, option.label);
+            self.told = Some((Meaning::Stalled, told));
+            return;
+        }
+        match self.ticks.binary_search(&chosen) {
+            Ok(at) => drop(self.ticks.remove(at)),
+            Err(at) => self.ticks.insert(at, chosen),
+        }
+        self.told = None;
+        self.choose(Some(chosen));
+    }
+
+    /// What is typed is a part of what is asked from now on.
+    fn typed(&mut self, change: impl FnOnce(&mut LineInput) -> bool) {
+        let is_open = self.stage == Stage::Choosing;
+        if let Some(Typing { line, option: Some(option) }) = self.typing.as_mut().filter(|_| is_open) {
+            let option = *option;
+            if change(line) {
+                self.told = None;
+            }
+            self.choose(Some(option));
+        }
     }
 
     fn step(&mut self, options: isize) -> Then {
-        match self.shown.as_ref().map_or(0, |shown| shown.dialog.options.len()) {
-            0 => self.scroll.step(options),
-            count => self.chosen = self.chosen.saturating_add_signed(options).min(count - 1),
+        let asked = self.asked(&Theme::default());
+        match self.shown.as_ref().map(|shown| &shown.dialog).filter(|dialog| dialog.can_answer()) {
+            Some(dialog) => self.question.step(options, &asked, dialog.marked.unwrap_or(0)),
+            None => self.question.step(options, &Asked { options: Vec::new(), ..asked }, 0),
         }
         Then::Stay
     }
 
-    fn can_choose(&self) -> bool {
-        self.shown.as_ref().is_some_and(|shown| shown.dialog.can_choose())
+    /// The terminal's keyboard. What was read here need not be read there.
+    fn raw(&self, now: Moment) -> Raw {
+        let has_read = !matches!(self.held(now), Some(Held::Not(_) | Held::NoChoice));
+        match self.shown.as_ref().filter(|_| has_read) {
+            Some(shown) => Raw::after_reading(self.key.clone(), Arc::clone(&shown.dialog)),
+            None => Raw::new(self.key.clone()),
+        }
+    }
+
+    fn choose(&mut self, option: Option<usize>) {
+        if let Some(option) = option.filter(|_| self.shown.as_ref().is_some_and(|shown| shown.dialog.can_answer())) {
+            let asked = self.asked(&Theme::default());
+            self.question.choose(option, &asked);
+        }
+    }
+
+    /// What is pressed for the chosen option, in words, or why there is none to press.
+    fn sends(&self) -> String {
+        let Some(shown) = &self.shown else { return String::new() };
+        let dialog = &shown.dialog;
+        match (dialog.manner, self.question.chosen()) {
+            _ if !dialog.can_answer() => "it has no options that can be read; answer with keys, or there".to_owned(),
+            (_, None) => String::new(),
+            _ if self.typing.is_some() => "sends: the text, then Enter".to_owned(),
+            (Manner::Several, _) => format!("sends: {}", dialog::in_words(&dialog.presses_to_tick(&self.ticks))),
+            (_, Some(chosen)) if self.wants_text() => {
+                let name = dialog.options.get(chosen).map_or("", |option| option.name.as_str());
+                format!("{name} takes a text, which is typed here first")
+            }
+            (Manner::Letters, Some(chosen)) => {
+                let name = dialog.options.get(chosen).map_or("", |option| option.name.as_str());
+                format!("sends: {name}, and Enter where it waits for it")
+            }
+            (_, Some(chosen)) => format!("sends: {}", dialog::in_words(&dialog.presses(chosen))),
+        }
     }
 }
 
 impl Overlay for Dialog {
     fn context(&self) -> Context {
-        Context::Dialog
+        if self.typing.is_some() { Context::Answer } else { Context::Dialog }
     }
 
     fn terminal(&self) -> Option<&TerminalKey> {
         Some(&self.key)
     }
 
-    fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
-        let mut hints = Vec::new();
-        if self.can_choose() {
-            hints.extend([(Action::Answer, "answer"), (Action::Down, "choose")]);
+    fn hints(&self, view: &View<'_>) -> Vec<Hint> {
+        let mut hints = self.ways(self.held(view.now));
+        hints.push((Action::Raw, "keys"));
+        if hints.iter().all(|(action, _)| *action != Action::Jump) {
+            hints.push((Action::Jump, "go there"));
         }
         hints.extend([
-            (Action::Raw, "keys"),
-            (Action::Jump, "go there"),
             (Action::Explain, "why"),
-            (Action::NextWaiting, "next for you"),
-            (Action::Close, "close"),
+            (Action::NextWaiting, "next that needs you"),
+            (Action::Close, if self.typing.is_some() { "back" } else { "close" }),
         ]);
         hints
     }
@@ -169,41 +395,62 @@ impl Overlay for Dialog {
         {
             self.follow(terminal, view.now);
         }
-        let title = terminal.map_or_else(|| "the terminal is gone".to_owned(), |terminal| title(terminal, canvas));
-        let Some(shown) = &self.shown else { return Laid::default() };
-        let body = body::Body { shown, chosen: self.chosen, told: self.told.as_ref(), title: &title };
-        let drawn = body.draw(canvas, buffer, area, &mut self.scroll);
-        self.places = drawn.options;
-        drawn.laid
+        let title =
+            terminal.map_or_else(|| "the terminal is gone".to_owned(), |terminal| body::title(terminal, canvas));
+        self.draw_box(canvas, buffer, area, &title)
     }
 
     fn perform(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then {
-        match action {
-            Action::Answer if self.can_choose() => self.answer(desk),
+        if action == Action::Answer && self.shown.as_ref().is_some_and(|shown| !shown.dialog.can_answer()) {
             // Without options there is nothing to send, and the key closes as it does elsewhere.
-            Action::Answer => return Then::Close,
-            Action::Raw => return Then::Become(Box::new(Raw::new(self.key.clone()))),
+            return if self.is_deaf(desk.view.now) { Then::Stay } else { Then::Close };
+        }
+        match action {
+            Action::Close if self.typing.is_some() && !matches!(self.stage, Stage::Closed(_)) => self.typing = None,
+            Action::Close => return Then::Close,
+            Action::Answer => self.answer(false, desk),
+            Action::AnswerAnyway => self.answer(true, desk),
+            Action::Help | Action::Explain | Action::Suspend | Action::Redraw => return Then::Pass,
+            _ if self.is_deaf(desk.view.now) => {}
+            Action::Raw => return Then::Become(Box::new(self.raw(desk.view.now))),
             Action::Up => return self.step(-1),
             Action::Down => return self.step(1),
-            _ => return self.scroll.perform(action),
+            Action::Tick if self.shown.as_ref().is_some_and(|shown| shown.dialog.can_tick()) => self.tick(),
+            Action::Tick => return self.question.perform(Action::PageDown),
+            _ => return self.question.perform(action),
         }
         Then::Stay
     }
 
     /// The dialog's own numbers and letters choose; they send nothing.
-    fn key(&mut self, key: KeyEvent, _desk: &mut Desk<'_, '_>) -> Then {
-        if let (KeyCode::Char(c), Some(shown)) = (key.code, &self.shown) {
-            let named = |option: &dialog::Choice| option.name.eq_ignore_ascii_case(&c.to_string());
-            if let Some(option) = shown.dialog.options.iter().position(named) {
-                self.chosen = option;
+    fn key(&mut self, key: KeyEvent, desk: &mut Desk<'_, '_>) -> Then {
+        if self.typing.is_some() {
+            if !self.is_deaf(desk.view.now) {
+                self.typed(|line| line.key(key));
             }
+        } else if let (KeyCode::Char(c), Some(shown), false) = (key.code, &self.shown, self.is_deaf(desk.view.now)) {
+            let named = |option: &dialog::Choice| option.name.eq_ignore_ascii_case(&c.to_string());
+            self.choose(shown.dialog.options.iter().position(named));
         }
         Then::Stay
     }
 
-    fn click(&mut self, at: Position, _desk: &mut Desk<'_, '_>) -> Then {
-        if let Some((_, option)) = self.places.iter().find(|(place, _)| place.contains(at)) {
-            self.chosen = *option;
+    fn paste(&mut self, text: &str, desk: &mut Desk<'_, '_>) -> Then {
+        if self.typing.is_none() {
+            desk.say("a pasted text is no answer; nothing was sent");
+        } else if !self.is_deaf(desk.view.now) {
+            self.typed(|line| line.paste(text));
+        }
+        Then::Stay
+    }
+
+    fn click(&mut self, at: Position, desk: &mut Desk<'_, '_>) -> Then {
+        if let Some(option) = self.question.at(at).filter(|_| !self.is_deaf(desk.view.now) && self.typing.is_none()) {
+            let was_chosen = self.question.chosen() == Some(option);
+            self.choose(Some(option));
+            if was_chosen && self.shown.as_ref().is_some_and(|shown| shown.dialog.can_tick()) {
+                self.tick();
+            }
         }
         Then::Stay
     }
@@ -218,11 +465,15 @@ impl Overlay for Dialog {
             // What became of the answer is still to come.
             Stage::Sending => Then::Stay,
             Stage::Answered(_) => Then::Close,
+            Stage::Closed(at) if desk.view.now.since(at) < LINGER || self.typing.is_some() => Then::Stay,
+            Stage::Closed(_) => Then::Close,
             Stage::Choosing => {
+                self.stage = Stage::Closed(desk.view.now);
+                self.told = Some((Meaning::Stalled, "the dialog is closed, nothing was sent".to_owned()));
                 let name = terminal.map_or("the terminal", |terminal| terminal.state.terminal.id.as_str());
                 let told = format!("the dialog of {name} is closed");
                 desk.tell_about(Topic::Dialog(self.key.clone()), Meaning::Ready, told);
-                Then::Close
+                Then::Stay
             }
         }
     }
@@ -233,29 +484,17 @@ impl Overlay for Dialog {
             return;
         }
         self.stage = match sent {
-            Sent::Accepted => Stage::Answered(desk.view.now),
-            Sent::NotTaken { .. } | Sent::Refused { .. } => Stage::Choosing,
+            Sent::Accepted => {
+                self.typing = None;
+                Stage::Answered(desk.view.now)
+            }
+            Sent::NotTaken { .. } | Sent::Unverified { .. } | Sent::Refused { .. } => Stage::Choosing,
         };
         self.told = match sent {
             Sent::Accepted => Some((Meaning::Finished, "taken".to_owned())),
             Sent::NotTaken { why } => Some((Meaning::Failed, format!("not taken: {why}"))),
+            Sent::Unverified { why } => Some((Meaning::Unknown, format!("unverified: {why}"))),
             Sent::Refused { why, .. } => Some((Meaning::Failed, why.clone())),
         };
-    }
-}
-
-fn title(terminal: &Terminal, canvas: &Canvas<'_>) -> String {
-    let state = &terminal.state;
-    let since = times::running(canvas.now.since(state.turn.since));
-    format!("{}: {} for {since}", state.terminal.id, turn_word(state))
-}
-
-/// What is pressed for an option, in words, or why there is none to press.
-fn sends(dialog: &dialog::Dialog, chosen: usize) -> String {
-    match dialog.manner {
-        Manner::Several => "several options can be ticked here; answer with keys, or there".to_owned(),
-        _ if !dialog.can_choose() => "it has no options that can be read; answer with keys, or there".to_owned(),
-        Manner::Letters => format!("sends: {}, and Enter where it waits for it", dialog.options[chosen].name),
-        _ => format!("sends: {}", dialog::in_words(&dialog.presses(chosen))),
     }
 }

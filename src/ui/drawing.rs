@@ -8,7 +8,7 @@ use super::arrangement::{Item, Row};
 use super::canvas::Canvas;
 use super::layout::{Regions, Size};
 use super::meaning::Meaning;
-use super::overlay::{Laid, Place};
+use super::overlay::Place;
 use super::toast::{Free, Keyboard};
 use super::{Below, Drawn, Ui, bar, empty, fit, footer, header, preview, table, theme, transitions};
 use crate::fleet::View;
@@ -24,6 +24,8 @@ impl Ui {
     /// Draws a frame into a buffer.
     pub fn draw_into(&mut self, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
         let area = area.intersection(buffer.area);
+        // Only what a frame shows is selected: between two frames no key goes to another row than the one that was seen.
+        self.follow(view);
         if !area.is_empty() {
             self.draw_regions(buffer, area, view);
         }
@@ -48,7 +50,7 @@ impl Ui {
         let rows = self.rows(view);
         // A filter and folded groups leave room; the panes would only jump about in it.
         let regions = Regions::new(area, rows.len().max(view.terminals.len() + view.tasks.len()), writing, &self.panes);
-        let canvas = Canvas {
+        let mut canvas = Canvas {
             theme: &self.options.theme,
             keymap: &self.options.keymap,
             zone: &self.options.zone,
@@ -60,6 +62,7 @@ impl Ui {
             selected: self.cursor.key(),
             queued: &self.memory.queued,
             bells: &self.memory.bells,
+            covered: false,
             arrangement: &self.memory.arrangement,
         };
         let has_bar = !covered && !covers(Place::Bar) && bar::draw(&canvas, buffer, regions.bar, view);
@@ -70,24 +73,26 @@ impl Ui {
         if !covered {
             self.drawn = self.draw_fleet(&canvas, buffer, view, &rows, writing);
         }
-        let hints = self.hints(view);
-        self.drawn.buttons = footer::draw(&canvas, buffer, regions.footer, self.context(), &hints);
         let above_footer = Rect { height: area.height - regions.footer.height, ..area };
         let mut keyboard = Keyboard::default();
-        for overlay in &mut self.overlays {
+        let (top, mut on_top) = (self.overlays.len().saturating_sub(1), Vec::new());
+        for (index, overlay) in self.overlays.iter_mut().enumerate() {
+            canvas.covered = index < top;
             let place = match overlay.place() {
                 Place::Popup | Place::Screen => above_footer,
                 Place::Panes => regions.lower,
                 Place::Bar => regions.bar,
                 Place::Body => regions.body,
             };
-            let Laid { place: top, buttons } = overlay.draw(&canvas, buffer, place, view);
-            keyboard = Keyboard::of(overlay.as_ref(), top);
-            self.drawn.top = top;
+            let laid = overlay.draw(&canvas, buffer, place, view);
+            keyboard = Keyboard::of(overlay.as_ref(), laid.place);
             // Only what has the keyboard is clicked, and the footer speaks of it, too.
-            self.drawn.buttons.retain(|(place, _)| place.y == regions.footer.y);
-            self.drawn.buttons.extend(buttons);
+            (self.drawn.top, on_top) = (laid.place, laid.buttons);
         }
+        // What can be done depends on what was shown.
+        let hints = self.hints(view);
+        self.drawn.buttons = footer::draw(&canvas, buffer, regions.footer, self.context(), &hints);
+        self.drawn.buttons.extend(on_top);
         let needing = self.rows_that_need(&rows);
         self.memory.toasts.draw(&canvas, buffer, regions.body, &Free { keyboard, rows: &needing });
     }
@@ -95,8 +100,8 @@ impl Ui {
     /// Where the rows are that messages should not hide: the selected one, and those that need the operator.
     fn rows_that_need(&self, rows: &[Row<'_>]) -> Vec<Rect> {
         let needs = |row: &Row<'_>| match row {
-            Row::Head(head) => head.needs_operator(),
-            Row::Item(item) => self.memory.arrangement.needs_operator(*item),
+            Row::Head(head) => head.wants_a_look(),
+            Row::Item(item) => self.memory.arrangement.wants_a_look(*item),
         };
         let shown = rows.iter().enumerate().skip(self.drawn.first).zip(&self.drawn.rows);
         let kept = shown.filter(|((index, row), _)| *index == self.cursor.index() || needs(row));
@@ -123,7 +128,7 @@ impl Ui {
         let any_spinner = rows.iter().skip(first).take(page).any(turns);
         let has_panes = !writing && regions.size == Size::Full && !regions.left.is_empty();
         let transitions = if has_panes { self.draw_panes(canvas, buffer, view) } else { Rect::ZERO };
-        Drawn { regions, first, rows: shown, page, any_spinner, transitions, ..Drawn::default() }
+        Drawn { regions, first, rows: shown, count: rows.len(), page, any_spinner, transitions, ..Drawn::default() }
     }
 
     /// Returns where the transitions are.

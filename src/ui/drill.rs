@@ -23,12 +23,11 @@ use super::canvas::Canvas;
 use super::footer::Hint;
 use super::keymap::Context;
 use super::meaning::Meaning;
-use super::overlay::{Desk, Laid, News, Overlay, Place, Then};
+use super::overlay::{Desk, Laid, News, Overlay, Place, Then, Waiting};
+use super::viewport::Viewport;
 use crate::fleet::{TerminalKey, View};
 use crate::moment::Moment;
-use crate::queue::Waiting;
 use asking::Asking;
-use reading::Reading;
 use steps::{StepId, Steps};
 use strip::Strip;
 use subject::Subject;
@@ -88,8 +87,8 @@ pub struct Drill {
     focus: Focus,
     /// Rows that the screen is scrolled up from its end.
     lifted: usize,
-    why: Reading,
-    facts: Reading,
+    why: Viewport,
+    facts: Viewport,
     transcript: Transcript,
     asking: Asking,
     /// The prompts that wait for it.
@@ -132,8 +131,8 @@ impl Drill {
             side: Side::Screen,
             focus: Focus::List,
             lifted: 0,
-            why: Reading::from_start(),
-            facts: Reading::from_start(),
+            why: Viewport::from_start(),
+            facts: Viewport::from_start(),
             transcript: Transcript::new(),
             asking: Asking::default(),
             waiting: Vec::new(),
@@ -150,7 +149,7 @@ impl Drill {
         let index = index.min(self.steps.all().len());
         self.selected = index.checked_sub(1).and_then(|index| self.steps.id(index));
         self.lifted = 0;
-        self.why = Reading::from_start();
+        self.why = Viewport::from_start();
     }
 
     /// Does something that may put steps in front of others; what is in view stays there.
@@ -189,15 +188,15 @@ impl Drill {
     }
 
     /// The text that the keys move in, when they do not move through time.
-    fn text(&mut self) -> Option<&mut Reading> {
+    fn text(&mut self) -> Option<&mut Viewport> {
         if self.focus == Focus::List { None } else { self.side_text() }
     }
 
-    fn side_text(&mut self) -> Option<&mut Reading> {
+    fn side_text(&mut self) -> Option<&mut Viewport> {
         match self.side {
             Side::Screen => None,
             Side::Why => Some(&mut self.why),
-            Side::Transcript => Some(self.transcript.reading()),
+            Side::Transcript => Some(self.transcript.view()),
             Side::Facts => Some(&mut self.facts),
         }
     }

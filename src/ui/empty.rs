@@ -18,7 +18,7 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_
     let (what, hints) = match view.terminals.len() + view.tasks.len() {
         0 => explanation(view),
         count => (
-            "No terminal fits the filter".to_owned(),
+            "No terminal matches the filter".to_owned(),
             vec![format!("{} lets none of {count} through.", text::cut(filter, 40)), filter_hint(canvas)],
         ),
     };
@@ -68,7 +68,7 @@ fn explanation(view: &View<'_>) -> Explanation {
             problem.message.clone(),
             lines(&[
                 "fleetwatch watches agents that run in tmux 3.2 or newer.",
-                "Install it with your package manager and see that it is in the PATH.",
+                "Install it with your package manager and make sure it is in the PATH.",
             ]),
         ),
         "tmux_too_old" => (problem.message.clone(), lines(&["fleetwatch needs tmux 3.2 or newer."])),
@@ -82,7 +82,7 @@ fn explanation(view: &View<'_>) -> Explanation {
         ),
         _ => (
             format!("{} cannot be watched: {}", server.id, problem.message),
-            lines(&["It is asked again by itself; `fleetwatch doctor` says more."]),
+            lines(&["fleetwatch keeps trying; `fleetwatch doctor` says more."]),
         ),
     }
 }

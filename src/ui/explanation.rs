@@ -8,7 +8,8 @@ use super::canvas::Canvas;
 use super::footer::Hint;
 use super::keymap::Context;
 use super::overlay::{Desk, Laid, Overlay, Then};
-use super::popup::{self, Scroll};
+use super::popup;
+use super::viewport::Viewport;
 use crate::fleet::{TerminalKey, View};
 
 /// An explanation; its text is as of when it was asked for.
@@ -16,13 +17,13 @@ use crate::fleet::{TerminalKey, View};
 pub struct Explanation {
     key: TerminalKey,
     lines: Vec<String>,
-    scroll: Scroll,
+    view: Viewport,
 }
 
 impl Explanation {
     /// Shows a text of several lines about a terminal.
     pub fn new(key: TerminalKey, text: &str) -> Self {
-        Self { key, lines: text.lines().map(str::to_owned).collect(), scroll: Scroll::default() }
+        Self { key, lines: text.lines().map(str::to_owned).collect(), view: Viewport::default() }
     }
 }
 
@@ -42,11 +43,11 @@ impl Overlay for Explanation {
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Laid {
         let text = canvas.theme.parts.text;
         let lines: Vec<popup::Line> = self.lines.iter().map(|line| vec![(line.clone(), text)]).collect();
-        let inner = popup::draw(canvas, buffer, area, "why", &lines, &mut self.scroll);
+        let inner = popup::draw(canvas, buffer, area, "why", &lines, &mut self.view);
         Laid::at(popup::around(inner))
     }
 
     fn perform(&mut self, action: Action, _desk: &mut Desk<'_, '_>) -> Then {
-        self.scroll.perform(action)
+        self.view.perform(action)
     }
 }

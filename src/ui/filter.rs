@@ -15,9 +15,9 @@ use super::arrangement::{Flags, Item};
 use super::meaning::{Meaning, turn_word};
 use crate::state::{Tri, TurnResult};
 
-/// The words that `is:` knows.
+/// The words that `is:` knows, as the table, the header and the log say them.
 const STATES: [&str; 19] = [
-    "blocked",
+    "needs-you",
     "working",
     "ready",
     "failed",
@@ -38,6 +38,36 @@ const STATES: [&str; 19] = [
     "setup",
 ];
 
+/// What people say as well, among it the words of the JSON, and which of [`STATES`] that means.
+const SYNONYMS: [(&str, &str); 17] = [
+    ("active", "working"),
+    ("asks", "needs-you"),
+    ("awaiting_operator", "needs-you"),
+    ("blocked", "needs-you"),
+    ("completed", "success"),
+    ("disconnected", "gone"),
+    ("done", "success"),
+    ("idle", "ready"),
+    ("known_failure", "failed"),
+    ("processing", "working"),
+    ("running", "working"),
+    ("success", "success"),
+    ("tui_down", "gone"),
+    ("unavailable", "gone"),
+    ("unsupported", "unknown"),
+    ("waiting", "needs-you"),
+    ("waiting_user_answer", "needs-you"),
+];
+
+/// The states that a word of the operator's may mean: those that it begins, else those of the synonyms that it begins.
+fn states(word: &str) -> Vec<&'static str> {
+    let own: Vec<&str> = STATES.into_iter().filter(|state| state.starts_with(word)).collect();
+    if !own.is_empty() {
+        return own;
+    }
+    SYNONYMS.into_iter().filter(|(said, _)| said.starts_with(word)).map(|(_, state)| state).collect()
+}
+
 /// A filter; the empty one lets everything through.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
@@ -56,7 +86,8 @@ enum What {
     /// Letters in order, and the same as a plain part.
     Fuzzy(Atom, String),
     Part(String),
-    Is(String),
+    /// The word, and the states that it may mean.
+    Is(String, Vec<&'static str>),
     Agent(String),
     Host(String),
     Session(String),
@@ -79,14 +110,13 @@ impl Filter {
         self.terms.is_empty()
     }
 
-    /// What is wrong with it, in words: a state that there is none of.
+    /// What is wrong with it: a state that there is none of.
     pub fn doubt(&self) -> Option<String> {
         let unknown = |term: &Term| match &term.what {
-            What::Is(word) if STATES.iter().all(|state| !state.starts_with(word.as_str())) => Some(word.clone()),
+            What::Is(word, states) if states.is_empty() => Some(word.clone()),
             _ => None,
         };
-        let word = self.terms.iter().find_map(unknown)?;
-        Some(format!("no state {word}; there are {}", STATES.join(" ")))
+        self.terms.iter().find_map(unknown)
     }
 
     /// Tells which terminals it lets through.
@@ -107,7 +137,7 @@ impl Term {
         };
         let word = word.to_lowercase();
         let what = match word.split_once(':') {
-            Some(("is", value)) => What::Is(value.to_owned()),
+            Some(("is", value)) => What::Is(value.to_owned(), states(value)),
             Some(("agent", value)) => What::Agent(value.to_owned()),
             Some(("host", value)) => What::Host(value.to_owned()),
             Some(("session", value)) => What::Session(value.to_owned()),
@@ -136,7 +166,7 @@ impl Term {
                 found || contains(item.cwd(), part)
             }
             What::Part(part) => names.iter().any(|text| contains(text, part)) || contains(item.cwd(), part),
-            What::Is(word) => STATES.iter().any(|state| state.starts_with(word.as_str()) && is(item, flags, state)),
+            What::Is(_, states) => states.iter().any(|state| is(item, flags, state)),
             What::Agent(word) => begins(item.tool(), word),
             What::Host(word) => {
                 begins(item.key().server.host.as_deref().unwrap_or("local"), word)
@@ -148,7 +178,12 @@ impl Term {
     }
 }
 
-/// Whether a word of [`STATES`] holds for a terminal or a task, as the table shows it.
+/// The states that can be asked for, in words.
+pub fn states_in_words() -> String {
+    format!("is: {}", STATES.join(" "))
+}
+
+/// Whether a word of [`states`] holds for a terminal or a task, as the table shows it.
 fn is(item: Item<'_>, flags: &Flags, word: &str) -> bool {
     let (meaning, doing) = (item.meaning(), item.doing());
     let state = match item {
@@ -157,11 +192,13 @@ fn is(item: Item<'_>, flags: &Flags, word: &str) -> bool {
     };
     let ended = |result| state.is_some_and(|state| state.last_turn.result == result);
     match word {
-        "blocked" => meaning == Meaning::Waits,
+        "needs-you" => meaning == Meaning::Waits,
         "working" => doing == Meaning::Working,
         "ready" => doing == Meaning::Ready,
         "failed" => meaning == Meaning::Failed || ended(TurnResult::KnownFailure),
         "finished" => meaning == Meaning::Finished,
+        // Whether or not it was seen.
+        "success" => meaning == Meaning::Finished || ended(TurnResult::Success),
         "gone" => meaning == Meaning::Gone || doing == Meaning::Gone,
         "stalled" => meaning == Meaning::Stalled,
         "interrupted" => meaning == Meaning::Interrupted || ended(TurnResult::Interrupted),

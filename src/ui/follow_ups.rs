@@ -7,7 +7,6 @@ use super::menu::{Entry, Menu};
 use super::overlay::{Desk, Then};
 use super::picker::Picker;
 use super::times;
-use crate::follow_up::told;
 use crate::history::{Intent, IntentId, IntentState};
 use crate::moment::Moment;
 
@@ -33,7 +32,7 @@ impl FollowUps {
         let mut intents = intents.to_vec();
         intents.sort_by_key(|intent| (!needs_decision(intent), intent.id));
         let entry = |intent: &Intent| {
-            let text = format!("{} to {}: {}", intent.id.0, intent.target, told(&intent.events));
+            let text = format!("{} to {}: {}", intent.id.0, intent.target, intent.told());
             let age = times::running(now.since(intent.created));
             Entry { text, note: format!("{} {age}", word(intent.state)) }
         };
@@ -51,7 +50,7 @@ impl FollowUps {
             let text = match (decision, intent.state) {
                 (Decision::Resend, _) => "send it again",
                 (Decision::Dismiss, IntentState::Pending) => "do not send it",
-                (Decision::Dismiss, _) => "leave it at that",
+                (Decision::Dismiss, _) => "dismiss it",
             };
             Entry { text: text.to_owned(), note: String::new() }
         };
@@ -67,7 +66,7 @@ impl FollowUps {
                 None => Then::Stay,
             },
             (None, Some(intent)) if intent.state == IntentState::Attempted => {
-                desk.say("it is on its way; what became of it will be told");
+                desk.say("it is being sent; the outcome will be shown");
                 Then::Stay
             }
             (None, Some(intent)) => Then::Become(Box::new(Self::of(intent.clone()))),
@@ -97,9 +96,9 @@ fn question(intent: &Intent, decision: Decision) -> Confirm {
         (Decision::Dismiss, IntentState::Pending) => {
             (format!("do not send message {} to {}?", intent.id.0, intent.target), "do not")
         }
-        (Decision::Dismiss, _) => (format!("leave message {} to {} at that?", intent.id.0, intent.target), "leave it"),
+        (Decision::Dismiss, _) => (format!("dismiss message {} to {}?", intent.id.0, intent.target), "leave it"),
     };
-    let mut lines = vec![told(&intent.events)];
+    let mut lines = vec![intent.told()];
     let why = match intent.state {
         IntentState::Unknown => Some("It may have arrived"),
         IntentState::Expired => Some("It was not sent"),

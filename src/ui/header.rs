@@ -133,11 +133,15 @@ struct Counts {
     muted: usize,
     /// Since when the operator is waited for longest.
     longest: Option<Moment>,
+    /// What is said where there is nothing to count.
+    nothing: &'static str,
 }
 
 impl Counts {
     fn of(canvas: &Canvas<'_>, view: &View<'_>) -> Self {
-        let mut counts = Self { of: [0; Meaning::ALL.len()], muted: 0, longest: None };
+        let is_asking = view.servers.iter().all(|server| server.health == Health::Waiting);
+        let nothing = if is_asking { "asking tmux" } else { "no terminals" };
+        let mut counts = Self { of: [0; Meaning::ALL.len()], muted: 0, longest: None, nothing };
         for item in arrangement::all(view) {
             if canvas.arrangement.flags.is_muted(item) {
                 counts.muted += 1;
@@ -156,7 +160,7 @@ impl Counts {
     fn roomy(&self, now: Moment) -> Self {
         let wide = |count: usize| if count == 0 { 0 } else { count.max(10) };
         let longest = self.longest.map(|_| now - LONGEST);
-        Self { of: self.of.map(wide), muted: wide(self.muted), longest }
+        Self { of: self.of.map(wide), muted: wide(self.muted), longest, nothing: self.nothing }
     }
 
     /// How many counts there are to be told.
@@ -193,7 +197,7 @@ impl Counts {
             });
         }
         if parts.is_empty() {
-            parts.push(("no terminals".to_owned(), quiet));
+            parts.push((self.nothing.to_owned(), quiet));
         }
         parts
     }

@@ -10,10 +10,11 @@ use super::footer::Hint;
 use super::keymap::{Binding, Context, show};
 use super::meaning::Meaning;
 use super::overlay::{Desk, Laid, Overlay, Then};
-use super::popup::{self, Line, Scroll};
+use super::popup::{self, Line};
 use super::search::Search;
 use super::table::{INFERRED_MARK, MARKED, MUTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
 use super::text;
+use super::viewport::Viewport;
 use crate::fleet::View;
 
 /// The cells of a mark and of the blanks behind it.
@@ -24,7 +25,7 @@ const MARK: usize = 4;
 pub struct Help {
     /// What had the keyboard when it was opened; its keys come first.
     of: Context,
-    scroll: Scroll,
+    view: Viewport,
     search: Search,
     /// The lines without their styles, as of the last frame.
     texts: Vec<String>,
@@ -33,7 +34,7 @@ pub struct Help {
 impl Help {
     /// The help of a part of the dashboard, with that of all the others behind it.
     pub fn new(of: Context) -> Self {
-        Self { of, scroll: Scroll::default(), search: Search::default(), texts: Vec::new() }
+        Self { of, view: Viewport::default(), search: Search::default(), texts: Vec::new() }
     }
 }
 
@@ -46,7 +47,7 @@ impl Help {
 
     fn show_hit(&mut self) {
         if let Some(line) = self.search.line() {
-            self.scroll.show(line);
+            self.view.center(line, 1);
         }
     }
 }
@@ -71,7 +72,7 @@ impl Overlay for Help {
         let marked = |(index, line)| self.search.marked(canvas, index, line);
         let lines: Vec<Line> = lines.into_iter().enumerate().map(marked).collect();
         let title = self.search.found().map_or_else(|| "keys".to_owned(), |found| format!("keys   {found}"));
-        let inner = popup::draw(canvas, buffer, area, &title, &lines, &mut self.scroll);
+        let inner = popup::draw(canvas, buffer, area, &title, &lines, &mut self.view);
         self.search.draw(canvas, buffer, inner);
         Laid::at(popup::around(inner))
     }
@@ -86,7 +87,7 @@ impl Overlay for Help {
                 self.show_hit();
             }
             Action::NextMatch | Action::PreviousMatch => desk.say("nothing is searched for yet"),
-            _ => return self.scroll.perform(action),
+            _ => return self.view.perform(action),
         }
         Then::Stay
     }

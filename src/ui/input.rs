@@ -1,8 +1,7 @@
 //! A line of text that is being typed.
 
-use ratatui::crossterm::event::{Event, KeyEvent};
-use tui_input::Input;
-use tui_input::backend::crossterm::EventHandler;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui_textarea::{CursorMove, TextArea};
 
 use super::canvas::Canvas;
 use super::text::{self, Pen};
@@ -12,20 +11,30 @@ use crate::screen::is_harmless;
 const MOST: usize = 1000;
 
 /// A line that is edited with the usual keys. What is longer than [`MOST`] is cut.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct LineInput {
-    input: Input,
+    /// Has one line at all times.
+    area: TextArea<'static>,
+}
+
+impl Default for LineInput {
+    fn default() -> Self {
+        Self::new("")
+    }
 }
 
 impl LineInput {
     /// A line with a text in it, the cursor behind.
     pub fn new(text: &str) -> Self {
-        Self { input: Input::new(text.to_owned()) }
+        let mut area = TextArea::new(vec![text.to_owned()]);
+        area.set_max_histories(0);
+        area.move_cursor(CursorMove::End);
+        Self { area }
     }
 
     /// What was typed.
     pub fn text(&self) -> &str {
-        self.input.value()
+        self.area.lines().first().map_or("", String::as_str)
     }
 
     /// The cells that it takes.
@@ -35,15 +44,21 @@ impl LineInput {
 
     /// Takes in a key. Returns whether the text is another one now.
     pub fn key(&mut self, key: KeyEvent) -> bool {
-        let full = (self.text().chars().count() >= MOST).then(|| self.input.clone());
-        let changed = self.input.handle_event(&Event::Key(key)).is_some_and(|changed| changed.value);
-        match full {
-            Some(before) if self.text().chars().count() > MOST => {
-                self.input = before;
-                false
-            }
-            _ => changed,
+        // With Shift the text area would select, which a line does not show.
+        let key = KeyEvent { modifiers: key.modifiers - KeyModifiers::SHIFT, ..key };
+        let before = self.area.clone();
+        let changed = match (key.code, key.modifiers) {
+            // As in every shell: what is behind the cursor stays.
+            (KeyCode::Char('u'), KeyModifiers::CONTROL) => self.area.delete_line_by_head(),
+            (KeyCode::Delete, KeyModifiers::CONTROL) => self.area.delete_next_word(),
+            (KeyCode::Enter | KeyCode::Tab, _) | (KeyCode::Char('m'), KeyModifiers::CONTROL) => false,
+            _ => self.area.input(key),
+        };
+        let fits = self.text().chars().count() <= MOST;
+        if !fits {
+            self.area = before;
         }
+        changed && fits
     }
 
     /// Takes in a pasted text; what does not fit into a line is left out. Returns whether the text is another one now.
@@ -51,13 +66,7 @@ impl LineInput {
         let room = MOST.saturating_sub(self.text().chars().count());
         let blank = |c| if c == '\n' || c == '\t' { ' ' } else { c };
         let pasted: String = text.chars().map(blank).filter(|&c| is_harmless(c)).take(room).collect();
-        if pasted.is_empty() {
-            return false;
-        }
-        let (before, after) = self.around_cursor();
-        let (line, cursor) = (format!("{before}{pasted}{after}"), self.input.cursor() + pasted.chars().count());
-        self.input = Input::new(line).with_cursor(cursor);
-        true
+        self.area.insert_str(&pasted)
     }
 
     /// Writes the line and its cursor into a field of that many cells; the cursor is always in it.
@@ -76,7 +85,7 @@ impl LineInput {
     }
 
     fn around_cursor(&self) -> (&str, &str) {
-        let at = self.text().char_indices().nth(self.input.cursor()).map_or(self.text().len(), |(at, _)| at);
+        let at = self.text().char_indices().nth(self.area.cursor().1).map_or(self.text().len(), |(at, _)| at);
         self.text().split_at(at)
     }
 }
@@ -91,4 +100,43 @@ fn tail(text: &str, cells: usize) -> &str {
     };
     let from = text.char_indices().rev().take_while(fits).last().map_or(text.len(), |(at, _)| at);
     &text[from..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn press(line: &mut LineInput, code: KeyCode, modifiers: KeyModifiers) -> bool {
+        line.key(KeyEvent::new(code, modifiers))
+    }
+
+    #[test]
+    fn the_usual_keys_edit_a_line_and_it_stays_one_line() {
+        let mut line = LineInput::new("one two");
+        let (control, shift) = (KeyModifiers::CONTROL, KeyModifiers::SHIFT);
+        assert!(!press(&mut line, KeyCode::Enter, KeyModifiers::NONE));
+        assert!(!press(&mut line, KeyCode::Tab, KeyModifiers::NONE));
+        assert!(!press(&mut line, KeyCode::Char('m'), control));
+        assert!(!press(&mut line, KeyCode::Left, shift), "nothing is selected that the next key would replace");
+        assert!(press(&mut line, KeyCode::Char('W'), shift));
+        assert_eq!(line.text(), "one twWo");
+        assert!(press(&mut line, KeyCode::Char('u'), control));
+        assert_eq!((line.text(), line.around_cursor()), ("o", ("", "o")));
+        assert!(!press(&mut line, KeyCode::Backspace, KeyModifiers::NONE));
+        assert!(line.paste("a\nb\u{1b}"));
+        assert_eq!(line.around_cursor(), ("a b", "o"));
+        assert!(press(&mut line, KeyCode::Char('w'), control));
+        assert_eq!(line.text(), "a o");
+    }
+
+    #[test]
+    fn a_full_line_takes_no_more() {
+        let mut line = LineInput::new(&"x".repeat(MOST - 1));
+        assert!(line.paste("yz"));
+        assert!(line.text().ends_with("xy"));
+        assert!(!line.paste("z"));
+        assert!(!press(&mut line, KeyCode::Char('z'), KeyModifiers::NONE));
+        assert_eq!(line.text().chars().count(), MOST);
+        assert!(press(&mut line, KeyCode::Backspace, KeyModifiers::NONE));
+    }
 }

@@ -1,13 +1,26 @@
-//! Stopping what an agent does: which key goes, and only once the operator has said so.
+//! Stopping what agents do: which key goes to whom, and only once the operator has read that and said so.
+
+use std::sync::Arc;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
 
 use super::Request;
-use super::meaning::turn_word;
-use super::menu::{Entry, Menu};
-use super::overlay::{Desk, Then};
-use super::picker::Picker;
+use super::action::Action;
+use super::canvas::Canvas;
+use super::footer::Hint;
+use super::keymap::Context;
+use super::meaning::{turn_word, waits};
+use super::overlay::{Desk, Laid, Overlay, Then};
 use super::raw::spoken_all;
+use super::reading::Paragraph;
+use super::sheet::{Answers, Asked, Hold, Question};
 use super::text;
-use crate::fleet::{Terminal, TerminalKey};
+use super::theme::Theme;
+use crate::dialog::Dialog;
+use crate::fleet::{Terminal, TerminalKey, View};
+use crate::moment::Moment;
 use crate::state::{Availability, Phase, Tri};
 
 /// Keys that stop programs, the usual one first, for what the agent's own profile does not say.
@@ -17,30 +30,65 @@ const KEYS: [(&[&str], &str); 3] = [
     (&["C-c"], "stops programs; many agents end on a second one"),
 ];
 
-/// The question which key to press.
+/// What the keys are called.
+const ANSWERS: Answers = Answers {
+    context: Context::Menu,
+    read: [Action::Down, Action::Up],
+    yes: (Action::Choose, "press it"),
+    others: &[(Action::Down, "another key"), (Action::Close, "press nothing")],
+};
+
+/// The question which key to press, in one terminal or in several.
 #[derive(Debug)]
 pub struct Interrupt {
-    key: TerminalKey,
-    /// What can be pressed, by tmux's names.
-    choices: Vec<Vec<String>>,
-    menu: Menu,
+    keys: Vec<TerminalKey>,
+    /// What can be pressed, by tmux's names, and what it does.
+    choices: Vec<(Vec<String>, String)>,
+    /// What the terminals are said to do, as it was shown.
+    shown: Vec<Shown>,
+    question: Question,
+}
+
+/// What is shown of a terminal that a key would go to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Shown {
+    told: String,
+    dialog: Option<Arc<Dialog>>,
+}
+
+impl Shown {
+    fn of(terminal: &Terminal) -> Self {
+        let state = &terminal.state;
+        let draft = if has_draft(terminal) { ", with a draft" } else { "" };
+        let told = format!("{} ({}{draft})", state.terminal.id, turn_word(state));
+        Self { told, dialog: terminal.dialog.clone().filter(|_| waits(state)) }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        let same_dialog = match (&self.dialog, &other.dialog) {
+            (Some(one), Some(other)) => one.is_same(other),
+            (None, None) => true,
+            _ => false,
+        };
+        self.told == other.told && same_dialog
+    }
 }
 
 impl Interrupt {
-    /// The question for a terminal.
-    pub fn new(terminal: &Terminal) -> Self {
-        let state = &terminal.state;
-        let draft = if has_draft(terminal) { ", with a draft" } else { "" };
-        let title = format!("press in {} ({}{draft})?", state.terminal.id, turn_word(state));
-        let (choices, notes): (Vec<Vec<String>>, Vec<String>) = choices(terminal).into_iter().unzip();
-        let called: Vec<String> = choices.iter().map(spoken_all).collect();
-        let widest = called.iter().map(|called| text::width(called)).max().unwrap_or(0);
-        let entry = |(called, note): (&String, &String)| Entry {
-            text: format!("{called}{}   {note}", " ".repeat(widest - text::width(called))),
-            note: String::new(),
-        };
-        let entries = called.iter().zip(&notes).map(entry).collect();
-        Self { key: terminal.key.clone(), choices, menu: Menu::new(title, entries).whole() }
+    /// The question for terminals.
+    pub fn new(terminals: &[&Terminal]) -> Self {
+        let mut choices = terminals.first().map(|terminal| choices(terminal)).unwrap_or_default();
+        for terminal in terminals.iter().skip(1) {
+            // Of several agents only what does the same in all of them.
+            let others = self::choices(terminal);
+            choices.retain(|choice| others.contains(choice));
+        }
+        Self {
+            keys: terminals.iter().map(|terminal| terminal.key.clone()).collect(),
+            choices,
+            shown: terminals.iter().map(|terminal| Shown::of(terminal)).collect(),
+            question: Question::with(Some(0)),
+        }
     }
 
     /// Why there is nothing to stop in a terminal; `None` when there is, when that cannot be told, or when a key would
@@ -60,7 +108,53 @@ impl Interrupt {
     /// What is asked for without a question, where the operator has configured it so.
     pub fn at_once(terminal: &Terminal) -> Request {
         let keys = choices(terminal).into_iter().next().map(|(keys, _)| keys);
-        request(&terminal.key, keys.unwrap_or_default())
+        request(&terminal.key, keys.unwrap_or_default(), Shown::of(terminal).dialog)
+    }
+
+    /// Takes over what the terminals do now. When that changes, nothing is chosen any more, and keys do nothing for a
+    /// second.
+    fn follow(&mut self, view: &View<'_>) {
+        let now: Vec<Shown> = (self.keys.iter().zip(&self.shown))
+            .map(|(key, before)| super::find(view, key).map_or_else(|| before.clone(), Shown::of))
+            .collect();
+        if now.iter().zip(&self.shown).any(|(now, before)| !now.is_same(before)) {
+            self.question.changed();
+        }
+        self.shown = now;
+    }
+
+    fn title(&self) -> String {
+        match &self.shown[..] {
+            [one] => format!("press in {}?", one.told),
+            several => format!("press in {} terminals?", several.len()),
+        }
+    }
+
+    /// Whom it goes to, where that does not stand in the title, and the keys.
+    fn asked(&self, theme: &Theme) -> Asked {
+        let parts = &theme.parts;
+        let told: Vec<String> = match &self.shown[..] {
+            [_] => Vec::new(),
+            several => several.iter().map(|shown| shown.told.clone()).chain([String::new()]).collect(),
+        };
+        let widest = self.choices.iter().map(|(keys, _)| text::width(&spoken_all(keys))).max().unwrap_or(0);
+        let option = |(place, (keys, note)): (usize, &(Vec<String>, String))| {
+            let is_chosen = Some(place) == self.question.chosen();
+            let base = if is_chosen { parts.selected } else { Style::default() };
+            let lead = (if is_chosen { "› " } else { "  " }.to_owned(), base.patch(parts.title));
+            let line = format!("{:<widest$}   {note}", spoken_all(keys));
+            Paragraph::plain(line, parts.text).led_by(vec![lead]).on(base)
+        };
+        Asked {
+            text: told.into_iter().map(|told| Paragraph::plain(told, parts.text)).collect(),
+            options: self.choices.iter().enumerate().map(option).collect(),
+            picked: Vec::new(),
+        }
+    }
+
+    /// Why no key is pressed yet.
+    fn hold(&self, now: Moment) -> Option<Hold> {
+        self.question.hold(&self.asked(&Theme::default()), now)
     }
 }
 
@@ -78,30 +172,65 @@ fn choices(terminal: &Terminal) -> Vec<(Vec<String>, String)> {
     own.into_iter().chain(others).map(|(keys, note)| (names(keys), note)).collect()
 }
 
-fn request(key: &TerminalKey, keys: Vec<String>) -> Request {
-    Request::Keys { key: key.clone(), keys, tell: true }
+fn request(key: &TerminalKey, keys: Vec<String>, seen: Option<Arc<Dialog>>) -> Request {
+    Request::Keys { key: key.clone(), keys, tell: true, seen }
 }
 
-impl Picker for Interrupt {
-    fn menu(&mut self) -> &mut Menu {
-        &mut self.menu
+impl Overlay for Interrupt {
+    fn context(&self) -> Context {
+        Context::Menu
     }
 
-    fn words(&self) -> [&'static str; 3] {
-        ["press it", "another key", "press nothing"]
+    fn terminal(&self) -> Option<&TerminalKey> {
+        self.keys.first().filter(|_| self.keys.len() == 1)
     }
 
-    fn about(&self) -> Option<&TerminalKey> {
-        Some(&self.key)
+    fn hints(&self, view: &View<'_>) -> Vec<Hint> {
+        let hold = self.hold(view.now);
+        let mut hints = ANSWERS.hints(hold);
+        if hold.is_none() && self.question.chosen().is_none() {
+            hints.remove(0);
+        }
+        hints
     }
 
-    fn take(&mut self, index: usize, desk: &mut Desk<'_, '_>) -> Then {
-        desk.ask(request(&self.key, self.choices[index].clone()));
-        Then::Close
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Laid {
+        let (title, asked) = (self.title(), self.asked(canvas.theme));
+        ANSWERS.draw(canvas, buffer, area, &mut self.question, (&title, &asked))
     }
 
-    /// Pressing takes the key.
-    fn takes_clicks(&self) -> bool {
-        false
+    fn perform(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then {
+        self.follow(desk.view);
+        let asked = self.asked(&Theme::default());
+        match action {
+            Action::Close => return Then::Close,
+            Action::Choose => {
+                let chosen = self.question.chosen().filter(|_| self.hold(desk.view.now).is_none());
+                let Some((keys, _)) = chosen.and_then(|chosen| self.choices.get(chosen)) else { return Then::Stay };
+                for (key, shown) in self.keys.iter().zip(&self.shown) {
+                    desk.ask(request(key, keys.clone(), shown.dialog.clone()));
+                }
+                return Then::Close;
+            }
+            _ if self.question.is_deaf(desk.view.now) => {}
+            Action::Down => self.question.step(1, &asked, 0),
+            Action::Up => self.question.step(-1, &asked, 0),
+            _ => return self.question.perform(action),
+        }
+        Then::Stay
+    }
+
+    /// Pressing takes the key; a click only chooses it.
+    fn click(&mut self, at: Position, desk: &mut Desk<'_, '_>) -> Then {
+        let asked = self.asked(&Theme::default());
+        if let Some(option) = self.question.at(at).filter(|_| !self.question.is_deaf(desk.view.now)) {
+            self.question.choose(option, &asked);
+        }
+        Then::Stay
+    }
+
+    fn update(&mut self, desk: &mut Desk<'_, '_>) -> Then {
+        self.follow(desk.view);
+        Then::Stay
     }
 }

@@ -21,6 +21,8 @@ pub enum Context {
     Composer,
     /// The dialog of an agent.
     Dialog,
+    /// The text that answers a dialog.
+    Answer,
     /// Why a terminal is said to be what it is.
     Explanation,
     /// One terminal: what happened to it, and what it showed then.
@@ -47,6 +49,7 @@ impl Context {
         Context::Fleet,
         Context::Filter,
         Context::Dialog,
+        Context::Answer,
         Context::Composer,
         Context::Explanation,
         Context::Drill,
@@ -64,6 +67,7 @@ impl Context {
             Context::Fleet => "fleet",
             Context::Composer => "writing a prompt",
             Context::Dialog => "answering a dialog",
+            Context::Answer => "typing an answer",
             Context::Explanation => "reading an explanation",
             Context::Drill => "one terminal",
             Context::Search => "typing what to search for",

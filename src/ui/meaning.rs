@@ -38,8 +38,9 @@ impl Meaning {
         Meaning::Gone,
     ];
 
-    /// Whether an operator should look at a terminal of this meaning.
-    pub fn needs_operator(self) -> bool {
+    /// Whether an operator should look at a terminal of this meaning sooner or later. Only what waits *needs* the operator
+    /// (SPEC §12), as the header counts it.
+    pub fn wants_a_look(self) -> bool {
         match self {
             Meaning::Waits | Meaning::Failed | Meaning::Stalled | Meaning::Error => true,
             Meaning::Interrupted | Meaning::Finished => true,
@@ -81,6 +82,11 @@ impl Meaning {
 pub fn waits(state: &State) -> bool {
     state.diagnostics.availability == Availability::Available
         && state.assessment.business_state == BusinessState::AwaitingOperator
+}
+
+/// Whether the agent is there no more.
+pub fn has_ended(state: &State) -> bool {
+    matches!(state.diagnostics.availability, Availability::TuiDown | Availability::Unavailable)
 }
 
 /// The turn in one word: the phase, or what stands in its way.

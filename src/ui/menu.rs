@@ -12,6 +12,7 @@ use super::canvas::Canvas;
 use super::input::LineInput;
 use super::popup;
 use super::text::{self, Pen};
+use super::viewport::Viewport;
 
 /// The widest and the highest menu, in cells and entries: what is below is to be seen around it.
 const WIDEST: usize = 66;
@@ -42,7 +43,7 @@ pub struct Menu {
     shown: Vec<usize>,
     /// The selected one, by its place in `shown`.
     at: usize,
-    first: usize,
+    view: Viewport,
     /// Where the last frame drew the entries.
     place: Rect,
 }
@@ -109,7 +110,7 @@ impl Menu {
         if !self.place.contains(at) {
             return false;
         }
-        let index = self.first + usize::from(at.y - self.place.y);
+        let index = self.view.first() + usize::from(at.y - self.place.y);
         let is_entry = index < self.shown.len();
         if is_entry {
             self.at = index;
@@ -137,12 +138,14 @@ impl Menu {
         }
         self.place = Rect { y: inner.y + above, height: inner.height - above, ..inner };
         let page = usize::from(self.place.height);
-        self.first = self.first.min(self.at).max((self.at + 1).saturating_sub(page));
+        self.view.fit(page, self.shown.len());
+        self.view.reveal(self.at..self.at + 1);
+        let first = self.view.first();
         if self.shown.is_empty() {
             Pen::new(buffer, self.place, 0).text("nothing fits", parts.quiet);
         }
-        for (row, &index) in (0..self.place.height).zip(self.shown.iter().skip(self.first)) {
-            let is_selected = self.first + usize::from(row) == self.at;
+        for (row, &index) in (0..self.place.height).zip(self.shown.iter().skip(first)) {
+            let is_selected = first + usize::from(row) == self.at;
             let base = if is_selected { parts.selected } else { Style::default() };
             let line = Rect { y: self.place.y + row, height: 1, ..self.place };
             buffer.set_style(line, base);
@@ -154,7 +157,7 @@ impl Menu {
             pen.field(&entry.text, room, base.patch(parts.text)).field("", 1, base);
             pen.right(&entry.note, note, base.patch(parts.key));
         }
-        popup::draw_extent(canvas, buffer, inner, self.first, page, self.shown.len());
+        popup::draw_extent(canvas, buffer, inner, first, page, self.shown.len());
         popup::around(inner)
     }
 
@@ -164,7 +167,7 @@ impl Menu {
 
     fn narrow(&mut self) {
         self.shown = best(self.typed.text(), &self.texts);
-        (self.at, self.first) = (0, 0);
+        (self.at, self.view) = (0, Viewport::default());
     }
 }
 

@@ -1,12 +1,26 @@
-//! The cursor, which stays on its row while the rows move.
+//! The cursor: where nobody has moved it, it is at the top, whatever stands there; then it stays on its row while the
+//! rows move.
 
 use super::arrangement::{Row, RowKey};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::moment::{Moment, Span};
+use crate::ui::meaning::Meaning;
 
 /// How long the selected row keeps its place after the operator last did something. Then the most urgent come first
-/// again without exception; the cursor stays on its terminal all the time.
-pub const HOLD: Span = Span::from_secs(30);
+/// again without exception.
+pub const HOLD: Span = Span::from_secs(5);
+/// How long nothing is done with a row that the cursor came to by itself: the finger was on its way to the one before.
+const MEANT: Span = Span::from_millis(700);
+
+/// What the cursor keeps to while the rows move.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Anchor {
+    /// The first row, whichever that is.
+    #[default]
+    Top,
+    /// The row that it was moved to.
+    Row,
+}
 
 /// Which row is selected and where it is kept.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +32,11 @@ pub struct Cursor {
     since: Moment,
     /// Until when the row keeps its place.
     held_until: Moment,
+    anchor: Anchor,
+    /// When the cursor came to its row by itself, as the one before left or another one is at the top now.
+    slipped: Option<Moment>,
+    /// Where it has been since it began to go to those that need the operator.
+    walked: Vec<TerminalKey>,
 }
 
 impl Cursor {
@@ -59,32 +78,70 @@ impl Cursor {
         self.held_until = Moment::default();
     }
 
-    /// Keeps the selected row in its place for a while, as far as that is in its group.
+    /// Whether the cursor came to its row by itself so lately that a key may have been meant for the one before.
+    pub fn has_just_slipped(&self, now: Moment) -> bool {
+        self.slipped.is_some_and(|at| now.since(at) < MEANT)
+    }
+
+    /// Keeps to its row from now on, as something is done with it.
+    pub fn stay(&mut self) {
+        self.anchor = Anchor::Row;
+    }
+
+    /// Keeps to the top from now on, if it is there.
+    pub fn stay_at_top(&mut self, rows: &[Row<'_>]) {
+        if self.index == top(rows) {
+            self.anchor = Anchor::Top;
+        }
+    }
+
+    /// Keeps the selected row in its place for a while, as far as that is in its group and below those that wait for the
+    /// operator and come before it.
     pub fn keep<'a>(&self, mut rows: Vec<Row<'a>>, now: Moment) -> Vec<Row<'a>> {
         let natural = self.key.as_ref().and_then(|key| rows.iter().position(|row| row.is(key)));
         let is_terminal = |index: &usize| rows[*index].item().is_some();
         if let Some(natural) = natural.filter(is_terminal).filter(|_| now < self.held_until) {
             let is_head = |row: &Row<'_>| row.item().is_none();
+            let waits = |row: &Row<'_>| row.item().is_some_and(|item| item.meaning() == Meaning::Waits);
             let from = rows[..natural].iter().rposition(is_head).map_or(0, |head| head + 1);
             let to = rows[natural..].iter().position(is_head).map_or(rows.len(), |head| natural + head);
+            let below = rows[from..natural].iter().rposition(waits).map_or(from, |last| from + last + 1);
             let selected = rows.remove(natural);
-            rows.insert(self.index.clamp(from, to - 1), selected);
+            rows.insert(self.index.clamp(below, to - 1), selected);
         }
         rows
     }
 
-    /// Follows the rows: the selected one may have moved or gone. One that left gives the cursor to the row that took
-    /// its place.
+    /// Follows the rows: the selected one may have moved or gone, and another one may be at the top. One that left gives
+    /// the cursor to the row that took its place.
     pub fn follow(&mut self, rows: &[Row<'_>], now: Moment) {
-        let found = self.key.as_ref().and_then(|key| rows.iter().position(|row| row.is(key)));
-        match found {
-            Some(index) => self.index = index,
-            None => self.select(self.index.min(rows.len().saturating_sub(1)), rows, now),
+        let to_top = self.anchor == Anchor::Top && now >= self.held_until;
+        if !to_top && self.locate(rows) {
+            return;
         }
+        let index = if to_top { top(rows) } else { self.index.min(rows.len().saturating_sub(1)) };
+        let before = self.key.clone();
+        self.put(index, rows, now);
+        if before.is_some() && self.key != before {
+            self.slipped = Some(now);
+        }
+    }
+
+    /// Finds the place of the selected row. Returns whether it is there.
+    pub fn locate(&mut self, rows: &[Row<'_>]) -> bool {
+        let found = self.key.as_ref().and_then(|key| rows.iter().position(|row| row.is(key)));
+        self.index = found.unwrap_or(self.index);
+        found.is_some()
     }
 
     /// Selects the row at an index, or nothing when there is none.
     pub fn select(&mut self, index: usize, rows: &[Row<'_>], now: Moment) {
+        self.put(index, rows, now);
+        (self.anchor, self.slipped) = (Anchor::Row, None);
+        self.walked.clear();
+    }
+
+    fn put(&mut self, index: usize, rows: &[Row<'_>], now: Moment) {
         let key = rows.get(index).map(Row::key);
         if key != self.key {
             self.since = now;
@@ -98,19 +155,39 @@ impl Cursor {
         self.select(index, rows, now);
     }
 
-    /// Moves to the next or previous row of a kind, around the ends. Returns whether there is one.
-    pub fn step_to(
-        &mut self,
-        forward: bool,
-        rows: &[Row<'_>],
-        now: Moment,
-        is_wanted: impl Fn(&Row<'_>) -> bool,
-    ) -> bool {
-        let count = rows.len();
-        let mut steps =
-            (1..=count).map(|n| if forward { self.index + n } else { self.index + count - n } % count.max(1));
-        let Some(index) = steps.find(|&index| rows.get(index).is_some_and(&is_wanted)) else { return false };
-        self.select(index, rows, now);
-        true
+    /// The next of those that need the operator, given most urgent first: the first one that the cursor has not been at
+    /// since it was last moved otherwise, so that one that comes up meanwhile is next whatever stands below; once all have
+    /// been gone to, the first one again.
+    pub fn next_of(&mut self, queue: &[&TerminalKey]) -> Option<TerminalKey> {
+        let here = self.key().cloned();
+        if self.walked.last() != here.as_ref() {
+            self.walked = here.clone().into_iter().collect();
+        }
+        let mut next = queue.iter().find(|key| !self.walked.contains(key));
+        if next.is_none() {
+            self.walked.clear();
+            next = queue.iter().find(|key| Some(**key) != here.as_ref()).or(queue.first());
+        }
+        next.copied().cloned()
     }
+
+    /// The one before the selected row of those that need the operator, around the end.
+    pub fn previous_of(&self, queue: &[&TerminalKey]) -> Option<TerminalKey> {
+        let here = queue.iter().position(|key| Some(*key) == self.key());
+        let before = here.and_then(|here| here.checked_sub(1)).and_then(|before| queue.get(before));
+        before.or(queue.last()).copied().cloned()
+    }
+
+    /// Selects a row on the way through those that need the operator.
+    pub fn walk_to(&mut self, index: usize, rows: &[Row<'_>], now: Moment) {
+        let mut walked = std::mem::take(&mut self.walked);
+        self.select(index, rows, now);
+        walked.extend(self.key().cloned());
+        self.walked = walked;
+    }
+}
+
+/// The first row that is about something: the head of an open group is above it.
+fn top(rows: &[Row<'_>]) -> usize {
+    usize::from(matches!(rows, [Row::Head(head), Row::Item(_), ..] if !head.folded))
 }

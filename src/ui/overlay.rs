@@ -20,7 +20,7 @@ use super::toast::{Toasts, Topic};
 use super::{Options, Request, Sent};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::{Intent, Told};
-use crate::queue::Waiting;
+use crate::moment::Moment;
 
 /// Where an overlay is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,10 +103,15 @@ pub struct Memory {
     pub broadcast: BroadcastDraft,
     /// The messages to agents that wait, are on their way, or are for the operator to decide.
     pub follow_ups: Vec<Intent>,
-    /// Whether drafts outlive the dashboard.
-    pub drafts_are_kept: bool,
     /// The prompts that wait for each terminal until it is ready.
     pub queued: HashMap<TerminalKey, Vec<Waiting>>,
+}
+
+/// A prompt that waits until its agent is ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    pub text: String,
+    pub since: Moment,
 }
 
 /// What an overlay can reach while it handles something.

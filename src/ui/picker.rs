@@ -34,11 +34,6 @@ pub trait Picker: Debug {
     fn letter(&self, _key: KeyEvent) -> Option<usize> {
         None
     }
-
-    /// Whether a click takes an entry, or only selects it.
-    fn takes_clicks(&self) -> bool {
-        true
-    }
 }
 
 impl<P: Picker> Overlay for P {
@@ -84,6 +79,6 @@ impl<P: Picker> Overlay for P {
     }
 
     fn click(&mut self, at: Position, desk: &mut Desk<'_, '_>) -> Then {
-        if self.menu().click(at) && self.takes_clicks() { self.perform(Action::Choose, desk) } else { Then::Stay }
+        if self.menu().click(at) { self.perform(Action::Choose, desk) } else { Then::Stay }
     }
 }

@@ -4,64 +4,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::action::Action;
 use super::canvas::Canvas;
-use super::overlay::Then;
 use super::text::{self, Pen};
+use super::viewport::Viewport;
 
 /// One line of a popup: stretches of text in their styles.
 pub type Line = Vec<(String, Style)>;
-
-/// How far the lines of a popup are scrolled.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Scroll {
-    at: usize,
-    /// The highest scroll that still shows something new, as of the last frame.
-    most: usize,
-    /// The lines that the last frame had room for.
-    page: usize,
-}
-
-impl Scroll {
-    /// Moves by lines, and stops at both ends.
-    pub fn step(&mut self, lines: isize) {
-        self.at = self.at.min(self.most).saturating_add_signed(lines).min(self.most);
-    }
-
-    /// Scrolls as little as it takes to have a line in view, and not in the last row, which what is typed may take.
-    pub fn show(&mut self, line: usize) {
-        if line < self.at || line + 1 >= self.at + self.page.max(2) {
-            self.at = line.saturating_sub(self.page / 2).min(self.most);
-        }
-    }
-
-    /// The first of `lines` to show where `room` of them fit, counted so that the end is shown until one scrolls up.
-    pub fn fit_end(&mut self, lines: usize, room: usize) -> usize {
-        let most = lines.saturating_sub(room);
-        if self.most != most {
-            // More lines or another size: the end is shown again, as long as nobody has scrolled away from it.
-            self.at = if self.at >= self.most { most } else { self.at.min(most) };
-        }
-        (self.page, self.most) = (room, most);
-        self.at
-    }
-
-    /// Does what an action says of a popup that is only read: scroll, or close.
-    pub fn perform(&mut self, action: Action) -> Then {
-        let page = isize::try_from(self.page.max(1)).unwrap_or(isize::MAX);
-        match action {
-            Action::ScrollUp => self.step(-1),
-            Action::ScrollDown => self.step(1),
-            Action::PageUp => self.step(-page),
-            Action::PageDown => self.step(page),
-            Action::First => self.step(isize::MIN),
-            Action::Last => self.step(isize::MAX),
-            Action::Close => return Then::Close,
-            _ => return Then::Pass,
-        }
-        Then::Stay
-    }
-}
 
 /// The box around what [`frame`] and [`draw`] say is inside.
 pub fn around(inner: Rect) -> Rect {
@@ -78,20 +26,18 @@ pub fn draw(
     area: Rect,
     title: &str,
     lines: &[Line],
-    scroll: &mut Scroll,
+    view: &mut Viewport,
 ) -> Rect {
     let line_cells = |line: &Line| line.iter().map(|(text, _)| text::width(text)).sum::<usize>();
     let widest = lines.iter().map(line_cells).max().unwrap_or(0).max(text::width(title) + 2);
     let width = u16::try_from(widest + 4).unwrap_or(u16::MAX);
     let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX);
     let Some(inner) = frame(canvas, buffer, area, (width, height), title) else { return Rect::ZERO };
-    scroll.page = usize::from(inner.height);
-    scroll.most = lines.len().saturating_sub(scroll.page);
-    let first = scroll.at.min(scroll.most);
+    let first = view.fit(usize::from(inner.height), lines.len());
     for (row, line) in (0..inner.height).zip(lines.iter().skip(first)) {
         Pen::new(buffer, inner, row).line(line);
     }
-    draw_extent(canvas, buffer, inner, first, scroll.page, lines.len());
+    draw_extent(canvas, buffer, inner, first, view.page(), lines.len());
     inner
 }
 

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{self, Modifier};
 
 use super::canvas::Canvas;
-use super::text::Pen;
+use super::text::{self, Pen};
 use super::{pane, times, what};
 use crate::fleet::Terminal;
 use crate::screen::{self, Row, Screen};
@@ -56,7 +56,7 @@ pub fn draw_task(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, task: &Ta
     let end = lines.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |last| last + 1);
     let from = end.saturating_sub(usize::from(area.height));
     for (row, line) in (0..).zip(&lines[from..end]) {
-        Pen::new(buffer, area, row).raw(line, parts.text);
+        Pen::new(buffer, area, row).text(line, parts.text);
     }
     if end == 0 {
         Pen::new(buffer, area, 0).skip(1).text("it has printed nothing yet", parts.quiet);
@@ -82,15 +82,23 @@ pub fn live_edge(screen: &Screen, height: usize, most: usize) -> Vec<&Row> {
     rows
 }
 
-/// Draws a row of a screen in its own colours.
+/// Draws a row of a screen in its own colours; with `…` where it goes on beyond the frame.
 pub fn draw_row(pen: &mut Pen<'_>, row: &Row) {
-    for (text, style) in row.runs() {
-        pen.raw(text, own_style(style));
+    let is_cut = row.width() > usize::from(pen.room());
+    let mut room = usize::from(pen.room()).saturating_sub(usize::from(is_cut));
+    for (part, style) in row.runs() {
+        let fitting = if is_cut { text::fitting(part, room) } else { part };
+        room -= text::width(fitting).min(room);
+        pen.raw(fitting, own_style(style));
+        if fitting.len() < part.len() {
+            pen.raw(text::ELLIPSIS, own_style(style));
+            return;
+        }
     }
 }
 
 /// The style that the program in the pane asked for.
-fn own_style(style: screen::Style) -> style::Style {
+pub fn own_style(style: screen::Style) -> style::Style {
     let modifiers = [
         (style.bold, Modifier::BOLD),
         (style.dim, Modifier::DIM),

@@ -1,5 +1,7 @@
 //! A mode in which every key goes to a terminal as it is, but for the one that leaves it.
 
+use std::sync::Arc;
+
 use crokey::KeyCombination;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -9,19 +11,28 @@ use super::action::Action;
 use super::canvas::Canvas;
 use super::footer::Hint;
 use super::keymap::{self, Context, control_character};
-use super::meaning::Meaning;
+use super::meaning::{Meaning, waits};
 use super::overlay::{Desk, Laid, Overlay, Place, Then};
-use super::text::Pen;
+use super::sheet::Pause;
+use super::text::{self, Pen};
 use super::{Request, find, popup, preview};
+use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::moment::{Moment, Span};
-use crate::screen::is_harmless;
+use crate::screen::{Row, Screen, is_harmless};
 use crate::task::Task;
 
 /// The keyboard of one terminal or task.
 #[derive(Debug)]
 pub struct Raw {
     key: TerminalKey,
+    /// Whether the operator has seen that every key goes there.
+    is_shown: bool,
+    /// The dialog that the last look showed there.
+    dialog: Option<Arc<Dialog>>,
+    /// The dialog that was read whole, here or before this was opened.
+    read: Option<Arc<Dialog>>,
+    pause: Pause,
     /// The last keys that went there.
     pressed: Vec<String>,
     /// When a key opened it that may be pressed once too often.
@@ -61,7 +72,21 @@ const NAMED: [(KeyCode, &str); 16] = [
 impl Raw {
     /// The mode for a terminal.
     pub fn new(key: TerminalKey) -> Self {
-        Self { key, pressed: Vec::new(), opened: None, task: None }
+        Self {
+            key,
+            is_shown: false,
+            dialog: None,
+            read: None,
+            pause: Pause::default(),
+            pressed: Vec::new(),
+            opened: None,
+            task: None,
+        }
+    }
+
+    /// The mode for a terminal whose dialog was read in its box.
+    pub fn after_reading(key: TerminalKey, dialog: Arc<Dialog>) -> Self {
+        Self { dialog: Some(Arc::clone(&dialog)), read: Some(dialog), ..Self::new(key) }
     }
 
     /// The mode for a task.
@@ -79,11 +104,40 @@ impl Raw {
         view.tasks.iter().copied().find(|task| task.key == self.key && !task.is_dead())
     }
 
-    /// A key as it is shown. What is typed may be a password where a task asks.
-    fn shown(&self, key: KeyEvent, name: &str) -> String {
-        let is_text = matches!(key.code, KeyCode::Char(_))
-            && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
-        if self.task.is_some() && is_text { "*".to_owned() } else { name.to_owned() }
+    /// Follows the dialog of the terminal. A new one gets no key that was meant for what was there before.
+    fn follow(&mut self, dialog: Option<&Arc<Dialog>>) {
+        let is_other = dialog.is_some_and(|dialog| !self.dialog.as_ref().is_some_and(|it| it.is_same(dialog)));
+        if is_other && self.is_shown {
+            self.pause.begin();
+        }
+        self.dialog = dialog.cloned();
+    }
+
+    /// Why a key is not let through now.
+    fn held(&self, now: Moment) -> Option<&'static str> {
+        let has_read = |dialog: &Arc<Dialog>| self.read.as_ref().is_some_and(|read| read.is_same(dialog));
+        match &self.dialog {
+            _ if !self.is_shown => Some("the terminal was not on the screen yet; nothing was sent"),
+            _ if self.pause.holds(now) => Some("a dialog came up just now: no key goes there for a second"),
+            Some(dialog) if !has_read(dialog) => {
+                Some("nothing was sent: its dialog is not fully in view here; read it in its box, or go there")
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes note of a dialog that is whole in view, in an area that shows the end of a screen.
+    fn read(&mut self, screen: &Screen, area: Rect) {
+        let Some(dialog) = &self.dialog else { return };
+        let rows = screen.rows().get(dialog.rows.clone()).unwrap_or_default();
+        let height = screen.last_row().map_or(0, |last| last + 1).saturating_sub(dialog.rows.start);
+        let fits = height <= usize::from(area.height);
+        // Rules and borders are as wide as the pane, and say nothing.
+        let said =
+            |row: &Row| text::width(row.text().trim_end_matches(|c: char| !c.is_alphanumeric() && !c.is_ascii()));
+        if fits && rows.iter().all(|row| said(row) <= usize::from(area.width)) {
+            self.read = Some(Arc::clone(dialog));
+        }
     }
 }
 
@@ -100,8 +154,9 @@ impl Overlay for Raw {
         Some(&self.key)
     }
 
-    fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
-        vec![(Action::Close, "leave; every other key goes to the terminal")]
+    fn hints(&self, view: &View<'_>) -> Vec<Hint> {
+        let is_over = self.task.is_some() && self.live_task(view).is_none();
+        vec![(Action::Close, if is_over { "leave" } else { "leave; every other key goes to the terminal" })]
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Laid {
@@ -129,6 +184,15 @@ impl Overlay for Raw {
             Some(task) => preview::draw_task(canvas, buffer, look, task),
             None => preview::draw(canvas, buffer, look, terminal),
         }
+        if !canvas.covered {
+            self.is_shown = true;
+            self.pause.is_shown(canvas.now);
+            // The first row is the pane's title.
+            let below = Rect { height: look.height.saturating_sub(1), ..look };
+            if let Some(screen) = terminal.and_then(|terminal| terminal.screen.as_ref()) {
+                self.read(screen, below);
+            }
+        }
         let mut pen = Pen::new(buffer, inner, last);
         pen.text("pressed: ", canvas.theme.parts.quiet).text(&spoken_all(&self.pressed), canvas.theme.parts.text);
         Laid::at(outer)
@@ -146,14 +210,18 @@ impl Overlay for Raw {
         if (is_second && key.code == KeyCode::Enter) || (self.task.is_some() && self.live_task(desk.view).is_none()) {
             return Then::Stay;
         }
+        if let Some(why) = self.held(desk.view.now) {
+            desk.say(why);
+            return Then::Stay;
+        }
         let Some(name) = name(key) else {
             desk.say("tmux has no name for this key; nothing was sent");
             return Then::Stay;
         };
-        self.pressed.push(self.shown(key, &name));
+        self.pressed.push(shown(key, &name));
         let surplus = self.pressed.len().saturating_sub(SHOWN);
         self.pressed.drain(..surplus);
-        desk.ask(Request::Keys { key: self.key.clone(), keys: vec![name], tell: false });
+        desk.ask(Request::Keys { key: self.key.clone(), keys: vec![name], tell: false, seen: self.dialog.clone() });
         Then::Stay
     }
 
@@ -167,12 +235,21 @@ impl Overlay for Raw {
     }
 
     fn update(&mut self, desk: &mut Desk<'_, '_>) -> Then {
-        if self.task.is_some() || desk.terminal(&self.key).is_some() {
+        let terminal = desk.terminal(&self.key);
+        self.follow(terminal.filter(|terminal| waits(&terminal.state)).and_then(|terminal| terminal.dialog.as_ref()));
+        if self.task.is_some() || terminal.is_some() {
             return Then::Stay;
         }
         desk.tell(Meaning::Gone, "the terminal is gone".to_owned());
         Then::Close
     }
+}
+
+/// A key as it is shown. What is typed may be a password: whether it is to be seen is for the terminal to decide.
+fn shown(key: KeyEvent, name: &str) -> String {
+    let is_text =
+        matches!(key.code, KeyCode::Char(_)) && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+    if is_text { "*".to_owned() } else { name.to_owned() }
 }
 
 /// The name that tmux has for a key; `None` when it has none.

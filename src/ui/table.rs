@@ -14,7 +14,7 @@ use super::text::{self, Pen};
 use super::{times, what};
 use crate::fleet::Terminal;
 use crate::moment::Moment;
-use crate::state::{Attention, TurnResult, TurnSource};
+use crate::state::{Attention, Since, TurnResult, TurnSource};
 
 /// Blanks between two columns.
 const GAP: usize = 2;
@@ -30,7 +30,7 @@ const NAME: usize = 8;
 /// The widest name column, for narrow and for wide frames.
 const NAME_MOST: (usize, usize) = (16, 28);
 const AGENT_MOST: usize = 20;
-/// From this width on the heading says how many of the rows that are not shown need the operator.
+/// From this width on the heading says how many of the rows that are not shown wait for the operator.
 const LEAST_TOLD: u16 = 46;
 const PLACE_MOST: usize = 22;
 
@@ -53,7 +53,7 @@ pub const MUTED: &str = "z";
 /// The widths of the columns, 0 for those that have no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Columns {
-    /// One cell for the bar or a mark; more where a row has several marks.
+    /// One cell for the bar or a mark; more where a row has both, or several marks.
     marks: usize,
     name: usize,
     agent: usize,
@@ -71,7 +71,8 @@ impl Columns {
         let widest = |text: &dyn Fn(Item<'_>) -> usize| items.iter().map(|item| text(*item)).max().unwrap_or(0);
         let most = if width < 100 { NAME_MOST.0 } else { NAME_MOST.1 };
         let wanted = widest(&|item| text::width(item.id())).clamp(NAME, most);
-        let marks = items.iter().map(|item| marks(*item, flags).count()).max().unwrap_or(0).max(1);
+        let before = |item: &Item<'_>| marks(*item, flags).count() + usize::from(has_bar(*item, flags));
+        let marks = items.iter().map(before).max().unwrap_or(0).max(1);
         let mark = MARK + marks;
         let turn = TURN.min(width.saturating_sub(mark + NAME.min(width / 2) + GAP));
         let name = wanted.min(width.saturating_sub(mark + GAP + turn)).max(1);
@@ -182,7 +183,7 @@ fn draw_extent(
     }
     let needing = |rows: &[Row<'_>]| -> usize {
         let of_row = |row: &Row<'_>| match row {
-            Row::Head(head) if head.folded => head.needing.iter().sum(),
+            Row::Head(head) if head.folded => head.counts[Meaning::Waits as usize],
             Row::Head(_) => 0,
             Row::Item(item) => usize::from(canvas.arrangement.needs_operator(*item)),
         };
@@ -193,7 +194,8 @@ fn draw_extent(
     let told = hidden.iter().filter(|(_, count)| *count > 0).map(|(arrow, count)| format!(" {arrow} {count}"));
     let told: String = told.collect();
     let has_room = !told.is_empty() && area.width >= LEAST_TOLD;
-    let told = if has_room { format!(" {told} for you ") } else { String::new() };
+    let need = if hidden.iter().map(|(_, count)| count).sum::<usize>() == 1 { "needs" } else { "need" };
+    let told = if has_room { format!(" {told} {need} you ") } else { String::new() };
     let shown = format!(" {}–{last} of {}", first + 1, rows.len());
     let cells = (text::width(&told) + text::width(&shown)).min(usize::from(area.width));
     let width = u16::try_from(cells).unwrap_or(area.width);
@@ -225,7 +227,7 @@ fn draw_row(
     }
     pen.field("", GAP.min(columns.turn), base);
     let turn_style = tone.of(canvas.theme.style(turn_meaning(state))).add_modifier(stale);
-    draw_turn(canvas, &mut pen, columns.turn, turn_word(state), state.turn.since, turn_style);
+    draw_turn(canvas, &mut pen, columns.turn, turn_word(state), state.doing_since(), turn_style);
     if columns.result > 0 {
         pen.field("", GAP, base);
         draw_result(canvas, &mut pen, terminal, tone);
@@ -276,7 +278,12 @@ fn marks<'a>(item: Item<'a>, flags: &'a Flags) -> impl Iterator<Item = &'static 
     said.into_iter().filter(|(is_so, _)| *is_so).map(|(_, mark)| mark)
 }
 
-/// Draws the cursor, the marks and the glyph of a row; the columns follow with the pen and the styles that it gives.
+/// Whether a row waits for the operator; a muted terminal raises no voice with a bar.
+fn has_bar(item: Item<'_>, flags: &Flags) -> bool {
+    item.meaning() == Meaning::Waits && !flags.is_muted(item)
+}
+
+/// Draws the cursor, the bar, the marks and the glyph of a row; the columns follow with the pen and the styles that it gives.
 fn begin<'a>(
     canvas: &Canvas<'_>,
     buffer: &'a mut Buffer,
@@ -292,18 +299,17 @@ fn begin<'a>(
     let meaning = item.meaning();
     let look = tone.of(canvas.theme.style(meaning));
     let mut pen = Pen::new(buffer, line, 0);
-    pen.text(if is_selected { "›" } else { " " }, base.patch(parts.title));
-    // The bar stands before all of them, where there is a cell for it; a muted terminal raises no voice with one.
+    // The title's style is the cursor's alone: where titles are underlined, a blank would be, too.
+    pen.text(if is_selected { "›" } else { " " }, if is_selected { base.patch(parts.title) } else { base });
+    // The bar stands before the glyph and the marks, and none of them takes its cell.
     let said: Vec<&str> = marks(item, flags).collect();
-    let has_bar = meaning == Meaning::Waits && !tone.muted;
-    let rest: Vec<&str> = if has_bar && said == [PINNED] && cells == 1 { Vec::new() } else { said };
-    let blank = cells.saturating_sub(rest.len());
-    if has_bar && blank > 0 {
-        pen.field("▌", blank, look);
+    let blank = cells.saturating_sub(said.len());
+    if has_bar(item, flags) {
+        pen.field("▌", blank.max(1), look);
     } else {
         pen.field("", blank, base);
     }
-    for mark in rest {
+    for mark in said {
         pen.text(mark, if mark == MARKED { base.patch(parts.key) } else { tone.quiet });
     }
     let runs = matches!(item, Item::Task(_)) && meaning == Meaning::Working;
@@ -312,8 +318,8 @@ fn begin<'a>(
 }
 
 /// What it does, and how long it has done so.
-fn draw_turn(canvas: &Canvas<'_>, pen: &mut Pen<'_>, cells: usize, word: &str, since: Moment, style: Style) {
-    let span = times::running(canvas.now.since(since));
+fn draw_turn(canvas: &Canvas<'_>, pen: &mut Pen<'_>, cells: usize, word: &str, since: Since, style: Style) {
+    let span = times::lasting(since, canvas.now);
     let span_cells = 5.min(cells.saturating_sub(text::width(word) + 1));
     pen.field(word, cells - span_cells, style);
     pen.right(if span_cells >= text::width(&span) { &span } else { "" }, span_cells, style);

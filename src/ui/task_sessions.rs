@@ -44,13 +44,13 @@ fn ask_about(session: &SessionView, desk: &mut Desk<'_, '_>) -> Then {
     let name = &session.name;
     let (title, lines, yes, adopt) = match session.declared_by {
         Some(DeclaredBy::Configuration) => {
-            desk.say(&format!("the configuration says that {name} is one of tasks: take its [[task]] out"));
+            desk.say(&format!("the configuration makes {name} a task session: remove its [[task]]"));
             return Then::Stay;
         }
         None => (
             format!("treat {name} as tasks?"),
             [
-                "Every window of it becomes a task, also of a later session of that name.",
+                "Every window of it becomes a task, also in later sessions of that name.",
                 "While fleetwatch watches, a hook of the session counts its bells,",
                 "and its windows keep programs that have ended.",
             ],

@@ -1,11 +1,13 @@
 //! Text in cells: how wide it is, where it is cut, and how it gets into the frame.
 //!
-//! Terminals disagree about the width of joined emoji, flags and presentation selectors, and one that disagrees with
-//! ratatui shifts everything behind them. So text is taken apart into pieces whose width no terminal doubts: a base
-//! character with its combining marks. What joins or modifies emoji is left out, and flags are written as letters.
+//! Terminals disagree about the width of flags and presentation selectors, and one that disagrees with ratatui shifts
+//! everything behind them. So text is taken apart into pieces whose width no terminal doubts: a base character with its
+//! combining marks, or emoji that are joined to one. What else joins or modifies is left out, and flags are written as
+//! letters.
 
 use std::borrow::Cow;
 use std::fmt::Display;
+use std::ops::Range;
 
 use ratatui::buffer::{Buffer, CellWidth};
 use ratatui::layout::Rect;
@@ -69,7 +71,7 @@ pub fn wrapped(text: &str, cells: usize, most: usize) -> Vec<String> {
             lines.push(cut(rest, cells).into_owned());
             break;
         }
-        let fitting = fitting(rest, cells);
+        let fitting = self::fitting(rest, cells).len().max(rest.chars().next().map_or(0, char::len_utf8));
         // A word that would leave half of a line blank, such as a path, is broken instead.
         let blank = rest[..fitting].rfind(' ').filter(|at| width(&rest[..*at]) * 2 > cells);
         let at = if rest[fitting..].starts_with(' ') { fitting } else { blank.unwrap_or(fitting) };
@@ -79,17 +81,44 @@ pub fn wrapped(text: &str, cells: usize, most: usize) -> Vec<String> {
     lines
 }
 
+/// Where a text is broken into rows of at most `cells` cells, without a character of it lost: at blanks where there are
+/// any near the end of a row. The blanks at the end of a row may reach beyond it.
+pub fn broken(text: &str, cells: usize) -> Vec<Range<usize>> {
+    let cells = cells.max(2);
+    let mut rows = Vec::new();
+    // Where the row begins and how full it is; the first word behind a blank of it, and how full it was before.
+    let (mut start, mut used, mut word) = (0, 0, None);
+    for (at, c) in text.char_indices() {
+        if c == ' ' {
+            word = Some((at + 1, used));
+            used = (used + 1).min(cells);
+            continue;
+        }
+        let wide = width(&text[at..at + c.len_utf8()]);
+        if used + wide > cells {
+            // A word that would leave half of a row blank, such as a path, is broken instead.
+            let from = word.filter(|(_, before)| before * 2 >= cells).map_or(at, |(from, _)| from);
+            rows.push(start..from);
+            (start, used, word) = (from, width(&text[from..at]), None);
+        }
+        used += wide;
+    }
+    if start < text.len() {
+        rows.push(start..text.len());
+    }
+    rows
+}
+
 /// A number of things, by the word for one of them: `1 window`, `2 windows`.
 pub fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str) -> String {
     let end = if count == N::from(1) { "" } else { "s" };
     format!("{count} {one}{end}")
 }
 
-/// The bytes of a text that fit into that many cells; at least one character, so that one gets on.
-fn fitting(text: &str, cells: usize) -> usize {
+/// The beginning of a text that fits into that many cells.
+pub fn fitting(text: &str, cells: usize) -> &str {
     let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
-    let first = ends.clone().next().unwrap_or(0);
-    ends.take_while(|&end| width(&text[..end]) <= cells).last().unwrap_or(first)
+    &text[..ends.take_while(|&end| width(&text[..end]) <= cells).last().unwrap_or(0)]
 }
 
 struct Pieces<'a> {
@@ -121,6 +150,12 @@ impl<'a> Iterator for Pieces<'a> {
             if !is_harmless(base) || is_left_out(base) || (is_skin_tone(base) && after_pictograph) {
                 continue;
             }
+            if is_pictograph(base)
+                && let Some(symbol) = self.joined(start)
+            {
+                self.before = Some(base);
+                return Some(Piece { symbol, width: 2 });
+            }
             self.before = Some(base);
             if let Some(symbol) = stand_in(base) {
                 return Some(Piece { symbol, width: 1 });
@@ -137,6 +172,26 @@ impl<'a> Iterator for Pieces<'a> {
 impl<'a> Pieces<'a> {
     fn rest(&self) -> &'a str {
         &self.text[self.at..]
+    }
+
+    /// The emoji that begins at `start`, with those that are joined to it and their skin tones: one picture of two cells.
+    /// Where a terminal draws more, the next cell begins at its place all the same. `None` when nothing is joined to it.
+    fn joined(&mut self, start: usize) -> Option<&'a str> {
+        let end = self.at;
+        for _ in 0..JOINED {
+            self.skip(|c| is_skin_tone(c) || c == EMOJI_STYLE, 2);
+            let mut next = self.rest().chars();
+            if next.next() != Some(JOINER) || !next.next().is_some_and(is_pictograph) {
+                break;
+            }
+            self.skip(|_| true, 2);
+        }
+        let whole = &self.text[start..self.at];
+        if self.at > end && whole.ends_with(|c| c != EMOJI_STYLE) && whole.cell_width() == 2 {
+            return Some(whole);
+        }
+        self.at = end;
+        None
     }
 
     /// The base character that begins at `start` and ends here, with the combining marks that follow it.
@@ -156,6 +211,10 @@ impl<'a> Pieces<'a> {
 }
 
 const JOINER: char = '\u{200D}';
+/// What asks for a character to be drawn as an emoji.
+const EMOJI_STYLE: char = '\u{FE0F}';
+/// Emoji that may be joined to one; a family has three.
+const JOINED: usize = 8;
 
 fn is_pictograph(c: char) -> bool {
     c >= '\u{2190}' && !('\u{2E80}'..='\u{D7FF}').contains(&c)

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::moment::{Moment, Span};
+use crate::state::Since;
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
@@ -20,6 +21,12 @@ pub fn running(span: Span) -> String {
         36_000..DAY => format!("{}h", seconds / HOUR),
         _ => days(seconds),
     }
+}
+
+/// How long something has been going on: `>4m12` where it may be longer, because its beginning was not seen.
+pub fn lasting(since: Since, now: Moment) -> String {
+    let span = running(now.since(since.at));
+    if since.exact { span } else { format!(">{span}") }
 }
 
 /// How long ago something was: `9s`, `5m`, `2h`, `3d`.

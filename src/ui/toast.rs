@@ -52,6 +52,8 @@ pub enum Topic {
     Theme,
     /// What is wrong with the operator's profiles.
     Profiles,
+    /// Whether another process that watches can be followed.
+    Owner,
     /// Whether the history can be written.
     History,
     /// Whether notices go out.
@@ -253,8 +255,12 @@ mod tests {
 
     #[test]
     fn a_newer_message_takes_the_place_of_an_older_one_on_the_same_topic() {
-        let key =
-            |pane| TerminalKey { server: ServerId { host: None, socket: Socket::Default }, pane: PaneId(pane), pid: 1 };
+        let key = |pane| TerminalKey {
+            server: ServerId { host: None, socket: Socket::Default },
+            pane: PaneId(pane),
+            pid: 1,
+            instance: Default::default(),
+        };
         let mut toasts = Toasts::default();
         let now = Moment::default();
         let mut push = |topic, text: &str| toasts.push(topic, Meaning::Ready, text.to_owned(), now);

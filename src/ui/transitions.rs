@@ -109,7 +109,8 @@ pub struct Changes<'a> {
 
 impl<'a> From<&'a Transition> for Changes<'a> {
     fn from(transition: &'a Transition) -> Self {
-        let changed = transition.changed.iter().map(|change| (change.field, &change.from, &change.to)).collect();
+        let changed =
+            transition.changed.iter().map(|change| (change.field.as_ref(), &change.from, &change.to)).collect();
         Self { changed, summary: &transition.summary, note: transition.note.as_deref() }
     }
 }

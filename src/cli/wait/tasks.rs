@@ -13,10 +13,17 @@ impl Condition {
             Condition::Notify => task.bells > 0,
             Condition::Active => task.status == Status::Running,
             Condition::Idle => task.status == Status::Idle,
-            Condition::Success => task.exit_code() == Some(0),
+            Condition::Success | Condition::Finished => task.exit_code() == Some(0),
             Condition::Failed => task.status == Status::Exited && task.exit_code() != Some(0),
             // A task that is gone is not there to be asked.
-            Condition::Ready | Condition::Interrupted | Condition::Stalled | Condition::Gone => false,
+            Condition::Ready
+            | Condition::Approval
+            | Condition::Question
+            | Condition::Trust
+            | Condition::Setup
+            | Condition::Interrupted
+            | Condition::Stalled
+            | Condition::Gone => false,
         }
     }
 

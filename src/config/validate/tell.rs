@@ -56,9 +56,21 @@ impl Source<'_> {
             by,
             command,
             command_deadline: self.seconds_of(&at(deadline.0), deadline)?,
+            command_environment: self.variables(&at("command_environment"), &table.command_environment)?,
             quiet_hours: table.quiet_hours.as_deref().map(hours).transpose()?,
             minimum_distance: self.seconds_of(&at(distance.0), distance)?,
         })
+    }
+
+    /// Names of environment variables.
+    fn variables(&self, at: &[Step<'_>], names: &[String]) -> Result<Vec<String>, ConfigError> {
+        match names.iter().find(|name| name.is_empty() || name.contains(['=', '\0', '$', '*', ' '])) {
+            Some(odd) => {
+                let hint = "write names only, such as command_environment = [\"NTFY_TOKEN\"]";
+                Err(self.fault(at, format!("`{odd}` is no name of an environment variable"), hint))
+            }
+            None => Ok(names.to_vec()),
+        }
     }
 
     pub(super) fn follow_ups(&self, tables: &[FollowUpTable]) -> Result<Vec<FollowUpRule>, ConfigError> {

@@ -5,7 +5,6 @@
 //! out. What it attempted is looked into then ([`settling`]) and, unless its agent shows that nothing came, never sent
 //! again; and who looks into it must have the duty for the server, which a process that stands still keeps.
 
-mod ledger;
 mod settling;
 
 use std::collections::{HashMap, HashSet};
@@ -13,17 +12,16 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::{Looked, Order, Post};
 use crate::delivery::Told;
 use crate::delivery::duty::{Duties, Duty};
-use crate::follow_up::{self, Chains, Event, FollowUpRule, Posture, Wanted, told, wanted};
-use crate::history::{self, Intent, IntentId, Intents, Naming, NewEvent, Owner, Rank, StoredSight, Trouble};
+use crate::follow_up::{self, FollowUpRule, Posture};
+use crate::history::{self, Intent, IntentId, Intents, Owner, Rank, Stopped, Trouble};
 use crate::moment::{Moment, Span};
+use crate::place::TerminalKey;
 use crate::sender::SendOutcome;
-use ledger::{Change, Ledger};
 
 /// How often the store is looked at for what other processes queued or left behind.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -39,22 +37,18 @@ pub(super) struct Desk {
     rules: Vec<FollowUpRule>,
     post: Post,
     intents: Option<Intents>,
-    chains: Chains,
     duties: Duties,
-    ledger: Ledger,
-    /// What has happened and was not taken in yet.
-    happened: Vec<(Event, Moment)>,
-    /// What could not be written down yet, in its order.
-    unwritten: Vec<Write>,
     looked: Looked,
     /// Since when it is known that the sender of a message has died.
     abandoned: HashMap<IntentId, Moment>,
     /// What is being sent, until what became of it is written down.
-    sending: HashMap<IntentId, Intent>,
+    sending: HashMap<IntentId, Sending>,
+    /// Since when the terminals of prompts are not found.
+    missing: HashMap<IntentId, Moment>,
     /// What became of it, in its order.
     outcomes: Vec<(IntentId, SendOutcome)>,
     /// Agents that are left alone until a moment.
-    respite: HashMap<String, Moment>,
+    respite: HashMap<TerminalKey, Moment>,
     /// Who waits for the end.
     leaving: Vec<oneshot::Sender<()>>,
     /// What the operator was told that is wrong.
@@ -63,12 +57,10 @@ pub(super) struct Desk {
     loops: HashSet<(String, String)>,
 }
 
-/// What is to be written down.
-enum Write {
-    /// Events that agents are to be told, and what is remembered of the terminal then.
-    Told { events: Vec<NewEvent>, sight: Option<StoredSight>, at: Moment },
-    /// A terminal that is gone.
-    Gone(String),
+/// Something that is being sent.
+struct Sending {
+    intent: Intent,
+    to: TerminalKey,
 }
 
 impl Desk {
@@ -80,14 +72,11 @@ impl Desk {
             rules,
             post,
             intents: None,
-            chains: Chains::default(),
             duties,
-            ledger: Ledger::default(),
-            happened: Vec::new(),
-            unwritten: Vec::new(),
             looked: Looked::default(),
             abandoned: HashMap::new(),
             sending: HashMap::new(),
+            missing: HashMap::new(),
             outcomes: Vec::new(),
             respite: HashMap::new(),
             leaving: Vec::new(),
@@ -109,8 +98,7 @@ impl Desk {
             }
             let worked = self.work(history::now());
             self.judge(worked);
-            let is_idle = self.sending.is_empty() && self.happened.is_empty() && self.unwritten.is_empty();
-            if is_idle && !self.leaving.is_empty() {
+            if self.sending.is_empty() && !self.leaving.is_empty() {
                 let leaving = std::mem::take(&mut self.leaving);
                 // First of all it lets go of the history, which ends with the last one that holds it: the watches of this
                 // process must end, and what was told last be written, before the process does.
@@ -127,12 +115,8 @@ impl Desk {
     fn take(&mut self, order: Order) {
         let now = history::now();
         match order {
-            Order::Happened { event, at } => self.happened.push((*event, at)),
             Order::Rules(rules) => self.rules = rules,
-            Order::Looked(looked) => {
-                self.ledger.look(looked.sources.clone(), looked.answered.clone(), now);
-                self.looked = *looked;
-            }
+            Order::Looked(looked) => self.looked = looked,
             Order::MaySend { id, text, events, answer } => {
                 let allowed = match &mut self.intents {
                     Some(intents) => intents.attempt(id, &text, events, now).unwrap_or(false),
@@ -146,74 +130,16 @@ impl Desk {
         }
     }
 
-    /// Takes in what has happened on the servers for which this process is on duty. What happens on the others somebody
-    /// else sees to; should that process die, the ledger tells what it did not.
+    /// Queues what has happened since, whoever saw it.
     fn take_in(&mut self, now: Moment) -> Result<(), Trouble> {
-        while let Some((event, at)) = self.happened.first().cloned() {
-            if self.covers(&event.server, now)? && !self.ledger.is_known(&event) {
-                let sight = self.ledger.told(&event, at);
-                self.tell(&event, sight, at);
-            }
-            self.happened.remove(0);
-        }
-        for server in self.looked.answered.clone() {
-            self.covers(&server, now)?;
-        }
-        for change in self.ledger.compare(now) {
-            match change {
-                Change::Seen(sight) => self.unwritten.push(seen(with_causes(&self.chains, sight), now)),
-                Change::Missed(event, sight) => self.tell(&event, sight, now),
-                Change::Gone(identity) => self.unwritten.push(Write::Gone(identity)),
+        let Some(intents) = &mut self.intents else { return Ok(()) };
+        for Stopped { source, to, why } in intents.take_in(&self.rules, now)? {
+            let text = format!("a loop of follow-ups is stopped: {to} is not told of {source}, as {why}");
+            if self.loops.insert((source, to)) {
+                self.post.tell(Told::Trouble(text));
             }
         }
         Ok(())
-    }
-
-    /// Whether this process is on duty for a server. When it comes to be, it reads what the one before has seen.
-    fn covers(&mut self, server: &str, now: Moment) -> Result<bool, Trouble> {
-        if self.ledger.covers(server) {
-            return Ok(true);
-        }
-        let Some(intents) = &self.intents else { return Ok(false) };
-        if !self.duties.has(Duty::FollowUps, server, now) {
-            return Ok(false);
-        }
-        let stored = intents.sights(server)?;
-        for sight in &stored {
-            let causes = sight.body.get("causes").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-            let causes: Vec<String> = causes.iter().filter_map(Value::as_str).map(str::to_owned).collect();
-            if !causes.is_empty() {
-                self.chains.was_told(&sight.name, &causes);
-            }
-        }
-        self.ledger.adopt(server, stored, now);
-        Ok(true)
-    }
-
-    /// Queues an event for those who are to be told, unless that would close a loop; `sight` is what is remembered of its
-    /// terminal then.
-    fn tell(&mut self, event: &Event, sight: Option<StoredSight>, at: Moment) {
-        let chain = if event.is_of_an_agent() { self.chains.of(&event.source) } else { Vec::new() };
-        let mut events = Vec::new();
-        for wanted in wanted(&self.rules, event, &chain) {
-            match self.chains.closes_a_loop(&event.source, &wanted.to, &chain, at) {
-                None => events.push(new_event(wanted, at)),
-                Some(why) => {
-                    if self.loops.insert((event.source.clone(), wanted.to.clone())) {
-                        let text = format!(
-                            "a loop of follow-ups is stopped: {} is not told of {}, as {why}",
-                            wanted.to, event.source
-                        );
-                        self.post.tell(Told::Trouble(text));
-                    }
-                }
-            }
-        }
-        if event.ends_a_turn() {
-            self.chains.has_ended(&event.source);
-        }
-        let sight = sight.map(|sight| with_causes(&self.chains, sight));
-        self.unwritten.push(Write::Told { events, sight, at });
     }
 
     /// Does all that can be done now.
@@ -222,9 +148,11 @@ impl Desk {
         self.conclude(now)?;
         self.hold(now)?;
         self.take_in(now)?;
-        self.write()?;
         self.expire(now)?;
+        self.give_up(now)?;
         self.settle(now)?;
+        let open = self.open(now)?.open_matters()?;
+        self.post.wanted.set(&open);
         if self.leaving.is_empty() { self.send(now) } else { Ok(()) }
     }
 
@@ -235,40 +163,30 @@ impl Desk {
         }
     }
 
-    fn write(&mut self) -> Result<(), Trouble> {
-        let Some(intents) = &mut self.intents else { return Ok(()) };
-        while let Some(write) = self.unwritten.first() {
-            match write {
-                Write::Told { events, sight, at } => intents.tell(events, sight.as_ref(), *at)?,
-                Write::Gone(identity) => intents.forget_sight(identity)?,
-            }
-            self.unwritten.remove(0);
-        }
-        Ok(())
-    }
-
     /// Sends what waits for agents that are ready.
     fn send(&mut self, now: Moment) -> Result<(), Trouble> {
         let Some(intents) = &mut self.intents else { return Ok(()) };
         for intent in intents.pending(now)? {
-            let Some(seen) = self.looked.targets.get(&intent.target) else { continue };
-            let is_covered = self.ledger.covers(&seen.recipient.key.server.word());
-            let is_served = self.sending.values().any(|other| other.target == intent.target);
-            let rests = self.respite.get(&intent.target).is_some_and(|until| now < *until);
+            let Some(seen) = self.looked.target(&intent) else { continue };
+            let key = seen.recipient.key.clone();
+            let is_served = self.sending.values().any(|other| other.to == key);
+            let rests = self.respite.get(&key).is_some_and(|until| now < *until);
             if seen.target.posture != Posture::Ready
-                || !is_covered
                 || is_served
                 || rests
+                || !self.duties.has(Duty::FollowUps, &key.server.word(), now)
                 || !intents.claim(intent.id, now, HOLD)?
             {
                 continue;
             }
             // What joined before the claim is a part of it.
             let Some(intent) = intents.get(intent.id)? else { continue };
-            let text = follow_up::message(intent.id.0, &intent.events);
-            let (id, name, events) = (intent.id, intent.target.clone(), intent.events.len());
-            self.post.send(id, seen.recipient.clone(), name, text, events, now);
-            self.sending.insert(id, intent);
+            let text = match (&intent.recipient, &intent.text) {
+                (Some(_), Some(text)) => text.clone(),
+                _ => follow_up::message(intent.id.0, &intent.events),
+            };
+            self.post.send(&intent, seen.recipient.clone(), text, now);
+            self.sending.insert(intent.id, Sending { intent, to: key });
         }
         Ok(())
     }
@@ -280,7 +198,9 @@ impl Desk {
             Err(trouble) => {
                 self.intents = None;
                 if self.troubled.as_ref() != Some(&trouble) {
-                    self.post.tell(Told::Trouble(format!("follow-ups wait, as the history cannot be used: {trouble}")));
+                    self.post.tell(Told::Trouble(format!(
+                        "what waits is not sent, as the history cannot be used: {trouble}"
+                    )));
                     self.troubled = Some(trouble);
                 }
             }
@@ -288,35 +208,9 @@ impl Desk {
     }
 }
 
-fn new_event(wanted: Wanted, at: Moment) -> NewEvent {
-    let naming = if wanted.is_unique { Naming::ByKey } else { Naming::ByTime };
-    NewEvent { target: wanted.to, key: wanted.key, naming, body: wanted.body, expires: Some(at + wanted.keep) }
-}
-
-fn seen(sight: StoredSight, at: Moment) -> Write {
-    Write::Told { events: Vec::new(), sight: Some(sight), at }
-}
-
-/// What led to what an agent does is kept with what was seen of it.
-fn with_causes(chains: &Chains, mut sight: StoredSight) -> StoredSight {
-    let causes = chains.causes(&sight.name);
-    if let Some(body) = sight.body.as_object_mut().filter(|_| !causes.is_empty()) {
-        body.insert("causes".to_owned(), causes.into());
-    }
-    sight
-}
-
-/// The agents that led to what a message tells.
-fn chain(intent: &Intent) -> Vec<String> {
-    let chains = intent.events.iter().filter_map(|event| event.get("chain")?.as_array());
-    let mut chain: Vec<String> = chains.flatten().filter_map(Value::as_str).map(str::to_owned).collect();
-    chain.sort();
-    chain.dedup();
-    chain
-}
-
 fn unclear(intent: &Intent, why: &str) -> String {
-    format!("{} may or may not have been told, look there ({why}): {}", intent.target, told(&intent.events))
+    let told = if intent.recipient.is_some() { "got the prompt" } else { "been told" };
+    format!("{} may or may not have {told}, look there ({why}): {}", intent.target, intent.told())
 }
 
 #[cfg(test)]

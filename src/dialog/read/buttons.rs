@@ -15,7 +15,7 @@ pub(super) fn find(lines: &[Line<'_>]) -> Option<Found> {
 /// A row of buttons as text, with the marked one in brackets.
 pub(in crate::dialog) fn with_marked(row: &Row, marked: usize) -> String {
     let text = row.text();
-    let Some(&(start, label)) = labels(&line(0, row)).get(marked) else { return text.to_owned() };
+    let Some(&(start, label)) = labels(&line(0, row, 0)).get(marked) else { return text.to_owned() };
     format!("{}[{label}]{}", &text[..start], &text[start + label.len()..])
 }
 
@@ -35,17 +35,14 @@ fn buttons(line: &Line<'_>) -> Option<Found> {
         [_, _] if looks.len() == 2 => alone.into_iter().find(|&place| Some(looks[place]) != behind)?,
         _ => return None,
     };
-    let options = labels.iter().enumerate().map(|(place, (_, label))| Choice {
-        name: (place + 1).to_string(),
-        label: (*label).to_owned(),
-        detail: String::new(),
-    });
+    let options = labels.iter().enumerate().map(|(place, (_, label))| Choice::plain((place + 1).to_string(), label));
     Some(Found {
         manner: Manner::Buttons,
         options: options.collect(),
         marked: Some(marked),
         rows: line.y..line.y + 1,
         typed: String::new(),
+        submit: None,
     })
 }
 

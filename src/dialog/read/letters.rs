@@ -9,7 +9,14 @@ pub(super) fn find(lines: &[Line<'_>]) -> Option<Found> {
     let (question, typed) = split_typed(line.text);
     let letters = spelled(question);
     let (options, marked) = if letters.len() > 1 { with_default(question, letters) } else { bracketed(question)? };
-    Some(Found { manner: Manner::Letters, options, marked, rows: line.y..line.y + 1, typed: typed.to_owned() })
+    Some(Found {
+        manner: Manner::Letters,
+        options,
+        marked,
+        rows: line.y..line.y + 1,
+        typed: typed.to_owned(),
+        submit: None,
+    })
 }
 
 /// The question and what is typed behind it.
@@ -31,7 +38,7 @@ fn spelled(question: &str) -> Vec<Choice> {
             continue;
         }
         let label = format!("{letter}{}", behind[..end].trim_end());
-        options.push(Choice { name: letter.to_ascii_lowercase().to_string(), label, detail: String::new() });
+        options.push(Choice::plain(letter.to_ascii_lowercase().to_string(), &label));
         rest = &behind[end..];
     }
     options
@@ -62,7 +69,7 @@ fn bracketed(question: &str) -> Option<(Vec<Choice>, Option<usize>)> {
             "n" => "No",
             other => other,
         };
-        Choice { label: label.to_owned(), name, detail: String::new() }
+        Choice::plain(name.clone(), label)
     };
     (letters.len() > 1).then(|| (letters.iter().map(option).collect(), marked))
 }

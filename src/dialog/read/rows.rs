@@ -1,10 +1,32 @@
 //! Options that stand one below the other.
 
-use super::super::{Choice, Manner};
-use super::{Found, Line};
+use super::super::{Choice, Manner, Submit, TextEntry, text};
+use super::{Found, Line, untick};
 
-/// Boxes that can be ticked one by one.
-const BOXES: [&str; 10] = ["[ ]", "[x]", "[X]", "[✓]", "[✔]", "[*]", "☐", "☑", "☒", "◻"];
+/// Boxes that can be ticked one by one, and whether they are.
+const BOXES: [(&str, bool); 12] = [
+    ("[ ]", false),
+    ("[x]", true),
+    ("[X]", true),
+    ("[✓]", true),
+    ("[✔]", true),
+    ("[*]", true),
+    ("☐", false),
+    ("☑", true),
+    ("☒", true),
+    ("◻", false),
+    ("◼", true),
+    ("▢", false),
+];
+
+/// A label without the box before it, and whether that is ticked.
+fn unboxed(label: &str) -> (&str, Option<bool>) {
+    let found = BOXES.iter().find_map(|(it, ticked)| Some((label.strip_prefix(it)?, *ticked)));
+    found.map_or((label, None), |(label, ticked)| (label.trim_start(), Some(ticked)))
+}
+
+/// What the row says that hands in what is ticked.
+const SUBMITS: [&str; 4] = ["submit", "submit answers", "next", "done"];
 
 /// A row that begins an option.
 struct Numbered<'a> {
@@ -81,19 +103,48 @@ fn found(
     let mut end = 0;
     let options = starts.iter().enumerate().map(|(place, (index, label))| {
         let next = starts.get(place + 1).map_or(lines.len(), |(next, _)| *next);
-        let below = lines[index + 1..next].iter().take_while(|line| !line.text.is_empty());
-        let below = below.take_while(|line| line.column > lines[*index].column).map(|line| line.text);
-        let below: Vec<&str> = below.collect();
-        end = index + 1 + below.len();
+        // A label may go on right below its number, which for the last option only tells when it had no more room.
+        let (_, column, _) = lines[*index].unmarked();
+        let belongs = |pair: &&[Line<'_>]| {
+            let [line, below] = pair else { return false };
+            let is_deeper = below.column > lines[*index].column;
+            let goes_on = below.column >= column && (place + 1 < starts.len() || text::had_no_room(line, below));
+            // The row that hands in what is ticked stands below the last option, but belongs to none.
+            let hands_in = unboxed(label).1.is_some() && is_submit(below);
+            !below.text.is_empty() && !hands_in && (is_deeper || goes_on)
+        };
+        end = index + 1 + lines[*index..next].windows(2).take_while(belongs).count();
+        let below = lines[index + 1..end].iter().map(|line| line.text);
         // Some agents explain an option in a column of its own.
         let (label, beside) = label.split_once("  ").unwrap_or((label, ""));
-        let detail = [beside.trim()].into_iter().chain(below).filter(|text| !text.is_empty()).collect::<Vec<_>>();
-        Choice { name: name(place), label: label.to_owned(), detail: detail.join(" ") }
+        let (label, ticked) = unboxed(untick(label));
+        let option = &lines[*index..end];
+        let (label, mut text) = match beside.trim() {
+            "" => text::of_option(label, option),
+            beside => (label.to_owned(), [beside].into_iter().chain(below).map(str::to_owned).collect()),
+        };
+        let detail = text.join(" ");
+        text.insert(0, label.clone());
+        let takes_text = TextEntry::of(&label);
+        Choice { name: name(place), label, detail, text, ticked, takes_text }
     });
     let options: Vec<Choice> = options.collect();
-    let several = options.iter().any(|option| BOXES.iter().any(|it| option.label.starts_with(it)));
+    let several = options.iter().any(|option| option.ticked.is_some());
     let first = starts.first().map_or(0, |(index, _)| lines[*index].y);
     let last = lines.get(end.saturating_sub(1)).map_or(first, |line| line.y + 1);
     let manner = if several { Manner::Several } else { manner };
-    Found { manner, options, marked, rows: first..last, typed: String::new() }
+    let submit = if several { submit(lines, starts) } else { None };
+    Found { manner, options, marked, rows: first..last, typed: String::new(), submit }
+}
+
+fn is_submit(line: &Line<'_>) -> bool {
+    SUBMITS.contains(&line.unmarked().0.to_lowercase().as_str())
+}
+
+/// The row that hands in what is ticked, among the options or right below them.
+fn submit(lines: &[Line<'_>], starts: &[(usize, &str)]) -> Option<Submit> {
+    let first = starts.first().map_or(0, |(index, _)| *index);
+    let index = (first..lines.len()).find(|&index| is_submit(&lines[index]))?;
+    let below = starts.iter().filter(|(start, _)| *start < index).count();
+    Some(Submit { below, marked: lines[index].unmarked().2 })
 }

@@ -14,6 +14,9 @@ pub struct Own {
     processes: BTreeSet<u32>,
 }
 
+/// What tmux calls the foreground program of a pane in which a dashboard runs.
+const PROGRAM: &str = env!("CARGO_PKG_NAME");
+
 impl Own {
     /// From the environment variables and the ancestors of this process.
     pub fn new(tmux: Option<String>, tmux_pane: Option<String>, processes: BTreeSet<u32>) -> Self {
@@ -25,7 +28,9 @@ impl Own {
 
     pub(super) fn is(&self, server: &ServerId, server_pid: u32, pane: &ListedPane) -> bool {
         // The same numbers on a host are other panes and processes.
-        server.host.is_none()
-            && (self.pane == Some((server_pid, pane.id)) || (!pane.facts.dead && self.processes.contains(&pane.pid)))
+        let is_a_dashboard = pane.facts.command == PROGRAM;
+        let is_here = server.host.is_none()
+            && (self.pane == Some((server_pid, pane.id)) || (!pane.facts.dead && self.processes.contains(&pane.pid)));
+        is_a_dashboard || is_here
     }
 }

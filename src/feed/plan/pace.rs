@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::fnv::Fnv;
+
 /// The lengths of time between two looks at a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticks {
@@ -36,7 +38,8 @@ const REST: u32 = 4;
 #[derive(Debug)]
 pub(super) struct Pace {
     ticks: Ticks,
-    on_host: bool,
+    /// The name of a server on a host as a number, by which the pauses of many hosts are spread; `None` on this machine.
+    host: Option<u64>,
     /// Looks since something changed.
     quiet: u32,
     /// Failures in a row.
@@ -46,8 +49,8 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub(super) fn new(ticks: Ticks, on_host: bool) -> Self {
-        Self { ticks, on_host, quiet: 0, failures: 0, no_server: false }
+    pub(super) fn new(ticks: Ticks, host: Option<u64>) -> Self {
+        Self { ticks, host, quiet: 0, failures: 0, no_server: false }
     }
 
     /// Takes in a look that succeeded.
@@ -78,13 +81,24 @@ impl Pace {
             return self.ticks.longest;
         }
         if self.failures > 0 {
-            let most = if self.on_host { BACK_OFF_HOST } else { BACK_OFF_HERE };
-            return self.ticks.longest * (1 << (self.failures - 1).min(3)).min(most);
+            let most = if self.host.is_some() { BACK_OFF_HOST } else { BACK_OFF_HERE };
+            let pause = self.ticks.longest * (1 << (self.failures - 1).min(3)).min(most);
+            return pause + pause.mul_f64(self.spread());
         }
         match self.quiet {
             quiet if quiet < QUIET_LOOKS.0 => self.ticks.shortest,
             quiet if quiet < QUIET_LOOKS.0 + QUIET_LOOKS.1 => self.ticks.usual,
             _ => self.ticks.longest,
         }
+    }
+
+    /// How much longer the pause after a failure is, up to a half: a hundred hosts that fail at once, as the network is
+    /// gone, are not to be connected to at once again.
+    fn spread(&self) -> f64 {
+        let Some(host) = self.host else { return 0.0 };
+        let mut hash = Fnv::default();
+        hash.feed(&host.to_le_bytes());
+        hash.feed(&self.failures.to_le_bytes());
+        f64::from((hash.get() >> 32) as u32 % 512) / 1024.0
     }
 }

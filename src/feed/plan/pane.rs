@@ -71,7 +71,7 @@ pub(super) enum Wanted {
     WithAgent(Declared),
     Always(Declared),
     /// As a task, or as an agent when one runs in it.
-    Task,
+    Task(Declared),
 }
 
 /// tmux calls a pane dead a moment before it knows how the process ended.
@@ -114,8 +114,8 @@ impl Pane {
     /// What the configuration says of it.
     pub(super) fn declared(&self) -> Option<&Declared> {
         match &self.wanted {
-            Wanted::Always(declared) | Wanted::WithAgent(declared) => Some(declared),
-            Wanted::Never | Wanted::Task => None,
+            Wanted::Always(declared) | Wanted::WithAgent(declared) | Wanted::Task(declared) => Some(declared),
+            Wanted::Never => None,
         }
     }
 
@@ -146,13 +146,13 @@ impl Pane {
         match self.wanted {
             Wanted::Never => false,
             Wanted::WithAgent(_) => self.had_agent,
-            Wanted::Always(_) | Wanted::Task => true,
+            Wanted::Always(_) | Wanted::Task(_) => true,
         }
     }
 
     /// Whether it is a task that has ended, and how is not known yet.
     pub(super) fn awaits_exit_status(&self) -> bool {
-        self.wanted == Wanted::Task && matches!(self.life, Life::Ending(_))
+        matches!(self.wanted, Wanted::Task(_)) && matches!(self.life, Life::Ending(_))
     }
 
     /// Bell flag and counter as they are told; `None` for a task that is told of only when it is known how it ended.
@@ -165,7 +165,7 @@ impl Pane {
 
     /// Whether the fleet is told of it as of a task.
     pub(super) fn is_task(&self) -> bool {
-        self.wanted == Wanted::Task && !self.had_agent
+        matches!(self.wanted, Wanted::Task(_)) && !self.had_agent
     }
 
     /// The last lines of a task's pane; `None` while it was never captured.
@@ -208,7 +208,7 @@ impl Pane {
     ) -> (PaneFacts, Capture) {
         let (mut facts, capture) = self.newest(listed, capture);
         self.await_exit_status(&mut facts);
-        if self.wanted == Wanted::Task {
+        if matches!(self.wanted, Wanted::Task(_)) {
             self.take_preview(&facts, &capture);
         }
         (facts, capture)
@@ -252,7 +252,7 @@ impl Pane {
     /// Lets a pane live for some looks longer when it has died and its exit status is not known yet. How a task ended is
     /// worth a second; a signal's number some versions of tmux never tell.
     fn await_exit_status(&mut self, facts: &mut PaneFacts) {
-        let is_task = self.wanted == Wanted::Task;
+        let is_task = matches!(self.wanted, Wanted::Task(_));
         let looks = if is_task { TASK_ENDING } else { 1 };
         self.life = match self.life {
             _ if !facts.dead => Life::Alive,

@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Memory;
 use super::pane::Pane;
 use crate::config::PaneAddress;
-use crate::fleet::{Capture, DeclaredBy, SessionView};
+use crate::fleet::{Capture, Declared, DeclaredBy, SessionView};
 use crate::moment::Moment;
 use crate::place::{PaneId, SessionId, TerminalKey, WindowId};
 use crate::screen::PaneFacts;
-use crate::task::{self, PaneState, Registration, SessionSnapshot, TaskSnapshot};
+use crate::task::{self, PaneState, Registration, SessionSnapshot, Shown, TaskSnapshot};
 use crate::tmux::ListedPane;
 
 /// A declared task session as the last look showed it.
@@ -185,6 +185,7 @@ impl Gathering {
             Some(at) if marks.told => Registration::Told(at),
             Some(at) => Registration::Started(at),
         };
+        let Declared { label, pinned, muted, .. } = pane.declared().cloned().unwrap_or_default();
         let snapshot = TaskSnapshot {
             window,
             name: listed.place.window_name,
@@ -194,6 +195,7 @@ impl Gathering {
             bell,
             bells,
             registration,
+            shown: Shown { label, pinned, muted },
         };
         let id = SessionId(listed.session_id);
         let session = self.sessions.entry(id).or_insert_with(|| SessionSnapshot {

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::moment::{Moment, Span};
 use crate::place::{ServerId, TerminalKey};
-use crate::state::{Change, Summary, Transition};
+use crate::state::{Change, LEFT, Summary, Transition};
 use crate::task::{Happening, Status, Task, TaskEvent, TaskFields};
 
 /// How long a task stands otherwise before that is told. A full-screen program that repaints itself now and then seems to
@@ -37,6 +37,11 @@ pub(in crate::fleet) struct Told {
 }
 
 impl Standings {
+    /// It was told before how a task stands.
+    pub(super) fn remember(&mut self, task: &Task, status: Status) {
+        self.0.insert(task.key.clone(), (task.id.clone(), status));
+    }
+
     /// Takes in the tasks of a server after a look, and the events that this look made.
     pub(super) fn take<'a>(
         &mut self,
@@ -75,6 +80,12 @@ impl Standings {
         told
     }
 
+    /// Takes the tasks of a server for told as they are.
+    pub(super) fn restore<'a>(&mut self, server: &ServerId, tasks: impl Iterator<Item = &'a Task>) {
+        self.0.retain(|key, _| key.server != *server);
+        self.0.extend(tasks.map(|task| (task.key.clone(), (task.id.clone(), task.status))));
+    }
+
     /// A server is watched no longer.
     pub(super) fn forget(&mut self, server: &ServerId, now: Moment) -> Vec<TaskTransition> {
         self.take(server, std::iter::empty(), &[], now).left
@@ -82,7 +93,7 @@ impl Standings {
 }
 
 fn changed(task: &Task, from: Status, at: Moment) -> TaskTransition {
-    let changed = vec![Change { field: "status", from: json!(from), to: json!(task.status) }];
+    let changed = vec![Change { field: "status".into(), from: json!(from), to: json!(task.status) }];
     let summary = task.status.summary(task.exit_code());
     let transition = Transition { at, changed, summary, note: None, evidence: Vec::new() };
     TaskTransition { key: task.key.clone(), id: task.id.clone(), transition, state: Some(Box::new(task.fields())) }
@@ -90,8 +101,7 @@ fn changed(task: &Task, from: Status, at: Moment) -> TaskTransition {
 
 fn left(key: TerminalKey, id: String, at: Moment) -> TaskTransition {
     let summary: Summary = Status::Exited.summary(None);
-    let note = Some("left the fleet".to_owned());
-    let transition = Transition { at, changed: Vec::new(), summary, note, evidence: Vec::new() };
+    let transition = Transition::last(summary, LEFT, at);
     TaskTransition { key, id, transition, state: None }
 }
 
@@ -100,7 +110,7 @@ mod tests {
     use super::*;
     use crate::place::{PaneId, SessionId, WindowId};
     use crate::screen::{Cursor, Screen};
-    use crate::task::{Look, PaneState, Preview, Registration, SessionSnapshot, TaskSnapshot, Watch};
+    use crate::task::{Look, PaneState, Preview, Registration, SessionSnapshot, Shown, TaskSnapshot, Watch};
 
     /// What is told of a task whose screen, by seconds, is this; `None` is a window that is gone.
     fn told(looks: &[(i64, Option<&str>)]) -> Vec<String> {
@@ -133,11 +143,12 @@ mod tests {
             window: WindowId(1),
             name: "build".to_owned(),
             index: 1,
-            key: TerminalKey { server: ServerId::default(), pane: PaneId(1), pid: 7 },
+            key: TerminalKey { server: ServerId::default(), pane: PaneId(1), pid: 7, instance: Default::default() },
             pane: Some(pane),
             bell: false,
             bells: None,
             registration: Registration::None,
+            shown: Shown::default(),
         }
     }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::Why;
 use crate::moment::{Moment, Span};
 use crate::screen::harmless;
-use crate::state::{Attention, Availability, BusinessState, Phase, State, UiContext};
+use crate::state::{Attention, Availability, BusinessState, Phase, Since, State, UiContext};
 use crate::tracker::TimerName;
 
 /// What began so recently may have begun long before: a first look cannot tell.
@@ -24,7 +24,7 @@ impl Why<'_> {
         let mut line = |name: &str, value: &str| {
             let _ = writeln!(text, "  {name:<14} {}", harmless(value));
         };
-        line("since", &since(state.turn.since, self.now));
+        line("since", &since(state.since(), self.now));
         for evidence in &state.evidence {
             let row = evidence.line.map(|row| format!(", row {row}")).unwrap_or_default();
             line("because", &format!("rule {}{row}: {}", evidence.rule, evidence.text.trim()));
@@ -101,12 +101,13 @@ fn changes_with(state: &State) -> &'static str {
     }
 }
 
-fn since(since: Moment, now: Moment) -> String {
-    let elapsed = now.since(since);
+fn since(since: Since, now: Moment) -> String {
+    let elapsed = now.since(since.at);
     if elapsed < FIRST_LOOK {
         return "just now, or from before this look".to_owned();
     }
-    format!("{}, for {}", super::time_of_day(since), seconds(elapsed))
+    let (clock, elapsed) = (super::time_of_day(since.at), seconds(elapsed));
+    if since.exact { format!("{clock}, for {elapsed}") } else { format!("{clock} at least, for more than {elapsed}") }
 }
 
 fn seconds(span: Span) -> String {

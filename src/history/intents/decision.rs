@@ -57,16 +57,18 @@ impl Intents {
         let expires = intent.expires.map(|expires| now + expires.since(intent.created));
         let next = {
             let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let sql = "UPDATE intents SET state = 'resent' WHERE id = ?1 AND state = ?2";
+            let sql = "UPDATE outbox SET state = 'resent' WHERE id = ?1 AND state = ?2";
             if transaction.execute(sql, params![id.0, intent.state.word()])? == 0 {
                 return Ok(Decided::NotOpen(IntentState::Resent));
             }
-            let sql = "INSERT INTO intents (target, created, expires, state) VALUES (?1, ?2, ?3, 'pending')";
-            transaction.execute(sql, params![intent.target, now.as_millis(), expires.map(Moment::as_millis)])?;
+            let sql = "INSERT INTO outbox (target, recipient, producer, text, created, expires, state)
+                       SELECT target, recipient, producer, iif(recipient IS NULL, NULL, text), ?2, ?3, 'pending'
+                       FROM outbox WHERE id = ?1";
+            transaction.execute(sql, params![id.0, now.as_millis(), expires.map(Moment::as_millis)])?;
             let next = IntentId(transaction.last_insert_rowid());
             // The events keep their names with the first one, so that nobody queues them anew.
-            let sql = "INSERT INTO intent_events (key, intent, at, body)
-                       SELECT 'again ' || ?2 || ' ' || key, ?2, at, body FROM intent_events WHERE intent = ?1 ORDER BY rowid";
+            let sql = "INSERT INTO outbox_events (key, intent, at, body)
+                       SELECT 'again ' || ?2 || ' ' || key, ?2, at, body FROM outbox_events WHERE intent = ?1 ORDER BY rowid";
             transaction.execute(sql, params![id.0, next.0])?;
             let detail = format!("as number {}", next.0);
             keep_record(&transaction, &mut self.codec, &intent, (IntentState::Resent, Some(&detail)), now)?;
@@ -85,7 +87,7 @@ impl Intents {
         now: Moment,
     ) -> Result<bool, Trouble> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let sql = "UPDATE intents SET state = ?1, ended_at = ?2 WHERE id = ?3 AND state = ?4";
+        let sql = "UPDATE outbox SET state = ?1, ended_at = ?2 WHERE id = ?3 AND state = ?4";
         let values = params![state.word(), now.as_millis(), intent.id.0, intent.state.word()];
         if transaction.execute(sql, values)? == 0 {
             return Ok(false);

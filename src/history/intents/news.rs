@@ -54,7 +54,7 @@ impl Follower for Progressing {
         self.known = Some(Known::default());
     }
 
-    fn read(&mut self, reader: &Reader) -> Result<Vec<IntentNews>, Trouble> {
+    fn read(&mut self, reader: &mut Reader) -> Result<Vec<IntentNews>, Trouble> {
         let connection = reader.connection();
         let (mut known, found, is_old) = match &self.known {
             None => {
@@ -88,6 +88,6 @@ impl Follower for Progressing {
 
 /// The last intent of all, settled or not.
 fn newest(reader: &Reader) -> Result<IntentId, Trouble> {
-    let sql = "SELECT coalesce(max(id), 0) FROM intents";
+    let sql = "SELECT coalesce(max(id), 0) FROM outbox";
     Ok(IntentId(reader.connection().query_row(sql, [], |row| row.get(0))?))
 }

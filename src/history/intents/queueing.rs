@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{IntentId, Intents};
 use crate::history::Trouble;
-use crate::moment::{Moment, Span};
+use crate::moment::Moment;
 
 /// What became of an event that was to be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,44 +22,30 @@ pub enum Queued {
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewEvent {
     pub target: String,
-    /// Names the event in the same way in every process that sees it.
+    /// Its name for this target, which nothing else has.
     pub key: String,
-    pub naming: Naming,
     pub body: Value,
     /// How long an intent waits that begins with it.
     pub expires: Option<Moment>,
 }
 
-/// How an event is told from the next one of its kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Naming {
-    /// There is no next one.
-    ByKey,
-    /// By its time: what two processes see within a moment is the same.
-    ByTime,
-}
-
-/// Two processes see the same event no further apart than this.
-const SAME_EVENT: Span = Span::from_secs(2);
-
 impl Intents {
-    /// Queues an event for a target. `key` names the event in the same way in every process that sees it; where that is
-    /// not enough to tell it from the next one of its kind ([`Naming::ByTime`]), the time does. What still waits for the
-    /// target takes the event in, so that several become one message.
+    /// Queues an event for a target, once. What still waits for the target takes the event in, so that several become one
+    /// message.
     ///
     /// # Errors
     /// The file cannot be written; nothing was queued.
     pub fn queue(
         &mut self,
         target: &str,
-        (key, naming): (&str, Naming),
+        key: &str,
         event: &Value,
         now: Moment,
         expires: Option<Moment>,
     ) -> Result<Queued, Trouble> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let (target, key, body) = (target.to_owned(), key.to_owned(), event.clone());
-        let queued = queue_in(&transaction, &NewEvent { target, key, naming, body, expires }, now)?;
+        let queued = queue_in(&transaction, &NewEvent { target, key, body, expires }, now)?;
         transaction.commit()?;
         Ok(queued)
     }
@@ -67,31 +53,23 @@ impl Intents {
 
 /// Queues an event, as [`Intents::queue`] does, in a transaction.
 pub(super) fn queue_in(connection: &Connection, event: &NewEvent, now: Moment) -> Result<Queued, Trouble> {
-    let NewEvent { target, key, naming, body, expires } = event;
-    // `$` comes right after `#`, so that the range is that of the keys which begin with this one and `#`.
-    let known = "SELECT intent FROM intent_events
-                 WHERE key = ?1 OR (key >= ?1 || '#' AND key < ?1 || '$' AND abs(at - ?2) < ?3)";
-    let same = i64::try_from(SAME_EVENT.as_millis()).unwrap_or(i64::MAX);
-    let values = params![key, now.as_millis(), same];
-    if let Some(id) = connection.query_row(known, values, |row| row.get(0)).optional()? {
+    let NewEvent { target, key, body, expires } = event;
+    let known = "SELECT intent FROM outbox_events WHERE key = ?1";
+    if let Some(id) = connection.query_row(known, [key], |row| row.get(0)).optional()? {
         return Ok(Queued::Known(IntentId(id)));
     }
-    let key = match naming {
-        Naming::ByKey => key.clone(),
-        Naming::ByTime => format!("{key}#{}", now.as_millis()),
-    };
-    let waiting = "SELECT id FROM intents WHERE state = 'pending' AND target = ?1
+    let waiting = "SELECT id FROM outbox WHERE state = 'pending' AND target = ?1 AND recipient IS NULL
                    AND (expires IS NULL OR expires > ?2) ORDER BY id DESC LIMIT 1";
     let joined = connection.query_row(waiting, params![target, now.as_millis()], |row| row.get(0)).optional()?;
     let id = match joined {
         Some(id) => id,
         None => {
-            let sql = "INSERT INTO intents (target, created, expires, state) VALUES (?1, ?2, ?3, 'pending')";
+            let sql = "INSERT INTO outbox (target, created, expires, state) VALUES (?1, ?2, ?3, 'pending')";
             connection.execute(sql, params![target, now.as_millis(), expires.map(Moment::as_millis)])?;
             connection.last_insert_rowid()
         }
     };
-    let sql = "INSERT INTO intent_events (key, intent, at, body) VALUES (?1, ?2, ?3, ?4)";
+    let sql = "INSERT INTO outbox_events (key, intent, at, body) VALUES (?1, ?2, ?3, ?4)";
     connection.execute(sql, params![key, id, now.as_millis(), body.to_string()])?;
     Ok(if joined.is_some() { Queued::Joined(IntentId(id)) } else { Queued::New(IntentId(id)) })
 }

@@ -22,7 +22,7 @@ impl<F: Follower> Follower for LockedOut<F> {
         self.follower.begin_anew();
     }
 
-    fn read(&mut self, reader: &Reader) -> Result<Vec<F::News>, Trouble> {
+    fn read(&mut self, reader: &mut Reader) -> Result<Vec<F::News>, Trouble> {
         if self.was_locked {
             return self.follower.read(reader);
         }
@@ -73,7 +73,7 @@ fn intents_that_were_locked_at_the_first_look_are_read_at_the_next_and_still_old
     let (_directory, path) = place();
     let queue = |key: &str, target: &str| {
         let mut intents = Intents::open(&path, Owner::named("theirs"), at(0)).unwrap();
-        intents.queue(target, (key, Naming::ByKey), &json!({}), at(0), None).unwrap();
+        intents.queue(target, key, &json!({}), at(0), None).unwrap();
     };
     queue("a", "lead");
     let mut following = locked_at_first(&path, Progressing::default());
@@ -111,7 +111,7 @@ impl Follower for Stumbling {
         self.follower.begin_anew();
     }
 
-    fn read(&mut self, reader: &Reader) -> Result<Vec<IntentNews>, Trouble> {
+    fn read(&mut self, reader: &mut Reader) -> Result<Vec<IntentNews>, Trouble> {
         self.readings += 1;
         if self.readings == 2 { Err(Trouble::Damaged) } else { self.follower.read(reader) }
     }
@@ -119,7 +119,7 @@ impl Follower for Stumbling {
 
 fn queue(path: &Path, target: &str) {
     let mut intents = Intents::open(path, Owner::named("theirs"), at(0)).unwrap();
-    intents.queue(target, (target, Naming::ByKey), &json!({}), at(0), None).unwrap();
+    intents.queue(target, target, &json!({}), at(0), None).unwrap();
 }
 
 /// What is told at a look: whom it is for, and whether it is old.

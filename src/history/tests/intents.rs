@@ -11,7 +11,7 @@ fn open(path: &Path, owner: &str) -> Intents {
 }
 
 fn queued(intents: &mut Intents, key: &str) -> IntentId {
-    match intents.queue("lead", (key, Naming::ByKey), &json!({ "text": key }), at(0), None).unwrap() {
+    match intents.queue("lead", key, &json!({ "text": key }), at(0), None).unwrap() {
         Queued::New(id) | Queued::Joined(id) | Queued::Known(id) => id,
     }
 }
@@ -20,21 +20,13 @@ fn queued(intents: &mut Intents, key: &str) -> IntentId {
 fn events_for_one_target_become_one_message_and_each_is_told_once() {
     let (_directory, path) = place();
     let (mut a, mut b) = (open(&path, "a"), open(&path, "b"));
-    let Queued::New(id) = a.queue("lead", ("build exited", Naming::ByKey), &json!({"n": 1}), at(0), None).unwrap()
-    else {
+    let Queued::New(id) = a.queue("lead", "build exited", &json!({"n": 1}), at(0), None).unwrap() else {
         panic!("nothing was queued before")
     };
     // The other dashboard saw the same event.
-    assert_eq!(
-        b.queue("lead", ("build exited", Naming::ByKey), &json!({"n": 1}), at(1), None).unwrap(),
-        Queued::Known(id)
-    );
-    assert_eq!(
-        b.queue("lead", ("test exited", Naming::ByKey), &json!({"n": 2}), at(2), None).unwrap(),
-        Queued::Joined(id)
-    );
-    let Queued::New(other) = b.queue("docs", ("docs exited", Naming::ByKey), &json!({"n": 3}), at(3), None).unwrap()
-    else {
+    assert_eq!(b.queue("lead", "build exited", &json!({"n": 1}), at(1), None).unwrap(), Queued::Known(id));
+    assert_eq!(b.queue("lead", "test exited", &json!({"n": 2}), at(2), None).unwrap(), Queued::Joined(id));
+    let Queued::New(other) = b.queue("docs", "docs exited", &json!({"n": 3}), at(3), None).unwrap() else {
         panic!("another target has a message of its own")
     };
     let pending = a.pending(at(4)).unwrap();
@@ -69,9 +61,8 @@ fn many_processes_that_want_the_same_send_it_once() {
     let mut first = open(&path, "first");
     let ids: Vec<IntentId> = (0..20)
         .map(|n| {
-            let Queued::New(id) = first
-                .queue(&format!("target {n}"), (&format!("event {n}"), Naming::ByKey), &json!(n), at(0), None)
-                .unwrap()
+            let Queued::New(id) =
+                first.queue(&format!("target {n}"), &format!("event {n}"), &json!(n), at(0), None).unwrap()
             else {
                 panic!("every target is another one")
             };
@@ -150,9 +141,7 @@ fn a_claim_that_was_never_attempted_runs_out_and_the_intent_is_free() {
 fn time_runs_out_and_operators_change_their_minds() {
     let (_directory, path) = place();
     let (mut a, mut b) = (open(&path, "a"), open(&path, "b"));
-    let Queued::New(late) = a.queue("lead", ("late", Naming::ByKey), &json!(1), at(0), Some(at(10))).unwrap() else {
-        panic!("new")
-    };
+    let Queued::New(late) = a.queue("lead", "late", &json!(1), at(0), Some(at(10))).unwrap() else { panic!("new") };
     assert_eq!(a.expire(at(9)).unwrap(), []);
     assert!(a.claim(late, at(9), HOLD).unwrap());
     assert!(!a.attempt(late, "x", 1, at(10)).unwrap());
@@ -170,8 +159,7 @@ fn time_runs_out_and_operators_change_their_minds() {
 fn what_may_have_arrived_is_for_the_operator_to_decide_once() {
     let (_directory, path) = place();
     let (mut a, mut b) = (open(&path, "a"), open(&path, "b"));
-    let Queued::New(id) = a.queue("lead", ("e", Naming::ByKey), &json!({"text": "e"}), at(0), Some(at(60))).unwrap()
-    else {
+    let Queued::New(id) = a.queue("lead", "e", &json!({"text": "e"}), at(0), Some(at(60))).unwrap() else {
         panic!("new")
     };
     assert_eq!(b.resend(id, at(1)).unwrap(), Decided::NotOpen(IntentState::Pending), "it will be sent anyway");
@@ -185,7 +173,7 @@ fn what_may_have_arrived_is_for_the_operator_to_decide_once() {
     assert_eq!((again.id, &again.target[..], &again.events[..]), (next, "lead", &[json!({"text": "e"})][..]));
     assert_eq!(again.expires, Some(at(160)));
     assert_eq!(
-        a.queue("lead", ("e", Naming::ByKey), &json!(1), at(102), None).unwrap(),
+        a.queue("lead", "e", &json!(1), at(102), None).unwrap(),
         Queued::Known(id),
         "the event is known by its name all the same"
     );
@@ -230,4 +218,52 @@ fn who_watches_learns_how_far_each_intent_has_come() {
     assert_eq!(next(), (old, IntentState::Cancelled, 2, false));
     let new = queued(&mut a, "new");
     assert_eq!(next(), (new, IntentState::Pending, 1, false));
+}
+
+#[test]
+fn a_prompt_waits_for_its_terminal_beside_messages_and_is_taken_back_whole() {
+    let (_directory, path) = place();
+    let (mut a, mut b) = (open(&path, "a"), open(&path, "b"));
+    let to = terminal(1);
+    let first = a.post(&to, "t1", "first\nline two", at(1)).unwrap();
+    let second = a.post(&to, "t1", "second", at(2)).unwrap();
+    let other = a.post(&terminal(2), "t1", "another one", at(2)).unwrap();
+    let Queued::New(message) = a.queue("t1", "e", &json!({ "text": "e" }), at(3), None).unwrap() else {
+        panic!("no message joins a prompt")
+    };
+    let pending = b.pending(at(4)).unwrap();
+    assert_eq!(pending.iter().map(|it| it.id).collect::<Vec<_>>(), [first, second, other, message]);
+    assert!(pending[0].recipient.as_ref().is_some_and(|key| same_terminal(key, &to)) && pending[3].recipient.is_none());
+    assert_eq!((pending[0].told(), pending[3].told()), ("first".to_owned(), "e".to_owned()));
+    // It was refused before anything was sent, and still knows its text.
+    assert!(b.claim(first, at(5), HOLD).unwrap() && b.attempt(first, "first\nline two", 0, at(5)).unwrap());
+    assert!(b.retract(first).unwrap() && b.release(first).unwrap());
+    assert!(b.claim(second, at(6), HOLD).unwrap() && b.attempt(second, "second", 0, at(6)).unwrap());
+    assert_eq!(a.take_back(&to, at(7)).unwrap(), ["first\nline two"], "the other one is on its way");
+    assert!(!b.claim(first, at(8), HOLD).unwrap());
+    // Nobody knows what became of that one; sent again it is a prompt for the same terminal.
+    assert!(b.finish(second, IntentState::Unknown, Some("its sender died"), at(9)).unwrap());
+    let Decided::Resent(again) = a.resend(second, at(10)).unwrap() else { panic!("it is sent again") };
+    let again = a.get(again).unwrap().unwrap();
+    assert_eq!((again.text.as_deref(), again.recipient), (Some("second"), pending[1].recipient.clone()));
+    assert_eq!(count(&path, "records"), 0, "what becomes of prompts stands with the inputs that they are");
+}
+
+#[test]
+fn an_older_outbox_keeps_what_waits() {
+    let (_directory, path) = place();
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let old = Connection::open(&path).unwrap();
+    schema::STEPS[..5].iter().for_each(|step| old.execute_batch(step).unwrap());
+    old.execute_batch(
+        "INSERT INTO intents (target, created, state) VALUES ('lead', 1, 'pending');
+         INSERT INTO intent_events VALUES ('e', 1, 1, '{\"text\": \"build exited\"}');
+         PRAGMA user_version = 5;",
+    )
+    .unwrap();
+    drop(old);
+    let intents = open(&path, "a");
+    let waiting = intents.pending(at(0)).unwrap();
+    assert_eq!(waiting.iter().map(Intent::told).collect::<Vec<_>>(), ["build exited"]);
+    assert!(waiting[0].recipient.is_none());
 }

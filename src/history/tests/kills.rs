@@ -6,7 +6,7 @@ use super::*;
 use crate::fleet::{Input, TaskReport};
 use crate::place::{SessionId, WindowId};
 use crate::screen::Cursor;
-use crate::task::{Look, PaneState, Preview, Registration, SessionSnapshot, TaskSnapshot};
+use crate::task::{Look, PaneState, Preview, Registration, SessionSnapshot, Shown, TaskSnapshot};
 
 fn pane(dead: bool) -> PaneState {
     PaneState {
@@ -31,6 +31,7 @@ fn report(seconds: i64, alive: &[u32], dead: &[u32], elsewhere: &[u32]) -> TaskR
         bell: false,
         bells: None,
         registration: Registration::None,
+        shown: Shown::default(),
     };
     let windows =
         alive.iter().map(|number| window(*number, false)).chain(dead.iter().map(|number| window(*number, true)));

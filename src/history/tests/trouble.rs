@@ -101,7 +101,7 @@ fn a_locked_file_is_waited_for_in_the_background() {
     assert!(begun.elapsed() < Duration::from_millis(500), "recording waited for the file: {:?}", begun.elapsed());
     wait_until("it says so", || history.health().condition == Condition::Degraded(Trouble::Locked));
     assert_eq!(history.health().trouble(), Some("locked"));
-    assert_eq!(history.health().warning().unwrap(), "history is not written: another process keeps it locked");
+    assert_eq!(history.health().warning().unwrap(), "history is not written: another process has locked it");
     let told = [history.new_warning(), history.new_warning()];
     assert_eq!(told, [history.health().warning(), None], "a warning is told once");
     drop(blocker);
@@ -214,4 +214,51 @@ fn a_history_that_is_switched_off_takes_everything_and_keeps_nothing() {
     assert_eq!(history.health().warning(), None);
     drop(history);
     assert!(!path.exists());
+}
+
+/// How many transitions of the first terminal somebody else reads.
+fn kept(path: &Path) -> usize {
+    let Ok(mut reader) = Reader::open(path) else { return 0 };
+    reader.transitions(&terminal(1), None, 9).map_or(0, |found| found.len())
+}
+
+#[test]
+fn nothing_is_lost_when_somebody_removes_the_log_of_a_file_that_is_written() {
+    let (_directory, path) = place();
+    let history = running(&path);
+    fill(&history, 0..3);
+    wait_until("they are kept", || kept(&path) == 3);
+    let mut log = path.clone().into_os_string();
+    log.push("-wal");
+    fs::remove_file(&log).unwrap();
+    fill(&history, 3..5);
+    drop(history);
+    assert_eq!(count(&path, "transitions"), 5);
+}
+
+#[test]
+fn opening_a_history_again_leaves_the_locks_of_those_who_have_it_open() {
+    /// Set in another process, which is a client of SQLite that opens the file and closes it.
+    const CLIENT: &str = "FLEETWATCH_TEST_CLIENT";
+    if let Some(path) = std::env::var_os(CLIENT) {
+        assert!(count(Path::new(&path), "records") > 0);
+        return;
+    }
+    let (_directory, path) = place();
+    let history = running(&path);
+    fill(&history, 0..3);
+    wait_until("they are kept", || kept(&path) == 3);
+    let reader = Reader::open(&path).unwrap();
+    // A second opening in the same process once took all of its locks with it, so that the next client to close the file
+    // removed the log that is written.
+    drop(open::open(&path, &Options::default(), now()).unwrap());
+    let mut log = path.clone().into_os_string();
+    log.push("-wal");
+    let test = "history::tests::trouble::opening_a_history_again_leaves_the_locks_of_those_who_have_it_open";
+    let mut client = std::process::Command::new(std::env::current_exe().unwrap());
+    client.args(["--exact", test]).env(CLIENT, &path).stdout(std::process::Stdio::null());
+    assert!(client.status().unwrap().success());
+    assert!(PathBuf::from(&log).exists(), "another client removed the log");
+    drop((reader, history));
+    assert_eq!(count(&path, "transitions"), 3);
 }

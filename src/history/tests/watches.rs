@@ -1,6 +1,7 @@
 //! Of several processes that watch the same terminals, one writes.
 
 use super::*;
+use crate::state::LEFT;
 
 fn times(path: &Path) -> Vec<i64> {
     let records = Reader::open(path).unwrap().records(&Filter::default()).unwrap();
@@ -55,6 +56,72 @@ fn what_happened_while_the_writer_lay_dead_is_caught_up() {
     assert_eq!(times(&path), [0, 4, 10, 20, 30]);
     other.write(&[message(1, 41, Phase::Ready, "x")], at(41)).unwrap();
     assert_eq!(times(&path), [0, 4, 10, 20, 30, 41]);
+}
+
+#[test]
+fn what_a_process_wrote_that_is_known_to_have_died_is_nobodys_at_once() {
+    let (_directory, path) = place();
+    let (mut dead, mut other) = (store(&path, "a", at(0)), store(&path, "b", at(0)));
+    let presence = presence::Presence::show(&path, &Owner::named("a")).unwrap();
+    dead.write(&[message(1, 0, Phase::Ready, "x")], at(0)).unwrap();
+    other.write(&[message(1, 1, Phase::Active, "x")], at(1)).unwrap();
+    assert_eq!(times(&path), [0], "the first one lives");
+    // As the system does when a process is killed: its sign stays, and the lock goes.
+    let sign = path.with_file_name("history.db.alive").join("a");
+    std::fs::remove_file(&sign).unwrap();
+    drop(presence);
+    std::fs::write(&sign, "").unwrap();
+    other.write(&[message(1, 9, Phase::Ready, "x")], at(9)).unwrap();
+    assert_eq!(times(&path), [0, 1, 9]);
+}
+
+/// The end of a task as a process sees it: that it is gone, and that it is watched no longer.
+fn end(millis: i64) -> [Message; 2] {
+    let at = at(20) + Span::from_millis(millis as u64);
+    let fields = serde_json::json!({ "event": "disappeared", "reason": null, "state": { "kind": "task" } });
+    let mut left = transition(1, 20, Phase::Unknown, "");
+    (left.transition.at, left.transition.note, left.state) = (at, Some(LEFT.to_owned()), None);
+    let gone = Record::TaskEvent { key: terminal(1), name: "t1".to_owned(), at, fields };
+    [gone, Record::Left(left)].map(|record| Message::Record(Arc::new(record)))
+}
+
+#[test]
+fn an_end_that_two_processes_see_is_written_once_whoever_is_first() {
+    // The second one's news come behind, between or before those of the one that writes; a poll may be slow.
+    for (order, late) in [("fsFS", 700), ("fFsS", 700), ("sSfF", -300), ("sfSF", 0), ("fFsS", 4800)] {
+        let (_directory, path) = place();
+        let (mut first, mut second) = (store(&path, "a", at(0)), store(&path, "b", at(0)));
+        first.write(&[message(1, 0, Phase::Active, "x")], at(0)).unwrap();
+        second.write(&[message(1, 0, Phase::Active, "x")], at(0)).unwrap();
+        let ([f, big_f], [s, big_s]) = (end(0), end(late));
+        for which in order.chars() {
+            let (store, message) = match which {
+                'f' => (&mut first, &f),
+                'F' => (&mut first, &big_f),
+                's' => (&mut second, &s),
+                _ => (&mut second, &big_s),
+            };
+            store.write(std::slice::from_ref(message), at(21)).unwrap();
+            second.beat(at(21)).unwrap();
+        }
+        second.beat(at(60)).unwrap();
+        assert_eq!(count(&path, "records WHERE kind = 'task_event'"), 1, "{order}, {late} ms later");
+        assert_eq!(count(&path, "transitions WHERE note = 'left the fleet'"), 1, "{order}, {late} ms later");
+    }
+}
+
+#[test]
+fn an_end_that_was_written_by_one_that_leaves_is_not_written_again() {
+    let (_directory, path) = place();
+    let (mut first, mut second) = (store(&path, "a", at(0)), store(&path, "b", at(0)));
+    first.write(&[message(1, 0, Phase::Active, "x")], at(0)).unwrap();
+    second.write(&[message(1, 0, Phase::Active, "x")], at(0)).unwrap();
+    let ([gone, _], [again, left]) = (end(0), end(400));
+    first.write(&[gone], at(20)).unwrap();
+    first.leave(at(21)).unwrap();
+    second.write(&[again, left], at(21)).unwrap();
+    assert_eq!(count(&path, "records WHERE kind = 'task_event'"), 1);
+    assert_eq!(count(&path, "transitions WHERE note = 'left the fleet'"), 1, "nobody else wrote that");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
 use toml::Spanned;
 
 use super::super::version::Version;
@@ -61,17 +61,42 @@ impl Source<'_> {
     }
 
     pub(super) fn regex(&self, span: Range<usize>, pattern: &str) -> Result<Regex, ProfileError> {
-        Regex::new(&ascii_boundaries(pattern)).map_err(|error| {
+        let mut builder = RegexBuilder::new(&ascii_boundaries(pattern));
+        builder.size_limit(PATTERN_SIZE).dfa_size_limit(CACHE_SIZE).build().map_err(|error| {
+            if let regex::Error::CompiledTooBig(limit) = error {
+                let message = format!(
+                    "`{}` is too large: a pattern may take {} KiB when it is compiled; ask for less, or split it",
+                    shortened(pattern),
+                    limit >> 10
+                );
+                return self.error(span, message);
+            }
             // The crate draws its errors over several lines; the last one says what is wrong.
             let text = error.to_string();
             let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            self.error(span, format!("`{pattern}` is no pattern: {reason}"))
+            self.error(span, format!("`{}` is no pattern: {reason}", shortened(pattern)))
         })
     }
 
     pub(super) fn version(&self, text: &Spanned<String>) -> Result<Version, ProfileError> {
         Version::parse(text.as_ref())
             .ok_or_else(|| self.error(text.span(), format!("`{}` is no version; write it like 2.1.0", text.as_ref())))
+    }
+}
+
+/// Bytes that one compiled pattern may take. Every row of every screen is held against every pattern, so that one that is
+/// as large as the crate allows would keep a dashboard busy for minutes.
+const PATTERN_SIZE: usize = 256 << 10;
+
+/// Bytes that the matcher of one pattern may keep of what it has worked out.
+const CACHE_SIZE: usize = 1 << 20;
+
+/// As much of a pattern as an error shows.
+fn shortened(pattern: &str) -> String {
+    const SHOWN: usize = 80;
+    match pattern.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &pattern[..end]),
+        None => pattern.to_owned(),
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::profile::TakenAs;
 
 #[test]
 fn every_builtin_file_is_accepted() {
@@ -70,7 +71,104 @@ fn a_version_is_recorded_between_the_oldest_and_the_newest_recording() {
     let library = Library::builtin();
     let of = |version| library.select("claude", version, false).expect("it is built in");
     assert!(of(Some("2.1.197")).recorded && of(Some("2.1.250")).recorded && of(Some("1.0.128")).recorded);
-    assert!(!of(Some("2.1.330")).recorded && !of(Some("2.1.20")).recorded && !of(Some("0.2.9")).recorded);
+    assert!(!of(Some("2.1.331")).recorded && !of(Some("2.1.20")).recorded && !of(Some("0.2.9")).recorded);
     assert!(!of(None).recorded);
     assert_eq!(of(Some("2.1.20")).profile.id(), "claude_code/2.1");
+}
+
+#[test]
+fn what_agents_make_of_texts_is_known() {
+    let library = Library::builtin();
+    let taken = |tool: &str, text: &str| library.input(tool).taken(text);
+    for (tool, text, wanted) in [
+        ("claude", "!touch here", Some("as a shell command")),
+        ("claude", "!", Some("as the key that opens its shell mode")),
+        ("claude", " !touch here", None),
+        ("claude", "/status", Some("as a slash command")),
+        ("claude", "/model\nsecond line", Some("as a slash command")),
+        ("claude", "/etc/hosts is a file", None),
+        ("claude", "see /etc/hosts", None),
+        ("claude", "#note", None),
+        ("claude", "@README.md", None),
+        ("claude", "exit", Some("as a wish to leave")),
+        ("claude", "exit the loop early", None),
+        ("claude", "all:\n\tmake", Some("with four blanks for each tab")),
+        ("claude", "!a\tb", Some("as a shell command and with four blanks for each tab")),
+        ("codex", "!touch here", Some("as a shell command")),
+        ("codex", "exit", None),
+        ("codex", "a\tb", None),
+        ("pi", "/unknown x", None),
+        ("goose", "!touch here", None),
+    ] {
+        assert_eq!(taken(tool, text).as_deref(), wanted, "{tool}: {text:?}");
+    }
+    for (text, wanted) in [("/status", TakenAs::Command), ("a\tb", TakenAs::Prompt), ("hello", TakenAs::Prompt)] {
+        assert_eq!(library.input("claude").taken_as(text), wanted, "{text:?}");
+    }
+    assert!(library.ends("claude", ":q") && library.ends("codex", "/quit"));
+    assert!(!library.ends("codex", "quit") && !library.ends("claude", "quit smoking"));
+}
+
+#[test]
+fn a_text_that_enter_would_alter_is_padded() {
+    let library = Library::builtin();
+    for (tool, text, wanted) in [
+        ("claude", r"C:\src\", r"C:\src\ "),
+        ("claude", "one\\\ntwo", "one\\\ntwo"),
+        ("claude", "see @README.md", "see @README.md"),
+        ("codex", "see @README.md", "see @README.md "),
+        ("codex", "@README.md says", "@README.md says"),
+        ("codex", "me@example.org", "me@example.org"),
+        ("codex", "what is in $", "what is in $ "),
+        ("codex", r"C:\src\", r"C:\src\"),
+        ("goose", r"C:\src\", r"C:\src\"),
+    ] {
+        assert_eq!(library.input(tool).padded(text), wanted, "{tool}");
+    }
+}
+
+#[test]
+fn a_text_of_which_nothing_is_said_is_refused() {
+    let file = "tool = { name = 'lark', label = 'Lark', input = [{ text = '^!' }] }";
+    let error = Library::check("lark.toml", file).expect_err("nothing becomes of it");
+    assert_eq!(error.message, "say what becomes of such a text: `taken` or `pad`");
+}
+
+#[test]
+fn a_pattern_that_would_keep_a_dashboard_busy_is_refused_with_its_place() {
+    let file = |pattern: &str| {
+        format!(
+            "tool = {{ name = 'lark', label = 'Lark' }}\n[[profile]]\nid = 'lark/0'\nmin = '0.0.0'\n[profile.rows]\nprompt = {{ text = '{pattern}' }}\n"
+        )
+    };
+    let many: Vec<String> = (1..300).map(|n| format!("a{{{n}}}b")).collect();
+    let error = Library::check("lark.toml", &file(&many.join("|"))).expect_err("it is too large").to_string();
+    assert!(error.starts_with("lark.toml:6:10: `a{1}b|a{2}b|"), "{error}");
+    assert!(
+        error.ends_with("…` is too large: a pattern may take 256 KiB when it is compiled; ask for less, or split it"),
+        "{error}"
+    );
+    Library::check("lark.toml", &file("^> .{0,80}$")).expect("it is small");
+}
+
+#[test]
+fn a_link_is_known_by_the_executable_behind_it() {
+    let library = Library::builtin();
+    let found = |executable: &str| {
+        let linked = ProcessInfo { executable: Some(executable.to_owned()), ..foreground("cc", &["cc", "--continue"]) };
+        match library.identify("cc", &[foreground("bash", &["bash"]), linked], None) {
+            Program::Agent { tool, .. } => tool,
+            other => format!("{other:?}"),
+        }
+    };
+    let package = "/usr/lib/node_modules/@anthropic-ai/claude-code";
+    assert_eq!(found(&format!("{package}/bin/claude.exe")), "claude");
+    assert_eq!(found(&format!("{package}-linux-x64/claude")), "claude");
+    assert_eq!(found("/home/carla/.local/share/claude/versions/2.1.330"), "claude");
+    let codex = "/usr/lib/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/codex/codex";
+    assert_eq!(found(codex), "codex");
+    // What a package brings along is not the agent.
+    for other in [&format!("{package}/vendor/ripgrep/x64-linux/rg"), "/usr/bin/gcc-12", "/home/claude/versions/tool"] {
+        assert!(found(other).starts_with("Other"), "{other}");
+    }
 }

@@ -11,7 +11,7 @@ use crate::moment::{Moment, Span};
 use crate::place::{PaneId, ServerId, SessionId, TerminalKey, WindowId};
 use crate::recording::{EventKind, Frame, Player, Recording, RecordingError};
 use crate::state::words;
-use crate::task::{Look, PaneState, Preview, Registration, SETTLED, SessionSnapshot, Task, TaskSnapshot, Watch};
+use crate::task::{Look, PaneState, Preview, Registration, SETTLED, SessionSnapshot, Shown, Task, TaskSnapshot, Watch};
 
 /// How often the window is looked at.
 const POLL: Span = Span::from_millis(250);
@@ -141,11 +141,12 @@ fn look(frame: &Frame) -> Look {
         window: WindowId(0),
         name: "recorded".to_owned(),
         index: 0,
-        key: TerminalKey { server: ServerId::default(), pane: PaneId(0), pid: 1 },
+        key: TerminalKey { server: ServerId::default(), pane: PaneId(0), pid: 1, instance: Default::default() },
         pane: Some(pane),
         bell: facts.bell,
         bells: None,
         registration: Registration::None,
+        shown: Shown::default(),
     };
     let session = SessionSnapshot { id: SessionId(0), name: "recorded".to_owned(), windows: vec![window] };
     Look { sessions: vec![session], ..Look::default() }

@@ -38,6 +38,11 @@ fn run(
                 let (dialog, after) = shows(&pressed, now);
                 answering.saw(&Look { dialog, after }, Span::from_millis(now))
             }
+            Step::Paste(_) => {
+                now += 5;
+                pressed.push("paste".to_owned());
+                answering.delivered(Span::from_millis(now))
+            }
             Step::Press(keys) => {
                 now += 5;
                 pressed.extend(keys.iter().map(Key::to_string));
@@ -68,9 +73,12 @@ fn a_number_that_only_marks_is_followed_by_enter() {
         _ => (None, After::Ready),
     });
     assert_eq!(told, ("3 Enter".to_owned(), taken(After::Ready)));
-    // Where the mark stood there already, it cannot be told whether the number was read, so nothing more is pressed.
-    let told = run(&numbers(0), &Reply::Option(0), |_, _| (Some(numbers(0)), After::AnotherDialog));
-    assert_eq!(told, ("1".to_owned(), not_taken("the dialog is still there")));
+    // The marked option is taken by Enter alone: Codex's trust dialog does not hear its number.
+    let told = run(&numbers(0), &Reply::Option(0), |pressed, _| match pressed.len() {
+        0 => (Some(numbers(0)), After::AnotherDialog),
+        _ => (None, After::Ready),
+    });
+    assert_eq!(told, ("Enter".to_owned(), taken(After::Ready)));
 }
 
 #[test]
@@ -139,7 +147,82 @@ fn a_dialog_that_comes_back_was_not_answered() {
         (1, 50..300) => (None, After::Unknown),
         _ => (Some(numbers(0)), After::AnotherDialog),
     });
-    assert_eq!(told, ("1".to_owned(), not_taken("the dialog is still there")));
+    assert_eq!(told, ("Enter".to_owned(), unverified("the dialog was still there after 5 s")));
+    // A number that chose at once, and the next dialog asks the same with the mark where the number would have moved it.
+    let told = run(&numbers(0), &Reply::Option(2), |pressed, now| match (pressed.len(), now) {
+        (0, _) => (Some(numbers(0)), After::AnotherDialog),
+        (_, ..300) => (None, After::Unknown),
+        _ => (Some(numbers(2)), After::AnotherDialog),
+    });
+    assert_eq!(told, ("3".to_owned(), unverified("the dialog was still there after 5 s")));
+}
+
+fn boxes(marked: usize, ticks: [bool; 2]) -> Dialog {
+    let mark = |n: usize| if n == marked { '❯' } else { ' ' };
+    let tick = |n: usize| if ticks[n] { '✔' } else { ' ' };
+    let head = if ticks == [false, false] { '☐' } else { '☒' };
+    dialog(&format!(
+        "{head} Parts\n\nWhich?\n{} 1. [{}] Search\n     Full text\n{} 2. [{}] Mail\n{}    Submit\n\n{} 3. Chat\n\nEnter to select",
+        mark(0),
+        tick(0),
+        mark(1),
+        tick(1),
+        mark(2),
+        mark(3)
+    ))
+}
+
+#[test]
+fn ticks_are_set_and_handed_in_with_their_review() {
+    let review = dialog("Review your answers\n ● Which?\n   → Mail\n\n❯ 1. Submit answers\n  2. Cancel");
+    let other = dialog("Review your answers\n ● Which?\n   → Search\n\n❯ 1. Submit answers\n  2. Cancel");
+    let reply = Reply::meant("mail", &boxes(0, [true, false])).expect("an option");
+    assert_eq!(reply, Reply::Ticks(vec![1]));
+    for (next, keys, after) in
+        [(review, "1 2 Down Down Enter Enter", After::Ready), (other, "1 2 Down Down Enter", After::AnotherDialog)]
+    {
+        let told = run(&boxes(0, [true, false]), &reply, |pressed, _| match pressed.len() {
+            0 => (Some(boxes(0, [true, false])), After::AnotherDialog),
+            1 => (Some(boxes(0, [false, false])), After::AnotherDialog),
+            n @ 2..5 => (Some(boxes(n - 2, [false, true])), After::AnotherDialog),
+            5 => (Some(next.clone()), After::AnotherDialog),
+            _ => (None, After::Ready),
+        });
+        assert_eq!(told, (keys.to_owned(), taken(after)));
+    }
+    // What is not ticked is not handed in.
+    let told = run(&boxes(0, [false, false]), &reply, |_, _| (Some(boxes(0, [false, false])), After::AnotherDialog));
+    assert_eq!(told, ("2".to_owned(), not_taken("an option cannot be ticked, and nothing was handed in")));
+}
+
+fn entry(marked: usize, text: &str) -> Dialog {
+    let mark = |n: usize| if n == marked { '❯' } else { ' ' };
+    dialog(&format!("Which?\n{} 1. SQLite\n{} 2. {text}\n", mark(0), mark(1)))
+}
+
+#[test]
+fn a_text_is_typed_in_the_row_of_its_option_and_nowhere_else() {
+    let text = PasteText::new("/none; of them").expect("a text");
+    let reply = Reply::Text { option: 1, text };
+    let told = run(&entry(0, "Type something."), &reply, |pressed, _| match pressed.len() {
+        0 => (Some(entry(0, "Type something.")), After::AnotherDialog),
+        1 => (Some(entry(1, "Type something.")), After::AnotherDialog),
+        2 => (Some(entry(1, "/none; of them")), After::AnotherDialog),
+        _ => (None, After::Working),
+    });
+    assert_eq!(told, ("Down paste Enter".to_owned(), taken(After::Working)));
+    let told = run(&entry(1, "Type something."), &reply, |pressed, _| match pressed.len() {
+        0 => (Some(entry(1, "Type something.")), After::AnotherDialog),
+        _ => (Some(entry(1, "mine/none; of them")), After::AnotherDialog),
+    });
+    let why = "what stands there is not the text that was typed, and Enter was not pressed";
+    assert_eq!(told, ("paste".to_owned(), not_taken(why)));
+    let told = run(
+        &entry(0, "Type something."),
+        &Reply::Text { option: 0, text: PasteText::new("x").expect("a text") },
+        |_, _| (Some(entry(0, "Type something.")), After::AnotherDialog),
+    );
+    assert_eq!(told, (String::new(), Refusal::NoSuchOption.into()));
 }
 
 #[test]

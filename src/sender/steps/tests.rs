@@ -14,7 +14,7 @@ fn seen(screen: u64, change: impl FnOnce(&mut Read)) -> Seen {
         edge: Arc::from([]),
     };
     change(&mut read);
-    Seen { screen, command: "claude".into(), dead: false, dialog: false, read: Some(read) }
+    Seen { screen, dead: false, dialog: false, read: Some(read), composed: None, composer: 0, submitted: None }
 }
 
 fn ready() -> Seen {
@@ -33,16 +33,18 @@ fn dialog() -> Seen {
     Seen { dialog: true, ..seen(4, |read| read.modal = true) }
 }
 
+const HELLO: Prompt<'_> = Prompt { text: "hello", ends: false };
+
 /// A terminal as a test plays it: it shows something for every look, and time passes between the looks.
 struct Played {
-    steps: Steps,
+    steps: Steps<'static>,
     now: u64,
     done: Vec<&'static str>,
 }
 
 impl Played {
     fn new(insistence: Insistence) -> Self {
-        Self { steps: Steps::new(insistence, Limits::default()), now: 0, done: vec![] }
+        Self { steps: Steps::new(HELLO, insistence, Limits::default()), now: 0, done: vec![] }
     }
 
     /// Runs to the end. `shows` is asked at each look with the number of Enters so far, `None` before the paste.
@@ -118,16 +120,93 @@ fn an_agent_that_took_the_paste_only_gets_one_more_enter() {
 }
 
 #[test]
-fn a_text_that_stays_in_the_prompt_is_not_taken() {
-    let (outcome, done) = polite(|enters, _| if enters.is_none() { ready() } else { pasted() });
+fn a_text_that_stays_in_the_prompt_is_not_taken_where_enter_did_something_else() {
+    let (outcome, done) = polite(|enters, _| match enters {
+        None => ready(),
+        Some(0) => pasted(),
+        Some(_) => Seen { composer: 1, ..pasted() },
+    });
     assert_eq!(outcome, SendOutcome::NotTaken { why: "the text is still in the prompt".into() });
+    assert_eq!(done, ["paste", "enter", "enter"]);
+    let (outcome, done) = polite(|enters, _| if enters.is_none() { ready() } else { pasted() });
+    assert_eq!(outcome, SendOutcome::Unverified { why: "the text was still in the prompt after 5 s".into() });
     assert_eq!(done, ["paste", "enter", "enter"]);
 }
 
 #[test]
-fn a_screen_that_does_not_react_is_not_taken_and_gets_no_second_enter() {
+fn enter_is_not_pressed_behind_what_somebody_else_types() {
+    let holds = |text: &str| Seen { composed: Some(Composed::of(text)), ..pasted() };
+    for (shown, sends) in [("hello", true), ("ello", true), ("minehello", false), ("hellomine", false), ("mine", false)]
+    {
+        let (outcome, done) = polite(|enters, _| match enters {
+            None => ready(),
+            Some(0) => holds(shown),
+            Some(_) => working(),
+        });
+        assert_eq!(outcome == SendOutcome::Accepted, sends, "{shown}: {outcome}");
+        assert_eq!(done.contains(&"enter"), sends, "{shown}");
+    }
+}
+
+#[test]
+fn what_somebody_typed_right_before_enter_is_told_when_it_was_submitted_along() {
+    let shows = |text: &str| Seen { submitted: Some(Submitted::of([text])), ..working() };
+    for (shown, accepted) in [("hello", true), ("hellomine", false), ("minehello", false), ("earlier", true)] {
+        let (outcome, done) = polite(|enters, _| match enters {
+            None => Seen { submitted: Some(Submitted::of(["earlierhello"])), ..ready() },
+            Some(0) => pasted(),
+            Some(_) => shows(shown),
+        });
+        assert_eq!(outcome == SendOutcome::Accepted, accepted, "{shown}: {outcome}");
+        assert!(accepted || outcome.word() == "unverified", "{shown}: {outcome}");
+        assert_eq!(done, ["paste", "enter"], "it is submitted once");
+    }
+    let same = Seen { submitted: Some(Submitted::of(["hellomine"])), ..working() };
+    assert!(!same.has_submitted_more_than("hello", &same), "it was there before");
+}
+
+#[test]
+fn what_somebody_begins_after_enter_is_not_submitted_by_another_one() {
+    let begun = || {
+        let working = seen(5, |read| (read.phase, read.working, read.editing) = (Phase::Active, true, Tri::Yes));
+        Seen { composed: Some(Composed::of("mine")), ..working }
+    };
+    let told = polite(|enters, _| match enters {
+        None => ready(),
+        Some(0) => Seen { composed: Some(Composed::of("hello")), ..pasted() },
+        Some(_) => begun(),
+    });
+    assert_eq!(told, (SendOutcome::Accepted, vec!["paste", "enter"]));
+}
+
+#[test]
+fn what_changed_before_it_was_delivered_is_looked_at_again() {
+    let mut steps = Steps::new(HELLO, Insistence::Polite, Limits::default());
+    let at = Span::from_millis;
+    let looks = |step: Step| matches!(step, Step::Look { .. });
+    assert!(looks(steps.saw(ready(), at(0))));
+    assert_eq!(steps.saw(ready(), at(300)), Step::Paste);
+    assert!(looks(steps.undelivered(at(310))), "nothing was pasted");
+    assert_eq!(steps.saw(dialog(), at(400)), Step::End(Refusal::Dialog.into()));
+    let mut steps = Steps::new(HELLO, Insistence::Polite, Limits::default());
+    steps.saw(ready(), at(0));
+    steps.saw(ready(), at(300));
+    steps.delivered(at(310));
+    assert_eq!(steps.saw(pasted(), at(500)), Step::PressEnter);
+    assert!(looks(steps.undelivered(at(510))), "Enter was not pressed");
+    let Step::End(outcome) = steps.saw(dialog(), at(600)) else { panic!("it goes on") };
+    assert_eq!(outcome, not_taken("a dialog came up, and Enter was not pressed"));
+    // A terminal that is never as it was a moment ago is given up.
+    let mut steps = Steps::new(HELLO, Insistence::Polite, Limits::default());
+    steps.saw(ready(), at(0));
+    steps.saw(ready(), at(300));
+    assert_eq!(steps.undelivered(at(4000)), Step::End(Refusal::Obstacle(crate::tmux::Obstacle::Changed).into()));
+}
+
+#[test]
+fn a_screen_that_does_not_react_says_nothing_and_gets_no_second_enter() {
     let (outcome, done) = polite(|_, _| ready());
-    assert_eq!(outcome, SendOutcome::NotTaken { why: "the screen did not react".into() });
+    assert_eq!(outcome, SendOutcome::Unverified { why: "the screen did not react within 5 s".into() });
     assert_eq!(done, ["paste", "enter"]);
 }
 
@@ -246,26 +325,54 @@ fn enter_is_not_pressed_into_a_dialog_that_comes_up() {
 
 #[test]
 fn enter_is_not_pressed_when_the_agent_has_ended() {
-    let shell = || Seen { command: "bash".into(), ..ready() };
-    let (outcome, done) = polite(|enters, _| if enters.is_none() { ready() } else { shell() });
+    let dead = || Seen { dead: true, ..ready() };
+    let (outcome, done) = polite(|enters, _| if enters.is_none() { ready() } else { dead() });
     assert_eq!(done, ["paste"]);
     assert!(matches!(outcome, SendOutcome::NotTaken { why } if why.contains("ended")));
 }
 
 #[test]
-fn a_prompt_that_ends_the_agent_is_taken() {
-    let shell = || Seen { command: "bash".into(), ..ready() };
-    let told = polite(|enters, _| match enters {
-        None => ready(),
-        Some(0) => pasted(),
-        Some(_) => shell(),
-    });
-    assert_eq!(told.0, SendOutcome::Accepted);
+fn an_agent_that_ends_has_taken_what_asked_it_to() {
+    let shell = || Refusal::AgentGone { tool: "claude".into(), command: "dash".into() };
+    let at = Span::from_millis;
+    for ends in [true, false] {
+        let mut steps = Steps::new(Prompt { ends, ..HELLO }, Insistence::Polite, Limits::default());
+        assert_eq!(steps.stopped(shell()), SendOutcome::Refused(shell()), "before the paste");
+        steps.saw(ready(), at(0));
+        steps.saw(ready(), at(300));
+        steps.delivered(at(310));
+        let told = steps.stopped(shell());
+        assert!(
+            matches!(&told, SendOutcome::Unverified { why } if why.contains("dash, which runs there now, may have")),
+            "{told}"
+        );
+        assert_eq!(steps.saw(pasted(), at(500)), Step::PressEnter);
+        steps.delivered(at(510));
+        let (told, dead) = (steps.stopped(shell()), steps.saw(Seen { dead: true, ..pasted() }, at(600)));
+        assert_eq!(told == SendOutcome::Accepted, ends, "{told}");
+        assert_eq!(dead == Step::End(SendOutcome::Accepted), ends);
+    }
+}
+
+#[test]
+fn a_tmux_that_does_not_answer_may_have_pressed_enter() {
+    let unheard = || Refusal::Tmux(crate::tmux::Error::Garbled("half an answer".into()));
+    let at = Span::from_millis;
+    let mut steps = Steps::new(HELLO, Insistence::Polite, Limits::default());
+    steps.saw(ready(), at(0));
+    steps.saw(ready(), at(300));
+    assert!(matches!(steps.stopped(unheard()), SendOutcome::Unverified { .. }), "at the paste");
+    steps.delivered(at(310));
+    assert!(matches!(steps.stopped(unheard()), SendOutcome::NotTaken { .. }), "Enter was certainly not pressed");
+    steps.saw(pasted(), at(500));
+    assert!(matches!(steps.stopped(unheard()), SendOutcome::Unverified { .. }), "at Enter");
+    let blocked = Refusal::Obstacle(crate::tmux::Obstacle::InMode);
+    assert!(matches!(steps.stopped(blocked), SendOutcome::NotTaken { .. }), "tmux said no");
 }
 
 #[test]
 fn a_failure_before_the_paste_is_a_refusal_and_after_it_is_not() {
-    let mut steps = Steps::new(Insistence::Polite, Limits::default());
+    let mut steps = Steps::new(HELLO, Insistence::Polite, Limits::default());
     let gone = || Refusal::Obstacle(crate::tmux::Obstacle::Gone);
     assert_eq!(steps.stopped(gone()), SendOutcome::Refused(gone()));
     steps.saw(ready(), Span::ZERO);

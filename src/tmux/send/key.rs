@@ -10,7 +10,7 @@ pub struct Key(String);
 
 /// A name that tmux would not know, and would type as text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no key")]
+#[error("{0:?} is not a key")]
 pub struct UnknownKey(pub String);
 
 impl UnknownKey {

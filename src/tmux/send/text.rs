@@ -13,9 +13,9 @@ pub struct PasteText(String);
 pub enum UnfitText {
     #[error("there is no text to send")]
     Empty,
-    #[error("the text has {0} bytes, and at most {LIMIT} are sent")]
+    #[error("the text has {0} bytes; the limit is {LIMIT}")]
     TooLong(usize),
-    #[error("line {line} holds the control character U+{:04X}, and only newline and tab are sent", *.character as u32)]
+    #[error("line {line} contains the control character U+{:04X}; only newlines and tabs can be sent", *.character as u32)]
     Control { line: usize, character: char },
 }
 

@@ -12,10 +12,11 @@ use tmux_interface::{DisplayMessage, TmuxCommand};
 use super::super::listing::marks::names;
 use super::super::nonce::Nonce;
 use super::super::script::Script;
+use super::super::send::in_instance;
 use super::super::words::owner_words;
 use super::super::{Error, Server};
 use super::{command, option, set, unset};
-use crate::place::{SessionId, WindowId};
+use crate::place::{ServerInstance, SessionId, WindowId};
 use crate::screen::harmless;
 
 /// The place of the hook in the array: far from where people put theirs.
@@ -24,6 +25,8 @@ const INDEX: u32 = 7070;
 /// Who wants what of a session.
 #[derive(Clone, Debug)]
 pub struct Counting<'a> {
+    /// The server that the session was seen in.
+    pub instance: &'a ServerInstance,
     pub session: SessionId,
     /// Windows that do not keep their programs yet.
     pub windows: &'a [WindowId],
@@ -37,6 +40,8 @@ pub struct Counting<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
     pub session_name: String,
+    /// Whether `run` made the session, or the operator said that it is one of tasks.
+    pub declared: bool,
     /// The processes that want its bells counted, as `PID@MACHINE`.
     pub watchers: Vec<String>,
     /// Whether the hook is there.
@@ -51,6 +56,11 @@ impl Trace {
     fn is_empty(&self) -> bool {
         !self.hook && self.watchers.is_empty() && self.windows.is_empty() && self.rung.is_empty()
     }
+
+    /// Whether it is what `run` set when it made the session, and nobody has watched since.
+    pub fn is_of_run(&self) -> bool {
+        self.declared && self.watchers.is_empty() && self.windows.is_empty()
+    }
 }
 
 impl Server {
@@ -58,29 +68,39 @@ impl Server {
     pub async fn count_bells(&self, wanted: &Counting<'_>) -> Result<(), Error> {
         let target = wanted.session.to_string();
         let hooks = self.hooks(wanted.session, wanted.windows).await?;
-        let mut script = Script::new();
-        if hooks.own.is_empty() && !hooks.global.is_empty() {
-            hooks.global.iter().for_each(|(index, command)| script.push(hook(&target, *index, command)));
-            let copied: Vec<String> = hooks.global.keys().map(u32::to_string).collect();
-            script.push(set(&[], &target, names::COPIED, &copied.join(",")));
-        }
-        script.push(hook(&target, INDEX, &counter()));
+        let mut commands = hooks.copies_of_global(&target);
+        commands.push(counting_hook(&target));
         // Its own name goes as well before it is added, as twice would have to be taken out twice.
         for owner in wanted.gone.iter().map(String::as_str).chain([wanted.owner]) {
-            script.push(without_owner(&target, owner));
+            commands.push(without_owner(&target, owner));
         }
-        script.push(option(&["-a"], &target, &[names::WATCHERS, &entry(wanted.owner)]));
+        commands.push(option(&["-a"], &target, &[names::WATCHERS, &entry(wanted.owner)]));
         for window in wanted.windows {
             let before = hooks.remain.get(window).filter(|before| !before.is_empty()).map_or("unset", String::as_str);
-            script.push(set(&["-w"], &window.to_string(), names::REMAIN, before));
-            script.push(set(&["-w"], &window.to_string(), "remain-on-exit", "on"));
+            commands.push(set(&["-w"], &window.to_string(), names::REMAIN, before));
+            commands.push(set(&["-w"], &window.to_string(), "remain-on-exit", "on"));
+        }
+        let mut script = Script::new();
+        // The same number may be another session's by now, in a server that was started anew.
+        for command in commands {
+            script.push(in_instance(wanted.instance, self.id.host.is_some(), command));
         }
         self.run_script(script).await.map(drop)
     }
 
-    /// Takes processes out of every session of the server; where nobody is left, all that fleetwatch set there goes.
+    /// Lets the user's global hooks run in a session that was made with the hook that counts: what they are was not known
+    /// before, as the server may have begun with the session.
+    pub(super) async fn keep_global_hooks(&self, session: SessionId) -> Result<(), Error> {
+        let hooks = self.hooks(session, &[]).await?;
+        let mut script = Script::new();
+        hooks.copies_of_global(&session.to_string()).into_iter().for_each(|command| script.push(command));
+        if script.is_empty() { Ok(()) } else { self.run_script(script).await.map(drop) }
+    }
+
+    /// Takes processes out of every session of the server; where nobody is left, all that fleetwatch set there goes. What
+    /// `run` set in a session that nobody has watched yet stays with it.
     pub async fn stop_counting(&self, owners: &[String]) -> Result<(), Error> {
-        for (session, trace) in self.traces().await? {
+        for (session, trace) in self.traces().await?.into_iter().filter(|(_, trace)| !trace.is_of_run()) {
             self.clean(session, &trace, owners).await?;
         }
         Ok(())
@@ -109,18 +129,19 @@ impl Server {
     pub async fn traces(&self) -> Result<BTreeMap<SessionId, Trace>, Error> {
         let nonce = Nonce::new();
         let watchers = names::WATCHERS;
-        let fields = ["session_id", watchers, "window_id", names::REMAIN, names::BELLS, "session_name"];
+        let fields = ["session_id", names::TASKS, watchers, "window_id", names::REMAIN, names::BELLS, "session_name"];
         let row: String = fields.iter().map(|field| format!("{nonce}#{{{field}}}")).collect();
         let mut script = Script::new();
         script.push(command(&["list-windows", "-a", "-F", &row]));
         let mut traces: BTreeMap<SessionId, Trace> = BTreeMap::new();
         for row in self.say(script).await?.lines() {
             let fields: Vec<&str> = row.split(nonce.as_str()).collect();
-            let [_, session, watchers, window, remain, bells, name] = fields[..] else { continue };
+            let [_, session, declared, watchers, window, remain, bells, name] = fields[..] else { continue };
             let id = |text: &str, sigil| text.trim_start_matches(sigil).parse::<u32>().ok();
             let (Some(session), Some(window)) = (id(session, '$'), id(window, '@')) else { continue };
             let trace = traces.entry(SessionId(session)).or_default();
-            (trace.session_name, trace.watchers) = (harmless(name), owner_words(watchers));
+            (trace.session_name, trace.declared) = (harmless(name), declared == "1");
+            trace.watchers = owner_words(watchers);
             if !remain.is_empty() {
                 trace.windows.insert(WindowId(window), remain.to_owned());
             }
@@ -201,6 +222,17 @@ impl Hooks {
         hooks
     }
 
+    /// Copies the global hooks into a session whose own array holds nothing else than the counter: an array of its own
+    /// hides them.
+    fn copies_of_global<'a>(&self, session: &str) -> Vec<TmuxCommand<'a>> {
+        if self.global.is_empty() || !self.copied.is_empty() || self.own.keys().any(|index| *index != INDEX) {
+            return Vec::new();
+        }
+        let copied: Vec<String> = self.global.keys().map(u32::to_string).collect();
+        let copies = self.global.iter().map(|(index, command)| hook(session, *index, command));
+        copies.chain([set(&[], session, names::COPIED, &copied.join(","))]).collect()
+    }
+
     /// Whether everything in the session's own array came from fleetwatch.
     fn are_all_ours(&self) -> bool {
         let copied = |index: &u32| self.copied.contains(index) && self.own.get(index) == self.global.get(index);
@@ -231,6 +263,11 @@ fn cleaning(script: &mut Script, session: SessionId, trace: &Trace, hooks: &Hook
     for window in &trace.rung {
         script.push(unset(&["-w"], &window.to_string(), names::BELLS));
     }
+}
+
+/// The hook that counts the bells of a session from now on.
+pub(super) fn counting_hook<'a>(session: &str) -> TmuxCommand<'a> {
+    hook(session, INDEX, &counter())
 }
 
 /// What counts a bell. It runs with the window that rang as its target.

@@ -62,7 +62,13 @@ impl TurnMachine {
         match flight.active_at {
             None => {
                 let new_prompt = flight.baseline.as_ref().is_some_and(|b| !same_turn(b, region));
-                if !new_prompt || !answered {
+                let is_command = region.command || flight.is_command();
+                if new_prompt && is_command && !region.text.is_empty() {
+                    // A command of the agent's surface has done what it does without a turn.
+                    self.drop_command();
+                    return;
+                }
+                if !new_prompt || !answered || is_command {
                     return;
                 }
                 // The turn began between two looks; its prompt and its answer are there to see. Where an answer grows
@@ -72,7 +78,7 @@ impl TurnMachine {
                     return;
                 }
             }
-            Some(at) if now.since(at) < linger && !finished => {
+            Some(at) if now.since(self.coverage.begun(at)) < linger && !finished => {
                 // What settled before has changed; it begins anew when the work is over.
                 flight.settling.take_if(|(_, settling)| settling.text != region.text);
                 return;
@@ -114,11 +120,28 @@ impl TurnMachine {
         self.completed = (!finished).then_some(Completed { result, region, previous, drafted: false });
     }
 
+    /// An answer that was found when this tracker began ends its turn when another prompt comes into view, however soon:
+    /// whoever submitted that one saw the agent ready. `answer` is the answer in one line, which is not there any more.
+    pub(in crate::tracker) fn end_resumed(&mut self, next: &Reading, answer: Option<&str>, now: Moment) {
+        let (Some(flight), Some(seen)) = (&self.flight, &self.seen) else { return };
+        let is_answered = seen.at_rest()
+            && !same_turn(&seen.region, &next.turn)
+            && flight.answered_by(&seen.region, seen.end.as_ref(), self.ended_region.as_ref());
+        if !flight.is_resumed || flight.active_at.is_none() || !is_answered {
+            return;
+        }
+        let (source, region) = (flight.source, seen.region.clone());
+        let detail = answer.map(str::to_owned);
+        self.conclude(LastTurn { result: TurnResult::Success, source, at: Some(now), detail }, &region);
+        self.told_end = None;
+    }
+
     /// The turn is over: how, and what stands there now is what it ended on.
     fn conclude(&mut self, result: LastTurn, region: &TurnRegion) {
         self.last_turn = result;
         self.ended_region = Some(region.clone());
         self.result_is_current = true;
+        self.saw_end = self.flight.as_ref().is_none_or(|flight| !flight.is_unwatched);
         self.ended_armed_at = self.flight.take().map(|flight| flight.armed_at);
         self.completed = None;
     }

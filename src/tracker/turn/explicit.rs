@@ -3,11 +3,18 @@
 use super::TurnMachine;
 use super::flight::{Flight, Retraction, Seen};
 use crate::moment::Moment;
+use crate::profile::TakenAs;
 use crate::state::TurnSource;
 
 impl TurnMachine {
     /// Rule 1: an explicit input arms a turn. It was submitted at `at`; what has been seen since belongs to it.
-    pub(in crate::tracker) fn submitted(&mut self, at: Moment, notes: &mut Vec<&'static str>) {
+    pub(in crate::tracker) fn submitted(
+        &mut self,
+        at: Moment,
+        taken: TakenAs,
+        now: Moment,
+        notes: &mut Vec<&'static str>,
+    ) {
         self.note = None;
         self.anchor_armed_at = Some(at);
         self.anchor_lost = None;
@@ -18,7 +25,10 @@ impl TurnMachine {
         }
         self.completed = None;
         self.result_is_current = false;
-        self.flight = Some(Flight::begins(TurnSource::ExplicitInput, self.seen_at(at), at));
+        // A reaction that is due already was never waited for: nobody looked, or the sender's clock is another one.
+        let waits_since = if now.since(at) < self.settings.no_reaction { at } else { now };
+        self.flight =
+            Some(Flight { waits_since, taken, ..Flight::begins(TurnSource::ExplicitInput, self.seen_at(at), at) });
     }
 
     /// The turn in flight was begun by this input, and its work was seen before the input was told.

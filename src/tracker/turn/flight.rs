@@ -3,14 +3,18 @@
 use std::sync::Arc;
 
 use crate::moment::Moment;
-use crate::profile::{EndMark, Reading, TurnEnd, TurnRegion};
-use crate::state::{LastTurn, Phase, TurnSource};
+use crate::profile::{EndMark, Reading, TakenAs, TurnEnd, TurnRegion};
+use crate::state::{LastTurn, Phase, TurnSource, UiContext};
 
 /// A turn that has begun and not ended.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Flight {
     pub(super) source: TurnSource,
+    /// What the agent takes the text as that was sent to begin it.
+    pub(super) taken: TakenAs,
     pub(super) armed_at: Moment,
+    /// Since when a reaction is waited for.
+    pub(super) waits_since: Moment,
     /// What the turn region showed when the turn was armed, if it was readable then.
     pub(super) baseline: Option<TurnRegion>,
     /// How long the transcript was then, and how the turn before had ended.
@@ -22,6 +26,10 @@ pub(super) struct Flight {
     pub(super) prompt: Option<Arc<str>>,
     /// When activity was last seen; `None` while an explicit input waits for a reaction.
     pub(super) active_at: Option<Moment>,
+    /// Whether it is known from before this tracker began, and no work was seen since: it may have ended before.
+    pub(super) is_resumed: bool,
+    /// Whether nobody looked for a while since work was seen, so that its end was not.
+    pub(super) is_unwatched: bool,
     /// Whether the turn region was begun anew since the turn was armed. A turn may end on the very text that it began
     /// on, when the same prompt gets the same answer on a screen that has scrolled.
     pub(super) begun_anew: bool,
@@ -32,7 +40,7 @@ pub(super) struct Flight {
 }
 
 /// Work came back soon after a success: was it the same turn?
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) enum Retraction {
     /// The operator has typed since, so it may be a new turn whose prompt is not drawn yet.
     Undecided(Completed),
@@ -45,22 +53,32 @@ impl Flight {
     pub(super) fn begins(source: TurnSource, seen: Option<&Seen>, now: Moment) -> Self {
         Self {
             source,
+            taken: TakenAs::Prompt,
             armed_at: now,
+            waits_since: now,
             baseline: seen.map(|seen| seen.region.clone()),
             baseline_rows: seen.map(|seen| seen.transcript_rows),
             baseline_end: seen.and_then(|seen| seen.end.clone()),
             baseline_is_invalid: false,
             prompt: None,
             active_at: None,
+            is_resumed: false,
+            is_unwatched: false,
             begun_anew: false,
             settling: None,
             retraction: None,
         }
     }
 
+    /// Whether it is a command of the agent's own of which no work was seen. It is no turn before that.
+    pub(super) fn is_command(&self) -> bool {
+        self.taken == TakenAs::Command && self.active_at.is_none()
+    }
+
     /// Takes in what a screen shows while the turn is in flight.
     pub(super) fn sees_work(&mut self, reading: &Reading, now: Moment) {
         self.active_at = Some(now);
+        (self.is_resumed, self.is_unwatched) = (false, false);
         self.settling = None;
         self.prompt = reading.submitted.clone().or(self.prompt.take());
         self.begun_anew |= self.baseline.as_ref().is_some_and(|baseline| is_begun_anew(baseline, &reading.turn));
@@ -71,14 +89,16 @@ impl Flight {
         let differs = |other: Option<&TurnRegion>| other.is_none_or(|other| other != region);
         // A success that was taken back may come again with nothing added to its answer.
         let ended = ended.filter(|_| !matches!(self.retraction, Some(Retraction::Done(_))));
-        let answer = !region.text.is_empty() && (differs(self.baseline.as_ref()) && differs(ended));
+        // What a command of the agent's surface prints is no answer.
+        let said = !region.text.is_empty() && !region.command;
+        let answer = said && differs(self.baseline.as_ref()) && differs(ended);
         let finished = end.is_some_and(|end| end.mark == EndMark::Completed && Some(end) != self.baseline_end.as_ref());
-        answer || finished || (self.begun_anew && !region.text.is_empty())
+        answer || finished || (self.begun_anew && said)
     }
 }
 
 /// A success, and what it would be taken back to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Completed {
     pub(super) result: LastTurn,
     pub(super) region: TurnRegion,
@@ -88,7 +108,7 @@ pub(super) struct Completed {
 }
 
 /// What matters of the last readable screen.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Seen {
     pub(super) phase: Phase,
     pub(super) in_dialog: bool,
@@ -102,6 +122,19 @@ pub(super) struct Seen {
 }
 
 impl Seen {
+    pub(super) fn of(reading: &Reading, since: Moment) -> Self {
+        Self {
+            phase: reading.phase,
+            in_dialog: reading.in_dialog,
+            doubtful: reading.doubt.is_some(),
+            end: reading.end.clone(),
+            region: reading.turn.clone(),
+            edge: Arc::clone(&reading.edge),
+            transcript_rows: reading.transcript_rows,
+            since,
+        }
+    }
+
     pub(super) fn at_rest(&self) -> bool {
         self.phase == Phase::Ready && !self.in_dialog && !self.doubtful
     }
@@ -126,4 +159,9 @@ pub(super) fn same_turn(one: &TurnRegion, other: &TurnRegion) -> bool {
 /// Whether the text since the last prompt does not go on from an earlier one: another prompt was submitted.
 pub(super) fn is_begun_anew(earlier: &TurnRegion, region: &TurnRegion) -> bool {
     !region.text.starts_with(&*earlier.text)
+}
+
+/// A turn is in flight while its agent asks something of the operator.
+pub(super) fn dialog_is_work(reading: &Reading) -> bool {
+    reading.in_dialog && matches!(reading.assessment.ui_context, UiContext::ApprovalPrompt | UiContext::Question)
 }

@@ -25,27 +25,28 @@ impl TurnMachine {
 
     /// Rule 3: what the turn has left must stand still.
     pub(super) fn settle_window(&self) -> Option<Timer> {
-        Some(Timer::new(TimerName::Settle, self.settling_since()?, self.settings.settle))
+        Some(self.coverage.window(TimerName::Settle, self.settling_since()?, self.settings.settle))
     }
 
     /// Rule 1: an explicit input waits for a reaction. Work that went on when it was sent is one.
     pub(super) fn silence(&self) -> Option<Timer> {
         let working = self.activity.is_some() && self.set_aside.is_none();
         let flight = self.flight.as_ref().filter(|flight| flight.active_at.is_none() && !working)?;
-        Some(Timer::new(TimerName::NoReaction, flight.armed_at, self.settings.no_reaction))
+        Some(self.coverage.window(TimerName::NoReaction, flight.waits_since, self.settings.no_reaction))
     }
 
     /// A counter that the agent repaints while it works stands still.
     pub(super) fn standstill(&self) -> Option<Timer> {
         let (activity, since) = self.activity.as_ref()?;
         let window = self.settings.final_stable_active_recovery;
-        (activity.ticks && self.set_aside.is_none()).then(|| Timer::new(TimerName::WorkStandsStill, *since, window))
+        (activity.ticks && self.set_aside.is_none())
+            .then(|| self.coverage.window(TimerName::WorkStandsStill, *since, window))
     }
 
     /// A version that nobody has recorded looks ready, but something has moved.
     pub(super) fn unrecorded_rest(&self) -> Option<Timer> {
         let (at, window) = self.moved?;
-        Some(Timer::new(TimerName::UnrecordedRest, at, window))
+        Some(self.coverage.window(TimerName::UnrecordedRest, at, window))
     }
 
     /// Stale-active: no anchor, a prompt that would take a submission, and a status row that stands still.
@@ -54,7 +55,7 @@ impl TurnMachine {
         let (activity, since) = self.activity.as_ref()?;
         let is_left_behind = !anchored && activity.status_row_only && activity.prompt_idle && self.set_aside.is_none();
         let window = self.settings.stale_active_recovery;
-        is_left_behind.then(|| Timer::new(TimerName::StaleActiveRecovery, *since, window))
+        is_left_behind.then(|| self.coverage.window(TimerName::StaleActiveRecovery, *since, window))
     }
 
     /// Final stable-active: the screen is ready and unchanged, and still a turn is held to be in flight.
@@ -64,14 +65,14 @@ impl TurnMachine {
         // A screen may have stood for an hour when a prompt is sent.
         let since = seen.since.max(flight.armed_at).max(flight.active_at.unwrap_or(flight.armed_at));
         let window = self.settings.final_stable_active_recovery;
-        Some(Timer::new(TimerName::FinalStableActiveRecovery, since, window))
+        Some(self.coverage.window(TimerName::FinalStableActiveRecovery, since, window))
     }
 
     /// Work is taken to go on for a while after its last trace.
     fn lingering(&self, temporal: Temporal) -> Option<Timer> {
         let shows_work = self.activity.is_some() && self.set_aside.is_none();
         let flight = self.flight.as_ref().filter(|flight| flight.settling.is_none() && !shows_work)?;
-        Some(Timer::new(TimerName::Linger, flight.active_at?, self.linger(temporal)))
+        Some(self.coverage.window(TimerName::Linger, flight.active_at?, self.linger(temporal)))
     }
 
     /// Rule 5: the same turn may turn out to go on.

@@ -1,10 +1,10 @@
 //! What time tells of work: its pace, its silence, its standing still, and both recoveries from a stuck `active`.
 
-use super::flight::same_turn;
-use super::{AnchorLoss, Sighting, TurnMachine};
+use super::flight::{Flight, same_turn};
+use super::{AnchorLoss, Sighting, TurnMachine, TurnNote};
 use crate::moment::{Moment, Span};
 use crate::profile::{Reading, Temporal};
-use crate::state::TurnSource;
+use crate::state::{Phase, TurnSource};
 
 impl TurnMachine {
     /// Keeps since when the screen's activity looks as it does; whether it is believed.
@@ -16,13 +16,42 @@ impl TurnMachine {
         };
         let since = match &self.activity {
             Some((known, since)) if known.fingerprint == activity.fingerprint => *since,
-            _ => now,
+            _ => {
+                self.stands_still = false;
+                now
+            }
         };
         self.activity = Some((activity.clone(), since));
+        self.title_tells |= activity.titled;
         if !self.activity_is_set_aside() {
             self.set_aside = None;
         }
         self.set_aside.is_none()
+    }
+
+    /// Whether growth alone is work: of an agent that shows nothing else while it answers, as far as is known.
+    pub(super) fn growth_tells(&self, temporal: Temporal) -> bool {
+        temporal.growth && !self.title_tells
+    }
+
+    /// Rule 2: a submitted prompt that comes into view with nothing under it arms a turn, like an input that waits for its
+    /// reaction. One that was there at the first look, or that is taken back, arms none.
+    pub(super) fn note_submitted_prompt(&mut self, sighting: &Sighting<'_>, redrawn: bool, now: Moment) {
+        let reading = sighting.reading;
+        let region = &reading.turn;
+        if let Some(flight) = self.flight.as_ref() {
+            let waits = flight.active_at.is_none() && flight.source == TurnSource::SurfaceInference;
+            let is_back = flight.baseline.as_ref().is_some_and(|baseline| same_turn(baseline, region));
+            self.flight.take_if(|_| waits && is_back);
+            return;
+        }
+        let is_new = self.seen.as_ref().is_some_and(|seen| !same_turn(&seen.region, region));
+        let unanswered = region.prompt.is_some() && region.text.is_empty() && !region.command && reading.end.is_none();
+        // Of a version that nobody has recorded what moves tells, or nothing.
+        let is_known = !sighting.temporal.cautious;
+        if is_known && reading.phase == Phase::Ready && is_new && unanswered && !redrawn {
+            self.flight = Some(Flight::begins(TurnSource::SurfaceInference, self.seen.as_ref(), now));
+        }
     }
 
     /// Learns how slowly this turn's answer comes, so that its next pause is not taken for its end.
@@ -35,7 +64,7 @@ impl TurnMachine {
         let silent = sighting.reading.activity.is_none() && !sighting.reading.in_dialog;
         match &mut self.growth {
             Some((last, longest)) if sighting.grew && silent => {
-                *longest = (*longest).max(now.since(*last));
+                *longest = (*longest).max(now.since(self.coverage.begun(*last)));
                 *last = now;
             }
             Some((last, _)) if sighting.grew || !silent => *last = now,
@@ -51,6 +80,7 @@ impl TurnMachine {
         let learned = Span::from_millis((longest.as_millis() * 11 / 10).min(4000));
         match temporal {
             Temporal { cautious: true, linger, .. } => linger.max(learned).max(self.settings.unrecorded_rest),
+            Temporal { growth: true, .. } if self.title_tells => Span::ZERO,
             Temporal { growth: true, linger, .. } => linger.max(learned),
             Temporal { linger, .. } => linger,
         }
@@ -71,7 +101,12 @@ impl TurnMachine {
             return;
         }
         let unanswered = reading.turn.text.is_empty() && !same_turn(&seen.region, &reading.turn);
-        if reading.in_dialog || redrawn || is_greeting || !(unanswered || reading.has_new_rows(&seen.edge)) {
+        if sighting.resumes
+            || reading.in_dialog
+            || redrawn
+            || is_greeting
+            || !(unanswered || reading.has_new_rows(&seen.edge))
+        {
             return;
         }
         let rest = if unanswered { self.settings.no_reaction } else { self.linger(sighting.temporal) };
@@ -85,14 +120,31 @@ impl TurnMachine {
         self.activity.as_ref().is_some_and(|(activity, _)| self.set_aside == Some(activity.fingerprint))
     }
 
-    /// Rule 1: an explicit input of which the screen shows nothing is dropped.
+    /// Rule 1: an explicit input of which the screen shows nothing is dropped. Nothing failed where the agent takes the
+    /// text as a command.
     pub(super) fn give_up_on_silence(&mut self, now: Moment, notes: &mut Vec<&'static str>) {
         if self.silence().is_some_and(|timer| timer.is_over(now)) {
-            self.flight = None;
-            self.anchor_lost = Some(AnchorLoss { at: now, reason: "no_reaction" });
-            self.note = Some("sent, no reaction");
-            notes.push("sent, no reaction");
+            if self.flight.as_ref().is_some_and(Flight::is_command) {
+                notes.extend(self.drop_command());
+                return;
+            }
+            let explicit = self.flight.take().is_some_and(|flight| flight.source == TurnSource::ExplicitInput);
+            if explicit {
+                self.anchor_lost = Some(AnchorLoss { at: now, reason: "no_reaction".into() });
+                self.note = Some(TurnNote::NoReaction);
+                notes.push(TurnNote::NoReaction.word());
+            }
         }
+    }
+
+    /// A command of the agent's own ends without a turn. Gives what is told of one that was sent.
+    pub(super) fn drop_command(&mut self) -> Option<&'static str> {
+        let flight = self.flight.take()?;
+        if flight.source == TurnSource::ExplicitInput {
+            self.anchor_armed_at = None;
+            self.note = Some(TurnNote::TakenAsCommand);
+        }
+        self.note()
     }
 
     /// Both recoveries from a stuck `active`. Neither makes a success.
@@ -105,7 +157,7 @@ impl TurnMachine {
         if self.final_stable_active().is_some_and(|timer| timer.is_over(now)) {
             let flight = self.flight.take();
             if flight.is_some_and(|flight| flight.source == TurnSource::ExplicitInput) {
-                self.anchor_lost = Some(AnchorLoss { at: now, reason: "final_stable_active_recovery" });
+                self.anchor_lost = Some(AnchorLoss { at: now, reason: "final_stable_active_recovery".into() });
             }
             notes.push("final_stable_active_recovery");
         }

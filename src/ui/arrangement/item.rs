@@ -85,7 +85,7 @@ impl<'a> Item<'a> {
     pub fn label(self) -> Option<&'a str> {
         match self {
             Item::Terminal(terminal) => terminal.declared.label.as_deref(),
-            Item::Task(_) => None,
+            Item::Task(task) => task.shown.label.as_deref(),
         }
     }
 
@@ -93,7 +93,7 @@ impl<'a> Item<'a> {
     pub fn declared(self) -> (bool, bool) {
         match self {
             Item::Terminal(terminal) => (terminal.declared.pinned, terminal.declared.muted),
-            Item::Task(_) => (false, false),
+            Item::Task(task) => (task.shown.pinned, task.shown.muted),
         }
     }
 
@@ -107,8 +107,8 @@ impl<'a> Item<'a> {
 
     /// Whether the operator should look at it. A task that ended well needs nobody: it was told, and there is no turn to
     /// give it.
-    pub fn needs_operator(self) -> bool {
-        self.meaning().needs_operator() && !self.ended_well()
+    pub fn wants_a_look(self) -> bool {
+        self.meaning().wants_a_look() && !self.ended_well()
     }
 
     /// What it stands with in an order by urgency: a task that ended well with what is gone.
@@ -131,7 +131,7 @@ impl<'a> Item<'a> {
     /// Since when it does that.
     pub fn since(self) -> Moment {
         match self {
-            Item::Terminal(terminal) => terminal.state.turn.since,
+            Item::Terminal(terminal) => terminal.state.doing_since().at,
             Item::Task(task) => task.since,
         }
     }

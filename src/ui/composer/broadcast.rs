@@ -11,8 +11,9 @@ use crate::fleet::{TerminalKey, View};
 use crate::ui::canvas::Canvas;
 use crate::ui::meaning::Meaning;
 use crate::ui::overlay::Desk;
-use crate::ui::popup::{self, Line, Scroll};
+use crate::ui::popup::Line;
 use crate::ui::text::{self, Pen};
+use crate::ui::theme::Theme;
 use crate::ui::{Request, find, pane};
 
 /// The prompt for several terminals that is begun, and who has still to take it.
@@ -48,14 +49,14 @@ impl BroadcastDraft {
 const LIST: usize = 6;
 
 /// What a terminal would get.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Gets {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gets {
     Now,
     WhenReady(&'static str),
     Nothing(&'static str),
 }
 
-fn gets(view: &View<'_>, key: &TerminalKey, wait: bool) -> Gets {
+pub(super) fn gets(view: &View<'_>, key: &TerminalKey, wait: bool) -> Gets {
     match obstacle(view, key) {
         None => Gets::Now,
         Some(obstacle) if obstacle.may_pass && wait => Gets::WhenReady(obstacle.why),
@@ -64,12 +65,19 @@ fn gets(view: &View<'_>, key: &TerminalKey, wait: bool) -> Gets {
 }
 
 /// Draws the list beside the prompt.
-pub fn draw_preview(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, keys: &[TerminalKey], view: &View<'_>) {
+pub fn draw_preview(
+    canvas: &Canvas<'_>,
+    buffer: &mut Buffer,
+    area: Rect,
+    keys: &[TerminalKey],
+    text: &str,
+    view: &View<'_>,
+) {
     let parts = &canvas.theme.parts;
     let now = keys.iter().filter(|key| gets(view, key, false) == Gets::Now).count();
     let title = format!("{now} of {} would get it now", keys.len());
     let area = pane::titled(canvas, buffer, area, &[(title.as_str(), parts.title)]);
-    let mut lines = lines(canvas, keys, false, view);
+    let mut lines = lines(canvas.theme, keys, text, false, view);
     let room = usize::from(area.height);
     if lines.len() > room && room < LIST {
         lines = in_brief(canvas, keys, usize::from(area.width.saturating_sub(2)), view);
@@ -81,21 +89,6 @@ pub fn draw_preview(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, keys: 
     for (row, line) in (0..area.height).zip(lines) {
         Pen::new(buffer, area, row).skip(1).line(&line);
     }
-}
-
-/// Draws the question whether to send. Returns its box.
-pub fn draw_question(
-    canvas: &Canvas<'_>,
-    buffer: &mut Buffer,
-    area: Rect,
-    keys: &[TerminalKey],
-    wait: bool,
-    scroll: &mut Scroll,
-    view: &View<'_>,
-) -> Rect {
-    let count = keys.iter().filter(|key| !matches!(gets(view, key, wait), Gets::Nothing(_))).count();
-    let title = format!("send to {count} of {}?", text::counted(keys.len(), "terminal"));
-    popup::around(popup::draw(canvas, buffer, area, &title, &lines(canvas, keys, wait, view), scroll))
 }
 
 /// Who would get it now and who would not, in a line each.
@@ -110,8 +103,9 @@ fn in_brief(canvas: &Canvas<'_>, keys: &[TerminalKey], cells: usize, view: &View
     [(true, Meaning::Ready, "now"), (false, Meaning::Failed, "not")].map(line).into()
 }
 
-fn lines(canvas: &Canvas<'_>, keys: &[TerminalKey], wait: bool, view: &View<'_>) -> Vec<Line> {
-    let parts = &canvas.theme.parts;
+/// Who gets it and who does not, in a line each.
+pub(super) fn lines(theme: &Theme, keys: &[TerminalKey], text: &str, wait: bool, view: &View<'_>) -> Vec<Line> {
+    let parts = &theme.parts;
     let line = |key: &TerminalKey| {
         let name = name(view, key);
         let (meaning, word, why) = match gets(view, key, wait) {
@@ -119,8 +113,11 @@ fn lines(canvas: &Canvas<'_>, keys: &[TerminalKey], wait: bool, view: &View<'_>)
             Gets::WhenReady(why) => (Meaning::Working, "when ready", why),
             Gets::Nothing(why) => (Meaning::Failed, "not", why),
         };
-        let style = canvas.theme.style(meaning);
-        vec![(format!("{:<10}  ", word), style), (format!("{name}  "), parts.text), (why.to_owned(), parts.quiet)]
+        let taken =
+            find(view, key).and_then(|terminal| terminal.input.taken(text)).filter(|_| meaning != Meaning::Failed);
+        let why = taken.into_iter().chain((!why.is_empty()).then(|| why.to_owned())).collect::<Vec<_>>().join(", ");
+        let style = theme.style(meaning);
+        vec![(format!("{:<10}  ", word), style), (format!("{name}  "), parts.text), (why, parts.quiet)]
     };
     keys.iter().map(line).collect()
 }
@@ -146,6 +143,6 @@ pub fn send(keys: &[TerminalKey], text: &str, wait: bool, desk: &mut Desk<'_, '_
     Outcomes::new(text.to_owned(), fates)
 }
 
-fn name(view: &View<'_>, key: &TerminalKey) -> String {
+pub(super) fn name(view: &View<'_>, key: &TerminalKey) -> String {
     find(view, key).map_or_else(|| key.pane.to_string(), |terminal| terminal.state.terminal.id.clone())
 }

@@ -24,11 +24,12 @@ impl Composer {
         let (write, look) = self.places(area);
         match &self.to {
             Recipients::One(key) => preview::draw(canvas, buffer, look, find(view, key)),
-            Recipients::Several(keys) => broadcast::draw_preview(canvas, buffer, look, keys, view),
+            Recipients::Several(keys) => broadcast::draw_preview(canvas, buffer, look, keys, &self.prompt(), view),
         }
         let mut inner = self.draw_title(canvas, buffer, write, view);
         if let Some(key) = self.to.one() {
             inner.height -= draw_obstacle(canvas, buffer, inner, key, view);
+            inner.height -= self.draw_taken(canvas, buffer, inner, key, view);
         }
         let buttons = self.draw_hints(canvas, buffer, inner, view);
         inner.height -= u16::from(!buttons.is_empty());
@@ -67,7 +68,11 @@ impl Composer {
         let agent = table::agent(terminal);
         let state_style = canvas.theme.style(Meaning::of(state));
         let target = format!("prompt to {}", state.terminal.id);
-        let title = [(target.as_str(), parts.title), (agent.as_str(), parts.quiet), (turn_word(state), state_style)];
+        let mut title =
+            vec![(target.as_str(), parts.title), (agent.as_str(), parts.quiet), (turn_word(state), state_style)];
+        if self.is_kept {
+            title.insert(1, ("with the draft that was kept", canvas.theme.style(Meaning::Stalled)));
+        }
         pane::titled(canvas, buffer, area, &title)
     }
 
@@ -81,6 +86,24 @@ impl Composer {
         footer::draw(canvas, buffer, last, Context::Composer, &left_out)
     }
 
+    /// Draws into the last row what the agent takes the text as, where that is no plain prompt. Returns the rows that this
+    /// took.
+    fn draw_taken(
+        &self,
+        canvas: &Canvas<'_>,
+        buffer: &mut Buffer,
+        area: Rect,
+        key: &TerminalKey,
+        view: &View<'_>,
+    ) -> u16 {
+        let taken = find(view, key).and_then(|terminal| terminal.input.taken(&self.prompt()));
+        let Some(taken) = taken.filter(|_| area.height > 1) else { return 0 };
+        let last = Rect { y: area.bottom() - 1, height: 1, ..area };
+        let told = format!("would be taken {taken}");
+        Pen::new(buffer, last, 0).skip(1).text(&told, canvas.theme.style(Meaning::Waits));
+        1
+    }
+
     fn draw_text(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) {
         let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
         if area.is_empty() {
@@ -90,6 +113,14 @@ impl Composer {
         self.text.set_cursor_style(canvas.theme.parts.cursor);
         self.text.set_placeholder_style(canvas.theme.parts.quiet);
         self.text.render(area, buffer);
+        // However its words are wrapped, a line takes no more than twice the rows that its cells fill.
+        let cells = usize::from(area.width);
+        let rows = |line: &String| match text::width(line) {
+            width if width < cells => 1,
+            width => 2 * width.div_ceil(cells),
+        };
+        let fits = self.text.lines().iter().map(rows).sum::<usize>() <= usize::from(area.height);
+        self.was_whole |= !canvas.covered && fits && self.text.scroll_offset().0 == 0;
     }
 }
 

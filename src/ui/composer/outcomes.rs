@@ -11,7 +11,8 @@ use crate::ui::footer::Hint;
 use crate::ui::keymap::Context;
 use crate::ui::meaning::Meaning;
 use crate::ui::overlay::{Desk, Laid, News, Overlay, Then};
-use crate::ui::popup::{self, Line, Scroll};
+use crate::ui::popup::{self, Line};
+use crate::ui::viewport::Viewport;
 
 /// What became of it at one terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub enum Fate {
     /// It goes when the agent is ready.
     Queued,
     Taken,
+    /// It may have been taken.
+    Unverified(String),
     Not(String),
 }
 
@@ -28,13 +31,13 @@ pub enum Fate {
 pub struct Outcomes {
     text: String,
     fates: Vec<(TerminalKey, String, Fate)>,
-    scroll: Scroll,
+    view: Viewport,
 }
 
 impl Outcomes {
     /// A list of terminals by key and name.
     pub fn new(text: String, fates: Vec<(TerminalKey, String, Fate)>) -> Self {
-        Self { text, fates, scroll: Scroll::default() }
+        Self { text, fates, view: Viewport::default() }
     }
 }
 
@@ -54,8 +57,9 @@ impl Overlay for Outcomes {
         let line = |(_, name, fate): &(TerminalKey, String, Fate)| -> Line {
             let (meaning, word, why) = match fate {
                 Fate::Sending => (Meaning::Working, "sending …", ""),
-                Fate::Queued => (Meaning::Working, "queued", "it goes when the agent is ready"),
+                Fate::Queued => (Meaning::Working, "queued", "sent when the agent is ready"),
                 Fate::Taken => (Meaning::Finished, "taken", ""),
+                Fate::Unverified(why) => (Meaning::Unknown, "unverified", why.as_str()),
                 Fate::Not(why) => (Meaning::Failed, "not sent", why.as_str()),
             };
             let style = canvas.theme.style(meaning);
@@ -68,12 +72,12 @@ impl Overlay for Outcomes {
             ]
         };
         let lines: Vec<Line> = self.fates.iter().map(line).collect();
-        let inner = popup::draw(canvas, buffer, area, &title, &lines, &mut self.scroll);
+        let inner = popup::draw(canvas, buffer, area, &title, &lines, &mut self.view);
         Laid::at(popup::around(inner))
     }
 
     fn perform(&mut self, action: Action, _desk: &mut Desk<'_, '_>) -> Then {
-        self.scroll.perform(action)
+        self.view.perform(action)
     }
 
     fn hear(&mut self, news: News<'_>, _desk: &mut Desk<'_, '_>) {
@@ -92,6 +96,7 @@ impl Overlay for Outcomes {
 fn fate(sent: &Sent) -> Fate {
     match sent {
         Sent::Accepted => Fate::Taken,
+        Sent::Unverified { why } => Fate::Unverified(why.clone()),
         Sent::NotTaken { why } => Fate::Not(format!("it went in, but was not taken: {why}")),
         Sent::Refused { why, .. } => Fate::Not(why.clone()),
     }

@@ -57,8 +57,8 @@ fn obstacle_at(terminal: &Terminal) -> Option<Obstacle> {
     }
     match state.turn.phase {
         Phase::Active => passes("it is working"),
-        Phase::Unknown => passes("it is not known to be ready"),
-        Phase::Ready if state.surface.editing_input == Tri::Yes => passes("there is a draft in its prompt already"),
+        Phase::Unknown => passes("it is not certain to be ready"),
+        Phase::Ready if state.surface.editing_input == Tri::Yes => passes("its prompt already contains a draft"),
         Phase::Ready => None,
     }
 }

@@ -20,8 +20,10 @@ impl Composer {
     }
 
     /// Keeps what was written for the next time, at every change, so that it cannot be lost.
-    pub(super) fn keep_draft(&self, desk: &mut Desk<'_, '_>) {
+    pub(super) fn keep_draft(&mut self, desk: &mut Desk<'_, '_>) {
         let text = self.prompt();
+        // What is written anew has been seen by whoever writes it.
+        self.is_kept &= !text.is_empty();
         match &self.to {
             Recipients::Several(_) => desk.memory.broadcast.write(text),
             Recipients::One(key) if text.trim().is_empty() => drop(desk.memory.drafts.remove(key)),
@@ -42,7 +44,7 @@ impl Composer {
         let left_out = self.insert(text);
         if left_out > 0 {
             let left_out = text::counted(left_out, "control character");
-            desk.tell(Meaning::Stalled, format!("left out of the paste: {left_out}"));
+            desk.tell(Meaning::Stalled, format!("removed from the paste: {left_out}"));
         }
         self.keep_draft(desk);
     }
@@ -63,6 +65,7 @@ impl Composer {
     pub(super) fn show_draft(&mut self, memory: &Memory) {
         let at = self.text.cursor();
         let draft = self.to.one().and_then(|key| memory.drafts.get(key)).map_or("", String::as_str);
+        (self.is_kept, self.was_whole) = (true, false);
         self.replace(draft);
         let cell = |at| u16::try_from(at).unwrap_or(u16::MAX);
         self.text.move_cursor(CursorMove::Jump(cell(at.0), cell(at.1)));

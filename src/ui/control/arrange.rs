@@ -1,6 +1,7 @@
 //! Order, groups, filter, marks: how the operator wants the terminals to be shown.
 
 use crate::fleet::View;
+use crate::state::Attention;
 use crate::ui::action::Action;
 use crate::ui::arrangement::{Group, Item, RowKey};
 use crate::ui::filter::{Filter, FilterBar};
@@ -10,6 +11,8 @@ use crate::ui::{Request, Topic, Ui};
 impl Ui {
     /// Does what an action says of the order of the rows.
     pub(super) fn rearrange(&mut self, action: Action, view: &View<'_>) {
+        // Rows that stand in another order now are no longer where they were shown.
+        self.drawn.rows.clear();
         let arrangement = &mut self.memory.arrangement;
         match action {
             Action::Filter => {
@@ -43,6 +46,7 @@ impl Ui {
     /// was selected before, or on the first one as long as that is not shown.
     pub(super) fn follow_filter(&mut self, view: &View<'_>) {
         self.cursor.release();
+        self.drawn.rows.clear();
         let rows = self.rows(view);
         let before = self.before_filter.as_ref().and_then(|key| rows.iter().position(|row| row.is(key)));
         self.cursor.select(before.unwrap_or(0), &rows, view.now);
@@ -51,6 +55,7 @@ impl Ui {
     /// Folds a group or unfolds it; the cursor goes to its head.
     pub(super) fn toggle_fold(&mut self, group: &Group, view: &View<'_>) {
         let fold = !self.memory.arrangement.is_folded(group);
+        self.drawn.rows.clear();
         self.memory.arrangement.fold(group, fold);
         let rows = self.rows(view);
         if let Some(head) = rows.iter().position(|row| row.is(&RowKey::Head(group.clone()))) {
@@ -112,18 +117,49 @@ impl Ui {
         }
     }
 
-    /// Pins or mutes the selected terminal, or takes that back. Its row stays where it is until the cursor leaves it.
+    /// Pins or mutes the selected terminal or all that are marked, or takes that back where it holds for all of them. A
+    /// row stays where it is until the cursor leaves it.
     pub(super) fn flag(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
-        let Some(item) = self.acted_on(view) else { return Vec::new() };
+        let items = self.acted_on_together(view);
+        let Some(first) = items.first() else { return Vec::new() };
         let flags = &mut self.memory.arrangement.flags;
-        let (action, did) = match action {
-            Action::Pin if flags.toggle_pin(item) => ("pinned", "pinned to the top"),
-            Action::Pin => ("unpinned", "no longer pinned"),
-            _ if flags.toggle_mute(item) => ("muted", "muted: it will not count as needing you"),
-            _ => ("unmuted", "counted again when it needs you"),
+        let holds =
+            |item: &Item<'_>| if action == Action::Pin { flags.is_pinned(*item) } else { flags.is_muted(*item) };
+        let take_back = items.iter().all(holds);
+        let changed: Vec<Item<'_>> = items.iter().copied().filter(|item| holds(item) == take_back).collect();
+        for item in &changed {
+            let _ = if action == Action::Pin { flags.toggle_pin(*item) } else { flags.toggle_mute(*item) };
+        }
+        let (action, did) = match (action, take_back) {
+            (Action::Pin, false) => ("pinned", "pinned to the top"),
+            (Action::Pin, true) => ("unpinned", "no longer pinned"),
+            (_, false) if items.len() == 1 => ("muted", "muted: it will not count as needing you"),
+            (_, false) => ("muted", "muted: they will not count as needing you"),
+            (_, true) if items.len() == 1 => ("unmuted", "counted again when it needs you"),
+            (_, true) => ("unmuted", "counted again when they need you"),
         };
-        let told = format!("{} is {did}", item.id());
-        self.notify_about(Topic::Flags(item.key().clone()), Meaning::Ready, told, view.now);
-        vec![Request::Note { key: Some(item.key().clone()), action }]
+        let told = match items.len() {
+            1 => format!("{} is {did}", first.id()),
+            several => format!("{several} are {did}"),
+        };
+        self.notify_about(Topic::Flags(first.key().clone()), Meaning::Ready, told, view.now);
+        changed.iter().map(|item| Request::Note { key: Some(item.key().clone()), action }).collect()
+    }
+
+    /// Takes what the selected terminal or all that are marked finished as seen.
+    pub(super) fn see(&mut self, view: &View<'_>) -> Vec<Request> {
+        let items = self.acted_on_together(view);
+        items.iter().for_each(|item| self.memory.bells.see(item.key()));
+        let finished = |item: &Item<'_>| match item {
+            Item::Terminal(terminal) if terminal.state.attention == Attention::Finished => {
+                Some(Request::Seen { key: terminal.key.clone() })
+            }
+            _ => None,
+        };
+        let seen: Vec<Request> = items.iter().filter_map(finished).collect();
+        if seen.is_empty() {
+            self.say("nothing has finished there that was not seen".to_owned(), view);
+        }
+        seen
     }
 }

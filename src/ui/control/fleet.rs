@@ -1,7 +1,7 @@
 //! The table has the keyboard: moving in it, and opening what lies over it.
 
-use crate::fleet::{TerminalKey, View};
-use crate::state::Phase;
+use crate::fleet::{Terminal, TerminalKey, View};
+use crate::state::{Availability, Phase};
 use crate::task::Status;
 use crate::ui::action::Action;
 use crate::ui::arrangement::{Item, Row, RowKey, all};
@@ -13,11 +13,11 @@ use crate::ui::footer::Hint;
 use crate::ui::interrupt::Interrupt;
 use crate::ui::keymap::Context;
 use crate::ui::layout::Shown;
-use crate::ui::meaning::{Meaning, waits};
+use crate::ui::meaning::{Meaning, has_ended, waits};
 use crate::ui::palette::Palette;
 use crate::ui::raw::Raw;
 use crate::ui::task_sessions::TaskSessions;
-use crate::ui::{Below, Request, Topic, Ui};
+use crate::ui::{Below, Drawn, Request, Topic, Ui};
 
 impl Ui {
     /// The keys worth showing while the table has the keyboard.
@@ -30,7 +30,7 @@ impl Ui {
         if let Some(terminal) = self.cursor.terminal(view) {
             if waits(&terminal.state) {
                 hints.push((Action::Open, "answer"));
-            } else {
+            } else if !has_ended(&terminal.state) {
                 hints.push((Action::Prompt, "prompt"));
             }
             if terminal.state.turn.phase == Phase::Active {
@@ -42,7 +42,9 @@ impl Ui {
             if !self.memory.arrangement.flags.marked(view).is_empty() {
                 hints.push((Action::Broadcast, "prompt to the marked"));
             }
-            hints.push((Action::Jump, "jump"));
+            if terminal.state.diagnostics.availability != Availability::Unavailable {
+                hints.push((Action::Jump, "jump"));
+            }
             hints.push((Action::History, "history"));
         }
         if let Some(Item::Task(task)) = self.selected(view) {
@@ -54,8 +56,11 @@ impl Ui {
             hints.push((Action::Jump, "jump"));
             hints.push(if task.is_dead() { (Action::RerunTask, "run again") } else { (Action::KillTask, "end it") });
         }
-        if self.any_shown_needs(view) {
-            hints.push((Action::NextWaiting, "next for you"));
+        let arrangement = &self.memory.arrangement;
+        if arrangement.shown(view).any(|item| arrangement.needs_operator(item)) {
+            hints.push((Action::NextWaiting, "next that needs you"));
+        } else if arrangement.shown(view).any(|item| arrangement.wants_a_look(item)) {
+            hints.push((Action::NextWaiting, "next to look at"));
         }
         if self.memory.follow_ups.iter().any(needs_decision) {
             hints.push((Action::FollowUps, "unclear messages"));
@@ -83,7 +88,11 @@ impl Ui {
             Action::Down => self.step(1, view),
             Action::PageUp => self.step(-page, view),
             Action::PageDown => self.step(page, view),
-            Action::First => self.step(isize::MIN, view),
+            Action::First => {
+                self.step(isize::MIN, view);
+                let rows = self.rows(view);
+                self.cursor.stay_at_top(&rows);
+            }
             Action::Last => self.step(isize::MAX, view),
             Action::NextWaiting => self.step_to_waiting(true, view),
             Action::PreviousWaiting => self.step_to_waiting(false, view),
@@ -106,6 +115,7 @@ impl Ui {
             Action::Palette => self.open(Palette::new(&self.options.keymap)),
             Action::MuteAll => return self.toggle_notices(view),
             Action::Pin | Action::Mute => return self.flag(action, view),
+            Action::Seen => return self.see(view),
             Action::SwitchPane => {
                 self.below = match self.below {
                     Below::Preview => Below::Transitions,
@@ -116,7 +126,7 @@ impl Ui {
                 self.act_on_tasks(action, view);
             }
             Action::FollowUps if self.memory.follow_ups.is_empty() => {
-                self.say("no message to an agent waits, and none is to be decided".to_owned(), view);
+                self.say("no message to an agent waits or needs a decision".to_owned(), view);
             }
             Action::FollowUps => self.open(FollowUps::new(&self.memory.follow_ups, view.now)),
             Action::TaskSessions if view.sessions.is_empty() => {
@@ -142,24 +152,25 @@ impl Ui {
         all(view).into_iter().find(|item| *item.key() == key)
     }
 
-    /// Whether anything that the filter shows needs the operator; what is in folded groups, too.
-    fn any_shown_needs(&self, view: &View<'_>) -> bool {
-        let arrangement = &self.memory.arrangement;
-        arrangement.shown(view).any(|item| arrangement.needs_operator(item))
-    }
-
-    /// Moves the cursor by rows, and stops at both ends.
+    /// Moves the cursor by rows, and stops at both ends: by the rows as they were shown, wherever they may be by now.
     pub(super) fn step(&mut self, rows_down: isize, view: &View<'_>) {
         let rows = self.rows(view);
-        self.cursor.step(rows_down, &rows, view.now);
+        let Drawn { rows: shown, first, count, .. } = &self.drawn;
+        let from = shown.iter().position(|(_, key)| Some(key) == self.cursor.row());
+        let to = from.map(|from| (first + from).saturating_add_signed(rows_down).min(count.saturating_sub(1)));
+        let shown = to.and_then(|to| shown.get(to.checked_sub(*first)?));
+        match shown.and_then(|(_, key)| rows.iter().position(|row| row.is(key))) {
+            Some(index) => self.cursor.select(index, &rows, view.now),
+            None => self.cursor.step(rows_down, &rows, view.now),
+        }
         self.before_filter = self.cursor.row().cloned();
     }
 
     fn toggle_notices(&mut self, view: &View<'_>) -> Vec<Request> {
         self.muted = !self.muted;
-        let told = if self.muted { "all notices are muted" } else { "notices are let through again" };
+        let told = if self.muted { "all notices are muted" } else { "notices are on again" };
         self.notify_about(Topic::Notices, Meaning::Ready, told.to_owned(), view.now);
-        vec![Request::Note { key: None, action: if self.muted { "notices muted" } else { "notices let through" } }]
+        vec![Request::Note { key: None, action: if self.muted { "notices muted" } else { "notices on" } }]
     }
 
     /// Opens what the selected row offers: the dialog of an agent, which is never answered by opening it, the composer, the
@@ -191,6 +202,10 @@ impl Ui {
 
     fn compose(&mut self, view: &View<'_>) {
         let Some(Item::Terminal(terminal)) = self.acted_on(view) else { return self.say_no_agent(view) };
+        if has_ended(&terminal.state) {
+            let name = &terminal.state.terminal.id;
+            return self.say(format!("{name} takes no prompt: its agent has ended"), view);
+        }
         self.open(Composer::new(terminal.key.clone(), &self.memory));
     }
 
@@ -222,8 +237,31 @@ impl Ui {
         self.open(Composer::for_several(keys, &self.memory));
     }
 
-    /// Asks which key is to stop the selected agent, unless the operator has configured that it goes at once.
+    /// What an action for several is about: all that are marked, unless something about one terminal lies on top; else
+    /// what any action is about.
+    pub(super) fn acted_on_together<'a>(&self, view: &View<'a>) -> Vec<Item<'a>> {
+        let flags = &self.memory.arrangement.flags;
+        let marked = all(view).into_iter().filter(|item| flags.is_marked(*item));
+        let marked: Vec<Item<'a>> = marked.filter(|_| self.overlays.is_empty()).collect();
+        if marked.is_empty() { self.acted_on(view).into_iter().collect() } else { marked }
+    }
+
+    /// Asks which key is to stop the selected agent or all that are marked. One is stopped at once where the operator has
+    /// configured it so.
     fn interrupt(&mut self, view: &View<'_>) -> Vec<Request> {
+        let together = self.acted_on_together(view);
+        if together.len() > 1 {
+            let agents = together.iter().filter_map(|item| match item {
+                Item::Terminal(terminal) if Interrupt::needless(terminal).is_none() => Some(*terminal),
+                _ => None,
+            });
+            let agents: Vec<&Terminal> = agents.collect();
+            match agents.is_empty() {
+                true => self.say("nothing to interrupt in what is marked".to_owned(), view),
+                false => self.open(Interrupt::new(&agents)),
+            }
+            return Vec::new();
+        }
         let Some(Item::Terminal(terminal)) = self.acted_on(view) else {
             self.say_no_agent(view);
             return Vec::new();
@@ -235,7 +273,7 @@ impl Ui {
         if !self.options.confirm {
             return vec![Interrupt::at_once(terminal)];
         }
-        self.open(Interrupt::new(terminal));
+        self.open(Interrupt::new(&[terminal]));
         Vec::new()
     }
 
@@ -262,35 +300,36 @@ impl Ui {
     /// Why there is no next terminal to go to.
     fn why_none_waits(&self, view: &View<'_>) -> String {
         let arrangement = &self.memory.arrangement;
-        let needing = all(view).into_iter().filter(|item| arrangement.needs_operator(*item)).count();
-        if needing == 0 {
-            return "nothing needs you".to_owned();
-        }
+        let hidden: Vec<Item<'_>> = all(view).into_iter().filter(|item| arrangement.wants_a_look(*item)).collect();
+        let needing = hidden.iter().filter(|item| arrangement.needs_operator(**item)).count();
+        let told = match (hidden.len(), needing) {
+            (0, _) => return "nothing needs you".to_owned(),
+            (1, 0) => "1 that is worth a look".to_owned(),
+            (some, 0) => format!("{some} that are worth a look"),
+            (_, 1) => "1 that needs you".to_owned(),
+            (_, some) => format!("{some} that need you"),
+        };
         let show = self.options.keymap.key_for(Context::Fleet, Action::Dismiss).unwrap_or_default();
-        let need = if needing == 1 { "needs" } else { "need" };
-        format!("the filter hides {needing} that {need} you ({show} shows them)")
+        format!("the filter hides {told} ({show} shows all)")
     }
 
-    /// Selects the next row that needs the operator. A folded group that has one is unfolded.
+    /// Selects the next row that should be looked at, most urgent first. A folded group that it is in is unfolded.
     fn select_waiting(&mut self, forward: bool, view: &View<'_>) -> bool {
-        let rows = self.rows(view);
-        let arrangement = &self.memory.arrangement;
-        let found = self.cursor.step_to(forward, &rows, view.now, |row| match row {
-            Row::Head(head) => head.folded && head.needs_operator(),
-            Row::Item(item) => arrangement.needs_operator(*item),
-        });
-        if let Some(RowKey::Head(group)) = self.cursor.row().cloned().filter(|_| found) {
+        let queue = self.memory.arrangement.queue(view);
+        let keys: Vec<&TerminalKey> = queue.iter().map(|item| item.key()).collect();
+        let next = if forward { self.cursor.next_of(&keys) } else { self.cursor.previous_of(&keys) };
+        let Some(item) = next.and_then(|next| queue.into_iter().find(|item| *item.key() == next)) else { return false };
+        if let Some(group) = self.memory.arrangement.group_of(item) {
             self.memory.arrangement.fold(&group, false);
-            let rows = self.rows(view);
-            let members =
-                rows.iter().enumerate().skip(self.cursor.index() + 1).map_while(|(at, row)| Some((at, row.item()?)));
-            let mut needing = members.filter(|(_, item)| self.memory.arrangement.needs_operator(*item));
-            // Backwards the last one of the group is the next.
-            let found = if forward { needing.next() } else { needing.last() };
-            if let Some((at, _)) = found {
-                self.cursor.select(at, &rows, view.now);
+        }
+        let rows = self.rows(view);
+        let is_it = |row: &Row<'_>| row.item().is_some_and(|shown| shown.key() == item.key());
+        if let Some(index) = rows.iter().position(is_it) {
+            match forward {
+                true => self.cursor.walk_to(index, &rows, view.now),
+                false => self.cursor.select(index, &rows, view.now),
             }
         }
-        found
+        true
     }
 }

@@ -3,12 +3,10 @@
 use std::collections::HashMap;
 
 use crate::fleet::{TerminalKey, View};
-use crate::queue::Waiting;
-use crate::ui::confirm::Confirm;
 use crate::ui::meaning::Meaning;
-use crate::ui::overlay::News;
+use crate::ui::overlay::{News, Waiting};
 use crate::ui::raw::spoken_all;
-use crate::ui::{Request, Sent, Topic, Ui, find};
+use crate::ui::{Sent, Topic, Ui, find};
 
 impl Ui {
     /// Shows which prompts wait for which terminal, in the order in which they go.
@@ -16,10 +14,8 @@ impl Ui {
         self.memory.queued = waiting;
     }
 
-    /// Begins with the drafts that were left the last time; `None` is the one for several terminals. From now on somebody
-    /// keeps [`Ui::drafts`].
+    /// Begins with the drafts that were left the last time; `None` is the one for several terminals.
     pub fn restore_drafts(&mut self, drafts: impl IntoIterator<Item = (Option<TerminalKey>, String)>) {
-        self.memory.drafts_are_kept = true;
         for (key, text) in drafts {
             match key {
                 Some(key) => drop(self.memory.drafts.insert(key, text)),
@@ -41,7 +37,7 @@ impl Ui {
             return self.notify_about(Topic::Prompt(key.clone()), Meaning::Stalled, told, view.now);
         }
         self.add_to_draft(key, &texts.join("\n\n"), view);
-        let told = format!("taken back: it is the draft for {name} again");
+        let told = format!("taken back: it is a draft for {name} again");
         self.notify_about(Topic::Prompt(key.clone()), Meaning::Ready, told, view.now);
     }
 
@@ -49,7 +45,7 @@ impl Ui {
     pub fn dropped(&mut self, key: &TerminalKey, name: &str, text: &str, why: &str, view: &View<'_>) {
         self.hear(News::Dropped { key, text, why }, view);
         self.add_to_draft(key, text, view);
-        let told = format!("the prompt that waited for {name} was not sent: {why}");
+        let told = format!("the queued prompt for {name} was not sent: {why}");
         self.notify_about(Topic::Prompt(key.clone()), Meaning::Failed, told, view.now);
     }
 
@@ -76,29 +72,14 @@ impl Ui {
         let (meaning, told) = match sent {
             Sent::Accepted if !tell => return,
             Sent::Accepted => (Meaning::Ready, format!("pressed {} in {name}", spoken_all(keys))),
+            Sent::Unverified { why } => {
+                (Meaning::Unknown, format!("it is not known whether keys were pressed in {name}: {why}"))
+            }
             Sent::NotTaken { why } | Sent::Refused { why, .. } => {
                 (Meaning::Failed, format!("no key was pressed in {name}: {why}"))
             }
         };
         self.notify_about(Topic::Keys(key.clone()), meaning, told, view.now);
-    }
-
-    /// Leaves at once, unless prompts would be lost.
-    pub fn leave(&mut self) -> Vec<Request> {
-        let waiting: usize = self.memory.queued.values().map(Vec::len).sum();
-        if waiting == 0 {
-            return vec![Request::Quit];
-        }
-        let prompts = if waiting == 1 { "1 prompt waits".to_owned() } else { format!("{waiting} prompts wait") };
-        let lines = vec![
-            format!("{prompts} for agents that are not ready."),
-            match self.memory.drafts_are_kept {
-                true => "Nobody sends them once this is left; they are drafts the next time.".to_owned(),
-                false => "Nobody sends them once this is left.".to_owned(),
-            },
-        ];
-        self.open(Confirm::new("leave?".to_owned(), lines, "leave", vec![Request::Quit]));
-        Vec::new()
     }
 
     pub(super) fn add_to_draft(&mut self, key: &TerminalKey, text: &str, view: &View<'_>) {

@@ -1,140 +1,236 @@
-//! The box of a dialog: the agent's own rows above, the options and what they send below.
+//! The box of a dialog: what the agent asks and its options, as lines to be read, and below what is sent.
+
+use std::ops::Range;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::{Shown, sends};
+use super::{Dialog, Held, Shown, Typing};
+use crate::dialog::{Choice, Cut};
+use crate::fleet::Terminal;
 use crate::screen::Row;
 use crate::ui::action::Action;
 use crate::ui::canvas::Canvas;
-use crate::ui::footer::Hint;
-use crate::ui::keymap::Context;
-use crate::ui::meaning::Meaning;
-use crate::ui::overlay::Laid;
-use crate::ui::popup::{self, Scroll};
+use crate::ui::footer::{self, Hint};
+use crate::ui::meaning::{Meaning, turn_word};
+use crate::ui::overlay::{Laid, Overlay};
+use crate::ui::popup::Line;
+use crate::ui::preview;
+use crate::ui::reading::Paragraph;
+use crate::ui::sheet::{Asked, Hold};
 use crate::ui::text::{self, Pen};
-use crate::ui::{footer, preview};
-
-/// What is to be drawn.
-pub(super) struct Body<'a> {
-    pub(super) shown: &'a Shown,
-    pub(super) chosen: usize,
-    pub(super) told: Option<&'a (Meaning, String)>,
-    pub(super) title: &'a str,
-}
-
-/// What was drawn where.
-pub(super) struct Drawn {
-    pub(super) options: Vec<(Rect, usize)>,
-    pub(super) laid: Laid,
-}
+use crate::ui::theme::{Parts, Theme};
+use crate::ui::times;
 
 /// The buttons have room in it.
 const LEAST: usize = 68;
-/// Rows below the options: what is sent, what became of it, a blank one, the buttons.
-const BELOW: u16 = 5;
+/// The lines of a dialog before this one that are shown.
+const WERE: usize = 6;
 
-impl Body<'_> {
-    pub(super) fn draw(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, scroll: &mut Scroll) -> Drawn {
-        let dialog = &self.shown.dialog;
-        let rows = self.rows();
-        let count = u16::try_from(dialog.options.len()).unwrap_or(u16::MAX);
-        let sends = sends(dialog, self.chosen);
-        let wide = rows.iter().map(|row| row.width()).max().unwrap_or(0);
-        let labels = dialog.options.iter().map(|option| text::width(&option.label) + text::width(&option.detail) + 8);
-        let widest = wide.max(labels.max().unwrap_or(0)).max(text::width(&sends) + 2).max(text::width(self.title) + 2);
-        let height = rows.len() + usize::from(count) + usize::from(BELOW) + 2;
-        let size = (widest.max(LEAST) + 4, height);
-        let size = (u16::try_from(size.0).unwrap_or(u16::MAX), u16::try_from(size.1).unwrap_or(u16::MAX));
-        let mut drawn = Drawn { options: Vec::new(), laid: Laid::default() };
-        let Some(inner) = popup::frame(canvas, buffer, area, size, self.title) else { return drawn };
-        // The options and what they send have their place first; the text above them scrolls in what is left.
-        let below = BELOW.min(inner.height);
-        let options = count.min(inner.height - below);
-        let above = Rect { height: inner.height - below - options, ..inner };
-        let options = Rect { y: above.bottom(), height: options, ..inner };
-        let below = Rect { y: options.bottom(), height: below, ..inner };
-        self.draw_rows(canvas, buffer, above, &rows, scroll);
-        drawn.options = self.draw_options(canvas, buffer, options);
-        let buttons = self.draw_below(canvas, buffer, below, &sends);
-        drawn.laid = Laid { place: popup::around(inner), buttons };
-        drawn
-    }
-
-    /// The rows of the dialog above its options, without blank ones and rules at the ends.
-    fn rows(&self) -> Vec<&Row> {
-        let dialog = &self.shown.dialog;
-        let end = if dialog.options.is_empty() { dialog.rows.end } else { self.end_of_text() };
-        let rows = self.shown.screen.rows();
-        let rows = rows.get(dialog.rows.start.min(end)..end).unwrap_or_default();
-        // The rule that agents draw above a dialog is as wide as their pane, and there is a box around it here.
-        let rows: Vec<&Row> = rows.iter().skip_while(|row| is_rule(row.text())).collect();
-        let used = rows.iter().rposition(|row| !is_rule(row.text())).map_or(0, |last| last + 1);
-        rows[..used].to_vec()
-    }
-
-    /// Letters stand in the row of the question, which is shown, too.
-    fn end_of_text(&self) -> usize {
-        let options = &self.shown.dialog.option_rows;
-        if self.shown.dialog.manner == crate::dialog::Manner::Letters { options.end } else { options.start }
-    }
-
-    fn draw_rows(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, rows: &[&Row], scroll: &mut Scroll) {
-        // A blank row between the text and the options, where there is room for it.
-        let room = usize::from(area.height).saturating_sub(usize::from(rows.len() < usize::from(area.height)));
-        let first = scroll.fit_end(rows.len(), room);
-        for (offset, row) in (0..area.height).zip(rows.iter().skip(first).take(room)) {
-            preview::draw_row(&mut Pen::new(buffer, area, offset), row);
+impl Shown {
+    /// What the box asks. What is new in a dialog that took the place of another one has a mark. What was ticked or typed in
+    /// the row of the chosen option is shown there, and has to be read like all that is sent.
+    pub(super) fn asked(&self, chosen: Option<usize>, ticks: &[usize], typed: &str, theme: &Theme) -> Asked {
+        let (parts, changed) = (&theme.parts, theme.style(Meaning::Waits));
+        let mut lines: Vec<Paragraph> = Vec::new();
+        if self.dialog.cuts.contains(&Cut::Top) {
+            lines.push(Paragraph::plain("▲ the agent shows no more of its beginning", changed));
         }
-        if rows.len() > room && room > 0 {
-            let shown = format!(" rows {}–{} of {} ", first + 1, first + room, rows.len());
-            let cells = u16::try_from(text::width(&shown)).unwrap_or(u16::MAX).min(area.width);
-            let at = Rect { x: area.right() - cells, y: area.y.saturating_sub(1), height: 1, width: cells };
-            Pen::new(buffer, at, 0).text(&shown, canvas.theme.parts.quiet);
+        let gone = self.before.iter().filter(|line| !self.says(line));
+        let gone: Vec<&String> = gone.collect();
+        for line in gone.iter().take(WERE) {
+            lines.push(Paragraph::plain(format!("was: {line}"), parts.quiet));
         }
-    }
-
-    fn draw_options(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) -> Vec<(Rect, usize)> {
-        let parts = &canvas.theme.parts;
-        let dialog = &self.shown.dialog;
+        if gone.len() > WERE {
+            lines.push(Paragraph::plain(format!("was: … and {} more lines", gone.len() - WERE), parts.quiet));
+        }
+        if !gone.is_empty() {
+            lines.push(Paragraph::default());
+        }
+        for (indent, line) in self.text() {
+            let text: String = line.iter().map(|(text, _)| text.as_str()).collect();
+            let is_new =
+                !self.before.is_empty() && !text.trim().is_empty() && !self.before.contains(&text.trim().to_owned());
+            let cut = self.dialog.cuts.iter().find_map(|cut| match cut {
+                Cut::LeftOut(row) if text.contains(row.as_str()) => Some("▼ left out: "),
+                Cut::Edge(row) if text.contains(row.as_str()) => Some("▶ cut off: "),
+                _ => None,
+            });
+            let mark = cut.unwrap_or(if is_new { "+ " } else { "" });
+            // What is wrapped keeps the indentation of its first row.
+            let lead = [(mark.to_owned(), changed), (" ".repeat(indent), Style::default())];
+            let lead = lead.into_iter().filter(|(lead, _)| !lead.is_empty()).collect();
+            lines.push(Paragraph::new(line).led_by(lead));
+        }
+        let dialog = &self.dialog;
+        if !dialog.options.is_empty() {
+            lines.push(Paragraph::default());
+        }
+        let mut options = Vec::new();
         let names = dialog.options.iter().map(|option| text::width(&option.name)).max().unwrap_or(0);
-        let first = (self.chosen + 1).saturating_sub(usize::from(area.height));
-        let mut places = Vec::new();
-        for (offset, (place, option)) in (0..area.height).zip(dialog.options.iter().enumerate().skip(first)) {
-            let line = Rect { y: area.y + offset, height: 1, ..area };
-            let is_chosen = place == self.chosen && dialog.can_choose();
+        for (place, option) in dialog.options.iter().enumerate() {
+            let is_chosen = Some(place) == chosen;
             let base = if is_chosen { parts.selected } else { Style::default() };
-            buffer.set_style(line, base);
-            let mut pen = Pen::new(buffer, line, 0);
-            pen.text(if is_chosen { "› " } else { "  " }, base.patch(parts.title));
-            pen.right(&option.name, names, base.patch(parts.key)).field("", 2, base);
-            pen.text(&option.label, base.patch(parts.text));
-            if !option.detail.is_empty() {
-                pen.field("", 2, base).text(&option.detail, base.patch(parts.quiet));
-            }
-            places.push((line, place));
+            let name = format!("{}{}", " ".repeat(names - text::width(&option.name)), option.name);
+            let lead = vec![
+                (if is_chosen { "› " } else { "  " }.to_owned(), base.patch(parts.title)),
+                (name, base.patch(parts.key)),
+                ("  ".to_owned(), base),
+            ];
+            let tick = option.ticked.map_or("", |_| if ticks.contains(&place) { "[x] " } else { "[ ] " });
+            let typed = if is_chosen { typed } else { "" };
+            options.push(option_line(option, tick, typed, parts).led_by(lead).on(base));
         }
-        places
+        // Those whose ticks go are meant as well.
+        let mut picked = ticks.to_vec();
+        picked.extend(dialog.ticked());
+        Asked { text: lines, options, picked }
     }
 
-    fn draw_below(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, sends: &str) -> Vec<(Rect, Action)> {
-        let parts = &canvas.theme.parts;
-        Pen::new(buffer, area, 1).text(sends, parts.quiet);
-        if let Some((meaning, told)) = self.told {
-            let style = canvas.theme.style(*meaning);
-            Pen::new(buffer, area, 2).raw(canvas.glyph(*meaning), style).skip(1).text(told, style);
-        }
-        let answers = [(Action::Answer, "answer")].into_iter().filter(|_| self.shown.dialog.can_choose());
-        let buttons: Vec<Hint> = answers
-            .chain([(Action::Jump, "go there and answer"), (Action::Close, "close; nothing was sent")])
-            .collect();
-        let last = Rect { y: area.bottom().saturating_sub(1), height: area.height.min(1), ..area };
-        footer::draw_buttons(canvas, buffer, last, Context::Dialog, &buttons)
+    /// What is asked, without the options, in the agent's own colours where a line stands in one row of its screen.
+    fn text(&self) -> Vec<(usize, Line)> {
+        let rows = self.screen.rows().get(self.dialog.rows.clone()).unwrap_or_default();
+        let mut from = 0;
+        let line = |line: &String| -> (usize, Line) {
+            let text = line.trim_start();
+            let at = |row: &Row| Some(row.text().find(text)?).filter(|_| !text.is_empty());
+            let found = rows.iter().enumerate().skip(from).find_map(|(place, row)| Some((place, row, at(row)?)));
+            let mut parts = Vec::new();
+            match found {
+                Some((place, row, start)) => {
+                    from = place;
+                    parts.extend(part(row, start..start + text.len()));
+                }
+                None => parts.push((text.to_owned(), Style::default())),
+            }
+            (line.len() - text.len(), parts)
+        };
+        self.dialog.text.iter().map(line).collect()
+    }
+
+    /// All that it says, in plain lines.
+    pub(super) fn said(&self) -> Vec<String> {
+        let asked = self.text();
+        let asked = asked.iter().map(|(_, line)| line.iter().map(|(text, _)| text.as_str()).collect::<String>());
+        let options = self.dialog.options.iter().map(|option| option.label.clone());
+        let said = asked.map(|line| line.trim().to_owned()).chain(options);
+        said.filter(|line| !line.is_empty()).collect()
+    }
+
+    fn says(&self, line: &String) -> bool {
+        self.now.contains(line)
     }
 }
 
-/// Whether a row is blank or nothing but a line.
-fn is_rule(row: &str) -> bool {
-    row.chars().all(|c| c.is_whitespace() || matches!(c, '─' | '━' | '═' | '▔'))
+/// All that an option says; the label first.
+fn option_line(option: &Choice, tick: &str, typed: &str, parts: &Parts) -> Paragraph {
+    let mut line = vec![(format!("{tick}{}", option.label), parts.text)];
+    if !option.detail.is_empty() {
+        line.push((format!("  {}", option.detail), parts.quiet));
+    }
+    if !typed.is_empty() {
+        line.push((": ".to_owned(), parts.quiet));
+        line.push((typed.to_owned(), parts.key));
+    }
+    Paragraph::new(line)
+}
+
+/// A part of a row in the agent's own colours.
+fn part(row: &Row, wanted: Range<usize>) -> Line {
+    let mut end = 0;
+    let run = |(text, style): (&str, _)| {
+        let start = end;
+        end += text.len();
+        let (from, to) = (wanted.start.max(start), wanted.end.min(end));
+        (from < to).then(|| (text[from - start..to - start].to_owned(), preview::own_style(style)))
+    };
+    row.runs().filter_map(run).collect()
+}
+
+impl Dialog {
+    pub(super) fn draw_box(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, title: &str) -> Laid {
+        let parts = &canvas.theme.parts;
+        let asked = self.asked(canvas.theme);
+        let sends = self.sends();
+        let cells = text::width(&sends).max(self.told.as_ref().map_or(0, |(_, told)| text::width(told) + 2)).max(LEAST);
+        let said = (2, 1 + u16::from(self.told.is_some() || self.typing.is_some()));
+        let sheet = self.question.draw(canvas, buffer, area, (title, &asked), (cells, said));
+        let held = self.held(canvas.now);
+        let (said, style) = match held {
+            None => (sends, parts.quiet),
+            Some(held) => (self.words(held, canvas, sheet.said.width), canvas.theme.style(Meaning::Stalled)),
+        };
+        let mut row = 0;
+        if let Some(Typing { line, option: Some(_) }) = &self.typing {
+            let mut pen = Pen::new(buffer, sheet.said, row);
+            pen.raw("> ", parts.key);
+            let room = usize::from(pen.room());
+            line.draw(canvas, &mut pen, room);
+            row += 1;
+        }
+        // One row is left below a line that is typed in.
+        if row == 0 || self.told.is_none() {
+            Pen::new(buffer, sheet.said, row).text(&said, style);
+            row += 1;
+        }
+        if let Some((meaning, told)) = &self.told {
+            let style = canvas.theme.style(*meaning);
+            Pen::new(buffer, sheet.said, row).raw(canvas.glyph(*meaning), style).skip(1).text(told, style);
+        }
+        let mut buttons: Vec<Hint> = self.ways(held);
+        buttons.retain(|hint| hint.0 != Action::Jump && *hint != (Action::Down, "choose"));
+        let close = if self.typing.is_some() { "back; nothing was sent" } else { "close; nothing was sent" };
+        buttons.extend([(Action::Jump, "go there and answer"), (Action::Close, close)]);
+        let buttons = footer::draw_buttons(canvas, buffer, sheet.buttons, self.context(), &buttons);
+        Laid { place: sheet.place, buttons }
+    }
+
+    /// Why nothing is sent yet, in as many words as there is room for.
+    fn words(&self, held: Held, canvas: &Canvas<'_>, room: u16) -> String {
+        let context = self.context();
+        let key = |action| canvas.keymap.key_for(context, action).unwrap_or_default();
+        let (jump, anyway) = (key(Action::Jump), key(Action::AnswerAnyway));
+        let [long, short] = match held {
+            Held::Not(Hold::TooSmall) if self.typing.is_none() => {
+                [format!("too small to read it here: {jump} goes there"), format!("too small: {jump} jumps")]
+            }
+            Held::Not(hold) => return hold.words(canvas, context, self.read_on()),
+            Held::NothingTyped => ["nothing is typed yet", "nothing typed yet"].map(str::to_owned),
+            Held::Lost => {
+                let close = key(Action::Close);
+                [format!("what the text was for is gone: {close} goes back"), format!("gone: {close} goes back")]
+            }
+            Held::NothingTicked => {
+                let tick = key(Action::Tick);
+                [format!("nothing is ticked: {tick} ticks the chosen option"), format!("{tick} ticks")]
+            }
+            Held::NothingChosen => {
+                let down = key(Action::Down);
+                [format!("nothing is chosen: {down} or its number chooses"), format!("{down} chooses")]
+            }
+            Held::NotWhole if self.typing.is_some() => {
+                [format!("the agent shows only a part of it: {anyway} sends the text"), format!("cut: {anyway} sends")]
+            }
+            Held::NotWhole => {
+                let is_edge = |cut: &Cut| matches!(cut, Cut::Edge(_));
+                let at_edge = self.shown.as_ref().is_some_and(|shown| shown.dialog.cuts.iter().all(is_edge));
+                let why = match at_edge {
+                    true => "its pane is too narrow for all of it",
+                    false => "the agent shows only a part of it",
+                };
+                let long = format!("{why}: {jump} goes there, {anyway} {}", self.sends());
+                [long, format!("cut: {jump} jumps, {anyway} sends")]
+            }
+            Held::NoChoice => return self.sends(),
+        };
+        if text::width(&long) <= usize::from(room) { long } else { short }
+    }
+}
+
+/// What stands in the frame.
+pub(super) fn title(terminal: &Terminal, canvas: &Canvas<'_>) -> String {
+    let state = &terminal.state;
+    let since = times::lasting(state.doing_since(), canvas.now);
+    format!("{}: {} for {since}", state.terminal.id, turn_word(state))
 }

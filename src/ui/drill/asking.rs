@@ -78,9 +78,9 @@ impl Asking {
     /// What is said below the oldest step that is known.
     pub(super) fn end(&self) -> String {
         match &self.trouble {
-            Some(Trouble::Off) => "no history is kept: this is what was seen since fleetwatch began".to_owned(),
+            Some(Trouble::Off) => "no history is kept: this is what was seen since fleetwatch started".to_owned(),
             Some(trouble) => format!("the history cannot be read now: {trouble}"),
-            None if self.page == Asked::Answered && !self.earlier => "here the history begins".to_owned(),
+            None if self.page == Asked::Answered && !self.earlier => "the history begins here".to_owned(),
             None => "reading what was before …".to_owned(),
         }
     }
@@ -192,13 +192,13 @@ impl Drill {
                 None => Shot::None("no screen has been captured yet"),
             };
         }
-        let Some(step) = self.step_with_screen() else { return Shot::None("no screen is kept of that time") };
+        let Some(step) = self.step_with_screen() else { return Shot::None("no screen is kept from that time") };
         if let Some(output) = step.output() {
             return Shot::Screen(Arc::new(output));
         }
         match step.screen().map(|id| self.asking.screens.get(&id)) {
             Some(Some(Some(screen))) => Shot::Screen(Arc::clone(screen)),
-            Some(Some(None)) => Shot::None("its screen was let go"),
+            Some(Some(None)) => Shot::None("its screen is no longer kept"),
             Some(None) if self.asking.trouble.is_none() => Shot::None("reading …"),
             Some(None) => Shot::None("its screen cannot be read now"),
             None => {
@@ -207,7 +207,7 @@ impl Drill {
                 };
                 match view.recent.iter().rev().find(same).and_then(|recent| recent.screen.clone()) {
                     Some(screen) => Shot::Screen(screen),
-                    None => Shot::None("no screen is kept of that time"),
+                    None => Shot::None("no screen is kept from that time"),
                 }
             }
         }

@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use super::asking::Shot;
 use super::list::List;
 use super::steps::Step;
-use super::{Drawn, Drill, Focus, Side, head, screen, why};
+use super::{Drawn, Drill, Focus, Side, head, reading, screen, why};
 use crate::fleet::View;
 use crate::ui::canvas::Canvas;
 use crate::ui::text::{self, Pen};
@@ -91,12 +91,12 @@ impl Drill {
                     (None, Some(None)) => return say(buffer, "no profile has read a screen of it"),
                     (None, None) => return say(buffer, "reading …"),
                 };
-                self.why.draw(buffer, inner, lines.len(), |index| lines[index].clone());
+                reading::draw(&mut self.why, buffer, inner, lines.len(), |index| lines[index].clone());
             }
             Side::Transcript => self.transcript.draw(canvas, buffer, inner, self.selected),
             Side::Facts => {
                 let lines = self.shown.facts(canvas, view);
-                self.facts.draw(buffer, inner, lines.len(), |index| lines[index].clone());
+                reading::draw(&mut self.facts, buffer, inner, lines.len(), |index| lines[index].clone());
             }
         }
     }

@@ -131,7 +131,7 @@ fn lifecycle(facts: &mut Facts<'_, '_>, terminal: &Terminal) {
     let (state, now) = (&terminal.state, facts.canvas.now);
     let (turn, last, operator) = (&state.turn, &state.last_turn, &state.operator);
     facts.heading("Turn");
-    facts.put("phase", format!("{} for {}", turn.phase, times::running(now.since(turn.since))));
+    facts.put("phase", format!("{} for {}", turn.phase, times::lasting(turn.began(), now)));
     facts.put("background work", turn.background_work.word());
     let ended = last.at.map(|at| format!(", {} ago", times::age(now.since(at)))).unwrap_or_default();
     facts.put(

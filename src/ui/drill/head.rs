@@ -16,7 +16,7 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, subject: &Subj
     let doing = subject.doing(true);
     let meaning = if here { doing.meaning } else { Meaning::Gone };
     let told = match here {
-        true => format!("{} for {}", doing.word, times::running(until.since(doing.since))),
+        true => format!("{} for {}", doing.word, times::lasting(doing.since, until)),
         false => "left the fleet".to_owned(),
     };
     let state = format!("{} {told}", canvas.glyph(meaning));

@@ -8,12 +8,12 @@ use super::steps::{Step, Steps};
 use super::subject::{Doing, Subject};
 use crate::history::{Body, Stored, What};
 use crate::moment::{Moment, Span};
-use crate::queue::Waiting;
 use crate::screen::harmless;
 use crate::ui::action::Action;
 use crate::ui::canvas::Canvas;
 use crate::ui::keymap::Context;
 use crate::ui::meaning::Meaning;
+use crate::ui::overlay::Waiting;
 use crate::ui::popup::Line;
 use crate::ui::text::Pen;
 use crate::ui::{text, times, transitions};
@@ -151,7 +151,7 @@ impl List<'_> {
             None => {
                 let Doing { meaning, word, since } = self.subject.doing(false);
                 line.push((format!("{:<cells$}  ", "now"), parts.text));
-                line.push((lasted(self.now.since(since)), parts.quiet));
+                line.push((format!("{:>LASTED$}", times::lasting(since, self.now)), parts.quiet));
                 line.push((format!("  {} {word}", canvas.glyph(meaning)), canvas.theme.style(meaning)));
             }
             Some(step) => {

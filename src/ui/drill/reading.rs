@@ -6,82 +6,34 @@ use ratatui::style::Style;
 
 use crate::ui::popup::Line;
 use crate::ui::text::{self, Pen};
+use crate::ui::viewport::Viewport;
 
-/// Where a text is read.
-#[derive(Clone, Debug)]
-pub struct Reading {
-    /// The first line that is shown; `None` is wherever the end is in view.
-    top: Option<usize>,
-    /// The highest first line that still fills the pane, as of the last frame.
-    most: usize,
-    /// The rows that the last frame had room for.
-    page: usize,
-}
-
-impl Reading {
-    /// From the first line on.
-    pub const fn from_start() -> Self {
-        Self { top: Some(0), most: usize::MAX, page: 1 }
-    }
-
-    /// With the last line in view, also when others come behind it.
-    pub const fn at_end() -> Self {
-        Self { top: None, most: usize::MAX, page: 1 }
-    }
-
-    /// Moves by lines, and stops at both ends.
-    pub fn step(&mut self, lines: isize) {
-        let top = self.top.unwrap_or(self.most).min(self.most).saturating_add_signed(lines);
-        // Who has reached the end stays there when more comes.
-        self.top = (top < self.most || lines <= 0).then_some(top.min(self.most));
-    }
-
-    /// Moves by as many lines as there are rows.
-    pub fn turn(&mut self, pages: isize) {
-        self.step(pages.saturating_mul(isize::try_from(self.page.max(2) - 1).unwrap_or(1)));
-    }
-
-    /// To the first or the last line.
-    pub fn go_to(&mut self, end: bool) {
-        self.top = (!end).then_some(0);
-    }
-
-    /// Scrolls as little as it takes to have a line in view.
-    pub fn show(&mut self, line: usize) {
-        let top = self.top.unwrap_or(self.most).min(self.most);
-        if line < top || line >= top + self.page.max(1) {
-            self.top = Some(line.saturating_sub(self.page / 2));
+/// Draws the lines from `line` that fit, as far as they are scrolled.
+pub fn draw(view: &mut Viewport, buffer: &mut Buffer, area: Rect, count: usize, line: impl Fn(usize) -> Line) {
+    let (height, cells) = (usize::from(area.height), usize::from(area.width.saturating_sub(1)));
+    let mut rows = 0;
+    let mut most = count;
+    while most > 0 && cells > 0 {
+        rows += wrap(&line(most - 1), cells).len();
+        if rows > height {
+            break;
         }
+        most -= 1;
     }
-
-    /// Draws the lines from `line` that fit.
-    pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, count: usize, line: impl Fn(usize) -> Line) {
-        let (height, cells) = (usize::from(area.height), usize::from(area.width.saturating_sub(1)));
-        self.page = height;
-        let mut rows = 0;
-        self.most = count;
-        while self.most > 0 && cells > 0 {
-            rows += wrap(&line(self.most - 1), cells).len();
-            if rows > height {
-                break;
+    // A last line that alone is higher than the pane is shown from its beginning.
+    let first = view.fit_to(height, most.min(count.saturating_sub(1)));
+    let mut row = 0;
+    for index in first..count {
+        for wrapped in wrap(&line(index), cells) {
+            if row >= area.height {
+                return;
             }
-            self.most -= 1;
-        }
-        // A last line that alone is higher than the pane is shown from its beginning.
-        self.most = self.most.min(count.saturating_sub(1));
-        let mut row = 0;
-        for index in self.top.unwrap_or(self.most).min(self.most)..count {
-            for wrapped in wrap(&line(index), cells) {
-                if row >= area.height {
-                    return;
-                }
-                let mut pen = Pen::new(buffer, area, row);
-                pen.skip(1);
-                for (text, style) in &wrapped {
-                    pen.raw(text, *style);
-                }
-                row += 1;
+            let mut pen = Pen::new(buffer, area, row);
+            pen.skip(1);
+            for (text, style) in &wrapped {
+                pen.raw(text, *style);
             }
+            row += 1;
         }
     }
 }
@@ -151,16 +103,16 @@ mod tests {
         assert_eq!(wrapped("  one two three", 8), ["  one ", "  two ", "  three"]);
     }
 
-    fn shown(reading: &mut Reading, count: usize) -> String {
+    fn shown(view: &mut Viewport, count: usize) -> String {
         let area = Rect::new(0, 0, 10, 3);
         let mut buffer = Buffer::empty(area);
-        reading.draw(&mut buffer, area, count, |index| line(&index.to_string()));
+        draw(view, &mut buffer, area, count, |index| line(&index.to_string()));
         (0..3).map(|row| buffer[(1, row)].symbol().to_owned()).collect()
     }
 
     #[test]
     fn the_end_stays_in_view_until_one_scrolls_away_from_it() {
-        let mut reading = Reading::at_end();
+        let mut reading = Viewport::at_end();
         assert_eq!(shown(&mut reading, 2), "01 ");
         assert_eq!(shown(&mut reading, 5), "234");
         assert_eq!(shown(&mut reading, 6), "345");
@@ -170,9 +122,9 @@ mod tests {
         assert_eq!(shown(&mut reading, 8), "567");
         reading.go_to(false);
         assert_eq!(shown(&mut reading, 9), "012");
-        reading.show(7);
+        reading.center(7, 0);
         assert_eq!(shown(&mut reading, 9), "678");
-        let mut start = Reading::from_start();
+        let mut start = Viewport::from_start();
         assert_eq!(shown(&mut start, 9), "012");
         start.turn(1);
         assert_eq!(shown(&mut start, 9), "234");

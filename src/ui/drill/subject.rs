@@ -7,7 +7,9 @@ use super::facts;
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::Shown;
 use crate::moment::Moment;
+use crate::profile::Input;
 use crate::screen::{PaneFacts, Screen};
+use crate::state::Since;
 use crate::task::{Preview, Task};
 use crate::ui::action::Action;
 use crate::ui::canvas::Canvas;
@@ -35,7 +37,7 @@ pub enum Subject {
 pub struct Doing {
     pub meaning: Meaning,
     pub word: String,
-    pub since: Moment,
+    pub since: Since,
 }
 
 impl Subject {
@@ -50,6 +52,7 @@ impl Subject {
             screen: screen.clone(),
             dialog: dialog.clone(),
             interrupt: Vec::new(),
+            input: Input::default(),
             transitions: VecDeque::new(),
         }))
     }
@@ -129,11 +132,11 @@ impl Subject {
             Self::Agent(terminal) => {
                 let state = &terminal.state;
                 let meaning = if for_head { Meaning::of(state) } else { meaning::turn_meaning(state) };
-                Doing { meaning, word: meaning::turn_word(state).to_owned(), since: state.turn.since }
+                Doing { meaning, word: meaning::turn_word(state).to_owned(), since: state.doing_since() }
             }
             Self::Task { task, .. } => {
                 let (meaning, word) = Meaning::of_task(task);
-                Doing { meaning, word, since: task.since }
+                Doing { meaning, word, since: Since { at: task.since, exact: true } }
             }
         }
     }

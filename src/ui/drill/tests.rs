@@ -8,7 +8,7 @@ use super::*;
 use crate::fleet::ServerView;
 use crate::moment::Span;
 use crate::place::{PaneId, ServerId, SessionId, WindowId};
-use crate::task::{Look, PaneState, Preview, Registration, SessionSnapshot, TaskEvent, TaskSnapshot, Watch};
+use crate::task::{Look, PaneState, Preview, Registration, SessionSnapshot, Shown, TaskEvent, TaskSnapshot, Watch};
 use crate::ui::{Options, Ui};
 
 /// 2023-11-14 22:13:20 UTC.
@@ -19,7 +19,7 @@ fn ago(seconds: u64) -> Moment {
 }
 
 fn key() -> TerminalKey {
-    TerminalKey { server: ServerId::default(), pane: PaneId(7), pid: 4711 }
+    TerminalKey { server: ServerId::default(), pane: PaneId(7), pid: 4711, instance: Default::default() }
 }
 
 fn look(windows: Vec<TaskSnapshot>) -> Look {
@@ -46,6 +46,7 @@ fn build(exit_code: Option<i32>, lines: &[&str]) -> TaskSnapshot {
         bell: false,
         bells: None,
         registration: Registration::None,
+        shown: Shown::default(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::reading::Reading;
+use super::reading;
 use super::steps::StepId;
 use crate::moment::{Moment, Span};
 use crate::profile::{GAP, Said};
@@ -15,6 +15,7 @@ use crate::ui::input::LineInput;
 use crate::ui::popup::Line;
 use crate::ui::search::Search;
 use crate::ui::text::Pen;
+use crate::ui::viewport::Viewport;
 
 /// How often the transcript of now is asked for at most while the screen changes.
 const PAUSE: Span = Span::from_secs(1);
@@ -36,7 +37,7 @@ pub struct Transcript {
     up_to: Option<UpTo>,
     /// Whether what was asked for last could not be read.
     failed: bool,
-    reading: Reading,
+    view: Viewport,
     search: Search,
 }
 
@@ -47,7 +48,7 @@ impl Transcript {
             asked: None,
             up_to: None,
             failed: false,
-            reading: Reading::at_end(),
+            view: Viewport::at_end(),
             search: Search::default(),
         }
     }
@@ -88,8 +89,8 @@ impl Transcript {
         self.search.find(texts(&self.lines));
     }
 
-    pub fn reading(&mut self) -> &mut Reading {
-        &mut self.reading
+    pub fn view(&mut self) -> &mut Viewport {
+        &mut self.view
     }
 
     /// The search that is being typed.
@@ -152,12 +153,14 @@ impl Transcript {
             return;
         }
         let search = &self.search;
-        self.reading.draw(buffer, area, lines.len(), |index| search.marked(canvas, index, line(canvas, &lines[index])));
+        reading::draw(&mut self.view, buffer, area, lines.len(), |index| {
+            search.marked(canvas, index, line(canvas, &lines[index]))
+        });
     }
 
     fn show_hit(&mut self) {
         if let Some(line) = self.search.line() {
-            self.reading.show(line);
+            self.view.center(line, 0);
         }
     }
 }

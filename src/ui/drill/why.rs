@@ -62,7 +62,7 @@ pub fn of_step(canvas: &Canvas<'_>, step: &Step) -> Vec<Line> {
         lines.extend(evidence.iter().map(|item| vec![(format!("  {}", evidence_words(item)), parts.text)]));
     }
     let Step::Kept(stored) = step else {
-        lines.extend([Vec::new(), vec![("  the whole state of then was not kept".to_owned(), parts.quiet)]]);
+        lines.extend([Vec::new(), vec![("  the full state at that time was not kept".to_owned(), parts.quiet)]]);
         return lines;
     };
     if let Some(state) = stored.document.get("state").filter(|state| state.is_object()) {

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::{Position, Rect};
 
-use super::Filter;
+use super::{Filter, states_in_words};
 use crate::fleet::View;
 use crate::ui::action::Action;
 use crate::ui::arrangement::Arrangement;
@@ -13,7 +13,7 @@ use crate::ui::footer::Hint;
 use crate::ui::input::LineInput;
 use crate::ui::keymap::Context;
 use crate::ui::overlay::{Desk, Laid, Overlay, Place, Then};
-use crate::ui::text::Pen;
+use crate::ui::text::{self, Pen};
 
 /// The filter while it is typed.
 #[derive(Debug)]
@@ -57,6 +57,13 @@ impl Overlay for FilterBar {
         pen.skip(2).text(&note, parts.quiet);
         let rest = usize::from(pen.room());
         pen.field("", rest, parts.quiet);
+        if canvas.arrangement.filter.doubt().is_some() {
+            draw_states(
+                canvas,
+                buffer,
+                Rect { y: area.y + 1, height: buffer.area.bottom().saturating_sub(area.y + 2), ..area },
+            );
+        }
         Laid::at(area)
     }
 
@@ -94,10 +101,23 @@ impl Overlay for FilterBar {
     }
 }
 
+/// Lists the states below the line, over the table, which has no row then anyway.
+fn draw_states(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) {
+    let cells = usize::from(area.width.saturating_sub(2));
+    let lines = text::wrapped(&states_in_words(), cells, usize::from(area.height));
+    for (row, line) in (0..).zip(&lines) {
+        Pen::new(buffer, area, row).field("", 1, canvas.theme.parts.text).field(
+            line,
+            cells + 1,
+            canvas.theme.parts.text,
+        );
+    }
+}
+
 /// How many terminals a filter lets through, or what is wrong with it.
 pub fn note(arrangement: &Arrangement, view: &View<'_>) -> String {
-    if let Some(doubt) = arrangement.filter.doubt() {
-        return doubt;
+    if let Some(word) = arrangement.filter.doubt() {
+        return format!("no state {word}");
     }
     format!("{} of {}", arrangement.shown(view).count(), view.terminals.len() + view.tasks.len())
 }

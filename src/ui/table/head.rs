@@ -18,14 +18,14 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, line: Rect, head: &Head, i
     buffer.set_style(line, base);
     let quiet = base.patch(parts.quiet);
     let mut pen = Pen::new(buffer, line, 0);
-    pen.text(if is_selected { "›" } else { " " }, base.patch(parts.title));
+    pen.text(if is_selected { "›" } else { " " }, if is_selected { base.patch(parts.title) } else { base });
     pen.text(if head.folded { "▸ " } else { "▾ " }, quiet);
     pen.text(head.group.title(), base.patch(parts.title).add_modifier(Modifier::BOLD));
     pen.text(&format!("  {}", head.terminals), quiet);
     if head.folded && head.marked > 0 {
         pen.text("   ", base).text(&format!("{MARKED} {} marked", head.marked), base.patch(parts.key));
     }
-    let counts = if head.folded { head.counts } else { head.needing };
+    let counts = if head.folded { head.counts } else { head.worth_a_look };
     for meaning in Meaning::ALL.into_iter().filter(|&meaning| counts[meaning as usize] > 0) {
         let look = canvas.theme.look(meaning);
         let number = counts[meaning as usize];

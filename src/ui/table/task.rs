@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 
 use super::{Columns, GAP, Tone, UNSEEN_MARK, begin, draw_turn};
+use crate::state::Since;
 use crate::task::{PaneState, Status, Task};
 use crate::ui::arrangement::Item;
 use crate::ui::canvas::Canvas;
@@ -30,7 +31,7 @@ pub(super) fn draw(
         pen.field("", GAP, base).field("task", columns.agent, quiet);
     }
     pen.field("", GAP.min(columns.turn), base);
-    draw_turn(canvas, &mut pen, columns.turn, &word, task.since, look);
+    draw_turn(canvas, &mut pen, columns.turn, &word, Since { at: task.since, exact: true }, look);
     if columns.result > 0 {
         // A bell is news until it was seen; the facts keep the count.
         let (told, style, mark) = match canvas.bells.unseen(task) {

@@ -16,11 +16,23 @@ fn wide_and_combining_characters_keep_their_cells() {
 
 #[test]
 fn what_terminals_disagree_about_is_made_plain() {
-    assert_eq!(symbols("👨\u{200D}👩\u{200D}👧!"), ["👨", "!"]);
-    assert_eq!(symbols("👍🏽!"), ["👍", "!"]);
     assert_eq!(symbols("🇩🇪"), ["D", "E"]);
     assert_eq!(symbols("⚠\u{FE0F} 1\u{FE0F}\u{20E3}"), ["⚠", " ", "1"]);
     assert_eq!(symbols("a\u{200B}\u{AD}b"), ["a", "b"]);
+}
+
+#[test]
+fn joined_emoji_stay_whole_and_joiners_that_join_nothing_go() {
+    for whole in ["👨\u{200D}👩\u{200D}👧", "👍🏽", "👩🏽\u{200D}💻", "🏳\u{FE0F}\u{200D}🌈", "🧑\u{200D}🚀"]
+    {
+        let named = format!("a{whole}!");
+        assert_eq!(symbols(&named), ["a", whole, "!"]);
+        assert_eq!(width(&named), 4);
+        assert_eq!(cut(&format!("{whole}{whole}"), 3), format!("{whole}…"));
+    }
+    assert_eq!(symbols("a\u{200D}b👩\u{200D}b"), ["a", "b", "👩", "b"]);
+    assert_eq!(symbols("\u{200D}👩\u{200D}"), ["👩"]);
+    assert!(symbols(&format!("👩{}", "\u{200D}👩".repeat(400))).iter().all(|symbol| symbol.len() < 80));
 }
 
 #[test]

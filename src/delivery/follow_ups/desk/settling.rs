@@ -1,20 +1,27 @@
 //! What became of messages: of those that this process sends, and of those that ran out or whose senders died.
 
-use super::{Desk, HOLD, RESPITE, chain, unclear, with_causes};
+use super::{Desk, HOLD, RESPITE, Sending, unclear};
 use crate::delivery::Told;
-use crate::delivery::follow_ups::{Seen, signature};
-use crate::follow_up::{self, Fate, Posture, told};
+use crate::delivery::duty::Duty;
+use crate::delivery::follow_ups::signature;
+use crate::follow_up::{self, Fate, Posture};
 use crate::history::{Intent, IntentState, Trouble};
 use crate::moment::{Moment, Span};
+use crate::place::TerminalKey;
 use crate::sender::{Refusal, SendOutcome};
+
+/// How long the terminal of a prompt may take to be found.
+const IS_FOUND: Span = Span::from_secs(5);
 
 impl Desk {
     /// Writes down what became of the messages that this process has sent. What cannot be written now stays what is being
     /// sent, so that nobody takes it for abandoned.
     pub(super) fn conclude(&mut self, now: Moment) -> Result<(), Trouble> {
         while let Some((id, outcome)) = self.outcomes.first().cloned() {
-            if let Some(intent) = self.sending.get(&id).cloned() {
-                self.conclude_one(&intent, outcome, now)?;
+            if let Some((intent, to)) =
+                self.sending.get(&id).map(|sending| (sending.intent.clone(), sending.to.clone()))
+            {
+                self.conclude_one(&intent, to, outcome, now)?;
                 self.sending.remove(&id);
             }
             self.outcomes.remove(0);
@@ -22,23 +29,37 @@ impl Desk {
         Ok(())
     }
 
-    fn conclude_one(&mut self, intent: &Intent, outcome: SendOutcome, now: Moment) -> Result<(), Trouble> {
+    fn conclude_one(
+        &mut self,
+        intent: &Intent,
+        to: TerminalKey,
+        outcome: SendOutcome,
+        now: Moment,
+    ) -> Result<(), Trouble> {
         match outcome {
             SendOutcome::Accepted => {
-                self.was_told(intent, now)?;
                 self.open(now)?.conclude(intent.id, IntentState::Sent, None, now)?;
-                self.post.tell(Told::FollowUp(format!("{} was told: {}", intent.target, told(&intent.events))));
+                if intent.recipient.is_none() {
+                    self.post.tell(Told::FollowUp(format!("{} was told: {}", intent.target, intent.told())));
+                }
             }
-            SendOutcome::NotTaken { why } => {
+            // What may stand in a prompt or have gone out is never sent again on a guess.
+            SendOutcome::NotTaken { why } | SendOutcome::Unverified { why } => {
                 self.open(now)?.conclude(intent.id, IntentState::Unknown, Some(&why), now)?;
                 self.post.tell(Told::Trouble(unclear(intent, &why)));
+            }
+            // A prompt that was taken back meanwhile stays that, and what nobody could send before its claim ran out waits on.
+            SendOutcome::Refused(refusal)
+                if intent.recipient.is_some() && !refusal.may_pass() && refusal != Refusal::Withdrawn =>
+            {
+                self.open(now)?.conclude(intent.id, IntentState::Failed, Some(&refusal.to_string()), now)?;
             }
             SendOutcome::Refused(refusal) => {
                 let intents = self.open(now)?;
                 intents.retract(intent.id)?;
                 intents.release(intent.id)?;
                 if refusal != Refusal::Withdrawn {
-                    self.respite.insert(intent.target.clone(), now + RESPITE);
+                    self.respite.insert(to, now + RESPITE);
                 }
             }
         }
@@ -49,21 +70,10 @@ impl Desk {
     pub(super) fn hold(&mut self, now: Moment) -> Result<(), Trouble> {
         let Some(intents) = &mut self.intents else { return Ok(()) };
         let soon = now + Span::from_millis(HOLD.as_millis() / 2);
-        for (id, intent) in &mut self.sending {
+        for (id, Sending { intent, .. }) in &mut self.sending {
             if intent.claimed_until.is_none_or(|until| until < soon) && intents.claim(*id, now, HOLD)? {
                 intent.claimed_until = Some(now + HOLD);
             }
-        }
-        Ok(())
-    }
-
-    /// What led to an agent's next turn is kept with what was seen of it. That is done before the outcome of what it was told
-    /// is written down, so that it is not forgotten when this process dies in between.
-    fn was_told(&mut self, intent: &Intent, now: Moment) -> Result<(), Trouble> {
-        self.chains.was_told(&intent.target, &chain(intent));
-        if let Some(sight) = self.ledger.stored(&intent.target) {
-            let sight = with_causes(&self.chains, sight);
-            self.open(now)?.tell(&[], Some(&sight), now)?;
         }
         Ok(())
     }
@@ -74,8 +84,7 @@ impl Desk {
         // A message is kept as long as its agent is there, however long that works.
         for intent in intents.pending(now)? {
             let keep = self.rules.iter().find(|rule| rule.to == intent.target).map(|rule| rule.keep);
-            let there =
-                self.looked.targets.get(&intent.target).is_some_and(|seen| seen.target.posture != Posture::Gone);
+            let there = self.looked.target(&intent).is_some_and(|seen| seen.target.posture != Posture::Gone);
             if let Some(keep) = keep.filter(|_| there)
                 && intent.expires.is_some_and(|expires| expires < now + Span::from_millis(keep.as_millis() / 2))
             {
@@ -83,9 +92,36 @@ impl Desk {
             }
         }
         for intent in intents.expire(now)? {
-            let text = format!("{} was not there to be told: {}", intent.target, told(&intent.events));
+            let text = format!("{} was not there to be told: {}", intent.target, intent.told());
             self.post.tell(Told::Trouble(text));
         }
+        Ok(())
+    }
+
+    /// Gives up prompts whose agents have ended; a first look may not find every agent yet.
+    pub(super) fn give_up(&mut self, now: Moment) -> Result<(), Trouble> {
+        let pending = self.open(now)?.pending(now)?;
+        for prompt in &pending {
+            if self.sending.contains_key(&prompt.id) {
+                continue;
+            }
+            let Some(key) = prompt.recipient.as_ref().filter(|key| self.looked.answered.contains(&key.server.word()))
+            else {
+                continue;
+            };
+            let has_ended = match self.looked.target(prompt) {
+                Some(seen) => seen.target.posture == Posture::Gone,
+                None => now.since(*self.missing.entry(prompt.id).or_insert(now)) >= IS_FOUND,
+            };
+            if has_ended && self.duties.has(Duty::FollowUps, &key.server.word(), now) {
+                let intents = self.open(now)?;
+                if intents.claim(prompt.id, now, HOLD)? {
+                    intents.finish(prompt.id, IntentState::Failed, Some("the agent has ended"), now)?;
+                    self.post.keep_unsent(prompt, "the agent has ended", now);
+                }
+            }
+        }
+        self.missing.retain(|id, _| pending.iter().any(|intent| intent.id == *id));
         Ok(())
     }
 
@@ -98,14 +134,16 @@ impl Desk {
         for intent in found {
             let since = *self.abandoned.entry(intent.id).or_insert(now);
             let attempted = intent.attempted_at.unwrap_or(intent.created);
-            let recorded = self.open(now)?.outcome_by(&signature(intent.id), attempted)?;
-            let target = self.looked.targets.get(&intent.target).map(|seen| &seen.target);
-            let covered = |seen: &Seen| self.ledger.covers(&seen.recipient.key.server.word());
-            if self.looked.targets.get(&intent.target).is_some_and(|seen| !covered(seen)) {
+            let recorded = self.open(now)?.outcome_by(&signature(&intent), attempted)?;
+            let target = self.looked.target(&intent).map(|seen| &seen.target);
+            // A process that stands still keeps the duty: what it attempted may yet arrive.
+            if let Some(seen) = self.looked.target(&intent)
+                && !self.duties.has(Duty::FollowUps, &seen.recipient.key.server.word(), now)
+            {
                 continue;
             }
             let kept = intent.expires.is_none_or(|expires| expires > now);
-            let fate = match follow_up::fate(intent.id.0, recorded.as_deref(), target, now.since(since)) {
+            let fate = match follow_up::fate(number_of(&intent), recorded.as_deref(), target, now.since(since)) {
                 // Its agent may come back, and what it shows then tells.
                 Fate::Unclear(_) if target.is_none() && kept => Fate::Wait,
                 fate => fate,
@@ -115,7 +153,6 @@ impl Desk {
             }
             match fate {
                 Fate::Arrived => {
-                    self.was_told(&intent, now)?;
                     let intents = self.open(now)?;
                     intents.finish(intent.id, IntentState::Sent, Some("found on its agent's screen"), now)?;
                 }
@@ -133,4 +170,9 @@ impl Desk {
         }
         Ok(())
     }
+}
+
+/// The number by which a message is found on its agent's screen; a prompt has none.
+fn number_of(intent: &Intent) -> Option<i64> {
+    intent.recipient.is_none().then_some(intent.id.0)
 }

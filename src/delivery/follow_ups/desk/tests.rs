@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
-use crate::delivery::follow_ups::{Office, Seen};
+use crate::delivery::follow_ups::{Office, Seen, Wanted};
 use crate::follow_up::Target;
 use crate::history::{History, IntentState};
 use crate::place::{PaneId, ServerId, TerminalKey};
@@ -39,25 +39,25 @@ impl World {
         let path = directory.path().join("history.db");
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let (tell, told) = unbounded_channel();
-        let sender = Sender::new(Arc::new(Library::builtin()), tmux::Settings::default());
+        let sender = Sender::new(Arc::new(Library::builtin()), tmux::Settings::default(), None);
         let post = Post {
             orders: mpsc::channel().0,
             runtime: runtime.handle().clone(),
             office: Office::new(History::off(), sender, tell),
+            wanted: Wanted::default(),
         };
         let mut desk = Desk::new(path.clone(), Owner::named("ours"), Vec::new(), post);
-        let key = TerminalKey { server: ServerId::default(), pane: PaneId(1), pid: 1 };
-        desk.ledger.adopt(&key.server.word(), Vec::new(), at(0));
+        let key = TerminalKey { server: ServerId::default(), pane: PaneId(1), pid: 1, instance: Default::default() };
         let recipient = Recipient { key, tool: None, version: None, configured: false };
         let target = Target::new(Posture::Ready, Tri::No, "nothing", true);
-        desk.looked.targets.insert("lead".to_owned(), Seen { target, recipient });
+        desk.looked.targets.push(Seen { name: "lead".to_owned(), target, recipient: recipient.clone() });
         let mut other = Intents::open(&path, Owner::named("other"), at(0)).unwrap();
-        other.queue("lead", ("event", Naming::ByKey), &json!({ "text": "it is done" }), at(0), None).unwrap();
+        other.queue("lead", "event", &json!({ "text": "it is done" }), at(0), None).unwrap();
         let intents = desk.open(at(0)).unwrap();
         let id = intents.pending(at(0)).unwrap()[0].id;
         assert!(intents.claim(id, at(0), HOLD).unwrap() && intents.attempt(id, "text", 1, at(0)).unwrap());
         let intent = intents.get(id).unwrap().unwrap();
-        desk.sending.insert(id, intent);
+        desk.sending.insert(id, Sending { intent, to: recipient.key });
         Self { _directory: directory, _runtime: runtime, desk, other, told, id }
     }
 

@@ -1,0 +1,26 @@
+//! Embeds the profiles of `config/profiles`: a new agent is a file in that folder, and no line of code.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
+    let folder = Path::new("config/profiles");
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".toml") {
+            names.push(name);
+        }
+    }
+    names.sort();
+    let mut list = "&[\n".to_owned();
+    for name in names {
+        let path = fs::canonicalize(folder.join(&name))?;
+        let _ = writeln!(list, "({name:?}, include_str!({path:?})),");
+    }
+    list += "]\n";
+    let out = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo sets OUT_DIR"))?;
+    fs::write(Path::new(&out).join("profiles.rs"), list)
+}

@@ -1,0 +1,151 @@
+//! What an agent asks, in one line.
+
+use super::Dialog;
+use crate::state::{State, UiContext};
+
+/// What agents draw before a line of their own, beside symbols that are no ASCII.
+const BULLETS: [char; 4] = ['?', '#', '-', '*'];
+
+/// What an open dialog is about, in one line of its own words: of an approval the command or the file that it is asked
+/// for, else the question. `None` where the screen shows none.
+pub fn asked(state: &State, dialog: Option<&Dialog>) -> Option<String> {
+    let excerpt = state.assessment.operator_excerpt.as_deref()?;
+    let first = dialog.and_then(|dialog| dialog.options.first()).map(|option| option.label.as_str());
+    let asks_leave = state.assessment.ui_context == UiContext::ApprovalPrompt;
+    let subject = asks_leave.then(|| subject(excerpt, first)).flatten();
+    let said = || state.activity.as_deref().map(bare);
+    Some(subject.or_else(said).or_else(|| question(excerpt)).unwrap_or_default())
+}
+
+/// A line of an agent's without what is drawn around it: borders at both ends, bullets, spinners and other symbols
+/// before it and arrows behind it, which would look like marks of the table; with one blank where there are several.
+pub fn bare(line: &str) -> String {
+    let is_drawn = |c: char| matches!(c, '\u{2500}'..='\u{259F}' | '\u{2800}'..='\u{28FF}' | '\u{FE00}'..='\u{FE0F}');
+    let is_symbol = |c: char| !c.is_ascii() && !c.is_alphanumeric() && !OPENING.contains(&c) && !CLOSING.contains(&c);
+    let mut rest = line;
+    loop {
+        let inner = rest.trim_matches(|c: char| c.is_whitespace() || is_drawn(c));
+        // An ASCII bullet has a blank behind it; else it is the beginning of a word such as `-f` or `#12`.
+        let inner = inner.trim_start_matches(is_symbol).trim_end_matches(is_arrow);
+        let bullet = inner.strip_prefix(BULLETS).filter(|text| text.starts_with(char::is_whitespace));
+        let inner = bullet.unwrap_or(inner);
+        if inner.len() == rest.len() {
+            return rest.split_whitespace().collect::<Vec<_>>().join(" ");
+        }
+        rest = inner;
+    }
+}
+
+/// Punctuation that begins or ends a sentence in some language.
+const OPENING: [char; 10] = ['“', '‘', '«', '„', '¿', '¡', '「', '『', '《', '…'];
+/// See [`OPENING`].
+const CLOSING: [char; 10] = ['”', '’', '»', '‚', '。', '、', '」', '』', '》', '–'];
+
+fn is_arrow(c: char) -> bool {
+    matches!(c, '\u{2190}'..='\u{21FF}')
+}
+
+/// A title and the line below it, without saying twice what both say: dialogs often name the command in their title, cut
+/// or whole, and show it once more.
+fn joined(title: &str, line: &str) -> String {
+    /// How much of both has to be the same, in bytes.
+    const LEAST: usize = 3;
+    if title.contains(line) {
+        return title.to_owned();
+    }
+    let begun = title.trim_end_matches(['…', '.', ' ']);
+    let same = begun.char_indices().map(|(at, _)| at).find(|&at| {
+        let begins_word = at == 0 || begun[..at].ends_with(' ');
+        begins_word && begun.len() - at >= LEAST && line.starts_with(&begun[at..])
+    });
+    match same {
+        Some(at) => format!("{}{line}", &begun[..at]),
+        None => format!("{title}: {line}"),
+    }
+}
+
+/// What an approval is about, which its question seldom says: the command itself where it is marked as one, else what
+/// stands above the question, or behind it where it comes first; all of it above the first option.
+fn subject(excerpt: &str, first_option: Option<&str>) -> Option<String> {
+    /// Lines of the subject that are shown beside its title.
+    const SHOWN: usize = 2;
+    let said: Vec<String> = excerpt
+        .lines()
+        .map(bare)
+        .take_while(|line| !first_option.is_some_and(|option| line.contains(option)))
+        .filter(|line| line.chars().any(char::is_alphanumeric) && !line.starts_with("Tip:"))
+        .collect();
+    if let Some(command) = said.iter().find(|line| line.starts_with("$ ")) {
+        return Some(command.clone());
+    }
+    let asked = said.iter().position(|line| line.ends_with('?'))?;
+    // A diff numbers its rows; what it is about stands before it.
+    let is_numbered = |line: &&String| line.starts_with(|c: char| c.is_ascii_digit());
+    let subject =
+        |lines: &[String]| -> Vec<String> { lines.iter().take_while(|line| !is_numbered(line)).cloned().collect() };
+    let (above, below) = (subject(&said[..asked]), subject(&said[asked + 1..]));
+    match (above.split_first(), below.last()) {
+        (Some((title, [])), _) => Some(title.clone()),
+        (Some((title, [first, more @ ..])), _) => {
+            let mut told = joined(title, first);
+            for line in more.iter().take(SHOWN - 1) {
+                if !told.contains(line.as_str()) {
+                    told = format!("{told} · {line}");
+                }
+            }
+            Some(told)
+        }
+        (None, Some(last)) => Some(format!("{} {last}", said[asked])),
+        (None, None) => None,
+    }
+}
+
+/// The line of a dialog that asks, else its first one.
+fn question(excerpt: &str) -> Option<String> {
+    let lines = || excerpt.lines().map(bare).filter(|line| !line.is_empty());
+    lines().find(|line| line.ends_with('?')).or_else(|| lines().next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_approval_is_told_by_what_it_is_about() {
+        let told = |excerpt: &str| subject(excerpt, Some("Yes")).unwrap_or_default();
+        let bash = "Bash command\n\n  rm -rf build/cache\n  Clear it\n\nDo you want to proceed?\n❯ 1. Yes";
+        assert_eq!(told(bash), "Bash command: rm -rf build/cache · Clear it");
+        let edit = "Edit file\nsrc/orders.py\n\n1  def f():\n2 - old\n\nMake this edit?\n❯ 1. Yes";
+        assert_eq!(told(edit), "Edit file: src/orders.py");
+        let command = "Would you like to run the following command?\n\nReason: May I?\n\n$ touch x\n\n› 1. Yes";
+        assert_eq!(told(command), "$ touch x");
+        let changes = "Make the following edits?\n\nsrc/cart.py (+1 -1)\n\n1  def f():\n\n› 1. Yes";
+        assert_eq!(told(changes), "Make the following edits? src/cart.py (+1 -1)");
+        let boxed = "Run the command\n────\n╭───╮\n│ rm x │\n╰───╯\nRun this?\n❯ 1. Yes";
+        assert_eq!(told(boxed), "Run the command: rm x");
+        assert_eq!(told("Proceed?\n❯ 1. Yes"), "");
+    }
+
+    #[test]
+    fn what_is_drawn_around_a_line_and_what_is_said_twice_is_left_out() {
+        let told = |excerpt: &str| subject(excerpt, Some("Yes")).unwrap_or_default();
+        let qwen =
+            " ?  Shell git reset --hard HEAD~3 (Run it) ←\n\n   git reset --hard HEAD~3\n\n Allow execution of: 'git'?";
+        assert_eq!(told(qwen), "Shell git reset --hard HEAD~3 (Run it)");
+        let boxed = "│ -  Shell rm -r docs/old … │\n╭──╮\n│ rm -r docs/old build │\n╰──╯\nAllow execution?";
+        assert_eq!(told(boxed), "Shell rm -r docs/old build");
+        let gemini =
+            " ? Shell  rm -r docs/old\n ╭───╮\n │ rm -r docs/old  │\n ╰───╯\n Allow execution of [Shell]?\n\n ● 1. Yes";
+        assert_eq!(told(gemini), "Shell rm -r docs/old");
+        let other = "△ Permission required\n┃ # Shell command\n┃ Read secrets.txt\nAllow?";
+        assert_eq!(told(other), "Permission required: Shell command · Read secrets.txt");
+        assert_eq!(bare("⎿  Wrote 3 lines"), "Wrote 3 lines");
+        assert_eq!(bare("● ⠏ ✦  Now“ it” works ↓"), "Now“ it” works");
+        for whole in
+            ["[ -f x ] && rm x", "-f is a flag", "#12 is fixed", "“So”, she said", "$ ls", "漢字。", "“a”", "…and more"]
+        {
+            assert_eq!(bare(whole), whole);
+        }
+        assert_eq!(bare(" │ │ "), "");
+    }
+}

@@ -1,0 +1,119 @@
+//! What a dialog says, in logical lines, and what of it is left out (SPEC §11).
+//!
+//! Agents wrap what they draw, and nothing on the screen tells a wrapped line from two. Rows are joined only where a joined
+//! line can mean nothing else: prose, whose rows end where the next word had no room. Rows of a command are never joined; two
+//! commands must not look like one.
+
+use unicode_width::UnicodeWidthStr;
+
+use super::Cut;
+use super::read::Line;
+
+/// Cells that agents leave free at the right edge of what they wrap.
+const PADDING: usize = 4;
+/// What is drawn across a dialog to part it.
+const RULES: [char; 8] = ['─', '━', '═', '▔', '╌', '╍', '┄', '┈'];
+/// What prose has not, and commands have.
+const CODE: [char; 20] =
+    ['$', '`', '|', '&', ';', '<', '>', '{', '}', '[', ']', '=', '*', '\\', '#', '~', '@', '%', '^', '_'];
+/// How rows begin that are no rest of another one: of a list, of a diff.
+const ITEMS: [&str; 6] = ["- ", "+ ", "* ", "• ", "$ ", "☐ "];
+/// Behind these an agent may have broken a word.
+const BREAKS: [char; 3] = ['/', '-', '–'];
+
+/// The logical lines of a dialog's rows. Their indentation stays, as far as they differ in it.
+pub(super) fn logical(lines: &[Line<'_>]) -> Vec<String> {
+    let shown = |line: &&Line<'_>| !line.text.is_empty() && !is_rule(line.text);
+    let left = lines.iter().filter(shown).map(|line| line.column).min().unwrap_or(0);
+    let mut logical: Vec<String> = Vec::new();
+    for paragraph in lines.split(|line| line.text.is_empty() || is_rule(line.text)).filter(|it| !it.is_empty()) {
+        if !logical.is_empty() {
+            logical.push(String::new());
+        }
+        let texts: Vec<&str> = paragraph.iter().map(|line| line.text).collect();
+        let same = paragraph.windows(2).all(|pair| pair[0].column == pair[1].column);
+        let indent = |line: &Line<'_>| " ".repeat(line.column - left);
+        match same && is_prose(&texts) && paragraph.windows(2).all(|pair| had_no_room(&pair[0], &pair[1])) {
+            true => logical.push(indent(&paragraph[0]) + &texts.join(" ")),
+            false => logical.extend(paragraph.iter().map(|line| indent(line) + line.text)),
+        }
+    }
+    logical
+}
+
+/// The whole label of an option, whose first row has stood without its mark and number, and the lines below that explain it.
+/// What goes on below a label that had no more room belongs to it.
+pub(super) fn of_option(label: &str, rows: &[Line<'_>]) -> (String, Vec<String>) {
+    let goes_on = |pair: &&[Line<'_>]| had_no_room(&pair[0], &pair[1]) && !pair[0].text.ends_with(BREAKS);
+    let wrapped = rows.windows(2).take_while(goes_on).count();
+    let below = rows.iter().skip(1).map(|line| line.text);
+    let label = std::iter::once(label).chain(below.clone().take(wrapped)).collect::<Vec<_>>().join(" ");
+    (label, below.skip(wrapped).map(str::to_owned).collect())
+}
+
+/// Rows in which the agent says that it left something out.
+pub(super) fn left_out(lines: &[Line<'_>]) -> Vec<Cut> {
+    lines
+        .iter()
+        .map(|line| line.text)
+        .filter(|text| is_left_out(text))
+        .map(|text| Cut::LeftOut(text.to_owned()))
+        .collect()
+}
+
+/// Rows that end where there is no more room, without a row below that goes on with them: what came behind is not shown.
+pub(super) fn at_edge(lines: &[Line<'_>], end: usize) -> Vec<Cut> {
+    let cut = |(place, line): (usize, &Line<'_>)| {
+        let says = !line.text.is_empty() && !is_rule(line.text) && !is_left_out(line.text);
+        let goes_on = lines.get(place + 1).is_some_and(|below| goes_on(line, below));
+        (says && line.reaches_edge() && !goes_on).then(|| Cut::Edge(line.unmarked().0.to_owned()))
+    };
+    lines.iter().enumerate().take(end).filter_map(cut).collect()
+}
+
+/// Whether a row may be the rest of the one above: it stands below its text, and begins nothing of its own.
+fn goes_on(line: &Line<'_>, below: &Line<'_>) -> bool {
+    let is_item = |text: &str| {
+        let number = text.trim_start_matches(|c: char| c.is_ascii_digit());
+        let is_numbered = number.len() < text.len() && number.starts_with(['.', ')', ' ', ':']);
+        is_numbered || ITEMS.iter().any(|item| text.starts_with(item))
+    };
+    !below.text.is_empty() && !is_rule(below.text) && below.column >= line.column && !is_item(below.unmarked().0)
+}
+
+fn is_left_out(text: &str) -> bool {
+    let text = text.trim_end_matches([')', ']']);
+    if text.ends_with('…') {
+        return true;
+    }
+    let lower = text.to_lowercase();
+    let behind = lower.trim_start_matches(['…', '.', '⋮', '(', '[', '+', ' ']);
+    let counted = behind.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
+    let counts = counted.len() < behind.len();
+    let what = counted.trim_start_matches("more ");
+    let of_rows = what.starts_with("line") || what.starts_with("row");
+    let told = ["more", "hidden", "omitted", "truncated"].iter().any(|word| counted.contains(word));
+    counts
+        && of_rows
+        && (told || lower.starts_with(['…', '+', '⋮']) || lower.starts_with("...") || lower.starts_with("(…"))
+}
+
+/// Whether a row is nothing but a line.
+pub(super) fn is_rule(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || RULES.contains(&c))
+}
+
+/// Whether rows read as sentences.
+fn is_prose(rows: &[&str]) -> bool {
+    let words = || rows.iter().flat_map(|row| row.split_whitespace());
+    rows.first().is_some_and(|row| row.starts_with(char::is_uppercase))
+        && rows.last().is_some_and(|row| row.ends_with(['.', '?', '!', ':', ')']))
+        && words().count() > rows.len()
+        && words().all(|word| !word.starts_with(['-', '/']) && !word.contains(CODE))
+}
+
+/// Whether the first word of the next row would have had no room at the end of this one.
+pub(super) fn had_no_room(line: &Line<'_>, next: &Line<'_>) -> bool {
+    let word = next.text.split_whitespace().next().unwrap_or_default();
+    line.column + line.text.width() + 1 + word.width() + PADDING > line.room
+}

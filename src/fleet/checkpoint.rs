@@ -1,0 +1,87 @@
+//! All that a fleet knows of one server, for another process that goes on from there (SPEC §15).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::entry::{self, Entry};
+use super::{Effect, Fleet, RecentTransition, ServerId, ServerView, TerminalKey, tasks};
+use crate::moment::Moment;
+
+/// All that a fleet knows of one server. A fleet that takes it in does with the same inputs what the other one does.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// `None` when the server has not been looked at.
+    server: Option<ServerView>,
+    entries: Vec<entry::Checkpoint>,
+    tasks: tasks::Checkpoint,
+    recent: Vec<RecentTransition>,
+}
+
+impl Checkpoint {
+    /// Whether the server has answered or failed to.
+    pub fn has_looked(&self) -> bool {
+        self.server.is_some()
+    }
+
+    /// The terminals that it is about.
+    pub fn terminals(&self) -> impl Iterator<Item = &TerminalKey> {
+        self.entries.iter().map(|entry| &entry.key)
+    }
+}
+
+impl Fleet {
+    /// All that is known of a server.
+    pub fn checkpoint(&self, server: &ServerId) -> Checkpoint {
+        let here = self.entries.iter().filter(|(key, _)| key.server == *server);
+        Checkpoint {
+            server: self.servers.get(server).cloned(),
+            entries: here.map(|(_, entry)| entry.checkpoint()).collect(),
+            tasks: self.tasks.checkpoint(server),
+            recent: self.recent.iter().filter(|recent| recent.key.server == *server).cloned().collect(),
+        }
+    }
+
+    /// Goes on from what another fleet knows of a server. What that one saw and this one did not is told.
+    pub(super) fn restore(&mut self, server: &ServerId, checkpoint: Checkpoint) {
+        let Checkpoint { server: view, entries, tasks, recent } = checkpoint;
+        let mut before: BTreeMap<TerminalKey, Entry> = BTreeMap::new();
+        let keys: Vec<TerminalKey> = self.entries.keys().filter(|key| key.server == *server).cloned().collect();
+        for key in keys {
+            before.extend(self.entries.remove(&key).map(|entry| (key, entry)));
+        }
+        for checkpoint in entries {
+            let (key, transitions) = (checkpoint.key.clone(), checkpoint.transitions.clone());
+            let entry = Entry::restored(checkpoint, self.settings.tracker.clone(), &self.library, self.now);
+            let (id, screen) = (entry.terminal().state.terminal.id.clone(), entry.terminal().screen.clone());
+            self.entries.insert(key.clone(), entry);
+            match before.remove(&key) {
+                None => self.effects.push_back(Effect::Introduced { key }),
+                Some(old) => {
+                    let last = old.terminal().transitions.back().map_or(Moment::default(), |last| last.at);
+                    let missed = transitions.into_iter().filter(|transition| transition.at > last);
+                    let told = missed.map(|transition| {
+                        let (key, id, screen) = (key.clone(), id.clone(), screen.clone());
+                        Effect::Changed { key, id, transition, screen }
+                    });
+                    self.effects.extend(told);
+                }
+            }
+        }
+        for (key, entry) in before {
+            self.entries.insert(key.clone(), entry);
+            self.leave(vec![key]);
+        }
+        self.recent.retain(|recent| recent.key.server != *server);
+        self.recent.extend(recent);
+        self.recent.make_contiguous().sort_by_key(|recent| recent.transition.at);
+        match view {
+            Some(view) => drop(self.servers.insert(server.clone(), view)),
+            None => drop(self.servers.remove(server)),
+        }
+        let introduced = self.tasks.restore(server, tasks);
+        self.effects
+            .extend(introduced.into_iter().map(|window| Effect::TaskIntroduced { server: server.clone(), window }));
+        self.name_apart();
+    }
+}

@@ -1,0 +1,196 @@
+//! What agents are to be told follows from the history, in which each thing stands once, whoever watched. How far it was
+//! read is kept with what was queued, so that whoever reads on neither leaves anything out nor tells it twice.
+
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use serde_json::Value;
+
+use super::queueing::queue_in;
+use super::{Intents, NewEvent};
+use crate::follow_up::{COUNTED, Event, FollowUpRule, chain, closes_a_loop, wanted};
+use crate::history::Trouble;
+use crate::history::encoding::Codec;
+use crate::history::filter::{COLUMNS, TABLES};
+use crate::history::reader::stored;
+use crate::history::stored::{Body, Stored, StoredTransition};
+use crate::moment::{Moment, Span};
+use crate::state::{LEFT, LEFT_UNWATCHED, RETRACTION_UNDONE, State};
+
+/// How long what an agent shows must stand until it is told: a dialog may be half drawn, a success premature.
+const HOLD: Span = Span::from_secs(1);
+/// Records that are read in one transaction.
+const BATCH: i64 = 256;
+
+/// An event of which an agent is not told, as that would close a loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stopped {
+    pub source: String,
+    pub to: String,
+    /// Why that is one, in words.
+    pub why: String,
+}
+
+impl Intents {
+    /// Queues what rules want told of what was written since the last call, by this process or another one; of what was
+    /// written before the first call nothing. Without rules the next call with some is the first one.
+    ///
+    /// # Errors
+    /// The file cannot be read or written; what was not queued is queued by the next call.
+    pub fn take_in(&mut self, rules: &[FollowUpRule], now: Moment) -> Result<Vec<Stopped>, Trouble> {
+        let newest = "SELECT coalesce(max(id), 0) FROM records";
+        let newest: i64 = self.connection.prepare_cached(newest)?.query_row([], |row| row.get(0))?;
+        let read_to = "SELECT record FROM follow_up_cursor";
+        let read_to: Option<i64> =
+            self.connection.prepare_cached(read_to)?.query_row([], |row| row.get(0)).optional()?;
+        match (read_to, rules.is_empty()) {
+            (None, true) => return Ok(Vec::new()),
+            (Some(read_to), false) if read_to == newest => return Ok(Vec::new()),
+            _ => {}
+        }
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if rules.is_empty() {
+            transaction.execute("DELETE FROM follow_up_cursor", [])?;
+            transaction.commit()?;
+            return Ok(Vec::new());
+        }
+        transaction.execute("INSERT OR IGNORE INTO follow_up_cursor VALUES (1, ?1)", [newest])?;
+        let read_to = transaction.query_row("SELECT record FROM follow_up_cursor", [], |row| row.get(0))?;
+        let mut intake = Intake { connection: &transaction, codec: &mut self.codec, rules, now, stopped: Vec::new() };
+        let last = intake.read(read_to)?;
+        let stopped = intake.stopped;
+        transaction.execute("UPDATE follow_up_cursor SET record = ?1", [last])?;
+        transaction.commit()?;
+        Ok(stopped)
+    }
+}
+
+/// One transaction in which records become messages.
+struct Intake<'a> {
+    connection: &'a Connection,
+    codec: &'a mut Codec,
+    rules: &'a [FollowUpRule],
+    now: Moment,
+    stopped: Vec<Stopped>,
+}
+
+impl Intake<'_> {
+    /// Takes in the records after one; gives the last one that was.
+    fn read(&mut self, read_to: i64) -> Result<i64, Trouble> {
+        let sql = "SELECT id, kind, at, name FROM records WHERE id > ?1 ORDER BY id LIMIT ?2";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(params![read_to, BATCH])?;
+        let mut last = read_to;
+        while let Some(row) = rows.next()? {
+            let (id, at): (i64, Moment) = (row.get(0)?, Moment::from_millis(row.get(2)?));
+            let (kind, name): (String, String) = (row.get(1)?, row.get(3)?);
+            let is_transition = kind == "transition";
+            if (is_transition || kind == "task_event") && self.rules.iter().any(|rule| rule.from.matches(&name)) {
+                // A time in the future comes from a clock that was set back since.
+                if is_transition && at <= self.now && self.now < at + HOLD {
+                    break;
+                }
+                for event in self.events(id)? {
+                    self.tell(id, &event)?;
+                }
+            }
+            last = id;
+        }
+        Ok(last)
+    }
+
+    /// What a record says that happened.
+    fn events(&mut self, id: i64) -> Result<Vec<Event>, Trouble> {
+        let Some(record) = self.record("r.id = ?1", id, Moment::default())? else { return Ok(Vec::new()) };
+        let Some(key) = record.key.clone() else { return Ok(Vec::new()) };
+        let Body::Transition(StoredTransition { note, .. }) = &record.body else {
+            return Ok(Event::of_task(&key, &record.name, record.at, &record.document).into_iter().collect());
+        };
+        match note.as_deref() {
+            Some(LEFT) => return Ok(Vec::new()),
+            Some(LEFT_UNWATCHED) => return Ok(vec![Event::of_lost(&key, &record.name, record.at)]),
+            _ => {}
+        }
+        let Some(state) = state(&record) else { return Ok(Vec::new()) };
+        let mut events = Event::of_agent(&key, &state);
+        // An end is told of by the transition that it makes. Later ones have it, too, and two processes that see the same
+        // end one after the other have two times for it.
+        let is_undone = note.as_deref().is_some_and(|note| note.contains(RETRACTION_UNDONE));
+        events.retain(|event| !event.is_result() || event.at == record.at || is_undone);
+        if events.is_empty() {
+            return Ok(events);
+        }
+        match self.record(&of_same("r.id < ?1"), id, Moment::default())? {
+            // What somebody finds who looks for the first time is no news.
+            None => events.retain(|event| !event.is_result() && state.since_exact),
+            Some(before) => {
+                let before = self::state(&before);
+                let needs = |state: &State| (state.attention, state.assessment.dialog.clone());
+                let is_same = before.is_some_and(|before| needs(&before) == needs(&state));
+                events.retain(|event| event.is_result() || !is_same);
+            }
+        }
+        let stands = self.record(&of_same("r.id >= ?1 AND r.at <= ?2"), id, record.at + HOLD)?;
+        let stands = stands.as_ref().and_then(self::state).map(|state| Event::of_agent(&key, &state));
+        let stands = stands.unwrap_or_default();
+        events.retain(|event| stands.iter().any(|other| other.key == event.key));
+        Ok(events)
+    }
+
+    /// The last one of the records for which a condition over an id and a time holds.
+    fn record(&mut self, condition: &str, id: i64, at: Moment) -> Result<Option<Stored>, Trouble> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM {TABLES} WHERE {condition} AND ?2 NOT NULL ORDER BY r.at DESC, r.id DESC LIMIT 1"
+        );
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut rows = statement.query(params![id, at.as_millis()])?;
+        rows.next()?.map(|row| stored(row, self.codec)).transpose()
+    }
+
+    /// Queues an event for those who are to be told, unless that would close a loop.
+    fn tell(&mut self, record: i64, event: &Event) -> Result<(), Trouble> {
+        let led_to =
+            if event.is_of_an_agent() { chain(&event.source, &self.causes(record, event)?) } else { Vec::new() };
+        for wanted in wanted(self.rules, event, &led_to) {
+            let told = self.told(&event.source, &wanted.to)?;
+            if let Some(why) = closes_a_loop(&event.source, &wanted.to, &led_to, told) {
+                self.stopped.push(Stopped { source: event.source.clone(), to: wanted.to, why });
+                continue;
+            }
+            let expires = Some(self.now + wanted.keep);
+            let event = NewEvent { target: wanted.to, key: wanted.key, body: wanted.body, expires };
+            queue_in(self.connection, &event, self.now)?;
+        }
+        Ok(())
+    }
+
+    /// What an agent was told between the end of the turn before and what a record says that happened.
+    fn causes(&self, record: i64, event: &Event) -> Result<Vec<Value>, Trouble> {
+        let sql = "SELECT e.body FROM outbox_events e JOIN outbox i ON i.id = e.intent
+                   WHERE i.target = ?1 AND i.state IN ('attempted', 'sent', 'unknown') AND i.attempted_at <= ?2
+                     AND i.attempted_at > (SELECT coalesce(max(iif(t.turn_ended < ?2, t.turn_ended, NULL)), min(r.at))
+                                           FROM records r JOIN transitions t ON t.record = r.id
+                                           WHERE r.terminal = (SELECT terminal FROM records WHERE id = ?3))";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let bodies =
+            statement.query_map(params![event.source, event.at.as_millis(), record], |row| row.get::<_, String>(0))?;
+        bodies.map(|body| serde_json::from_str(&body?).map_err(|_| Trouble::Damaged)).collect()
+    }
+
+    /// How often an agent was told of a source lately.
+    fn told(&self, source: &str, to: &str) -> Result<u64, Trouble> {
+        let sql = "SELECT count(*) FROM outbox_events e JOIN outbox i ON i.id = e.intent
+                   WHERE i.target = ?1 AND e.at > ?2 AND json_extract(e.body, '$.source') = ?3";
+        let since = (self.now - COUNTED).as_millis();
+        let count: i64 =
+            self.connection.prepare_cached(sql)?.query_row(params![to, since, source], |row| row.get(0))?;
+        Ok(u64::try_from(count).unwrap_or(0))
+    }
+}
+
+/// A condition for transitions of the terminal that the record with the id is about.
+fn of_same(condition: &str) -> String {
+    format!("r.terminal = (SELECT terminal FROM records WHERE id = ?1) AND r.kind = 'transition' AND {condition}")
+}
+
+fn state(record: &Stored) -> Option<State> {
+    serde_json::from_value(record.document.get("state")?.clone()).ok()
+}

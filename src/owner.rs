@@ -1,0 +1,369 @@
+//! One process polls each tmux server, and the others are told by it (SPEC §15).
+//!
+//! Of all processes of a user that share a history, the **owner** of a server holds its [`lease`], polls it and hands
+//! every input on to its **clients** over a socket. A client begins with a checkpoint of what the owner knows; from there
+//! the same inputs at the same times lead its own fleet to the same states, so that it can go on by itself when the owner
+//! ends. [`Watcher`] is what each process has of one server, whichever of both it is.
+//!
+//! - `lease` is who the owner is: a lock on a file, and the socket beside it.
+//! - `wire` is what owner and clients say to each other.
+//! - `hub` is the owner's part, `client` the others'.
+//!
+//! A process that may not or cannot be either (no directory for sockets, another configuration, another version) polls by
+//! itself.
+
+mod client;
+mod hub;
+mod lease;
+mod wire;
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use client::{Followed, follow};
+use lease::{Acquired, Place, acquire};
+use wire::Hello;
+
+use crate::feed;
+use crate::fleet::{self, Checkpoint, Input, ServerId, TerminalKey};
+use crate::profile::Library;
+use crate::tmux::{Error, Server};
+
+/// How often a process that polls by itself asks whether there is an owner to follow.
+const ASK_AGAIN: Duration = Duration::from_secs(2);
+/// The same of an owner that refused it, and may be another one by then. Each time all screens are looked at anew.
+const ASK_REFUSER: Duration = Duration::from_secs(30);
+/// How soon it is tried again to follow an owner that is just beginning or ending.
+const RETRY: Duration = Duration::from_millis(10);
+/// How often that is tried before a process polls by itself.
+const TRIES: u32 = 100;
+
+/// What a process is told of a server.
+#[derive(Debug)]
+pub enum Event {
+    /// Something for the fleet.
+    Input(Input),
+    /// What this process is to the server from now on.
+    Role { server: ServerId, role: Role },
+    /// The owner of the server does not tell this process, which looks for itself: why, for people.
+    Refused { server: ServerId, why: String },
+    /// A client wants to know what the fleet knows of the server, after all inputs before this one.
+    Checkpoint { server: ServerId, reply: oneshot::Sender<Checkpoint> },
+}
+
+/// What this process is to a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It polls, because there is no owner that it can follow.
+    Alone,
+    /// It polls, and tells the others.
+    Owner,
+    /// The owner tells it.
+    Client,
+}
+
+/// What is watched, and by which rules: processes that differ in it do not follow each other.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub feed: feed::Settings,
+    pub library: Arc<Library>,
+    pub fleet: fleet::Settings,
+    /// Whether this process watches only so that others need not.
+    pub background: bool,
+}
+
+impl Settings {
+    /// A number that two processes share when the same screens mean the same to both.
+    fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (env!("CARGO_PKG_VERSION"), self.library.fingerprint()).hash(&mut hasher);
+        format!("{:?}{:?}{:?}", self.feed.rules, self.feed.adopted, self.fleet).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn hello(&self, server: &ServerId) -> Hello {
+        Hello { may_own: self.feed.keeper.is_some(), ..Hello::new(server.clone(), self.fingerprint(), self.background) }
+    }
+}
+
+/// Keeps this process told of one server. Dropping it ends that.
+#[derive(Debug)]
+pub struct Watcher {
+    task: JoinHandle<()>,
+    wake: Arc<Notify>,
+    tended: Arc<AtomicBool>,
+    told: mpsc::UnboundedSender<Input>,
+    used: Arc<Mutex<Instant>>,
+}
+
+impl Watcher {
+    /// How long no process that shows something has been told by this one or has told it.
+    pub fn unused_for(&self) -> Duration {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    }
+
+    /// Looks at once, and then quickly for a while: something was sent.
+    pub fn wake(&self) {
+        self.wake.notify_one();
+    }
+
+    /// Tells the other processes what this one has just taken in by itself.
+    pub fn tell(&self, input: Input) {
+        // It has ended where nobody listens.
+        let _ = self.told.send(input);
+    }
+
+    /// Whether it has set something in the server that [`feed::release`] takes back.
+    pub fn has_tended(&self) -> bool {
+        self.tended.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Begins to watch a server: as its owner, as a client of the owner, or alone.
+///
+/// # Errors
+/// The server's name is not fit for a command line.
+pub fn spawn(settings: Settings, server: ServerId, events: mpsc::Sender<Event>) -> Result<Watcher, Error> {
+    // The name is checked here, where somebody can be told.
+    Server::new(server.clone(), settings.feed.tmux.clone())?;
+    let (wake, tended): (Arc<Notify>, Arc<AtomicBool>) = Default::default();
+    let (told, from_app) = mpsc::unbounded_channel();
+    let used = Arc::new(Mutex::new(Instant::now()));
+    let may_own = settings.feed.keeper.is_some();
+    let place = Place::of(&server, settings.feed.history.as_deref(), may_own);
+    let station = Station {
+        settings,
+        server,
+        place,
+        events,
+        told: from_app,
+        wake: Arc::clone(&wake),
+        tended: Arc::clone(&tended),
+        role: None,
+        used: Arc::clone(&used),
+        known: BTreeSet::new(),
+        yields: false,
+        refused: None,
+        asked_lock: None,
+    };
+    let task = tokio::spawn(station.run());
+    Ok(Watcher { task, wake, tended, told, used })
+}
+
+/// What the owner of a server knows of it, with `fresh` after it has looked again; what is known then, or `None` when there
+/// is no owner that this process can follow.
+pub async fn ask(settings: &Settings, server: &ServerId, fresh: bool) -> Option<Vec<Input>> {
+    let place = Place::of(server, settings.feed.history.as_deref(), false)?;
+    client::ask(&place, &settings.hello(server), fresh).await
+}
+
+/// That a process looks for itself, for people.
+pub fn refusal(server: &ServerId, why: &str) -> String {
+    format!("{server} is watched by another fleetwatch as well, which is not followed: {why}")
+}
+
+/// Whether some process owns a server that this one could follow. May take a moment, but waits for nobody.
+pub fn is_owned(settings: &Settings, server: &ServerId) -> bool {
+    Place::of(server, settings.feed.history.as_deref(), false).is_some_and(|place| place.is_listened())
+}
+
+/// One server, as a process watches it.
+struct Station {
+    settings: Settings,
+    server: ServerId,
+    /// Where the lease is; `None` where there is no place for one.
+    place: Option<Place>,
+    events: mpsc::Sender<Event>,
+    /// What the process itself has taken in.
+    told: mpsc::UnboundedReceiver<Input>,
+    wake: Arc<Notify>,
+    tended: Arc<AtomicBool>,
+    role: Option<Role>,
+    used: Arc<Mutex<Instant>>,
+    /// The terminals that the fleet of this process knows, of which the history need not tell.
+    known: BTreeSet<TerminalKey>,
+    /// Whether a newer version is to own the server.
+    yields: bool,
+    /// Why the last owner that was asked told this process nothing, and when.
+    refused: Option<(String, Instant)>,
+    /// The file that was the lock when its holder was asked last.
+    asked_lock: Option<u64>,
+}
+
+/// Why somebody plays a part no longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// Another part is to be looked for.
+    Changed,
+    /// Nobody wants to be told any more.
+    Closed,
+}
+
+impl Station {
+    async fn run(mut self) {
+        let mut tries = 0;
+        let mut is_frozen = false;
+        loop {
+            let frozen = if is_frozen { self.asked_lock.take() } else { None };
+            is_frozen = false;
+            let acquired = match &self.place {
+                _ if std::mem::take(&mut self.yields) => Acquired::Nothing,
+                Some(place) => {
+                    self.asked_lock = place.lock_inode();
+                    acquire(place, self.may_own(), frozen).await
+                }
+                None => Acquired::Nothing,
+            };
+            let end = match acquired {
+                Acquired::Lease(lease) => {
+                    tries = 0;
+                    match self.be(Role::Owner).await {
+                        End::Closed => End::Closed,
+                        End::Changed => self.own(lease).await,
+                    }
+                }
+                Acquired::Connection(stream) => match follow(&mut self, stream).await {
+                    Followed::Ended(end) => {
+                        tries = 0;
+                        end
+                    }
+                    Followed::Frozen if self.may_own() => {
+                        is_frozen = true;
+                        End::Changed
+                    }
+                    Followed::Frozen => {
+                        tries = TRIES;
+                        self.is_refused("it does not answer".to_owned()).await
+                    }
+                    Followed::Refused(why) => {
+                        tries = TRIES;
+                        self.is_refused(why).await
+                    }
+                },
+                Acquired::Silence => End::Changed,
+                Acquired::Nothing => {
+                    tries = TRIES;
+                    End::Changed
+                }
+            };
+            if end == End::Closed {
+                return;
+            }
+            if tries == 0 || is_frozen {
+                tries = 1;
+                continue;
+            }
+            tries += 1;
+            if self.place.is_some() && tries < TRIES {
+                tokio::time::sleep(RETRY).await;
+                continue;
+            }
+            if self.be(Role::Alone).await == End::Closed || self.poll_alone().await == End::Closed {
+                return;
+            }
+            tries = TRIES;
+        }
+    }
+
+    /// Whether this process tends task sessions, as an owner has to: one that looks only for a while does not.
+    fn may_own(&self) -> bool {
+        self.settings.feed.keeper.is_some()
+    }
+
+    /// Another process needs this one, or this one another.
+    fn is_used(&self) {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// Tells this process what it is from now on.
+    async fn be(&mut self, role: Role) -> End {
+        if self.role.replace(role) == Some(role) {
+            return End::Changed;
+        }
+        tracing::debug!(server = %self.server, ?role, "role");
+        self.send(Event::Role { server: self.server.clone(), role }).await
+    }
+
+    /// Starts to poll.
+    fn poll(&self) -> Option<(feed::Poller, mpsc::Receiver<Input>)> {
+        let (sender, looks) = mpsc::channel(8);
+        let (feed, library) = (self.settings.feed.clone(), Arc::clone(&self.settings.library));
+        let since = feed::Since { known: self.known.clone(), tended: Arc::clone(&self.tended) };
+        let poller = feed::spawn(feed, library, self.server.clone(), sender, since);
+        // Its name was checked when all began.
+        poller.ok().map(|poller| (poller, looks))
+    }
+
+    /// Tells this process that it has to poll for itself, and why.
+    async fn is_refused(&mut self, why: String) -> End {
+        tracing::warn!(server = %self.server, why, "the owner is not followed");
+        let before = self.refused.replace((why.clone(), Instant::now()));
+        if before.is_some_and(|(before, _)| before == why) {
+            return End::Changed;
+        }
+        self.send(Event::Refused { server: self.server.clone(), why }).await
+    }
+
+    /// Whether one that polls for itself could own the server now, or follow its owner.
+    fn may_be_somebody(&self) -> bool {
+        let Some(place) = &self.place else { return false };
+        let may_ask = self.refused.as_ref().is_none_or(|(_, at)| at.elapsed() > ASK_REFUSER);
+        (self.may_own() && place.is_free()) || (may_ask && place.is_listened())
+    }
+
+    /// Polls, and tells nobody else.
+    async fn poll_alone(&mut self) -> End {
+        let Some((poller, mut looks)) = self.poll() else { return End::Closed };
+        // A newer one that was refused a moment ago is to ask first.
+        let ask_again = tokio::time::sleep(2 * ASK_AGAIN);
+        tokio::pin!(ask_again);
+        loop {
+            tokio::select! {
+                Some(input) = looks.recv() => {
+                    if self.hand_on(input).await == End::Closed {
+                        return End::Closed;
+                    }
+                }
+                // Whoever is alone has nobody to tell.
+                Some(_) = self.told.recv() => {}
+                () = self.wake.notified() => poller.wake(),
+                () = &mut ask_again, if self.place.is_some() => {
+                    if self.may_be_somebody() {
+                        return End::Changed;
+                    }
+                    ask_again.as_mut().reset(tokio::time::Instant::now() + ASK_AGAIN);
+                }
+                else => return End::Closed,
+            }
+        }
+    }
+
+    /// Tells this process.
+    async fn hand_on(&mut self, input: Input) -> End {
+        if let Input::Server(report) = &input
+            && let fleet::Outcome::Listed(panes) = &report.outcome
+        {
+            self.known = panes.iter().map(|pane| pane.key.clone()).collect();
+        }
+        self.send(Event::Input(input)).await
+    }
+
+    async fn send(&self, event: Event) -> End {
+        match self.events.send(event).await {
+            Ok(()) => End::Changed,
+            Err(_) => End::Closed,
+        }
+    }
+}

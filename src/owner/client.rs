@@ -1,0 +1,160 @@
+//! The part of all others: the owner tells them.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::UnixStream;
+use tokio::net::unix::OwnedWriteHalf;
+
+use super::lease::Place;
+use super::wire::{Ask, Hello, Lines, Panes, Tell, line};
+use super::{End, Role, Station};
+use crate::fleet::{Input, ServerId, TaskReport};
+
+/// How long an owner may say nothing, though it should several times a second, until it is asked anew. Above what a busy
+/// machine makes of a quarter of a second.
+const SILENCE: Duration = Duration::from_millis(1500);
+/// What is said of an owner whose messages make no sense.
+const OTHER_VERSION: &str = "it is another version of fleetwatch";
+/// How long the first answer may take, and how long a command waits for it that can look by itself as well.
+const FIRST: Duration = Duration::from_secs(2);
+/// How much later than that a timer may run on a busy machine.
+const SLACK: Duration = Duration::from_millis(500);
+const SOON: Duration = Duration::from_millis(1500);
+
+/// Why following an owner ended.
+pub(super) enum Followed {
+    Ended(End),
+    /// It is stopped: it holds its lease and says nothing.
+    Frozen,
+    /// It has other rules or another version, as it says.
+    Refused(String),
+}
+
+/// Says who this process is, and takes in what the owner knows.
+async fn greet(stream: UnixStream, hello: &Hello) -> io::Result<(Lines, OwnedWriteHalf, Tell)> {
+    let (reader, mut writer) = stream.into_split();
+    writer.write_all(&line(hello)?).await?;
+    let mut lines = Lines::new(reader);
+    let first = lines.next().await?.ok_or(io::ErrorKind::UnexpectedEof)?;
+    Ok((lines, writer, first))
+}
+
+/// What an owner knows of a server, asked once; with `fresh` after it has looked again.
+pub(super) async fn ask(place: &Place, hello: &Hello, fresh: bool) -> Option<Vec<Input>> {
+    let asked = async {
+        let (mut lines, mut writer, first) = greet(place.connect().await?, hello).await?;
+        let Tell::Checkpoint { checkpoint, panes, .. } = first else { return Err(io::ErrorKind::Unsupported.into()) };
+        let server = &hello.server;
+        // What the owner has not looked at yet is no answer.
+        let has_looked = checkpoint.has_looked();
+        let mut inputs = vec![Input::Checkpoint { server: server.clone(), checkpoint }];
+        if fresh || !has_looked {
+            let mut last = Last { panes: Panes::new(panes), tasks: None };
+            writer.write_all(&line(&Ask::Wake)?).await?;
+            // A look that was on its way may be older than the question.
+            for _ in 0..(if has_looked { 2 } else { 1 }) {
+                loop {
+                    let told = lines.next().await?.ok_or(io::ErrorKind::UnexpectedEof)?;
+                    let is_look = matches!(told, Tell::Looked { .. });
+                    inputs.extend(input(told, &mut last, server));
+                    if is_look {
+                        break;
+                    }
+                }
+            }
+        }
+        io::Result::Ok(inputs)
+    };
+    let limit = if fresh { FIRST } else { SOON };
+    tokio::time::timeout(limit, asked).await.ok()?.ok()
+}
+
+/// Hands on what the owner tells, until it ends or this process does.
+pub(super) async fn follow(station: &mut Station, stream: UnixStream) -> Followed {
+    let hello = station.settings.hello(&station.server);
+    let began = Instant::now();
+    let (mut lines, mut writer, first) = match tokio::time::timeout(FIRST, greet(stream, &hello)).await {
+        Ok(Ok(greeted)) => greeted,
+        Ok(Err(error)) => {
+            tracing::debug!(%error, server = %station.server, "the owner ended while it was greeted");
+            return match error.kind() {
+                io::ErrorKind::InvalidData => Followed::Refused(OTHER_VERSION.to_owned()),
+                _ => Followed::Ended(End::Changed),
+            };
+        }
+        // Time in which this process was stopped says nothing of the owner.
+        Err(_) if began.elapsed() > FIRST + SLACK => return Followed::Ended(End::Changed),
+        Err(_) => return Followed::Frozen,
+    };
+    let (checkpoint, panes, needs_nobody) = match first {
+        Tell::Checkpoint { checkpoint, panes, background } => {
+            (checkpoint, panes, background && station.settings.background)
+        }
+        Tell::Refused { why } => return Followed::Refused(why),
+        _ => return Followed::Refused(OTHER_VERSION.to_owned()),
+    };
+    if station.be(Role::Client).await == End::Closed {
+        return Followed::Ended(End::Closed);
+    }
+    station.known = checkpoint.terminals().cloned().collect();
+    let mut last = Last { panes: Panes::new(panes), tasks: None };
+    let server = station.server.clone();
+    if station.hand_on(Input::Checkpoint { server: server.clone(), checkpoint }).await == End::Closed {
+        return Followed::Ended(End::Closed);
+    }
+    loop {
+        let asked = tokio::select! {
+            next = tokio::time::timeout(SILENCE, lines.next::<Tell>()) => {
+                let told = match next {
+                    Ok(Ok(Some(told))) => told,
+                    // After silence it is asked anew: perhaps it was this process that was stopped.
+                    Err(_) | Ok(Ok(None) | Err(_)) => return Followed::Ended(End::Changed),
+                };
+                if !needs_nobody {
+                    station.is_used();
+                }
+                if let Some(input) = input(told, &mut last, &server)
+                    && station.hand_on(input).await == End::Closed
+                {
+                    return Followed::Ended(End::Closed);
+                }
+                continue;
+            }
+            Some(input) = station.told.recv() => Ask::of(&input),
+            () = station.wake.notified() => Some(Ask::Wake),
+            () = station.events.closed() => return Followed::Ended(End::Closed),
+        };
+        let Some(asked) = asked else { continue };
+        let sent = match line(&asked) {
+            Ok(line) => writer.write_all(&line).await,
+            Err(error) => Err(error),
+        };
+        if sent.is_err() {
+            return Followed::Ended(End::Changed);
+        }
+    }
+}
+
+/// What was told last, with which the next message is put together.
+struct Last {
+    panes: Panes,
+    tasks: Option<TaskReport>,
+}
+
+/// What the fleet is told of a message.
+fn input(told: Tell, last: &mut Last, server: &ServerId) -> Option<Input> {
+    match told {
+        Tell::Looked { at, outcome } => Some(Input::Server(last.panes.report(server, at, outcome))),
+        Tell::Tasks { report: Some(report), .. } => Some(Input::Tasks(last.tasks.insert(*report).clone())),
+        Tell::Tasks { at, report: None } => {
+            let report = last.tasks.clone()?;
+            Some(Input::Tasks(TaskReport { at, ..report }))
+        }
+        Tell::Known { key, known } => Some(Input::Known { key, known }),
+        Tell::KnownTasks(tasks) => Some(Input::KnownTasks { server: server.clone(), tasks }),
+        Tell::Taken(taken) => taken.input(server),
+        Tell::Alive | Tell::Checkpoint { .. } | Tell::Refused { .. } => None,
+    }
+}

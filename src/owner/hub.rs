@@ -1,0 +1,245 @@
+//! The owner's part: it polls, and hands every input on to its clients.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::UnixStream;
+use tokio::net::unix::OwnedWriteHalf;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use super::lease::Lease;
+use super::wire::{Ask, Hello, Lines, PROTOCOL, Panes, Tell, line};
+use super::{End, Event, Station};
+use crate::fleet::{Checkpoint, Input, TaskReport};
+
+/// How often clients hear from the owner at least.
+const BEAT: Duration = Duration::from_millis(250);
+/// How long a client may take to say who it is, and the owner to put together what it knows.
+const GREETING: Duration = Duration::from_secs(1);
+/// Messages that wait for a client at most. One that takes none of them is let go, and may come again.
+const WAITING: usize = 128;
+
+/// A client that is told of everything.
+struct Client {
+    lines: mpsc::Sender<Arc<[u8]>>,
+    /// They read what it asks, and write what it is told.
+    tasks: [JoinHandle<()>; 2],
+    /// Whether it watches only so that others need not.
+    background: bool,
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+/// One that said who it is.
+type Newcomer = (Hello, Lines, OwnedWriteHalf);
+
+impl Station {
+    /// Polls and tells, until another process has taken over or nobody wants to be told here.
+    pub(super) async fn own(&mut self, mut lease: Lease) -> End {
+        let Some((poller, mut looks)) = self.poll() else { return End::Closed };
+        let hello = self.settings.hello(&self.server);
+        let (joining, mut newcomers) = mpsc::channel::<Newcomer>(8);
+        let (asking, mut asks) = mpsc::channel::<Ask>(64);
+        let mut clients = Clients::default();
+        let mut beat = tokio::time::interval(BEAT);
+        beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                Some(input) = looks.recv() => {
+                    // What was seen before this process was stopped is no news any more.
+                    if !lease.holds() {
+                        return End::Changed;
+                    }
+                    clients.looked(&input);
+                    if self.hand_on(input).await == End::Closed {
+                        return End::Closed;
+                    }
+                }
+                accepted = lease.listener.accept() => {
+                    match accepted {
+                        Ok((stream, _)) => drop(tokio::spawn(greet(stream, joining.clone()))),
+                        // Out of files, for instance: it stays so for a while.
+                        Err(_) => tokio::time::sleep(BEAT).await,
+                    }
+                }
+                Some((theirs, lines, writer)) = newcomers.recv() => {
+                    match refusal(&hello, &theirs) {
+                        Some(refused) => {
+                            let newer = theirs.is_newer_than(&hello);
+                            let refusing = tokio::spawn(refuse(writer, refused));
+                            if newer {
+                                // The one that was refused takes the lease when it asks again.
+                                let _ = refusing.await;
+                                self.yields = true;
+                                return End::Changed;
+                            }
+                        }
+                        None => {
+                            // One that is told nothing in time comes again.
+                            let known = tokio::time::timeout(GREETING, self.checkpoint()).await;
+                            let Ok(Some(checkpoint)) = known else { continue };
+                            let first = (checkpoint, self.settings.background);
+                            clients.add(first, theirs.background, (lines, writer), asking.clone());
+                            self.is_used();
+                        }
+                    }
+                }
+                Some(ask) = asks.recv() => {
+                    let Some(input) = ask.input(&self.server) else {
+                        poller.wake();
+                        continue;
+                    };
+                    clients.taken(&input);
+                    if self.hand_on(input).await == End::Closed {
+                        return End::Closed;
+                    }
+                }
+                Some(input) = self.told.recv() => clients.taken(&input),
+                () = self.wake.notified() => poller.wake(),
+                _ = beat.tick() => {
+                    if !lease.holds() {
+                        return End::Changed;
+                    }
+                    lease.mend_socket();
+                    clients.tell(&Tell::Alive);
+                    if clients.all.iter().any(|client| !client.background) {
+                        self.is_used();
+                    }
+                }
+                else => return End::Closed,
+            }
+        }
+    }
+
+    /// What the fleet of this process knows of the server.
+    async fn checkpoint(&mut self) -> Option<Box<Checkpoint>> {
+        let (reply, checkpoint) = oneshot::channel();
+        self.events.send(Event::Checkpoint { server: self.server.clone(), reply }).await.ok()?;
+        checkpoint.await.ok().map(Box::new)
+    }
+}
+
+/// All clients, and what they were told last.
+#[derive(Default)]
+struct Clients {
+    all: Vec<Client>,
+    panes: Panes,
+    tasks: Option<TaskReport>,
+}
+
+impl Clients {
+    /// Tells a newcomer what is known, and whether this process is in the background.
+    fn add(
+        &mut self,
+        (checkpoint, own_background): (Box<Checkpoint>, bool),
+        background: bool,
+        (lines, writer): (Lines, OwnedWriteHalf),
+        asking: mpsc::Sender<Ask>,
+    ) {
+        let first = line(&Tell::Checkpoint { checkpoint, panes: self.panes.all(), background: own_background });
+        let (sender, waiting) = mpsc::channel(WAITING);
+        let reader = tokio::spawn(read(lines, asking));
+        let writer = tokio::spawn(write(writer, waiting));
+        let client = Client { lines: sender, tasks: [reader, writer], background };
+        match first.map(|first| client.lines.try_send(first)) {
+            Ok(Ok(())) => {
+                self.all.push(client);
+                // The next report is told as a whole.
+                self.tasks = None;
+            }
+            other => tracing::warn!(?other, "a client could not be told what is known"),
+        }
+    }
+
+    /// Tells of what a look brought.
+    fn looked(&mut self, input: &Input) {
+        if self.all.is_empty() {
+            // Nothing is compared for nobody: the first client is told the next look as a whole.
+            self.panes = Panes::default();
+            return;
+        }
+        match input {
+            Input::Server(report) => {
+                let delta = self.panes.delta(report);
+                self.tell(&delta);
+            }
+            Input::Tasks(report) => {
+                let same = |last: &TaskReport| (&last.look, &last.sessions) == (&report.look, &report.sessions);
+                let is_new = !self.tasks.as_ref().is_some_and(same);
+                if is_new {
+                    self.tasks = Some(report.clone());
+                }
+                self.tell(&Tell::Tasks { at: report.at, report: is_new.then(|| Box::new(report.clone())) });
+            }
+            Input::Known { key, known } => self.tell(&Tell::Known { key: key.clone(), known: known.clone() }),
+            Input::KnownTasks { tasks, .. } => self.tell(&Tell::KnownTasks(tasks.clone())),
+            input => self.taken(input),
+        }
+    }
+
+    /// Tells of what this or another process has taken in.
+    fn taken(&mut self, input: &Input) {
+        if let Some(taken) = Ask::of(input) {
+            self.tell(&Tell::Taken(taken));
+        }
+    }
+
+    fn tell(&mut self, message: &Tell) {
+        if self.all.is_empty() {
+            return;
+        }
+        match line(message) {
+            Ok(line) => self.all.retain(|client| client.lines.try_send(Arc::clone(&line)).is_ok()),
+            Err(error) => tracing::warn!(%error, "clients could not be told"),
+        }
+    }
+}
+
+/// Waits until somebody says who it is.
+async fn greet(stream: UnixStream, joining: mpsc::Sender<Newcomer>) {
+    let (reader, writer) = stream.into_split();
+    let mut lines = Lines::new(reader);
+    if let Ok(Ok(Some(hello))) = tokio::time::timeout(GREETING, lines.next()).await {
+        // Without an owner nobody is told.
+        let _ = joining.send((hello, lines, writer)).await;
+    }
+}
+
+/// Why a process cannot be a client of this one.
+fn refusal(own: &Hello, theirs: &Hello) -> Option<Tell> {
+    let why = if theirs.protocol != PROTOCOL || theirs.version != own.version {
+        format!("it is fleetwatch {}", own.version)
+    } else if (&theirs.server, theirs.rules) != (&own.server, own.rules) {
+        "its configuration or its profiles are others".to_owned()
+    } else {
+        return None;
+    };
+    Some(Tell::Refused { why })
+}
+
+async fn refuse(mut writer: OwnedWriteHalf, refused: Tell) -> io::Result<()> {
+    writer.write_all(&line(&refused)?).await
+}
+
+async fn read(mut lines: Lines, asking: mpsc::Sender<Ask>) {
+    while let Ok(Some(ask)) = lines.next().await {
+        if asking.send(ask).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn write(mut writer: OwnedWriteHalf, mut lines: mpsc::Receiver<Arc<[u8]>>) {
+    while let Some(line) = lines.recv().await {
+        if writer.write_all(&line).await.is_err() {
+            return;
+        }
+    }
+}

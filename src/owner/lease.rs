@@ -1,0 +1,198 @@
+//! Who polls a server: the process that holds a lock on a file, which the system takes back when it ends, however it ends.
+//! It listens on the socket beside the file.
+
+use std::fs::{self, File, TryLockError};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use tokio::net::{UnixListener, UnixStream};
+
+use crate::fleet::ServerId;
+use crate::history::state_directory;
+use crate::private;
+
+/// The longest path that a socket's directory may have, in bytes: that of a socket has 104 on some systems.
+const LONGEST: usize = 75;
+
+/// The directory for leases and sockets: where the system keeps such things for the user, else where fleetwatch keeps what
+/// it has to remember, else one beside other temporary files. `None` when none of them is private; it is made only for
+/// who may need it.
+fn directory(may_own: bool) -> Option<PathBuf> {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+    let user = rustix::process::geteuid().as_raw();
+    let candidates = [
+        runtime.filter(|path| path.is_dir()).map(|path| path.join("fleetwatch")),
+        state_directory().map(|path| path.join("run")),
+        Some(PathBuf::from(format!("/tmp/fleetwatch-{user}"))),
+    ];
+    let check = if may_own { private::make_directory } else { private::check_directory };
+    let fits = |path: &PathBuf| path.as_os_str().len() <= LONGEST && check(path).is_ok();
+    candidates.into_iter().flatten().find(fits)
+}
+
+/// Where the lease of a server is.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    lock: PathBuf,
+    socket: PathBuf,
+}
+
+impl Place {
+    /// The place that all processes with this history share; `None` where there is no directory for sockets.
+    pub(super) fn of(server: &ServerId, history: Option<&Path>, may_own: bool) -> Option<Self> {
+        let directory = directory(may_own)?;
+        let mut hasher = DefaultHasher::new();
+        (server.word(), history).hash(&mut hasher);
+        let name = format!("{:016x}", hasher.finish());
+        Some(Self { lock: directory.join(format!("{name}.lock")), socket: directory.join(format!("{name}.sock")) })
+    }
+
+    /// Whether nobody has the lease.
+    pub(super) fn is_free(&self) -> bool {
+        matches!(self.try_lock(), Ok(Some(_)))
+    }
+
+    /// Whether somebody listens.
+    pub(super) fn is_listened(&self) -> bool {
+        std::os::unix::net::UnixStream::connect(&self.socket).is_ok()
+    }
+
+    /// # Errors
+    /// Nobody listens.
+    pub(super) async fn connect(&self) -> io::Result<UnixStream> {
+        UnixStream::connect(&self.socket).await
+    }
+
+    /// Listens on the socket, in place of whoever did before.
+    fn listen(&self) -> io::Result<UnixListener> {
+        match fs::remove_file(&self.socket) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let listener = UnixListener::bind(&self.socket)?;
+        // The directory is private already.
+        fs::set_permissions(&self.socket, fs::Permissions::from_mode(0o600))?;
+        Ok(listener)
+    }
+
+    fn try_lock(&self) -> io::Result<Option<File>> {
+        let file = private::open(&self.lock)?;
+        match file.try_lock() {
+            Ok(()) => Ok(is_in_place(&file, &self.lock).then_some(file)),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// The file that is the lock now.
+    pub(super) fn lock_inode(&self) -> Option<u64> {
+        inode(&self.lock)
+    }
+
+    /// Takes the lease, if nobody has it.
+    fn try_lease(&self) -> io::Result<Option<Lease>> {
+        let Some(lock) = self.try_lock()? else { return Ok(None) };
+        let listener = self.listen()?;
+        let lease = Lease { socket: inode(&self.socket), place: self.clone(), lock, listener };
+        Ok(lease.holds().then_some(lease))
+    }
+
+    /// Takes the lease from an owner that is stopped and answers nobody: its lock stays with a file that is no longer there,
+    /// which it finds out when it goes on. Whoever else does so has to wait, and finds another lock then.
+    fn take_over(&self, frozen: u64) -> io::Result<Option<Lease>> {
+        let turn = private::open(&self.lock.with_extension("turn"))?;
+        if turn.try_lock().is_err() {
+            return Ok(None);
+        }
+        if self.lock_inode() == Some(frozen) {
+            fs::remove_file(&self.lock)?;
+        }
+        self.try_lease()
+    }
+}
+
+/// Which file a path leads to.
+fn inode(path: &Path) -> Option<u64> {
+    fs::metadata(path).ok().map(|data| data.ino())
+}
+
+/// The right to poll a server and tell the others. Dropping it gives it back.
+#[derive(Debug)]
+pub(super) struct Lease {
+    place: Place,
+    lock: File,
+    pub(super) listener: UnixListener,
+    /// The file of the socket on which it listens.
+    socket: Option<u64>,
+}
+
+impl Lease {
+    /// Whether this process still is the owner. It is not when another one took over while this one was stopped.
+    pub(super) fn holds(&self) -> bool {
+        is_in_place(&self.lock, &self.place.lock)
+    }
+
+    /// Listens again where the socket was removed, or is another one.
+    pub(super) fn mend_socket(&mut self) {
+        if inode(&self.place.socket) != self.socket
+            && let Ok(listener) = self.place.listen()
+        {
+            (self.listener, self.socket) = (listener, inode(&self.place.socket));
+        }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if self.holds() {
+            // The next owner makes both again.
+            let _ = fs::remove_file(&self.place.socket);
+            let _ = fs::remove_file(&self.place.lock);
+        }
+    }
+}
+
+/// Whether an open file is the one that its path leads to.
+fn is_in_place(file: &File, path: &Path) -> bool {
+    let there = fs::metadata(path).map(|data| (data.dev(), data.ino()));
+    let own = file.metadata().map(|data| (data.dev(), data.ino()));
+    matches!((there, own), (Ok(there), Ok(own)) if there == own)
+}
+
+/// What asking for a server came to.
+#[derive(Debug)]
+pub(super) enum Acquired {
+    Lease(Lease),
+    /// Another process has the lease, and listens.
+    Connection(UnixStream),
+    /// Another process has the lease, and does not listen yet.
+    Silence,
+    /// There is no owner, and this process cannot be it.
+    Nothing,
+}
+
+/// Takes the lease of a server, if this process may and nobody has it, else connects to its owner. An owner that is frozen,
+/// and held this lock, loses it.
+pub(super) async fn acquire(place: &Place, may_own: bool, frozen: Option<u64>) -> Acquired {
+    if may_own {
+        let lease = match frozen {
+            Some(lock) => place.take_over(lock),
+            None => place.try_lease(),
+        };
+        match lease {
+            Ok(Some(lease)) => return Acquired::Lease(lease),
+            Ok(None) => {}
+            Err(error) => {
+                tracing::warn!(%error, socket = %place.socket.display(), "this process polls for itself alone");
+                return Acquired::Nothing;
+            }
+        }
+    }
+    match place.connect().await {
+        Ok(stream) => Acquired::Connection(stream),
+        Err(_) if may_own => Acquired::Silence,
+        Err(_) => Acquired::Nothing,
+    }
+}

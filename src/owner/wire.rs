@@ -1,0 +1,298 @@
+//! What owner and clients say to each other: lines of JSON, each one message.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
+use tokio::net::unix::OwnedReadHalf;
+
+use crate::fleet::{
+    Capture, Checkpoint, Input, Known, Outcome, PaneReport, ServerId, ServerReport, TaskReport, TerminalKey, WindowId,
+};
+use crate::moment::Moment;
+use crate::task;
+
+/// Changes with the meaning of a message.
+pub(super) const PROTOCOL: u32 = 1;
+/// The longest line, in bytes: a checkpoint of thousands of terminals is shorter.
+const LONGEST: u64 = 256 << 20;
+
+/// What a client says first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Hello {
+    pub protocol: u32,
+    pub version: String,
+    pub server: ServerId,
+    /// Which configuration and profiles its process has.
+    pub rules: u64,
+    /// Whether it watches only so that others need not.
+    pub background: bool,
+    /// Whether it would own the server itself.
+    pub may_own: bool,
+}
+
+impl Hello {
+    pub(super) fn new(server: ServerId, rules: u64, background: bool) -> Self {
+        Self {
+            protocol: PROTOCOL,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            server,
+            rules,
+            background,
+            may_own: false,
+        }
+    }
+}
+
+impl Hello {
+    /// Whether it is a later release of fleetwatch that takes over from an earlier one.
+    pub(super) fn is_newer_than(&self, other: &Hello) -> bool {
+        let numbers = |hello: &Hello| -> Vec<u64> {
+            hello.version.split(['.', '-', '+']).map_while(|number| number.parse().ok()).collect()
+        };
+        self.may_own && (self.protocol, numbers(self)) > (other.protocol, numbers(other))
+    }
+}
+
+/// What a client says afterwards.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Ask {
+    /// Something was sent: look at once.
+    Wake,
+    Seen {
+        key: TerminalKey,
+    },
+    TaskKilled {
+        window: WindowId,
+        reason: String,
+    },
+}
+
+impl Ask {
+    /// What a client tells of an input that it has taken in by itself; `None` where that concerns nobody else.
+    pub(super) fn of(input: &Input) -> Option<Self> {
+        match input.clone() {
+            Input::Seen { key } => Some(Ask::Seen { key }),
+            Input::TaskKilled { window, reason, .. } => Some(Ask::TaskKilled { window, reason }),
+            _ => None,
+        }
+    }
+
+    /// The input that it is to everybody else; `None` when it is none.
+    pub(super) fn input(self, server: &ServerId) -> Option<Input> {
+        match self {
+            Ask::Wake => None,
+            Ask::Seen { key } => Some(Input::Seen { key }),
+            Ask::TaskKilled { window, reason } => Some(Input::TaskKilled { server: server.clone(), window, reason }),
+        }
+    }
+}
+
+/// What the owner says.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Tell {
+    /// The client is none of this owner's: why, for people.
+    Refused {
+        why: String,
+    },
+    /// First to each client: all that is known, and what the next look is compared with.
+    Checkpoint {
+        checkpoint: Box<Checkpoint>,
+        panes: Vec<PaneReport>,
+        /// Whether the owner watches only so that others need not.
+        background: bool,
+    },
+    /// A look, by what is new in it.
+    Looked {
+        at: Moment,
+        outcome: Delta,
+    },
+    /// What the same look showed of tasks; `None` when that is what the last one did.
+    Tasks {
+        at: Moment,
+        report: Option<Box<TaskReport>>,
+    },
+    Known {
+        key: TerminalKey,
+        known: Box<Known>,
+    },
+    /// What the history says of tasks that have not been looked at.
+    KnownTasks(Vec<task::Known>),
+    /// What this or another process has taken in.
+    Taken(Ask),
+    /// The owner runs, and has nothing to say.
+    Alive,
+}
+
+/// What is new in a look.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Delta {
+    Listed {
+        changed: Vec<PaneReport>,
+        gone: Vec<TerminalKey>,
+    },
+    /// No pane could be listed.
+    Other(Outcome),
+}
+
+/// The last look, with which the next one is compared.
+#[derive(Debug, Default)]
+pub(super) struct Panes(BTreeMap<TerminalKey, PaneReport>);
+
+impl Panes {
+    pub(super) fn new(panes: Vec<PaneReport>) -> Self {
+        Self(panes.into_iter().map(|pane| (pane.key.clone(), pane)).collect())
+    }
+
+    pub(super) fn all(&self) -> Vec<PaneReport> {
+        self.0.values().cloned().collect()
+    }
+
+    /// What is new in a report, which is the last one from now on.
+    pub(super) fn delta(&mut self, report: &ServerReport) -> Tell {
+        let outcome = match &report.outcome {
+            Outcome::Listed(panes) => {
+                let mut before = std::mem::take(&mut self.0);
+                let mut changed = Vec::new();
+                for pane in panes {
+                    let unchanged = PaneReport { capture: Capture::Unchanged, ..pane.clone() };
+                    let is_same = before.remove(&pane.key).is_some_and(|before| before == unchanged);
+                    if !is_same || pane.capture != Capture::Unchanged {
+                        changed.push(pane.clone());
+                    }
+                    self.0.insert(pane.key.clone(), unchanged);
+                }
+                Delta::Listed { changed, gone: before.into_keys().collect() }
+            }
+            other => Delta::Other(other.clone()),
+        };
+        Tell::Looked { at: report.at, outcome }
+    }
+
+    /// The report that a delta was made of.
+    pub(super) fn report(&mut self, server: &ServerId, at: Moment, delta: Delta) -> ServerReport {
+        let outcome = match delta {
+            Delta::Listed { changed, gone } => {
+                gone.iter().for_each(|key| drop(self.0.remove(key)));
+                let mut captures = BTreeMap::new();
+                for mut pane in changed {
+                    captures.insert(pane.key.clone(), std::mem::replace(&mut pane.capture, Capture::Unchanged));
+                    self.0.insert(pane.key.clone(), pane);
+                }
+                let whole = |pane: &PaneReport| {
+                    let capture = captures.remove(&pane.key).unwrap_or(Capture::Unchanged);
+                    PaneReport { capture, ..pane.clone() }
+                };
+                Outcome::Listed(self.0.values().map(whole).collect())
+            }
+            Delta::Other(outcome) => outcome,
+        };
+        ServerReport { server: server.clone(), at, outcome }
+    }
+}
+
+/// A message as a line.
+///
+/// # Errors
+/// It cannot be written as JSON.
+pub(super) fn line(message: &impl Serialize) -> io::Result<Arc<[u8]>> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    Ok(line.into())
+}
+
+/// Reads messages off a socket.
+pub(super) struct Lines {
+    reader: BufReader<OwnedReadHalf>,
+    /// What has come of a line so far: a read may be given up in the middle of one.
+    line: Vec<u8>,
+}
+
+impl Lines {
+    pub(super) fn new(reader: OwnedReadHalf) -> Self {
+        Self { reader: BufReader::with_capacity(1 << 16, reader), line: Vec::new() }
+    }
+
+    /// The next message; `None` at the end. May be dropped while it waits.
+    ///
+    /// # Errors
+    /// The other side is gone, or says what this one does not understand.
+    pub(super) async fn next<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+        loop {
+            let room = LONGEST.saturating_sub(self.line.len() as u64);
+            let read = (&mut self.reader).take(room).read_until(b'\n', &mut self.line).await?;
+            if self.line.last() == Some(&b'\n') {
+                let message = serde_json::from_slice(&self.line);
+                self.line.clear();
+                return Ok(Some(message?));
+            }
+            if read == 0 {
+                let cut = !self.line.is_empty();
+                return if cut { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(None) };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_release_is_newer() {
+        let hello = |protocol, version: &str| Hello {
+            protocol,
+            version: version.to_owned(),
+            may_own: true,
+            ..Hello::new(ServerId::default(), 0, false)
+        };
+        let is_newer =
+            |one: (u32, &str), other: (u32, &str)| hello(one.0, one.1).is_newer_than(&hello(other.0, other.1));
+        assert!(is_newer((1, "0.10.0"), (1, "0.9.3")) && !is_newer((1, "0.9.3"), (1, "0.10.0")));
+        assert!(is_newer((2, "0.9.3"), (1, "0.9.3")) && !is_newer((1, "0.9.3"), (1, "0.9.3")));
+    }
+
+    #[test]
+    fn a_look_comes_back_from_what_is_new_in_it() {
+        use crate::fleet::{PaneId, Place};
+        use crate::profile::Program;
+        use crate::screen::{PaneFacts, Screen};
+        let server = ServerId::default();
+        let pane = |pane, title: &str, capture| PaneReport {
+            key: TerminalKey { server: server.clone(), pane: PaneId(pane), pid: 7, instance: Default::default() },
+            place: Place::default(),
+            cwd: None,
+            facts: PaneFacts { title: title.to_owned(), ..PaneFacts::default() },
+            program: Program::Other { command: "sh".to_owned() },
+            capture,
+            declared: None,
+        };
+        let fresh = || Capture::Fresh(Arc::new(Screen::from_text("one\ntwo", 20)));
+        let looks = [
+            vec![pane(1, "a", fresh()), pane(2, "b", fresh())],
+            vec![pane(1, "a", Capture::Unchanged), pane(2, "b", fresh())],
+            vec![pane(1, "a", Capture::Unchanged), pane(2, "c", Capture::Unchanged)],
+            vec![pane(1, "a", Capture::Unchanged), pane(3, "", fresh())],
+            vec![],
+        ];
+        let (mut owner, mut client) = (Panes::default(), Panes::default());
+        let mut told = Vec::new();
+        for panes in looks {
+            let at = Moment::from_millis(1);
+            let report = ServerReport { server: server.clone(), at, outcome: Outcome::Listed(panes.clone()) };
+            let message = line(&owner.delta(&report)).unwrap();
+            let Tell::Looked { at, outcome } = serde_json::from_slice(&message).unwrap() else { panic!("no look") };
+            let Delta::Listed { changed, gone } = &outcome else { panic!("no list") };
+            told.push((changed.len(), gone.len()));
+            let Outcome::Listed(back) = client.report(&server, at, outcome).outcome else { panic!("no list") };
+            assert_eq!(back, panes);
+        }
+        assert_eq!(told, [(2, 0), (1, 0), (1, 0), (1, 1), (0, 2)]);
+    }
+}

@@ -1,0 +1,103 @@
+//! Since when a terminal is what it is said to be: each age is that of the thing it stands beside (SPEC §10).
+
+use super::publish::Published;
+use crate::moment::Moment;
+use crate::state::{Attention, Availability, Phase, Since, State, UiContext};
+
+/// What an age is counted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+struct Doing {
+    availability: Availability,
+    phase: Phase,
+    /// What has the keyboard; another prompt makes no difference where the phase says it all.
+    context: Option<UiContext>,
+    dialog: Option<DialogName>,
+}
+
+/// Tells the dialogs that wait for the operator apart: a hash of the dialog's name.
+pub(super) type DialogName = u64;
+
+/// Since when each thing is as it is.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct Ages {
+    phase: Since,
+    doing: (Doing, Since),
+    attention: (Attention, Since),
+    /// The dialog that stands there, or that what cannot be told hides, and its first sight.
+    dialog: Option<(DialogName, Since)>,
+}
+
+impl Ages {
+    /// Nothing has been seen yet.
+    pub(super) fn new(published: &Published, now: Moment) -> Self {
+        let since = Since { at: now, exact: false };
+        Self { phase: since, doing: (Doing::of(published), since), attention: (Attention::None, since), dialog: None }
+    }
+
+    /// The ages of a state that was known before.
+    pub(super) fn known(published: &Published, state: &State) -> Self {
+        let (phase, since) = (state.turn.began(), state.since());
+        let doing = if state.attention.is_about_the_past() { phase } else { since };
+        let dialog = published.dialog_name().map(|name| (name, since));
+        Self { phase, doing: (Doing::of(published), doing), attention: (state.attention, since), dialog }
+    }
+
+    pub(super) fn phase(&self) -> Since {
+        self.phase
+    }
+
+    /// Since when the terminal is what is said of it in one word.
+    pub(super) fn word(&self, attention: Attention) -> Since {
+        if attention.is_about_the_past() { self.attention.1 } else { self.doing.1 }
+    }
+
+    /// What the operator was wanted for last.
+    pub(super) fn attention(&self) -> Attention {
+        self.attention.0
+    }
+
+    /// Takes in what is said now, and when the last turn ended; what is new began at `since`.
+    pub(super) fn follow(
+        &mut self,
+        before: Phase,
+        next: &Published,
+        (attention, ended): (Attention, Option<Since>),
+        since: Since,
+    ) {
+        if next.phase != before {
+            self.phase = since;
+        }
+        let name = next.dialog_name();
+        match (name, self.dialog) {
+            (Some(name), Some((known, _))) if name == known => {}
+            (Some(name), _) => self.dialog = Some((name, since)),
+            // What covers a dialog for a while does not make it another one.
+            (None, _) if next.phase == Phase::Unknown && next.diagnostics.availability == Availability::Available => {}
+            (None, _) => self.dialog = None,
+        }
+        let doing = Doing::of(next);
+        if doing != self.doing.0 {
+            let first_sight = self.dialog.filter(|_| name.is_some()).map(|(_, first_sight)| first_sight);
+            self.doing = (doing, first_sight.unwrap_or(since));
+        }
+        let began = match attention {
+            Attention::Failed | Attention::Interrupted | Attention::Finished => ended.unwrap_or(since),
+            _ if attention == self.attention.0 => self.attention.1,
+            _ => since,
+        };
+        self.attention = (attention, began);
+    }
+
+    /// The same is said as before, but of something else: it began unseen, at `since` at the latest.
+    pub(super) fn begin_anew(&mut self, since: Since) {
+        (self.phase, self.doing.1) = (since, since);
+    }
+}
+
+impl Doing {
+    fn of(published: &Published) -> Self {
+        let (availability, phase) = (published.diagnostics.availability, published.phase);
+        let context = Some(published.assessment.ui_context).filter(|_| phase == Phase::Unknown);
+        Self { availability, phase, context, dialog: published.dialog_name() }
+    }
+}

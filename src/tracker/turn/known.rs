@@ -1,0 +1,64 @@
+//! A turn that was known before this tracker began, and what becomes of one while nobody looks (SPEC §10).
+
+use super::TurnMachine;
+use super::ending::immediate_result;
+use super::flight::{Flight, Seen, dialog_is_work, same_turn};
+use crate::moment::Moment;
+use crate::profile::Reading;
+use crate::state::{AnchorState, Attention, Completion, Phase, State, TurnResult, TurnSource};
+
+impl TurnMachine {
+    /// Goes on from what a state told and from the screen that it was read from; somebody looked until `until`.
+    pub(in crate::tracker) fn remember(&mut self, state: &State, reading: Option<&Reading>, until: Moment) {
+        let authority = &state.lifecycle_authority;
+        let is_armed = authority.completion_monitoring_armed;
+        self.coverage.continues(until);
+        self.last_turn = state.last_turn.clone();
+        self.saw_end = state.since_exact || !state.attention.is_about_the_past();
+        self.result_is_current = !is_armed && state.last_turn.result != TurnResult::None;
+        self.anchor_armed_at = authority.anchor_armed_at;
+        let Some(reading) = reading else { return };
+        let at = state.observed_at;
+        self.seen = Some(Seen::of(reading, at));
+        self.told_end = reading
+            .end
+            .clone()
+            .filter(|end| immediate_result(end.mark).is_some())
+            .map(|end| (end, reading.turn.prompt));
+        self.activity = reading.activity.clone().map(|activity| (activity, at));
+        let is_active = state.turn.phase == Phase::Active;
+        self.stands_still = is_active && state.attention == Attention::Stalled;
+        if !is_active && !is_armed {
+            self.set_aside = reading.activity.as_ref().map(|activity| activity.fingerprint);
+        }
+        if is_armed {
+            let source = match authority.turn_anchor_state {
+                AnchorState::Active => TurnSource::ExplicitInput,
+                AnchorState::Absent | AnchorState::Lost => TurnSource::SurfaceInference,
+            };
+            let mut flight = Flight::begins(source, None, authority.anchor_armed_at.unwrap_or(state.turn.since));
+            let is_settling = state.operator.completion == Completion::CandidateComplete;
+            let shows_work = reading.activity.is_some() || dialog_is_work(reading);
+            if source == TurnSource::SurfaceInference || is_settling || shows_work {
+                flight.sees_work(reading, at);
+            } else {
+                flight.baseline = Some(reading.turn.clone());
+            }
+            flight.is_resumed = true;
+            self.flight = Some(flight);
+        } else if !reading.in_dialog {
+            self.ended_region = Some(reading.turn.clone());
+        }
+    }
+
+    /// After a gap: whether another turn has taken the place of the one that was known. What went on then was seen to end
+    /// only when the gap was short.
+    pub(in crate::tracker) fn is_replaced(&mut self, reading: &Reading) -> bool {
+        let replaced = self.seen.as_ref().is_some_and(|seen| !same_turn(&seen.region, &reading.turn));
+        if replaced && self.coverage.is_after_long_gap() {
+            (self.flight, self.completed) = (None, None);
+        }
+        self.result_is_current &= !replaced;
+        replaced
+    }
+}

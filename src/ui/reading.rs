@@ -1,0 +1,216 @@
+//! A text that has to be read before something is sent (SPEC §11): wrapped to its place, scrolled to its end, and with
+//! what of it has been on the operator's screen.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use super::action::Action;
+use super::canvas::Canvas;
+use super::meaning::Meaning;
+use super::overlay::Then;
+use super::popup::Line;
+use super::text::{self, Pen};
+use super::viewport::Viewport;
+
+/// A line of a text as somebody wrote it, of any length.
+#[derive(Clone, Debug, Default)]
+pub struct Paragraph {
+    /// What stands before it in its first row, and leaves as much blank in the others.
+    lead: Line,
+    parts: Line,
+    text: String,
+    base: Style,
+}
+
+impl Paragraph {
+    /// A line of stretches in their styles.
+    pub fn new(parts: Line) -> Self {
+        let text = parts.iter().map(|(text, _)| text.as_str()).collect();
+        Self { parts, text, ..Self::default() }
+    }
+
+    /// A line in one style.
+    pub fn plain(text: impl Into<String>, style: Style) -> Self {
+        Self::new(vec![(text.into(), style)])
+    }
+
+    /// The line with something before it that need not be read.
+    pub fn led_by(self, lead: Line) -> Self {
+        Self { lead, ..self }
+    }
+
+    /// The line on a ground that reaches from end to end.
+    pub fn on(self, base: Style) -> Self {
+        Self { base, ..self }
+    }
+
+    /// The cells that it takes in one row.
+    pub fn cells(&self) -> usize {
+        self.indent() + text::width(self.text.trim_end())
+    }
+
+    fn indent(&self) -> usize {
+        self.lead.iter().map(|(text, _)| text::width(text)).sum()
+    }
+
+    fn is_blank(&self) -> bool {
+        self.lead.is_empty() && self.text.trim().is_empty()
+    }
+
+    /// The bytes of its rows.
+    fn rows(&self, cells: usize) -> Vec<Range<usize>> {
+        let rows = text::broken(&self.text, cells.saturating_sub(self.indent()));
+        if rows.is_empty() { std::iter::once(0..0).collect() } else { rows }
+    }
+
+    fn draw(&self, buffer: &mut Buffer, area: Rect, row: &Range<usize>) {
+        buffer.set_style(area, self.base);
+        let mut pen = Pen::new(buffer, area, 0);
+        if row.start == 0 {
+            pen.line(&self.lead);
+        } else {
+            pen.field("", self.indent(), self.base);
+        }
+        let mut from = 0;
+        for (part, style) in &self.parts {
+            let (start, end) = (row.start.max(from), row.end.min(from + part.len()));
+            if start < end {
+                pen.raw(&part[start - from..end - from], self.base.patch(*style));
+            }
+            from += part.len();
+        }
+    }
+}
+
+/// How far a text is scrolled and read.
+#[derive(Clone, Debug, Default)]
+pub struct Reading {
+    view: Viewport,
+    /// How wide the last frame was.
+    cells: usize,
+    /// The rows of each line, as of the last frame.
+    rows: Vec<Range<usize>>,
+    /// Which bytes of a line have been on the screen, by what it says.
+    seen: HashMap<String, Vec<bool>>,
+    /// The line that is to be in view in the next frame.
+    wanted: Option<usize>,
+}
+
+/// The rows that a text takes, with or without its blank lines.
+pub fn height(text: &[Paragraph], cells: usize, blanks: bool) -> usize {
+    text.iter().filter(|line| blanks || !line.is_blank()).map(|line| line.rows(cells).len()).sum()
+}
+
+impl Reading {
+    /// Draws the text as far as it is scrolled; without its blank lines where those have no room. What is drawn has been
+    /// read, unless something covers it. Returns where each line is.
+    pub fn draw(
+        &mut self,
+        canvas: &Canvas<'_>,
+        buffer: &mut Buffer,
+        area: Rect,
+        text: &[Paragraph],
+    ) -> Vec<(Rect, usize)> {
+        let area = area.intersection(buffer.area);
+        let page = usize::from(area.height);
+        self.cells = usize::from(area.width);
+        let blanks = height(text, self.cells, true) <= page;
+        let mut rows = Vec::new();
+        self.rows.clear();
+        for (index, line) in text.iter().enumerate() {
+            let start = rows.len();
+            if blanks || !line.is_blank() {
+                rows.extend(line.rows(self.cells).into_iter().map(|row| (index, row)));
+            }
+            self.rows.push(start..rows.len());
+        }
+        let mut first = self.view.fit(page, rows.len());
+        if let Some(wanted) = self.wanted.take().and_then(|line| self.rows.get(line)) {
+            self.view.reveal(wanted.clone());
+            first = self.view.first();
+        }
+        let mut places = Vec::new();
+        for (offset, (index, row)) in (0..area.height).zip(&rows[first..]) {
+            let place = Rect { y: area.y + offset, height: 1, ..area };
+            let line = &text[*index];
+            line.draw(buffer, place, row);
+            places.push((place, *index));
+            if !canvas.covered && self.cells >= line.indent() + 2 {
+                let seen = self.seen.entry(line.text.clone()).or_insert_with(|| vec![false; line.text.len()]);
+                seen[row.clone()].fill(true);
+            }
+        }
+        places
+    }
+
+    /// Says in a row of its own how much is not in view; it cannot be missed, and is left blank where all is.
+    pub fn draw_marks(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) {
+        let (above, below) = self.hidden();
+        if above + below == 0 || area.is_empty() {
+            return;
+        }
+        let style = canvas.theme.style(Meaning::Waits).add_modifier(ratatui::style::Modifier::REVERSED);
+        let row = Rect { height: 1, ..area };
+        buffer.set_style(row, style);
+        let more = if below > 0 { format!(" ▼ {}", text::counted(below, "more row")) } else { " the end".to_owned() };
+        let over = if above > 0 { format!("▲ {above} above ") } else { String::new() };
+        let (room, right) = (usize::from(row.width), text::width(&over));
+        let mut pen = Pen::new(buffer, row, 0);
+        pen.field(&more, room.saturating_sub(right), style).text(&over, style);
+    }
+
+    /// The rows above and below of what is in view.
+    pub fn hidden(&self) -> (usize, usize) {
+        let first = self.view.first();
+        (first, self.count().saturating_sub(first + self.view.page()))
+    }
+
+    /// The rows of some lines that have not been on the screen: above of what is in view, and from there on.
+    pub fn unread<'a>(&self, text: impl IntoIterator<Item = (usize, &'a Paragraph)>) -> (usize, usize) {
+        let (mut above, mut below) = (0, 0);
+        for (index, line) in text.into_iter().filter(|(_, line)| !line.text.trim().is_empty()) {
+            let seen = self.seen.get(&line.text);
+            let is_unread = |row: &Range<usize>| match seen {
+                Some(seen) => row.clone().any(|byte| !seen.get(byte).is_some_and(|seen| *seen)),
+                None => !row.is_empty(),
+            };
+            let first = self.rows.get(index).map_or(usize::MAX, |rows| rows.start);
+            for (offset, _) in line.rows(self.cells).iter().enumerate().filter(|(_, row)| is_unread(row)) {
+                let counted = if first.saturating_add(offset) < self.view.first() { &mut above } else { &mut below };
+                *counted += 1;
+            }
+        }
+        (above, below)
+    }
+
+    /// Whether some lines have been on the screen, whole.
+    pub fn has_read<'a>(&self, text: impl IntoIterator<Item = &'a Paragraph>) -> bool {
+        text.into_iter().all(|line| {
+            line.text.trim().is_empty() || self.seen.get(&line.text).is_some_and(|seen| seen.iter().all(|seen| *seen))
+        })
+    }
+
+    /// Has a line in view from the next frame on.
+    pub fn show(&mut self, line: usize) {
+        self.wanted = Some(line);
+    }
+
+    /// Moves by rows, and stops at both ends.
+    pub fn step(&mut self, rows: isize) {
+        self.view.step(rows);
+    }
+
+    /// Does what an action says of a text that is only read: scroll, or close.
+    pub fn perform(&mut self, action: Action) -> Then {
+        self.view.perform(action)
+    }
+
+    /// The rows of the whole text.
+    fn count(&self) -> usize {
+        self.rows.last().map_or(0, |last| last.end)
+    }
+}

@@ -1,0 +1,363 @@
+//! A box for what has to be read before a key of it does something. Where there is little room its blank rows go first,
+//! then its frame; where not even a few rows of the text can be shown, nothing is done from there.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::action::Action;
+use super::canvas::Canvas;
+use super::footer::{self, Hint};
+use super::keymap::Context;
+use super::meaning::Meaning;
+use super::overlay::{Laid, Then};
+use super::popup;
+use super::reading::{Paragraph, Reading, height};
+use super::text::{self, Pen};
+use crate::moment::{Moment, Span};
+
+/// How long keys do nothing after what they are for has changed: they may have been meant for what was there before.
+const LOOK_FIRST: Span = Span::from_secs(1);
+/// The room of a text in which it can be read at all.
+const LEAST: (u16, u16) = (20, 3);
+/// The height from which on a frame is kept although the text has to be scrolled in it.
+const FRAMED: u16 = 16;
+
+/// Why a key that sends something does nothing yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// What is asked changed just now.
+    Changed,
+    /// The terminal is too small to show what is asked.
+    TooSmall,
+    /// So many rows, above and below of what is in view, have not been on the screen.
+    Unread(usize, usize),
+}
+
+impl Hold {
+    /// What the operator is told in place of what a key would do.
+    pub fn words(self, canvas: &Canvas<'_>, context: Context, [up, down]: [Action; 2]) -> String {
+        let key = |action| canvas.keymap.key_for(context, action).unwrap_or_default();
+        let read_on = |action, rows| format!("read on: {} {}", key(action), text::counted(rows, "row"));
+        match self {
+            Hold::Changed => "it changed just now: no key does anything for a second".to_owned(),
+            Hold::TooSmall => "too small to read it here".to_owned(),
+            Hold::Unread(above, 0) => read_on(up, above),
+            Hold::Unread(_, below) => read_on(down, below),
+        }
+    }
+}
+
+/// The time in which keys do nothing, because what they are for has changed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pause {
+    since: Option<Moment>,
+    /// Whether the operator has seen what it changed to.
+    shown: bool,
+}
+
+impl Pause {
+    /// The pause after a change that the operator could see at a moment.
+    pub fn since(at: Moment) -> Self {
+        Self { since: Some(at), shown: true }
+    }
+
+    /// Begins with what is drawn next.
+    pub fn begin(&mut self) {
+        *self = Self { since: Some(Moment::default()), shown: false };
+    }
+
+    /// Takes note that what changed is on the screen.
+    pub fn is_shown(&mut self, now: Moment) {
+        if self.since.is_some() && !std::mem::replace(&mut self.shown, true) {
+            self.since = Some(now);
+        }
+    }
+
+    /// Whether keys do nothing.
+    pub fn holds(&self, now: Moment) -> bool {
+        // A clock that was set back must not hold them for hours.
+        self.since.is_some_and(|since| !self.shown || (since <= now && now.since(since) < LOOK_FIRST))
+    }
+}
+
+/// What is to be put into a box.
+pub struct Wanted<'a> {
+    pub title: &'a str,
+    pub text: &'a [Paragraph],
+    /// The cells that what stands below the text takes.
+    pub cells: usize,
+    /// The rows of it that are worth having, and those that must be there.
+    pub said: (u16, u16),
+}
+
+/// Where the parts of a box are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sheet {
+    /// All that it covers.
+    pub place: Rect,
+    pub text: Rect,
+    /// How much of the text is not in view.
+    marks: Rect,
+    /// What is said below the text.
+    pub said: Rect,
+    pub buttons: Rect,
+    /// Whether the text can be read in it.
+    pub is_enough: bool,
+}
+
+impl Sheet {
+    /// Draws an empty box in the middle of an area. Returns where its parts are.
+    pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, wanted: &Wanted<'_>) -> Self {
+        let area = area.intersection(buffer.area);
+        let widest = wanted.text.iter().map(Paragraph::cells).max().unwrap_or(0);
+        let widest = widest.max(wanted.cells).max(text::width(wanted.title) + 2) + 4;
+        let width = u16::try_from(widest).unwrap_or(u16::MAX).min(area.width);
+        let rows =
+            |width: u16, blanks| u16::try_from(height(wanted.text, usize::from(width), blanks)).unwrap_or(u16::MAX);
+        let (most, least) = wanted.said;
+        let (all, tight) = (rows(width.saturating_sub(4), true), rows(width.saturating_sub(4), false));
+        let is_loose = all.saturating_add(most + 5) <= area.height;
+        let fits = tight.saturating_add(least + 3) <= area.height;
+        if is_loose || fits || area.height >= FRAMED {
+            let height = match (is_loose, fits) {
+                (true, _) => all + most + 5,
+                (_, true) => area.height.min(all.saturating_add(least + 3)),
+                _ => area.height,
+            };
+            let Some(inner) = popup::frame(canvas, buffer, area, (width, height), wanted.title) else {
+                return Self::default();
+            };
+            let marks = u16::from(!is_loose && !fits);
+            let text = inner.height.saturating_sub(least + 1 + marks);
+            // With blank rows around what is said, where there is room for them.
+            let parts = if is_loose { [all, 0, 1, most, 1, 1] } else { [text, marks, 0, least, 0, 1] };
+            return Self::stacked(inner, popup::around(inner), parts, tight);
+        }
+        popup::clear(buffer, area);
+        let mut pen = Pen::new(buffer, area, 0);
+        pen.text(wanted.title, canvas.theme.parts.title).raw(" ", canvas.theme.parts.rule);
+        pen.rule("─", canvas.theme.parts.rule);
+        let inner = Rect { y: area.y + area.height.min(1), height: area.height.saturating_sub(1), ..area };
+        let tight = rows(area.width, false);
+        let parts = match inner.height {
+            height if tight.saturating_add(least + 1) <= height => [height - least - 1, 0, 0, least, 0, 1],
+            height if tight.saturating_add(1) <= height => [height - 1, 0, 0, 1, 0, 0],
+            height => [height.saturating_sub(2), height.saturating_sub(1).min(1), 0, height.min(1), 0, 0],
+        };
+        Self::stacked(inner, area, parts, tight)
+    }
+
+    /// The parts of a box, one below the other: the text, the marks, blank rows, what is said, blank rows, the buttons.
+    fn stacked(inner: Rect, place: Rect, heights: [u16; 6], rows: u16) -> Self {
+        let mut y = inner.y;
+        let [text, marks, _, said, _, buttons] = heights.map(|height| {
+            let part = Rect { y, height: height.min(inner.bottom().saturating_sub(y)), ..inner };
+            y = part.bottom();
+            part
+        });
+        let is_enough = text.width >= LEAST.0 && text.height >= LEAST.1.min(rows);
+        Self { place, text, marks, said, buttons, is_enough }
+    }
+}
+
+/// What is asked: a text, and perhaps options, of which one is chosen.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    pub text: Vec<Paragraph>,
+    pub options: Vec<Paragraph>,
+    /// The options that what is done is about, beside the chosen one.
+    pub picked: Vec<usize>,
+}
+
+impl From<Vec<Paragraph>> for Asked {
+    fn from(text: Vec<Paragraph>) -> Self {
+        Self { text, ..Self::default() }
+    }
+}
+
+/// How far the operator has come with a question: nothing is done before all of its text and the whole chosen option have
+/// been on the screen.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    chosen: Option<usize>,
+    reading: Reading,
+    pause: Pause,
+    /// The question itself, where the box is too narrow to have it in its title.
+    title: Option<Paragraph>,
+    /// Whether the last frame had room for it.
+    is_enough: bool,
+    /// Where the last frame drew the options.
+    places: Vec<(Rect, usize)>,
+}
+
+impl Question {
+    /// A question with an option that is chosen from the beginning.
+    pub fn with(chosen: Option<usize>) -> Self {
+        Self { chosen, ..Self::default() }
+    }
+
+    /// The option that is chosen.
+    pub fn chosen(&self) -> Option<usize> {
+        self.chosen
+    }
+
+    /// Whether keys do nothing.
+    pub fn is_deaf(&self, now: Moment) -> bool {
+        self.pause.holds(now)
+    }
+
+    /// Why what is asked cannot be done yet.
+    pub fn hold(&self, asked: &Asked, now: Moment) -> Option<Hold> {
+        if self.pause.holds(now) {
+            return Some(Hold::Changed);
+        }
+        if !self.is_enough {
+            return Some(Hold::TooSmall);
+        }
+        let has_read = self.reading.has_read(self.needed(asked).map(|(_, line)| line));
+        let (above, below) = self.unread(asked);
+        (!has_read).then(|| Hold::Unread(above, below.max(usize::from(above == 0))))
+    }
+
+    /// Another question is asked in its place: nothing is chosen, nothing was read, and no key does anything for a second
+    /// from when it can be seen.
+    pub fn changed(&mut self) {
+        *self = Self::default();
+        self.pause.begin();
+    }
+
+    /// The question could be seen since a moment.
+    pub fn shown_since(&mut self, at: Moment) {
+        self.pause = Pause::since(at);
+    }
+
+    /// Chooses an option, and has it in view.
+    pub fn choose(&mut self, option: usize, asked: &Asked) {
+        if option < asked.options.len() {
+            self.chosen = Some(option);
+            self.reading.show(self.first(asked) + option);
+        }
+    }
+
+    /// Reads on as long as there is something to be read in that direction; then chooses, from `start` on.
+    pub fn step(&mut self, by: isize, asked: &Asked, start: usize) {
+        let (unread, hidden) = (self.unread(asked), self.reading.hidden());
+        let reads = if by < 0 { unread.0.min(hidden.0) > 0 } else { unread.1.min(hidden.1) > 0 };
+        let last = asked.options.len().checked_sub(1).filter(|_| !reads);
+        let next = last.map(|last| self.chosen.map_or(start, |chosen| chosen.saturating_add_signed(by)).min(last));
+        match next.filter(|_| next != self.chosen) {
+            Some(next) => self.choose(next, asked),
+            None => self.reading.step(by),
+        }
+    }
+
+    /// The option at a place of the last frame.
+    pub fn at(&self, at: Position) -> Option<usize> {
+        self.places.iter().find(|(place, _)| place.contains(at)).map(|(_, option)| *option)
+    }
+
+    /// Scrolls, or closes.
+    pub fn perform(&mut self, action: Action) -> Then {
+        self.reading.perform(action)
+    }
+
+    /// Draws the box with what is asked; what stands below is for the caller to draw.
+    pub fn draw(
+        &mut self,
+        canvas: &Canvas<'_>,
+        buffer: &mut Buffer,
+        area: Rect,
+        (title, asked): (&str, &Asked),
+        (cells, said): (usize, (u16, u16)),
+    ) -> Sheet {
+        let frame = if area.height < FRAMED { 0 } else { 6 };
+        let is_cut = text::width(title) + frame > usize::from(area.width);
+        self.title = is_cut.then(|| Paragraph::plain(title, canvas.theme.parts.title));
+        let lines: Vec<Paragraph> = self.lines(asked).cloned().collect();
+        let sheet = Sheet::draw(canvas, buffer, area, &Wanted { title, text: &lines, cells, said });
+        self.is_enough = sheet.is_enough;
+        let (first, places) = (self.first(asked), self.reading.draw(canvas, buffer, sheet.text, &lines));
+        self.places = places.into_iter().filter_map(|(place, line)| Some((place, line.checked_sub(first)?))).collect();
+        if !canvas.covered {
+            self.pause.is_shown(canvas.now);
+        }
+        self.reading.draw_marks(canvas, buffer, sheet.marks);
+        sheet
+    }
+
+    fn lines<'a>(&'a self, asked: &'a Asked) -> impl Iterator<Item = &'a Paragraph> {
+        self.title.iter().chain(&asked.text).chain(&asked.options)
+    }
+
+    /// The line of the first option.
+    fn first(&self, asked: &Asked) -> usize {
+        usize::from(self.title.is_some()) + asked.text.len()
+    }
+
+    /// What is to be read before something is done.
+    fn needed<'a>(&'a self, asked: &'a Asked) -> impl Iterator<Item = (usize, &'a Paragraph)> {
+        let first = self.first(asked);
+        let is_meant = move |option: usize| self.chosen == Some(option) || asked.picked.contains(&option);
+        self.lines(asked).enumerate().filter(move |(index, _)| index.checked_sub(first).is_none_or(is_meant))
+    }
+
+    fn unread(&self, asked: &Asked) -> (usize, usize) {
+        self.reading.unread(self.needed(asked))
+    }
+}
+
+/// What the keys of a question are for that is answered with one key.
+#[derive(Clone, Copy, Debug)]
+pub struct Answers {
+    pub context: Context,
+    /// Reads on, and back.
+    pub read: [Action; 2],
+    pub yes: Hint,
+    /// What else can be done.
+    pub others: &'static [Hint],
+}
+
+impl Answers {
+    /// Yes or no.
+    pub const fn yes_or(yes: &'static str, no: &'static [Hint]) -> Self {
+        let read = [Action::ScrollDown, Action::ScrollUp];
+        Self { context: Context::Confirm, read, yes: (Action::Confirm, yes), others: no }
+    }
+
+    /// The keys worth showing.
+    pub fn hints(self, hold: Option<Hold>) -> Vec<Hint> {
+        let first = match hold {
+            None => Some(self.yes),
+            Some(Hold::Unread(_, 0)) => Some((self.read[1], "read on")),
+            Some(Hold::Unread(..)) => Some((self.read[0], "read on")),
+            Some(Hold::Changed | Hold::TooSmall) => None,
+        };
+        first.into_iter().chain(self.others.iter().copied()).collect()
+    }
+
+    /// Draws a question with its keys.
+    pub fn draw(
+        self,
+        canvas: &Canvas<'_>,
+        buffer: &mut Buffer,
+        area: Rect,
+        question: &mut Question,
+        (title, asked): (&str, &Asked),
+    ) -> Laid {
+        let cells = footer::cells(canvas, self.context, &self.hints(None));
+        let sheet = question.draw(canvas, buffer, area, (title, asked), (cells, (0, 0)));
+        let hold = question.hold(asked, canvas.now);
+        let mut line = if sheet.buttons.is_empty() { sheet.said } else { sheet.buttons };
+        let mut hints = self.hints(hold);
+        if let Some(hold) = hold {
+            let [down, up] = self.read;
+            let told = hold.words(canvas, self.context, [up, down]);
+            let mut pen = Pen::new(buffer, line, 0);
+            pen.text(&told, canvas.theme.style(Meaning::Stalled));
+            let start = pen.column().saturating_add(3).min(line.right());
+            line = Rect { x: start, width: line.right() - start, ..line };
+            hints = self.others.to_vec();
+        }
+        Laid { place: sheet.place, buttons: footer::draw_buttons(canvas, buffer, line, self.context, &hints) }
+    }
+}

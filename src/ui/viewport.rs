@@ -1,0 +1,152 @@
+//! What of a text or a list is in view: the one scroll model of pop-ups, texts and lists.
+
+use std::ops::Range;
+
+use super::action::Action;
+use super::overlay::Then;
+
+/// What becomes of the view at the end of a text that grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Growth {
+    /// It stays where it is.
+    Stays,
+    /// It goes along with the end.
+    Follows,
+}
+
+/// How far something is scrolled, in rows or in lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Viewport {
+    /// What is shown first; `None` is wherever the end is in view.
+    top: Option<usize>,
+    /// The highest top that still shows something new, as of the last frame.
+    most: usize,
+    /// How much the last frame had room for.
+    page: usize,
+    growth: Growth,
+}
+
+impl Default for Viewport {
+    /// The beginning of something that does not grow.
+    fn default() -> Self {
+        Self { top: Some(0), most: 0, page: 0, growth: Growth::Stays }
+    }
+}
+
+impl Viewport {
+    /// The beginning of something that grows: who scrolls to the end stays there.
+    pub const fn from_start() -> Self {
+        Self { top: Some(0), most: usize::MAX, page: 1, growth: Growth::Follows }
+    }
+
+    /// The end, also when more comes behind it.
+    pub const fn at_end() -> Self {
+        Self { top: None, ..Self::from_start() }
+    }
+
+    /// What is shown first.
+    pub fn first(&self) -> usize {
+        self.top.unwrap_or(self.most).min(self.most)
+    }
+
+    /// How much the last frame had room for.
+    pub const fn page(&self) -> usize {
+        self.page
+    }
+
+    /// Takes in how much a frame has room for, of so many. Returns what is shown first.
+    pub fn fit(&mut self, page: usize, count: usize) -> usize {
+        self.fit_to(page, count.saturating_sub(page))
+    }
+
+    /// The same where the highest top is known.
+    pub fn fit_to(&mut self, page: usize, most: usize) -> usize {
+        (self.page, self.most) = (page, most);
+        self.first()
+    }
+
+    /// Moves, and stops at both ends.
+    pub fn step(&mut self, by: isize) {
+        let top = self.first().saturating_add_signed(by);
+        let ends = self.growth == Growth::Follows && top >= self.most && by > 0;
+        self.top = (!ends).then_some(top.min(self.most));
+    }
+
+    /// Moves by pages, of which a row stays in view.
+    pub fn turn(&mut self, pages: isize) {
+        self.step(pages.saturating_mul(isize::try_from(self.page.max(2) - 1).unwrap_or(1)));
+    }
+
+    /// To the beginning or the end.
+    pub fn go_to(&mut self, end: bool) {
+        self.top = (!end).then_some(0);
+    }
+
+    /// Moves as little as it takes to have some rows in view; their beginning, where not all of them fit.
+    pub fn reveal(&mut self, rows: Range<usize>) {
+        self.top = Some(self.first().max(rows.end.saturating_sub(self.page)).min(rows.start));
+    }
+
+    /// Has a row in view and not among the last `spare` ones: in the middle, if it was not.
+    pub fn center(&mut self, row: usize, spare: usize) {
+        let first = self.first();
+        if row < first || row + spare >= first + self.page.max(1 + spare) {
+            self.top = Some(row.saturating_sub(self.page / 2));
+        }
+    }
+
+    /// Does what an action says of a text that is only read: scroll, or close.
+    pub fn perform(&mut self, action: Action) -> Then {
+        let page = isize::try_from(self.page.max(1)).unwrap_or(isize::MAX);
+        match action {
+            Action::ScrollUp => self.step(-1),
+            Action::ScrollDown => self.step(1),
+            Action::PageUp => self.step(-page),
+            Action::PageDown => self.step(page),
+            Action::First => self.step(isize::MIN),
+            Action::Last => self.step(isize::MAX),
+            Action::Close => return Then::Close,
+            _ => return Then::Pass,
+        }
+        Then::Stay
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ends_stop_it_and_the_end_is_followed_where_it_grows() {
+        let mut fixed = Viewport::default();
+        fixed.step(5);
+        assert_eq!(fixed.fit(3, 9), 0, "nothing was drawn yet");
+        fixed.step(99);
+        assert_eq!((fixed.first(), fixed.fit(3, 12)), (6, 6));
+        assert_eq!(fixed.fit(3, 5), 2);
+        fixed.step(-1);
+        assert_eq!(fixed.first(), 1);
+        let mut growing = Viewport::at_end();
+        assert_eq!((growing.fit(3, 9), growing.fit(3, 12)), (6, 9));
+        growing.step(-2);
+        assert_eq!(growing.fit(3, 20), 7);
+        growing.step(99);
+        assert_eq!(growing.fit(3, 30), 27);
+    }
+
+    #[test]
+    fn rows_come_into_view_as_little_as_it_takes() {
+        let mut view = Viewport::default();
+        view.fit(4, 20);
+        for (rows, first) in [(0..1, 0), (3..4, 0), (4..5, 1), (8..11, 7), (7..8, 7), (2..9, 2)] {
+            view.reveal(rows.clone());
+            assert_eq!(view.first(), first, "{rows:?}");
+        }
+        view.center(5, 0);
+        assert_eq!(view.first(), 2);
+        view.center(5, 1);
+        assert_eq!(view.first(), 3);
+        view.center(19, 0);
+        assert_eq!(view.first(), 16);
+    }
+}

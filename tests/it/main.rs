@@ -1,0 +1,46 @@
+//! All tests that see fleetwatch from outside, in one binary. `cargo test --test it pure::` takes seconds, `recorded::` and
+//! `tmux::` take minutes.
+
+// What cannot be set up fails the test.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod support;
+
+/// Tests of the library without tmux and without a terminal.
+mod pure {
+    mod floors;
+    mod guides;
+    mod help;
+    mod model_server;
+    mod stories;
+    mod tracker_properties;
+    mod ui;
+}
+
+/// Tests that read all recordings, and some of them a thousand times over.
+mod recorded {
+    mod checkpoints;
+    mod mutations;
+    mod recordings;
+    mod scores;
+    mod scores_live;
+}
+
+/// Tests against real tmux servers on private sockets.
+mod tmux {
+    mod cli;
+    mod dashboard;
+    mod demo;
+    mod feed;
+    mod follow_ups;
+    mod history;
+    mod host;
+    mod jump;
+    mod look;
+    mod owner;
+    mod record;
+    mod send;
+    mod sender;
+    mod ssh_hosts;
+    mod tasks;
+}

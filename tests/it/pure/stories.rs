@@ -1,0 +1,554 @@
+//! Stories of the tracking contract, one a file: what happens in a terminal, and what is told of it then.
+//!
+//! A story is a world that changes: a screen, a program, a pane, tmux. It is watched the way that live panes are: at
+//! every step and at every poll the fleet looks at it, and between the looks the fleet's own timers run. Most stories
+//! play with an agent that does not exist (`support/scout.toml`), whose cues are one short row each; some show screens
+//! of real recordings. `stories/README.md` describes the format.
+
+mod restarts;
+mod tasks;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use fleetwatch::fleet::{
+    Capture, Declared, Effect, Fleet, Input, Known, Outcome, PaneId, PaneReport, Place, ServerId, ServerReport,
+    Settings, TerminalKey,
+};
+use fleetwatch::moment::{Moment, Span};
+use fleetwatch::profile::{Library, Program};
+use fleetwatch::recording::{Archive, Player};
+use fleetwatch::screen::{Cursor, PaneFacts, Screen};
+use fleetwatch::state::Problem;
+use fleetwatch::tracker::Timer;
+use rstest::rstest;
+use serde::Deserialize;
+use serde_json::Value;
+
+#[rstest]
+fn story(#[files("tests/stories/*.toml")] path: PathBuf) {
+    let text = std::fs::read_to_string(&path).expect("a story can be read");
+    let story: Story = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    if let Err(failure) = Telling::new(&story).tell() {
+        panic!("{}\n{failure}", path.display());
+    }
+}
+
+/// A file under `stories/`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Story {
+    title: String,
+    /// Which rule of the contract it shows.
+    rule: String,
+    /// The agent and its version.
+    #[serde(default = "scout")]
+    agent: String,
+    /// Seconds between polls; 0 for none beside the steps.
+    #[serde(default = "half_a_second")]
+    poll: f64,
+    /// Seconds that an explicit input waits for a reaction, where another than the default window is wanted.
+    no_reaction: Option<f64>,
+    #[serde(default)]
+    screens: BTreeMap<String, String>,
+    steps: Vec<Step>,
+}
+
+/// What changes in the world at one time, and what is expected then.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Step {
+    /// Seconds since the story's beginning.
+    at: f64,
+    /// A name from `screens`, or the rows themselves.
+    screen: Option<String>,
+    /// A screen of a real recording, with its pane facts, at a time in it.
+    recorded: Option<Recorded>,
+    title: Option<String>,
+    cursor: Option<CursorWord>,
+    /// Columns and rows.
+    size: Option<[u16; 2]>,
+    /// What runs in the pane: an agent with its version, or another program.
+    runs: Option<String>,
+    pane: Option<PaneWord>,
+    probe: Option<ProbeWord>,
+    /// A prompt goes in through fleetwatch.
+    #[serde(default)]
+    submitted: bool,
+    /// Another process sent a prompt at this time, and that is told now.
+    submitted_at: Option<f64>,
+    /// What was sent.
+    #[serde(default)]
+    text: String,
+    /// The operator has seen the terminal.
+    #[serde(default)]
+    seen: bool,
+    /// The world changes, but nobody looks before the next poll.
+    #[serde(default)]
+    unwatched: bool,
+    /// Another process watches from now on, which knows what the history says; `"forgetful"`: there is none.
+    restarted: Option<Restart>,
+    /// A part of the public state.
+    #[serde(default)]
+    expect: toml::Table,
+    /// A part of the public state that held all the time since the step before, up to this one.
+    #[serde(default)]
+    throughout: toml::Table,
+    /// Rules that must be, or with a `!` must not be, among the evidence.
+    #[serde(default)]
+    evidence: Vec<String>,
+    /// Every change since the step before, in order: `phase ready -> active`.
+    changes: Option<Vec<String>>,
+    /// What the transitions since the step before say beside their changes.
+    notes: Option<Vec<String>>,
+    /// The timers that run, the next deadline first, in the story's seconds: `settle 3.5 to 4.5`.
+    timers: Option<Vec<String>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Restart {
+    Knowing,
+    Forgetful,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Recorded {
+    name: String,
+    at: f64,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum CursorWord {
+    Visible,
+    Hidden,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum PaneWord {
+    There,
+    Gone,
+    Dead,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ProbeWord {
+    Works,
+    Fails,
+    FailsOnce,
+    /// Nobody looks at all.
+    Stopped,
+}
+
+fn scout() -> String {
+    "scout 1.0.0".to_owned()
+}
+
+const fn half_a_second() -> f64 {
+    0.5
+}
+
+/// A story while it is told.
+struct Telling<'a> {
+    story: &'a Story,
+    fleet: Fleet,
+    key: TerminalKey,
+    world: World,
+    now: Span,
+    next_poll: Option<Span>,
+    /// What the history would say.
+    history: Kept,
+    /// What was published since the last step.
+    published: Vec<(Span, Value)>,
+    /// Changes and notes since the last step.
+    changes: Vec<String>,
+    notes: Vec<String>,
+    /// All transitions, for failures.
+    log: String,
+}
+
+/// The world as it is now.
+struct World {
+    rows: String,
+    screen: Arc<Screen>,
+    facts: PaneFacts,
+    size: [u16; 2],
+    runs: String,
+    pane: PaneWord,
+    probe: ProbeWord,
+    /// Whether anything was printed since the last look.
+    printed: bool,
+}
+
+/// The time of the story's beginning, which no rule may depend on.
+const BEGINNING: Moment = Moment::from_millis(1_700_000_000_000);
+/// More timers than this between two steps are a loop without an end.
+const MOST_TIMERS: usize = 5000;
+
+impl<'a> Telling<'a> {
+    fn new(story: &'a Story) -> Self {
+        let size = [80, 24];
+        let world = World {
+            rows: String::new(),
+            screen: Arc::new(drawn("", size)),
+            facts: PaneFacts { cursor: Cursor { visible: true, ..Cursor::default() }, ..PaneFacts::default() },
+            size,
+            runs: story.agent.clone(),
+            pane: PaneWord::There,
+            probe: ProbeWord::Works,
+            printed: true,
+        };
+        Self {
+            story,
+            fleet: fleet(story.no_reaction),
+            key: TerminalKey { server: ServerId::default(), pane: PaneId(1), pid: 100, instance: Default::default() },
+            world,
+            now: Span::ZERO,
+            next_poll: None,
+            history: Kept::default(),
+            published: Vec::new(),
+            changes: Vec::new(),
+            notes: Vec::new(),
+            log: String::new(),
+        }
+    }
+
+    fn tell(mut self) -> Result<(), String> {
+        for (number, step) in self.story.steps.iter().enumerate() {
+            self.step(step).map_err(|what| {
+                let Story { title, rule, .. } = self.story;
+                format!(
+                    "story:  {title} ({rule})\nstep:   {} at {} s\n{what}\nwhat was told until then:\n{}",
+                    number + 1,
+                    step.at,
+                    self.log
+                )
+            })?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, step: &Step) -> Result<(), String> {
+        let at = seconds(step.at);
+        if at < self.now {
+            return Err("the step is earlier than the one before".to_owned());
+        }
+        self.pass_time(at)?;
+        for (t, state) in &self.published {
+            contains(&step.throughout, state).map_err(|what| format!("at {} s, {what}", t.as_secs()))?;
+        }
+        self.published.clear();
+        self.change_world(step)?;
+        if let Some(restart) = step.restarted {
+            self.fleet = fleet(self.story.no_reaction);
+            self.world.printed = true;
+            let known = self.history.known().filter(|_| restart == Restart::Knowing);
+            if let Some(known) = known {
+                self.handle(Input::Known { key: self.key.clone(), known: Box::new(known) });
+            }
+        }
+        if step.submitted || step.submitted_at.is_some() {
+            let at = BEGINNING + step.submitted_at.map_or(self.now, seconds);
+            self.handle(Input::Submitted { key: self.key.clone(), at, text: step.text.clone() });
+        }
+        if step.seen {
+            self.handle(Input::Seen { key: self.key.clone() });
+        }
+        if !step.unwatched {
+            self.look();
+        }
+        self.check(step)
+    }
+
+    fn check(&mut self, step: &Step) -> Result<(), String> {
+        let state = self.state().ok_or("the terminal has left the fleet")?;
+        contains(&step.expect, &state)?;
+        // What holds after this step is where `throughout` of the next begins.
+        self.published = vec![(self.now, state.clone())];
+        let rules: Vec<&str> =
+            state["evidence"].as_array().into_iter().flatten().filter_map(|e| e["rule"].as_str()).collect();
+        for wanted in &step.evidence {
+            let (rule, present) = wanted.strip_prefix('!').map_or((wanted.as_str(), true), |rule| (rule, false));
+            if rules.contains(&rule) != present {
+                let is = if present { "is not" } else { "is" };
+                return Err(format!("the rule {rule} {is} among the evidence {rules:?}"));
+            }
+        }
+        let timers: Vec<String> = self.fleet.timers(&self.key).iter().map(told).collect();
+        if let Some(wanted) = step.timers.as_ref().filter(|wanted| **wanted != timers) {
+            return Err(format!("timers: {timers:#?}\nwanted: {wanted:#?}"));
+        }
+        let (changes, notes) = (std::mem::take(&mut self.changes), std::mem::take(&mut self.notes));
+        if let Some(wanted) = step.changes.as_ref().filter(|wanted| **wanted != changes) {
+            return Err(format!("changes: {changes:#?}\nwanted:  {wanted:#?}"));
+        }
+        if let Some(wanted) = step.notes.as_ref().filter(|wanted| **wanted != notes) {
+            return Err(format!("notes:  {notes:?}\nwanted: {wanted:?}"));
+        }
+        Ok(())
+    }
+
+    fn change_world(&mut self, step: &Step) -> Result<(), String> {
+        let world = &mut self.world;
+        if let Some(size) = step.size {
+            world.size = size;
+        }
+        if let Some(name) = &step.screen {
+            let rows = self.story.screens.get(name).unwrap_or(name);
+            if rows == name && !name.contains('\n') {
+                return Err(format!("there is no screen called {name:?}"));
+            }
+            world.rows = rows.clone();
+        }
+        if step.screen.is_some() || step.size.is_some() {
+            world.screen = Arc::new(drawn(&world.rows, world.size));
+            world.printed = true;
+        }
+        if let Some(Recorded { name, at }) = &step.recorded {
+            let recording = archive().recording(name).map_err(|error| error.to_string())?;
+            let frame = Player::new(&recording).take_while(|frame| frame.at <= seconds(*at)).last();
+            let frame = frame.ok_or("the recording has not begun yet")?;
+            (world.screen, world.facts, world.printed) = (frame.screen, frame.facts, true);
+        }
+        if let Some(title) = &step.title {
+            world.facts.title.clone_from(title);
+        }
+        if let Some(cursor) = step.cursor {
+            world.facts.cursor.visible = matches!(cursor, CursorWord::Visible);
+        }
+        if let Some(runs) = &step.runs {
+            world.runs.clone_from(runs);
+        }
+        world.pane = step.pane.unwrap_or(world.pane);
+        world.probe = step.probe.unwrap_or(world.probe);
+        world.facts.dead = world.pane == PaneWord::Dead;
+        Ok(())
+    }
+
+    /// Lets time pass until `until`: polls and the fleet's timers, in the order of their times.
+    fn pass_time(&mut self, until: Span) -> Result<(), String> {
+        for _ in 0..MOST_TIMERS {
+            let timer = self.fleet.poll_timeout().map(|at| at.since(BEGINNING));
+            if timer.is_some_and(|at| at < self.now) {
+                return Err(format!("a timer of {timer:?} was left behind at {:?}", self.now));
+            }
+            let due = timer.filter(|at| *at < until);
+            let poll = self.next_poll.filter(|at| *at < until);
+            match (due, poll) {
+                (None, None) => {
+                    self.now = until;
+                    return Ok(());
+                }
+                (Some(due), poll) if poll.is_none_or(|poll| due < poll) => {
+                    self.now = due;
+                    self.handle(Input::TimePassed);
+                }
+                (_, poll) => {
+                    self.now = poll.unwrap_or(until);
+                    self.look();
+                }
+            }
+        }
+        Err(format!("the timers do not come to an end at {} s", self.now.as_secs()))
+    }
+
+    /// One look at the world.
+    fn look(&mut self) {
+        let every = seconds(self.story.poll);
+        self.next_poll = (every > Span::ZERO)
+            .then(|| Span::from_millis((self.now.as_millis() / every.as_millis() + 1) * every.as_millis()));
+        let world = &mut self.world;
+        if world.probe == ProbeWord::Stopped {
+            return;
+        }
+        let problem = || Problem { kind: "timeout".to_owned(), message: "tmux did not answer in time".to_owned() };
+        let outcome = match (world.probe, world.pane) {
+            (ProbeWord::Fails, _) => Outcome::Failed(problem()),
+            (ProbeWord::FailsOnce, _) => {
+                world.probe = ProbeWord::Works;
+                Outcome::Failed(problem())
+            }
+            (_, PaneWord::Gone) => Outcome::Listed(Vec::new()),
+            _ => Outcome::Listed(vec![world.report(&self.key)]),
+        };
+        let at = BEGINNING + self.now;
+        self.handle(Input::Server(ServerReport { server: self.key.server.clone(), at, outcome }));
+    }
+
+    fn handle(&mut self, input: Input) {
+        let now = BEGINNING + self.now;
+        self.history.input(&input, now);
+        self.fleet.handle(input, now);
+        while let Some(effect) = self.fleet.poll_effect() {
+            self.history.effect(&effect, &self.fleet, now);
+            let Effect::Changed { transition, .. } = effect else { continue };
+            let changes: Vec<String> = transition
+                .changed
+                .iter()
+                .map(|c| format!("{} {} -> {}", c.field, word(&c.from), word(&c.to)))
+                .collect();
+            let note = transition.note.as_ref().map_or(String::new(), |note| format!("  [{note}]"));
+            // Writing to a string cannot fail.
+            let _ = writeln!(self.log, "{:>8.3}  {}{note}", self.now.as_secs(), changes.join(", "));
+            self.changes.extend(changes);
+            self.notes.extend(transition.note);
+        }
+        if let Some(state) = self.state() {
+            self.published.push((self.now, state));
+        }
+    }
+
+    fn state(&self) -> Option<Value> {
+        let state = self.fleet.state(&self.key, BEGINNING + self.now)?;
+        Some(serde_json::to_value(state).expect("a state has a JSON form"))
+    }
+}
+
+/// What a history would keep of one terminal.
+#[derive(Default)]
+struct Kept {
+    last: Option<(Value, Option<Arc<Screen>>)>,
+    watched_until: Moment,
+    seen: bool,
+}
+
+impl Kept {
+    fn input(&mut self, input: &Input, now: Moment) {
+        match input {
+            Input::Server(ServerReport { outcome: Outcome::Listed(_), .. }) => self.watched_until = now,
+            Input::Seen { .. } => self.seen = true,
+            _ => {}
+        }
+    }
+
+    fn effect(&mut self, effect: &Effect, fleet: &Fleet, now: Moment) {
+        let Effect::Changed { key, transition, screen, .. } = effect else { return };
+        let state = fleet.state(key, now).expect("what has changed is there");
+        self.seen &= transition.changed.iter().all(|change| change.field != "result");
+        self.last = Some((serde_json::to_value(state).expect("a state has a JSON form"), screen.clone()));
+    }
+
+    /// As it is read back.
+    fn known(&self) -> Option<Known> {
+        let (state, screen) = self.last.clone()?;
+        let state = serde_json::from_value(state).expect("a state is read back");
+        Some(Known { state, screen, watched_until: self.watched_until, seen: self.seen })
+    }
+}
+
+fn fleet(no_reaction: Option<f64>) -> Fleet {
+    let mut settings = Settings::default();
+    settings.tracker.no_reaction = no_reaction.map_or(settings.tracker.no_reaction, seconds);
+    Fleet::new(settings, Arc::clone(library()))
+}
+
+impl World {
+    fn report(&mut self, key: &TerminalKey) -> PaneReport {
+        let program = match self.runs.split_once(' ') {
+            Some((tool, version)) => {
+                Program::Agent { tool: tool.to_owned(), version: Some(version.to_owned()).filter(|v| v != "?") }
+            }
+            None => Program::Other { command: self.runs.clone() },
+        };
+        let fresh = std::mem::take(&mut self.printed);
+        PaneReport {
+            key: key.clone(),
+            place: Place { session: "story".to_owned(), window_panes: 1, session_windows: 1, ..Place::default() },
+            cwd: None,
+            facts: self.facts.clone(),
+            program,
+            capture: if fresh { Capture::Fresh(Arc::clone(&self.screen)) } else { Capture::Unchanged },
+            declared: Some(Declared { name: Some("story".to_owned()), ..Declared::default() }),
+        }
+    }
+}
+
+fn library() -> &'static Arc<Library> {
+    static LIBRARY: OnceLock<Arc<Library>> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let mut library = Library::builtin();
+        library.add("scout.toml", include_str!("../support/scout.toml")).expect("the scout's profile is well-formed");
+        Arc::new(library)
+    })
+}
+
+fn archive() -> &'static Archive {
+    static ARCHIVE: OnceLock<Archive> = OnceLock::new();
+    ARCHIVE.get_or_init(|| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst");
+        Archive::open(&path).expect("the archive can be read")
+    })
+}
+
+/// Rows as tmux would capture them; `{1;31}` stands for that style and `{}` for none.
+fn drawn(rows: &str, [columns, height]: [u16; 2]) -> Screen {
+    let mut text = String::new();
+    let mut rest = rows;
+    while let Some((before, after)) = rest.split_once('{') {
+        text.push_str(before);
+        match after.split_once('}').filter(|(style, _)| style.chars().all(|c| c.is_ascii_digit() || c == ';')) {
+            Some((style, after)) => {
+                let _ = write!(text, "\u{1b}[{style}m");
+                rest = after;
+            }
+            None => {
+                text.push('{');
+                rest = after;
+            }
+        }
+    }
+    text.push_str(rest);
+    Screen::from_capture(text.as_bytes(), columns, height)
+}
+
+fn seconds(s: f64) -> Span {
+    // Stories last minutes, to the millisecond.
+    Span::from_millis((s * 1000.0).round() as u64)
+}
+
+/// A timer in the story's seconds.
+fn told(timer: &Timer) -> String {
+    let seconds = |at: Moment| at.since(BEGINNING).as_secs();
+    format!("{} {} to {}", timer.name, seconds(timer.since), seconds(timer.until))
+}
+
+/// Whether a state has every value that is wanted of it.
+fn contains(wanted: &toml::Table, state: &Value) -> Result<(), String> {
+    wanted.iter().try_for_each(|(name, wanted)| fits(name, wanted, state.get(name)))
+}
+
+fn fits(path: &str, wanted: &toml::Value, is: Option<&Value>) -> Result<(), String> {
+    let Some(is) = is else { return Err(format!("there is no field {path}")) };
+    match wanted {
+        toml::Value::Table(table) => {
+            table.iter().try_for_each(|(name, wanted)| fits(&format!("{path}.{name}"), wanted, is.get(name)))
+        }
+        toml::Value::Array(array) => {
+            let texts: Vec<String> = array.iter().map(|v| v.as_str().map_or(v.to_string(), str::to_owned)).collect();
+            let values: Vec<String> = is.as_array().into_iter().flatten().map(word).collect();
+            if texts == values { Ok(()) } else { Err(format!("{path} is {values:?}, wanted {texts:?}")) }
+        }
+        toml::Value::String(text) => {
+            let value = word(is);
+            if *text == value { Ok(()) } else { Err(format!("{path} is {value}, wanted {text}")) }
+        }
+        toml::Value::Boolean(flag) if is.as_bool() == Some(*flag) => Ok(()),
+        toml::Value::Float(number) if is.as_f64().is_some_and(|is| (is - number).abs() < 0.0005) => Ok(()),
+        _ => Err(format!("{path} is {is}, wanted {wanted}")),
+    }
+}
+
+/// A value without quotes: `null`, `ready`, `1.5`; a problem by its kind.
+fn word(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Object(object) => object.get("kind").map_or_else(|| value.to_string(), word),
+        other => other.to_string(),
+    }
+}

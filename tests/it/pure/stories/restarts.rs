@@ -1,0 +1,102 @@
+//! A process that goes on from the history says what the one before it would have said.
+
+use std::sync::Arc;
+
+use fleetwatch::fleet::{
+    Capture, Declared, Fleet, Input, Outcome, PaneId, PaneReport, Place, ServerId, ServerReport, TerminalKey,
+};
+use fleetwatch::moment::Span;
+use fleetwatch::recording::{Frame, Player, in_parallel, program};
+use fleetwatch::state::State;
+
+use super::{BEGINNING, Kept, archive, fleet};
+
+/// How often the terminal is looked at.
+const TICK: u64 = 500;
+/// What was known for sure has come back within this time: what settles, settles again.
+const SOON: u64 = 2000;
+
+/// What is said at each look at a recording, when another process takes over before the look with a number.
+fn said(name: &str, restart: Option<u64>) -> Vec<State> {
+    let recording = archive().recording(name).expect("a recording can be read");
+    let key = TerminalKey { server: ServerId::default(), pane: PaneId(0), pid: 1, instance: Default::default() };
+    let mut frames = Player::new(&recording).peekable();
+    let mut latest: Option<Frame> = None;
+    let (mut watching, mut kept) = (fleet(None), Kept::default());
+    let mut said = Vec::new();
+    for look in 0..=recording.duration().as_millis() / TICK {
+        let now = BEGINNING + Span::from_millis(look * TICK);
+        while let Some(frame) = frames.next_if(|frame| frame.at <= Span::from_millis(look * TICK)) {
+            let printed = frame.printed || latest.as_ref().is_some_and(|latest| latest.printed);
+            latest = Some(Frame { printed, ..frame });
+        }
+        let Some(frame) = &mut latest else { continue };
+        let mut inputs = Vec::new();
+        if restart == Some(look) {
+            watching = fleet(None);
+            frame.printed = true;
+            let known = kept.known().map(|known| Input::Known { key: key.clone(), known: Box::new(known) });
+            inputs.extend(known);
+        }
+        let (tool, version) = (recording.header.tool.as_deref(), recording.header.version.as_deref());
+        let command = Some(frame.facts.command.as_str()).filter(|command| !command.is_empty());
+        let report = PaneReport {
+            key: key.clone(),
+            place: Place::default(),
+            cwd: None,
+            program: program(tool, version, command),
+            facts: frame.facts.clone(),
+            capture: if frame.printed { Capture::Fresh(Arc::clone(&frame.screen)) } else { Capture::Unchanged },
+            declared: Some(Declared { name: Some(name.to_owned()), ..Declared::default() }),
+        };
+        frame.printed = false;
+        let outcome = Outcome::Listed(vec![report]);
+        inputs.push(Input::Server(ServerReport { server: key.server.clone(), at: now, outcome }));
+        inputs.into_iter().for_each(|input| hand(&mut watching, &mut kept, input, now));
+        said.extend(watching.state(&key, now));
+    }
+    said
+}
+
+fn hand(fleet: &mut Fleet, kept: &mut Kept, input: Input, now: fleetwatch::moment::Moment) {
+    kept.input(&input, now);
+    fleet.handle(input, now);
+    while let Some(effect) = fleet.poll_effect() {
+        kept.effect(&effect, fleet, now);
+    }
+}
+
+#[test]
+fn the_second_half_of_a_recording_reads_the_same() {
+    // Every fifth one: a recording is read twice.
+    let names: Vec<&str> = archive().names().step_by(5).collect();
+    let differing = in_parallel(&names, |name| {
+        let whole = said(name, None);
+        let half = whole.len() / 2;
+        let restarted = said(name, Some(half as u64));
+        let soon = (SOON / TICK) as usize;
+        let pairs = whole.iter().zip(&restarted).enumerate().skip(half + soon);
+        let core = |s: &State| (s.diagnostics.availability, s.turn.phase, s.surface, s.last_turn.result, s.attention);
+        let ages = |s: &State| (s.turn.since, s.since, s.since_exact, s.last_turn.at);
+        let differs = pairs.clone().filter(|(_, (one, other))| core(one) != core(other));
+        let differs: Vec<String> = differs
+            .map(|(look, (one, other))| format!("{name} at {look}: {:?}, restarted: {:?}", core(one), core(other)))
+            .collect();
+        let aged = pairs.filter(|(_, (one, other))| ages(one) != ages(other));
+        let aged: Vec<String> = aged
+            .map(|(look, (one, other))| format!("{name} at {look}: {:?}, restarted: {:?}", ages(one), ages(other)))
+            .collect();
+        (whole.len() - half, differs, aged)
+    });
+    let looks: usize = differing.iter().map(|(looks, ..)| looks).sum();
+    let wrong: Vec<&String> = differing.iter().flat_map(|(_, wrong, _)| wrong).collect();
+    let aged: Vec<&String> = differing.iter().flat_map(|(_, _, aged)| aged).collect();
+    println!("{} recordings, {looks} looks, {} differ, {} in an age", names.len(), wrong.len(), aged.len());
+    let firsts = |of: &[(usize, Vec<String>, Vec<String>)], ages: bool| -> Vec<String> {
+        of.iter().filter_map(|(_, wrong, aged)| if ages { aged.first() } else { wrong.first() }).cloned().collect()
+    };
+    println!("{:#?}\n{:#?}", firsts(&differing, false), firsts(&differing, true));
+    // A slow stream's pace is learned again, so that one that pauses just then may differ until it goes on.
+    let differ = differing.iter().filter(|(_, wrong, aged)| !wrong.is_empty() || !aged.is_empty()).count();
+    assert!(differ * 20 <= names.len(), "{differ} of {} recordings", names.len());
+}

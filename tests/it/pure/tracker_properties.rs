@@ -1,0 +1,478 @@
+//! What must hold of a tracker whatever comes in, in any order and with any gaps in time (SPEC §3, §4, §7).
+//!
+//! The screens are put together at random from the rows of an agent that does not exist (`support/scout.toml`) and read
+//! with its profile, so that every reading is one that a screen can give.
+
+use std::sync::{Arc, OnceLock};
+
+use fleetwatch::moment::{Moment, Span};
+use fleetwatch::profile::{EndMark, Library, Profile, Reading, TakenAs, Temporal, TurnRegion};
+use fleetwatch::screen::{Cursor, PaneFacts, Screen};
+use fleetwatch::state::{
+    AnchorState, Attention, Availability, BusinessState, Completion, InputMode, OperatorStatus, Phase, Problem, State,
+    TerminalFacts, Transition, Tri, TurnResult, TurnSource, UiContext,
+};
+use fleetwatch::tracker::{Observation, Settings, Tracker};
+use proptest::prelude::*;
+
+/// What may be drawn between the transcript and the prompt.
+const EDGES: [&str; 7] =
+    ["", "~ Thinking (1s)", "~ Thinking (2s)", "~ retrying in 4s", "+ queued", "% torn", "= done in 4s"];
+/// What may end a turn.
+const ENDS: [&str; 5] = ["", "x Interrupted by you", "! 529 overloaded", "= done in 4s", "• More."];
+/// What may stand at the bottom: prompts, lists, dialogs, nothing.
+const BOTTOMS: [&str; 11] = [
+    "❯",
+    "❯ a draft",
+    "❯\n-- Tip: use /help",
+    "❯\n-- 2 jobs run",
+    "❯\n-- starting",
+    "❯ /mo\n/model",
+    "? Run rm -rf build?\n▸ 1. Yes",
+    "? Which database?\n▸ 1. Postgres",
+    "? Trust this folder?\n▸ 1. Yes",
+    "[menu] models",
+    "",
+];
+
+/// A screen in a few numbers.
+#[derive(Clone, Debug)]
+struct Picture {
+    prompts: usize,
+    answer: usize,
+    end: usize,
+    edge: usize,
+    bottom: usize,
+    title: bool,
+    cursor: bool,
+}
+
+/// One thing that happens.
+#[derive(Clone, Debug)]
+enum Happening {
+    Screen {
+        picture: Picture,
+        resized: bool,
+    },
+    Unchanged,
+    Down,
+    NoProfile,
+    Gone,
+    Failed,
+    /// A prompt was sent so many milliseconds ago, as another process tells now.
+    Submitted {
+        ago: u64,
+    },
+    Seen,
+    /// The timer that the tracker asked for, while nobody looks.
+    Timer,
+    /// A look at that time, which finds nothing new.
+    TimelyLook,
+}
+
+fn pictures() -> impl Strategy<Value = Picture> {
+    let numbers = (0..4_usize, 0..4_usize, 0..ENDS.len(), 0..EDGES.len(), 0..BOTTOMS.len());
+    (numbers, prop::bool::weighted(0.1), prop::bool::weighted(0.95)).prop_map(
+        |((prompts, answer, end, edge, bottom), title, cursor)| Picture {
+            prompts,
+            answer,
+            end,
+            edge,
+            bottom,
+            title,
+            cursor,
+        },
+    )
+}
+
+/// Pictures that are usual, so that whole turns happen and not only contradictions.
+fn usual_pictures() -> impl Strategy<Value = Picture> {
+    let plain =
+        |prompts, answer, end, edge, bottom| Picture { prompts, answer, end, edge, bottom, title: false, cursor: true };
+    prop_oneof![
+        (1..4_usize, 0..4_usize, 1..4_usize)
+            .prop_map(move |(prompts, answer, edge)| plain(prompts, answer, 0, edge, 0)),
+        (1..4_usize, 0..4_usize, 0..ENDS.len(), 0..4_usize)
+            .prop_map(move |(prompts, answer, end, bottom)| plain(prompts, answer, end, 0, bottom)),
+        (1..4_usize, 0..4_usize, 6..9_usize)
+            .prop_map(move |(prompts, answer, bottom)| plain(prompts, answer, 0, 0, bottom)),
+        pictures(),
+    ]
+}
+
+fn happenings() -> impl Strategy<Value = Vec<(u64, Happening)>> {
+    let happening = prop_oneof![
+        8 => (usual_pictures(), prop::bool::weighted(0.05))
+            .prop_map(|(picture, resized)| Happening::Screen { picture, resized }),
+        3 => Just(Happening::Unchanged),
+        2 => Just(Happening::Timer),
+        4 => Just(Happening::TimelyLook),
+        1 => prop_oneof![Just(0), 1..5000_u64].prop_map(|ago| Happening::Submitted { ago }),
+        1 => Just(Happening::Failed),
+        1 => prop_oneof![
+            Just(Happening::Down),
+            Just(Happening::NoProfile),
+            Just(Happening::Gone),
+            Just(Happening::Seen)
+        ],
+    ];
+    let gap = prop_oneof![4 => 0..600_u64, 3 => 600..3000_u64, 1 => 3000..40_000_u64];
+    prop::collection::vec((gap, happening), 1..60)
+}
+
+fn draw(picture: &Picture) -> (Screen, PaneFacts) {
+    let mut rows = String::new();
+    for n in 0..picture.prompts {
+        rows += &format!("» prompt {n}\n");
+        let lines = if n + 1 == picture.prompts { picture.answer } else { 1 };
+        (0..lines).for_each(|line| rows += &format!("• answer {n} {line}\n"));
+    }
+    for row in [ENDS[picture.end], EDGES[picture.edge], "", BOTTOMS[picture.bottom]] {
+        rows += row;
+        rows.push('\n');
+    }
+    let facts = PaneFacts {
+        title: if picture.title { "* busy".to_owned() } else { String::new() },
+        cursor: Cursor { visible: picture.cursor, ..Cursor::default() },
+        ..PaneFacts::default()
+    };
+    (Screen::from_capture(rows.as_bytes(), 80, 24), facts)
+}
+
+fn profile(version: usize) -> &'static Arc<Profile> {
+    static PROFILES: OnceLock<Vec<Arc<Profile>>> = OnceLock::new();
+    let profiles = PROFILES.get_or_init(|| {
+        let mut library = Library::default();
+        library.add("scout.toml", include_str!("../support/scout.toml")).expect("the scout's profile is well-formed");
+        let of = |version| library.select("scout", Some(version), false).expect("the scout is known").profile;
+        ["1.0.0", "2.0.0", "3.0.0"].map(of).to_vec()
+    });
+    &profiles[version % profiles.len()]
+}
+
+/// The second half of the versions is read as if no recording showed them.
+const VERSIONS: usize = 6;
+
+fn terminal() -> TerminalFacts {
+    TerminalFacts { id: "t".to_owned(), tool: "scout".to_owned(), ..TerminalFacts::default() }
+}
+
+/// A tracker with what a reader of its inputs knows of the turn.
+struct Watch {
+    profile: &'static Arc<Profile>,
+    cautious: bool,
+    tracker: Tracker,
+    now: Moment,
+    last: Option<Reading>,
+    /// The turn regions of all readings.
+    past: Vec<TurnRegion>,
+    before: State,
+    /// Whether work, a question of the agent, or a sent prompt was seen since the last result or loss.
+    stirred: bool,
+}
+
+const BEGINNING: Moment = Moment::from_millis(1_700_000_000_000);
+
+impl Watch {
+    fn new(version: usize) -> Self {
+        let tracker = Tracker::new(Settings::default(), BEGINNING);
+        let before = tracker.state(terminal(), BEGINNING);
+        Self {
+            profile: profile(version),
+            cautious: version >= VERSIONS / 2,
+            tracker,
+            now: BEGINNING,
+            last: None,
+            past: Vec::new(),
+            before,
+            stirred: false,
+        }
+    }
+
+    fn happens(&mut self, gap: u64, happening: &Happening) -> Result<(State, Option<Transition>), TestCaseError> {
+        let mut at = self.now + Span::from_millis(gap);
+        let mut sent = false;
+        let transition = match happening {
+            Happening::Screen { picture, resized } => {
+                let (screen, facts) = draw(picture);
+                let reading = self.profile.read(&screen, &facts);
+                // A half-drawn screen is passed over, so that growth is measured from an earlier one.
+                let grew = self.past.iter().any(|past| reading.turn.grew_from(past));
+                self.past.push(reading.turn.clone());
+                let asks = matches!(reading.assessment.ui_context, UiContext::ApprovalPrompt | UiContext::Question);
+                self.stirred |= reading.activity.is_some() || asks || (grew && self.profile.temporal().growth);
+                let temporal = Temporal { cautious: self.cautious, ..self.profile.temporal() };
+                let observation = Observation::Read { reading: &reading, temporal, resized: *resized };
+                let transition = self.tracker.handle(observation, at);
+                self.last = Some(reading);
+                transition
+            }
+            Happening::Unchanged => self.tracker.handle(Observation::Unchanged, at),
+            Happening::Down => self.tracker.handle(Observation::TuiDown, at),
+            Happening::NoProfile => self.tracker.handle(Observation::NoProfile, at),
+            Happening::Gone => self.tracker.handle(Observation::Gone, at),
+            Happening::Failed => {
+                let problem = Problem { kind: "timeout".to_owned(), message: "no answer".to_owned() };
+                self.tracker.handle(Observation::ProbeFailed(problem), at)
+            }
+            Happening::Submitted { ago } => {
+                sent = true;
+                let sent_at = Moment::from_millis(at.as_millis().saturating_sub_unsigned(*ago));
+                self.tracker.handle(Observation::Submitted { at: sent_at, taken: TakenAs::Prompt }, at)
+            }
+            Happening::Seen => self.tracker.handle(Observation::Seen, at),
+            Happening::Timer => {
+                at = self.tracker.next_timeout().unwrap_or(at);
+                self.tracker.handle(Observation::Nothing, at)
+            }
+            Happening::TimelyLook => {
+                at = self.tracker.next_timeout().unwrap_or(at);
+                self.tracker.handle(Observation::Unchanged, at)
+            }
+        };
+        self.now = at;
+        let state = self.tracker.state(terminal(), at);
+        self.check(&state, transition.as_ref())?;
+        // A prompt that was submitted in the terminal itself arms a turn as well as one that was sent.
+        self.stirred |= sent || state.evidence.iter().any(|evidence| evidence.rule == "submitted-prompt");
+        if state.last_turn != self.before.last_turn && state.last_turn.at == Some(at) {
+            // The screen may still show work beside the end of a turn; that is the next one's.
+            let asks = |reading: &Reading| {
+                matches!(reading.assessment.ui_context, UiContext::ApprovalPrompt | UiContext::Question)
+            };
+            // A screen that makes no sense is taken in only when it stays: what it shows counts from then on.
+            let stirs = |reading: &Reading| reading.activity.is_some() || asks(reading) || reading.doubt.is_some();
+            self.stirred = self.last.as_ref().is_some_and(stirs);
+        }
+        self.before = state.clone();
+        Ok((state, transition))
+    }
+
+    fn check(&self, state: &State, transition: Option<&Transition>) -> Result<(), TestCaseError> {
+        let before = &self.before;
+        never_claims_what_it_cannot_see(state)?;
+        has_evidence(state)?;
+        prop_assert!(self.tracker.next_timeout().is_none_or(|at| at > self.now), "a timer lies in the past");
+        prop_assert!(state.turn.since <= self.now && state.stability.stable_since <= self.now);
+        prop_assert!(state.last_turn.at.is_none_or(|at| at <= self.now));
+        let note = transition.and_then(|t| t.note.as_deref()).unwrap_or_default();
+        prop_assert!(transition.is_none_or(|t| t.at == self.now), "a transition has the observation's time");
+        self.result_follows_the_rules(before, state, note)?;
+        if note.contains("recovery") {
+            let success = state.last_turn.result == TurnResult::Success && state.last_turn != before.last_turn;
+            prop_assert!(!success || note.contains("retraction undone"), "a recovery made a success");
+            prop_assert_eq!(state.stability.stable_since, self.now, "a recovery resets stability");
+            prop_assert_ne!(state.turn.phase, Phase::Active);
+        }
+        // What differs between two states is in a transition.
+        let told = transition.is_some_and(|t| !t.changed.is_empty());
+        let differs = state.surface != before.surface
+            || state.turn.phase != before.turn.phase
+            || state.diagnostics != before.diagnostics
+            || state.last_turn.result != before.last_turn.result;
+        prop_assert_eq!(differs && !told, false, "a change without a transition");
+        Ok(())
+    }
+
+    fn result_follows_the_rules(&self, before: &State, state: &State, note: &str) -> Result<(), TestCaseError> {
+        let (was, is) = (&before.last_turn, &state.last_turn);
+        if was == is {
+            return Ok(());
+        }
+        if note.contains("undone") || (note.contains("retract") && is.at.is_none_or(|at| at < self.now)) {
+            // A retraction and its undoing give back an older result.
+            return Ok(());
+        }
+        // What is told late of a turn that has ended is where it came from, or that it was a turn of its own.
+        let same = (is.result, is.at) == (was.result, was.at) && is.source == TurnSource::ExplicitInput;
+        if note.contains("sent through fleetwatch") && (same || is.at.is_none_or(|at| at < self.now)) {
+            return Ok(());
+        }
+        prop_assert_eq!(is.at, Some(self.now), "a result is told when it is found");
+        match is.result {
+            TurnResult::None => prop_assert!(false, "a result vanished without a retraction"),
+            TurnResult::Success => {
+                prop_assert!(self.stirred, "success without activity");
+                prop_assert_ne!(state.turn.phase, Phase::Active);
+                prop_assert_ne!(state.assessment.business_state, BusinessState::AwaitingOperator);
+                prop_assert!(
+                    self.before.operator.completion == Completion::CandidateComplete,
+                    "a success that did not settle"
+                );
+            }
+            TurnResult::KnownFailure | TurnResult::Interrupted => {
+                let wanted = if is.result == TurnResult::Interrupted { EndMark::Interrupted } else { EndMark::Failed };
+                let mark = self.last.as_ref().and_then(|reading| reading.end.as_ref()).map(|end| end.mark);
+                prop_assert_eq!(mark, Some(wanted), "an end mark that is not on the screen");
+            }
+        }
+        prop_assert_ne!(is.source, TurnSource::None);
+        Ok(())
+    }
+}
+
+fn never_claims_what_it_cannot_see(state: &State) -> Result<(), TestCaseError> {
+    let available = state.diagnostics.availability == Availability::Available;
+    let dialog = state.assessment.business_state == BusinessState::AwaitingOperator;
+    let ready = state.turn.phase == Phase::Ready || state.surface.ready_posture == Tri::Yes;
+    prop_assert!(available || state.turn.phase == Phase::Unknown);
+    prop_assert!(available || state.surface.accepting_input == Tri::Unknown);
+    prop_assert!(available || state.surface.ready_posture == Tri::Unknown);
+    prop_assert!(!ready || (available && !dialog && state.assessment.input_mode == InputMode::Freeform));
+    prop_assert!(!dialog || (state.turn.phase == Phase::Unknown && state.surface.accepting_input == Tri::No));
+    prop_assert!(!dialog || state.operator.status == OperatorStatus::WaitingUserAnswer);
+    let asking = [Attention::Approval, Attention::Question, Attention::Trust, Attention::Setup];
+    prop_assert_eq!(dialog, asking.contains(&state.attention));
+    prop_assert!(state.turn.phase != Phase::Ready || state.surface.ready_posture == Tri::Yes);
+    prop_assert!(state.turn.phase != Phase::Active || state.surface.ready_posture != Tri::Yes);
+    let anchored = state.lifecycle_authority.turn_anchor_state == AnchorState::Active;
+    prop_assert!(!anchored || state.lifecycle_authority.completion_monitoring_armed);
+    Ok(())
+}
+
+fn has_evidence(state: &State) -> Result<(), TestCaseError> {
+    let rules: Vec<&str> = state.evidence.iter().map(|e| e.rule.as_str()).collect();
+    let any = |names: &[&str]| names.iter().any(|name| rules.contains(name));
+    let prompt = any(&["composer"]);
+    if state.last_turn.result != TurnResult::None {
+        prop_assert!(any(&["last-turn"]), "no evidence of the last result in {:?}", rules);
+    }
+    match state.turn.phase {
+        Phase::Ready => prop_assert!(prompt, "ready without a prompt in {:?}", rules),
+        Phase::Active => {
+            let work = any(&["status", "retry", "title", "explicit-input", "work-seen", "submitted-prompt"]);
+            prop_assert!(work, "active without a sign of it in {:?}", rules);
+        }
+        Phase::Unknown => {}
+    }
+    match state.diagnostics.availability {
+        Availability::Available => prop_assert!(!rules.is_empty()),
+        Availability::Unavailable => prop_assert!(any(&["pane"])),
+        Availability::TuiDown => prop_assert!(any(&["process"])),
+        Availability::Error => prop_assert!(any(&["probe"])),
+        Availability::Unknown => {}
+    }
+    if state.assessment.business_state == BusinessState::AwaitingOperator {
+        prop_assert!(any(&["approval", "question", "trust", "setup"]));
+    }
+    if state.turn.background_work == Tri::Yes {
+        prop_assert!(any(&["jobs"]));
+    }
+    if state.surface.pending_input == Tri::Yes {
+        prop_assert!(any(&["queued"]));
+    }
+    Ok(())
+}
+
+/// How many stories each property is tried with; `FLEETWATCH_CASES` asks for more.
+fn cases() -> u32 {
+    std::env::var("FLEETWATCH_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(100)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_contract_holds_in_any_order(version in 0..VERSIONS, story in happenings()) {
+        let mut watch = Watch::new(version);
+        for (gap, happening) in &story {
+            watch.happens(*gap, happening)?;
+        }
+    }
+
+    #[test]
+    fn the_same_inputs_give_the_same_outputs(version in 0..VERSIONS, story in happenings()) {
+        let (mut one, mut other) = (Watch::new(version), Watch::new(version));
+        for (gap, happening) in &story {
+            // The state and the transition.
+            prop_assert_eq!(one.happens(*gap, happening)?, other.happens(*gap, happening)?);
+        }
+    }
+
+    /// Left alone, the tracker comes to rest: every timer lies ahead, and they end.
+    #[test]
+    fn timers_come_to_an_end(version in 0..VERSIONS, story in happenings()) {
+        let mut watch = Watch::new(version);
+        for (gap, happening) in &story {
+            watch.happens(*gap, happening)?;
+        }
+        let mut timers = 0;
+        while let Some(at) = watch.tracker.next_timeout() {
+            prop_assert!(at > watch.now);
+            watch.happens(0, &Happening::Timer)?;
+            timers += 1;
+            prop_assert!(timers < 50, "the timers do not end");
+        }
+    }
+
+    /// An observation with an earlier time is taken for one of now.
+    #[test]
+    fn time_never_runs_backwards(story in happenings(), back in 1..100_000_u64) {
+        let mut watch = Watch::new(0);
+        for (gap, happening) in &story {
+            watch.happens(*gap, happening)?;
+        }
+        let before = watch.tracker.state(terminal(), watch.now);
+        watch.tracker.handle(Observation::Unchanged, watch.now - Span::from_millis(back));
+        let after = watch.tracker.state(terminal(), watch.now - Span::from_millis(back));
+        prop_assert!(after.observed_at >= before.observed_at);
+        prop_assert!(after.turn.since >= before.turn.since && after.turn.elapsed_seconds >= 0.0);
+    }
+
+    /// While nobody looks nothing comes of time alone, nor of the first look after it.
+    #[test]
+    fn gaps_make_nothing(version in 0..VERSIONS, story in happenings(), gap in 100_000..1_000_000_u64) {
+        let mut watch = Watch::new(version);
+        for (gap, happening) in &story {
+            watch.happens(*gap, happening)?;
+        }
+        // For a moment what the last look showed still holds.
+        let said = |state: &State| (state.turn.phase, state.surface, state.last_turn.clone(), state.attention);
+        let begin = watch.now + Span::from_secs(1);
+        let pass_time = |tracker: &mut Tracker, until: Moment| {
+            while let Some(due) = tracker.next_timeout().filter(|due| *due <= until) {
+                tracker.handle(Observation::Nothing, due);
+            }
+            tracker.handle(Observation::Nothing, until);
+        };
+        pass_time(&mut watch.tracker, begin);
+        let before = watch.tracker.state(terminal(), begin);
+        let end = begin + Span::from_millis(gap);
+        pass_time(&mut watch.tracker, end);
+        let after = watch.tracker.state(terminal(), end);
+        prop_assert_eq!(said(&before), said(&after));
+        if before.diagnostics.availability == Availability::Available {
+            watch.tracker.handle(Observation::Unchanged, end);
+            let after = watch.tracker.state(terminal(), end);
+            prop_assert_eq!(said(&before), said(&after));
+        }
+    }
+
+    /// Looking more often at a screen that does not change tells nothing else.
+    #[test]
+    fn idle_looks_change_nothing_but_the_delay(version in 0..VERSIONS, story in happenings()) {
+        let mut watch = Watch::new(version);
+        for (gap, happening) in &story {
+            watch.happens(*gap, happening)?;
+        }
+        watch.happens(0, &Happening::Unchanged)?;
+        let mut often = watch.tracker.clone();
+        let until = watch.now + Span::from_secs(60);
+        for (tracker, tick) in [(&mut watch.tracker, 1_000_u64), (&mut often, 250)] {
+            let mut at = watch.now;
+            while at < until {
+                let poll = at + Span::from_millis(tick);
+                while let Some(due) = tracker.next_timeout().filter(|due| *due <= poll) {
+                    tracker.handle(Observation::Unchanged, due);
+                }
+                tracker.handle(Observation::Unchanged, poll);
+                at = poll;
+            }
+        }
+        let (one, other) = (watch.tracker.state(terminal(), until), often.state(terminal(), until));
+        let (one, other) = (serde_json::to_string_pretty(&one), serde_json::to_string_pretty(&other));
+        let (one, other) = (one.expect("a state has a JSON form"), other.expect("a state has a JSON form"));
+        let differing: Vec<_> = one.lines().zip(other.lines()).filter(|(a, b)| a != b).collect();
+        prop_assert!(differing.is_empty(), "{differing:?}");
+    }
+}

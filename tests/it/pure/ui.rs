@@ -1,0 +1,1318 @@
+//! The dashboard's frames and keys, drawn from a fleet made by hand.
+
+mod acting;
+mod blind;
+mod drill;
+mod matrix;
+mod messages;
+mod sheet;
+mod sizes;
+
+use crate::support::sample_fleet::{NOW, SampleFleet, terminal};
+use fleetwatch::moment::Span;
+use fleetwatch::state::{Attention, Phase};
+use fleetwatch::ui::Waiting;
+use fleetwatch::ui::{Copied, Depth, Keymap, Meaning, Options, Request, Sent, Theme, Ui};
+use proptest::prelude::*;
+use ratatui::buffer::Buffer;
+use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier};
+use unicode_width::UnicodeWidthStr;
+
+fn dashboard() -> Ui {
+    Ui::new(Options::default())
+}
+
+fn frame(ui: &mut Ui, fleet: &SampleFleet, width: u16, height: u16) -> Buffer {
+    let area = Rect::new(0, 0, width, height);
+    let mut buffer = Buffer::empty(area);
+    ui.update(&fleet.view());
+    ui.draw_into(&mut buffer, area, &fleet.view());
+    buffer
+}
+
+fn lines(buffer: &Buffer) -> Vec<String> {
+    let row = |y| {
+        let mut line = String::new();
+        let mut skip = 0;
+        for x in 0..buffer.area.width {
+            if skip > 0 {
+                skip -= 1;
+                continue;
+            }
+            let symbol = buffer[(x, y)].symbol();
+            skip = symbol.width().saturating_sub(1);
+            line.push_str(symbol);
+        }
+        line.trim_end().to_owned()
+    };
+    (0..buffer.area.height).map(row).collect()
+}
+
+fn text(ui: &mut Ui, fleet: &SampleFleet, width: u16, height: u16) -> String {
+    lines(&frame(ui, fleet, width, height)).join("\n")
+}
+
+fn press(ui: &mut Ui, fleet: &SampleFleet, keys: &[KeyCode]) -> Vec<Request> {
+    let press = |code| {
+        let modifiers = match code {
+            KeyCode::Char(c) if c.is_uppercase() => KeyModifiers::SHIFT,
+            KeyCode::BackTab => KeyModifiers::SHIFT,
+            _ => KeyModifiers::NONE,
+        };
+        Event::Key(KeyEvent::new(code, modifiers))
+    };
+    keys.iter().flat_map(|&code| ui.handle(&press(code), &fleet.view())).collect()
+}
+
+fn chars(text: &str) -> Vec<KeyCode> {
+    text.chars().map(KeyCode::Char).collect()
+}
+
+/// The line of the frame that the cursor is on.
+fn selected(ui: &mut Ui, fleet: &SampleFleet) -> String {
+    let text = text(ui, fleet, 120, 40);
+    text.lines().find(|line| line.starts_with('›')).unwrap_or_default().to_owned()
+}
+
+#[test]
+fn ascii_and_no_colour() {
+    let fleet = SampleFleet::usual();
+    let theme = Theme::shipped("no-colour").expect("a shipped theme");
+    let options = Options { theme, ascii: true, depth: Depth::None, ..Options::default() };
+    let buffer = frame(&mut Ui::new(options), &fleet, 120, 30);
+    for cell in &buffer.content {
+        assert!(cell.symbol().is_ascii(), "{:?}", cell.symbol());
+        assert_eq!((cell.fg, cell.bg), (Color::Reset, Color::Reset));
+    }
+}
+
+#[test]
+fn colour_says_what_the_glyph_says() {
+    let fleet = SampleFleet::usual();
+    let buffer = frame(&mut dashboard(), &fleet, 120, 40);
+    // The glyphs stand in the third column, from the first row below the heading on.
+    let glyph = |row: u16| (buffer[(2, 3 + row)].symbol().to_owned(), buffer[(2, 3 + row)].fg);
+    let shown: Vec<(String, Color)> = (0..12).map(glyph).collect();
+    let expected = [
+        ("?", Color::Magenta),
+        ("?", Color::Magenta),
+        ("?", Color::Magenta),
+        ("✗", Color::Red),
+        ("!", Color::Red),
+        ("✓", Color::Green),
+        ("⊘", Color::Magenta),
+        ("⠋", Color::Yellow),
+        ("⠋", Color::Yellow),
+        ("·", Color::Cyan),
+        ("…", Color::Indexed(248)),
+        ("○", Color::Indexed(248)),
+    ];
+    assert_eq!(shown, expected.map(|(glyph, color)| (glyph.to_owned(), color)));
+    assert_eq!(buffer[(1, 3)].symbol(), "▌");
+    assert!(buffer[(2, 3)].modifier.contains(Modifier::BOLD));
+    assert_eq!(buffer[(60, 3)].bg, Color::Indexed(237), "the selected row has a background from end to end");
+    assert_eq!(buffer[(60, 4)].bg, Color::Reset);
+}
+
+#[test]
+fn the_preview_has_the_panes_own_colours_and_ends_at_its_live_edge() {
+    let fleet = SampleFleet::usual();
+    let buffer = frame(&mut dashboard(), &fleet, 120, 24);
+    let lines = lines(&buffer);
+    let last = lines.iter().position(|line| line.contains("3. No")).expect("the last row of the screen");
+    assert!(lines.iter().all(|line| !line.contains("old line that has scrolled away")));
+    let row = lines.iter().position(|line| line.contains("❯ 1. Yes")).expect("the selected option");
+    let x = lines[row].split("❯").next().map(UnicodeWidthStr::width).expect("a column");
+    let cell = &buffer[(u16::try_from(x).expect("a column"), u16::try_from(row).expect("a row"))];
+    assert_eq!(cell.fg, Color::Rgb(177, 185, 249));
+    assert!(last > row);
+}
+
+#[test]
+fn the_cursor_stays_on_its_terminal_and_its_row_stays_in_place() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("jjj"));
+    assert!(selected(&mut ui, &fleet).contains("infra"));
+    let row = |ui: &mut Ui, fleet: &SampleFleet| {
+        text(ui, fleet, 120, 40).lines().position(|line| line.starts_with('›')).expect("a selected row")
+    };
+    let before = row(&mut ui, &fleet);
+    // It becomes the least urgent of all; the cursor and the row stay as long as the operator is there.
+    let mut infra = fleet.terminals.remove(3);
+    infra.state.attention = Attention::Gone;
+    infra.state.terminal.id = "z-infra".into();
+    fleet.terminals.push(infra);
+    assert!(selected(&mut ui, &fleet).contains("infra"));
+    assert_eq!(row(&mut ui, &fleet), before);
+    fleet.now = NOW + Span::from_secs(6);
+    assert!(selected(&mut ui, &fleet).contains("infra"));
+    assert_eq!(row(&mut ui, &fleet), before + 8, "left alone, the table is in order again");
+    // When it leaves, the cursor stays at the row.
+    fleet.terminals.pop();
+    assert!(selected(&mut ui, &fleet).contains("legacy"));
+}
+
+/// Gives a terminal another state, and its row with it another place.
+fn turn_into(fleet: &mut SampleFleet, index: usize, attention: Attention) {
+    fleet.terminals[index].state.attention = attention;
+    fleet.terminals[index].state.turn.since = fleet.now;
+}
+
+#[test]
+fn the_cursor_that_nobody_moves_stays_at_the_top_whatever_stands_there() {
+    for (width, height) in [(80, 24), (60, 15), (30, 8)] {
+        let mut fleet = SampleFleet::of(30);
+        let mut ui = dashboard();
+        let cursor = |ui: &mut Ui, fleet: &SampleFleet| {
+            let text = text(ui, fleet, width, height);
+            let line = text.lines().find(|line| line.starts_with('›')).expect("a selected row").to_owned();
+            (line, text)
+        };
+        let (before, frame) = cursor(&mut ui, &fleet);
+        let at = frame.lines().position(|line| line.starts_with('›'));
+        // What was at the top calms down, one row after the other.
+        for index in 0..8 {
+            fleet.now = fleet.now + Span::from_secs(7);
+            turn_into(&mut fleet, index, Attention::None);
+            let (line, frame) = cursor(&mut ui, &fleet);
+            assert_eq!(frame.lines().position(|line| line.starts_with('›')), at, "{frame}");
+            assert!(!frame.contains('↑'), "{frame}");
+            assert_ne!(line, before);
+        }
+        // Once it is moved it stays on its row; at the top again it stays there.
+        press(&mut ui, &fleet, &[KeyCode::Down, KeyCode::Up]);
+        let (line, _) = cursor(&mut ui, &fleet);
+        let name = line.split_whitespace().nth(1).expect("a name").to_owned();
+        let index = fleet.terminals.iter().position(|it| it.state.terminal.id.starts_with(&name)).unwrap_or(8);
+        fleet.now = fleet.now + Span::from_secs(7);
+        turn_into(&mut fleet, index, Attention::Gone);
+        assert!(cursor(&mut ui, &fleet).0.contains(&name));
+        press(&mut ui, &fleet, &[KeyCode::Home]);
+        let (top, _) = cursor(&mut ui, &fleet);
+        assert!(!top.contains(&name), "{top}");
+    }
+}
+
+#[test]
+fn what_begins_to_wait_goes_above_the_cursor_and_keys_go_to_the_row_that_was_shown() {
+    let mut fleet = SampleFleet::usual();
+    fleet.terminals.drain(..6);
+    fleet.terminals.retain(|it| ["ingest", "web", "vague"].contains(&it.state.terminal.id.as_str()));
+    let mut ui = dashboard();
+    assert!(selected(&mut ui, &fleet).contains("ingest"));
+    let mut asking = SampleFleet::usual().terminals.remove(0);
+    asking.state.turn.since = fleet.now;
+    fleet.terminals.push(asking);
+    // No frame has shown the new one yet.
+    press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Enter]);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("prompt to ingest"));
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    let row = |name: &str| shown.lines().position(|line| line.contains(name)).expect("a row");
+    assert!(row("shop-api") < row("ingest"), "{shown}");
+    assert!(selected(&mut ui, &fleet).contains("ingest"), "{shown}");
+    press(&mut ui, &fleet, &[KeyCode::Home]);
+    assert!(selected(&mut ui, &fleet).contains("shop-api"));
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("close; nothing was sent"));
+}
+
+#[test]
+fn a_key_for_a_row_does_nothing_just_after_the_cursor_came_there_by_itself() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    assert!(selected(&mut ui, &fleet).contains("shop-api"));
+    fleet.now = NOW + Span::from_secs(10);
+    fleet.terminals.remove(0);
+    // The row that the last frame showed is gone.
+    assert_eq!(press(&mut ui, &fleet, &chars("g")), []);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("the selected terminal has just left"));
+    assert!(selected(&mut ui, &fleet).contains("billing"));
+    fleet.now = fleet.now + Span::from_millis(300);
+    assert_eq!(press(&mut ui, &fleet, &chars("g")), []);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("the cursor is on billing now"));
+    fleet.now = fleet.now + Span::from_millis(500);
+    let key = fleet.terminals[0].key.clone();
+    assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump { key }]);
+}
+
+#[test]
+fn n_goes_to_who_needs_you_first_and_to_finished_ones_last() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    let name = |ui: &mut Ui, fleet: &SampleFleet| {
+        selected(ui, fleet)
+            .split_whitespace()
+            .find(|word| word.chars().any(char::is_alphabetic))
+            .unwrap_or_default()
+            .to_owned()
+    };
+    // Below those that wait, on one that failed.
+    press(&mut ui, &fleet, &chars("jjj"));
+    assert_eq!(name(&mut ui, &fleet), "infra");
+    let mut walk = Vec::new();
+    for _ in 0..6 {
+        press(&mut ui, &fleet, &chars("n"));
+        walk.push(name(&mut ui, &fleet));
+    }
+    assert_eq!(walk[..3], ["shop-api", "billing", "new-repo"], "those that wait come first");
+    assert_eq!(walk[5], "docs", "what has finished comes last: {walk:?}");
+    press(&mut ui, &fleet, &chars("N"));
+    assert_eq!(name(&mut ui, &fleet), walk[4]);
+    // One that begins to wait is next, wherever the walk is.
+    press(&mut ui, &fleet, &chars("Gn"));
+    assert_eq!(name(&mut ui, &fleet), "shop-api");
+    press(&mut ui, &fleet, &chars("nnn"));
+    let web = fleet.terminals.iter().position(|it| it.state.terminal.id == "web").expect("web");
+    turn_into(&mut fleet, web, Attention::Approval);
+    press(&mut ui, &fleet, &chars("n"));
+    assert_eq!(name(&mut ui, &fleet), "web");
+}
+
+#[test]
+fn a_row_that_waits_keeps_its_bar_beside_its_marks() {
+    let mut fleet = SampleFleet::usual();
+    fleet.terminals[1].declared.pinned = true;
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("  "));
+    let shown = text(&mut ui, &fleet, 120, 40);
+    let row = |name: &str| shown.lines().find(|line| line.contains(name)).unwrap_or_default().to_owned();
+    assert!(row("billing").contains("▌■↑? billing"), "{shown}");
+    assert!(row("shop-api").contains("▌ ■? shop-api"), "{shown}");
+    assert!(!row("infra").contains('▌'), "{shown}");
+}
+
+#[test]
+fn a_blank_before_a_row_is_blank_in_every_theme() {
+    let fleet = SampleFleet::usual();
+    for name in Theme::names() {
+        let theme = Theme::shipped(name).expect("a shipped theme");
+        let buffer = frame(&mut Ui::new(Options { theme, ..Options::default() }), &fleet, 120, 40);
+        let blank = (4..12).map(|y| &buffer[(0, y)]);
+        let drawn = Modifier::UNDERLINED | Modifier::REVERSED;
+        assert!(blank.clone().all(|cell| cell.symbol() == " " && !cell.modifier.intersects(drawn)), "{name}");
+    }
+}
+
+#[test]
+fn what_needs_you_is_counted_alike_everywhere() {
+    let fleet = SampleFleet::of(48);
+    let waiting = fleet.terminals.iter().filter(|it| {
+        matches!(it.state.attention, Attention::Approval | Attention::Question | Attention::Trust | Attention::Setup)
+    });
+    let waiting = waiting.count();
+    let mut ui = dashboard();
+    assert!(text(&mut ui, &fleet, 120, 12).contains(&format!("{waiting} need you")));
+    press(&mut ui, &fleet, &[KeyCode::End]);
+    let shown = text(&mut ui, &fleet, 120, 12);
+    assert!(shown.contains(&format!("↑ {waiting} need you")), "{shown}");
+    assert!(shown.contains("n next that needs you"), "{shown}");
+}
+
+#[test]
+fn a_result_is_seen_when_its_row_was_selected_for_a_second_while_the_operator_was_there() {
+    let seen = |requests: &[Request]| requests.iter().any(|request| matches!(request, Request::Seen { .. }));
+    let fleet_at = |seconds: u64| {
+        let mut fleet = SampleFleet::usual();
+        fleet.terminals.retain(|it| it.state.terminal.id == "docs");
+        fleet.terminals[0].state.last_turn.at = Some(NOW);
+        fleet.now = NOW + Span::from_secs(seconds);
+        fleet
+    };
+    // The operator pressed a key a while before it finished under the cursor, and looks on.
+    let mut ui = dashboard();
+    let mut before = fleet_at(0);
+    before.now = NOW - Span::from_secs(8);
+    frame(&mut ui, &before, 80, 24);
+    press(&mut ui, &before, &chars("k"));
+    assert!(!seen(&ui.update(&fleet_at(0).view())));
+    assert!(seen(&ui.update(&fleet_at(1).view())));
+    // Nobody was there; it is seen a second after a key.
+    let mut ui = dashboard();
+    before.now = NOW - Span::from_secs(60);
+    frame(&mut ui, &before, 80, 24);
+    press(&mut ui, &before, &chars("k"));
+    assert!(!seen(&ui.update(&fleet_at(100).view())));
+    press(&mut ui, &fleet_at(101), &chars("k"));
+    assert!(seen(&ui.update(&fleet_at(101).view())));
+}
+
+#[test]
+fn keys_move_and_ask() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Down, KeyCode::Down, KeyCode::Up]);
+    assert!(selected(&mut ui, &fleet).contains("billing"));
+    press(&mut ui, &fleet, &[KeyCode::End]);
+    assert!(selected(&mut ui, &fleet).contains("legacy"));
+    press(&mut ui, &fleet, &[KeyCode::Home]);
+    assert!(selected(&mut ui, &fleet).contains("shop-api"));
+    press(&mut ui, &fleet, &chars("N"));
+    assert!(selected(&mut ui, &fleet).contains("docs"));
+    let key = fleet.terminals[5].key.clone();
+    assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump { key }]);
+    assert_eq!(press(&mut ui, &fleet, &chars("q")), [Request::Quit]);
+}
+
+#[test]
+fn a_prompt_is_sent_as_it_was_written_and_its_draft_stays_until_it_was_taken() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("jjjjji"));
+    press(&mut ui, &fleet, &chars("one q?"));
+    ui.handle(&Event::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::ALT)), &fleet.view());
+    ui.handle(&Event::Paste("-l 'two'; \\".into()), &fleet.view());
+    let (key, text_sent) = (fleet.terminals[5].key.clone(), "one q?\n-l 'two'; \\".to_owned());
+    let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
+    assert_eq!(requests, [Request::Send { key: key.clone(), text: text_sent.clone(), force: false }]);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("sending to docs"));
+
+    let refused =
+        Sent::Refused { why: "the prompt contains a draft".into(), hint: None, may_insist: true, may_pass: true };
+    ui.sent(&key, "docs", &text_sent, refused, &fleet.view());
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(
+        shown.contains("nothing was sent to docs: the prompt contains a draft (alt-s in the prompt sends anyway)"),
+        "{shown}"
+    );
+    assert!(!shown.contains("sending to docs"));
+    press(&mut ui, &fleet, &chars("i"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("-l 'two'"), "the draft is kept");
+    ui.handle(&Event::Key(KeyEvent::new(KeyCode::Char('s'), KeyModifiers::ALT)), &fleet.view());
+    ui.sent(&key, "docs", &text_sent, Sent::Accepted, &fleet.view());
+    press(&mut ui, &fleet, &chars("i"));
+    assert!(!text(&mut ui, &fleet, 120, 40).contains("-l 'two'"), "what was taken is no draft");
+}
+
+#[test]
+fn a_closed_draft_is_kept_for_its_terminal() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("jjjjjihello"));
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    press(&mut ui, &fleet, &chars("jji"));
+    assert!(!text(&mut ui, &fleet, 120, 40).contains("hello"));
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    press(&mut ui, &fleet, &chars("kki"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("hello"));
+}
+
+#[test]
+fn a_paste_outside_of_the_composer_runs_no_keys() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(ui.handle(&Event::Paste("qqq".into()), &fleet.view()), []);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("open one first (i)"));
+}
+
+#[test]
+fn a_finished_terminal_is_seen_after_a_second_and_only_when_somebody_is_there() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("jjjjj"));
+    fleet.now = NOW + Span::from_millis(900);
+    assert_eq!(ui.update(&fleet.view()), []);
+    fleet.now = NOW + Span::from_millis(1000);
+    let key = fleet.terminals[5].key.clone();
+    assert_eq!(ui.update(&fleet.view()), [Request::Seen { key }]);
+    assert_eq!(ui.update(&fleet.view()), [], "it is told once");
+    // The next turn ends while the operator is away: the cursor is still there, the operator is not.
+    fleet.now = NOW + Span::from_secs(600);
+    fleet.terminals[5].state.last_turn.at = Some(NOW + Span::from_secs(500));
+    assert_eq!(ui.update(&fleet.view()), []);
+}
+
+#[test]
+fn the_mouse_selects_opens_and_scrolls() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    let mouse = |kind, row| Event::Mouse(MouseEvent { kind, column: 20, row, modifiers: KeyModifiers::NONE });
+    let click = mouse(MouseEventKind::Down(MouseButton::Left), 8);
+    ui.handle(&click, &fleet.view());
+    assert!(selected(&mut ui, &fleet).contains("docs"));
+    ui.handle(&click, &fleet.view());
+    assert!(text(&mut ui, &fleet, 120, 40).contains("prompt to docs"), "a double click opens");
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    ui.handle(&mouse(MouseEventKind::ScrollDown, 8), &fleet.view());
+    assert!(selected(&mut ui, &fleet).contains("étude"));
+    let before = text(&mut ui, &fleet, 120, 40);
+    ui.handle(&mouse(MouseEventKind::ScrollDown, 30), &fleet.view());
+    assert_ne!(text(&mut ui, &fleet, 120, 40), before, "the transitions are scrolled");
+    let footer = lines(&frame(&mut ui, &fleet, 120, 40))[39].clone();
+    let column = u16::try_from(footer.find("quit").expect("a hint")).expect("a column");
+    let event =
+        MouseEvent { kind: MouseEventKind::Down(MouseButton::Left), column, row: 39, modifiers: KeyModifiers::NONE };
+    assert_eq!(ui.handle(&Event::Mouse(event), &fleet.view()), [Request::Quit]);
+}
+
+#[test]
+fn a_click_beside_a_popup_closes_it_and_the_wheel_moves_nothing_behind_it() {
+    let fleet = SampleFleet::usual();
+    let mouse = |kind, column, row| Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
+    let click = |column, row| mouse(MouseEventKind::Down(MouseButton::Left), column, row);
+    for keys in ["?", ":", "y", "\n", "jjjjjjjx", " B\n", "e"] {
+        let mut ui = dashboard();
+        frame(&mut ui, &fleet, 120, 40);
+        for key in keys.chars() {
+            press(&mut ui, &fleet, &[if key == '\n' { KeyCode::Enter } else { KeyCode::Char(key) }]);
+            if key == 'B' {
+                press(&mut ui, &fleet, &chars("all"));
+            }
+            if key == 'e' {
+                ui.explained(&fleet.terminals[0].key, Some("so".into()), NOW);
+            }
+        }
+        let popup = text(&mut ui, &fleet, 120, 40);
+        assert!(popup.contains('┌'), "{keys}: {popup}");
+        let cursor = |shown: &str| shown.lines().position(|line| line.starts_with('›'));
+        ui.handle(&mouse(MouseEventKind::ScrollDown, 2, 5), &fleet.view());
+        assert_eq!(cursor(&text(&mut ui, &fleet, 120, 40)), cursor(&popup), "{keys}");
+        assert_eq!(ui.handle(&click(1, 37), &fleet.view()), [], "{keys}");
+        let closed = text(&mut ui, &fleet, 120, 40);
+        assert!(!closed.contains('┌'), "{keys}: {closed}");
+        assert_eq!(cursor(&closed), cursor(&popup), "the click selects nothing");
+        assert_eq!(closed.contains("prompt to 1 terminal"), keys.contains('B'), "only the popup goes");
+    }
+}
+
+#[test]
+fn the_header_keeps_its_words_while_numbers_grow_and_drops_the_least_urgent_first() {
+    let header = |working: usize, width: u16| {
+        let mut fleet = SampleFleet::usual();
+        let more = (0..working).map(|n| {
+            let mut terminal = fleet.terminals[7].clone();
+            terminal.key.pane = fleetwatch::fleet::PaneId(100 + u32::try_from(n).expect("a small number"));
+            terminal
+        });
+        fleet.terminals.extend(more.collect::<Vec<_>>());
+        lines(&frame(&mut dashboard(), &fleet, width, 24))[0].clone()
+    };
+    let wording = |header: &str| {
+        let blank: String = header.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+        blank.replace("00", "0").split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let mut words = 0;
+    for width in 60..=200 {
+        let usual = header(0, width);
+        for working in [1, 7, 8, 30, 97] {
+            assert_eq!(wording(&header(working, width)), wording(&usual), "{width} columns, {working} more");
+        }
+        assert!(usual.contains("3 need you"), "{width}: {usual}");
+        assert_eq!(usual.starts_with(" fleetwatch"), width >= 100, "{width}: {usual}");
+        // Each count is there, by its word or its glyph, and words are added from the most urgent one on.
+        let glyphs = ['✗', '!', '✓', '⊘', '⠋', '·', '…', '○'].map(|glyph| usual.contains(&format!("{glyph}1")));
+        let glyphs = glyphs.into_iter().enumerate().filter(|(_, shown)| *shown).map(|(index, _)| index);
+        let now = ["failed", "stalled", "finished", "interrupted", "working", "ready", "unknown", "gone"]
+            .iter()
+            .take_while(|word| usual.contains(*word))
+            .count();
+        assert!(glyphs.clone().all(|index| index >= now), "{width}: {usual}");
+        assert!(now >= words || width == 100, "{width}: {usual}");
+        words = now;
+    }
+    assert_eq!(words, 8);
+}
+
+#[test]
+fn the_age_of_the_data_is_never_understated() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    assert!(text(&mut ui, &fleet, 120, 24).contains("data <2s"));
+    let wake = ui.wake_at(&fleet.view());
+    assert!(wake <= NOW + Span::from_millis(1550), "the oldest answer is 450 ms old");
+    fleet.now = NOW + Span::from_secs(34);
+    assert!(text(&mut ui, &fleet, 120, 24).contains("data <45s"));
+}
+
+#[test]
+fn the_frame_is_drawn_again_only_for_what_moves() {
+    let mut fleet = SampleFleet::usual();
+    fleet.servers.clear();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(ui.wake_at(&fleet.view()), NOW + Span::from_millis(200), "the spinner");
+    let mut ui = Ui::new(Options { motion: false, ..Options::default() });
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(ui.wake_at(&fleet.view()), NOW + Span::from_secs(1), "running times");
+    // A task that runs has no spinner: hundreds of them cost a frame a second.
+    fleet.tasks = tasks();
+    fleet.terminals.clear();
+    let mut ui = dashboard();
+    assert!(text(&mut ui, &fleet, 120, 40).contains("running"));
+    assert_eq!(ui.wake_at(&fleet.view()), NOW + Span::from_secs(1));
+}
+
+#[test]
+fn a_hostile_terminal_changes_nothing_outside_of_its_cells() {
+    let mut fleet = SampleFleet::usual();
+    let clean = lines(&frame(&mut dashboard(), &fleet, 120, 40));
+    let evil = "\u{1b}]52;c;aGk=\u{7}\u{202E}\0\r\n\t".to_owned() + &"long ".repeat(2000);
+    fleet.terminals[0].state.activity = Some(evil.clone());
+    fleet.terminals[0].state.terminal.title = evil.clone();
+    let hostile = frame(&mut dashboard(), &fleet, 120, 40);
+    for (row, line) in lines(&hostile).iter().enumerate().filter(|(row, _)| *row != 3) {
+        assert_eq!(*line, clean[row]);
+    }
+    fleet.terminals[0].state.terminal.id = evil.clone();
+    fleet.terminals[0].state.terminal.cwd = Some(evil.clone());
+    fleet.terminals[0].state.assessment.operator_excerpt = Some(evil);
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    assert_harmless(&frame(&mut ui, &fleet, 120, 40));
+}
+
+#[test]
+fn own_keys_show_in_footer_and_help() {
+    let fleet = SampleFleet::usual();
+    let own = Keymap::parse("fleet = [ { on = \"ctrl-x\", run = \"jump\" }, { on = \"g\", run = \"none\" } ]")
+        .expect("a right keymap");
+    let mut ui = Ui::new(Options { keymap: Keymap::shipped().overlaid(own), ..Options::default() });
+    assert!(text(&mut ui, &fleet, 120, 40).contains("ctrl-x jump"));
+    assert_eq!(press(&mut ui, &fleet, &chars("g")), []);
+    press(&mut ui, &fleet, &chars("?"));
+    assert!(text(&mut ui, &fleet, 120, 60).contains("ctrl-x"));
+}
+
+fn assert_harmless(buffer: &Buffer) {
+    for cell in &buffer.content {
+        assert!(cell.symbol().chars().all(fleetwatch::screen::is_harmless), "{:?}", cell.symbol());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+    #[test]
+    fn no_size_and_no_text_breaks_a_frame(
+        width in 1_u16..220,
+        height in 1_u16..60,
+        count in prop_oneof![Just(0_usize), 1_usize..30, Just(200)],
+        name in any::<String>(),
+        activity in any::<String>(),
+        excerpt in any::<String>(),
+        pasted in any::<String>(),
+        keys in "[jkgiGnN?\t\n:TFyx+\\-\u{12}\u{14}]{0,12}",
+    ) {
+        let mut fleet = SampleFleet::of(count);
+        for terminal in fleet.terminals.iter_mut().take(3) {
+            terminal.state.terminal.id = name.clone();
+            terminal.state.terminal.cwd = Some(activity.clone());
+            terminal.state.activity = Some(activity.clone());
+            terminal.state.assessment.operator_excerpt = Some(excerpt.clone());
+        }
+        let mut ui = sizes::with_menus();
+        assert_harmless(&frame(&mut ui, &fleet, width, height));
+        ui.notify(Meaning::Failed, activity, NOW);
+        for code in keys.chars() {
+            sizes::strike(&mut ui, &fleet, code);
+            ui.handle(&Event::Paste(pasted.clone()), &fleet.view());
+            assert_harmless(&frame(&mut ui, &fleet, width, height));
+            // What is open stays open while the operator makes the terminal as small as can be.
+            assert_harmless(&frame(&mut ui, &fleet, width, height.min(1 + width % 12)));
+        }
+        press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Esc, KeyCode::Enter]);
+        assert_harmless(&frame(&mut ui, &fleet, height, width));
+    }
+
+    #[test]
+    fn rows_stay_straight_whatever_the_names(name in any::<String>()) {
+        let mut fleet = SampleFleet::usual();
+        fleet.terminals[1].state.terminal.id = name;
+        let buffer = frame(&mut dashboard(), &fleet, 120, 40);
+        let column = |row: &str| row.split("TURN").next().map(UnicodeWidthStr::width).expect("a heading");
+        let turn = u16::try_from(column(&lines(&buffer)[2])).expect("a column");
+        let word: String = (turn..turn + 8).map(|x| buffer[(x, 4)].symbol().to_owned()).collect();
+        prop_assert_eq!(word, "question");
+    }
+}
+
+#[test]
+fn a_working_terminal_refuses_politely_in_the_composer() {
+    let mut fleet = SampleFleet::usual();
+    fleet.terminals = vec![terminal(1, "solo", "claude", None, 5)];
+    fleet.terminals[0].state.turn.phase = Phase::Active;
+    fleet.terminals[0].state.attention = Attention::None;
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 80, 24);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    assert!(text(&mut ui, &fleet, 80, 24).contains("it is working   alt-r sends when it is ready"));
+}
+
+#[test]
+fn the_palette_finds_actions_by_typing_and_does_them() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars(":qut"));
+    assert!(text(&mut ui, &fleet, 120, 40).lines().any(|line| line.contains("› quit fleetwatch")));
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [Request::Quit]);
+    // The words of the footer and of the keymap find them as well.
+    for (word, found) in [
+        ("quit", "quit fleetwatch"),
+        ("interrupt", "stop the agent"),
+        ("jump", "go to the terminal in tmux"),
+        ("broadcast", "write a prompt to all marked"),
+        ("layout", "change the layout"),
+        ("mute", "mute or unmute the terminal"),
+        ("help", "list all keys"),
+        ("kill", "kill the selected task"),
+    ] {
+        press(&mut ui, &fleet, &chars(":"));
+        press(&mut ui, &fleet, &chars(word));
+        let shown = text(&mut ui, &fleet, 120, 40);
+        assert!(shown.contains(&format!("› {found}")), "{word}: {shown}");
+        press(&mut ui, &fleet, &[KeyCode::Esc]);
+    }
+    press(&mut ui, &fleet, &chars(":zzzz"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("nothing fits"));
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Esc]), []);
+    assert!(!text(&mut ui, &fleet, 120, 40).contains("commands ─"));
+}
+
+/// The names in the table, top first; heads of groups as they are shown.
+fn names(ui: &mut Ui, fleet: &SampleFleet) -> Vec<String> {
+    let lines = lines(&frame(ui, fleet, 120, 60));
+    let rows = lines.iter().skip(3).take_while(|line| !line.is_empty());
+    let column = lines[2].find("NAME").unwrap_or(4);
+    rows.map(|line| {
+        let text: String = line.chars().skip(column).collect();
+        let is_head = line.chars().nth(1).is_some_and(|c| matches!(c, '▾' | '▸'));
+        if is_head { line.chars().skip(1).collect() } else { text.split("  ").next().unwrap_or_default().to_owned() }
+    })
+    .collect()
+}
+
+#[test]
+fn the_most_urgent_come_first_and_of_those_the_one_that_waited_longest() {
+    let mut fleet = SampleFleet::usual();
+    fleet.terminals.reverse();
+    let mut ui = dashboard();
+    let expected = [
+        "shop-api", "billing", "new-repo", "infra", "nightly", "docs", "étude", "ingest", "検索", "web", "vague",
+        "legacy",
+    ];
+    assert_eq!(names(&mut ui, &fleet), expected);
+    let mut newer = fleet.terminals[11].clone();
+    newer.key.pane = fleetwatch::fleet::PaneId(99);
+    newer.state.terminal.id = "a-newer".into();
+    (newer.state.turn.since, newer.state.since) = (NOW, NOW);
+    fleet.terminals.push(newer);
+    assert_eq!(names(&mut ui, &fleet)[..3], ["shop-api", "a-newer", "billing"]);
+}
+
+#[test]
+fn rows_are_sorted_by_what_the_operator_wants() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    let mut sorted = |by: &str| {
+        press(&mut ui, &fleet, &chars("s"));
+        assert!(text(&mut ui, &fleet, 120, 40).contains(&format!("by {by}")), "{by}");
+        names(&mut ui, &fleet)
+    };
+    assert_eq!(sorted("name")[..4], ["billing", "docs", "infra", "ingest"]);
+    assert_eq!(sorted("phase")[..4], ["ingest", "nightly", "検索", "docs"]);
+    assert_eq!(sorted("age")[..3], ["legacy", "nightly", "web"]);
+    assert_eq!(sorted("agent")[..4], ["shop-api", "検索", "infra", "legacy"]);
+    assert_eq!(sorted("host")[11], "ingest");
+    press(&mut ui, &fleet, &chars("s"));
+    assert!(!text(&mut ui, &fleet, 120, 40).contains("by attention"), "what is usual is not told");
+}
+
+#[test]
+fn groups_fold_and_count_what_they_hide() {
+    let mut fleet = SampleFleet::usual();
+    fleet.terminals[3].declared.label = Some("prod".into());
+    fleet.terminals[8].declared.label = Some("prod".into());
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("bb"));
+    press(&mut ui, &fleet, &chars("bb"));
+    assert_eq!(
+        names(&mut ui, &fleet)[..4],
+        [
+            "▾ prod  2   ✗ 1 failed",
+            "infra",
+            "ingest",
+            "▾ the others  10   ? 3 need you   ! 1 stalled   ✓ 1 finished   ⊘ 1 interrupted"
+        ]
+    );
+    press(&mut ui, &fleet, &chars("Z"));
+    assert_eq!(names(&mut ui, &fleet)[0], "▸ prod  2   ✗ 1 failed   ⠋ 1 working");
+    assert_eq!(names(&mut ui, &fleet).len(), 2);
+    // What needs the operator is found in a folded group, which is unfolded for it.
+    press(&mut ui, &fleet, &chars("gg"));
+    press(&mut ui, &fleet, &[KeyCode::Home]);
+    press(&mut ui, &fleet, &chars("n"));
+    assert!(selected(&mut ui, &fleet).contains("shop-api"));
+    press(&mut ui, &fleet, &chars("nnn"));
+    assert!(selected(&mut ui, &fleet).contains("infra"));
+    press(&mut ui, &fleet, &[KeyCode::Left]);
+    assert!(selected(&mut ui, &fleet).contains("▸ prod"), "the cursor goes to the head of what it folds");
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    assert!(selected(&mut ui, &fleet).contains("▾ prod"));
+    let click =
+        MouseEvent { kind: MouseEventKind::Down(MouseButton::Left), column: 9, row: 3, modifiers: KeyModifiers::NONE };
+    ui.handle(&Event::Mouse(click), &fleet.view());
+    assert!(selected(&mut ui, &fleet).contains("▸ prod"), "a click folds");
+}
+
+#[test]
+fn a_filter_holds_as_it_is_typed_and_is_never_hidden() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("/is:bl"));
+    assert_eq!(names(&mut ui, &fleet), ["shop-api", "billing", "new-repo"]);
+    press(&mut ui, &fleet, &[KeyCode::Down, KeyCode::Enter]);
+    let shown = selected(&mut ui, &fleet);
+    assert!(shown.contains("billing"), "one moves in the table while typing: {shown}");
+    assert!(text(&mut ui, &fleet, 120, 40).contains("/ is:bl  3 of 12"));
+    assert!(text(&mut ui, &fleet, 40, 8).contains("/ is:bl  3 of 12"), "in small frames as well");
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    assert_eq!(names(&mut ui, &fleet).len(), 12);
+    let mut filtered = |filter: &str| {
+        press(&mut ui, &fleet, &chars(&format!("/{filter}")));
+        let names = names(&mut ui, &fleet);
+        press(&mut ui, &fleet, &[KeyCode::Esc]);
+        names
+    };
+    assert_eq!(filtered("shp"), ["shop-api"], "letters in order");
+    assert_eq!(filtered("claude !infra"), ["shop-api", "検索"]);
+    assert_eq!(filtered("host:box"), ["ingest"]);
+    assert_eq!(filtered("host:local is:working"), ["nightly", "検索"]);
+    assert_eq!(filtered("is:failed"), ["infra"]);
+    assert_eq!(filtered("agent:codex"), ["billing", "legacy"]);
+    assert_eq!(filtered("session:web"), ["web"]);
+    assert_eq!(filtered("!is:blocked !is:working !is:ready"), ["vague", "legacy"]);
+    for (said, meant) in [
+        ("active", "working"),
+        ("blocked", "needs-you"),
+        ("waiting", "needs-you"),
+        ("awaiting_operator", "needs-you"),
+        ("idle", "ready"),
+        ("known_failure", "failed"),
+    ] {
+        assert_eq!(filtered(&format!("is:{said}")), filtered(&format!("is:{meant}")), "{said}");
+        assert!(!filtered(&format!("is:{said}")).is_empty(), "{said}");
+    }
+    assert!(filtered("is:success").contains(&"docs".to_owned()));
+    assert_eq!(filtered("is: agent: !"), filtered(""), "a word that asks for nothing yet hides nothing");
+    press(&mut ui, &fleet, &chars("/is:bz"));
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Enter]), [], "there is nothing to open");
+}
+
+#[test]
+fn marks_pins_and_mutes() {
+    let mut fleet = SampleFleet::usual();
+    fleet.terminals[9].declared.pinned = true;
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(names(&mut ui, &fleet)[0], "web");
+    press(&mut ui, &fleet, &[KeyCode::Home]);
+    // Where something is marked, all of that is muted; so this one comes first.
+    press(&mut ui, &fleet, &chars("jjm"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("billing is muted"));
+    // The muted row stays as long as the cursor is on it.
+    assert!(selected(&mut ui, &fleet).contains("billing"));
+    press(&mut ui, &fleet, &[KeyCode::Home]);
+    press(&mut ui, &fleet, &chars("  "));
+    press(&mut ui, &fleet, &[KeyCode::Home]);
+    fleet.now = NOW + Span::from_secs(60);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("2 marked"));
+    assert!(text(&mut ui, &fleet, 160, 40).contains("2 need you"), "the muted one is not counted");
+    let buffer = frame(&mut ui, &fleet, 120, 40);
+    let row = lines(&buffer).iter().position(|line| line.contains("billing")).expect("a row");
+    // One that is both marked and pinned makes room for two marks.
+    let shown = lines(&buffer);
+    assert!(shown.iter().any(|line| line.starts_with("›■↑· web")) && shown[row].starts_with("  z? "), "{shown:?}");
+    let glyph = &buffer[(3, u16::try_from(row).expect("a row"))];
+    assert_eq!((glyph.symbol(), glyph.fg), ("?", Color::Indexed(248)), "it keeps its glyph and loses its colour");
+    press(&mut ui, &fleet, &chars("/is:marked"));
+    assert_eq!(names(&mut ui, &fleet), ["web", "shop-api"]);
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    press(&mut ui, &fleet, &chars("u*"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("12 marked"));
+    press(&mut ui, &fleet, &chars("u"));
+    assert!(!text(&mut ui, &fleet, 120, 40).contains("marked"));
+}
+
+#[test]
+fn layouts_and_dividers() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 160, 45);
+    press(&mut ui, &fleet, &chars("v"));
+    press(&mut ui, &fleet, &chars("v"));
+    press(&mut ui, &fleet, &chars("v"));
+    press(&mut ui, &fleet, &chars("i"));
+    assert!(text(&mut ui, &fleet, 80, 24).contains("prompt to"), "a prompt has room even there");
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    press(&mut ui, &fleet, &chars("v"));
+    let title = |ui: &mut Ui| {
+        let lines = lines(&frame(ui, &fleet, 120, 40));
+        lines.iter().position(|line| line.starts_with("─ transitions")).expect("a title")
+    };
+    let usual = title(&mut ui);
+    press(&mut ui, &fleet, &chars("---"));
+    assert_eq!(title(&mut ui), usual - 3);
+    press(&mut ui, &fleet, &chars("++++"));
+    assert_eq!(title(&mut ui), usual + 1);
+    let right = |ui: &mut Ui| {
+        let line = &lines(&frame(ui, &fleet, 120, 40))[title(ui)];
+        line.split("─ shop-api").next().map(UnicodeWidthStr::width).expect("a column")
+    };
+    let before = right(&mut ui);
+    press(&mut ui, &fleet, &chars("<<"));
+    assert_eq!(right(&mut ui), before - 8);
+    let mouse = |kind, column: usize, row: usize| {
+        let (column, row) = (u16::try_from(column).expect("a column"), u16::try_from(row).expect("a row"));
+        Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE })
+    };
+    let (hold, drag) = (MouseEventKind::Down(MouseButton::Left), MouseEventKind::Drag(MouseButton::Left));
+    let release = MouseEventKind::Up(MouseButton::Left);
+    let row = title(&mut ui);
+    ui.handle(&mouse(hold, 10, row), &fleet.view());
+    ui.handle(&mouse(drag, 14, 12), &fleet.view());
+    assert_eq!(title(&mut ui), 12);
+    ui.handle(&mouse(release, 14, 12), &fleet.view());
+    ui.handle(&mouse(drag, 14, 20), &fleet.view());
+    assert_eq!(title(&mut ui), 12, "what was let go stays");
+    let column = right(&mut ui) - 1;
+    ui.handle(&mouse(hold, column, 20), &fleet.view());
+    ui.handle(&mouse(drag, 70, 20), &fleet.view());
+    assert_eq!(right(&mut ui), 71);
+    assert!(selected(&mut ui, &fleet).contains("shop-api"), "dragging selects nothing");
+}
+
+#[test]
+fn what_is_copied_is_chosen_by_a_second_key() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("y"));
+    let key = fleet.terminals[0].key.clone();
+    assert_eq!(press(&mut ui, &fleet, &chars("x")), []);
+    assert_eq!(press(&mut ui, &fleet, &chars("d")), [Request::Copy { key: key.clone(), what: Copied::Dialog }]);
+    assert_eq!(press(&mut ui, &fleet, &chars("yn")), [Request::Copy { key: key.clone(), what: Copied::Name }]);
+    let chosen = press(&mut ui, &fleet, &[KeyCode::Char('y'), KeyCode::Down, KeyCode::Down, KeyCode::Enter]);
+    assert_eq!(chosen, [Request::Copy { key, what: Copied::Transcript }]);
+}
+
+/// Every frame that there is of the table and of what lies over it, in one look.
+fn frames(options: &Options) -> Vec<(&'static str, Buffer)> {
+    let fleet = SampleFleet::usual();
+    let mut frames = Vec::new();
+    let keys = [
+        ("fleet", ""),
+        ("grouped, filtered and marked", "bb /e"),
+        ("palette", ":"),
+        ("copy", "y"),
+        ("help", "?"),
+        ("dialog", "\n"),
+        ("flags", " mp"),
+    ];
+    for (name, keys) in keys {
+        let mut ui = Ui::new(options.clone());
+        frame(&mut ui, &fleet, 120, 40);
+        for c in keys.chars() {
+            press(&mut ui, &fleet, &[if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) }]);
+        }
+        ui.notify(Meaning::Failed, "something went wrong".into(), NOW);
+        frames.push((name, frame(&mut ui, &fleet, 80, 24)));
+        frames.push((name, frame(&mut ui, &fleet, 160, 45)));
+    }
+    frames
+}
+
+#[test]
+fn every_theme_at_every_depth_can_be_read() {
+    for theme in Theme::names() {
+        for depth in [Depth::True, Depth::Indexed, Depth::Sixteen, Depth::None] {
+            for ascii in [false, true] {
+                let shipped = Theme::shipped(theme).expect("a shipped theme");
+                let options = Options { theme: shipped, depth, ascii, ..Options::default() };
+                for (name, buffer) in frames(&options) {
+                    for cell in &buffer.content {
+                        let told = || format!("{theme} {depth:?} {name}: {cell:?}");
+                        let written = cell.symbol() != " " && cell.fg != Color::Reset;
+                        assert!(!written || cell.fg != cell.bg, "{}", told());
+                        assert!(!ascii || cell.symbol().is_ascii(), "{}", told());
+                        let is_fine = |color| matches!(color, Color::Rgb(..) | Color::Indexed(16..));
+                        match depth {
+                            Depth::None => assert_eq!((cell.fg, cell.bg), (Color::Reset, Color::Reset), "{}", told()),
+                            Depth::Sixteen => assert!(!is_fine(cell.fg) && !is_fine(cell.bg), "{}", told()),
+                            Depth::Indexed => assert!(!matches!(cell.fg, Color::Rgb(..)), "{}", told()),
+                            Depth::True => {}
+                        }
+                    }
+                    // The row that is selected differs from its neighbours by more than its mark.
+                    if name == "fleet" {
+                        let row = |y| (buffer[(60, y)].bg, buffer[(60, y)].modifier.contains(Modifier::REVERSED));
+                        assert_ne!(row(3), row(4), "{theme} {depth:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Counts what is written.
+#[derive(Clone, Default)]
+struct Count(std::rc::Rc<std::cell::Cell<usize>>);
+
+impl std::io::Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.set(self.0.get() + bytes.len());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn only_what_changed_is_written() {
+    let mut fleet = SampleFleet::of(200);
+    let mut ui = dashboard();
+    let viewport = ratatui::Viewport::Fixed(Rect::new(0, 0, 200, 50));
+    let bytes = Count::default();
+    let backend = ratatui::backend::CrosstermBackend::new(bytes.clone());
+    let options = ratatui::TerminalOptions { viewport };
+    let mut terminal = ratatui::Terminal::with_options(backend, options).expect("a terminal in memory");
+    let mut written = |ui: &mut Ui, fleet: &SampleFleet| {
+        ui.update(&fleet.view());
+        terminal.draw(|frame| ui.draw(frame, &fleet.view())).expect("nothing that can fail");
+        bytes.0.take()
+    };
+    let whole = written(&mut ui, &fleet);
+    assert!(whole > 10_000, "{whole}");
+    let same = written(&mut ui, &fleet);
+    assert!(same < 32, "a frame like the last one writes nothing but the cursor's state: {same} bytes");
+    let asked = "Bash command\n\n  another thing\n\nDo you want to proceed?";
+    fleet.terminals[3].state.assessment.operator_excerpt = Some(asked.into());
+    let one = written(&mut ui, &fleet);
+    assert!(one > same && one < 300, "one cell of the table: {one} bytes");
+    press(&mut ui, &fleet, &chars("j"));
+    let moved = written(&mut ui, &fleet);
+    assert!(moved < whole / 2, "two rows and a preview: {moved} of {whole} bytes");
+}
+
+/// Tasks as looks at two sessions give them: a build that failed, one that runs, one that asks, one that ended well.
+fn tasks() -> Vec<fleetwatch::task::Task> {
+    use fleetwatch::fleet::{PaneId, ServerId, SessionId, TerminalKey, WindowId};
+    use fleetwatch::screen::{Cursor, Screen};
+    use fleetwatch::task::{Look, PaneState, Preview, Registration, SessionSnapshot, TaskSnapshot, Watch};
+    let window = |n: u32, name: &str, command: &str, exit: Option<i32>, lines: &[&str]| {
+        let last = lines.last().map_or(0, |line| line.width() + 1);
+        let at = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
+        let cursor = Cursor { column: at(last), row: at(lines.len() - 1), visible: true };
+        let preview = Preview::of(&Screen::from_text(&lines.join("\n"), 80), cursor, exit.is_some());
+        let (dead, cwd) = (exit.is_some(), Some("~/shop".into()));
+        let pane = PaneState {
+            command: command.into(),
+            start_command: None,
+            cwd,
+            dead,
+            exit_code: exit,
+            alternate: false,
+            preview,
+        };
+        TaskSnapshot {
+            window: WindowId(n),
+            name: name.into(),
+            index: n,
+            key: TerminalKey {
+                server: ServerId::default(),
+                pane: PaneId(500 + n),
+                pid: 9000 + n,
+                instance: Default::default(),
+            },
+            pane: Some(pane),
+            bell: false,
+            bells: Some(if n == 2 { 3 } else { 0 }),
+            registration: Registration::None,
+            shown: Default::default(),
+        }
+    };
+    let look = |exits: bool| Look {
+        sessions: vec![SessionSnapshot {
+            id: SessionId(7),
+            name: "builds".into(),
+            windows: vec![
+                window(1, "lint", "cargo", exits.then_some(2), &["checking", "error: unused import"]),
+                window(2, "serve", "node", None, &["listening on 8080"]),
+                window(3, "deploy", "deploy.sh", None, &["Deploy 漢字 to production? [y/N]"]),
+                window(4, "docs", "mdbook", exits.then_some(0), &["done"]),
+            ],
+        }],
+        elsewhere: Default::default(),
+    };
+    let mut watch = Watch::default();
+    for (seconds, exits) in [(300, false), (20, true), (10, true), (5, true)] {
+        watch.take(look(exits), NOW - Span::from_secs(seconds));
+    }
+    for (n, name) in [(1, "lint"), (2, "serve"), (3, "deploy"), (4, "docs")] {
+        watch.rename(WindowId(n), name.into());
+    }
+    watch.tasks().cloned().collect()
+}
+
+#[test]
+fn what_is_pasted_into_a_line_is_cut_and_drawn_at_once() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    press(&mut ui, &fleet, &chars("/ab"));
+    press(&mut ui, &fleet, &[KeyCode::Left]);
+    let begin = std::time::Instant::now();
+    ui.handle(&Event::Paste("漢\n".repeat(200_000)), &fleet.view());
+    let shown = text(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Char('x'), KeyCode::Backspace, KeyCode::Char('y'), KeyCode::End]);
+    let end = text(&mut ui, &fleet, 120, 40);
+    // It took minutes when each character was inserted by itself.
+    assert!(begin.elapsed() < std::time::Duration::from_secs(10), "{:?}", begin.elapsed());
+    let line = |shown: &str| shown.lines().nth(1).unwrap_or_default().to_owned();
+    assert!(line(&shown).contains("漢 漢 b"), "the rest of the line is in view: {shown}");
+    assert!(line(&end).contains("漢yb"), "{end}");
+}
+
+#[test]
+fn backwards_the_least_urgent_is_next_and_its_group_is_unfolded() {
+    let mut fleet = SampleFleet::usual();
+    // The group that stands last has one that needs the operator in front of one that does not.
+    for (nth, terminal) in fleet.terminals.iter_mut().enumerate() {
+        terminal.declared.label = (nth != 0 && nth != 9).then(|| "prod".into());
+    }
+    let mut ui = dashboard();
+    press(&mut ui, &fleet, &chars("bbbb"));
+    press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Char('Z'), KeyCode::Char('N')]);
+    assert!(selected(&mut ui, &fleet).contains("docs"), "the least urgent one, as if it came after all others");
+    press(&mut ui, &fleet, &chars("N"));
+    assert!(selected(&mut ui, &fleet).contains("étude"));
+    press(&mut ui, &fleet, &chars("nnnnnn"));
+    assert!(selected(&mut ui, &fleet).contains("docs"));
+}
+
+#[test]
+fn the_wheel_goes_through_what_happened_to_tasks_too() {
+    use fleetwatch::task::{Happening, TaskEvent};
+    let mut fleet = SampleFleet::empty();
+    fleet.tasks = tasks();
+    let task = &fleet.tasks[0];
+    let event = |n| TaskEvent {
+        at: NOW,
+        id: format!("event-{n}"),
+        window: task.window,
+        name: task.name.clone(),
+        session: task.session.clone(),
+        key: task.key.clone(),
+        happening: Happening::Started,
+        preview: task.preview(),
+        state: Box::new(task.fields()),
+    };
+    let events = (0..30).map(event).collect();
+    fleet.task_events = events;
+    let mut ui = dashboard();
+    let shown = text(&mut ui, &fleet, 160, 45);
+    let row = shown.lines().position(|line| line.contains("transitions")).expect("the pane");
+    let row = u16::try_from(row + 1).expect("a row");
+    for _ in 0..20 {
+        let wheel = MouseEvent { kind: MouseEventKind::ScrollDown, column: 5, row, modifiers: KeyModifiers::NONE };
+        ui.handle(&Event::Mouse(wheel), &fleet.view());
+    }
+    let shown = text(&mut ui, &fleet, 160, 45);
+    assert!(shown.contains("event-0") && !shown.contains("event-1 "), "{shown}");
+}
+
+#[test]
+fn a_task_that_ended_well_is_called_finished_everywhere_and_needs_nobody() {
+    let mut fleet = SampleFleet::empty();
+    fleet.servers = SampleFleet::usual().servers;
+    fleet.tasks = tasks();
+    let mut ui = dashboard();
+    let shown = text(&mut ui, &fleet, 160, 40);
+    assert!(shown.contains("1 finished") && !shown.contains("gone"), "{shown}");
+    assert_eq!(names(&mut ui, &fleet).last().map(String::as_str), Some("docs"), "it stands below what needs somebody");
+    let row = shown.lines().find(|line| line.contains(" docs ")).expect("a row");
+    assert!(row.contains("✓ docs") && row.contains("exited 0"), "{row}");
+    press(&mut ui, &fleet, &chars("nnnn"));
+    assert!(!selected(&mut ui, &fleet).contains("docs"), "only what asks and what failed is gone to");
+    press(&mut ui, &fleet, &chars("/is:finished"));
+    assert_eq!(names(&mut ui, &fleet), ["docs"]);
+    press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Char('d')]);
+    assert!(text(&mut ui, &fleet, 160, 40).contains("✓ exited 0"));
+    press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Esc]);
+    press(&mut ui, &fleet, &chars("bZ"));
+    assert!(text(&mut ui, &fleet, 160, 40).contains("▸ builds  4   ? 1 needs you   ✗ 1 failed   ✓ 1 finished"));
+    press(&mut ui, &fleet, &chars("Z"));
+    assert!(text(&mut ui, &fleet, 160, 40).contains("▾ builds  4   ? 1 needs you   ✗ 1 failed\n"));
+}
+
+#[test]
+fn what_needs_the_operator_is_found_in_folded_groups_and_below_the_screen() {
+    let mut fleet = SampleFleet::of(30);
+    let waiting = SampleFleet::usual().terminals[0].state.clone();
+    for (index, terminal) in fleet.terminals.iter_mut().enumerate() {
+        let id = format!("agent-{index}");
+        (terminal.state.attention, terminal.state.turn.phase) = (Attention::None, Phase::Ready);
+        terminal.place.session = format!("session-{}", index / 5);
+        terminal.key.server = fleetwatch::fleet::ServerId::default();
+        if index == 29 {
+            terminal.state = waiting.clone();
+        }
+        terminal.state.terminal.id = id;
+    }
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 80, 24);
+    press(&mut ui, &fleet, &chars("sb"));
+    press(&mut ui, &fleet, &[KeyCode::Home]);
+    let open = text(&mut ui, &fleet, 80, 24);
+    assert!(!open.contains("agent-29") && open.contains("1 needs you"), "{open}");
+    assert!(open.contains("↓ 1 needs you  1–"), "the heading says where: {open}");
+    press(&mut ui, &fleet, &chars("Z"));
+    let folded = text(&mut ui, &fleet, 80, 24);
+    assert!(folded.contains("▸ session-5  5   ? 1 needs you"), "{folded}");
+    assert!(!folded.contains('↓'), "{folded}");
+    press(&mut ui, &fleet, &chars("n"));
+    let found = text(&mut ui, &fleet, 80, 24);
+    assert!(found.contains("▾ session-5") && found.contains("›▌? agent-29"), "{found}");
+    assert!(found.contains("▸ session-0"), "only the group that it is in is unfolded");
+    press(&mut ui, &fleet, &chars("Z"));
+    let again = text(&mut ui, &fleet, 80, 24);
+    assert!(again.contains("›▸ session-5"), "the cursor goes to the head of its group: {again}");
+    press(&mut ui, &fleet, &[KeyCode::Home]);
+    press(&mut ui, &fleet, &chars("N"));
+    assert!(text(&mut ui, &fleet, 80, 24).contains("›▌? agent-29"));
+    press(&mut ui, &fleet, &[KeyCode::End]);
+    assert!(!text(&mut ui, &fleet, 80, 24).contains("↑"), "it is in view");
+}
+
+#[test]
+fn the_help_is_searched() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 80, 24);
+    press(&mut ui, &fleet, &chars("?"));
+    assert!(text(&mut ui, &fleet, 80, 24).lines().last().is_some_and(|footer| footer.contains("/ search")));
+    press(&mut ui, &fleet, &chars("/mark the"));
+    let typing = text(&mut ui, &fleet, 80, 24);
+    assert!(typing.contains("/mark the") && typing.contains("1 of 2 \"mark the\""), "{typing}");
+    assert!(typing.contains("mark the terminal or group"), "{typing}");
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    press(&mut ui, &fleet, &chars("n"));
+    let next = text(&mut ui, &fleet, 80, 24);
+    assert!(next.contains("2 of 2") && !next.contains("/mark the"), "{next}");
+    press(&mut ui, &fleet, &chars("/qq"));
+    assert!(text(&mut ui, &fleet, 80, 24).contains("nowhere \"qq\""), "its own keys are typed, too");
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    let cleared = text(&mut ui, &fleet, 80, 24);
+    assert!(cleared.contains("┌ keys ─") && !cleared.contains("nowhere"), "{cleared}");
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    assert!(!text(&mut ui, &fleet, 80, 24).contains("┌ keys"));
+}
+
+#[test]
+fn a_turn_that_goes_on_is_not_told_by_how_the_last_one_ended() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    let what = |ui: &mut Ui, fleet: &SampleFleet| {
+        let shown = text(ui, fleet, 160, 40);
+        shown.lines().find(|line| line.contains(" infra ")).expect("a row").to_owned()
+    };
+    assert!(what(&mut ui, &fleet).contains("API Error: 529 Overloaded"));
+    let infra = &mut fleet.terminals[3].state;
+    (infra.turn.phase, infra.attention, infra.activity) = (Phase::Active, Attention::None, None);
+    let row = what(&mut ui, &fleet);
+    assert!(row.contains("active") && row.contains("failed") && !row.contains("529"), "the result stays: {row}");
+    fleet.terminals[3].state.activity = fleet.terminals[3].state.last_turn.detail.clone();
+    let row = what(&mut ui, &fleet);
+    assert!(!row.contains("529"), "the line of the failure is still on the screen: {row}");
+    fleet.terminals[3].state.activity = Some("●\u{FE0F}\u{A0} Retrying in 4 s".into());
+    let row = what(&mut ui, &fleet);
+    assert!(row.contains("  Retrying in 4 s") && !row.contains('●'), "{row}");
+}
+
+#[test]
+fn a_bell_is_news_until_it_was_seen() {
+    let mut fleet = SampleFleet::empty();
+    fleet.servers = SampleFleet::usual().servers;
+    fleet.tasks = tasks();
+    let row = |ui: &mut Ui, fleet: &SampleFleet| {
+        let shown = text(ui, fleet, 160, 40);
+        shown.lines().find(|line| line.contains(" serve ")).expect("a row").to_owned()
+    };
+    let mut ui = dashboard();
+    assert!(row(&mut ui, &fleet).contains("rang 3 times       ●"));
+    fleet.now = NOW + Span::from_secs(5);
+    assert!(row(&mut ui, &fleet).contains("rang 3 times"), "nobody was there");
+    press(&mut ui, &fleet, &chars("jj"));
+    assert!(selected(&mut ui, &fleet).contains("serve"));
+    fleet.now = NOW + Span::from_millis(5900);
+    assert!(row(&mut ui, &fleet).contains("rang 3 times"), "it was not looked at for a second");
+    assert!(ui.wake_at(&fleet.view()) <= NOW + Span::from_secs(6));
+    fleet.now = NOW + Span::from_secs(6);
+    assert!(!row(&mut ui, &fleet).contains("rang"));
+    press(&mut ui, &fleet, &chars("d"));
+    press(&mut ui, &fleet, &[KeyCode::Tab, KeyCode::Tab, KeyCode::Tab]);
+    let facts = text(&mut ui, &fleet, 160, 45);
+    assert!(facts.lines().any(|line| line.contains("bells") && line.trim_end().ends_with('3')), "{facts}");
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    // It rings again, and the operator goes there.
+    let serve = fleet.tasks.iter_mut().find(|task| task.id == "serve").expect("a task");
+    serve.bells = 4;
+    press(&mut ui, &fleet, &chars("k"));
+    let shown = row(&mut ui, &fleet);
+    assert!(shown.contains("rang ") && !shown.contains("times"), "{shown}");
+    press(&mut ui, &fleet, &chars("jg"));
+    assert!(!row(&mut ui, &fleet).contains("rang"));
+}
+
+#[test]
+fn tasks_stand_among_the_agents() {
+    let mut fleet = SampleFleet::usual();
+    fleet.tasks = tasks();
+    let mut ui = dashboard();
+    let shown = names(&mut ui, &fleet);
+    assert_eq!(shown[..6], ["shop-api", "billing", "new-repo", "deploy", "infra", "lint"], "what asks, what failed");
+    assert_eq!(shown.len(), 16);
+    press(&mut ui, &fleet, &chars("nnn"));
+    assert!(selected(&mut ui, &fleet).contains("Deploy 漢字 to production? [y/N]"));
+    let key = fleet.tasks.iter().find(|task| task.id == "deploy").expect("a task").key.clone();
+    assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump { key }]);
+    press(&mut ui, &fleet, &chars("m/agent:task !is:muted"));
+    assert_eq!(names(&mut ui, &fleet), ["lint", "serve", "docs"]);
+}
+
+#[test]
+fn a_task_is_run_again_only_after_a_question() {
+    let mut fleet = SampleFleet::usual();
+    fleet.tasks = tasks();
+    // Only an interrupt can be configured to go without one.
+    for confirm in [true, false] {
+        let mut ui = Ui::new(Options { confirm, ..Options::default() });
+        frame(&mut ui, &fleet, 120, 40);
+        press(&mut ui, &fleet, &chars("/lint"));
+        press(&mut ui, &fleet, &[KeyCode::Enter]);
+        assert_eq!(press(&mut ui, &fleet, &chars("R")), []);
+        assert!(text(&mut ui, &fleet, 120, 40).contains("run lint again?"));
+        assert_eq!(press(&mut ui, &fleet, &chars("n")), []);
+        let lint = fleet.tasks.iter().find(|task| task.id == "lint").expect("a task");
+        let again = Request::RerunTask { key: lint.key.clone(), window: lint.window };
+        press(&mut ui, &fleet, &chars("R"));
+        frame(&mut ui, &fleet, 120, 40);
+        assert_eq!(press(&mut ui, &fleet, &chars("y")), [again]);
+    }
+}

@@ -1,0 +1,467 @@
+//! Acting on terminals: dialogs that are answered in place.
+
+use std::sync::Arc;
+
+use super::*;
+use fleetwatch::dialog::Dialog;
+use fleetwatch::screen::Screen;
+use fleetwatch::sender::Reply;
+use fleetwatch::state::BusinessState;
+
+/// Lets a terminal show another dialog, in a pane with room for all of it.
+pub fn ask(fleet: &mut SampleFleet, terminal: usize, text: &str) {
+    let widest = text.lines().map(UnicodeWidthStr::width).max().unwrap_or(0);
+    ask_in(fleet, terminal, text, u16::try_from(widest + 1).expect("a width").max(120));
+}
+
+/// The same in a pane of so many columns.
+pub fn ask_in(fleet: &mut SampleFleet, terminal: usize, text: &str, columns: u16) {
+    let screen = Screen::from_text(text, columns);
+    fleet.terminals[terminal].dialog = Some(Arc::new(Dialog::read(&screen, 0..screen.rows().len())));
+    fleet.terminals[terminal].screen = Some(Arc::new(screen));
+}
+
+#[test]
+fn what_an_agent_takes_a_text_as_is_said_before_it_is_sent_and_afterwards() {
+    let mut fleet = SampleFleet::usual();
+    let at = fleet.terminals.iter().position(|terminal| terminal.state.terminal.id == "docs").expect("docs");
+    fleet.terminals[at].input = fleetwatch::profile::Library::builtin().input("claude");
+    let key = fleet.terminals[at].key.clone();
+    for (width, height) in [(120, 40), (80, 24), (60, 15)] {
+        let mut ui = dashboard();
+        frame(&mut ui, &fleet, width, height);
+        compose(&mut ui, &fleet, at);
+        press(&mut ui, &fleet, &chars("!touch here"));
+        let shown = text(&mut ui, &fleet, width, height);
+        assert!(shown.contains("prompt to docs"), "{shown}");
+        assert!(shown.contains("would be taken as a shell command"), "{shown}");
+        press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Char('x')]);
+        assert!(!text(&mut ui, &fleet, width, height).contains("would be taken"));
+        ui.sent(&key, "docs", "!touch here", Sent::Accepted, &fleet.view());
+        let shown = text(&mut ui, &fleet, width, height);
+        assert!(shown.contains("docs took it as a shell command"), "{shown}");
+    }
+}
+
+fn option_of(requests: &[Request]) -> Option<usize> {
+    match requests {
+        [Request::Answer { reply: Reply::Option(option), .. }] => Some(*option),
+        _ => None,
+    }
+}
+
+/// A prompt that waits since 12 seconds.
+pub fn waiting(text: &str) -> Waiting {
+    Waiting { text: text.to_owned(), since: NOW - Span::from_secs(12) }
+}
+
+#[test]
+fn an_answer_needs_a_second_key_and_goes_with_the_dialog_that_was_shown() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(
+        shown.contains("› 1  Yes") && shown.contains("sends: Enter") && shown.contains("nothing was sent"),
+        "{shown}"
+    );
+    // The dialog's own number chooses and sends nothing.
+    assert_eq!(press(&mut ui, &fleet, &chars("3")), []);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("sends: 3"));
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Up]), []);
+    let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let Request::Answer { key, dialog, excerpt, reply } = &requests[0] else { panic!("{requests:?}") };
+    assert_eq!((key, reply), (&fleet.terminals[0].key, &Reply::Option(1)));
+    assert!(dialog.is_same(fleet.terminals[0].dialog.as_ref().expect("a dialog")));
+    assert!(excerpt.starts_with("Bash command"));
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("sending 2 Yes, and don't ask again for rm commands …"), "{shown}");
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "one answer at a time");
+    let why = "the dialog is still there".to_owned();
+    ui.answered(key, "shop-api", &Sent::NotTaken { why }, "unknown", &fleet.view());
+    assert!(text(&mut ui, &fleet, 120, 40).contains("not taken: the dialog is still there"));
+    assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Enter])), Some(1));
+}
+
+#[test]
+fn what_became_of_an_answer_is_told_and_the_dialog_closes() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Enter])), Some(0));
+    fleet.terminals[0].state.assessment.business_state = BusinessState::Working;
+    assert!(text(&mut ui, &fleet, 120, 40).contains("sending 1 Yes …"), "the outcome is still to come");
+    let key = fleet.terminals[0].key.clone();
+    ui.answered(&key, "shop-api", &Sent::Accepted, "working again", &fleet.view());
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("shop-api: taken: working again") && !shown.contains("sends:"), "{shown}");
+}
+
+#[test]
+fn a_dialog_that_changes_is_shown_and_gets_no_key_that_was_on_its_way() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    frame(&mut ui, &fleet, 120, 40);
+    ask(&mut fleet, 0, "Drop the database?\n  1. Yes\n❯ 2. No");
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("Drop the database?") && shown.contains("the dialog changed, nothing was sent"), "{shown}");
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("look at it first"));
+    fleet.now = fleet.now + Span::from_secs(1);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "nothing is chosen any more");
+    assert!(text(&mut ui, &fleet, 120, 40).contains("nothing is chosen"));
+    // The agent's own mark is where the choice begins.
+    press(&mut ui, &fleet, &[KeyCode::Down]);
+    assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Enter])), Some(1));
+}
+
+#[test]
+fn the_next_dialog_of_a_terminal_follows_the_answered_one() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let key = fleet.terminals[0].key.clone();
+    ui.answered(&key, "shop-api", &Sent::Accepted, "another dialog", &fleet.view());
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "the old one is still on the screen");
+    ask(&mut fleet, 0, "And this?\n❯ 1. Yes\n  2. No");
+    assert!(text(&mut ui, &fleet, 120, 40).contains("And this?"));
+    fleet.now = fleet.now + Span::from_secs(2);
+    assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Down, KeyCode::Enter])), Some(0));
+}
+
+#[test]
+fn what_cannot_be_answered_with_a_choice_says_so() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    ask(&mut fleet, 0, "Type the name of the branch:");
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("it has no options that can be read") && shown.contains("go there and answer"), "{shown}");
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
+}
+
+#[test]
+fn options_are_chosen_with_the_mouse_and_sent_with_the_button() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let place = |ui: &mut Ui, text: &str| {
+        let shown = lines(&frame(ui, &fleet, 120, 40));
+        let row = shown.iter().position(|line| line.contains(text)).expect(text);
+        let column = shown[row].split(text).next().map_or(0, UnicodeWidthStr::width);
+        (u16::try_from(column).expect("a column"), u16::try_from(row).expect("a row"))
+    };
+    let click = |ui: &mut Ui, (column, row): (u16, u16)| {
+        let kind = MouseEventKind::Down(MouseButton::Left);
+        ui.handle(&Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }), &fleet.view())
+    };
+    let at = place(&mut ui, "3  No");
+    assert_eq!(click(&mut ui, at), []);
+    let at = place(&mut ui, "enter answer   g go there and answer");
+    assert_eq!(option_of(&click(&mut ui, at)), Some(2));
+}
+
+#[test]
+fn the_chosen_option_stands_out_in_every_theme() {
+    let fleet = SampleFleet::usual();
+    for name in Theme::names() {
+        let theme = Theme::shipped(name).expect("a shipped theme");
+        let mut ui = Ui::new(Options { theme, ..Options::default() });
+        frame(&mut ui, &fleet, 120, 40);
+        press(&mut ui, &fleet, &[KeyCode::Enter]);
+        let buffer = frame(&mut ui, &fleet, 120, 40);
+        let shown = lines(&buffer);
+        let row = shown.iter().position(|line| line.contains("› 1  Yes")).expect("the chosen option");
+        let column = shown[row].split("1  Yes").next().map_or(0, UnicodeWidthStr::width);
+        let cell = |row: usize| {
+            let cell = &buffer[(u16::try_from(column).expect("a column"), u16::try_from(row).expect("a row"))];
+            (cell.fg, cell.bg, cell.modifier)
+        };
+        assert_ne!(cell(row), cell(row + 1), "{name}: the chosen option looks like the others");
+    }
+}
+
+/// Opens the composer of the terminal under the cursor, which is moved down first.
+fn compose(ui: &mut Ui, fleet: &SampleFleet, down: usize) {
+    frame(ui, fleet, 120, 40);
+    press(ui, fleet, &vec![KeyCode::Down; down]);
+    press(ui, fleet, &chars("i"));
+    frame(ui, fleet, 120, 40);
+}
+
+fn control(ui: &mut Ui, fleet: &SampleFleet, c: char) -> Vec<Request> {
+    ui.handle(&Event::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL)), &fleet.view())
+}
+
+fn alt(ui: &mut Ui, fleet: &SampleFleet, c: char) -> Vec<Request> {
+    ui.handle(&Event::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::ALT)), &fleet.view())
+}
+
+#[test]
+fn earlier_prompts_come_back_and_so_does_what_was_being_written() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("jjjjji"));
+    let key = fleet.terminals[5].key.clone();
+    assert_eq!(ui.update(&fleet.view()), [Request::Prompts { key: Some(key) }]);
+    assert_eq!(ui.update(&fleet.view()), [], "they are asked for once");
+    let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    ui.prompts(&owned(&["own two", "own one\nsecond line"]), &owned(&["of others", "own two"]), &fleet.view());
+    press(&mut ui, &fleet, &chars("begun"));
+    press(&mut ui, &fleet, &[KeyCode::Up]);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("own two"));
+    press(&mut ui, &fleet, &[KeyCode::Up]);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("second line"));
+    // Within a text of several lines the arrow moves first.
+    press(&mut ui, &fleet, &[KeyCode::Up, KeyCode::Up]);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("of others"));
+    control(&mut ui, &fleet, 'n');
+    control(&mut ui, &fleet, 'n');
+    control(&mut ui, &fleet, 'n');
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("begun") && !shown.contains("own two"), "{shown}");
+    // Found by typing, among those of all terminals.
+    control(&mut ui, &fleet, 'r');
+    press(&mut ui, &fleet, &chars("others"));
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("begunof others"));
+}
+
+#[test]
+fn templates_are_filled_in_and_the_editor_gives_its_text_back() {
+    let fleet = SampleFleet::usual();
+    let config = "[[template]]\nname = \"review\"\ntext = \"Review {cwd} with {agent}, print {{x}}\"\n";
+    let config = fleetwatch::config::Config::parse(config, std::path::Path::new("t")).expect("a configuration");
+    let mut ui = Ui::new(Options { templates: config.templates, ..Options::default() });
+    compose(&mut ui, &fleet, 5);
+    control(&mut ui, &fleet, 't');
+    assert!(text(&mut ui, &fleet, 120, 40).contains("review   Review {cwd} with {agent}, print {x}"));
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("Review ~/docs with gemini, print {x}"));
+    let edit = Request::Edit { text: "Review ~/docs with gemini, print {x}".to_owned() };
+    assert_eq!(alt(&mut ui, &fleet, 'e'), [edit]);
+    ui.edited("one\ntwo\u{1b}[31m", &fleet.view());
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("two[31m") && shown.contains("1 control character"), "{shown}");
+    assert!(!shown.contains("Review"));
+    let mut ui = dashboard();
+    compose(&mut ui, &fleet, 5);
+    control(&mut ui, &fleet, 't');
+    assert!(text(&mut ui, &fleet, 120, 40).contains("the configuration has no [[template]]"));
+}
+
+#[test]
+fn a_prompt_waits_where_it_can_be_seen_and_taken_back() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    compose(&mut ui, &fleet, 7);
+    let ingest = fleet.terminals.iter().find(|terminal| terminal.state.terminal.id == "ingest");
+    let key = ingest.expect("a terminal").key.clone();
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("it is working") && shown.contains("alt-r sends when it is ready"), "{shown}");
+    press(&mut ui, &fleet, &chars("later"));
+    assert_eq!(alt(&mut ui, &fleet, 'r'), [Request::Queue { key: key.clone(), text: "later".to_owned() }]);
+    ui.show_queue([(key.clone(), vec![waiting("one")])].into());
+    // It waits on when the dashboard is left, so that nothing is asked.
+    assert_eq!(press(&mut ui, &fleet, &chars("q")), [Request::Quit]);
+    assert_eq!(press(&mut ui, &fleet, &chars("U")), [Request::Unqueue { key: key.clone() }]);
+    ui.show_queue([].into());
+    ui.taken_back(&key, &["later".to_owned()], &fleet.view());
+    press(&mut ui, &fleet, &chars("i"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("later"), "it is the draft again");
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    assert_eq!(press(&mut ui, &fleet, &chars("q")), [Request::Quit]);
+}
+
+#[test]
+fn a_broadcast_shows_who_gets_it_and_what_became_of_each() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 160, 45);
+    press(&mut ui, &fleet, &chars("B"));
+    assert!(text(&mut ui, &fleet, 160, 45).contains("mark the terminals first"));
+    // The approval, the finished one, the working one, the one that is gone.
+    for down in [0, 5, 1, 3] {
+        press(&mut ui, &fleet, &vec![KeyCode::Down; down]);
+        press(&mut ui, &fleet, &chars(" "));
+    }
+    frame(&mut ui, &fleet, 160, 45);
+    press(&mut ui, &fleet, &chars("B"));
+    press(&mut ui, &fleet, &chars("all"));
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "it asks first");
+    press(&mut ui, &fleet, &chars("n"));
+    assert_eq!(alt(&mut ui, &fleet, 'r'), []);
+    frame(&mut ui, &fleet, 160, 45);
+    let requests = press(&mut ui, &fleet, &chars("y"));
+    let (now, later): (Vec<&Request>, Vec<&Request>) =
+        requests.iter().partition(|request| matches!(request, Request::Send { force: false, .. }));
+    assert_eq!((now.len(), later.len()), (1, 2), "{requests:?}");
+    let Request::Send { key, .. } = now[0] else { panic!("{now:?}") };
+    ui.sent(key, "docs", "all", Sent::Accepted, &fleet.view());
+    let Request::Queue { key, .. } = later[0] else { panic!("{later:?}") };
+    ui.dropped(key, "shop-api", "all", "the agent has ended", &fleet.view());
+}
+
+#[test]
+fn a_prompt_for_a_terminal_that_is_gone_stays_where_it_was_written() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    compose(&mut ui, &fleet, 5);
+    press(&mut ui, &fleet, &chars("precious"));
+    fleet.terminals.retain(|terminal| terminal.state.terminal.id != "docs");
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
+    assert_eq!(alt(&mut ui, &fleet, 'r'), []);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("the terminal is gone; nothing was sent") && shown.contains("precious"), "{shown}");
+}
+
+#[test]
+fn a_prompt_that_is_on_its_way_is_not_offered_once_more() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    compose(&mut ui, &fleet, 5);
+    press(&mut ui, &fleet, &chars("once only"));
+    let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let [Request::Send { key, text: sent, .. }] = &requests[..] else { panic!("{requests:?}") };
+    press(&mut ui, &fleet, &chars("i"));
+    assert!(!text(&mut ui, &fleet, 120, 40).contains("once only"));
+    press(&mut ui, &fleet, &chars("next"));
+    ui.sent(key, "docs", sent, Sent::NotTaken { why: "the screen did not react".to_owned() }, &fleet.view());
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("next") && shown.contains("once only"), "what did not arrive comes back: {shown}");
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    let (drafts, _) = ui.drafts();
+    assert_eq!(drafts[key], "next\n\nonce only");
+}
+
+#[test]
+fn a_prompt_that_comes_back_is_added_to_what_is_being_written() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    compose(&mut ui, &fleet, 5);
+    press(&mut ui, &fleet, &chars("firt"));
+    press(&mut ui, &fleet, &[KeyCode::Left]);
+    let key = fleet.terminals[5].key.clone();
+    ui.dropped(&key, "docs", "the one that waited", "the agent has ended", &fleet.view());
+    press(&mut ui, &fleet, &chars("s"));
+    frame(&mut ui, &fleet, 120, 40);
+    let text = "first\n\nthe one that waited".to_owned();
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [Request::Send { key, text, force: false }]);
+}
+
+#[test]
+fn a_broadcast_that_all_have_taken_is_no_draft_any_more() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    let broadcast = |ui: &mut Ui| {
+        press(ui, &fleet, &chars("B"));
+        frame(ui, &fleet, 120, 40);
+        press(ui, &fleet, &[KeyCode::Enter]);
+        frame(ui, &fleet, 120, 40);
+        let requests = press(ui, &fleet, &[KeyCode::Char('y'), KeyCode::Esc]);
+        requests
+            .into_iter()
+            .filter_map(|request| match request {
+                Request::Send { key, text, .. } => Some((key, text)),
+                _ => None,
+            })
+            .collect::<Vec<_>>()
+    };
+    // Two that are ready: the finished one and the quiet one.
+    press(&mut ui, &fleet, &chars("/docs"));
+    press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Char(' ')]);
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    press(&mut ui, &fleet, &chars("/web"));
+    press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Char(' ')]);
+    press(&mut ui, &fleet, &chars("B"));
+    press(&mut ui, &fleet, &chars("once"));
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    let sent = broadcast(&mut ui);
+    assert_eq!(sent.len(), 2);
+    let (first, second) = (&sent[0].0, &sent[1].0);
+    ui.sent(first, "one", "once", Sent::Accepted, &fleet.view());
+    let why = "it has just begun to work".to_owned();
+    let refused = Sent::Refused { why, hint: None, may_insist: true, may_pass: true };
+    ui.sent(second, "two", "once", refused, &fleet.view());
+    let again = broadcast(&mut ui);
+    assert_eq!(again.len(), 2, "one of them did not get it, so that the text is still there");
+    press(&mut ui, &fleet, &chars("B"));
+    for (key, text) in &again {
+        ui.sent(key, "one", text, Sent::Accepted, &fleet.view());
+    }
+    assert!(text(&mut ui, &fleet, 120, 40).contains("what should it do?"), "also where it stands open");
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    assert_eq!(broadcast(&mut ui), [], "nothing is left to send");
+}
+
+#[test]
+fn an_interrupt_asks_for_the_key_unless_it_is_configured_otherwise() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Down; 7]);
+    let ingest = fleet.terminals.iter().find(|terminal| terminal.state.terminal.id == "ingest");
+    let key = ingest.expect("a terminal").key.clone();
+    assert!(text(&mut ui, &fleet, 120, 40).contains("x interrupt"), "the footer offers it for what works");
+    assert_eq!(press(&mut ui, &fleet, &chars("x")), []);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "nobody has seen the question yet");
+    frame(&mut ui, &fleet, 120, 40);
+    let keys = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let escape = Request::Keys { key: key.clone(), keys: keys(&["Escape"]), tell: true, seen: None };
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), std::slice::from_ref(&escape));
+    press(&mut ui, &fleet, &chars("x"));
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Esc]), []);
+    let mut ui = Ui::new(Options { confirm: false, ..Options::default() });
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Down; 7]);
+    assert_eq!(press(&mut ui, &fleet, &chars("x")), [escape]);
+    for (confirm, options) in [(false, Options { confirm: false, ..Options::default() }), (true, Options::default())] {
+        let mut ui = Ui::new(options);
+        frame(&mut ui, &fleet, 120, 40);
+        press(&mut ui, &fleet, &[KeyCode::End]);
+        assert_eq!(press(&mut ui, &fleet, &chars("x")), [], "confirm = {confirm}");
+        let shown = text(&mut ui, &fleet, 120, 40);
+        assert!(shown.contains("nothing to interrupt: the agent of legacy has ended"), "{shown}");
+        press(&mut ui, &fleet, &chars("kkx"));
+        let shown = text(&mut ui, &fleet, 120, 40);
+        assert!(shown.contains("nothing to interrupt: web is ready") && !shown.contains("press in"), "{shown}");
+    }
+}
+
+#[test]
+fn the_mode_in_which_keys_go_to_a_terminal_cannot_be_overlooked() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("r"));
+    assert_eq!(press(&mut ui, &fleet, &chars("q")), [], "nobody has seen yet where the key would go");
+    assert!(text(&mut ui, &fleet, 120, 40).contains("every key goes to shop-api"));
+    let key = fleet.terminals[0].key.clone();
+    let pressed = |name: &str| {
+        let seen = fleet.terminals[0].dialog.clone();
+        Request::Keys { key: key.clone(), keys: vec![name.to_owned()], tell: false, seen }
+    };
+    assert_eq!(press(&mut ui, &fleet, &chars("q?")), [pressed("q"), pressed("?")]);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Esc]), [pressed("Escape")]);
+    assert_eq!(control(&mut ui, &fleet, 'c'), [pressed("C-c")]);
+    let buffer = frame(&mut ui, &fleet, 120, 40);
+    assert_ne!(buffer[(0, 2)].fg, Color::Reset, "the frame has the colour of what waits");
+    assert_eq!(ui.handle(&Event::Paste("rm -rf".into()), &fleet.view()), [], "a paste is no key");
+    // Terminals report the chord as a digit.
+    assert_eq!(control(&mut ui, &fleet, '5'), []);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("? help"));
+}

@@ -1,0 +1,515 @@
+//! One terminal: its time line, its list, and what stands beside it.
+
+use std::sync::Arc;
+
+use fleetwatch::history::{
+    Answer, Ask, Body, Holder, Line, Point, RecordId, ScreenId, Stored, StoredInput, StoredTransition, Told, Trouble,
+    What,
+};
+use fleetwatch::moment::Moment;
+use fleetwatch::profile::{GAP, Said};
+use fleetwatch::screen::Screen;
+use fleetwatch::state::{
+    Availability, Change, Evidence, OperatorStatus, State, Summary, Transition, TurnResult, TurnSource, UiContext,
+};
+use serde_json::json;
+
+use super::acting::waiting;
+use super::*;
+
+fn ago(seconds: u64) -> Moment {
+    NOW - Span::from_secs(seconds)
+}
+
+fn summary(phase: Phase, context: UiContext) -> Summary {
+    let waits = context == UiContext::ApprovalPrompt;
+    Summary {
+        availability: Availability::Available,
+        phase,
+        result: TurnResult::Success,
+        source: TurnSource::ExplicitInput,
+        ui_context: context,
+        status: if waits { OperatorStatus::WaitingUserAnswer } else { OperatorStatus::Ready },
+    }
+}
+
+/// The usual fleet, whose first terminal has seen two transitions.
+pub fn fleet() -> SampleFleet {
+    let mut fleet = SampleFleet::usual();
+    let changed =
+        |field: &'static str, from: &str, to: &str| Change { field: field.into(), from: from.into(), to: to.into() };
+    let evidence = vec![
+        Evidence { rule: "approval".into(), line: Some(10), text: " Do you want to proceed?".into() },
+        Evidence { rule: "option".into(), line: Some(11), text: " ❯ 1. Yes".into() },
+    ];
+    fleet.terminals[0].transitions.extend([
+        Transition {
+            at: ago(400),
+            changed: vec![changed("turn.phase", "ready", "active")],
+            summary: summary(Phase::Active, UiContext::NormalPrompt),
+            note: None,
+            evidence: Vec::new(),
+        },
+        Transition {
+            at: ago(124),
+            changed: vec![changed("turn.phase", "active", "unknown")],
+            summary: summary(Phase::Unknown, UiContext::ApprovalPrompt),
+            note: None,
+            evidence,
+        },
+    ]);
+    fleet
+}
+
+fn kept(id: i64, seconds: u64, body: Body, document: serde_json::Value) -> Stored {
+    Stored { id: RecordId(id), at: ago(seconds), key: None, name: "shop-api".into(), document, body }
+}
+
+fn kept_transition(id: i64, seconds: u64, from: &str, phase: Phase) -> Stored {
+    let summary = summary(phase, UiContext::NormalPrompt);
+    let document = json!({
+        "state": { "turn": { "phase": phase.word(), "background_work": "no" }, "attention": "none" },
+        "changed": [{ "field": "turn.phase", "from": from, "to": phase.word() }],
+        "evidence": [{ "rule": "composer", "line": 20, "text": "❯" }],
+        "events": [{ "at": "2023-11-14T22:05:00.000Z", "event": "processing_started" }],
+    });
+    let screen = Some(ScreenId(id));
+    kept(id, seconds, Body::Transition(StoredTransition { summary, turn_ended: None, note: None, screen }), document)
+}
+
+/// What the history has: of today, a prompt among it, and of the day before.
+fn records() -> Vec<Stored> {
+    let sent = StoredInput {
+        sender: "dashboard".into(),
+        what: What::Prompt,
+        outcome: Some("accepted".into()),
+        detail: None,
+        ended_at: Some(ago(401)),
+    };
+    vec![
+        kept_transition(1, 90_000, "unknown", Phase::Ready),
+        kept_transition(2, 80_000, "ready", Phase::Active),
+        kept_transition(3, 2_400, "active", Phase::Ready),
+        kept(4, 402, Body::Input(sent), json!({ "text": "clean the build cache\nand then run the tests" })),
+        kept_transition(5, 400, "ready", Phase::Active),
+    ]
+}
+
+fn line() -> Line {
+    let point = |seconds, holder| Point { at: ago(seconds), holder, result: TurnResult::None, turn_ended: None };
+    Line {
+        points: vec![
+            point(90_000, Holder::Ready),
+            point(80_000, Holder::Working),
+            point(2_400, Holder::Ready),
+            point(400, Holder::Working),
+        ],
+        watched: vec![(ago(90_000), ago(79_000)), (ago(2_400), ago(10))],
+    }
+}
+
+fn tell(ui: &mut Ui, fleet: &SampleFleet, told: Told) {
+    ui.told(&Answer { key: fleet.terminals[0].key.clone(), told }, &fleet.view());
+}
+
+fn page(ui: &mut Ui, fleet: &SampleFleet, earlier: bool) {
+    tell(ui, fleet, Told::Page { before: None, records: records(), earlier });
+}
+
+/// The view of the first terminal, with all that the history has.
+pub fn open(ui: &mut Ui, fleet: &SampleFleet) {
+    frame(ui, fleet, 160, 45);
+    press(ui, fleet, &chars("d"));
+    page(ui, fleet, false);
+    tell(ui, fleet, Told::Line { since: None, line: line() });
+}
+
+fn said() -> Vec<Said> {
+    let lines = [
+        ("❯ clean the build cache", true),
+        ("", false),
+        ("● I will look at what is in the cache, and then remove what is not needed for the tests that follow.", false),
+        (GAP, false),
+        ("● Bash(rm -rf build/cache)", false),
+        ("  ⎿  Waiting…", false),
+    ];
+    lines.map(|(text, by_user)| Said { text: text.into(), by_user }).into()
+}
+
+/// Gives the screen of the moment that is two rows down in the list.
+pub fn tell_screen(ui: &mut Ui, fleet: &SampleFleet) {
+    let screen = Screen::from_capture("\x1b[32m●\x1b[0m Bash(ls)\n  ⎿  cache\n\n❯ ".as_bytes(), 120, 30);
+    tell(ui, fleet, Told::Screen(ScreenId(5), Some(Arc::new(screen))));
+}
+
+pub fn tell_transcript(ui: &mut Ui, fleet: &SampleFleet) {
+    tell(ui, fleet, Told::Transcript { until: ago(400), lines: said() });
+}
+
+/// Opens the view of the selected terminal, and answers all that it asks with what is wrong with the history.
+pub fn open_without_history(ui: &mut Ui, fleet: &SampleFleet, trouble: &Trouble) {
+    press(ui, fleet, &chars("d"));
+    for request in ui.update(&fleet.view()) {
+        if let Request::Ask(question) = request {
+            ui.told(
+                &Answer { key: question.key, told: Told::Failed { ask: question.ask, trouble: trouble.clone() } },
+                &fleet.view(),
+            );
+        }
+    }
+}
+
+fn asked(ui: &mut Ui, fleet: &SampleFleet) -> Vec<Ask> {
+    let asks = ui.update(&fleet.view()).into_iter().map(|request| match request {
+        Request::Ask(question) => question.ask,
+        other => panic!("{other:?}"),
+    });
+    asks.collect()
+}
+
+#[test]
+fn the_view_gives_way_to_the_table() {
+    let fleet = fleet();
+    let mut ui = dashboard();
+    open(&mut ui, &fleet);
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    assert!(text(&mut ui, &fleet, 80, 24).contains("NAME"));
+}
+
+#[test]
+fn the_past_is_asked_for_once_and_further_back_as_one_goes_there() {
+    let fleet = fleet();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 160, 45);
+    press(&mut ui, &fleet, &chars("d"));
+    assert_eq!(asked(&mut ui, &fleet), [Ask::Line { since: None, until: NOW }, Ask::Page { before: None }]);
+    assert_eq!(asked(&mut ui, &fleet), [], "both are under way");
+    page(&mut ui, &fleet, true);
+    tell(&mut ui, &fleet, Told::Line { since: None, line: line() });
+    assert_eq!(asked(&mut ui, &fleet), [Ask::Page { before: Some(RecordId(1)) }], "the end is near");
+    let told = Told::Page { before: Some(RecordId(1)), records: Vec::new(), earlier: false };
+    tell(&mut ui, &fleet, told);
+    assert_eq!(asked(&mut ui, &fleet), []);
+    press(&mut ui, &fleet, &[KeyCode::End]);
+    assert_eq!(asked(&mut ui, &fleet), [Ask::Screen(ScreenId(1))]);
+    tell(&mut ui, &fleet, Told::Screen(ScreenId(1), None));
+    let shown = text(&mut ui, &fleet, 160, 45);
+    assert!(shown.contains("its screen is no longer kept") && shown.contains("the history begins here"), "{shown}");
+    assert!(shown.contains("Mon 13 Nov"), "another day is told: {shown}");
+    // A prompt has no screen of its own: it is shown what stood there then.
+    press(&mut ui, &fleet, &[KeyCode::Home]);
+    press(&mut ui, &fleet, &chars("jjj"));
+    assert!(text(&mut ui, &fleet, 160, 45).contains("› 22:06:38.000"));
+    assert_eq!(asked(&mut ui, &fleet), [], "it was asked for by the frame above, and is under way");
+}
+
+#[test]
+fn a_history_that_fails_is_said_and_asked_again() {
+    let mut fleet = fleet();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 160, 45);
+    press(&mut ui, &fleet, &chars("d"));
+    for ask in asked(&mut ui, &fleet) {
+        tell(&mut ui, &fleet, Told::Failed { ask, trouble: Trouble::Locked });
+    }
+    let shown = text(&mut ui, &fleet, 160, 45);
+    assert!(shown.contains("the history cannot be read now: another process has locked it"), "{shown}");
+    assert_eq!(asked(&mut ui, &fleet), []);
+    fleet.now = NOW + Span::from_secs(2);
+    assert_eq!(asked(&mut ui, &fleet).len(), 2);
+}
+
+#[test]
+fn what_was_said_is_told_of_its_own_time_and_asked_for_again_when_it_cannot_be_read() {
+    let mut fleet = fleet();
+    let mut ui = dashboard();
+    open(&mut ui, &fleet);
+    press(&mut ui, &fleet, &[KeyCode::Tab, KeyCode::Tab]);
+    frame(&mut ui, &fleet, 160, 45);
+    tell(&mut ui, &fleet, Told::Transcript { until: NOW, lines: said() });
+    assert!(text(&mut ui, &fleet, 160, 45).contains("Bash(rm -rf build/cache)"));
+    press(&mut ui, &fleet, &chars("jjj"));
+    let asks = |ui: &mut Ui, fleet: &SampleFleet| {
+        asked(ui, fleet).into_iter().filter(|ask| matches!(ask, Ask::Transcript { .. })).collect::<Vec<_>>()
+    };
+    let ask = asks(&mut ui, &fleet).pop().expect("a question");
+    let beside = |shown: &str| {
+        shown.lines().skip(4).map(|line| line.chars().skip(70).collect()).collect::<Vec<String>>().join("\n")
+    };
+    let shown = beside(&text(&mut ui, &fleet, 160, 45));
+    assert!(shown.contains("reading …") && !shown.contains("Bash(rm"), "not of this time: {shown}");
+    tell(&mut ui, &fleet, Told::Failed { ask, trouble: Trouble::Locked });
+    assert!(text(&mut ui, &fleet, 160, 45).contains("what was said cannot be read now"));
+    assert_eq!(asks(&mut ui, &fleet), [], "not at once");
+    fleet.now = NOW + Span::from_secs(2);
+    assert_eq!(asks(&mut ui, &fleet).len(), 1);
+    tell(&mut ui, &fleet, Told::Transcript { until: ago(400), lines: said() });
+    assert!(beside(&text(&mut ui, &fleet, 160, 45)).contains("Bash(rm"));
+}
+
+#[test]
+fn without_a_history_there_is_what_was_seen() {
+    let mut fleet = fleet();
+    let shown = Screen::from_text("what stood there when it asked", 80);
+    let recent = fleetwatch::fleet::RecentTransition {
+        key: fleet.terminals[0].key.clone(),
+        id: "shop-api".into(),
+        transition: fleet.terminals[0].transitions[1].clone(),
+        screen: Some(Arc::new(shown)),
+    };
+    fleet.recent.push_back(recent);
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 160, 45);
+    press(&mut ui, &fleet, &chars("d"));
+    for ask in asked(&mut ui, &fleet) {
+        tell(&mut ui, &fleet, Told::Failed { ask, trouble: Trouble::Off });
+    }
+    press(&mut ui, &fleet, &chars("j"));
+    text(&mut ui, &fleet, 80, 24);
+    press(&mut ui, &fleet, &[KeyCode::Tab]);
+    assert!(text(&mut ui, &fleet, 80, 24).contains("what stood there when it asked"));
+    fleet.now = NOW + Span::from_secs(60);
+    assert_eq!(asked(&mut ui, &fleet), [], "nobody asks what is switched off");
+}
+
+#[test]
+fn a_search_goes_from_hit_to_hit() {
+    let fleet = fleet();
+    let mut ui = dashboard();
+    open(&mut ui, &fleet);
+    press(&mut ui, &fleet, &chars("/"));
+    frame(&mut ui, &fleet, 160, 45);
+    let lines = (0..200).map(|n| Said { text: format!("line {n} Of many"), by_user: false }).collect();
+    tell(&mut ui, &fleet, Told::Transcript { until: NOW, lines });
+    press(&mut ui, &fleet, &chars("line 1 of"));
+    assert!(text(&mut ui, &fleet, 160, 45).contains("1 of 1 \"line 1 of\""));
+    press(&mut ui, &fleet, &[KeyCode::Backspace; 3]);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    assert!(text(&mut ui, &fleet, 160, 45).contains("111 of 111 \"line 1\""), "what was said last comes first");
+    press(&mut ui, &fleet, &chars("n"));
+    let first = text(&mut ui, &fleet, 160, 45);
+    assert!(first.contains("1 of 111") && first.contains("line 1 Of many"), "{first}");
+    press(&mut ui, &fleet, &chars("N"));
+    assert!(text(&mut ui, &fleet, 160, 45).contains("line 199 Of many"));
+    press(&mut ui, &fleet, &chars("/Of M"));
+    assert!(text(&mut ui, &fleet, 160, 45).contains("nowhere \"Of M\""), "a capital letter means itself");
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    assert!(!text(&mut ui, &fleet, 160, 45).contains("Of M"));
+    assert!(press(&mut ui, &fleet, &chars("n")).is_empty());
+    assert!(text(&mut ui, &fleet, 160, 45).contains("nothing is searched for yet"));
+}
+
+#[test]
+fn what_is_new_moves_nothing_away_from_under_the_cursor() {
+    let mut fleet = fleet();
+    let mut ui = dashboard();
+    open(&mut ui, &fleet);
+    press(&mut ui, &fleet, &chars("jj"));
+    let selected = |shown: &str| shown.lines().find(|line| line.starts_with('›')).expect("a selected row").to_owned();
+    let before = selected(&text(&mut ui, &fleet, 160, 45));
+    let mut next = fleet.terminals[0].transitions[0].clone();
+    next.at = NOW;
+    fleet.terminals[0].transitions.push_back(next);
+    fleet.now = NOW + Span::from_secs(1);
+    let shown = text(&mut ui, &fleet, 160, 45);
+    let cells = |line: &str| line.chars().take(40).collect::<String>();
+    assert_eq!(cells(&selected(&shown)), cells(&before));
+    fleet.now = fleet.now + Span::from_secs(1);
+    assert_eq!(asked(&mut ui, &fleet), [Ask::Page { before: None }], "the history has the new one by now");
+    // It leaves the fleet; what is known of it stays.
+    let gone = fleet.terminals.remove(0);
+    let shown = text(&mut ui, &fleet, 160, 45);
+    assert!(shown.contains("left the fleet") && shown.contains(&gone.state.terminal.id), "{shown}");
+    press(&mut ui, &fleet, &chars("i"));
+    assert!(text(&mut ui, &fleet, 160, 45).contains("shop-api is gone"));
+}
+
+/// Opens the view of the terminal that a filter leaves, and then lets the filter drop it: the cursor is somewhere else.
+fn open_and_lose(ui: &mut Ui, fleet: &mut SampleFleet, lost: usize, becomes: usize) {
+    let id = fleet.terminals[lost].state.terminal.id.clone();
+    while !selected(ui, fleet).contains(&id) {
+        press(ui, fleet, &chars("j"));
+    }
+    press(ui, fleet, &chars("d"));
+    let terminal = fleet.terminals[lost].state.terminal.clone();
+    fleet.terminals[lost].state = State { terminal, ..fleet.terminals[becomes].state.clone() };
+    frame(ui, fleet, 120, 40);
+}
+
+#[test]
+fn a_prompt_from_the_view_goes_to_its_terminal_wherever_the_cursor_is() {
+    for open in [KeyCode::Char('i'), KeyCode::Enter] {
+        let mut fleet = SampleFleet::usual();
+        let mut ui = dashboard();
+        press(&mut ui, &fleet, &chars("/is:working"));
+        press(&mut ui, &fleet, &[KeyCode::Enter]);
+        let (lost, ready) = (7, 9);
+        open_and_lose(&mut ui, &mut fleet, lost, ready);
+        press(&mut ui, &fleet, &[open]);
+        assert!(text(&mut ui, &fleet, 120, 40).contains("prompt to 検索"));
+        press(&mut ui, &fleet, &chars("go on"));
+        let key = fleet.terminals[lost].key.clone();
+        let send = Request::Send { key, text: "go on".to_owned(), force: false };
+        assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [send]);
+    }
+}
+
+#[test]
+fn the_view_opens_the_dialog_of_its_terminal_wherever_the_cursor_is() {
+    let mut fleet = SampleFleet::usual();
+    let dialog = fleet.terminals[0].dialog.clone();
+    let mut ui = dashboard();
+    press(&mut ui, &fleet, &chars("/is:working"));
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let (lost, waits) = (7, 0);
+    open_and_lose(&mut ui, &mut fleet, lost, waits);
+    (fleet.terminals[lost].dialog, fleet.terminals[lost].screen) = (dialog, fleet.terminals[0].screen.clone());
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("nothing was sent"));
+    let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
+    assert!(
+        matches!(&requests[..], [Request::Answer { key, .. }] if *key == fleet.terminals[lost].key),
+        "{requests:?}"
+    );
+}
+
+#[test]
+fn keys_for_agents_say_in_the_view_of_a_task_that_it_is_one() {
+    let mut fleet = SampleFleet::usual();
+    fleet.tasks = tasks();
+    let mut ui = dashboard();
+    press(&mut ui, &fleet, &chars("/agent:task"));
+    press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Char('d'), KeyCode::Char('i')]);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("is a task; go there to type (g)") && shown.contains("what happened"), "{shown}");
+}
+
+#[test]
+fn the_mouse_selects_scrolls_and_changes_the_view() {
+    let fleet = fleet();
+    let mut ui = dashboard();
+    open(&mut ui, &fleet);
+    let shown = text(&mut ui, &fleet, 160, 45);
+    let mut mouse = |kind, column: usize, row: usize| {
+        let (column, row) = (u16::try_from(column).expect("a column"), u16::try_from(row).expect("a row"));
+        ui.handle(&Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }), &fleet.view());
+        text(&mut ui, &fleet, 160, 45)
+    };
+    let click = MouseEventKind::Down(MouseButton::Left);
+    let row = shown.lines().position(|line| line.contains("22:06:40.000")).expect("a step");
+    assert!(mouse(click, 5, row).lines().any(|line| line.starts_with("› 22:06:40.000")));
+    assert!(mouse(MouseEventKind::ScrollUp, 5, row).lines().any(|line| line.starts_with("› 22:11:16.000")));
+    let tabs = shown.lines().nth(3).expect("the titles");
+    let column = tabs.chars().position(|c| c == '[').expect("the chosen view") + "[screen] why  transcript  ".len();
+    let facts = mouse(click, column, 3);
+    assert!(facts.contains("[facts]") && facts.contains("pid of the pane"), "{facts}");
+    let scrolled = mouse(MouseEventKind::ScrollDown, 120, 20);
+    assert!(scrolled.lines().any(|line| line.starts_with("› 22:11:16.000")) && scrolled != facts);
+}
+
+#[test]
+fn the_time_line_can_be_read_by_colour_and_without() {
+    let fleet = fleet();
+    let strip = |theme: &str, ascii: bool| {
+        let theme = Theme::shipped(theme).expect("a shipped theme");
+        let style = |meaning| theme.style(meaning);
+        let looks = [Meaning::Working, Meaning::Waits, Meaning::Ready].map(style);
+        let mut ui = Ui::new(Options { theme, ascii, ..Options::default() });
+        open(&mut ui, &fleet);
+        let buffer = frame(&mut ui, &fleet, 160, 45);
+        let cells = (0..160).map(|x| buffer[(x, 1)].clone());
+        (cells.collect::<Vec<_>>(), looks, lines(&buffer)[1].clone(), lines(&buffer)[2].clone())
+    };
+    for theme in Theme::names() {
+        let (cells, looks, row, _) = strip(theme, false);
+        for (glyph, look) in ["█", "▒", "░"].into_iter().zip(looks) {
+            let of_it: Vec<_> = cells.iter().filter(|cell| cell.symbol() == glyph).collect();
+            assert!(!of_it.is_empty(), "{theme}: {row}");
+            assert!(of_it.iter().all(|cell| cell.fg == look.fg.unwrap_or(Color::Reset)), "{theme}: {glyph}");
+        }
+    }
+    let (_, _, row, totals) = strip("dark", false);
+    assert!(row.starts_with(" 21:13 ╌╌╌") && row.ends_with("▒ 22:13"), "{row}");
+    let expected = " last hour  █ worked 4m36 · ▒ waited for you 2m04 · ░ ready 33m · ╌ not watched 20m";
+    assert_eq!(totals, expected);
+    let (_, _, row, totals) = strip("no-colour", true);
+    assert!(row.is_ascii() && row.contains("***") && row.contains("???") && row.contains("..."), "{row}");
+    assert!(totals.contains("* worked 4m36 . ? waited for you 2m04 . . ready 33m"), "{totals}");
+}
+
+#[test]
+fn the_time_line_shows_an_hour_a_day_or_all() {
+    let fleet = fleet();
+    let mut ui = dashboard();
+    open(&mut ui, &fleet);
+    let mut next = || {
+        press(&mut ui, &fleet, &chars("z"));
+        let shown = text(&mut ui, &fleet, 160, 45);
+        shown.lines().skip(1).take(2).map(|line| line.chars().take(24).collect::<String>()).collect::<Vec<_>>()
+    };
+    assert_eq!(next(), [" Mon 13 Nov 21:13 ░░░░░░", " since start  █ worked 2"]);
+    assert_eq!(next(), [" 22:13 ░░░░░░░░░░░██╌╌╌╌", " last 24 h  █ worked 21m"]);
+    assert_eq!(next(), [" 21:13 ╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌", " last hour  █ worked 4m3"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_size_and_no_text_breaks_the_view(
+        width in 1_u16..220, height in 1_u16..60, text in any::<String>(), keys in "[jkzenN/hlJKG\t\n:TFyx+\\-i\u{12}\u{14}]{0,12}",
+    ) {
+        let mut fleet = fleet();
+        fleet.terminals[0].transitions[1].evidence[0].text = text.clone();
+        fleet.terminals[0].state.terminal.title = text.clone();
+        let mut ui = sizes::with_menus();
+        open(&mut ui, &fleet);
+        let mut hostile = records();
+        hostile[3].document = json!({ "text": text });
+        hostile[2].document = json!({ "changed": [{ "field": text, "from": text, "to": text }], "state": { "turn": text } });
+        tell(&mut ui, &fleet, Told::Page { before: None, records: hostile, earlier: false });
+        for code in keys.chars() {
+            sizes::strike(&mut ui, &fleet, code);
+            assert_harmless(&frame(&mut ui, &fleet, width, height));
+            let lines = vec![Said { text: text.clone(), by_user: true }];
+            tell(&mut ui, &fleet, Told::Transcript { until: NOW, lines });
+            ui.reasons(&fleet.terminals[0].key, Some(&text), &fleet.view());
+            assert_harmless(&frame(&mut ui, &fleet, height, width));
+            assert_harmless(&frame(&mut ui, &fleet, width, height.min(1 + width % 12)));
+        }
+    }
+}
+
+#[test]
+fn keys_for_one_row_act_on_the_terminal_that_is_looked_into() {
+    let mut fleet = fleet();
+    fleet.terminals[0].state.turn.phase = Phase::Active;
+    let keymap =
+        "drill = [ { on = \"p\", run = \"pin\" }, { on = \"s\", run = \"sort\" }, { on = \"m\", run = \"mute\" } ]";
+    let keymap = Keymap::shipped().overlaid(Keymap::parse(keymap).expect("a right keymap"));
+    let mut ui = Ui::new(Options { keymap, ..Options::default() });
+    let of = |index: usize| fleet.terminals[index].key.clone();
+    ui.show_queue([(of(0), vec![waiting("fix it")]), (of(5), vec![waiting("other")])].into());
+    frame(&mut ui, &fleet, 160, 45);
+    press(&mut ui, &fleet, &chars("d"));
+    let shown = text(&mut ui, &fleet, 160, 45);
+    assert!(shown.contains("queued for 12s: fix it") && shown.contains("U takes it back"), "{shown}");
+    // The table's cursor goes elsewhere while this one is looked into.
+    let first = fleet.terminals[0].clone();
+    let mut without = SampleFleet { terminals: fleet.terminals.clone(), ..SampleFleet::usual() };
+    without.terminals.remove(0);
+    ui.update(&without.view());
+    ui.update(&fleet.view());
+    assert_eq!(press(&mut ui, &fleet, &chars("U")), [Request::Unqueue { key: first.key.clone() }]);
+    assert_eq!(press(&mut ui, &fleet, &chars("p")), [Request::Note { key: Some(first.key.clone()), action: "pinned" }]);
+    assert_eq!(press(&mut ui, &fleet, &chars("s")), []);
+    assert!(text(&mut ui, &fleet, 160, 45).contains("that is done in the table"));
+    press(&mut ui, &fleet, &chars("x"));
+    let asked = text(&mut ui, &fleet, 160, 45);
+    assert!(asked.contains("press in shop-api"), "{asked}");
+    let escape =
+        Request::Keys { key: first.key.clone(), keys: vec!["Escape".into()], tell: true, seen: first.dialog.clone() };
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [escape]);
+    press(&mut ui, &fleet, &chars("r"));
+    assert!(text(&mut ui, &fleet, 160, 45).contains("every key goes to shop-api"));
+}

@@ -1,0 +1,340 @@
+//! Every view and popup in every theme, at the sizes that people have. A row of the table below is a view: its name, the
+//! sizes beside which it is drawn, and how one gets there from the table.
+
+use std::path::Path;
+
+use fleetwatch::config::Config;
+use fleetwatch::fleet::{DeclaredBy, Health, ServerId, ServerView, SessionView, Socket};
+use fleetwatch::history::{Intent, IntentId, IntentState, Trouble};
+use fleetwatch::state::Problem;
+use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+
+use super::sheet::sheet;
+use super::*;
+use crate::support::sample_fleet::server;
+
+/// The sizes of nearly every view.
+const BOTH: &[(u16, u16)] = &[(80, 24), (160, 45)];
+/// Where one pane fits.
+const NARROW: &[(u16, u16)] = &[(80, 24)];
+
+/// What leads to a view.
+enum Step {
+    /// Keys: characters, and names in angle brackets.
+    Keys(&'static str),
+    /// Something that happens.
+    Event(fn(&mut Ui, &mut SampleFleet)),
+}
+
+use Step::{Event as Happens, Keys};
+
+macro_rules! views {
+    ($($name:ident $sizes:expr, $fleet:expr, [$($step:expr),*];)+) => {
+        $(#[test] fn $name() { look(stringify!($name), $sizes, $fleet, &[$($step),*]); })+
+    };
+}
+
+views! {
+    // Nothing to show.
+    empty_asking        BOTH, SampleFleet::empty, [];
+    empty_no_agents     BOTH, SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(Health::Up))];
+    empty_no_server     BOTH, SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(Health::NoServer(problem("no_server", "no tmux server is running on work"))))];
+    empty_no_tmux       BOTH, SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(Health::Failed(problem("tmux_missing", "tmux is not installed"))))];
+    empty_old_tmux      BOTH, SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(Health::Failed(problem("tmux_too_old", "tmux 2.8 is too old"))))];
+    empty_timeout       BOTH, SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(Health::Failed(problem("timeout", "tmux on work did not answer within 2000 ms"))))];
+
+    // The table, its layouts, and what changes its rows.
+    fleet               &[(80, 24), (120, 40), (160, 45), (200, 50)], SampleFleet::usual, [];
+    fleet_small         &[(40, 12), (20, 5)], SampleFleet::usual, [];
+    many                BOTH, || SampleFleet::of(200), [];
+    many_end            BOTH, || SampleFleet::of(200), [Keys("<end>")];
+    layout_screen       BOTH, SampleFleet::usual, [Keys("v")];
+    layout_transitions  BOTH, SampleFleet::usual, [Keys("vv")];
+    layout_table        BOTH, SampleFleet::usual, [Keys("vvv")];
+    other_pane          NARROW, SampleFleet::usual, [Keys("<tab>")];
+    sorted              BOTH, SampleFleet::usual, [Keys("s")];
+    grouped             BOTH, labelled, [Keys("bb")];
+    folded              BOTH, labelled, [Keys("bb* Z")];
+    filter_typing       BOTH, SampleFleet::usual, [Keys("/is:bl")];
+    filter_kept         BOTH, SampleFleet::usual, [Keys("/is:bl<enter>")];
+    filter_none         BOTH, SampleFleet::usual, [Keys("/is:bz")];
+    flags               BOTH, pinned, [Keys("<home>jjm<home>  <home>"), Happens(|_, fleet| fleet.now = NOW + Span::from_secs(60))];
+    flags_both          NARROW, pinned, [Keys("<home>m j p<home>"), Happens(|_, fleet| fleet.now = NOW + Span::from_secs(60))];
+    tasks               BOTH, with_tasks, [Keys("nnn")];
+    tasks_only          BOTH, with_tasks, [Keys("/agent:task<enter>")];
+    notices_muted       BOTH, SampleFleet::usual, [Keys("M")];
+    trouble             BOTH, SampleFleet::usual, [Happens(break_down)];
+    toasts              BOTH, SampleFleet::usual, [Happens(say_things)];
+
+    // What lies over it.
+    help                BOTH, SampleFleet::usual, [Keys("?")];
+    help_next           NARROW, SampleFleet::usual, [Keys("?"), Keys("<pagedown>")];
+    help_end            NARROW, SampleFleet::usual, [Keys("?"), Keys("<end>")];
+    help_typing         NARROW, SampleFleet::usual, [Keys("?"), Keys("/mut")];
+    help_search         BOTH, SampleFleet::usual, [Keys("?"), Keys("/mut"), Keys("<enter>n")];
+    help_whole          &[(90, 222)], SampleFleet::usual, [Keys("?")];
+    palette             BOTH, SampleFleet::usual, [Keys(":terminal up")];
+    palette_none        NARROW, SampleFleet::usual, [Keys(":zzzz")];
+    copy                BOTH, SampleFleet::usual, [Keys("y")];
+    explanation         BOTH, SampleFleet::usual, [Happens(explain)];
+    confirm_kill        BOTH, with_tasks, [Keys("/lint<enter>K")];
+    confirm_kill_all    BOTH, with_tasks, [Keys("<alt-k>")];
+    confirm_rerun       BOTH, with_tasks, [Keys("/lint<enter>R")];
+    confirm_prune       BOTH, with_tasks, [Keys("X")];
+    task_sessions       BOTH, with_sessions, [Keys("T")];
+    task_sessions_ask   BOTH, with_sessions, [Keys("Tshop<enter>")];
+    task_sessions_undo  NARROW, with_sessions, [Keys("Tlogs<enter>")];
+    task_sessions_no    NARROW, with_sessions, [Keys("Tbuilds<enter>")];
+    follow_ups          BOTH, SampleFleet::usual, [Happens(open_messages), Keys("F")];
+    follow_ups_choice   NARROW, SampleFleet::usual, [Happens(open_messages), Keys("F<enter>")];
+    follow_ups_ask      BOTH, SampleFleet::usual, [Happens(open_messages), Keys("F<enter><enter>")];
+    follow_ups_none     NARROW, SampleFleet::usual, [Keys("F")];
+    follow_ups_hint     NARROW, SampleFleet::usual, [Happens(open_messages), Keys("<end>")];
+
+    // Acting on terminals.
+    dialog              BOTH, SampleFleet::usual, [Keys("<enter>")];
+    answer              BOTH, SampleFleet::usual, [Keys("<enter>"), Keys("2")];
+    dialog_ticks        NARROW, || asking("Which ones?\n❯ 1. [ ] Tests\n  2. [x] Docs"), [Keys("<enter>")];
+    dialog_ticked       &[(80, 24), (60, 15), (30, 8)], || asking("Which ones?\n❯ 1. [ ] Tests\n  2. [x] Docs\n     Submit"), [Keys("<enter>"), Keys(" ")];
+    dialog_text         &[(80, 24), (60, 15), (30, 8)], || asking("Which one?\n❯ 1. Tests\n  2. Type something."), [Keys("<enter>"), Keys("2"), Keys("<enter>"), Keys("The docs first")];
+    dialog_no_options   NARROW, || asking("Type the name of the branch:"), [Keys("<enter>")];
+    composer            BOTH, SampleFleet::usual, [Keys("jjjjji"), Happens(paste)];
+    composer_obstacle   BOTH, SampleFleet::usual, [Keys("i"), Happens(paste)];
+    composer_earlier    BOTH, SampleFleet::usual, [Keys("jjjjji"), Happens(prompts), Keys("<up><up>")];
+    recall              BOTH, SampleFleet::usual, [Keys("jjjjji"), Happens(prompts), Keys("<ctrl-r>o")];
+    template            BOTH, SampleFleet::usual, [Keys("jjjjji<ctrl-t>")];
+    drill_queued        BOTH, drill::fleet, [Happens(queue_two), Happens(drilled)];
+    queued              BOTH, SampleFleet::usual, [Happens(queue), Keys("<down><down><down><down><down><down><down>")];
+    broadcast           BOTH, SampleFleet::usual, [Keys(MARK_FOUR), Keys("Ball")];
+    broadcast_many      BOTH, SampleFleet::usual, [Keys("*Ball")];
+    broadcast_question  BOTH, SampleFleet::usual, [Keys(MARK_FOUR), Keys("Ball<enter>")];
+    broadcast_waiting   BOTH, SampleFleet::usual, [Keys(MARK_FOUR), Keys("Ball<alt-r>")];
+    broadcast_outcomes  BOTH, SampleFleet::usual, [Keys(MARK_FOUR), Keys("Ball<alt-r>"), Keys("y"), Happens(outcomes)];
+    interrupt           BOTH, SampleFleet::usual, [Keys("jjjjjjjx")];
+    interrupt_ready     BOTH, SampleFleet::usual, [Keys("<end>kkx")];
+    raw                 BOTH, SampleFleet::usual, [Keys("r"), Keys("q?<esc><ctrl-c>")];
+    raw_task            BOTH, with_tasks, [Keys("/agent:task is:bl<enter><enter>"), Keys("y s<enter>")];
+
+    // One terminal.
+    drill_list          BOTH, drill::fleet, [Happens(drilled)];
+    drill_screen        BOTH, drill::fleet, [Happens(drilled), Keys("jjl"), Happens(give_screen)];
+    drill_why           BOTH, drill::fleet, [Happens(drilled), Keys("jjl<tab>")];
+    drill_transcript    BOTH, drill::fleet, [Happens(drilled), Keys("jjl<tab><tab>"), Happens(give_transcript)];
+    drill_typing        BOTH, drill::fleet, [Happens(drilled), Keys("jj/cach"), Happens(give_transcript)];
+    drill_search        BOTH, drill::fleet, [Happens(drilled), Keys("jj/cache"), Happens(give_transcript), Keys("<enter>")];
+    drill_facts         BOTH, drill::fleet, [Happens(drilled), Keys("l<tab><tab><tab>")];
+    drill_memory_only   BOTH, drill::fleet, [Happens(no_history), Keys("j")];
+    drill_locked        BOTH, drill::fleet, [Happens(locked_history)];
+    drill_task          BOTH, with_tasks, [Keys("nnn"), Happens(no_history)];
+    drill_task_why      BOTH, with_tasks, [Keys("/deploy<enter>"), Happens(no_history), Keys("e")];
+    drill_ended_why     NARROW, with_tasks, [Keys("/lint<enter>"), Happens(no_history), Keys("e")];
+}
+
+/// Marks the approval, the finished one, the working one and the one that is gone.
+const MARK_FOUR: &str = " jjjj j jjj ";
+
+/// Draws a view at its sizes and compares it with what was accepted.
+fn look(name: &str, sizes: &[(u16, u16)], fleet: fn() -> SampleFleet, steps: &[Step]) {
+    for &(width, height) in sizes {
+        let (mut ui, mut fleet) = (Ui::new(options()), fleet());
+        frame(&mut ui, &fleet, width, height);
+        for step in steps {
+            match step {
+                Keys(keys) => type_keys(&mut ui, &fleet, keys),
+                Happens(event) => event(&mut ui, &mut fleet),
+            }
+            frame(&mut ui, &fleet, width, height);
+        }
+        let sheet = sheet(&options(), |options| {
+            ui.look_like(options);
+            frame(&mut ui, &fleet, width, height)
+        });
+        let name = format!("{name}_{width}x{height}");
+        insta::with_settings!({prepend_module_to_snapshot => false}, {
+            insta::assert_snapshot!(name, sheet);
+        });
+    }
+}
+
+pub fn options() -> Options {
+    let config = "[[template]]\nname = \"review\"\ntext = \"Review {cwd} with {agent}\"\n\
+                  [[template]]\nname = \"tests\"\ntext = \"Run the tests.\\nThen say which ones fail.\"\n";
+    let config = Config::parse(config, Path::new("t")).expect("a configuration");
+    Options { templates: config.templates, ..Options::default() }
+}
+
+/// Presses keys: characters as they are, others by their names in angle brackets.
+fn type_keys(ui: &mut Ui, fleet: &SampleFleet, keys: &str) {
+    let mut rest = keys;
+    while let Some(first) = rest.chars().next() {
+        let (key, after) = match rest.strip_prefix('<').and_then(|rest| rest.split_once('>')) {
+            Some((name, after)) => (named(name), after),
+            None => (KeyEvent::new(KeyCode::Char(first), shift(first)), &rest[first.len_utf8()..]),
+        };
+        ui.handle(&Event::Key(key), &fleet.view());
+        rest = after;
+    }
+}
+
+fn shift(c: char) -> KeyModifiers {
+    if c.is_uppercase() { KeyModifiers::SHIFT } else { KeyModifiers::NONE }
+}
+
+fn named(name: &str) -> KeyEvent {
+    let (modifiers, name) = match name.split_once('-') {
+        Some(("ctrl", name)) => (KeyModifiers::CONTROL, name),
+        Some(("alt", name)) => (KeyModifiers::ALT, name),
+        _ => (KeyModifiers::NONE, name),
+    };
+    let code = match name {
+        "enter" => KeyCode::Enter,
+        "esc" => KeyCode::Esc,
+        "tab" => KeyCode::Tab,
+        "up" => KeyCode::Up,
+        "down" => KeyCode::Down,
+        "home" => KeyCode::Home,
+        "end" => KeyCode::End,
+        "pagedown" => KeyCode::PageDown,
+        one if one.chars().count() == 1 => KeyCode::Char(one.chars().next().unwrap_or_default()),
+        other => panic!("no key is called {other}"),
+    };
+    KeyEvent::new(code, modifiers)
+}
+
+fn health(health: Health) -> Vec<ServerView> {
+    vec![server(ServerId { host: None, socket: Socket::Name("work".into()) }, health, 100, 0)]
+}
+
+fn problem(kind: &str, message: &str) -> Problem {
+    Problem { kind: kind.into(), message: message.into() }
+}
+
+/// Two of the usual terminals have a label.
+fn labelled() -> SampleFleet {
+    let mut fleet = SampleFleet::usual();
+    for terminal in [3, 8] {
+        fleet.terminals[terminal].declared.label = Some("prod".into());
+    }
+    fleet
+}
+
+fn pinned() -> SampleFleet {
+    let mut fleet = SampleFleet::usual();
+    fleet.terminals[9].declared.pinned = true;
+    fleet
+}
+
+pub fn with_sessions() -> SampleFleet {
+    let session = |name: &str, windows, declared_by| {
+        let server = ServerId { host: None, socket: Socket::Name("work".into()) };
+        SessionView { server, name: name.to_owned(), windows, declared_by }
+    };
+    let sessions = vec![
+        session("shop-api", 1, None),
+        session("builds", 4, Some(DeclaredBy::Configuration)),
+        session("logs", 2, Some(DeclaredBy::Operator)),
+        session("tasks", 12, Some(DeclaredBy::Run)),
+    ];
+    SampleFleet { sessions, ..with_tasks() }
+}
+
+fn with_tasks() -> SampleFleet {
+    SampleFleet { tasks: super::tasks(), ..SampleFleet::usual() }
+}
+
+/// The first terminal shows another dialog.
+fn asking(dialog: &str) -> SampleFleet {
+    let mut fleet = SampleFleet::usual();
+    acting::ask(&mut fleet, 0, dialog);
+    fleet
+}
+
+/// A server and the history fail.
+fn break_down(ui: &mut Ui, fleet: &mut SampleFleet) {
+    fleet.servers[1].health = Health::Failed(problem("timeout", "tmux on box-2 did not answer within 2000 ms"));
+    fleet.servers[1].answered_at = Some(NOW - Span::from_secs(75));
+    ui.set_history_trouble(Some("locked"));
+}
+
+fn say_things(ui: &mut Ui, _fleet: &mut SampleFleet) {
+    ui.notify(Meaning::Ready, "notices are on again".into(), NOW);
+    ui.notify(Meaning::Finished, "docs took the prompt".into(), NOW);
+    let long = "keymap.toml:12:3: the key \"g\" stands twice in the list `fleet`: it runs `jump` and `first`, and only \
+                one of them can be meant (take one of them out)";
+    ui.notify(Meaning::Failed, long.into(), NOW);
+}
+
+/// Of three messages to agents one waits, one may have arrived, and one ran out.
+pub fn open_messages(ui: &mut Ui, _fleet: &mut SampleFleet) {
+    let intent = |number: u32, state, detail: Option<&str>, texts: &[&str]| Intent {
+        recipient: None,
+        id: IntentId(number.into()),
+        target: "lead".to_owned(),
+        created: NOW - Span::from_secs(60 * u64::from(20 - number)),
+        expires: None,
+        state,
+        owner: None,
+        claimed_until: None,
+        attempted_at: None,
+        text: None,
+        detail: detail.map(str::to_owned),
+        events: texts.iter().map(|text| serde_json::json!({ "text": text })).collect(),
+    };
+    let unclear = Some("it is not on the screen, and may have scrolled away");
+    ui.show_follow_ups(vec![
+        intent(11, IntentState::Pending, None, &["task build (@12) exited with code 2", "docs has finished"]),
+        intent(12, IntentState::Unknown, unclear, &["task build (@12) exited with code 2"]),
+        intent(13, IntentState::Expired, Some("it could not be sent in time"), &["search failed: no quota"]),
+    ]);
+}
+
+fn explain(ui: &mut Ui, fleet: &mut SampleFleet) {
+    let text = "profile claude 2.1\n\nregion dialog, rows 5 to 13\n\u{20} approval   row 10  Do you want to proceed?\n\
+                  \u{20} option     row 11  ❯ 1. Yes\n\nso: approval_prompt, modal\n";
+    ui.explained(&fleet.terminals[0].key, Some(text.into()), NOW);
+}
+
+fn queue(ui: &mut Ui, fleet: &mut SampleFleet) {
+    ui.show_queue([(fleet.terminals[8].key.clone(), vec![acting::waiting("fix the header")])].into());
+}
+
+fn queue_two(ui: &mut Ui, fleet: &mut SampleFleet) {
+    let texts = ["fix the header", "then run the tests\nand say which ones fail\n\nand why\nand since when"];
+    ui.show_queue([(fleet.terminals[0].key.clone(), texts.map(acting::waiting).into())].into());
+}
+
+fn paste(ui: &mut Ui, fleet: &mut SampleFleet) {
+    let text = "fix the header\r\n\"quoted\"; #{pane_id} 漢字 \u{1b}[31m";
+    ui.handle(&Event::Paste(text.into()), &fleet.view());
+}
+
+fn prompts(ui: &mut Ui, fleet: &mut SampleFleet) {
+    let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    ui.prompts(&owned(&["own two", "own one\nsecond line"]), &owned(&["of others", "own two"]), &fleet.view());
+}
+
+/// One took the prompt, one ended before it was ready; the third still waits.
+fn outcomes(ui: &mut Ui, fleet: &mut SampleFleet) {
+    ui.sent(&fleet.terminals[5].key, "docs", "all", Sent::Accepted, &fleet.view());
+    ui.dropped(&fleet.terminals[0].key, "shop-api", "all", "the agent has ended", &fleet.view());
+}
+
+fn drilled(ui: &mut Ui, fleet: &mut SampleFleet) {
+    drill::open(ui, fleet);
+}
+
+fn give_screen(ui: &mut Ui, fleet: &mut SampleFleet) {
+    drill::tell_screen(ui, fleet);
+}
+
+fn give_transcript(ui: &mut Ui, fleet: &mut SampleFleet) {
+    drill::tell_transcript(ui, fleet);
+}
+
+fn no_history(ui: &mut Ui, fleet: &mut SampleFleet) {
+    drill::open_without_history(ui, fleet, &Trouble::Off);
+}
+
+fn locked_history(ui: &mut Ui, fleet: &mut SampleFleet) {
+    drill::open_without_history(ui, fleet, &Trouble::Locked);
+}

@@ -1,0 +1,95 @@
+//! What one process tells the others is what it knows: screens and the states of terminals come back as they were.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use fleetwatch::fleet::{
+    Capture, Checkpoint, Declared, Fleet, Input, Outcome, PaneId, PaneReport, Place, ServerId, ServerReport, Settings,
+    TerminalKey,
+};
+use fleetwatch::profile::Library;
+use fleetwatch::recording::{Archive, Player, program};
+use fleetwatch::screen::Screen;
+
+fn archive() -> Archive {
+    Archive::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst")).unwrap()
+}
+
+#[test]
+fn a_screen_comes_back_from_its_capture() {
+    let archive = archive();
+    let mut screens = 0;
+    for name in archive.names() {
+        let recording = archive.recording(name).unwrap();
+        for frame in Player::new(&recording).step_by(9) {
+            let text = frame.screen.to_capture();
+            let rows = u16::try_from(frame.screen.rows().len()).unwrap();
+            assert_eq!(Screen::from_capture(text.as_bytes(), frame.screen.columns(), rows), *frame.screen, "{name}");
+            screens += 1;
+        }
+    }
+    assert!(screens > 1000, "{screens}");
+}
+
+/// At every seventh look a replica is made anew from what the fleet knows, as JSON; with the same looks it must come to the
+/// same states, timers and transitions as the fleet that has seen everything.
+#[test]
+fn a_fleet_goes_on_from_a_checkpoint_like_the_one_that_it_is_of() {
+    let archive = archive();
+    let library = Arc::new(Library::builtin());
+    let new = || Fleet::new(Settings::default(), Arc::clone(&library));
+    let server = ServerId::default();
+    let key = TerminalKey { server: server.clone(), pane: PaneId(0), pid: 1, instance: Default::default() };
+    let mut looks = 0;
+    for name in archive.names().step_by(3) {
+        let recording = archive.recording(name).unwrap();
+        let header = &recording.header;
+        let (mut fleet, mut replica) = (new(), None::<Fleet>);
+        let take = |fleet: &mut Fleet, input: Input, at| {
+            // As a process does whose clock wakes it in time.
+            while let Some(due) = fleet.poll_timeout().filter(|due| *due < at) {
+                let before = fleet.poll_timeout();
+                fleet.handle(Input::TimePassed, due);
+                if fleet.poll_timeout() == before {
+                    break;
+                }
+            }
+            fleet.handle(input, at);
+            std::iter::from_fn(|| fleet.poll_effect()).count()
+        };
+        for (index, frame) in Player::new(&recording).enumerate() {
+            let at = recording.began() + frame.at;
+            let command = Some(frame.facts.command.as_str()).filter(|command| !command.is_empty());
+            let report = PaneReport {
+                key: key.clone(),
+                place: Place { session: name.to_owned(), ..Place::default() },
+                cwd: None,
+                program: program(header.tool.as_deref(), header.version.as_deref(), command),
+                facts: frame.facts,
+                capture: if frame.printed { Capture::Fresh(frame.screen) } else { Capture::Unchanged },
+                declared: Some(Declared { name: Some(name.to_owned()), ..Declared::default() }),
+            };
+            let input = || {
+                let outcome = Outcome::Listed(vec![report.clone()]);
+                Input::Server(ServerReport { server: server.clone(), at, outcome })
+            };
+            let told = take(&mut fleet, input(), at);
+            if let Some(replica) = &mut replica {
+                assert_eq!(take(replica, input(), at), told, "{name} at {index}");
+                assert_eq!(replica.state(&key, at), fleet.state(&key, at), "{name} at {index}");
+                assert_eq!(replica.poll_timeout(), fleet.poll_timeout(), "{name} at {index}");
+                let (there, here) = (replica.terminal(&key).unwrap(), fleet.terminal(&key).unwrap());
+                assert_eq!((&there.transitions, &there.dialog), (&here.transitions, &here.dialog), "{name} at {index}");
+                looks += 1;
+            }
+            if index % 7 == 3 {
+                let json = serde_json::to_string(&fleet.checkpoint(&server)).unwrap();
+                let checkpoint: Checkpoint = serde_json::from_str(&json).unwrap();
+                let mut other = new();
+                take(&mut other, Input::Checkpoint { server: server.clone(), checkpoint: Box::new(checkpoint) }, at);
+                replica = Some(other);
+            }
+        }
+    }
+    assert!(looks > 1000, "{looks}");
+}

@@ -1,0 +1,158 @@
+//! The archive of recordings that the other tests stand on: whole, unaltered and readable.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroU16;
+use std::path::Path;
+
+use fleetwatch::dialog::{Dialog, Manner, in_words};
+use fleetwatch::fnv::fnv;
+use fleetwatch::profile::{Composed, Library, Submitted};
+use fleetwatch::recording::truth::{Field, Truth};
+use fleetwatch::recording::{Archive, Event, EventKind, Player, RecordingError, Size};
+use fleetwatch::screen::Screen;
+
+fn archive() -> Result<Archive, RecordingError> {
+    Archive::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst"))
+}
+
+#[test]
+fn the_archive_holds_exactly_the_listed_recordings() {
+    let archive = archive().expect("the archive can be read");
+    let contents: String = archive
+        .names()
+        .map(|name| {
+            let bytes = archive.bytes(name).expect("a listed name has bytes");
+            format!("{:016x} {:>6} {name}\n", fnv(bytes), bytes.len())
+        })
+        .collect();
+    assert_eq!(contents, include_str!("../../../recordings/CONTENTS"));
+    assert_eq!(archive.names().count(), 303);
+}
+
+#[test]
+fn every_recording_is_read_played_and_labelled() {
+    let archive = archive().expect("the archive can be read");
+    for name in archive.names() {
+        let recording = archive.recording(name).expect("a recording can be read");
+        let (directory, situation) = name.split_once('/').expect("a name has two parts");
+        let header = &recording.header;
+        let (tool, version) = (header.tool.as_deref().expect(name), header.version.as_deref().expect(name));
+        assert_eq!(header.situation.as_deref(), Some(situation), "{name}");
+        assert!(directory == format!("{tool}-{version}") || (directory, tool) == ("shell", "shell"), "{name}");
+        let frames: Vec<_> = Player::new(&recording).collect();
+        assert!(!frames.is_empty(), "{name} has frames");
+        assert!(frames.windows(2).all(|pair| pair[0].at < pair[1].at), "{name} runs forwards");
+        assert!(frames.iter().any(|frame| !frame.screen.is_blank()), "{name} shows something");
+        let truth = Truth::of(&recording, name).expect("its truth can be read");
+        let judged = Field::ALL.iter().any(|field| truth.labels(*field).iter().any(|label| label.value.is_some()));
+        assert_eq!(judged, tool != "shell", "{name} is labelled");
+    }
+}
+
+/// Every dialog of every recording with its options, the marked one in parentheses, and the keys for each of them.
+#[test]
+fn every_recorded_dialog_can_be_answered() {
+    let archive = archive().expect("the archive can be read");
+    let library = Library::builtin();
+    let mut told = String::new();
+    let mut dialogs = 0;
+    let mut of_keys_alone = BTreeSet::new();
+    for name in archive.names() {
+        let recording = archive.recording(name).expect("a recording can be read");
+        let (tool, version) = (recording.header.tool.as_deref().expect(name), recording.header.version.as_deref());
+        let Some(selected) = library.select(tool, version, false) else { continue };
+        let mut last: Option<Dialog> = None;
+        for frame in Player::new(&recording) {
+            let reading = selected.profile.read(&frame.screen, &frame.facts);
+            let Some(dialog) = reading.dialog.filter(|_| reading.in_dialog) else { continue };
+            if dialog.can_choose() && last.as_ref().is_some_and(|last| last.is_same(&dialog)) {
+                continue;
+            }
+            dialogs += 1;
+            if dialog.options.is_empty() {
+                of_keys_alone.insert(name);
+                continue;
+            }
+            assert!(dialog.can_choose(), "{name} at {:?}: {dialog:#?}", frame.at);
+            assert!(dialog.marked.is_some() || dialog.manner == Manner::Letters, "{name}: {dialog:#?}");
+            told += &format!("{name}: {:?}\n", dialog.manner);
+            for (place, option) in dialog.options.iter().enumerate() {
+                let name =
+                    if dialog.marked == Some(place) { format!("({})", option.name) } else { option.name.clone() };
+                let detail = if option.detail.is_empty() { String::new() } else { format!(" [{}]", option.detail) };
+                told += &format!("  {name:>3} {}{detail} → {}\n", option.label, in_words(&dialog.presses(place)));
+            }
+            last = Some(dialog);
+        }
+    }
+    // It names the key for each of its answers.
+    assert_eq!(of_keys_alone, BTreeSet::from(["claude-2.1.330/auto-mode"]));
+    assert!(dialogs > 40, "{dialogs} dialogs were found");
+    insta::with_settings!({prepend_module_to_snapshot => false}, {
+        insta::assert_snapshot!("dialogs", told);
+    });
+}
+
+/// What an agent shows of a submitted prompt is never taken for somebody else's typing.
+#[test]
+fn no_recorded_prompt_shows_more_than_was_typed() {
+    let archive = archive().expect("the archive can be read");
+    let library = Library::builtin();
+    let mut compared = 0;
+    for name in archive.names() {
+        let recording = archive.recording(name).expect("a recording can be read");
+        let (tool, version) = (recording.header.tool.as_deref().expect(name), recording.header.version.as_deref());
+        let Some(selected) = library.select(tool, version, false) else { continue };
+        let typed = |event: &Event| match &event.kind {
+            EventKind::Input(text) => Some(text.clone()),
+            _ => None,
+        };
+        let inputs: Vec<String> = recording.events.iter().filter_map(typed).filter(|text| text.len() > 3).collect();
+        let mut last = None;
+        for frame in Player::new(&recording) {
+            let submitted = selected.profile.read(&frame.screen, &frame.facts).submitted_rows;
+            if submitted == last {
+                continue;
+            }
+            for text in &inputs {
+                let is_more = submitted.as_ref().is_some_and(|submitted| submitted.is_more_than(text));
+                assert!(!is_more, "{name} at {:?}: {submitted:?}, {text:?}", frame.at);
+            }
+            let shown = Composed::of(submitted.as_ref().map_or("", Submitted::first));
+            compared += usize::from(submitted.is_some() && inputs.iter().any(|text| shown.is_part_of(text)));
+            last = submitted;
+        }
+    }
+    assert!(compared > 100, "{compared} prompts were compared");
+}
+
+/// The player copies only the rows that changed; an emulator beside it, whose screen is copied whole, must agree.
+#[test]
+fn frames_are_what_an_emulator_shows() {
+    let archive = archive().expect("the archive can be read");
+    let mut compared = 0;
+    for name in
+        archive.names().filter(|name| name.ends_with("-success") || name.contains("resize") || name.contains("kill"))
+    {
+        let recording = archive.recording(name).expect("a recording can be read");
+        let Size { columns, rows } = recording.header.size;
+        let side = |n| NonZeroU16::new(n).expect("a side is never zero");
+        let mut emulator = vt100::Parser::new(side(rows), side(columns), 0);
+        let mut events = recording.events.iter().peekable();
+        for frame in Player::new(&recording) {
+            while let Some(event) = events.next_if(|event| event.at <= frame.at) {
+                match &event.kind {
+                    // The player leaves these out, since tmux does not make the character before them wide.
+                    EventKind::Output(text) => {
+                        text.split('\u{fe0f}').for_each(|piece| emulator.process(piece.as_bytes()));
+                    }
+                    EventKind::Resize(size) => emulator.set_size(side(size.rows), side(size.columns)),
+                    _ => {}
+                }
+            }
+            assert_eq!(*frame.screen, Screen::from_vt100(emulator.screen()), "{name} at {:?}", frame.at);
+            compared += 1;
+        }
+    }
+    assert!(compared > 1000, "{compared} frames compared");
+}

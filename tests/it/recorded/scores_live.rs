@@ -1,0 +1,125 @@
+//! Scores under the conditions of live watching: two looks a second, and versions that nobody has recorded yet.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use fleetwatch::moment::Span;
+use fleetwatch::profile::Library;
+use fleetwatch::recording::doubts::Doubts;
+use fleetwatch::recording::score::{Score, score};
+use fleetwatch::recording::truth::Field;
+use fleetwatch::recording::{Archive, Options, Sampling, Version, in_parallel};
+
+/// Every recording of the archive with its score.
+fn scored(options: &Options) -> Vec<(String, Score)> {
+    scored_with(Library::builtin(), options)
+}
+
+fn scored_with(library: Library, options: &Options) -> Vec<(String, Score)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst");
+    let archive = Archive::open(&path).expect("the archive can be read");
+    // Agents without a profile stay unknown.
+    let is_read = |name: &&str| !["cn-", "grok-"].iter().any(|agent| name.starts_with(agent));
+    let names: Vec<&str> = archive.names().filter(is_read).collect();
+    let doubts = include_str!("../../../tests/recordings/DOUBTS.md");
+    let doubts = Doubts::parse("tests/recordings/DOUBTS.md", doubts).expect("the doubts can be read");
+    let library = Arc::new(library);
+    in_parallel(&names, |name| {
+        let recording = archive.recording(name).expect("a recording can be read");
+        let score = score(&recording, name, Arc::clone(&library), options, &doubts).expect("its truth can be read");
+        ((*name).to_owned(), score)
+    })
+}
+
+fn every(ms: u64) -> Options {
+    Options { sampling: Sampling::Every(Span::from_millis(ms)), ..Options::default() }
+}
+
+/// At the default tick the published phase follows soon, and phase and dialogs stay right.
+#[test]
+fn two_looks_a_second_are_enough() {
+    let scored = scored(&every(500));
+    let mut delays: Vec<u64> = scored
+        .iter()
+        .flat_map(|(_, score)| &score.delays)
+        .filter(|delay| delay.field == Field::Phase)
+        // A change that was never followed counts as a late one.
+        .map(|delay| delay.delay.map_or(u64::MAX, Span::as_millis))
+        .collect();
+    delays.sort_unstable();
+    let rank = |percent: usize| delays[(delays.len() * percent).div_ceil(100).saturating_sub(1)];
+    assert!(delays.len() > 300, "{} changes of phase", delays.len());
+    assert!(rank(50) <= 600, "the median is {} ms", rank(50));
+    assert!(rank(95) <= 1500, "the 95th percentile is {} ms", rank(95));
+    for (field, floor) in [(Field::Availability, 99.9), (Field::Phase, 99.5), (Field::Blocked, 99.9)] {
+        let (mut judged, mut right) = (0, 0);
+        for tally in scored.iter().map(|(_, score)| score.tallies[field as usize]) {
+            judged += tally.judged_ms;
+            right += tally.right_ms;
+        }
+        let percent = right as f64 * 100.0 / judged as f64;
+        assert!(percent >= floor, "{} scores {percent:.3} % at two looks a second", field.word());
+    }
+}
+
+/// The milliseconds in which an agent worked, and those of them in which it was called ready.
+fn work_and_ready<'a>(scored: impl IntoIterator<Item = &'a (String, Score)>) -> (u64, u64) {
+    scored.into_iter().flat_map(|(_, score)| &score.phases).fold((0, 0), |(work, ready), ((truth, told), ms)| {
+        let works = *truth == "active";
+        (work + if works { *ms } else { 0 }, ready + if works && *told == "ready" { *ms } else { 0 })
+    })
+}
+
+/// The profiles that are compiled in, without a single rule that tells work: the next release may show it in any way.
+fn blind_to_work() -> Library {
+    let mut library = Library::builtin();
+    let tools: Vec<String> = library.tools().map(str::to_owned).collect();
+    for tool in tools {
+        let mut file: toml::Table = Library::shipped(&tool).expect("it is compiled in").parse().expect("it is TOML");
+        let profiles = file["profile"].as_array_mut().expect("it has profiles");
+        let id = |rule: &toml::Value| rule["id"].as_str().expect("a rule has an id").to_owned();
+        let gives_work = |rule: &toml::Value| rule["gives"].as_str() == Some("working");
+        let mut removed = Vec::new();
+        for profile in profiles.iter_mut().filter_map(toml::Value::as_table_mut) {
+            if let Some(rules) = profile.get_mut("rules").and_then(toml::Value::as_array_mut) {
+                removed.extend(rules.iter().filter(|rule| gives_work(rule)).map(id));
+                rules.retain(|rule| !gives_work(rule));
+            }
+            if let Some(without) = profile.get_mut("without").and_then(toml::Value::as_array_mut) {
+                without.retain(|name| name.as_str().is_none_or(|name| removed.iter().all(|gone| gone != name)));
+            }
+        }
+        let written = toml::to_string(&file).expect("a table can be written");
+        library.add(&format!("{tool}.toml"), &written).expect("rules fewer are rules still");
+    }
+    library
+}
+
+/// What a version that nobody has recorded shows of its work may have another shape: then it moves, and what moves is not
+/// called ready.
+#[test]
+fn work_in_an_unknown_shape_is_not_ready() {
+    let options = Options { version: Version::Given("999.0.0".to_owned()), ..every(250) };
+    let (work, ready) = work_and_ready(&scored(&options));
+    assert!(work > 600_000, "the recordings show {work} ms of work");
+    assert!(ready * 50 <= work, "older releases read as a newer one: of {work} ms of work {ready} ms are called ready");
+    let (work, ready) = work_and_ready(&scored_with(blind_to_work(), &options));
+    assert!(ready * 10 <= work, "without any rule for work: of {work} ms of work {ready} ms are called ready");
+}
+
+/// Without a version, and with one that is not out yet, an agent is read by its newest profile: what that does not know
+/// is unknown, and no recorded dialog is called ready.
+#[test]
+fn an_unknown_version_makes_no_dialog_ready() {
+    /// A dialog that opens between two looks is called by what was there before, for one look.
+    const ONE_LOOK_AND_MORE: u64 = 500;
+    for version in [Version::Withheld, Version::Given("999.0.0".to_owned())] {
+        let mut seen = 0;
+        for (name, score) in scored(&Options { version: version.clone(), ..every(250) }) {
+            let hidden = score.phases.get(&("unknown", "ready")).copied().unwrap_or(0);
+            assert!(hidden < ONE_LOOK_AND_MORE, "{name} with {version:?}: called ready for {hidden} ms");
+            seen += score.phases.iter().filter(|((truth, _), _)| *truth == "unknown").map(|(_, ms)| ms).sum::<u64>();
+        }
+        assert!(seen > 400_000, "the recordings show {seen} ms of dialogs");
+    }
+}

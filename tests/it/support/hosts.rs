@@ -1,0 +1,148 @@
+//! Hosts of a test's own, reached by the real `ssh` and `sshd` through a proxy command, without a port and without a key
+//! or a setting of the user's.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Where `sshd` may be; it is in no user's PATH.
+const SSHD: [&str; 3] = ["/usr/sbin/sshd", "/usr/local/sbin/sshd", "/sbin/sshd"];
+
+/// A directory with a key, a false `ssh` that is the real one with a configuration of its own, and its hosts.
+pub struct Hosts {
+    home: tempfile::TempDir,
+    names: Vec<String>,
+}
+
+impl Hosts {
+    /// Hosts that all have the same address, port and user, and lie behind proxies of their own: each has a directory
+    /// for sockets of tmux to itself.
+    pub fn behind_one_address(names: &[&str]) -> Self {
+        let sshd = SSHD.iter().find(|path| Path::new(path).exists());
+        let sshd = sshd.expect("sshd is installed: `apt-get install openssh-server`");
+        let home = tempfile::tempdir().expect("a directory");
+        let hosts = Self { home, names: names.iter().map(|&name| name.to_owned()).collect() };
+        let key = hosts.path("key");
+        let made = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&key).status();
+        assert!(made.expect("ssh-keygen").success());
+        if user() == "0" {
+            // sshd of the superuser wants it, as the system's own service makes it.
+            let _ = fs::create_dir_all("/run/sshd");
+        }
+        let mut config = String::new();
+        for name in names {
+            hosts.redirect(name, name);
+            let server = hosts.path(&format!("{name}.sshd"));
+            config.push_str(&format!("Host {name}\n  ProxyCommand {sshd} -i -f {}\n", server.display()));
+        }
+        config.push_str(&format!(
+            "Host *\n  HostName 192.0.2.7\n  Port 2222\n  IdentityFile {}\n  IdentitiesOnly yes\n  IdentityAgent none\n  \
+             UserKnownHostsFile /dev/null\n  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking no\n",
+            key.display()
+        ));
+        fs::write(hosts.path("config"), config).expect("a file");
+        for (program, option) in [("ssh", ""), ("lone-ssh", "-o ControlPath=none")] {
+            let (ssh, config) = (which("ssh"), hosts.path("config"));
+            let script = format!("#!/bin/sh\nexec {} -F {} {option} \"$@\"\n", ssh.display(), config.display());
+            fs::write(hosts.path(program), script).expect("a file");
+            fs::set_permissions(hosts.path(program), fs::Permissions::from_mode(0o755)).expect("a program");
+        }
+        fs::create_dir(hosts.path("run")).expect("a directory");
+        hosts
+    }
+
+    /// From the next connection on, `name` leads to the machine that is otherwise called `machine`.
+    pub fn redirect(&self, name: &str, machine: &str) {
+        let sockets = self.sockets(machine);
+        fs::create_dir_all(&sockets).expect("a directory");
+        let config = format!(
+            "HostKey {key}\nAuthorizedKeysFile {key}.pub\nStrictModes no\nUsePAM no\nPidFile none\nPermitRootLogin yes\n\
+             SetEnv TMUX_TMPDIR={sockets}\n",
+            key = self.path("key").display(),
+            sockets = sockets.display()
+        );
+        fs::write(self.path(&format!("{name}.sshd")), config).expect("a file");
+    }
+
+    fn sockets(&self, machine: &str) -> PathBuf {
+        self.path(&format!("{machine}.tmux"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    /// The `ssh` that knows the hosts.
+    pub fn ssh(&self) -> PathBuf {
+        self.path("ssh")
+    }
+
+    /// The same, which connects anew with each call.
+    pub fn lone_ssh(&self) -> PathBuf {
+        self.path("lone-ssh")
+    }
+
+    /// `fleetwatch` with these hosts, and a home of its own.
+    pub fn fleetwatch(&self, config: &str, words: &[&str]) -> Command {
+        fs::write(self.path("config.toml"), config).expect("a file");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fleetwatch"));
+        let path = std::env::var("PATH").expect("a PATH");
+        command.env("PATH", format!("{}:{path}", self.home.path().display())).env("XDG_RUNTIME_DIR", self.path("run"));
+        for name in ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "HOME"] {
+            command.env(name, self.home.path());
+        }
+        command.env_remove("TMUX").env_remove("TMUX_PANE").stdin(Stdio::null());
+        command.arg("--config").arg(self.path("config.toml")).args(words);
+        command
+    }
+
+    /// What a command of fleetwatch printed, and whether it succeeded.
+    pub fn run(&self, config: &str, words: &[&str]) -> (String, String, bool) {
+        let output = self.fleetwatch(config, words).output().expect("fleetwatch runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (text(&output.stdout), text(&output.stderr), output.status.success())
+    }
+
+    /// Runs tmux on a machine, past ssh, and returns what it printed.
+    pub fn tmux(&self, machine: &str, words: &[&str]) -> String {
+        let mut command = Command::new("tmux");
+        command
+            .env_remove("TMUX")
+            .env_remove("TMUX_PANE")
+            .env("TMUX_TMPDIR", self.sockets(machine))
+            .stdin(Stdio::null());
+        let output = command.args(["-u", "-L", "default"]).args(words).output().expect("tmux is installed");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Ends the connection to a host, as a network that breaks does.
+    pub fn disconnect(&self, name: &str) {
+        let sockets = fs::read_dir(self.path("run")).expect("a directory").flatten().map(|entry| entry.path());
+        for socket in sockets {
+            let mut command = Command::new(self.ssh());
+            command.args(["-O", "exit", "-S"]).arg(&socket).arg(name).stdin(Stdio::null()).stderr(Stdio::null());
+            let _ = command.status();
+        }
+    }
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        for name in self.names.clone() {
+            self.disconnect(&name);
+            self.tmux(&name, &["kill-server"]);
+        }
+    }
+}
+
+fn which(program: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").expect("a PATH");
+    let found = std::env::split_paths(&path).map(|directory| directory.join(program)).find(|path| path.is_file());
+    found.expect("an ssh client")
+}
+
+fn user() -> String {
+    let output = Command::new("id").arg("-u").output().expect("id");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}

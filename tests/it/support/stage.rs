@@ -1,0 +1,461 @@
+//! A real agent in a tmux server of its own, a model server that it asks, and fleetwatch that looks on.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::model_server::{Dialect, ModelServer};
+use super::private_tmux::{PrivateTmux, signal, wait_until};
+
+/// How long a test waits for a real agent.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+const KEY: &str = "sk-ant-api03-no-key-at-all-0123456789";
+
+/// What Claude Code asks at its first start.
+const OFFER: &str = "Make auto mode your default";
+
+/// The agents that can be put on the stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Agent {
+    ClaudeCode,
+    Codex,
+}
+
+impl Agent {
+    /// The name of its program.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude",
+            Self::Codex => "codex",
+        }
+    }
+
+    fn dialect(self) -> Dialect {
+        match self {
+            Self::ClaudeCode => Dialect::Messages,
+            Self::Codex => Dialect::Responses,
+        }
+    }
+
+    /// The folder of its program. Fails the test when it is not installed.
+    fn folder(self) -> PathBuf {
+        let agents = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/agents");
+        let folder = agents.join(self.name()).join("node_modules/.bin");
+        let program = folder.join(self.name());
+        assert!(program.exists(), "{} is not there: run scripts/install-agents first", program.display());
+        folder
+    }
+}
+
+/// The home of an agent that has not been started yet, and of the fleetwatch that watches it.
+pub struct Home<'a>(&'a Path);
+
+impl Home<'_> {
+    /// The mode in which Claude Code starts.
+    pub fn claude_mode(&self, mode: &str) {
+        let settings = json!({"permissions": {"defaultMode": mode}});
+        std::fs::write(self.0.join(".claude/settings.json"), settings.to_string()).expect("a home that can be written");
+    }
+
+    /// The configuration of fleetwatch.
+    pub fn configuration(&self, text: &str) {
+        let folder = self.0.join("XDG_CONFIG_HOME/fleetwatch");
+        std::fs::create_dir_all(&folder).expect("a home that can be written");
+        std::fs::write(folder.join("config.toml"), text).expect("a home that can be written");
+    }
+}
+
+/// The whole arrangement. Dropping it ends the agent, the tmux server and fleetwatch.
+pub struct Stage {
+    pub agent: Agent,
+    pub model: ModelServer,
+    pub watch: Watch,
+    tmux: PrivateTmux,
+    home: tempfile::TempDir,
+}
+
+impl Stage {
+    /// Starts the agent and waits until fleetwatch calls it ready.
+    pub fn with(agent: Agent) -> Self {
+        Self::furnished(agent, |_| ())
+    }
+
+    /// The same, where something is put into the agent's home before.
+    pub fn furnished(agent: Agent, furnish: impl FnOnce(&Home<'_>)) -> Self {
+        let stage = Self::open(agent, furnish);
+        stage.start_agent();
+        stage
+    }
+
+    /// Starts Codex in a folder that it does not know, which it asks about before anything else.
+    pub fn with_codex_in_an_unknown_folder() -> Self {
+        let stage = Self::open(Agent::Codex, |_| ());
+        let config = stage.home.path().join(".codex/config.toml");
+        let known = std::fs::read_to_string(&config).expect("a configuration");
+        let unknown = known.split("[projects.").next().unwrap_or_default();
+        std::fs::write(&config, unknown).expect("a home that can be written");
+        stage.press(&["-l", Agent::Codex.name()]);
+        stage.press(&["Enter"]);
+        stage
+    }
+
+    fn open(agent: Agent, furnish: impl FnOnce(&Home<'_>)) -> Self {
+        let folder = agent.folder();
+        let model = ModelServer::start(agent.dialect());
+        // Codex warns about a home below the system's folder for temporary files, so the home is elsewhere.
+        let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a home");
+        let variables = match agent {
+            Agent::ClaudeCode => prepare_claude_code(home.path(), &model.url()),
+            Agent::Codex => prepare_codex(home.path(), &model.url()),
+        };
+        furnish(&Home(home.path()));
+        let tmux = PrivateTmux::unstarted();
+        let path = format!("PATH={}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
+        let project = home.path().join("shop");
+        let mut command = vec!["env".to_owned(), "-C".to_owned(), project.display().to_string(), path];
+        command.push(format!("HOME={}", home.path().display()));
+        command.extend(["LANG=C.UTF-8".to_owned(), "PS1=$ ".to_owned()]);
+        command.extend(variables.into_iter().map(|(name, value)| format!("{name}={value}")));
+        // The agent runs above a shell, as people have it.
+        command.extend(["bash", "--noprofile", "--norc"].map(str::to_owned));
+        let words: Vec<&str> = command.iter().map(String::as_str).collect();
+        tmux.new_session("main", &words);
+        tmux.wait_for_text("main", "$");
+        let watch = Watch::start(&tmux, home.path());
+        Self { agent, model, watch, tmux, home }
+    }
+
+    /// Starts the agent in the shell, and waits until it is ready for a prompt.
+    pub fn start_agent(&self) {
+        self.press(&["-l", self.agent.name()]);
+        self.press(&["Enter"]);
+        match self.agent {
+            Agent::ClaudeCode => self.decline_auto_mode(),
+            // It shows its composer before its session is up, and keeps back what it is given until then. The model's
+            // row comes with the session.
+            Agent::Codex => self.wait_for_screen("a session", |screen| screen.contains("  gpt-5-codex ")),
+        }
+        self.expect("a ready agent", |state| {
+            is(state, "/turn/phase", "ready") && is(state, "/surface/accepting_input", "yes")
+        });
+    }
+
+    /// Claude Code may offer another default mode at its first start, a moment after its prompt was painted.
+    fn decline_auto_mode(&self) {
+        self.wait_for_screen("a prompt", |screen| screen.contains('❯'));
+        let end = Instant::now() + Duration::from_secs(5);
+        while Instant::now() < end {
+            if self.screen().contains(OFFER) {
+                self.expect("the offer", |state| is(state, "/assessment/ui_context", "setup"));
+                self.press_until(|screen| screen.contains("❯ No"), "Down");
+                self.press_until(|screen| !screen.contains(OFFER), "Enter");
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Sends a prompt through fleetwatch, and fails the test when it says that the agent did not take it.
+    pub fn send(&self, prompt: &str) {
+        // Between two looks an agent may still redraw its last turn; then a plain send would be refused.
+        let output = self.fleetwatch(&["send", "--when-ready", "--timeout", "20", "main", prompt]);
+        let listed = self.listed();
+        assert!(
+            output.status.success(),
+            "send: {}\nlisted: {}\ncourse: {:?}\n{}",
+            said(&output),
+            brief(&listed),
+            self.watch.course("/turn/phase"),
+            self.screen()
+        );
+    }
+
+    /// Answers the dialog through fleetwatch.
+    pub fn answer(&self, choice: &str) {
+        let output = self.fleetwatch(&["answer", "main", choice]);
+        assert!(output.status.success(), "answer: {}\n{}", said(&output), self.screen());
+    }
+
+    /// Presses keys through fleetwatch.
+    pub fn keys(&self, keys: &[&str]) {
+        let output = self.fleetwatch(&[&["keys", "main"], keys].concat());
+        assert!(output.status.success(), "keys: {}\n{}", said(&output), self.screen());
+    }
+
+    /// Starts to send a prompt once the agent is ready, and does not wait for it.
+    pub fn send_later(&self, prompt: &str) -> Child {
+        let words = ["send", "--when-ready", "--timeout", "60", "main", prompt];
+        let mut command = fleetwatch(&self.tmux, self.home.path());
+        command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program under test")
+    }
+
+    /// A file in the agent's project.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.home.path().join("shop").join(name)
+    }
+
+    /// Runs fleetwatch on this stage's tmux server.
+    pub fn fleetwatch(&self, words: &[&str]) -> Output {
+        fleetwatch(&self.tmux, self.home.path()).args(words).output().expect("the program under test")
+    }
+
+    /// The state as a fresh `list --json` sees it.
+    pub fn listed(&self) -> Value {
+        let output = self.fleetwatch(&["list", "--json"]);
+        let all: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        all.into_iter()
+            .find(|state| is(state, "/terminal/id", "main"))
+            .unwrap_or_else(|| panic!("list shows nothing: {}", said(&output)))
+    }
+
+    /// Waits until the watched state satisfies a condition.
+    ///
+    /// Fails the test, with the state and the screen, when that does not come true in time.
+    pub fn expect(&self, what: &str, condition: impl Fn(&Value) -> bool) -> Value {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let state = self.watch.state();
+            if condition(&state) {
+                return state;
+            }
+            assert!(
+                Instant::now() < end,
+                "fleetwatch never saw {what}\nstate: {}\nmodel server: {:?}\nscreen:\n{}",
+                brief(&state),
+                self.model.timeline().work(),
+                self.screen()
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Looks for a while, and fails the test as soon as the watched state does not satisfy a condition.
+    pub fn expect_throughout(&self, what: &str, time: Duration, condition: impl Fn(&Value) -> bool) {
+        let end = Instant::now() + time;
+        while Instant::now() < end {
+            let state = self.watch.state();
+            assert!(condition(&state), "not {what}\nstate: {}\nscreen:\n{}", brief(&state), self.screen());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    pub fn screen(&self) -> String {
+        self.tmux.screen("main")
+    }
+
+    /// Kills the agent and what it started, as `kill -9` does, and leaves the shell.
+    pub fn kill_agent(&self) {
+        let shell = self.tmux.key_of("main").pid;
+        let victims = descendants(shell);
+        assert!(!victims.is_empty(), "no agent runs in the pane");
+        for victim in victims {
+            signal("KILL", victim);
+        }
+    }
+
+    /// Types as the operator does who sits at the terminal.
+    pub fn type_by_hand(&self, text: &str) {
+        self.press(&["-l", text]);
+    }
+
+    fn press(&self, keys: &[&str]) {
+        let mut words = vec!["send-keys", "-t", "main"];
+        words.extend(keys);
+        self.tmux.run(&words);
+    }
+
+    /// Presses a key again and again, because the agent drops keys in its first moments.
+    fn press_until(&self, condition: impl Fn(&str) -> bool, key: &str) {
+        let mut pressed = Instant::now() - Duration::from_secs(1);
+        self.wait_for_screen(&format!("what {key} does"), |screen| {
+            let done = condition(screen);
+            if !done && pressed.elapsed() >= Duration::from_millis(700) {
+                self.press(&[key]);
+                pressed = Instant::now();
+            }
+            done
+        });
+    }
+
+    fn wait_for_screen(&self, what: &str, mut condition: impl FnMut(&str) -> bool) {
+        wait_until(what, || condition(&self.screen()));
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        // Codex leaves a server behind that outlives its terminal, run from a copy of the program in its home.
+        let home = self.home.path().display().to_string();
+        for (pid, _, words) in processes() {
+            if words.contains(&home) {
+                signal("KILL", pid);
+            }
+        }
+    }
+}
+
+/// `fleetwatch watch --json`, and what it said so far.
+pub struct Watch {
+    child: Child,
+    lines: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Watch {
+    fn start(tmux: &PrivateTmux, home: &Path) -> Self {
+        let mut command = fleetwatch(tmux, home);
+        let mut child = command.args(["watch", "--json"]).stdout(Stdio::piped()).spawn().expect("fleetwatch");
+        let output = child.stdout.take().expect("a piped output");
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let filled = Arc::clone(&lines);
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                let line = serde_json::from_str(&line).unwrap_or_else(|_| json!({"broken": line}));
+                filled.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+            }
+        });
+        Self { child, lines }
+    }
+
+    /// Every line so far.
+    pub fn lines(&self) -> Vec<Value> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The newest state; `null` before the first.
+    pub fn state(&self) -> Value {
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.iter().rfind(|line| is_of_agent(line)).map_or(Value::Null, |line| line["state"].clone())
+    }
+
+    /// The values that a field of the state took, in order, each once.
+    pub fn course(&self, pointer: &str) -> Vec<String> {
+        let mut course: Vec<String> = Vec::new();
+        for line in self.lines().iter().filter(|line| is_of_agent(line)) {
+            let value = line["state"].pointer(pointer).and_then(Value::as_str).unwrap_or("null").to_owned();
+            if course.last() != Some(&value) {
+                course.push(value);
+            }
+        }
+        course
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// Whether a line is about the agent: a test may run tasks beside it.
+fn is_of_agent(line: &Value) -> bool {
+    line["terminal"] == "main"
+}
+
+/// Whether a field of a state has a value.
+pub fn is(state: &Value, pointer: &str, value: &str) -> bool {
+    state.pointer(pointer).and_then(Value::as_str) == Some(value)
+}
+
+fn fleetwatch(tmux: &PrivateTmux, home: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fleetwatch"));
+    // The operator's own configuration and history stay out of the test.
+    for name in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"] {
+        command.env(name, home.join(name));
+    }
+    command.env_remove("TMUX").env_remove("TMUX_PANE").stdin(Stdio::null()).args(["-L", tmux.name()]);
+    command
+}
+
+pub fn said(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// The fields of a state that a failed test is about.
+fn brief(state: &Value) -> Value {
+    let mut brief = serde_json::Map::new();
+    for group in ["diagnostics", "surface", "turn", "last_turn", "assessment", "operator", "attention", "evidence"] {
+        brief.insert(group.to_owned(), state[group].clone());
+    }
+    Value::Object(brief)
+}
+
+fn descendants(ancestor: u32) -> Vec<u32> {
+    let processes = processes();
+    let mut found = vec![ancestor];
+    let mut next = 0;
+    while let Some(&of) = found.get(next) {
+        found.extend(processes.iter().filter(|(_, parent, _)| *parent == of).map(|(pid, ..)| *pid));
+        next += 1;
+    }
+    found.split_off(1)
+}
+
+/// All processes: pid, the parent's pid, and the command line.
+fn processes() -> Vec<(u32, u32, String)> {
+    let output = Command::new("ps").args(["-axo", "pid=,ppid=,args="]).output().expect("ps");
+    let listing = String::from_utf8_lossy(&output.stdout).into_owned();
+    let read = |line: &str| {
+        let (pid, rest) = line.trim_start().split_once(' ')?;
+        let (parent, words) = rest.trim_start().split_once(' ')?;
+        Some((pid.parse().ok()?, parent.parse().ok()?, words.to_owned()))
+    };
+    listing.lines().filter_map(read).collect()
+}
+
+fn prepare_claude_code(home: &Path, url: &str) -> Vec<(&'static str, String)> {
+    let project = home.join("shop");
+    std::fs::create_dir_all(&project).expect("a project");
+    std::fs::create_dir_all(home.join(".claude")).expect("a folder for settings");
+    let approved = &KEY[KEY.len() - 20..];
+    let known = json!({
+        "hasCompletedOnboarding": true,
+        "theme": "dark",
+        "customApiKeyResponses": {"approved": [approved], "rejected": []},
+        "projects": {project.display().to_string(): {"hasTrustDialogAccepted": true}},
+    });
+    std::fs::write(home.join(".claude.json"), known.to_string()).expect("a home that can be written");
+    Home(home).claude_mode("default");
+    vec![
+        ("ANTHROPIC_BASE_URL", url.to_owned()),
+        ("ANTHROPIC_API_KEY", KEY.to_owned()),
+        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
+        ("CLAUDE_CODE_MAX_RETRIES", "2".to_owned()),
+        ("DISABLE_AUTOUPDATER", "1".to_owned()),
+        // Without it the agent refuses to run for root, as which a build machine may run its tests.
+        ("IS_SANDBOX", "1".to_owned()),
+    ]
+}
+
+fn prepare_codex(home: &Path, url: &str) -> Vec<(&'static str, String)> {
+    let project = home.join("shop");
+    std::fs::create_dir_all(&project).expect("a project");
+    std::fs::create_dir_all(home.join(".codex")).expect("a folder for settings");
+    let config = format!(
+        r#"model = "gpt-5-codex"
+model_provider = "stand-in"
+approval_policy = "on-request"
+sandbox_mode = "workspace-write"
+check_for_update_on_startup = false
+
+[model_providers.stand-in]
+name = "stand-in"
+base_url = "{url}"
+wire_api = "responses"
+env_key = "STAND_IN_KEY"
+request_max_retries = 1
+stream_max_retries = 1
+
+[projects."{}"]
+trust_level = "trusted"
+"#,
+        project.display()
+    );
+    std::fs::write(home.join(".codex/config.toml"), config).expect("a home that can be written");
+    vec![("STAND_IN_KEY", "no-key-at-all".to_owned())]
+}

@@ -1,0 +1,861 @@
+//! The command line as a user meets it: the real binary, real tmux servers on private sockets, exit codes and texts.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::support::private_tmux::{PATIENCE, Permit, PrivateTmux, signal, wait_until};
+use serde_json::Value;
+
+/// `fleetwatch` with some arguments, away from the user's tmux and configuration.
+fn fleetwatch(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fleetwatch"));
+    for variable in ["TMUX", "TMUX_PANE", "FLEETWATCH_CONFIG"] {
+        command.env_remove(variable);
+    }
+    command.env("XDG_CONFIG_HOME", "/nonexistent").env("HOME", "/nonexistent").stdin(Stdio::null()).args(arguments);
+    command
+}
+
+/// The README and the guides for users.
+fn guides() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let guides =
+        ["README", "docs/dashboard", "docs/configuration", "docs/tasks", "docs/scripting", "docs/troubleshooting"];
+    guides.map(|name| std::fs::read_to_string(root.join(name).with_extension("md")).unwrap()).concat()
+}
+
+/// What came of a run.
+#[derive(Debug)]
+struct Ran {
+    code: Option<i32>,
+    out: String,
+    errors: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ran { code: output.status.code(), out: text(&output.stdout), errors: text(&output.stderr) }
+    }
+}
+
+fn run(arguments: &[&str]) -> Ran {
+    fleetwatch(arguments).output().unwrap().into()
+}
+
+/// A running `fleetwatch demo --no-dashboard`.
+struct Demo {
+    child: Child,
+    server: String,
+    _permit: Arc<Permit>,
+}
+
+impl Demo {
+    fn start() -> Self {
+        let permit = Permit::get();
+        let mut child =
+            fleetwatch(&["demo", "--no-dashboard"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut server = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut server).unwrap();
+        Self { child, server: server.trim().to_owned(), _permit: permit }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ran {
+        run(&[&["-L", &self.server], arguments].concat())
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = Command::new("tmux").args(["-L", &self.server, "kill-server"]).stderr(Stdio::null()).status();
+    }
+}
+
+#[test]
+fn without_a_server_every_command_says_so_and_what_to_do() {
+    let tmux = PrivateTmux::unstarted();
+    let commands: [&[&str]; 8] = [
+        &["list"],
+        &["list", "--json"],
+        &["send", "x", "text"],
+        &["keys", "x", "Escape"],
+        &["answer", "x", "1"],
+        &["wait", "x", "--for", "ready"],
+        &["explain", "x"],
+        &["inspect", "x", "--json"],
+    ];
+    for command in commands {
+        let ran = run(&[&["-L", tmux.name()], command].concat());
+        let wanted = format!(
+            "error: no tmux server is running on {0}\nhint: start one with `tmux -L {0} new-session`, or name another \
+             with -L NAME or -S PATH\n",
+            tmux.name()
+        );
+        assert_eq!((ran.code, ran.out.as_str(), ran.errors), (Some(1), "", wanted), "{command:?}");
+    }
+}
+
+#[test]
+fn wrong_usage_is_two_lines_and_exit_code_two() {
+    let cases: [(&[&str], &str, &str); 17] = [
+        (
+            &["explain", "-x"],
+            "error: unexpected argument '-x' found",
+            "hint: usage: fleetwatch explain [OPTIONS] <TARGET>; put a name that begins with `-` after `--`",
+        ),
+        (&["lst"], "error: unrecognized subcommand 'lst'", "hint: did you mean `list`?"),
+        (&["list", "--jso"], "error: unexpected argument '--jso' found", "hint: did you mean `--json`?"),
+        (
+            &["send"],
+            "error: the following required arguments were not provided: <TARGET>",
+            "hint: usage: fleetwatch send <TARGET> [TEXT]",
+        ),
+        (
+            &["-L", "a", "-S", "b", "list"],
+            "error: the argument '-L <NAME>' cannot be used with '-S <PATH>'",
+            "hint: usage: fleetwatch -L <NAME>",
+        ),
+        (
+            &["wait", "x", "--for", "redy"],
+            "error: invalid value 'redy' for '--for <STATE>'",
+            "hint: did you mean `ready`?",
+        ),
+        (
+            &["wait", "x", "--for", "ready", "--timeout", "soon"],
+            "error: invalid value 'soon' for '--timeout <SECONDS>': not a number of seconds",
+            "hint: write seconds, such as 5 or 0.5, from 0 to 31536000, which is a year",
+        ),
+        (
+            &["history", "--since", "soon"],
+            "error: invalid value 'soon' for '--since <WHEN>': this is no time",
+            "hint: write how long ago (30m, 2h, 3d), a day (today, yesterday, 2026-11-21), a time (09:00), or both \
+             (2026-11-21T09:00, 2026-11-21T09:00:00Z)",
+        ),
+        (
+            &["history", "--limit", "few"],
+            "error: invalid value 'few' for '--limit <COUNT>': ",
+            "hint: write a whole number, such as 5",
+        ),
+        (
+            &["follow-ups", "dismiss", "x"],
+            "error: invalid value 'x' for '<NUMBER>...': not the number of a message",
+            "hint: `fleetwatch follow-ups` lists the messages with their numbers",
+        ),
+        (
+            &["--config", "", "list"],
+            "error: a value is required for '--config <FILE>' but none was supplied",
+            "hint: give it a value, or leave it out",
+        ),
+        (
+            &["keys", "x", "Escpe"],
+            "error: invalid value 'Escpe' for '<KEY>...': \"Escpe\" is not a key",
+            "hint: did you mean `Escape`?",
+        ),
+        (
+            &["keys", "x", "Bogus"],
+            "error: invalid value 'Bogus' for '<KEY>...': \"Bogus\" is not a key",
+            "hint: a key is one character, Enter, Escape, Tab, BTab, Space, BSpace, Up, Down, Left, Right, Home, End, \
+             PageUp, PageDown, IC, DC or F1 to F12, with C-, M- or S- in front",
+        ),
+        (
+            &["wait", "x", "--for", "foo"],
+            "error: invalid value 'foo' for '--for <STATE>'",
+            "hint: it takes ready, active, idle, blocked, approval, question, trust, setup, finished, success, failed, interrupted, stalled, gone, exited, input, \
+             notify",
+        ),
+        (
+            &["-L", "a/b", "list"],
+            "error: socket \"a/b\" cannot be used: it is empty or a path; a path goes to -S",
+            "hint: use letters, digits, `.`, `_`, `-` and, in paths, `/`",
+        ),
+        (
+            &["--host=-oProxyCommand=x", "list"],
+            "error: host \"-oProxyCommand=x\" cannot be used: it must begin with a letter or a digit",
+            "hint: write the host as for `ssh`, such as `box-2` or `me@box-2`, or define a Host in ~/.ssh/config",
+        ),
+        (&["man", "lst"], "error: there is no command `lst`", "hint: `fleetwatch --help` lists the commands"),
+    ];
+    for (arguments, error, hint) in cases {
+        let ran = run(arguments);
+        let lines: Vec<&str> = ran.errors.lines().collect();
+        let is_like = lines.len() == 2 && lines[0].starts_with(error) && lines[1] == hint;
+        assert!(is_like, "{arguments:?} said:\n{}instead of:\n{error}\n{hint}", ran.errors);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{arguments:?}");
+    }
+}
+
+#[test]
+fn help_and_version_are_no_errors() {
+    for arguments in [&["--help"][..], &["--version"], &["list", "--help"], &["help", "watch"]] {
+        let ran = run(arguments);
+        assert_eq!((ran.code, ran.errors.as_str()), (Some(0), ""), "{arguments:?}");
+    }
+    let help = run(&["--help"]).out;
+    assert!(help.contains("Exit codes: 0 success; 1 refused") && !help.contains("__play"), "{help}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    for arguments in [&["--help"][..], &["config"], &["man"], &["completions", "bash"]] {
+        let full = std::fs::File::create("/dev/full").unwrap();
+        let ran: Ran = fleetwatch(arguments).stdout(full).output().unwrap().into();
+        assert_eq!(ran.code, Some(1), "{arguments:?}");
+        assert!(ran.errors.starts_with("error: standard output cannot be written: "), "{arguments:?}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_wrong_configuration_stops_every_command_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.toml");
+    std::fs::write(&path, "[watch]\ndiscvoer = true\n").unwrap();
+    let file = path.to_str().unwrap();
+    let said = format!("error: {file}:2:1: unknown key `discvoer` in [watch]\nhint: did you mean `discover`?\n");
+    for command in [&["list"][..], &["watch"], &["send", "x", "y"], &["config", "check"], &["config", "check", file]] {
+        let ran = run(&[&["--config", file], command].concat());
+        assert_eq!((ran.code, ran.out.as_str(), &ran.errors), (Some(2), "", &said), "{command:?}");
+    }
+    let by_variable: Ran = fleetwatch(&["list"]).env("FLEETWATCH_CONFIG", file).output().unwrap().into();
+    assert_eq!((by_variable.code, by_variable.errors), (Some(2), said));
+
+    let missing = run(&["--config", "/nonexistent/x.toml", "list"]);
+    assert_eq!(missing.code, Some(2));
+    assert!(missing.errors.starts_with("error: /nonexistent/x.toml: there is no such file\nhint: "), "{missing:?}");
+}
+
+#[test]
+fn all_faults_of_all_files_are_told_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (themes, profiles) = (folder.path().join("themes"), folder.path().join("profiles"));
+    std::fs::create_dir(&themes).unwrap();
+    std::fs::create_dir(&profiles).unwrap();
+    let config = folder.path().join("config.toml");
+    std::fs::write(&config, "[watch]\ndiscvoer = true\ntick_ms = 1\n\n[ui]\nmotion = 3\n").unwrap();
+    let keymap = folder.path().join("keymap.toml");
+    std::fs::write(&keymap, "fleet = [\n  { on = \"x\", run = \"leave\" },\n  { on = \"z-z\", run = \"quit\" },\n]\n")
+        .unwrap();
+    let dark = run(&["config", "theme", "dark"]).out;
+    let theme = themes.join("mine.toml");
+    std::fs::write(&theme, format!("{dark}\n[bogus]\n")).unwrap();
+    std::fs::write(themes.join("right.toml"), &dark).unwrap();
+    let profile = profiles.join("mine.toml");
+    std::fs::write(&profile, "[tool]\nnonsense = 1\n").unwrap();
+
+    let ran = run(&["--config", config.to_str().unwrap(), "config", "check"]);
+    assert_eq!((ran.code, ran.out), (Some(2), format!("{}: right\n", themes.join("right.toml").display())));
+    let told: Vec<&str> = ran.errors.lines().filter(|line| line.starts_with("error: ")).collect();
+    let places = [(&config, "2:1:"), (&config, "3:11:"), (&config, "6:10:"), (&keymap, "2:21:"), (&keymap, "3:10:")];
+    for (index, (path, place)) in places.iter().enumerate() {
+        assert!(told[index].starts_with(&format!("error: {}:{place} ", path.display())), "{index}: {}", ran.errors);
+    }
+    assert!(told[5].starts_with(&format!("error: {}:", theme.display())), "{}", ran.errors);
+    assert!(told[6].starts_with(&format!("error: {}:2:", profile.display())), "{}", ran.errors);
+    assert_eq!(ran.errors.lines().filter(|line| line.starts_with("hint: ")).count(), told.len(), "{}", ran.errors);
+    // A directory that cannot be read is no directory without profiles.
+    std::fs::remove_dir_all(&profiles).unwrap();
+    std::fs::write(&profiles, "").unwrap();
+    let unreadable = format!("error: {}: cannot be read: ", profiles.display());
+    assert!(run(&["--config", config.to_str().unwrap(), "config", "check"]).errors.contains(&unreadable));
+    assert!(run(&["--config", config.to_str().unwrap(), "profiles", "list"]).errors.starts_with(&unreadable));
+    // Every command but this one still stops at the first.
+    assert_eq!(run(&["--config", config.to_str().unwrap(), "list"]).errors.lines().count(), 2);
+}
+
+#[test]
+fn a_control_sequence_in_a_configuration_does_not_reach_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.toml");
+    std::fs::write(&path, "[[terminal]]\nsession = \"\\u001b]52;c;eA==\\u0007[\"\n").unwrap();
+    let ran = run(&["--config", path.to_str().unwrap(), "list"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.errors.contains("bad pattern") && !ran.errors.contains(['\x1b', '\x07']), "{ran:?}");
+}
+
+#[test]
+fn the_configuration_is_printed_checked_and_found() {
+    let default = run(&["config"]);
+    assert_eq!((default.code, default.out.as_str()), (Some(0), include_str!("../../../config/fleetwatch.toml")));
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("fleetwatch");
+    std::fs::create_dir(&home).unwrap();
+    let path = home.join("config.toml");
+    std::fs::write(&path, &default.out).unwrap();
+    let mut paths = fleetwatch(&["config", "paths"]);
+    let ran: Ran = paths.env("XDG_CONFIG_HOME", folder.path()).output().unwrap().into();
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let line = ran.out.lines().find(|line| line.ends_with(path.to_str().unwrap())).unwrap();
+    assert_eq!(line.split_whitespace().nth(1), Some("used"), "{line}");
+    let schema: Value = serde_json::from_str(&run(&["config", "schema"]).out).unwrap();
+    assert!(schema["properties"]["terminal"].is_object(), "{schema}");
+}
+
+#[test]
+fn a_wrong_profile_of_the_user_is_refused_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let profiles = folder.path().join("profiles");
+    std::fs::create_dir(&profiles).unwrap();
+    let path = profiles.join("mine.toml");
+    std::fs::write(&path, "[tool]\nnonsense = 1\n").unwrap();
+    let config = folder.path().join("config.toml");
+    std::fs::write(&config, "").unwrap();
+    for arguments in [&["profiles", "list"][..], &["profiles", "check", path.to_str().unwrap()], &["list"]] {
+        let ran = run(&[&["--config", config.to_str().unwrap()], arguments].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{arguments:?}");
+        assert!(ran.errors.starts_with(&format!("error: {}:2:", path.display())), "{arguments:?}: {}", ran.errors);
+    }
+}
+
+#[test]
+fn a_shipped_profile_is_shown_and_passes_its_own_check() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pi.toml");
+    let shown = run(&["profiles", "show", "pi"]);
+    assert_eq!((shown.code, shown.out.as_str()), (Some(0), include_str!("../../../config/profiles/pi.toml")));
+    std::fs::write(&path, shown.out).unwrap();
+    let checked = run(&["profiles", "check", path.to_str().unwrap()]);
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    assert!(checked.out.starts_with(&format!("{}: right: pi/", path.display())), "{checked:?}");
+    let listed = run(&["profiles", "list"]).out;
+    assert!(listed.lines().any(|line| line.starts_with("pi ") && line.contains("pi/")), "{listed}");
+    let unknown = run(&["profiles", "show", "nobody"]);
+    assert!(unknown.code == Some(2) && unknown.errors.contains("hint: `fleetwatch profiles list`"), "{unknown:?}");
+}
+
+#[test]
+fn completions_and_man_pages_know_the_commands() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let ran = run(&["completions", shell]);
+        assert_eq!(ran.code, Some(0));
+        assert!(ran.out.contains("doctor") && ran.out.contains("fleetwatch"), "{shell}: {}", ran.out);
+    }
+    let page = run(&["man"]).out;
+    assert!(page.contains(".TH fleetwatch 1") && page.contains("list"), "{page}");
+    let list = run(&["man", "list"]).out;
+    assert!(list.contains(".TH fleetwatch-list 1") && list.contains("json"), "{list}");
+}
+
+/// The words of every command that `--help` lists below some words.
+fn commands_below(words: &[&str]) -> Vec<Vec<String>> {
+    let help = run(&[words, &["--help"]].concat()).out;
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    // A description that goes on in the next line is indented further.
+    let names = listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let own: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    let mut all = vec![own.clone()];
+    for name in names.filter(|name| !["", "help"].contains(name)) {
+        all.extend(commands_below(&[words, &[name]].concat()));
+    }
+    all
+}
+
+#[test]
+fn help_man_pages_completions_and_guides_know_the_same_options() {
+    let guides = guides();
+    let [bash, zsh, fish] = ["bash", "zsh", "fish"].map(|shell| run(&["completions", shell]).out);
+    let commands = commands_below(&[]);
+    assert!(commands.len() > 35 && commands.contains(&vec!["tasks".to_owned(), "kill-all".to_owned()]), "{commands:?}");
+    let mut known = std::collections::BTreeSet::new();
+    for command in &commands {
+        let words: Vec<&str> = command.iter().map(String::as_str).collect();
+        let help = run(&[&words[..], &["--help"]].concat()).out;
+        let page = run(&[&["man"], &words[..]].concat()).out.replace("\\-", "-");
+        assert!(!page.contains("-help(1)"), "{words:?} names a page that is none");
+        assert!(page.contains(&format!(".TH {} 1", [&["fleetwatch"], &words[..]].concat().join("-"))), "{words:?}");
+        for (code, meaning) in
+            [(0, "success"), (1, "refused, failed, timed out or not found"), (2, "wrong usage or configuration")]
+        {
+            assert!(page.contains(&format!(".TP\n{code}\n{meaning}")), "{words:?} says nothing of {code}: {page}");
+        }
+        let options = help.lines().filter_map(|line| {
+            let line = line.trim_start();
+            let line = line
+                .strip_prefix("-")
+                .filter(|rest| !rest.starts_with('-'))
+                .map_or(line, |rest| rest.split_once(", ").map_or("", |(_, long)| long));
+            line.starts_with("--").then(|| line.split([' ', ',']).next().unwrap_or_default())
+        });
+        for option in options {
+            known.insert(option.to_owned());
+            assert!(page.contains(option), "the man page of {words:?} does not know {option}");
+            assert!(bash.contains(option) && zsh.contains(option), "the completions do not know {option}");
+            assert!(fish.contains(&format!("-l {}", option.trim_start_matches('-'))), "fish does not know {option}");
+        }
+    }
+    assert!(known.len() > 30 && known.contains("--answer-within"), "{known:?}");
+    for code in ["0 success", "1 refused, failed", "2 wrong usage or configuration", "3 unverified"] {
+        assert!(guides.contains(code), "the guides do not explain {code}");
+    }
+    // What the README says of fleetwatch stands behind its name; other programs have options of their own.
+    for line in guides.lines().filter(|line| line.contains("fleetwatch ")) {
+        let said = line.split("fleetwatch ").skip(1).map(|rest| rest.split(['`', '|', ')']).next().unwrap_or_default());
+        for option in said.flat_map(|said| said.split(" -- ").take(1)).flat_map(str::split_whitespace) {
+            let is_option = option.strip_prefix("--").is_some_and(|name| !name.is_empty());
+            assert!(
+                !is_option || known.contains(option),
+                "the guides name an option that does not exist: {option} in {line}"
+            );
+        }
+    }
+    let no_such: Ran = run(&["man", "tasks", "kil"]);
+    assert_eq!((no_such.code, no_such.out.as_str()), (Some(2), ""));
+    assert_eq!(
+        no_such.errors,
+        "error: there is no command `tasks kil`\nhint: `fleetwatch tasks --help` lists the commands\n"
+    );
+}
+
+#[test]
+fn a_shell_is_watched_only_when_the_configuration_names_it_and_gets_no_prompt() {
+    let tmux = PrivateTmux::start(&["bash", "--norc", "--noprofile"]);
+    tmux.wait_for_text("main", "bash-");
+    let nothing = run(&["-L", tmux.name(), "list"]);
+    assert_eq!((nothing.code, nothing.out.as_str()), (Some(0), ""));
+    assert!(nothing.errors.contains("runs a known agent"), "{nothing:?}");
+    assert_eq!(run(&["-L", tmux.name(), "list", "--json"]).out, "[]\n");
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.toml");
+    std::fs::write(&path, "[[terminal]]\nsession = \"main\"\nname = \"shell\"\n").unwrap();
+    let named =
+        |arguments: &[&str]| run(&[&["-L", tmux.name(), "--config", path.to_str().unwrap()], arguments].concat());
+    let table = named(&["list"]).out;
+    assert!(table.lines().nth(1).is_some_and(|row| row.starts_with("shell ") && row.contains("main:0.0")), "{table}");
+    let before = tmux.screen("main");
+    let sent = named(&["send", "shell", "echo surprise"]);
+    assert_eq!(sent.code, Some(1), "{sent:?}");
+    assert!(sent.errors.starts_with("error: refused: "), "{sent:?}");
+    assert_eq!(tmux.screen("main"), before, "a shell must not get a prompt");
+    // Nobody can insist on that, and nobody is told to.
+    let mark = folder.path().join("mark");
+    let prompt = format!("please; touch '{}'", mark.display());
+    let refused = |program: &str| {
+        format!(
+            "error: refused: {program}; bash does\nhint: start the agent there first; other programs take only keys\n"
+        )
+    };
+    for (declared, program) in [("", "no known agent runs there"), ("tool = \"claude\"\n", "claude does not run there")]
+    {
+        std::fs::write(&path, format!("[[terminal]]\nsession = \"main\"\nname = \"shell\"\n{declared}")).unwrap();
+        for arguments in [&["send", "shell", &prompt][..], &["send", "shell", "--force", &prompt]] {
+            let sent = named(arguments);
+            assert_eq!((sent.code, sent.errors), (Some(1), refused(program)), "{arguments:?}");
+        }
+    }
+    assert_eq!(tmux.screen("main"), before, "a shell must not get a prompt that is insisted on");
+    assert!(!mark.exists());
+    let explained = named(&["explain", "shell"]);
+    assert!(explained.code == Some(1) && explained.errors.contains("runs no known agent"), "{explained:?}");
+    let missing = named(&["wait", "shel1", "--for", "ready"]);
+    assert_eq!(missing.errors, "error: no watched terminal is called `shel1`\nhint: did you mean `shell`?\n");
+    assert_eq!(named(&["keys", "shell", "e", "c", "h", "o", "Space", "h", "i", "Enter"]).out, "accepted\n");
+    tmux.wait_for_text("main", "\nhi\n");
+}
+
+#[test]
+fn inside_of_tmux_its_own_server_is_watched_and_its_own_pane_is_not() {
+    let tmux = PrivateTmux::start(&["bash", "--norc", "--noprofile"]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.toml");
+    std::fs::write(&path, "[[terminal]]\nsession = \"*\"\n").unwrap();
+    tmux.new_session("beside", &["sleep", "1000"]);
+    let command = format!("{} --config {} list; echo code $?", env!("CARGO_BIN_EXE_fleetwatch"), path.display());
+    tmux.run(&["send-keys", "-t", "main", "-l", "--", &command]);
+    tmux.run(&["send-keys", "-t", "main", "Enter"]);
+    tmux.wait_for_text("main", "\ncode 0");
+    let screen = tmux.screen("main");
+    assert!(screen.contains("\nbeside "), "{screen}");
+    assert!(!screen.contains("\nmain "), "{screen}");
+}
+
+#[test]
+fn a_socket_in_a_directory_that_looks_like_that_of_tmux_is_not_the_one_of_the_same_name() {
+    let tmux = PrivateTmux::start(&["sleep", "1000"]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.toml");
+    std::fs::write(&path, "[[terminal]]\nsession = \"*\"\n").unwrap();
+    let list = |variable: &str| -> Ran {
+        let arguments = ["--config", path.to_str().unwrap(), "list", "--json"];
+        fleetwatch(&arguments).env("TMUX", variable).output().unwrap().into()
+    };
+    // Its own path is its name, as everywhere else.
+    let inside = list(&tmux.run(&["display-message", "-p", "#{socket_path},#{pid},0"]));
+    let listed: Value = serde_json::from_str(&inside.out).unwrap();
+    assert_eq!(listed[0]["terminal"]["socket"], tmux.name(), "{inside:?}");
+    let shared = folder.path().join("tmux-shared").join(tmux.name());
+    let elsewhere = list(&format!("{},1,0", shared.display()));
+    assert_eq!(elsewhere.code, Some(1), "{elsewhere:?}");
+    assert!(elsewhere.errors.contains(&format!("tmux -S {}", shared.display())), "{elsewhere:?}");
+}
+
+#[test]
+fn the_demo_is_listed_explained_and_answered() {
+    let demo = Demo::start();
+    let blocked = demo.run(&["wait", "shop-api", "--for", "blocked", "--timeout", "60"]);
+    assert_eq!((blocked.code, blocked.out.as_str()), (Some(0), "shop-api: blocked (approval)\n"), "{blocked:?}");
+
+    let states: Value = serde_json::from_str(&demo.run(&["list", "--json"]).out).unwrap();
+    let shop = states.as_array().unwrap().iter().find(|state| state["terminal"]["id"] == "shop-api").unwrap();
+    assert_eq!(shop["attention"], "approval");
+    assert_eq!(shop["assessment"]["business_state"], "awaiting_operator");
+    for (group, fields) in [
+        ("terminal", "id host socket session window pane pid tool observed_tool_version profile title cwd"),
+        ("diagnostics", "availability transport_state process_state parse_status probe_error parse_error"),
+        ("surface", "accepting_input editing_input ready_posture pending_input"),
+        ("turn", "phase background_work since elapsed_seconds since_exact"),
+        ("last_turn", "result source at detail"),
+        ("assessment", "availability business_state input_mode ui_context anomalies operator_excerpt"),
+        ("operator", "status readiness completion detail"),
+        ("lifecycle_authority", "completion_authority turn_anchor_state completion_monitoring_armed anchor_armed_at"),
+        ("stability", "signature stable stable_for_seconds stable_since"),
+    ] {
+        for field in fields.split(' ') {
+            assert!(shop[group].get(field).is_some(), "{group}.{field} is missing in {shop:#}");
+        }
+    }
+
+    let explained = demo.run(&["explain", "shop"]).out;
+    assert!(explained.starts_with("shop-api waits for your approval: "), "{explained}");
+    let answer = explained.split("\n\n").next().unwrap();
+    for name in ["since", "because        rule approval-dialog", "how sure", "changes with   an answer to the dialog"] {
+        assert!(answer.contains(&format!("\n  {name}")), "{name}: {answer}");
+    }
+    assert!(explained.contains("✓ approval-dialog"), "{explained}");
+    assert!(explained.contains("\nTimers\n  stability "), "{explained}");
+    assert!(!explained.contains("with caution"), "{explained}");
+    let explained: Value = serde_json::from_str(&demo.run(&["explain", "shop", "--json"]).out).unwrap();
+    for field in ["name", "since", "until", "then"] {
+        assert!(explained["timers"][0][field].is_string(), "{field} is missing in {:#}", explained["timers"]);
+    }
+    let watched = demo.run(&["explain", "shop", "--json", "--watch", "1.5"]).out;
+    let watched: Value = serde_json::from_str(&watched).unwrap();
+    assert!(watched["state"]["stability"]["stable_for_seconds"].as_f64() > Some(0.5), "{watched:#}");
+    let inspected: Value = serde_json::from_str(&demo.run(&["inspect", "shop-api", "--json"]).out).unwrap();
+    assert_eq!(inspected["parser"]["output_family"], "claude_waiting_menu_v1");
+    assert!(inspected["projection"]["dialog_text"].as_str().unwrap().contains("Do you want to proceed?"));
+
+    assert_eq!((&inspected["parser"]["preset"], &inspected["answer"]), (&"2.1.62".into(), &Value::Null));
+    let plain = demo.run(&["inspect", "shop-api", "--plain", "--answer", "Do you want to (\\w+)", "--json"]).out;
+    let plain: Value = serde_json::from_str(&plain).unwrap();
+    assert_eq!(
+        (&plain["answer"], &plain["projection"]["anomalies"][0]),
+        (&"proceed".into(), &"preset_override_used".into())
+    );
+    let wrong = demo.run(&["inspect", "shop-api", "--answer", "("]);
+    assert!(wrong.code == Some(2) && wrong.errors.contains("`(` is no pattern: unclosed group"), "{wrong:?}");
+
+    let refused = demo.run(&["send", "shop-api", "hello"]);
+    // Without a home there is no place for locks, which is told before.
+    let error = refused.errors.lines().find(|line| line.starts_with("error:"));
+    assert_eq!((refused.code, error), (Some(1), Some("error: refused: a dialog is open")), "{refused:?}");
+    let wrong = demo.run(&["answer", "shop-api", "maybe"]);
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.errors.contains("has no option `maybe`") && wrong.errors.contains("1 Yes"), "{wrong:?}");
+    let other = demo.run(&["answer", "shop-api", "yes", "--expect", "rm -rf"]);
+    assert_eq!(other.code, Some(1));
+    assert!(other.errors.contains("shows another dialog") && other.out.is_empty(), "{other:?}");
+    let name = inspected["assessment"]["dialog"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(name.len(), 48, "{inspected}");
+    let prefix = demo.run(&["answer", "shop-api", "yes", "--expect", &name[..16]]);
+    assert!(prefix.code == Some(1) && prefix.errors.contains("shows another dialog"), "{prefix:?}");
+    let answered = demo.run(&["answer", "shop-api", "yes", "--expect", &name]);
+    assert_eq!(answered.code, Some(0), "{answered:?}");
+    assert!(answered.out.starts_with(&format!("shop-api asks (dialog {name}):\n")), "{answered:?}");
+    assert!(answered.out.ends_with("answered with:\n  1 Yes\naccepted\n"), "{answered:?}");
+    let late = demo.run(&["wait", "shop-api", "--for", "gone", "--timeout", "0.2"]);
+    assert_eq!(late.code, Some(1));
+    assert!(late.errors.starts_with("error: shop-api is ") && late.errors.contains("after 0.2 s"), "{late:?}");
+}
+
+#[test]
+fn every_command_calls_the_same_state_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let (profiles, config) = (folder.path().join("profiles"), folder.path().join("config.toml"));
+    std::fs::create_dir(&profiles).unwrap();
+    let support = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/support");
+    std::fs::copy(support.join("parrot.toml"), profiles.join("parrot.toml")).unwrap();
+    let parrot = folder.path().join("parrot");
+    std::fs::copy("/bin/bash", &parrot).unwrap();
+    std::fs::write(&config, format!("[history]\npath = \"{}\"\n", folder.path().join("h.db").display())).unwrap();
+    let tmux = PrivateTmux::unstarted();
+    let words = |words: &[&str]| {
+        let options = ["-L", tmux.name(), "--config", config.to_str().unwrap()];
+        options.iter().chain(words).map(|word| (*word).to_owned()).collect::<Vec<_>>()
+    };
+    let run = |arguments: &[&str]| -> Ran {
+        let arguments = words(arguments);
+        run(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    for session in ["one", "two"] {
+        let script = support.join("parrot.sh");
+        tmux.new_session(session, &[parrot.to_str().unwrap(), "--norc", script.to_str().unwrap()]);
+        tmux.wait_for_text(&format!("{session}:"), "❯");
+    }
+    tmux.run(&["send-keys", "-t", "one:", "ask", "Enter"]);
+    tmux.wait_for_text("one:", "2. No");
+    let tasks: [(&str, &[&str]); 4] = [
+        ("runs", &["sleep", "1000"]),
+        ("fine", &["true"]),
+        ("bad", &["sh", "-c", "printf '\\a'; exit 3"]),
+        ("asks", &["bash", "-c", "read -p 'Really? [y/N] '"]),
+    ];
+    for (name, command) in tasks {
+        assert_eq!(run(&[&["run", name, "--"], command].concat()).code, Some(0));
+    }
+    // The name, the word for people, what `wait` calls it, and the field of the JSON with its value.
+    let states = [
+        ("one", "approval", "blocked", "/attention", "approval"),
+        ("two", "ready", "ready", "/turn/phase", "ready"),
+        ("runs", "running", "working", "/status", "running"),
+        ("fine", "exited 0", "success", "/status", "exited"),
+        ("bad", "exited 3", "failed", "/status", "exited"),
+        ("asks", "asks", "input", "/status", "waiting_input"),
+    ];
+    // A cell of the table is followed by two blanks or more.
+    let cells = |table: &str| -> Vec<(String, String)> {
+        let rows = table.lines().skip(1).map(|row| row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()));
+        rows.map(|mut row| (row.next().unwrap().to_owned(), row.nth(1).unwrap().to_owned())).collect()
+    };
+    wait_until("all states", || {
+        let listed = cells(&run(&["list"]).out);
+        states.iter().all(|(name, word, ..)| listed.contains(&((*name).to_owned(), (*word).to_owned())))
+    });
+    let table = run(&["list"]).out;
+    let of_bad = table.lines().find(|row| row.starts_with("bad ")).unwrap();
+    assert!(of_bad.contains("  rang  "), "its bell is told: {table}");
+    assert!(cells(&run(&["tasks"]).out).iter().all(|row| cells(&table).contains(row)), "{table}");
+
+    let listed: Value = serde_json::from_str(&run(&["list", "--json"]).out).unwrap();
+    let all = words(&["watch"]);
+    let mut watch =
+        fleetwatch(&all.iter().map(String::as_str).collect::<Vec<_>>()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut shown = String::new();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let is_shown = |shown: &str, name: &str, word: &str| {
+        shown.contains(&format!("  {name}  {word}")) || shown.contains(&format!("  {name}  task {word}: "))
+    };
+    // A task that asks is one that runs until a second look shows the same; then an event says that it asks.
+    while !states.iter().all(|(name, word, ..)| is_shown(&shown, name, word)) {
+        shown += &(lines.next().unwrap().unwrap() + "\n");
+    }
+    for (name, word, condition, field, value) in states {
+        // An agent's answer begins with the word that was asked for.
+        let waited = run(&["wait", name, "--for", condition, "--timeout", "60"]).out;
+        let said = [format!("{name}: {word}\n"), format!("{name}: {condition} ({word})\n")];
+        assert!(said.contains(&waited), "{waited:?}");
+        let waited: Value = serde_json::from_str(&run(&["wait", name, "--for", condition, "--json"]).out).unwrap();
+        let id = |state: &Value| state["terminal"]["id"].as_str().or(state["id"].as_str()).map(str::to_owned);
+        let state = listed.as_array().unwrap().iter().find(|state| id(state).as_deref() == Some(name)).unwrap();
+        assert_eq!((state.pointer(field), waited.pointer(field)), (Some(&value.into()), Some(&value.into())), "{name}");
+        let keys = |state: &Value| state.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        assert_eq!(keys(state), keys(&waited), "{name}");
+    }
+    let status: Value = serde_json::from_str(&run(&["status", "--format", "json"]).out).unwrap();
+    let counts =
+        serde_json::json!({ "approval": 1, "ready": 1, "working": 1, "finished": 1, "failed": 1, "question": 1 });
+    assert_eq!((&status["watched"], &status["counts"]), (&true.into(), &counts), "{status}");
+    let explained = run(&["explain", "asks"]).out;
+    assert!(explained.starts_with("task asks (@") && explained.contains("\n  it asks: Really? [y/N]\n"), "{explained}");
+    signal("INT", watch.id());
+    assert_eq!(watch.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn watching_tells_states_first_then_transitions_and_ends_when_asked() {
+    let demo = Demo::start();
+    let mut watch = fleetwatch(&["-L", &demo.server, "watch", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let mut known = std::collections::BTreeSet::new();
+    let start = Instant::now();
+    // The demo's terminals work, finish and leave, so a transition comes within seconds.
+    loop {
+        assert!(start.elapsed() < PATIENCE, "no transition came");
+        let line: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        let terminal = line["terminal"].as_str().unwrap().to_owned();
+        assert_eq!(line["state"]["terminal"]["id"], terminal.as_str());
+        assert!(line["at"].as_str().is_some_and(|at| at.len() == 24 && at.ends_with('Z')), "{line}");
+        if line["kind"] == "state" {
+            known.insert(terminal);
+            continue;
+        }
+        assert_eq!(line["kind"], "transition");
+        assert!(known.contains(&terminal), "a transition before the state of {terminal}");
+        let change = &line["changed"][0];
+        assert!(change["field"].is_string() && change["from"] != change["to"], "{line}");
+        assert!(line["evidence"].is_array());
+        break;
+    }
+    signal("INT", watch.id());
+    assert_eq!(watch.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn watching_ends_without_a_word_when_nobody_reads_any_more() {
+    let demo = Demo::start();
+    let mut watch =
+        fleetwatch(&["-L", &demo.server, "watch"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut reader = BufReader::new(watch.stdout.take().unwrap());
+    let mut line = String::new();
+    reader.read_line(&mut line).unwrap();
+    drop(reader);
+    // The next line that it writes finds nobody.
+    wait_until("the end of watch", || watch.try_wait().unwrap().is_some());
+    let mut errors = String::new();
+    watch.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+    assert_eq!((watch.wait().unwrap().code(), errors.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn doctor_names_what_is_wrong_and_says_what_to_do() {
+    let tmux = PrivateTmux::unstarted();
+    let ran = run(&["-L", tmux.name(), "doctor"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.out.lines().any(|line| line.starts_with("ok    tmux ")), "{}", ran.out);
+    assert!(
+        ran.out.contains("BAD   server") && ran.out.contains("→ start one with `tmux -L fleetwatch-test-"),
+        "{}",
+        ran.out
+    );
+    let mut without_tmux = fleetwatch(&["doctor"]);
+    let ran: Ran = without_tmux.env("PATH", "/nonexistent").output().unwrap().into();
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.out.contains("BAD   tmux ") && ran.out.contains("→ install tmux 3.2 or newer"), "{}", ran.out);
+    assert!(ran.out.contains("servers        not asked, as there is no tmux"), "{}", ran.out);
+    let missing: Ran = fleetwatch(&["watch"]).env("PATH", "/nonexistent").output().unwrap().into();
+    assert_eq!((missing.code, missing.out.as_str()), (Some(1), ""));
+    assert!(missing.errors.starts_with("error: tmux is not installed\nhint: install tmux"), "{missing:?}");
+}
+
+#[test]
+fn doctor_tells_an_old_tmux_a_dead_server_and_several_servers_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let old = folder.path().join("tmux");
+    std::fs::write(&old, "#!/bin/sh\necho tmux 3.1c\n").unwrap();
+    std::fs::set_permissions(&old, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let ran: Ran = fleetwatch(&["doctor"]).env("PATH", folder.path()).output().unwrap().into();
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.out.contains("BAD   tmux           tmux 3.1c is too old\n"), "{}", ran.out);
+
+    let (up, dead) = (PrivateTmux::start(&["sleep", "1000"]), PrivateTmux::start(&["sleep", "1000"]));
+    signal("KILL", dead.run(&["display-message", "-p", "#{pid}"]).trim().parse().unwrap());
+    wait_until("the server's end", || {
+        run(&["-L", dead.name(), "doctor"]).out.contains("has ended and left its socket behind")
+    });
+    let config = folder.path().join("config.toml");
+    let both = format!("[[server]]\nsocket = \"{}\"\n[[server]]\nsocket = \"{}\"\n", dead.name(), up.name());
+    std::fs::write(&config, both).unwrap();
+    let ran = run(&["--config", config.to_str().unwrap(), "doctor"]);
+    assert_eq!(ran.code, Some(0), "the other one can be watched: {ran:?}");
+    let told = format!(
+        "note  server         {0} has ended and left its socket behind\n                     → start one with `tmux -L {0} \
+         new-session`, or name another with -L NAME or -S PATH\nok    server         {1} answers within ",
+        dead.name(),
+        up.name()
+    );
+    assert!(ran.out.contains(&told) && ran.out.contains(" ms, with 1 pane in tmux "), "{}", ran.out);
+}
+
+#[test]
+fn the_guides_show_what_the_program_has() {
+    let guides = guides();
+    let help = run(&["--help"]).out;
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    // A description that goes on in the next line is indented further.
+    let names = commands.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    for command in names.filter(|name| !["", "help"].contains(name)) {
+        assert!(guides.contains(&format!("`fleetwatch {command}")), "the guides do not show `{command}`");
+    }
+    // Pieces of a configuration begin with a table; what begins with a key is for another file.
+    let blocks = guides.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let examples: Vec<&str> = blocks.filter(|block| block.starts_with('[')).collect();
+    assert!(!examples.is_empty());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("example.toml");
+    for example in examples {
+        std::fs::write(&path, example).unwrap();
+        let checked = run(&["config", "check", path.to_str().unwrap()]);
+        assert_eq!(checked.code, Some(0), "a configuration of the guides: {checked:?}\n{example}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_files_is_told_like_everything_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("broken.cast");
+    std::fs::write(&path, "{\"version\": 3, \"term\": {\"cols\": 80, \"rows\": 24}}\n[0.1, \"o\"\n").unwrap();
+    let file = path.to_str().unwrap();
+    for command in ["replay", "score"] {
+        let broken = run(&[command, file]);
+        assert_eq!((broken.code, broken.out.as_str()), (Some(2), ""), "{command}");
+        assert!(broken.errors.starts_with(&format!("error: {file}:2: ")), "{command}: {broken:?}");
+        assert!(broken.errors.contains("\nhint: recordings are asciicast"), "{command}: {broken:?}");
+    }
+    let missing = run(&["replay", "/nonexistent/x.cast"]);
+    assert!(missing.code == Some(2) && missing.errors.starts_with("error: /nonexistent/x.cast: "), "{missing:?}");
+    let no_terminal = run(&["-L", "fleetwatch-test-nobody"]);
+    assert_eq!(no_terminal.code, Some(2), "{no_terminal:?}");
+    assert!(no_terminal.errors.starts_with("error: ") && no_terminal.errors.contains("\nhint: "), "{no_terminal:?}");
+    let no_tmux: Ran = fleetwatch(&["demo"]).env("PATH", "/nonexistent").output().unwrap().into();
+    assert_eq!(no_tmux.code, Some(1));
+    assert!(no_tmux.errors.contains("hint: install tmux 3.2 or newer"), "{no_tmux:?}");
+}
+
+#[test]
+fn a_history_that_cannot_be_used_is_named_by_every_command_that_needs_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, history) = (folder.path().join("config.toml"), folder.path().join("history.db"));
+    std::fs::write(&config, format!("[history]\npath = \"{}\"\n", history.display())).unwrap();
+    std::fs::write(&history, "no database at all, but longer than the head of one".repeat(100)).unwrap();
+    let options = ["--config", config.to_str().unwrap()];
+    let said = format!(
+        "error: the history {} cannot be used: it is damaged\nhint: the next `fleetwatch` or `fleetwatch watch` sets it aside \
+         and starts a new one\n",
+        history.display()
+    );
+    for command in [&["history"][..], &["history", "--json"], &["history", "--summary"], &["status"]] {
+        let ran = run(&[&options[..], command].concat());
+        assert_eq!((ran.code, ran.out.as_str(), ran.errors.as_str()), (Some(1), "", said.as_str()), "{command:?}");
+    }
+    let json = run(&[&options[..], &["status", "--format", "json"]].concat());
+    assert!(json.code == Some(1) && json.out.contains("\"watched\":false"), "{json:?}");
+    assert!(json.errors.starts_with(&format!("warning: the history {}", history.display())), "{json:?}");
+
+    std::fs::remove_file(&history).unwrap();
+    rusqlite::Connection::open(&history).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    for command in [&["history"][..], &["status"], &["follow-ups"], &["follow-ups", "resend", "1"]] {
+        let ran = run(&[&options[..], command].concat());
+        let lines: Vec<&str> = ran.errors.lines().collect();
+        let begins =
+            format!("error: the history {} cannot be used: it was written by a newer fleetwatch", history.display());
+        assert!(ran.code == Some(1) && lines.len() == 2 && lines[0].starts_with(&begins), "{command:?}: {ran:?}");
+        assert_eq!(lines[1], "hint: run the newer fleetwatch, or choose another `path` in [history]");
+    }
+    let doctor = run(&[&options[..], &["doctor"]].concat()).out;
+    assert!(
+        doctor.contains(&format!("{} cannot be read: it was written by a newer fleetwatch", history.display())),
+        "{doctor}"
+    );
+}
+
+#[test]
+fn a_log_tells_what_was_done_and_nothing_of_what_was_said() {
+    let tmux = PrivateTmux::start(&["bash", "--norc", "--noprofile"]);
+    let folder = tempfile::tempdir().unwrap();
+    let (config, log) = (folder.path().join("config.toml"), folder.path().join("log"));
+    std::fs::write(&config, "[[terminal]]\nsession = \"main\"\nname = \"shell\"\n").unwrap();
+    let options = ["-L", tmux.name(), "--config", config.to_str().unwrap(), "--log", log.to_str().unwrap()];
+    assert_eq!(run(&[&options[..], &["send", "shell", "a word in confidence"]].concat()).code, Some(1));
+    let told = std::fs::read_to_string(&log).unwrap();
+    assert!(told.contains("looked") && told.contains("sent a prompt"), "{told}");
+    assert!(!told.contains("confidence"), "{told}");
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&log).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    let wrong = run(&["--log", "/nonexistent/log", "list"]);
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.errors.starts_with("error: /nonexistent/log: cannot be written: "), "{wrong:?}");
+}

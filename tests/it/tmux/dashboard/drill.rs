@@ -1,0 +1,207 @@
+//! One terminal's past: gone back to, looked at, searched, and still there after a restart.
+
+use super::*;
+
+impl Desk {
+    /// The row of the list that is selected.
+    fn selected_step(&self) -> String {
+        self.screen().lines().find(|line| line.starts_with('›')).unwrap_or_default().to_owned()
+    }
+
+    /// Goes back in time, step by step, until one tells of something.
+    fn go_back_to(&self, what: &str) {
+        for step in 1..40 {
+            self.press("j");
+            self.wait(&format!("what happened  {step} of "));
+            if self.selected_step().contains(what) {
+                return;
+            }
+        }
+        panic!("nothing tells of {what}: {}", self.screen());
+    }
+
+    fn parrot_is_told(&self, key: &str) {
+        self.watched.run(&["send-keys", "-t", "birds:", key]);
+    }
+
+    /// A parrot that has asked and was answered; nothing of it is left on its screen.
+    fn with_a_past() -> Self {
+        let desk = Self::with_parrot();
+        desk.open();
+        desk.wait("1 ready");
+        desk.parrot_is_told("ask");
+        desk.parrot_is_told("Enter");
+        desk.wait("1 needs you");
+        desk.parrot_is_told("1");
+        desk.watched.wait_for_text("birds:", "● answered 1");
+        desk.wait_without("1 needs you");
+        desk
+    }
+}
+
+#[test]
+fn the_past_of_a_terminal_is_there_now_and_after_a_restart() {
+    let desk = Desk::with_a_past();
+    desk.press("d");
+    desk.wait("what happened  0 of ");
+    desk.wait("● answered 1");
+    assert!(!desk.screen().contains("Allow this?"), "the dialog is gone: {}", desk.screen());
+    desk.go_back_to("→ approval");
+    desk.wait("> 1. Yes");
+    assert!(!desk.screen().contains("● answered 1"), "the screen is that of then: {}", desk.screen());
+    desk.press("Tab");
+    desk.wait("What changed");
+    desk.wait("Evidence");
+    desk.press("Tab");
+    desk.wait("[transcript]");
+    desk.wait("» ask");
+    desk.press("/");
+    desk.type_text("ALLOW");
+    desk.wait("nowhere \"ALLOW\"");
+    desk.press("C-u");
+    desk.type_text("allow");
+    desk.wait("of 1 \"allow\"");
+    desk.press("Enter");
+    desk.press("BTab");
+    desk.wait("[why]");
+    desk.press("Escape");
+    desk.wait("NAME");
+    desk.press("q");
+    desk.expect_restored();
+
+    desk.open();
+    desk.wait("birds");
+    desk.press("d");
+    desk.wait("the history begins here");
+    desk.go_back_to("→ approval");
+    desk.wait("> 1. Yes");
+    desk.resize(80, 24);
+    desk.wait_without("[screen]");
+    desk.press("Tab");
+    desk.wait("[screen]");
+    desk.wait("> 1. Yes");
+    desk.press("Home");
+    desk.wait("● answered 1");
+    desk.press("q");
+    desk.wait("NAME");
+    desk.press("q");
+    desk.resize(120, 40);
+    desk.expect_restored();
+}
+
+#[test]
+fn two_dashboards_write_one_history_and_show_each_thing_once() {
+    let desk = Desk::with_parrot();
+    let program = env!("CARGO_BIN_EXE_fleetwatch");
+    let home = desk.directory.path().display().to_string();
+    let (config, state) = (format!("XDG_CONFIG_HOME={home}"), format!("XDG_STATE_HOME={home}/state"));
+    let arguments = ["env", "LC_ALL=C.UTF-8", &config, &state, program, "-L", desk.watched.name()];
+    let other = PrivateTmux::start(&arguments);
+    other.wait_for_text("main:", "1 ready");
+    desk.open();
+    desk.wait("1 ready");
+    desk.parrot_is_told("ask");
+    desk.parrot_is_told("Enter");
+    desk.wait("1 needs you");
+    other.wait_for_text("main:", "1 needs you");
+    desk.press("m");
+    desk.wait("birds is muted");
+    let both = [&desk.operator, &other];
+    for dashboard in both {
+        dashboard.run(&["send-keys", "-t", "main:", "d"]);
+        dashboard.wait_for_text("main:", "the history begins here");
+    }
+    // One of the two has written it, and has seen it a moment earlier or later than the other.
+    wait_until("what was seen is known to be what is kept", || {
+        both.iter().all(|dashboard| {
+            let screen = dashboard.screen("main:");
+            let told = |what: &str| screen.lines().filter(|line| line.contains(what)).count();
+            told("ready → approval") == 1 && told("action muted") == 1
+        })
+    });
+    let history = Command::new(program)
+        .env("XDG_CONFIG_HOME", &home)
+        .env("XDG_STATE_HOME", format!("{home}/state"))
+        .args(["-L", desk.watched.name(), "history", "birds"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(history.stdout).unwrap();
+    assert_eq!(text.matches("ui_context normal_prompt → approval_prompt").count(), 1, "{text}");
+    assert!(text.contains("action     muted"), "{text}");
+}
+
+#[test]
+fn a_history_that_cannot_be_written_is_told_for_as_long_as_it_cannot() {
+    let desk = Desk::with_parrot();
+    // A directory stands where the file should be.
+    let file = desk.directory.path().join("state/fleetwatch/history.db");
+    std::fs::create_dir_all(&file).unwrap();
+    desk.open();
+    desk.wait("! history ");
+    desk.wait("history is not written: ");
+    desk.wait("1 ready");
+    desk.press("d");
+    desk.wait("the history cannot be read now: ");
+    desk.wait("Parrot v1.0.0");
+    desk.press("Escape");
+    desk.wait("NAME");
+    // The message goes, the trouble stays; and when it is over, it is written again and nothing is lost.
+    desk.press("Escape");
+    desk.wait_without("history is not written: ");
+    desk.wait("! history ");
+    std::fs::remove_dir(&file).unwrap();
+    desk.wait_without("! history ");
+    desk.press("d");
+    desk.wait("the history begins here");
+    desk.press("C-c");
+    desk.expect_restored();
+}
+
+#[test]
+fn without_a_history_the_view_tells_what_was_seen_and_says_so() {
+    let desk = Desk::with_parrot();
+    let config = desk.directory.path().join("fleetwatch/config.toml");
+    std::fs::write(config, "[history]\nenabled = false\n").unwrap();
+    desk.open();
+    desk.wait("1 ready");
+    desk.parrot_is_told("ask");
+    desk.parrot_is_told("Enter");
+    desk.wait("1 needs you");
+    desk.press("d");
+    desk.wait("no history is kept");
+    desk.go_back_to("→ ready");
+    desk.wait("Parrot v1.0.0");
+    assert!(!desk.screen().contains("> 1. Yes"), "the screen is that of then: {}", desk.screen());
+    desk.press("e");
+    desk.wait("the full state at that time was not kept");
+    desk.press("Home");
+    desk.wait("What follows");
+    desk.press("g");
+    desk.wait("Parrot v1.0.0");
+    desk.watched.run(&["detach-client", "-s", "birds"]);
+    desk.wait("what happened");
+    desk.press("C-c");
+    desk.expect_restored();
+}
+
+#[test]
+fn what_waits_for_an_agent_is_read_and_taken_back_where_it_is_looked_into() {
+    let desk = Desk::with_parrot();
+    desk.open();
+    desk.wait("1 ready");
+    desk.tell_parrot("ask");
+    desk.wait("1 needs you");
+    desk.compose();
+    desk.type_text("read me first");
+    desk.press("M-r");
+    desk.wait("queued 1");
+    desk.press("d");
+    desk.wait("what happened");
+    desk.wait("queued for");
+    desk.wait(": read me first");
+    desk.wait("U takes it back");
+    desk.press("U");
+    desk.wait("taken back");
+    desk.wait_without("queued for");
+    assert!(!desk.watched.screen("birds:").contains("read me first"), "nothing was sent");
+}

@@ -1,0 +1,213 @@
+//! How the dashboard looks on terminals of all kinds: their colours, their characters, and themes of the operator's own.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use super::Desk;
+use crate::support::private_tmux::wait_until;
+
+/// The shapes of the working row's glyph that turn, and the one that stands still.
+const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const STILL: char = '⠿';
+
+impl Desk {
+    /// With a parrot that asks something.
+    fn with_a_question() -> Self {
+        let desk = Self::with_parrot();
+        desk.tell_parrot("ask");
+        desk
+    }
+
+    /// Opens the dashboard in an environment, and leaves it once what it shows was looked at.
+    fn look_in(&self, environment: &str, shown: &str, look: impl FnOnce()) {
+        self.open_with(environment);
+        self.wait(shown);
+        look();
+        self.press("q");
+        self.expect_restored();
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.directory.path().join("fleetwatch").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// The numbers of every style on the screen, as the dashboard's own terminal got them.
+    fn codes(&self) -> Vec<String> {
+        let styled = self.operator.run(&["capture-pane", "-e", "-p", "-t", "main:"]);
+        let codes = styled.split("\x1b[").skip(1).filter_map(|rest| rest.split_once('m'));
+        codes.map(|(code, _)| code.to_owned()).collect()
+    }
+
+    /// Which kinds of colour there are on the screen.
+    fn kinds_of_colour(&self) -> BTreeSet<&'static str> {
+        let kind = |code: &String| {
+            let numbers: Vec<&str> = code.split(';').collect();
+            let has = |kind| numbers.windows(2).any(|two| matches!(two[0], "38" | "48") && two[1] == kind);
+            // The first sixteen of the indexed ones are the terminal's own palette.
+            let is_fine = |three: &[&str]| three[1] == "5" && three[2].parse::<u8>().is_ok_and(|index| index >= 16);
+            // 39 and 49 are the terminal's own colours, numbers of one digit are bold, dim and the like.
+            let any = numbers.iter().any(|number| number.len() > 1 && !matches!(*number, "39" | "49"));
+            match any {
+                _ if has("2") => Some("true"),
+                _ if numbers.windows(3).any(is_fine) => Some("indexed"),
+                any => any.then_some("sixteen"),
+            }
+        };
+        self.codes().iter().filter_map(kind).collect()
+    }
+
+    /// The glyph of the only row, which works, for as long as it does; up to some time.
+    fn glyphs_of_work(&self, time: Duration) -> BTreeSet<char> {
+        let (start, mut glyphs) = (Instant::now(), BTreeSet::new());
+        while start.elapsed() < time {
+            let screen = self.screen();
+            let row = screen.lines().find(|line| line.contains("birds") && line.contains("active"));
+            let Some(row) = row else { break };
+            glyphs.extend(row.chars().nth(2));
+        }
+        glyphs
+    }
+}
+
+#[test]
+fn no_colour_means_no_colour() {
+    let desk = Desk::with_a_question();
+    for environment in ["NO_COLOR=1", "NO_COLOR=1 COLORTERM=truecolor", "TERM=dumb"] {
+        desk.look_in(environment, "1 needs you", || {
+            assert_eq!(desk.kinds_of_colour(), BTreeSet::new(), "{environment}: {:?}", desk.codes());
+            // Bold, reversed and dim carry what colour would.
+            assert!(desk.codes().iter().any(|code| code.split(';').any(|number| number == "7")), "{:?}", desk.codes());
+        });
+    }
+}
+
+#[test]
+fn a_terminal_gets_no_more_colours_than_it_has() {
+    let desk = Desk::with_a_question();
+    // All colours of this theme are fine ones.
+    desk.write("config.toml", "[ui]\ntheme = \"light\"\n");
+    for (environment, kind) in [
+        ("COLORTERM=truecolor TERM=screen", "true"),
+        ("env -u COLORTERM TERM=xterm-direct", "true"),
+        ("env -u COLORTERM TERM=xterm-256color", "indexed"),
+        ("env -u COLORTERM TERM=tmux", "indexed"),
+        ("env -u COLORTERM TERM=screen", "sixteen"),
+        ("env -u COLORTERM TERM=linux", "sixteen"),
+    ] {
+        desk.look_in(environment, "1 needs you", || {
+            assert_eq!(desk.kinds_of_colour(), BTreeSet::from([kind]), "{environment}: {:?}", desk.codes());
+        });
+    }
+}
+
+#[test]
+fn a_terminal_without_utf_8_gets_ascii_only() {
+    let desk = Desk::with_a_question();
+    for environment in ["LC_ALL=C", "LC_ALL= LC_CTYPE=POSIX LANG=C.UTF-8", "LC_ALL= LC_CTYPE= LANG=de_DE.ISO-8859-1"] {
+        desk.look_in(environment, "|? birds", || {
+            for (key, shown) in [("?", "+ keys ---"), ("Escape", "- transitions ---"), ("Enter", "> 1  Yes")] {
+                desk.press(key);
+                desk.wait(shown);
+                assert!(desk.screen().is_ascii(), "{environment}: {}", desk.screen());
+            }
+            desk.press("Escape");
+            desk.wait("? help");
+        });
+    }
+    // And the operator may want it so.
+    desk.write("config.toml", "[ui]\nunicode = false\n");
+    desk.look_in("", "|? birds", || assert!(desk.screen().is_ascii(), "{}", desk.screen()));
+}
+
+#[test]
+fn nothing_moves_where_nothing_is_to_move() {
+    let desk = Desk::with_parrot();
+    desk.watched.run(&["send-keys", "-t", "birds:", "nap 4711", "Enter"]);
+    desk.open();
+    desk.wait("1 working");
+    let turning = desk.glyphs_of_work(Duration::from_secs(2));
+    assert!(turning.len() > 1 && turning.iter().all(|glyph| SPINNER.contains(glyph)), "{turning:?}");
+    // It is read while the dashboard is open.
+    desk.write("config.toml", "[ui]\nmotion = false\n");
+    wait_until("the spinner to stand still", || desk.screen().contains(STILL));
+    assert_eq!(desk.glyphs_of_work(Duration::from_secs(2)), BTreeSet::from([STILL]));
+    desk.press("q");
+    desk.expect_restored();
+}
+
+#[test]
+fn a_theme_of_ones_own_is_refused_with_its_place_and_changes_nothing() {
+    let desk = Desk::with_parrot();
+    let right = include_str!("../../../../config/themes/dark.toml").replace("\"ready\"", "\"at rest\"");
+    let line = right.lines().position(|line| line.starts_with("ready ")).unwrap() + 1;
+    let wrong = right.replace("\"cyan\" } }\nunknown", "\"cyanish\" } }\nunknown");
+    let column = wrong.lines().nth(line - 1).unwrap().chars().collect::<String>();
+    let column = column.split("\"cyanish\"").next().unwrap().chars().count() + 1;
+    let refused = format!("mine.toml:{line}:{column}: \"cyanish\" is no colour");
+    desk.write("config.toml", "[ui]\ntheme = \"mine\"\n");
+    desk.write("themes/mine.toml", &wrong);
+    let program = env!("CARGO_BIN_EXE_fleetwatch");
+    desk.type_text(&format!("clear; {program} -L {}; echo \"code $?\"", desk.watched.name()));
+    desk.press("Enter");
+    desk.wait("code 2");
+    // Long paths are wrapped by the terminal.
+    let screen = desk.screen().replace('\n', "");
+    assert!(screen.contains(&refused) && screen.contains("hint: a colour is a name"), "{refused}: {screen}");
+    desk.write("themes/mine.toml", &right);
+    desk.open();
+    desk.wait("1 at rest");
+    desk.write("themes/mine.toml", &wrong.replace("at rest", "resting"));
+    desk.wait("✗ nothing was changed:");
+    let shown = desk.screen().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains(&refused) && shown.contains("1 at rest"), "{refused}: {shown}");
+    // Not even when one asks for it.
+    desk.press("C-r");
+    desk.write("themes/mine.toml", &right.replace("at rest", "resting"));
+    desk.wait("1 resting");
+    std::fs::remove_file(desk.directory.path().join("fleetwatch/themes/mine.toml")).unwrap();
+    desk.wait("unknown theme `mine`");
+    assert!(desk.screen().contains("1 resting"));
+    desk.press("q");
+    desk.expect_restored();
+}
+
+#[test]
+fn in_80_columns_nobody_is_left_out_without_a_word() {
+    let desk = Desk::with_parrot();
+    for session in ["crows", "doves", "finches"] {
+        desk.start_parrot_in(session);
+    }
+    desk.watched.run(&["send-keys", "-t", "crows:", "ask", "Enter"]);
+    desk.resize(80, 24);
+    desk.open();
+    desk.wait("1 needs you");
+    desk.wait("3 ready");
+    desk.press("*");
+    desk.wait("4 marked");
+    desk.press("B");
+    desk.wait("prompt to 4 terminals");
+    desk.wait("not         crows  a dialog waits there");
+    desk.wait("now         finches");
+    desk.resize(80, 15);
+    desk.wait("now 3  birds, doves, finches");
+    desk.wait("not 1  crows");
+    desk.resize(80, 24);
+    desk.press("Escape");
+    desk.wait("? help");
+    // One prompt has all its keys in sight.
+    desk.press("End");
+    desk.press("i");
+    desk.wait("prompt to finches");
+    for hint in ["alt-enter new line", "alt-s send anyway", "ctrl-r earlier", "ctrl-t template", "alt-e editor"] {
+        desk.wait(hint);
+    }
+    desk.press("Escape");
+    desk.wait("? help");
+    // Grouped by agent and folded.
+    desk.type_text("bbZ");
+    desk.wait("▸ parrot  4   ■ 4 marked   ? 1 needs you");
+    desk.press("q");
+    desk.expect_restored();
+}

@@ -1,0 +1,157 @@
+//! The demo in real tmux: the panes look like agents to tmux, react to answers, and leave nothing behind.
+
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::support::private_tmux::{Permit, PrivateTmux, wait_until};
+use fleetwatch::demo::SCENES;
+
+/// How long a test waits for something that must come.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A running `fleetwatch demo --no-dashboard`; the demo cleans up after it, however it ends.
+struct Demo {
+    child: Child,
+    server: String,
+    _permit: Arc<Permit>,
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        // Whatever the test found, no server of it stays.
+        let _ = Command::new("tmux").args(["-L", &self.server, "kill-server"]).stderr(Stdio::null()).status();
+    }
+}
+
+impl Demo {
+    fn start() -> std::io::Result<Self> {
+        let permit = Permit::get();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_fleetwatch"))
+            .args(["demo", "--no-dashboard"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut server = String::new();
+        if let Some(out) = child.stdout.take() {
+            BufReader::new(out).read_line(&mut server)?;
+        }
+        Ok(Self { child, server: server.trim().to_owned(), _permit: permit })
+    }
+
+    /// What a tmux command prints; nothing when the server is gone.
+    fn tmux(&self, words: &[&str]) -> String {
+        let output = Command::new("tmux").args(["-u", "-L", &self.server]).args(words).output();
+        output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
+    }
+
+    fn wait_for(&self, what: &str, mut holds: impl FnMut(&Self) -> bool) {
+        let began = Instant::now();
+        while !holds(self) {
+            assert!(began.elapsed() < PATIENCE, "{what} did not come; the panes:\n{}", self.panes());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn panes(&self) -> String {
+        self.tmux(&[
+            "list-panes",
+            "-a",
+            "-F",
+            "#{session_name} #{pane_current_command} #{window_width}x#{window_height}",
+        ])
+    }
+
+    fn screen(&self, session: &str) -> String {
+        self.tmux(&["capture-pane", "-p", "-t", session])
+    }
+
+    fn directory(&self) -> PathBuf {
+        std::env::temp_dir().join(&self.server)
+    }
+}
+
+#[test]
+fn the_panes_of_the_demo_are_agents_to_tmux() {
+    let demo = Demo::start().unwrap();
+    for scene in SCENES {
+        let size = scene.recording().unwrap().header.size;
+        let pane = format!("{} {} {}x{}", scene.session, scene.tool, size.columns, size.rows);
+        demo.wait_for(&pane, |demo| demo.panes().lines().any(|line| line == pane));
+    }
+    // One exits: its process goes on as a shell, and its pane stays the same.
+    let pid = demo.tmux(&["display-message", "-p", "-t", "legacy", "#{pane_pid}"]);
+    demo.wait_for("the shell", |demo| demo.panes().contains("legacy bash "));
+    assert_eq!(demo.tmux(&["display-message", "-p", "-t", "legacy", "#{pane_pid}"]), pid);
+}
+
+#[test]
+fn an_approval_in_the_demo_waits_until_it_is_answered() {
+    let demo = Demo::start().unwrap();
+    let asks = |demo: &Demo| demo.screen("shop-api").contains("Do you want to proceed?");
+    demo.wait_for("the approval", asks);
+    let shown = demo.screen("shop-api");
+    demo.tmux(&["send-keys", "-t", "shop-api", "Up"]);
+    // In the recording it is answered six seconds behind the beginning of the demo, before this one is interrupted.
+    demo.wait_for("an interruption", |demo| demo.screen("payments").contains("Request cancelled."));
+    assert_eq!(demo.screen("shop-api"), shown, "an arrow answers nothing");
+    demo.tmux(&["send-keys", "-t", "shop-api", "1"]);
+    demo.wait_for("the end of the approval", |demo| !asks(demo));
+}
+
+#[test]
+fn a_demo_leaves_nothing_behind_even_when_it_is_killed() {
+    for kill in [false, true] {
+        let mut demo = Demo::start().unwrap();
+        let socket = PathBuf::from(demo.tmux(&["display-message", "-p", "#{socket_path}"]).trim());
+        assert!(socket.exists() && demo.directory().exists());
+        // A window of the operator's own does not keep the server.
+        demo.tmux(&["new-session", "-d", "-s", "mine", "sleep", "1000"]);
+        if kill {
+            demo.child.kill().unwrap();
+        } else {
+            drop(demo.child.stdin.take());
+        }
+        demo.child.wait().unwrap();
+        demo.wait_for("the end of the server", |demo| demo.panes().is_empty());
+        demo.wait_for("an empty directory", |demo| !demo.directory().exists() && !socket.exists());
+        demo.wait_for("a swept directory", |demo| !demo.directory().with_extension("ended").exists());
+    }
+}
+
+#[test]
+fn the_dashboard_tells_the_demo_true() {
+    let tmux = PrivateTmux::start(&["sh"]);
+    tmux.run(&["resize-window", "-t", "main", "-x", "140", "-y", "40"]);
+    let pane = tmux.run(&["respawn-pane", "-k", "-t", "main", env!("CARGO_BIN_EXE_fleetwatch"), "demo"]);
+    assert_eq!(pane, "");
+    let row = |name: &str| {
+        let screen = tmux.screen("main");
+        screen.lines().find(|line| line.split_whitespace().any(|word| word == name)).unwrap_or_default().to_owned()
+    };
+    for (name, agent, word) in [
+        ("shop-api", "claude 2.1.197", "approval"),
+        ("billing", "codex 0.169.0", "question"),
+        ("infra", "claude 2.1.329", "failed"),
+        ("payments", "qwen 0.24.4", "interrupted"),
+        ("docs", "gemini 0.61.0", "success"),
+        ("legacy", "codex 0.169.0", "gone"),
+    ] {
+        wait_until(&format!("{name} {word}"), || row(name).contains(agent) && row(name).contains(word));
+    }
+    let demo =
+        format!("fleetwatch-demo-{}-0", tmux.run(&["display-message", "-p", "-t", "main", "#{pane_pid}"]).trim());
+    assert!(std::env::temp_dir().join(&demo).exists());
+    tmux.run(&["set-option", "-g", "remain-on-exit", "on"]);
+    tmux.run(&["send-keys", "-t", "main", "q"]);
+    wait_until("the end of the dashboard", || {
+        tmux.run(&["display-message", "-p", "-t", "main", "#{pane_dead}"]).trim() == "1"
+    });
+    assert!(!std::env::temp_dir().join(&demo).exists(), "the demo has cleaned up before it ended");
+    let servers = Command::new("tmux").args(["-L", &demo, "list-sessions"]).stderr(Stdio::null()).status();
+    assert!(!servers.unwrap().success(), "the demo's server has ended");
+}

@@ -1,0 +1,453 @@
+//! The history as processes leave it: killed while they write, several at once, and the real binary over a real agent.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::support::private_tmux::{PATIENCE, PrivateTmux, wait_until};
+use fleetwatch::fleet::{PaneId, ServerId, TerminalKey};
+use fleetwatch::history::{Body, Filter, History, Owner, Reader, Record, Settings, TransitionRecord};
+use fleetwatch::moment::Moment;
+use fleetwatch::screen::Screen;
+use fleetwatch::state::{Availability, OperatorStatus, Phase, Summary, Transition, TurnResult, TurnSource, UiContext};
+use rusqlite::Connection;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Set in a process that this test binary starts to write until it is killed: `FILE` and the pane that it writes of.
+const WRITER: &str = "FLEETWATCH_TEST_WRITER";
+
+fn record(pane: u32, number: i64) -> Record {
+    let phase = if number % 2 == 0 { Phase::Active } else { Phase::Ready };
+    let summary = Summary {
+        availability: Availability::Available,
+        phase,
+        result: TurnResult::None,
+        source: TurnSource::None,
+        ui_context: UiContext::NormalPrompt,
+        status: OperatorStatus::Ready,
+    };
+    let at = Moment::from_millis(1_800_000_000_000 + number);
+    let transition = Transition { at, changed: Vec::new(), summary, note: None, evidence: Vec::new() };
+    let key = TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid: pane, instance: Default::default() };
+    let screen = Some(Arc::new(Screen::from_text(&format!("{pane} shows {number}"), 80)));
+    Record::Transition(TransitionRecord {
+        key,
+        name: format!("t{pane}"),
+        transition,
+        state: None,
+        screen,
+        events: Vec::new(),
+    })
+}
+
+/// Writes for ever when this process was started to do so.
+fn write_if_asked_to() {
+    let Ok(asked) = std::env::var(WRITER) else { return };
+    let (pane, path) = asked.split_once(' ').unwrap();
+    let settings = Settings { path: Some(PathBuf::from(path)), ..Settings::default() };
+    let history = History::start(&settings);
+    let began = Instant::now();
+    for number in 0.. {
+        // Whoever started this may have been killed itself.
+        assert!(began.elapsed() < 4 * PATIENCE, "nobody ended this process");
+        history.record(record(pane.parse().unwrap(), number));
+        if number % 64 == 0 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// A process that writes until it is dropped.
+struct Writer(Child);
+
+impl Writer {
+    fn start(test: &str, pane: u32, path: &Path) -> Self {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", &format!("tmux::history::{test}")]).env(WRITER, format!("{pane} {}", path.display()));
+        Self(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // SIGKILL: nothing is written any more, no lock is released in order.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn written(path: &Path) -> i64 {
+    let Ok(connection) = Connection::open(path) else { return 0 };
+    connection.query_row("SELECT count(*) FROM transitions", [], |row| row.get(0)).unwrap_or(0)
+}
+
+/// Every screen belongs to its record, and the numbers have no gaps but what one batch may have lost.
+fn check_sound(path: &Path) {
+    let connection = Connection::open(path).unwrap();
+    let verdict: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(verdict, "ok");
+    let broken: i64 =
+        connection.query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(broken, 0);
+    let mut reader = Reader::open(path).unwrap();
+    for record in reader.records(&Filter { limit: Some(300), ..Filter::default() }).unwrap() {
+        let Body::Transition(transition) = &record.body else { continue };
+        let screen = reader.screen(transition.screen.unwrap()).unwrap().unwrap();
+        let number = record.at.as_millis() - 1_800_000_000_000;
+        assert_eq!(screen.rows()[0].text(), format!("{} shows {number}", &record.name[1..]));
+    }
+}
+
+#[test]
+fn a_process_that_is_killed_while_it_writes_leaves_a_sound_file() {
+    write_if_asked_to();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("history.db");
+    for round in 0..8 {
+        let before = written(&path);
+        let writer = Writer::start("a_process_that_is_killed_while_it_writes_leaves_a_sound_file", round, &path);
+        // Another point in a batch each time.
+        wait_until("the process writes", || written(&path) > before);
+        std::thread::sleep(Duration::from_millis(u64::from(round) * 17));
+        drop(writer);
+        assert!(written(&path) > before);
+        check_sound(&path);
+    }
+    // And who comes after writes on.
+    let before = written(&path);
+    let history = History::start(&Settings { path: Some(path.clone()), ..Settings::default() });
+    history.record(record(99, 1));
+    drop(history);
+    assert_eq!(written(&path), before + 1);
+}
+
+#[test]
+fn processes_that_write_at_once_disturb_each_other_in_nothing() {
+    write_if_asked_to();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("history.db");
+    let test = "processes_that_write_at_once_disturb_each_other_in_nothing";
+    let writers: Vec<Writer> = (1..=3).map(|pane| Writer::start(test, pane, &path)).collect();
+    let count = |pane: u32| -> i64 {
+        let Ok(connection) = Connection::open(&path) else { return 0 };
+        let sql = "SELECT count(*) FROM records WHERE name = ?1";
+        connection.query_row(sql, [format!("t{pane}")], |row| row.get(0)).unwrap_or(0)
+    };
+    wait_until("each of them has written", || (1..=3).all(|pane| count(pane) > 500));
+    drop(writers);
+    check_sound(&path);
+}
+
+/// An agent in a private tmux server, with a configuration and a history of its own.
+struct Cage {
+    tmux: PrivateTmux,
+    home: TempDir,
+}
+
+impl Cage {
+    fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let program = home.path().join("parrot");
+        std::fs::copy("/bin/bash", &program).unwrap();
+        let profiles = home.path().join("fleetwatch/profiles");
+        std::fs::create_dir_all(&profiles).unwrap();
+        std::fs::write(profiles.join("parrot.toml"), include_str!("../support/parrot.toml")).unwrap();
+        // Work that a look cannot miss, however busy the machine is.
+        let script = home.path().join("parrot.sh");
+        std::fs::write(&script, include_str!("../support/parrot.sh").replace("sleep 0.4", "sleep 2")).unwrap();
+        let run = format!("set +m; '{}' '{}'; exec cat", program.display(), script.display());
+        let tmux = PrivateTmux::start(&["bash", "--norc", "--noprofile", "-c", &run]);
+        tmux.wait_for_text("main:", "❯");
+        Self { tmux, home }
+    }
+
+    fn fleetwatch(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fleetwatch"));
+        for variable in ["TMUX", "TMUX_PANE", "FLEETWATCH_CONFIG"] {
+            command.env_remove(variable);
+        }
+        command.env("XDG_CONFIG_HOME", self.home.path()).env("XDG_STATE_HOME", self.home.path().join("state"));
+        command.args(["-L", self.tmux.name()]).args(arguments).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> String {
+        let Output { status, stdout, stderr } = self.fleetwatch(arguments).output().unwrap();
+        let errors = String::from_utf8_lossy(&stderr);
+        assert!(status.success(), "{arguments:?} ended with {status}: {errors}");
+        String::from_utf8(stdout).unwrap()
+    }
+
+    fn lines(&self, arguments: &[&str]) -> Vec<Value> {
+        self.run(arguments).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    fn path(&self) -> PathBuf {
+        self.home.path().join("state/fleetwatch/history.db")
+    }
+}
+
+/// A running `watch --json`, and what it printed.
+struct Watch {
+    child: Child,
+    lines: std::sync::mpsc::Receiver<Value>,
+}
+
+impl Watch {
+    fn start(cage: &Cage) -> Self {
+        let mut child = cage.fleetwatch(&["watch", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut out = child.stdout.take().unwrap();
+        let (sender, lines) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let (mut text, mut buffer) = (Vec::new(), [0; 4096]);
+            while let Ok(count @ 1..) = out.read(&mut buffer) {
+                text.extend(&buffer[..count]);
+                while let Some(end) = text.iter().position(|byte| *byte == b'\n') {
+                    let line: Vec<u8> = text.drain(..=end).collect();
+                    let _ = sender.send(serde_json::from_slice(&line).unwrap());
+                }
+            }
+        });
+        Self { child, lines }
+    }
+
+    fn wait_for(&self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
+        let mut seen = Vec::new();
+        while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
+            if fits(&line) {
+                return line;
+            }
+            seen.push(line);
+        }
+        panic!("{what} did not come: {seen:#?}");
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn is_success(line: &Value, source: &str) -> bool {
+    let last = &line["state"]["last_turn"];
+    line["kind"] == "transition" && last["result"] == "success" && last["source"] == source
+}
+
+#[test]
+fn what_goes_on_is_summed_up_to_now() {
+    let cage = Cage::new();
+    let watch = Watch::start(&cage);
+    watch.wait_for("the parrot", |line| line["state"]["turn"]["phase"] == "ready");
+    // A watcher says every ten seconds that it still watches. Sums that follow each other more closely come from what lives.
+    let sum = || {
+        let days = cage.lines(&["history", "--summary", "--json"]);
+        days.iter().map(|day| day["ready_seconds"].as_f64().unwrap()).sum::<f64>()
+    };
+    let mut sums: Vec<f64> = Vec::new();
+    wait_until("sums that grow with the time", || {
+        let sum = sum();
+        if sums.last() != Some(&sum) {
+            sums.push(sum);
+        }
+        sums.windows(3).any(|three| three[0] > 0.0 && three[2] - three[0] < 9.0)
+    });
+    drop(watch);
+    // It was killed, and nobody knows what happened since.
+    let (first, began) = (sum(), Instant::now());
+    while began.elapsed() < Duration::from_secs(2) {
+        assert_eq!(sum().to_bits(), first.to_bits());
+    }
+}
+
+#[test]
+fn what_is_sent_by_one_process_is_an_explicit_input_in_the_other_and_both_are_history() {
+    let cage = Cage::new();
+    let watch = Watch::start(&cage);
+    watch.wait_for("the parrot", |line| line["state"]["turn"]["phase"] == "ready");
+    assert_eq!(cage.run(&["send", "main", "polly wants a cracker"]), "accepted\n");
+    watch.wait_for("the end of the explicit turn", |line| is_success(line, "explicit_input"));
+    // Nothing is waited for here: the line comes once the outcome is known, which may be before the turn's end.
+    let sent = cage.lines(&["history", "--json", "--kind", "input"]);
+    assert_eq!(sent.len(), 1, "{sent:?}");
+    // Somebody who types into the pane is nobody that fleetwatch knows of.
+    cage.tmux.run(&["send-keys", "-t", "main:", "-l", "by hand"]);
+    cage.tmux.run(&["send-keys", "-t", "main:", "Enter"]);
+    watch.wait_for("the end of the other turn", |line| is_success(line, "surface_inference"));
+    // Killed, not ended: what was told is in the history within a moment.
+    wait_until("the last transition is kept", || {
+        cage.lines(&["history", "--json"]).iter().any(|line| is_success(line, "surface_inference"))
+    });
+    drop(watch);
+
+    let lines = cage.lines(&["history", "main", "--json"]);
+    let input = lines.iter().find(|line| line["kind"] == "input").expect("the prompt is kept");
+    assert_eq!(input["text"], "polly wants a cracker");
+    assert_eq!((&input["outcome"], &input["sender"]), (&"accepted".into(), &"command line".into()));
+    assert!(lines.iter().any(|line| is_success(line, "explicit_input")));
+    let times: Vec<&str> = lines.iter().map(|line| line["at"].as_str().unwrap()).collect();
+    assert!(times.is_sorted(), "{times:?}");
+
+    let text = cage.run(&["history", "main"]);
+    assert!(text.contains("prompt     polly wants a cracker  (accepted, by command line)"), "{text}");
+    assert!(!text.contains('\u{1b}'), "no colours where no terminal is: {text}");
+    let days = cage.lines(&["history", "--summary", "--json"]);
+    let turns: u64 = days.iter().map(|day| day["turns"]["success"].as_u64().unwrap()).sum();
+    assert_eq!(turns, 2, "{days:?}");
+    assert!(cage.run(&["history", "--summary"]).contains("2 ok"));
+    let nothing = cage.fleetwatch(&["history", "--summary", "--until", "1h"]).output().unwrap();
+    assert!(nothing.status.success() && nothing.stdout.is_empty(), "{nothing:?}");
+    assert!(String::from_utf8_lossy(&nothing.stderr).contains("nobody watched any of that"), "{nothing:?}");
+    assert_eq!(cage.lines(&["history", "--json", "--kind", "input", "--since", "1h"]).len(), 1);
+    assert_eq!(cage.lines(&["history", "--json", "--until", "1h"]).len(), 0);
+
+    // The screen of a transition shows what stood there then.
+    let mut reader = Reader::open(&cage.path()).unwrap();
+    let records = reader.records(&Filter::default()).unwrap();
+    let shown = records.iter().any(|record| match &record.body {
+        Body::Transition(transition) => {
+            let screen = transition.screen.and_then(|id| reader.screen(id).unwrap());
+            screen.is_some_and(|screen| screen.rows().iter().any(|row| row.text() == "● heard polly wants a cracker"))
+        }
+        _ => false,
+    });
+    assert!(shown, "no stored screen has the answer");
+}
+
+#[test]
+fn watch_tells_what_another_process_sent_and_what_came_of_it() {
+    let cage = Cage::new();
+    let watch = Watch::start(&cage);
+    watch.wait_for("the parrot", |line| line["state"]["turn"]["phase"] == "ready");
+    cage.run(&["send", "main", "polly"]);
+    let line = watch.wait_for("the input", |line| line["kind"] == "input");
+    let told = ["terminal", "input", "text", "sender", "outcome"].map(|field| line[field].as_str().unwrap().to_owned());
+    assert_eq!(told, ["main", "prompt", "polly", "command line", "accepted"]);
+    assert_eq!(line["state"]["terminal"]["id"], "main");
+    // In everything but the state of now it is the line of the history.
+    let mut kept = cage.lines(&["history", "--json", "--kind", "input"]).remove(0);
+    kept["state"] = line["state"].clone();
+    assert_eq!(kept, line);
+    cage.run(&["keys", "main", "Escape"]);
+    let line = watch.wait_for("the keys", |line| line["kind"] == "input");
+    assert_eq!((&line["input"], &line["keys"]), (&"keys".into(), &serde_json::json!(["Escape"])));
+}
+
+#[test]
+fn a_watch_ends_when_nobody_reads_it_although_nothing_happens() {
+    let cage = Cage::new();
+    let mut watch = cage.fleetwatch(&["watch", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
+    // The first line comes, and then the parrot sits still.
+    let mut out = watch.stdout.take().unwrap();
+    assert_eq!(out.read(&mut [0; 64]).unwrap(), 64);
+    drop(out);
+    wait_until("the end of watch", || watch.try_wait().unwrap().is_some());
+    assert!(watch.wait().unwrap().success());
+}
+
+#[test]
+fn a_history_that_is_no_file_keeps_no_command_waiting() {
+    let cage = Cage::new();
+    std::fs::create_dir_all(cage.path().parent().unwrap()).unwrap();
+    assert!(Command::new("mkfifo").arg(cage.path()).status().unwrap().success());
+    for (command, code) in [(&["history"][..], 1), (&["status"], 1), (&["doctor"], 0), (&["list"], 0)] {
+        let mut child = cage.fleetwatch(command).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        wait_until("the end of the command", || child.try_wait().unwrap().is_some());
+        let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+        let said = [stdout, stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
+        assert_eq!(status.code(), Some(code), "{command:?}: {said}");
+        let tells = command != ["list"];
+        assert_eq!(said.contains("history.db is no regular file"), tells, "{command:?}: {said}");
+    }
+}
+
+#[test]
+fn doctor_says_where_no_turns_can_be_taken() {
+    let cage = Cage::new();
+    let doctor = || String::from_utf8(cage.fleetwatch(&["doctor"]).output().unwrap().stdout).unwrap();
+    let turns = cage.path().with_file_name("turns");
+    assert!(!doctor().contains("may send to a terminal at the same time") && !turns.parent().unwrap().exists());
+    std::fs::create_dir_all(turns.parent().unwrap()).unwrap();
+    std::fs::write(&turns, "no directory").unwrap();
+    let said = doctor();
+    let what = "note  sending        two processes of fleetwatch may send to a terminal at the same time: ";
+    assert!(said.contains(what) && said.contains("→ see that the state directory takes files and locks"), "{said}");
+}
+
+#[test]
+fn a_directory_that_others_can_write_holds_no_history() {
+    use std::os::unix::fs::PermissionsExt;
+    let cage = Cage::new();
+    let state = cage.path().parent().unwrap().to_owned();
+    std::fs::create_dir_all(&state).unwrap();
+    std::fs::set_permissions(&state, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let doctor = cage.fleetwatch(&["doctor"]).output().unwrap();
+    let said = String::from_utf8(doctor.stdout).unwrap();
+    assert!(said.contains("others can write in"), "{said}");
+    let sent = cage.fleetwatch(&["send", "main", "polly"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&sent.stdout), "accepted\n");
+    let warned = String::from_utf8(sent.stderr).unwrap();
+    assert!(warned.contains("history is not written: others can write in"), "{warned}");
+    assert!(!cage.path().exists());
+}
+
+#[test]
+fn what_was_refused_is_kept_and_begins_no_turn() {
+    let cage = Cage::new();
+    cage.tmux.run(&["send-keys", "-t", "main:", "-l", "a draft"]);
+    cage.tmux.wait_for_text("main:", "a draft");
+    let refused = cage.fleetwatch(&["send", "main", "not now"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    let lines = cage.lines(&["history", "--json"]);
+    assert_eq!((lines.len(), &lines[0]["outcome"]), (1, &"refused".into()));
+    assert_eq!(lines[0]["detail"], "the prompt contains a draft");
+    assert_eq!(Reader::open(&cage.path()).unwrap().submissions_after(0).unwrap(), []);
+}
+
+#[test]
+fn a_target_that_nobody_knows_is_told() {
+    let cage = Cage::new();
+    let none = cage.fleetwatch(&["history"]).output().unwrap();
+    assert_eq!(none.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&none.stderr).starts_with("error: there is no history yet: "));
+    cage.run(&["send", "main", "hello"]);
+    let unknown = cage.fleetwatch(&["history", "mian"]).output().unwrap();
+    assert_eq!(unknown.status.code(), Some(1));
+    let errors = String::from_utf8_lossy(&unknown.stderr).into_owned();
+    assert_eq!(errors, "error: the history knows no terminal `mian`\nhint: did you mean `main`?\n");
+    let other = cage.fleetwatch(&["history", "--since", "soon"]).output().unwrap();
+    assert_eq!(other.status.code(), Some(2));
+}
+
+#[test]
+fn a_history_that_cannot_be_written_stops_nobody() {
+    let cage = Cage::new();
+    // A directory stands where the file should be.
+    std::fs::create_dir_all(cage.path()).unwrap();
+    let mut watch = cage.fleetwatch(&["watch"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut errors = watch.stderr.take().unwrap();
+    let sent = cage.fleetwatch(&["send", "main", "hello"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&sent.stdout), "accepted\n");
+    let said = String::from_utf8_lossy(&sent.stderr);
+    assert!(said.starts_with("warning: history is not written: ") && said.contains("\nhint: check the file"), "{said}");
+    cage.tmux.wait_for_text("main:", "● heard hello");
+    let mut text = Vec::new();
+    let mut buffer = [0; 256];
+    while !String::from_utf8_lossy(&text).contains("warning: history is not written: ") {
+        let count = errors.read(&mut buffer).unwrap();
+        assert!(count > 0, "watch ended: {}", String::from_utf8_lossy(&text));
+        text.extend(&buffer[..count]);
+    }
+    let _ = watch.kill();
+    let _ = watch.wait();
+}
+
+#[test]
+fn names_of_processes_do_not_repeat() {
+    let now = Moment::from_millis(1);
+    assert_ne!(Owner::of_process(now), Owner::of_process(now));
+}

@@ -1,0 +1,160 @@
+//! Listing and capturing in real tmux servers.
+
+use std::time::{Duration, Instant};
+
+use crate::support::private_tmux::{PrivateTmux, signal, wait_until};
+use fleetwatch::fleet::PaneId;
+use fleetwatch::tmux::{Error, Server, Settings};
+
+#[tokio::test]
+async fn every_pane_is_listed_with_its_place_and_facts() {
+    let tmux = PrivateTmux::start(&["sleep", "1000"]);
+    let second = tmux.new_window("main", "edit", &["cat"]);
+    let other = tmux.new_session("other one", &["sh", "-c", r"printf '\033]2;a title\007hello'; cat"]);
+    tmux.wait_for_text("other one:", "hello");
+
+    let look = tmux.server().look(&[other.pane]).await.unwrap();
+    assert_eq!(look.version, tmux.run(&["display-message", "-p", "#{version}"]).trim());
+    assert_eq!(Some(look.server_pid), tmux.server_pid());
+    let names: Vec<_> = look.panes.iter().map(|pane| pane.place.derived_name()).collect();
+    assert_eq!(names, ["main:0", "main:1", "other one"]);
+    let edit = look.panes.iter().find(|pane| pane.id == second.pane).unwrap();
+    assert_eq!((edit.pid, edit.place.window_name.as_str(), edit.facts.command.as_str()), (second.pid, "edit", "cat"));
+    assert_eq!((edit.columns, edit.rows), (100, 30));
+    let [capture] = &look.captures[..] else { panic!("one capture") };
+    assert_eq!((capture.pane.id, capture.pane.facts.title.as_str()), (other.pane, "a title"));
+    assert_eq!(capture.screen.as_ref().unwrap().rows()[0].text(), "hello");
+    assert_eq!((capture.pane.facts.cursor.column, capture.pane.facts.cursor.row), (5, 0));
+}
+
+#[tokio::test]
+async fn a_pane_that_is_gone_hides_no_other() {
+    let tmux = PrivateTmux::start(&["sh", "-c", "echo here; cat"]);
+    tmux.wait_for_text("main:", "here");
+    let pane = tmux.key_of("main:").pane;
+    let look = tmux.server().look(&[PaneId(999), pane, PaneId(998)]).await.unwrap();
+    assert_eq!(look.captures.len(), 1);
+    assert_eq!(look.captures[0].screen.as_ref().unwrap().rows()[0].text(), "here");
+}
+
+#[tokio::test]
+async fn hostile_names_titles_and_directories_stay_in_their_fields() {
+    let directory = tempfile::tempdir().unwrap();
+    let hostile = directory.path().join("a\tb\n0123456789abcdefE;#{pane_id},$HOME'\"");
+    std::fs::create_dir(&hostile).unwrap();
+    std::fs::write(hostile.join("begun"), "cat runs\n").unwrap();
+    let title = "x,#{pane_pid};'\" \u{202e}".to_owned() + &"w".repeat(10_000);
+    let tmux = PrivateTmux::start(&["sh", "-c", "cat"]);
+    tmux.run(&["rename-window", "-t", "main:", "w\t##{pane_id}\n,$(x)"]);
+    tmux.run(&["select-pane", "-t", "main:", "-T", &title.replace('#', "##")]);
+    tmux.run(&[
+        "respawn-pane",
+        "-k",
+        "-c",
+        &hostile.to_str().unwrap().replace('#', "##"),
+        "-t",
+        "main:",
+        "cat",
+        "begun",
+        "-",
+    ]);
+    let runs = || tmux.run(&["display-message", "-p", "#{pane_current_command} #{pane_current_path}"]);
+    tmux.wait_for_text("main:", "cat runs");
+    wait_until("cat in the directory", || runs().starts_with("cat ") && runs().trim_end().ends_with("HOME'\""));
+
+    let look = tmux.server().look(&[]).await.unwrap();
+    let [pane] = &look.panes[..] else { panic!("one pane, not {:?}", look.panes) };
+    assert_eq!(pane.facts.command, "cat");
+    assert!(pane.facts.title.starts_with("x,#{pane_pid};'\" www") && pane.facts.title.len() > 10_000);
+    assert!(pane.cwd.as_ref().unwrap().ends_with("0123456789abcdefE;#{pane_id},$HOME'\""), "{:?}", pane.cwd);
+    assert!(pane.place.window_name.contains("#{pane_id}"), "{}", pane.place.window_name);
+}
+
+#[tokio::test]
+async fn a_screen_full_of_control_sequences_is_read_as_cells() {
+    let script =
+        r"printf '\033[31mred\033[0m \033]52;c;eHh4\007\033P1000pdcs\033\\\000\377\342\200\256x\n\033[2;5Hhere'; cat";
+    let tmux = PrivateTmux::start(&["sh", "-c", script]);
+    tmux.wait_for_text("main:", "here");
+    let look = tmux.server().look(&[tmux.key_of("main:").pane]).await.unwrap();
+    let screen = look.captures[0].screen.clone().unwrap();
+    assert!(screen.rows()[0].text().starts_with("red "), "{:?}", screen.rows()[0].text());
+    assert!(screen.rows().iter().all(|row| !row.text().chars().any(char::is_control)));
+    assert_eq!(screen.rows()[1].text(), "    here");
+}
+
+#[tokio::test]
+async fn looking_starts_no_server() {
+    let tmux = PrivateTmux::unstarted();
+    let error = tmux.server().look(&[]).await.unwrap_err();
+    assert!(error.is_no_server(), "{error}");
+    assert_eq!(tmux.server_pid(), None);
+    // The socket file of a server that died is no server either.
+    tmux.new_session("main", &["cat"]);
+    let pid = tmux.server_pid().unwrap();
+    signal("KILL", pid);
+    wait_until("the server's end", || tmux.server_pid().is_none());
+    let error = tmux.server().look(&[]).await.unwrap_err();
+    assert!(error.is_no_server(), "{error}");
+    assert_eq!(tmux.server_pid(), None);
+}
+
+#[tokio::test]
+async fn a_server_without_sessions_has_no_panes() {
+    let tmux = PrivateTmux::start(&["cat"]);
+    tmux.run(&["set-option", "-s", "exit-empty", "off", ";", "kill-session", "-t", "main"]);
+    let look = tmux.server().look(&[]).await.unwrap();
+    assert_eq!(look.panes, []);
+}
+
+#[tokio::test]
+async fn a_stopped_server_is_given_up_at_the_deadline() {
+    let tmux = PrivateTmux::start(&["cat"]);
+    let pid = tmux.server_pid().unwrap();
+    signal("STOP", pid);
+    let settings = Settings { deadline: Duration::from_millis(300), ..Settings::default() };
+    let server = Server::new(tmux.id(), settings).unwrap();
+    let start = Instant::now();
+    let error = server.look(&[]).await.unwrap_err();
+    assert!(matches!(error, Error::TimedOut { .. }), "{error}");
+    assert!(start.elapsed() < Duration::from_secs(5));
+    signal("CONT", pid);
+    assert_eq!(tmux.server().look(&[]).await.unwrap().panes.len(), 1);
+}
+
+#[tokio::test]
+async fn a_missing_tmux_is_named() {
+    let tmux = PrivateTmux::unstarted();
+    let settings = Settings { tmux: "/nonexistent/tmux".into(), ..Settings::default() };
+    let error = Server::new(tmux.id(), settings).unwrap().look(&[]).await.unwrap_err();
+    assert!(matches!(&error, Error::Missing { .. }), "{error}");
+    assert!(error.hint().contains("install tmux"));
+}
+
+/// Everything of a server that a watcher could leave a trace in.
+fn traces(tmux: &PrivateTmux) -> String {
+    let asked: [&[&str]; 9] = [
+        &["show-options", "-s"],
+        &["show-options", "-g"],
+        &["show-options", "-w", "-g"],
+        &["show-hooks", "-g"],
+        &["show-environment", "-g"],
+        &["list-buffers"],
+        &["list-clients"],
+        &["list-windows", "-a", "-F", "#{window_id} #{window_layout} #{window_flags} #{window_activity}"],
+        &["list-sessions", "-F", "#{session_id} #{session_attached} #{session_activity} #{session_alerts}"],
+    ];
+    asked.iter().map(|words| tmux.run(words)).collect()
+}
+
+#[tokio::test]
+async fn looking_leaves_no_trace() {
+    let tmux = PrivateTmux::start(&["sh", "-c", "printf 'ring\\007'; cat"]);
+    let pane = tmux.new_window("main", "second", &["cat"]).pane;
+    tmux.wait_for_text("main:0", "ring");
+    let before = traces(&tmux);
+    for _ in 0..20 {
+        tmux.server().look(&[pane, PaneId(77)]).await.unwrap();
+    }
+    assert_eq!(traces(&tmux), before);
+}

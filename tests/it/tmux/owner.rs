@@ -1,0 +1,419 @@
+//! One process polls a server, the others are told by it, and one of them goes on when it ends (SPEC §15).
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use crate::support::private_tmux::{PATIENCE, PrivateTmux};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Two small agents in a tmux server, and directories of their own for what watches them.
+struct Cage {
+    tmux: PrivateTmux,
+    home: TempDir,
+}
+
+impl Cage {
+    fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let path = |name: &str| home.path().join(name);
+        fs::copy("/bin/bash", path("parrot")).unwrap();
+        fs::create_dir_all(path("fleetwatch/profiles")).unwrap();
+        fs::write(path("fleetwatch/profiles/parrot.toml"), include_str!("../support/parrot.toml")).unwrap();
+        fs::write(path("parrot.sh"), include_str!("../support/parrot.sh")).unwrap();
+        fs::create_dir(path("run")).unwrap();
+        // Each process of fleetwatch that runs tmux leaves a line in a file of its own.
+        fs::create_dir(path("bin")).unwrap();
+        let real = which("tmux");
+        let wrapper = format!("#!/bin/sh\necho x >>\"$TMUX_LOG\"\nexec '{}' \"$@\"\n", real.display());
+        fs::write(path("bin/tmux"), wrapper).unwrap();
+        fs::set_permissions(path("bin/tmux"), fs::Permissions::from_mode(0o755)).unwrap();
+        let run = format!("exec '{}' '{}'", path("parrot").display(), path("parrot.sh").display());
+        let tmux = PrivateTmux::start(&["bash", "--norc", "--noprofile", "-c", &run]);
+        tmux.new_session("other", &["bash", "--norc", "--noprofile", "-c", &run]);
+        tmux.wait_for_text("main:", "❯");
+        tmux.wait_for_text("other:", "❯");
+        Self { tmux, home }
+    }
+
+    fn fleetwatch(&self, log: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fleetwatch"));
+        for variable in ["TMUX", "TMUX_PANE", "FLEETWATCH_CONFIG"] {
+            command.env_remove(variable);
+        }
+        let path = format!("{}:{}", self.home.path().join("bin").display(), std::env::var("PATH").unwrap());
+        command.env("PATH", path).env("TMUX_LOG", self.log(log));
+        command.env("XDG_CONFIG_HOME", self.home.path()).env("XDG_STATE_HOME", self.home.path().join("state"));
+        command.env("XDG_RUNTIME_DIR", self.home.path().join("run"));
+        command.args(["-L", self.tmux.name()]).args(arguments).stdin(Stdio::null());
+        command
+    }
+
+    fn log(&self, name: &str) -> PathBuf {
+        self.home.path().join(format!("log-{name}"))
+    }
+
+    /// How often the processes with this log have run tmux.
+    fn looks(&self, log: &str) -> usize {
+        fs::read_to_string(self.log(log)).unwrap_or_default().lines().count()
+    }
+
+    fn lines(&self, arguments: &[&str]) -> Vec<Value> {
+        let output = self.fleetwatch("reader", arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    fn watch(&self, log: &str) -> Watch {
+        self.watch_with(log, &[])
+    }
+
+    fn watch_with(&self, log: &str, more: &[&str]) -> Watch {
+        let mut arguments = vec!["watch", "--json"];
+        arguments.extend(more);
+        let mut child = self.fleetwatch(log, &arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let out = child.stdout.take().unwrap();
+        let (sender, lines) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            for line in std::io::BufRead::lines(std::io::BufReader::new(out)).map_while(Result::ok) {
+                let _ = sender.send(serde_json::from_str(&line).unwrap());
+            }
+        });
+        Watch { child, lines }
+    }
+
+    /// Gives an agent a prompt, as its operator would.
+    fn prompt(&self, session: &str, text: &str) {
+        self.tmux.run(&["send-keys", "-t", &format!("{session}:"), text, "Enter"]);
+    }
+
+    /// What the history has of a terminal: each transition by its time and what changed.
+    fn transitions(&self, terminal: &str) -> Vec<(String, String)> {
+        let lines = self.lines(&["history", terminal, "--json", "--kind", "transition"]);
+        lines.iter().map(|line| (line["at"].to_string(), line["changed"].to_string())).collect()
+    }
+}
+
+fn which(program: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap();
+    std::env::split_paths(&path).map(|directory| directory.join(program)).find(|path| path.is_file()).unwrap()
+}
+
+/// A running `watch --json`.
+struct Watch {
+    child: Child,
+    lines: Receiver<Value>,
+}
+
+impl Watch {
+    /// Waits for a line about a terminal.
+    fn wait_for(&self, terminal: &str, fits: impl Fn(&Value) -> bool) -> Value {
+        let mut seen = Vec::new();
+        let until = Instant::now() + PATIENCE;
+        while let Ok(line) = self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            if line["terminal"] == terminal && fits(&line) {
+                return line;
+            }
+            seen.push(line.to_string());
+        }
+        panic!("a line about {terminal} did not come: {}", seen.join("\n"));
+    }
+
+    fn wait_for_phase(&self, terminal: &str, phase: &str) -> Value {
+        self.wait_for(terminal, |line| line["state"]["turn"]["phase"] == phase)
+    }
+
+    fn signal(&self, signal: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_client_is_told_what_the_owner_sees_and_asks_tmux_nothing() {
+    let cage = Cage::new();
+    let owner = cage.watch("owner");
+    owner.wait_for_phase("main", "ready");
+    cage.prompt("main", "nap 8");
+    let since = owner.wait_for_phase("main", "active")["state"]["turn"]["since"].clone();
+    let client = cage.watch("client");
+    // It knows when the turn began, though it came later.
+    let known = client.wait_for("main", |line| line["kind"] == "state");
+    if known["state"]["turn"]["phase"] == "active" {
+        assert_eq!(known["state"]["turn"]["since"], since);
+    }
+    cage.prompt("other", "ask rm -rf build");
+    let asked = |line: &Value| line["state"]["attention"] == "approval";
+    let (here, there) = (client.wait_for("other", asked), owner.wait_for("other", asked));
+    assert_eq!(here, there, "both tell the same");
+    let list = cage.fleetwatch("list", &["list", "--json"]).output().unwrap();
+    let list: Value = serde_json::from_slice(&list.stdout).unwrap();
+    assert_eq!(list[0]["terminal"]["id"], "other", "{list}");
+    assert_eq!(list[0]["since"], there["state"]["since"], "an age is the owner's");
+    let waited = cage.fleetwatch("list", &["wait", "other", "--for", "approval", "--timeout", "60"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&waited.stdout), "other: approval\n");
+    assert_eq!((cage.looks("client"), cage.looks("list")), (0, 0));
+    assert!(cage.looks("owner") > 2);
+}
+
+#[test]
+fn a_client_goes_on_when_the_owner_is_killed() {
+    let cage = Cage::new();
+    let owner = cage.watch("owner");
+    owner.wait_for_phase("main", "ready");
+    let client = cage.watch("client");
+    client.wait_for_phase("main", "ready");
+    cage.prompt("main", "hold");
+    let begun = client.wait_for_phase("main", "active");
+    owner.signal("-KILL");
+    let killed = Instant::now();
+    // What happens now only the client can see.
+    cage.prompt("other", "ask rm -rf build");
+    client.wait_for("other", |line| line["state"]["attention"] == "approval");
+    // A bound for a busy machine; a tenth of a second is usual.
+    assert!(killed.elapsed() < Duration::from_secs(20), "{:?}", killed.elapsed());
+    fs::write(cage.home.path().join("go"), "").unwrap();
+    let done = client.wait_for_phase("main", "ready");
+    assert_eq!(begun["state"]["turn"]["since"], begun["at"]);
+    let done = if done["state"]["last_turn"]["result"] == "success" {
+        done
+    } else {
+        client.wait_for("main", |line| line["state"]["last_turn"]["result"] == "success")
+    };
+    assert_eq!(done["state"]["since_exact"], true);
+    // The store's claim of the dead process runs out first.
+    let is_done = |kept: &[(String, String)]| kept.iter().any(|(_, changed)| changed.contains(r#""to":"success""#));
+    let until = Instant::now() + PATIENCE;
+    let mut kept = cage.transitions("main");
+    while !is_done(&kept) {
+        assert!(Instant::now() < until, "the end is not kept: {kept:#?}");
+        std::thread::sleep(Duration::from_millis(100));
+        kept = cage.transitions("main");
+    }
+    let all = kept.len();
+    kept.dedup_by(|one, other| one.1 == other.1);
+    assert_eq!(kept.len(), all, "one is kept twice: {kept:#?}");
+    assert_eq!(kept.iter().filter(|(_, changed)| changed.contains(r#""to":"active""#)).count(), 1, "{kept:#?}");
+    let next = cage.watch("next");
+    next.wait_for_phase("main", "ready");
+    assert_eq!(cage.looks("next"), 0, "the client is the owner now");
+}
+
+#[test]
+fn an_owner_that_is_stopped_yields_and_is_told_what_it_missed() {
+    let cage = Cage::new();
+    let owner = cage.watch("owner");
+    owner.wait_for_phase("main", "ready");
+    let client = cage.watch("client");
+    client.wait_for_phase("main", "ready");
+    owner.signal("-STOP");
+    cage.prompt("main", "ask rm -rf build");
+    let asked = |line: &Value| line["state"]["attention"] == "approval";
+    let there = client.wait_for("main", asked);
+    owner.signal("-CONT");
+    let here = owner.wait_for("main", asked);
+    assert_eq!(here["at"], there["at"], "the new owner saw it");
+    let looked = cage.looks("owner");
+    cage.prompt("other", "ask something else");
+    let there = client.wait_for("other", asked);
+    assert_eq!(owner.wait_for("other", asked)["at"], there["at"]);
+    assert!(cage.looks("owner") <= looked + 2, "it polls no more");
+    let asks =
+        |kept: &[(String, String)]| kept.iter().filter(|(_, changed)| changed.contains("approval_prompt")).count();
+    let until = Instant::now() + PATIENCE;
+    let mut kept = cage.transitions("main");
+    while asks(&kept) == 0 {
+        assert!(Instant::now() < until, "the dialog is not kept: {kept:#?}");
+        std::thread::sleep(Duration::from_millis(100));
+        kept = cage.transitions("main");
+    }
+    assert_eq!(asks(&kept), 1, "{kept:#?}");
+}
+
+/// What a client knew before it was stopped is old, and must not become the truth.
+#[test]
+fn a_client_that_was_stopped_takes_nothing_over() {
+    let cage = Cage::new();
+    let owner = cage.watch("owner");
+    owner.wait_for_phase("main", "ready");
+    let client = cage.watch("client");
+    client.wait_for_phase("main", "ready");
+    cage.prompt("main", "nap 2");
+    client.wait_for_phase("main", "active");
+    client.signal("-STOP");
+    // Of what it missed each line has the state that holds now.
+    let success = |line: &Value| line["changed"].to_string().contains(r#""to":"success""#);
+    let there = owner.wait_for("main", success);
+    // Longer than an owner may be silent.
+    std::thread::sleep(Duration::from_secs(3));
+    client.signal("-CONT");
+    let here = client.wait_for("main", success);
+    assert_eq!(here["at"], there["at"], "it is told what it missed: {here}");
+    cage.prompt("other", "ask rm -rf build");
+    let asked = |line: &Value| line["state"]["attention"] == "approval";
+    assert_eq!(client.wait_for("other", asked)["at"], owner.wait_for("other", asked)["at"]);
+    assert_eq!(cage.looks("client"), 0, "it never polled");
+    let kept = cage.transitions("main");
+    let ends = kept.iter().filter(|(_, changed)| changed.contains(r#""to":"success""#)).count();
+    assert_eq!(ends, 1, "{kept:#?}");
+}
+
+#[test]
+fn a_command_waits_for_no_owner_that_is_stopped() {
+    let cage = Cage::new();
+    let owner = cage.watch("owner");
+    owner.wait_for_phase("main", "ready");
+    owner.signal("-STOP");
+    let waited = cage.fleetwatch("wait", &["wait", "main", "--for", "ready", "--timeout", "30"]).output().unwrap();
+    assert!(waited.status.success(), "{}", String::from_utf8_lossy(&waited.stderr));
+    assert!(cage.looks("wait") > 0, "it looked for itself");
+}
+
+#[test]
+fn a_process_with_other_rules_looks_for_itself() {
+    let cage = Cage::new();
+    let owner = cage.watch("owner");
+    owner.wait_for_phase("main", "ready");
+    let config = cage.home.path().join("fleetwatch/other.toml");
+    fs::write(&config, "[[terminal]]\nsession = \"main\"\nname = \"mine\"\n").unwrap();
+    let alone = cage.watch_with("alone", &["--config", config.to_str().unwrap()]);
+    alone.wait_for_phase("mine", "ready");
+    assert!(cage.looks("alone") > 0);
+    // It takes its turn when the other one ends.
+    drop(owner);
+    let next = cage.watch_with("next", &["--config", config.to_str().unwrap()]);
+    next.wait_for_phase("mine", "ready");
+}
+
+#[test]
+fn without_a_socket_a_client_still_becomes_the_owner() {
+    let cage = Cage::new();
+    let owner = cage.watch("owner");
+    owner.wait_for_phase("main", "ready");
+    let run = cage.home.path().join("run/fleetwatch");
+    let socket =
+        || fs::read_dir(&run).unwrap().flatten().find(|file| file.path().extension().is_some_and(|e| e == "sock"));
+    fs::remove_file(socket().unwrap().path()).unwrap();
+    // The owner listens again.
+    let until = Instant::now() + PATIENCE;
+    while socket().is_none() {
+        assert!(Instant::now() < until, "the socket does not come back");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let client = cage.watch("client");
+    client.wait_for_phase("main", "ready");
+    assert_eq!(cage.looks("client"), 0);
+}
+
+#[test]
+fn one_that_watches_in_the_background_knows_what_happened_meanwhile() {
+    let cage = Cage::new();
+    let config = cage.home.path().join("fleetwatch/config.toml");
+    fs::write(&config, "[watch]\nbackground = true\n").unwrap();
+    let list = |log: &str| -> Value {
+        let output = cage.fleetwatch(log, &["list", "--json"]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    list("first");
+    let owner = || fs::read_dir(cage.home.path().join("run/fleetwatch")).into_iter().flatten().flatten().count() == 2;
+    let until = Instant::now() + PATIENCE;
+    while !owner() {
+        assert!(Instant::now() < until, "nobody watches in the background");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    cage.prompt("other", "nap 2");
+    let is_finished = |list: &Value| list[0]["terminal"]["id"] == "other" && list[0]["attention"] == "finished";
+    let mut count = 0;
+    loop {
+        let known = list(&format!("list-{count}"));
+        assert_eq!(cage.looks(&format!("list-{count}")), 0, "the one in the background is asked");
+        if is_finished(&known) {
+            break;
+        }
+        assert!(Instant::now() < until, "{known}");
+        (count, _) = (count + 1, std::thread::sleep(Duration::from_millis(300)));
+    }
+    // It is no child of this test, and ends as it is asked to.
+    let words = format!("-L\0{}\0watch\0--background", cage.tmux.name());
+    let is_it = |process: &fs::DirEntry| {
+        fs::read_to_string(process.path().join("cmdline")).is_ok_and(|cmdline| cmdline.contains(&words))
+    };
+    let process = fs::read_dir("/proc").unwrap().flatten().find(is_it).unwrap();
+    assert!(Command::new("kill").arg(process.file_name()).status().unwrap().success());
+    while owner() {
+        assert!(Instant::now() < until + PATIENCE, "it does not end");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Processes are killed at random moments, whichever of them is the owner, while prompts are sent and turns begin and end:
+/// each turn is kept once, and each prompt arrives once. `FLEETWATCH_OWNER_KILLS` says how many are killed,
+/// `FLEETWATCH_KILL_SEED` when.
+#[test]
+fn what_happens_is_kept_once_whoever_is_killed() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
+    let kills = number("FLEETWATCH_OWNER_KILLS").unwrap_or(10);
+    let now = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let mut seed = number("FLEETWATCH_KILL_SEED").unwrap_or_else(|| u64::try_from(now().as_millis()).unwrap());
+    println!("FLEETWATCH_KILL_SEED={seed}");
+    let mut random = |below: u64| {
+        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (seed >> 33) % below
+    };
+    let cage = Cage::new();
+    let mut watches: Vec<Watch> = (0..3).map(|n| cage.watch(&format!("{n}"))).collect();
+    let mut newest = 2;
+    watches[newest].wait_for_phase("main", "ready");
+    for round in 0..kills {
+        let text = format!("nap 1.{round:04}");
+        let begun = jiff::Timestamp::now().to_string();
+        let is_sent = random(2) == 0;
+        if is_sent {
+            let sent = cage.fleetwatch("send", &["send", "main", &text]).output().unwrap();
+            assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+        } else {
+            cage.prompt("main", &text);
+        }
+        std::thread::sleep(Duration::from_millis(random(2500)));
+        let victim = usize::try_from(random(3)).unwrap();
+        watches[victim].signal("-KILL");
+        watches[victim] = cage.watch(&format!("again-{round}"));
+        newest = victim;
+        // Whoever began last knows at the end what the others know.
+        watches[newest].wait_for("main", |line| {
+            let state = &line["state"];
+            let is_of_this_turn = state["last_turn"]["at"].as_str() > Some(begun.as_str());
+            is_of_this_turn && state["last_turn"]["result"] == "success" && state["turn"]["phase"] == "ready"
+        });
+    }
+    let starts = |kept: &[(String, String)]| {
+        kept.iter().filter(|(_, changed)| changed.contains(r#""to":"active""#)).count() as u64
+    };
+    let until = Instant::now() + PATIENCE;
+    let mut kept = cage.transitions("main");
+    while starts(&kept) < kills && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(200));
+        kept = cage.transitions("main");
+    }
+    // Whatever is written late would be doubled now.
+    drop(watches);
+    kept = cage.transitions("main");
+    assert_eq!(starts(&kept), kills, "{kept:#?}");
+    let everything = cage.tmux.run(&["capture-pane", "-p", "-S", "-", "-t", "main:"]);
+    for round in 0..kills {
+        let prompt = format!("» nap 1.{round:04}");
+        assert_eq!(everything.matches(&prompt).count(), 1, "{prompt}: {everything}");
+    }
+}

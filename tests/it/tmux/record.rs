@@ -1,0 +1,67 @@
+//! Recording a real pane, and reading what was recorded.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::support::private_tmux::{PrivateTmux, wait_until};
+use fleetwatch::cli::record::{Args, run};
+use fleetwatch::fleet::TerminalKey;
+use fleetwatch::profile::Program;
+use fleetwatch::recording::{EventKind, Frame, Player, Recording, Size};
+
+/// Records a pane to its end, in a thread of its own.
+fn recorder(tmux: &PrivateTmux, key: TerminalKey, output: &Path) -> std::thread::JoinHandle<anyhow::Result<ExitCode>> {
+    let server = tmux.server();
+    let args = Args { target: "main".to_owned(), output: output.to_owned(), force: false, tick: 30, situation: None };
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let program = Program::Agent { tool: "claude".to_owned(), version: Some("2.1.197".to_owned()) };
+        runtime.block_on(run(&args, &server, &key, &program))
+    })
+}
+
+#[test]
+fn a_pane_is_recorded_until_it_is_gone() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.cast");
+    let script = r#"printf '\033]2;a title\007\033[1;31mone\033[0m \342\234\273 \360\237\246\200 end\n'; read x; printf '\033[?1049htwo'; read x"#;
+    let tmux = PrivateTmux::start(&["sh", "-c", script]);
+    let key = tmux.key_of("main");
+    tmux.wait_for_text("main", "one");
+    let recording = recorder(&tmux, key, &path);
+    let recorded = |what: &str| std::fs::read_to_string(&path).is_ok_and(|text| text.contains(what));
+    wait_until("the first frame", || recorded("one"));
+    tmux.run(&["send-keys", "-t", "main", "Enter"]);
+    wait_until("the second frame", || recorded("two"));
+    tmux.run(&["resize-window", "-t", "main", "-x", "70", "-y", "20"]);
+    wait_until("the resize", || recorded("70x20"));
+    // A reader may come at any time.
+    Recording::open(&path).unwrap();
+    tmux.run(&["send-keys", "-t", "main", "Enter"]);
+    recording.join().unwrap().unwrap();
+
+    let read = Recording::open(&path).unwrap();
+    assert_eq!((read.header.tool.as_deref(), read.header.version.as_deref()), (Some("claude"), Some("2.1.197")));
+    assert_eq!(read.header.size, Size { columns: 100, rows: 30 });
+    assert!(read.events.iter().any(|event| event.kind == EventKind::Process("sh".to_owned())));
+    let frames: Vec<Frame> = Player::new(&read).collect();
+    let (first, last) = (frames.first().unwrap(), frames.last().unwrap());
+    assert_eq!(first.facts.title, "a title");
+    let row = first.screen.row(0).unwrap();
+    assert_eq!(row.text(), "one ✻ 🦀 end");
+    assert!(row.style_at(0).bold && !row.style_at(4).bold);
+    assert!(!first.facts.alternate && last.facts.alternate);
+    let texts: Vec<&str> = last.screen.rows().iter().map(|row| row.text()).filter(|text| !text.is_empty()).collect();
+    assert_eq!((last.screen.columns(), &texts[..]), (70, &["two"][..]));
+}
+
+#[test]
+fn another_process_in_the_same_pane_is_another_terminal() {
+    let directory = tempfile::tempdir().unwrap();
+    let tmux = PrivateTmux::start(&["sleep", "1000"]);
+    let key = tmux.key_of("main");
+    let recording = recorder(&tmux, key, &directory.path().join("a.cast"));
+    wait_until("a recording", || Recording::open(&directory.path().join("a.cast")).is_ok_and(|r| !r.events.is_empty()));
+    tmux.run(&["respawn-pane", "-k", "-t", "main", "sleep", "1000"]);
+    recording.join().unwrap().unwrap();
+}

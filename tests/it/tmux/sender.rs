@@ -1,0 +1,491 @@
+//! Prompts, keys and answers to a small interactive agent in real tmux servers.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::support::private_tmux::PrivateTmux;
+use fleetwatch::dialog::{Dialog, in_words};
+use fleetwatch::moment::Span;
+use fleetwatch::profile::Library;
+use fleetwatch::screen::Screen;
+use fleetwatch::sender::{
+    After, Answered, Insistence, Limits, Recipient, Refusal, Reply, SendOptions, SendOutcome, Sender,
+};
+use fleetwatch::tmux::{Key, Obstacle, PasteText, Settings};
+
+/// A parrot in a pane of its own, and somebody who sends to it.
+struct Cage {
+    tmux: PrivateTmux,
+    library: Arc<Library>,
+    sender: Sender,
+    parrot: Recipient,
+    directory: tempfile::TempDir,
+}
+
+/// A `tmux` that carries out what a test has put beside it right before it runs a script that holds a word: once, or
+/// each time and something else behind it.
+fn betrayer(directory: &Path) -> PathBuf {
+    let path = directory.join("tmux");
+    let script = format!(
+        r#"#!/bin/bash
+cd '{}'
+[[ " $* " == *" source-file "* ]] && {{ script=1; input=$(cat; echo .); }}
+if [[ -e act && "$* $input" == *"$(<word)"* ]]; then mv act acted; . ./acted; fi
+[[ -e each && "$* $input" == *"$(<word)"* ]] && {{ . ./each; each=1; }}
+if [ "$script" ]; then printf %s "${{input%.}}" | tmux "$@"; else tmux "$@"; fi
+code=$?
+[ "$each" ] && . ./behind
+exit $code
+"#,
+        directory.display()
+    );
+    std::fs::write(&path, script).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
+    path
+}
+
+impl Cage {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let program = directory.path().join("parrot");
+        std::fs::copy("/bin/bash", &program).unwrap();
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/support/parrot.sh");
+        // A shell below, as people have it: when the parrot ends, it gets the keys.
+        let run = format!("set +m; '{}' '{script}'; exec cat", program.display());
+        let tmux = PrivateTmux::start(&["bash", "--norc", "--noprofile", "-c", &run]);
+        tmux.wait_for_text("main:", "❯");
+        let mut library = Library::builtin();
+        library.add("parrot.toml", include_str!("../support/parrot.toml")).unwrap();
+        let settings =
+            Settings { deadline: Duration::from_secs(10), tmux: betrayer(directory.path()), ..Settings::default() };
+        let parrot =
+            Recipient { key: tmux.key_of("main:"), tool: Some("parrot".into()), version: None, configured: false };
+        let library = Arc::new(library);
+        let sender = Sender::new(Arc::clone(&library), settings, Some(directory.path().join("turns")));
+        Self { tmux, library, sender, parrot, directory }
+    }
+
+    /// Has somebody press keys right before the command with a word is run, and wait until the pane shows a text.
+    fn betray(&self, word: &str, keys: &[&str], shown: &str) {
+        let server = self.tmux.name();
+        let pressed: String =
+            keys.iter().map(|key| format!("tmux -L {server} send-keys -t main: '{key}'; sleep 0.05\n")).collect();
+        let looks = format!("tmux -L {server} capture-pane -p -t main:; tmux -L {server} list-panes -F '{PROGRAM}'");
+        let act = format!("{pressed}until ({looks}) | grep -qF -- '{shown}'; do sleep 0.02; done\n");
+        std::fs::write(self.directory.path().join("word"), word).unwrap();
+        std::fs::write(self.directory.path().join("act"), act).unwrap();
+    }
+
+    /// Draws another text over one on the screen each time a command with a word is run, and takes it away behind it.
+    fn flicker(&self, word: &str, shown: &str, instead: &str) {
+        let y = self.screen().lines().position(|line| line.contains(shown)).unwrap() + 1;
+        let server = self.tmux.name();
+        let tty = self.tmux.run(&["display-message", "-p", "-t", "main:", "#{pane_tty}"]);
+        let draw = |text: &str| {
+            format!(
+                "printf '\\0337\\033[{y};1H\\033[K%s\\0338' '{text}' > {}\nuntil tmux -L {server} capture-pane -p -t main: \
+                 | grep -qF -- '{text}'; do sleep 0.02; done\necho '{text}' >> drawn\n",
+                tty.trim()
+            )
+        };
+        std::fs::write(self.directory.path().join("word"), word).unwrap();
+        std::fs::write(self.directory.path().join("behind"), draw(shown)).unwrap();
+        std::fs::write(self.directory.path().join("each"), draw(instead)).unwrap();
+    }
+
+    /// Whether what was to be done behind the sender's back was done.
+    fn was_betrayed(&self) -> bool {
+        self.directory.path().join("acted").exists()
+    }
+
+    /// The open dialog, as an operator is shown it.
+    async fn dialog(&self) -> Dialog {
+        let look = self.tmux.server().capture(&[self.parrot.key.pane]).await.unwrap();
+        let profile = self.library.select("parrot", None, false).unwrap().profile;
+        let reading = profile.read(look.captures[0].screen.as_ref().unwrap(), &look.captures[0].pane.facts);
+        reading.dialog.unwrap()
+    }
+
+    /// Chooses an option of a dialog.
+    async fn choose(&self, seen: &Dialog, option: &str) -> Answered {
+        let reply = Reply::meant(option, seen).unwrap();
+        self.sender.answer(&self.parrot, seen, &reply, patient(), || {}).await
+    }
+
+    async fn send(&self, text: &str) -> SendOutcome {
+        self.sender.send(&self.parrot, text, SendOptions { limits: patient(), ..SendOptions::default() }).await
+    }
+
+    async fn force(&self, text: &str) -> SendOutcome {
+        self.sender.send(&self.parrot, text, SendOptions { insistence: Insistence::Force, limits: patient() }).await
+    }
+
+    fn wait_for(&self, text: &str) {
+        self.tmux.wait_for_text("main:", text);
+    }
+
+    fn screen(&self) -> String {
+        self.tmux.screen("main:")
+    }
+}
+
+/// How a pane's program is listed.
+const PROGRAM: &str = "runs #{pane_current_command}";
+
+/// A busy machine draws late.
+fn patient() -> Limits {
+    let (reaction, calm) = (Span::from_secs(8), Span::from_secs(10));
+    Limits { reaction, calm, enter_again: Span::from_millis(1500), ..Limits::default() }
+}
+
+fn keys(names: &[&str]) -> Vec<Key> {
+    names.iter().map(|name| name.parse().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_prompt_is_taken_and_answered() {
+    let cage = Cage::new();
+    let text = "say 'it'; \"now\" #{pane_id} $HOME \\";
+    assert_eq!(cage.send(text).await, SendOutcome::Accepted);
+    cage.wait_for(&format!("● heard {text}"));
+    assert_eq!(cage.tmux.run(&["list-buffers"]), "");
+}
+
+#[tokio::test]
+async fn a_parrot_that_works_or_has_a_draft_is_left_alone_unless_one_insists() {
+    let cage = Cage::new();
+    cage.tmux.run(&["send-keys", "-t", "main:", "-l", "half a "]);
+    cage.wait_for("❯ half a");
+    assert_eq!(cage.send("other").await, Refusal::Draft.into());
+    assert!(!cage.screen().contains("other"));
+    assert_eq!(cage.force("thought").await, SendOutcome::Accepted);
+    cage.wait_for("● heard half a thought");
+}
+
+#[tokio::test]
+async fn a_prompt_waits_for_the_last_strokes_of_a_turn_that_was_stopped() {
+    let cage = Cage::new();
+    assert_eq!(cage.send("strokes").await, SendOutcome::Accepted);
+    cage.wait_for("● half an answer");
+    assert_eq!(cage.send("go on").await, SendOutcome::Accepted);
+    cage.wait_for("● heard go on");
+    assert!(cage.screen().contains("stopped4"), "it was sent before the last stroke");
+}
+
+#[tokio::test]
+async fn a_prompt_that_needs_another_enter_gets_it() {
+    let cage = Cage::new();
+    assert_eq!(cage.send("twice").await, SendOutcome::Accepted);
+    cage.wait_for("● twice");
+    assert_eq!(cage.send("now").await, SendOutcome::Accepted);
+    cage.wait_for("● heard now");
+}
+
+#[tokio::test]
+async fn a_prompt_that_stays_where_it_is_is_not_taken() {
+    let cage = Cage::new();
+    assert_eq!(cage.send("deaf").await, SendOutcome::Accepted);
+    cage.wait_for("● deaf");
+    let limits = Limits { reaction: Span::from_secs(2), ..patient() };
+    let outcome = cage.sender.send(&cage.parrot, "hello", SendOptions { limits, ..SendOptions::default() }).await;
+    assert!(matches!(outcome, SendOutcome::NotTaken { .. } | SendOutcome::Unverified { .. }), "{outcome}");
+    assert!(outcome.to_string().contains("still in the prompt"), "{outcome}");
+}
+
+#[tokio::test]
+async fn a_dialog_is_answered_only_when_it_is_the_one_that_was_seen() {
+    let cage = Cage::new();
+    assert_eq!(cage.send("ask").await, SendOutcome::Accepted);
+    cage.wait_for("2. No");
+    assert_eq!(cage.send("more").await, Refusal::Dialog.into());
+    assert_eq!(cage.force("more").await, Refusal::Dialog.into());
+    let seen = cage.dialog().await;
+    assert_eq!(seen.list(), "1 Yes, 2 No");
+    let other = Dialog::read(&Screen::from_text("Allow that?\n> 1. Yes\n  2. No", 80), 0..3);
+    assert_eq!(cage.choose(&other, "No").await, Refusal::AnotherDialog.into());
+    assert!(cage.screen().contains("Allow this?"));
+    assert_eq!(cage.choose(&seen, "No").await, Answered { outcome: SendOutcome::Accepted, after: After::Ready });
+    cage.wait_for("● answered 2");
+    assert_eq!(cage.choose(&seen, "No").await, Refusal::NoDialog.into());
+}
+
+#[tokio::test]
+async fn marks_are_moved_and_letters_are_typed() {
+    let cage = Cage::new();
+    let taken = Answered { outcome: SendOutcome::Accepted, after: After::Ready };
+    for (option, presses) in [("gamma", "Down Down Enter"), ("Alpha", "Enter")] {
+        assert_eq!(cage.send("menu").await, SendOutcome::Accepted);
+        cage.wait_for("  Gamma");
+        let seen = cage.dialog().await;
+        assert_eq!(in_words(&seen.presses(seen.choose(option).unwrap())), presses);
+        assert_eq!(cage.choose(&seen, option).await, taken);
+    }
+    cage.wait_for("● chose Gamma");
+    cage.wait_for("● chose Alpha");
+    assert_eq!(cage.send("letter").await, SendOutcome::Accepted);
+    cage.wait_for("(N)o [Yes]:");
+    assert_eq!(cage.choose(&cage.dialog().await, "no").await, taken);
+    cage.wait_for("● answered n");
+}
+
+#[tokio::test]
+async fn a_marked_option_is_taken_by_enter_and_the_next_dialog_gets_no_key() {
+    let cage = Cage::new();
+    assert_eq!(cage.send("trust").await, SendOutcome::Accepted);
+    cage.wait_for("2. Back");
+    let taken = Answered { outcome: SendOutcome::Accepted, after: After::Ready };
+    assert_eq!(cage.choose(&cage.dialog().await, "1").await, taken);
+    cage.wait_for("● trusted");
+    for option in ["1", "2"] {
+        assert_eq!(cage.send("chain").await, SendOutcome::Accepted);
+        cage.wait_for("2. No");
+        cage.choose(&cage.dialog().await, option).await;
+        // The next one asks the same, so nobody can tell that the first was answered; it is left alone.
+        cage.wait_for("● first answered");
+        assert!(!cage.screen().contains("● second answered"), "{}", cage.screen());
+        assert_eq!(cage.sender.keys(&cage.parrot, &keys(&["x"])).await, SendOutcome::Accepted);
+        cage.wait_for("● second answered");
+        assert_eq!(cage.sender.keys(&cage.parrot, &keys(&["C-l"])).await, SendOutcome::Accepted);
+    }
+}
+
+#[tokio::test]
+async fn options_are_ticked_and_handed_in_and_a_text_is_typed_in_its_row() {
+    let cage = Cage::new();
+    let taken = Answered { outcome: SendOutcome::Accepted, after: After::Ready };
+    assert_eq!(cage.send("tick").await, SendOutcome::Accepted);
+    cage.wait_for("  Submit");
+    assert_eq!(cage.choose(&cage.dialog().await, "beta, 1").await, taken);
+    cage.wait_for("● handed in Alpha Beta");
+    assert_eq!(cage.send("type").await, SendOutcome::Accepted);
+    cage.wait_for("2. Type something.");
+    let text = PasteText::new("--none; 'of' them: ü").unwrap();
+    let seen = cage.dialog().await;
+    let reply = Reply::Text { option: 1, text };
+    assert_eq!(cage.sender.answer(&cage.parrot, &seen, &reply, patient(), || {}).await, taken);
+    cage.wait_for("● typed --none; 'of' them: ü");
+}
+
+#[tokio::test]
+async fn a_shell_never_gets_what_was_meant_for_an_agent() {
+    let cage = Cage::new();
+    assert_eq!(cage.send("exit").await, SendOutcome::Accepted);
+    cage.wait_for("» exit");
+    for outcome in [cage.send("rm -rf /").await, cage.force("rm -rf /").await] {
+        assert!(
+            matches!(&outcome, SendOutcome::Refused(Refusal::AgentGone { tool, .. }) if tool == "parrot"),
+            "{outcome}"
+        );
+    }
+    assert!(!cage.screen().contains("rm"));
+}
+
+#[tokio::test]
+async fn one_can_insist_on_an_agent_that_was_not_known_to_run_but_not_on_another_program() {
+    let mut cage = Cage::new();
+    cage.parrot.tool = None;
+    assert_eq!(cage.send("hello").await, Refusal::NotReady.into());
+    assert_eq!(cage.force("hello").await, SendOutcome::Accepted);
+    cage.wait_for("● heard hello");
+    assert_eq!(cage.force("exit").await, SendOutcome::Accepted);
+    cage.wait_for("» exit");
+    for outcome in [cage.send("rm -rf /").await, cage.force("rm -rf /").await] {
+        assert_eq!(outcome, Refusal::NoAgent { command: "cat".into() }.into());
+    }
+    assert!(!cage.screen().contains("rm"));
+    let pressed = cage.sender.keys(&cage.parrot, &keys(&["m", "e", "w", "Enter"])).await;
+    assert_eq!(pressed, SendOutcome::Accepted);
+    cage.wait_for("mew\nmew");
+}
+
+#[tokio::test]
+async fn a_pane_in_copy_mode_gets_nothing() {
+    let cage = Cage::new();
+    cage.tmux.run(&["copy-mode", "-t", "main:"]);
+    assert_eq!(cage.send("lost").await, Refusal::Obstacle(Obstacle::InMode).into());
+    let pressed = cage.sender.keys(&cage.parrot, &keys(&["Enter"])).await;
+    assert_eq!(pressed, Refusal::Obstacle(Obstacle::InMode).into());
+    cage.tmux.run(&["send-keys", "-t", "main:", "-X", "cancel"]);
+    assert!(!cage.screen().contains("lost"));
+}
+
+#[tokio::test]
+async fn another_process_in_the_pane_gets_nothing() {
+    let mut cage = Cage::new();
+    cage.parrot.key.pid += 1;
+    for outcome in [cage.send("lost").await, cage.force("lost").await] {
+        assert_eq!(outcome, Refusal::Obstacle(Obstacle::Replaced).into());
+    }
+}
+
+#[tokio::test]
+async fn keys_edit_the_prompt() {
+    let cage = Cage::new();
+    let pressed = cage.sender.keys(&cage.parrot, &keys(&["a", "c", "Left", "b", ";", "Enter"])).await;
+    assert_eq!(pressed, SendOutcome::Accepted);
+    cage.wait_for("● heard ab;c");
+}
+
+#[tokio::test]
+async fn keys_for_an_agent_do_not_go_to_what_takes_its_place() {
+    let cage = Cage::new();
+    cage.betray("send-keys", &["exit", "Enter"], "runs cat");
+    let gone = Refusal::AgentGone { tool: "parrot".into(), command: "cat".into() };
+    assert_eq!(cage.sender.keys(&cage.parrot, &keys(&["m", "e", "w", "Enter"])).await, gone.into());
+    assert!(cage.was_betrayed() && !cage.screen().contains("mew"), "{}", cage.screen());
+}
+
+#[tokio::test]
+async fn keys_in_a_dialog_go_to_that_one_only() {
+    let cage = Cage::new();
+    assert_eq!(
+        cage.sender.keys_in(&cage.parrot, &Dialog::read(&Screen::default(), 0..0), &keys(&["1"])).await,
+        Refusal::NoDialog.into()
+    );
+    assert_eq!(cage.send("ask").await, SendOutcome::Accepted);
+    cage.wait_for("2. No");
+    let seen = cage.dialog().await;
+    let other = Dialog::read(&Screen::from_text("Allow that?\n> 1. Yes\n  2. No", 80), 0..3);
+    assert_eq!(cage.sender.keys_in(&cage.parrot, &other, &keys(&["1"])).await, Refusal::AnotherDialog.into());
+    // Another one opens between the look and the key.
+    cage.betray("send-keys", &["2", "menu", "Enter"], "  Gamma");
+    let changed = Refusal::Obstacle(Obstacle::Changed);
+    assert_eq!(cage.sender.keys_in(&cage.parrot, &seen, &keys(&["Enter"])).await, changed.into());
+    assert!(cage.was_betrayed() && !cage.screen().contains("chose"), "{}", cage.screen());
+    let menu = cage.dialog().await;
+    let outcome = cage.sender.keys_in(&cage.parrot, &menu, &keys(&["Enter"])).await;
+    assert_eq!(outcome, SendOutcome::Accepted);
+    cage.wait_for("● chose Alpha");
+}
+
+#[tokio::test]
+async fn two_prompts_at_once_do_not_end_up_in_one() {
+    let cage = Cage::new();
+    // As in another process, which shares nothing with this one but the directory for locks.
+    let locks = cage.directory.path().join("turns");
+    let other = Sender::new(Arc::clone(&cage.library), Settings::default(), Some(locks.clone()));
+    let options = SendOptions { limits: patient(), ..SendOptions::default() };
+    let (one, two) = tokio::join!(cage.send("one"), other.send(&cage.parrot, "two", options));
+    assert_eq!(std::fs::read_dir(locks).unwrap().count(), 0, "a lock was left behind");
+    assert!([one, two].contains(&SendOutcome::Accepted));
+    cage.wait_for("● heard");
+    assert!(!cage.screen().contains("onetwo") && !cage.screen().contains("twoone"));
+}
+
+#[tokio::test]
+async fn control_characters_are_refused() {
+    let cage = Cage::new();
+    assert!(matches!(cage.force("a\u{1b}[201~\r").await, SendOutcome::Refused(Refusal::Text(_))));
+}
+
+/// Between the last look and what is sent anything may happen. Here it does, each time.
+#[tokio::test]
+async fn a_program_that_takes_the_agents_place_before_the_paste_gets_nothing() {
+    let cage = Cage::new();
+    cage.betray("paste-buffer", &["exit", "Enter"], "runs cat");
+    let outcome = cage.send("touch a\ntouch b").await;
+    assert!(cage.was_betrayed());
+    let gone = Refusal::AgentGone { tool: "parrot".into(), command: "cat".into() };
+    assert_eq!(outcome, gone.into());
+    assert!(!cage.screen().contains("touch"), "{}", cage.screen());
+}
+
+#[tokio::test]
+async fn what_a_program_may_have_got_that_takes_the_agents_place_before_enter_is_said() {
+    let cage = Cage::new();
+    cage.betray("send-keys", &["C-u", "exit", "Enter"], "runs cat");
+    let outcome = cage.send("hello").await;
+    assert!(cage.was_betrayed());
+    assert!(
+        matches!(&outcome, SendOutcome::Unverified { why } if why.contains("cat, which runs there now")),
+        "{outcome}"
+    );
+}
+
+#[tokio::test]
+async fn enter_does_not_send_what_somebody_else_types() {
+    let cage = Cage::new();
+    cage.betray("send-keys", &["mine"], "❯ hellomine");
+    let outcome = cage.send("hello").await;
+    assert!(cage.was_betrayed());
+    assert!(outcome.to_string().contains("somebody types there"), "{outcome}");
+    assert!(!cage.screen().contains("heard"), "{}", cage.screen());
+}
+
+#[tokio::test]
+async fn a_draft_that_somebody_begins_before_the_paste_stays_alone() {
+    let cage = Cage::new();
+    cage.betray("paste-buffer", &["mine"], "❯ mine");
+    assert_eq!(cage.send("hello").await, Refusal::Draft.into());
+    assert!(cage.was_betrayed() && !cage.screen().contains("hello"), "{}", cage.screen());
+}
+
+#[tokio::test]
+async fn enter_does_not_answer_a_dialog_that_opens_before_it() {
+    let cage = Cage::new();
+    cage.betray("send-keys", &["C-u", "ask", "Enter"], "2. No");
+    let outcome = cage.send("hello").await;
+    assert!(cage.was_betrayed());
+    assert!(outcome.to_string().contains("a dialog came up, and Enter was not pressed"), "{outcome}");
+    assert!(cage.screen().contains("2. No") && !cage.screen().contains("answered"), "{}", cage.screen());
+}
+
+#[tokio::test]
+async fn an_answer_does_not_go_to_a_dialog_that_opens_before_its_key() {
+    let cage = Cage::new();
+    assert_eq!(cage.send("ask").await, SendOutcome::Accepted);
+    cage.wait_for("2. No");
+    let seen = cage.dialog().await;
+    // The other one would be moved in by the same key.
+    cage.betray("send-keys", &["2", "letter", "Enter"], "(N)o [Yes]:");
+    assert_eq!(cage.choose(&seen, "Yes").await, Refusal::AnotherDialog.into());
+    assert!(cage.was_betrayed() && cage.screen().trim_end().ends_with("(N)o [Yes]:"), "{}", cage.screen());
+}
+
+/// What ticks beside a dialog is no reason to leave it unanswered.
+#[tokio::test]
+async fn a_screen_that_changes_all_the_time_is_sent_to_all_the_same() {
+    let cage = Cage::new();
+    assert_eq!(cage.send("clock").await, SendOutcome::Accepted);
+    cage.wait_for("3 ticks");
+    assert_eq!(cage.force("hello").await, SendOutcome::Accepted);
+    cage.wait_for("● heard hello");
+}
+
+/// Who draws the screen can make any test fail, and still show at each look what was answered.
+#[tokio::test]
+async fn a_dialog_that_is_another_one_at_each_key_gets_none_however_often_it_is_tried() {
+    let cage = Cage::new();
+    assert_eq!(cage.send("ask").await, SendOutcome::Accepted);
+    cage.wait_for("2. No");
+    let seen = cage.dialog().await;
+    cage.flicker("send-keys", "Allow this?", "Allow it all?");
+    let limits = Limits { reaction: Span::from_millis(600), ..patient() };
+    let reply = Reply::meant("No", &seen).unwrap();
+    let answered = cage.sender.answer(&cage.parrot, &seen, &reply, limits, || {}).await;
+    assert_eq!(answered, Refusal::Obstacle(Obstacle::Changed).into());
+    let drawn = std::fs::read_to_string(cage.directory.path().join("drawn")).unwrap();
+    assert!(drawn.lines().filter(|line| *line == "Allow it all?").count() > 2, "{drawn}");
+    assert!(cage.screen().contains("2. No") && !cage.screen().contains("answered"), "{}", cage.screen());
+}
+
+/// Rows that tmux reads in another way than it prints them cannot be tested; the others are.
+#[tokio::test]
+async fn a_row_that_tmux_cannot_test_keeps_nobody_from_answering() {
+    let cage = Cage::new();
+    assert_eq!(cage.send("ask a\u{200e}b").await, SendOutcome::Accepted);
+    cage.wait_for("2. No");
+    let seen = cage.dialog().await;
+    assert!(seen.text.concat().contains("Allow ab?"), "{:?}", seen.text);
+    assert_eq!(cage.choose(&seen, "No").await.outcome, SendOutcome::Accepted);
+    cage.wait_for("● answered 2");
+    assert_eq!(cage.send("ask a\u{200e}b").await, SendOutcome::Accepted);
+    cage.wait_for("2. No");
+    cage.flicker("send-keys", "  2. No", "  2. Nothing");
+    let limits = Limits { reaction: Span::from_millis(600), ..patient() };
+    let reply = Reply::meant("1", &seen).unwrap();
+    let answered = cage.sender.answer(&cage.parrot, &seen, &reply, limits, || {}).await;
+    assert_eq!(answered, Refusal::Obstacle(Obstacle::Changed).into());
+}
