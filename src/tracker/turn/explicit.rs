@@ -27,8 +27,12 @@ impl TurnMachine {
         self.result_is_current = false;
         // A reaction that is due already was never waited for: nobody looked, or the sender's clock is another one.
         let waits_since = if now.since(at) < self.settings.no_reaction { at } else { now };
-        self.flight =
-            Some(Flight { waits_since, taken, ..Flight::begins(TurnSource::ExplicitInput, self.seen_at(at), at) });
+        let mut flight =
+            Flight { waits_since, taken, ..Flight::begins(TurnSource::ExplicitInput, self.seen_at(at), at) };
+        if let Some((earlier, seen)) = self.flight.take().zip(self.seen.as_ref()) {
+            flight.takes_over(earlier, &seen.region);
+        }
+        self.flight = Some(flight);
     }
 
     /// The turn in flight was begun by this input, and its work was seen before the input was told.

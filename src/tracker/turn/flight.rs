@@ -84,6 +84,19 @@ impl Flight {
         self.begun_anew |= self.baseline.as_ref().is_some_and(|baseline| is_begun_anew(baseline, &reading.turn));
     }
 
+    /// Takes over what was seen in a turn before it, if that was after this one was armed: it was told late. `region` is
+    /// what stands there now.
+    pub(super) fn takes_over(&mut self, earlier: Self, region: &TurnRegion) {
+        if earlier.active_at.is_none_or(|at| at < self.armed_at) {
+            return;
+        }
+        self.begun_anew = self.baseline.as_ref().is_some_and(|baseline| is_begun_anew(baseline, region));
+        self.active_at = earlier.active_at;
+        self.is_unwatched = earlier.is_unwatched;
+        self.prompt = earlier.prompt;
+        self.settling = earlier.settling;
+    }
+
     /// Whether an answer or a completion row of this turn stands there, and not what stood there before it.
     pub(super) fn answered_by(&self, region: &TurnRegion, end: Option<&TurnEnd>, ended: Option<&TurnRegion>) -> bool {
         let differs = |other: Option<&TurnRegion>| other.is_none_or(|other| other != region);
