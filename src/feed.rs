@@ -107,6 +107,14 @@ impl Drop for Poller {
     }
 }
 
+/// An input from a poll.
+#[derive(Clone, Debug)]
+pub struct Polled {
+    /// When the poll began: what happened in the server before is in it.
+    pub began: Instant,
+    pub input: Input,
+}
+
 /// Starts to look at a server, and sends a report of each look. Ends when nobody receives any more.
 ///
 /// Fails when the server's name is not fit for a command line.
@@ -114,7 +122,7 @@ pub fn spawn(
     settings: Settings,
     library: Arc<Library>,
     server: ServerId,
-    inputs: mpsc::Sender<Input>,
+    inputs: mpsc::Sender<Polled>,
     since: Since,
 ) -> Result<Poller, Error> {
     let mut looker = Looker::new(settings, library, server, since)?;
@@ -122,6 +130,7 @@ pub fn spawn(
     let woken = Arc::clone(&wake);
     let task = tokio::spawn(async move {
         loop {
+            let began = Instant::now();
             let looked = looker.look().await;
             let pause = looker.pause();
             let kills = match &looked.tasks {
@@ -129,7 +138,7 @@ pub fn spawn(
                 None => Vec::new(),
             };
             for input in kills.into_iter().chain(looked.inputs()) {
-                if inputs.send(input).await.is_err() {
+                if inputs.send(Polled { began, input }).await.is_err() {
                     return;
                 }
             }

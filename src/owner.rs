@@ -297,7 +297,7 @@ impl Station {
     }
 
     /// Starts to poll.
-    fn poll(&self) -> Option<(feed::Poller, mpsc::Receiver<Input>)> {
+    fn poll(&self) -> Option<(feed::Poller, mpsc::Receiver<feed::Polled>)> {
         let (sender, looks) = mpsc::channel(8);
         let (feed, library) = (self.settings.feed.clone(), Arc::clone(&self.settings.library));
         let since = feed::Since { known: self.known.clone(), tended: Arc::clone(&self.tended) };
@@ -331,8 +331,8 @@ impl Station {
         tokio::pin!(ask_again);
         loop {
             tokio::select! {
-                Some(input) = looks.recv() => {
-                    if self.hand_on(input).await == End::Closed {
+                Some(polled) = looks.recv() => {
+                    if self.hand_on(polled.input).await == End::Closed {
                         return End::Closed;
                     }
                 }

@@ -52,16 +52,12 @@ pub(super) async fn ask(place: &Place, hello: &Hello, fresh: bool) -> Option<Vec
         let mut inputs = vec![Input::Checkpoint { server: server.clone(), checkpoint }];
         if fresh || !has_looked {
             let mut last = Last { panes: Panes::new(panes), tasks: None };
-            writer.write_all(&line(&Ask::Wake)?).await?;
-            // A look that was on its way may be older than the question.
-            for _ in 0..(if has_looked { 2 } else { 1 }) {
-                loop {
-                    let told = lines.next().await?.ok_or(io::ErrorKind::UnexpectedEof)?;
-                    let is_look = matches!(told, Tell::Looked { .. });
-                    inputs.extend(input(told, &mut last, server));
-                    if is_look {
-                        break;
-                    }
+            let by = std::process::id();
+            writer.write_all(&line(&Ask::Poll { by })?).await?;
+            loop {
+                match lines.next().await?.ok_or(io::ErrorKind::UnexpectedEof)? {
+                    Tell::Polled { by: asked } if asked == by => break,
+                    told => inputs.extend(input(told, &mut last, server)),
                 }
             }
         }
@@ -155,6 +151,6 @@ fn input(told: Tell, last: &mut Last, server: &ServerId) -> Option<Input> {
         Tell::Known { key, known } => Some(Input::Known { key, known }),
         Tell::KnownTasks(tasks) => Some(Input::KnownTasks { server: server.clone(), tasks }),
         Tell::Taken(taken) => taken.input(server),
-        Tell::Alive | Tell::Checkpoint { .. } | Tell::Refused { .. } => None,
+        Tell::Alive | Tell::Polled { .. } | Tell::Checkpoint { .. } | Tell::Refused { .. } => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixStream;
@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use super::lease::Lease;
 use super::wire::{Ask, Hello, Lines, PROTOCOL, Panes, Tell, line};
 use super::{End, Event, Station};
+use crate::feed;
 use crate::fleet::{Checkpoint, Input, TaskReport};
 
 /// How often clients hear from the owner at least.
@@ -52,12 +53,12 @@ impl Station {
         beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                Some(input) = looks.recv() => {
+                Some(feed::Polled { began, input }) = looks.recv() => {
                     // What was seen before this process was stopped is no news any more.
                     if !lease.holds() {
                         return End::Changed;
                     }
-                    clients.looked(&input);
+                    clients.looked(&input, began);
                     if self.hand_on(input).await == End::Closed {
                         return End::Closed;
                     }
@@ -92,6 +93,9 @@ impl Station {
                     }
                 }
                 Some(ask) = asks.recv() => {
+                    if let Ask::Poll { by } = ask {
+                        clients.waiting.push((by, Instant::now()));
+                    }
                     let Some(input) = ask.input(&self.server) else {
                         poller.wake();
                         continue;
@@ -132,6 +136,8 @@ struct Clients {
     all: Vec<Client>,
     panes: Panes,
     tasks: Option<TaskReport>,
+    /// The processes that asked for a poll which has not been made yet, and when they asked.
+    waiting: Vec<(u32, Instant)>,
 }
 
 impl Clients {
@@ -158,17 +164,22 @@ impl Clients {
         }
     }
 
-    /// Tells of what a look brought.
-    fn looked(&mut self, input: &Input) {
+    /// Tells of what a look brought that began at `began`.
+    fn looked(&mut self, input: &Input, began: Instant) {
         if self.all.is_empty() {
             // Nothing is compared for nobody: the first client is told the next look as a whole.
             self.panes = Panes::default();
+            self.waiting.clear();
             return;
         }
         match input {
             Input::Server(report) => {
                 let delta = self.panes.delta(report);
                 self.tell(&delta);
+                // The server's report is the last of a poll.
+                for (by, _) in self.waiting.extract_if(.., |(_, asked)| *asked <= began).collect::<Vec<_>>() {
+                    self.tell(&Tell::Polled { by });
+                }
             }
             Input::Tasks(report) => {
                 let same = |last: &TaskReport| (&last.look, &last.sessions) == (&report.look, &report.sessions);

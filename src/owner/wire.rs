@@ -16,7 +16,7 @@ use crate::moment::Moment;
 use crate::task;
 
 /// Changes with the meaning of a message.
-pub(super) const PROTOCOL: u32 = 1;
+pub(super) const PROTOCOL: u32 = 2;
 /// The longest line, in bytes: a checkpoint of thousands of terminals is shorter.
 const LONGEST: u64 = 256 << 20;
 
@@ -63,6 +63,11 @@ impl Hello {
 pub(super) enum Ask {
     /// Something was sent: look at once.
     Wake,
+    /// Poll once more, and say when all inputs of a poll have been told that began after this.
+    Poll {
+        /// The process that asks, by its id.
+        by: u32,
+    },
     Seen {
         key: TerminalKey,
     },
@@ -85,7 +90,7 @@ impl Ask {
     /// The input that it is to everybody else; `None` when it is none.
     pub(super) fn input(self, server: &ServerId) -> Option<Input> {
         match self {
-            Ask::Wake => None,
+            Ask::Wake | Ask::Poll { .. } => None,
             Ask::Seen { key } => Some(Input::Seen { key }),
             Ask::TaskKilled { window, reason } => Some(Input::TaskKilled { server: server.clone(), window, reason }),
         }
@@ -123,6 +128,10 @@ pub(super) enum Tell {
     },
     /// What the history says of tasks that have not been looked at.
     KnownTasks(Vec<task::Known>),
+    /// A poll that began after this process asked for it has been told.
+    Polled {
+        by: u32,
+    },
     /// What this or another process has taken in.
     Taken(Ask),
     /// The owner runs, and has nothing to say.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::support::private_tmux::{PATIENCE, PrivateTmux, signal};
 use fleetwatch::config::Config;
-use fleetwatch::feed::{self, Poller, Settings};
+use fleetwatch::feed::{self, Polled, Poller, Settings};
 use fleetwatch::fleet::{Capture, Input, Outcome, PaneReport, ServerReport};
 use fleetwatch::profile::{Library, Program};
 use tokio::sync::mpsc;
@@ -23,7 +23,7 @@ const EVERYTHING: &str = "[[terminal]]\nsession = \"*\"\n";
 
 /// A poller whose reports a test waits for.
 struct Watched {
-    inputs: mpsc::Receiver<Input>,
+    inputs: mpsc::Receiver<Polled>,
     _poller: Poller,
 }
 
@@ -39,7 +39,7 @@ impl Watched {
     async fn wait_for(&mut self, what: &str, condition: impl Fn(&Outcome) -> bool) -> ServerReport {
         let next = async {
             loop {
-                if let Some(Input::Server(report)) = self.inputs.recv().await
+                if let Some(Polled { input: Input::Server(report), .. }) = self.inputs.recv().await
                     && condition(&report.outcome)
                 {
                     return report;
