@@ -2,7 +2,7 @@
 //! then its frame; where not even a few rows of the text can be shown, nothing is done from there.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::{Position, Rect, Size};
 
 use super::action::Action;
 use super::canvas::Canvas;
@@ -186,6 +186,8 @@ pub struct Question {
     title: Option<Paragraph>,
     /// Whether the last frame had room for it.
     is_enough: bool,
+    /// The size of the last frame, in cells.
+    drawn: Option<Size>,
     /// Where the last frame drew the options.
     places: Vec<(Rect, usize)>,
 }
@@ -274,10 +276,16 @@ impl Question {
         let is_cut = text::width(title) + frame > usize::from(area.width);
         self.title = is_cut.then(|| Paragraph::plain(title, canvas.theme.parts.title));
         let lines: Vec<Paragraph> = self.lines(asked).cloned().collect();
+        let was_resized = self.drawn.replace(area.as_size()).is_some_and(|before| before != area.as_size());
+        let was_hidden = matches!(self.hold(asked, canvas.now), Some(Hold::TooSmall | Hold::Unread(..)));
         let sheet = Sheet::draw(canvas, buffer, area, &Wanted { title, text: &lines, cells, said });
         self.is_enough = sheet.is_enough;
         let (first, places) = (self.first(asked), self.reading.draw(canvas, buffer, sheet.text, &lines));
         self.places = places.into_iter().filter_map(|(place, line)| Some((place, line.checked_sub(first)?))).collect();
+        if was_resized && was_hidden && self.hold(asked, canvas.now).is_none() {
+            // A key that was pressed while the question had no room answers nothing that a larger frame shows at once.
+            self.pause.begin();
+        }
         if !canvas.covered {
             self.pause.is_shown(canvas.now);
         }

@@ -646,3 +646,20 @@ fn what_is_typed_on_after_the_dialog_has_gone_presses_no_key() {
     press(&mut ui, &fleet, &[KeyCode::Esc]);
     assert!(!text(&mut ui, &fleet, 80, 24).contains("nothing was sent"));
 }
+
+#[test]
+fn a_key_typed_before_a_larger_frame_answers_nothing() {
+    for small in [(20, 5), (60, 15)] {
+        let mut fleet = SampleFleet::usual();
+        let mut ui = opened(&mut fleet, &high(20), small);
+        frame(&mut ui, &fleet, small.0, small.1);
+        assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
+        let shown = text(&mut ui, &fleet, 120, 40);
+        assert!(shown.contains("row 20 of it") && !shown.contains("enter answer"), "{small:?}: {shown}");
+        assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "{small:?}");
+        fleet.now = fleet.now + Span::from_secs(1);
+        let shown = text(&mut ui, &fleet, 120, 40);
+        assert!(shown.contains("enter answer"), "{small:?}: {shown}");
+        assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Enter])), Some(0), "{small:?}");
+    }
+}
