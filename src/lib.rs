@@ -24,6 +24,7 @@
 //! | 0 | [`follow_up`] | what agents are told of other terminals, when, and whether it arrived |
 //! | 1 | [`private`] | files for this user alone, whole or not there |
 //! | 1 | [`tmux`] | the only place that knows tmux: commands, quoting, listing, capture, paste, keys |
+//! | 1 | [`operation`] | what is done to a terminal, and what came of it |
 //! | 1 | [`process`] | what runs in a pane |
 //! | 1 | [`recording`] | recordings in and out, their replay and their score |
 //! | 1 | [`history`] | what happened and what was sent, in a file that survives crashes |
@@ -79,6 +80,7 @@ pub mod follow_up;
 pub mod history;
 pub mod moment;
 pub mod notify;
+pub mod operation;
 pub mod owner;
 pub mod pattern;
 pub mod place;

@@ -4,7 +4,6 @@
 //! goes to a terminal, whichever process of the user sends it; several terminals do not wait for each other.
 
 mod answering;
-mod outcome;
 mod pressing;
 mod steps;
 mod turns;
@@ -14,20 +13,20 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-pub use answering::{After, Answered, Reply};
-pub use outcome::{Refusal, SendOutcome};
+pub use answering::Reply;
 pub use steps::{Insistence, Limits};
 
 use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey};
 use crate::moment::Span;
+use crate::operation::{Outcome, Refusal};
 use crate::process;
 use crate::profile::{Input, Library, Profile, Program, Reading};
 use crate::screen::{PaneFacts, Screen};
 use crate::state::{Phase, ProcessState};
 use crate::task::Task;
 use crate::tmux::{self, CapturedPane, Delivery, Guard, Key, Misread, Obstacle, PasteText, Server, UnfitText};
-use answering::{Answering, Look};
+use answering::{After, Answering, Look};
 use steps::{Prompt, Seen, Step, Steps};
 use turns::{Turn, Turns};
 
@@ -104,7 +103,7 @@ impl Sender {
     }
 
     /// What the agent that a recipient stands for makes of texts that are no plain prompts.
-    pub fn input(&self, to: &Recipient) -> Input {
+    fn input(&self, to: &Recipient) -> Input {
         to.tool.as_deref().map(|tool| self.library().input(tool)).unwrap_or_default()
     }
 
@@ -113,7 +112,7 @@ impl Sender {
     }
 
     /// Sends a text as a prompt: checks, pastes, presses Enter, and looks whether the agent took it.
-    pub async fn send(&self, to: &Recipient, text: &str, options: SendOptions) -> SendOutcome {
+    pub async fn send(&self, to: &Recipient, text: &str, options: SendOptions) -> Outcome {
         self.send_and_tell(to, text, options, || {}).await
     }
 
@@ -124,7 +123,7 @@ impl Sender {
         text: &str,
         options: SendOptions,
         submitting: impl FnOnce() + Send,
-    ) -> SendOutcome {
+    ) -> Outcome {
         self.send_if(to, text, options, std::future::ready(true), submitting).await
     }
 
@@ -136,20 +135,25 @@ impl Sender {
         options: SendOptions,
         may_send: impl Future<Output = bool> + Send,
         submitting: impl FnOnce() + Send,
-    ) -> SendOutcome {
+    ) -> Outcome {
         // An agent cuts the blanks off a prompt; of nothing but blanks it makes none.
         if text.trim().is_empty() {
             return Refusal::Text(UnfitText::Empty).into();
         }
-        let text = match PasteText::new(self.input(to).padded(text)) {
+        let input = self.input(to);
+        let pasted = match PasteText::new(input.padded(text)) {
             Ok(text) => text,
             Err(unfit) => return Refusal::Text(unfit).into(),
         };
         let outcome = match self.take_turn(to).await {
-            Ok((_turn, mut pane)) => self.take_steps(&mut pane, to, &text, options, (may_send, submitting)).await,
+            Ok((_turn, mut pane)) => self.take_steps(&mut pane, to, &pasted, options, (may_send, submitting)).await,
             Err(refusal) => refusal.into(),
         };
-        tracing::info!(terminal = ?to.key, bytes = text.as_str().len(), %outcome, "sent a prompt");
+        let outcome = match outcome {
+            Outcome::Accepted(None) => Outcome::Accepted(input.taken(text).map(|taken| format!("taken {taken}"))),
+            outcome => outcome,
+        };
+        tracing::info!(terminal = ?to.key, bytes = text.len(), %outcome, "sent a prompt");
         outcome
     }
 
@@ -162,13 +166,13 @@ impl Sender {
         reply: &Reply,
         limits: Limits,
         pressing: impl FnOnce() + Send,
-    ) -> Answered {
-        let answered = match self.take_turn(to).await {
+    ) -> Outcome {
+        let outcome = match self.take_turn(to).await {
             Ok((_turn, mut pane)) => self.answer_in(&mut pane, to, Answering::new(seen, reply, limits), pressing).await,
             Err(refusal) => refusal.into(),
         };
-        tracing::info!(terminal = ?to.key, ?reply, outcome = %answered.outcome, "answered a dialog");
-        answered
+        tracing::info!(terminal = ?to.key, ?reply, %outcome, "answered a dialog");
+        outcome
     }
 
     async fn take_steps(
@@ -178,7 +182,7 @@ impl Sender {
         text: &PasteText,
         options: SendOptions,
         (may_send, submitting): (impl Future<Output = bool> + Send, impl FnOnce() + Send),
-    ) -> SendOutcome {
+    ) -> Outcome {
         let (mut may_send, mut submitting) = (Some(may_send), Some(submitting));
         let start = Instant::now();
         let elapsed = || Span::from_millis(u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX));
@@ -226,7 +230,7 @@ impl Sender {
         to: &Recipient,
         mut answering: Answering<'_>,
         pressing: impl FnOnce() + Send,
-    ) -> Answered {
+    ) -> Outcome {
         let mut pressing = Some(pressing);
         let start = Instant::now();
         let elapsed = || Span::from_millis(u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX));
@@ -236,7 +240,7 @@ impl Sender {
         let mut step = answering::Step::Look { after: Span::ZERO };
         loop {
             let done = match step {
-                answering::Step::End(answered) => return answered,
+                answering::Step::End(outcome) => return outcome,
                 answering::Step::Look { after } => {
                     tokio::time::sleep(Duration::from_millis(after.as_millis())).await;
                     pane.look_at_dialog().await.map(|look| answering.saw(&look, elapsed()))
@@ -293,7 +297,7 @@ impl Sender {
                     (None, None) => Refusal::NoAgent { command },
                 })
             }
-            Program::Unknown(problem) => Err(Refusal::Unknown(problem.message)),
+            Program::Unknown(problem) => Err(Refusal::Other(problem.message)),
         }
     }
 
@@ -368,7 +372,7 @@ impl Pane {
 
     async fn read(&mut self) -> Result<(CapturedPane, Option<Reading>), Refusal> {
         let captured = self.capture().await?;
-        let no_screen = || Refusal::Unknown("tmux printed no screen for the pane".to_owned());
+        let no_screen = || Refusal::Other("tmux printed no screen for the pane".to_owned());
         let screen = captured.screen.as_ref().ok_or_else(no_screen)?;
         let reading = self.profile.as_ref().map(|profile| profile.read(screen, &captured.pane.facts));
         let (rows, ticking) = reading.as_ref().map(|reading| live_rows(reading, screen)).unwrap_or_default();

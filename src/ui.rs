@@ -30,6 +30,7 @@ mod layout;
 mod meaning;
 mod menu;
 mod order;
+mod outcome;
 mod overlay;
 mod palette;
 mod pane;
@@ -227,29 +228,6 @@ pub enum Copied {
     Dialog,
     /// The dialog with the agent as far as its screen shows it (SPEC §6).
     Transcript,
-}
-
-/// What became of a prompt, as the operator is told it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sent {
-    Accepted,
-    /// It was seen that it was not taken, though something of it may have gone in.
-    NotTaken {
-        why: String,
-    },
-    /// What became of it could not be seen in time.
-    Unverified {
-        why: String,
-    },
-    /// Nothing was sent.
-    Refused {
-        why: String,
-        hint: Option<String>,
-        /// Whether it would be sent when the operator insists.
-        may_insist: bool,
-        /// Whether the same could be sent later.
-        may_pass: bool,
-    },
 }
 
 /// Which pane is shown below the table when there is room for one only.

@@ -15,9 +15,10 @@ use crate::dialog::Dialog;
 use crate::feed;
 use crate::fleet::{ServerId, Terminal, TerminalKey};
 use crate::history::{History, NewInput, Reader, Sent as Input};
-use crate::sender::{Answered, Insistence, Limits, Recipient, Refusal, Reply, SendOptions, SendOutcome, Sender};
+use crate::operation::Outcome;
+use crate::sender::{Insistence, Limits, Recipient, Reply, SendOptions, Sender};
 use crate::tmux::{self, Clipboard, Inside, Jump, Server};
-use crate::ui::{Sent, Ui};
+use crate::ui::Ui;
 pub(super) use keyboard::Keyboard;
 use keyboard::Keyboards;
 
@@ -36,7 +37,7 @@ pub(super) enum News {
         key: TerminalKey,
         name: String,
         text: String,
-        sent: Sent,
+        outcome: Outcome,
     },
     /// A prompt waits for a terminal, or why it does not.
     Queued {
@@ -55,7 +56,7 @@ pub(super) enum News {
         key: TerminalKey,
         name: String,
         keys: Vec<String>,
-        sent: Sent,
+        outcome: Outcome,
         /// Whether the operator is to be told that they were.
         tell: bool,
     },
@@ -67,9 +68,7 @@ pub(super) enum News {
     Answered {
         key: TerminalKey,
         name: String,
-        sent: Sent,
-        /// What the terminal shows since, in words.
-        after: &'static str,
+        outcome: Outcome,
     },
     /// A task was ended or run again.
     Task {
@@ -103,18 +102,18 @@ impl News {
     /// What went wrong with a prompt, an answer or keys, for whoever has left the dashboard by then.
     pub(super) fn trouble(&self) -> Option<String> {
         match self {
-            News::Sent { name, sent, .. } => Ui::trouble(name, sent),
-            News::Answered { name, sent: Sent::NotTaken { why } | Sent::Refused { why, .. }, .. } => {
-                Some(format!("the dialog of {name} was not answered: {why}"))
-            }
-            News::Answered { name, sent: Sent::Unverified { why }, .. } => {
+            News::Sent { name, outcome, .. } => Ui::trouble(name, outcome),
+            News::Answered { name, outcome: Outcome::Unverified { why }, .. } => {
                 Some(format!("it is not known whether the dialog of {name} was answered: {why}"))
             }
-            News::Pressed { name, sent: Sent::Unverified { why }, .. } => {
+            News::Answered { name, outcome, .. } if !outcome.is_accepted() => {
+                Some(format!("the dialog of {name} was not answered: {}", outcome.detail().unwrap_or_default()))
+            }
+            News::Pressed { name, outcome: Outcome::Unverified { why }, .. } => {
                 Some(format!("it is not known whether keys were pressed in {name}: {why}"))
             }
-            News::Pressed { name, sent: Sent::NotTaken { why } | Sent::Refused { why, .. }, .. } => {
-                Some(format!("no key was pressed in {name}: {why}"))
+            News::Pressed { name, outcome, .. } if !outcome.is_accepted() => {
+                Some(format!("no key was pressed in {name}: {}", outcome.detail().unwrap_or_default()))
             }
             _ => None,
         }
@@ -178,9 +177,8 @@ impl Actors {
                 tell(&told, News::Submitting { key: to.key.clone(), text: text.clone() });
             };
             let outcome = sender.send_and_tell(&to, &text, options, submitting).await;
-            let taken = sender.input(&to).taken(&text);
-            ticket.ended(outcome.word(), outcome.told(taken.as_deref()), feed::now());
-            tell(&told, News::Sent { key: to.key, name, text, sent: sent(outcome) });
+            ticket.ended(outcome.clone(), feed::now());
+            tell(&told, News::Sent { key: to.key, name, text, outcome });
         });
     }
 
@@ -194,10 +192,9 @@ impl Actors {
         self.sends.spawn(async move {
             let ticket = history.begin_input_durably(input).await;
             let pressing = || ticket.delivered(feed::now());
-            let answered = sender.answer(&to, &dialog, &reply, Limits::default(), pressing).await;
-            let Answered { outcome, after } = answered;
-            ticket.ended(outcome.word(), outcome.detail(), feed::now());
-            tell(&told, News::Answered { key: to.key, name, sent: sent(outcome), after: after.word() });
+            let outcome = sender.answer(&to, &dialog, &reply, Limits::default(), pressing).await;
+            ticket.ended(outcome.clone(), feed::now());
+            tell(&told, News::Answered { key: to.key, name, outcome });
         });
     }
 
@@ -278,19 +275,4 @@ fn input(key: TerminalKey, name: String, sent: Input) -> NewInput {
 /// Nobody listens any more when the dashboard has been left.
 fn tell(told: &UnboundedSender<News>, news: News) {
     let _ = told.send(news);
-}
-
-/// An outcome in the words of the dashboard.
-fn sent(outcome: SendOutcome) -> Sent {
-    match outcome {
-        SendOutcome::Accepted => Sent::Accepted,
-        SendOutcome::NotTaken { why } => Sent::NotTaken { why },
-        SendOutcome::Unverified { why } => Sent::Unverified { why },
-        SendOutcome::Refused(refusal) => Sent::Refused {
-            why: refusal.to_string(),
-            hint: refusal.hint(),
-            may_insist: matches!(refusal, Refusal::Working | Refusal::Draft | Refusal::NotReady),
-            may_pass: refusal.may_pass(),
-        },
-    }
 }

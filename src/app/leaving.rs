@@ -29,8 +29,8 @@ impl App {
                 let _ = writeln!(io::stderr(), "warning: {}", harmless(&trouble));
             }
             // What has arrived is no draft.
-            if let News::Sent { key, name, text, sent } = news {
-                self.ui.sent(&key, &name, &text, sent, &self.fleet.view(feed::now()));
+            if let News::Sent { key, name, text, outcome } = news {
+                self.ui.sent(&key, &name, &text, outcome, &self.fleet.view(feed::now()));
             }
         }
         self.leave_drafts().await;

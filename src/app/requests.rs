@@ -6,8 +6,9 @@ use super::{App, Error, copy};
 use crate::feed;
 use crate::fleet::{Input, TerminalKey};
 use crate::history::Record;
-use crate::tmux::Jump;
-use crate::ui::{Copied, Meaning, Request, Sent, Topic};
+use crate::operation::Refusal;
+use crate::tmux::{Jump, Obstacle};
+use crate::ui::{Copied, Meaning, Request, Topic};
 
 impl App {
     pub(super) async fn carry_out(&mut self, request: Request) -> Result<(), Error> {
@@ -51,9 +52,8 @@ impl App {
             Request::Send { key, text, force } => match self.fleet.terminal(&key) {
                 Some(terminal) => self.actors.send(terminal, text, force),
                 None => {
-                    let (why, view) = ("the terminal is gone".to_owned(), self.fleet.view(feed::now()));
-                    let sent = Sent::Refused { why, hint: None, may_insist: false, may_pass: false };
-                    self.ui.sent(&key, "it", &text, sent, &view);
+                    let view = self.fleet.view(feed::now());
+                    self.ui.sent(&key, "it", &text, Refusal::Obstacle(Obstacle::Gone).into(), &view);
                 }
             },
         }
@@ -66,10 +66,10 @@ impl App {
                 self.take(Input::Submitted { key: key.clone(), at: feed::now(), text });
                 self.wake(&key);
             }
-            News::Sent { key, name, text, sent } => {
+            News::Sent { key, name, text, outcome } => {
                 self.wake(&key);
                 let view = self.fleet.view(feed::now());
-                self.ui.sent(&key, &name, &text, sent, &view);
+                self.ui.sent(&key, &name, &text, outcome, &view);
             }
             News::Queued { key, name, text, posted } => {
                 if let Err(why) = posted {
@@ -80,17 +80,17 @@ impl App {
                 self.ui.taken_back(&key, &texts, &self.fleet.view(feed::now()));
             }
             News::TakenBack { texts: Err(why), .. } => self.complain(&format!("nothing was taken back: {why}")),
-            News::Pressed { key, name, keys, sent, tell } => {
+            News::Pressed { key, name, keys, outcome, tell } => {
                 self.wake(&key);
-                self.ui.pressed(&key, &name, &keys, &sent, tell, &self.fleet.view(feed::now()));
+                self.ui.pressed(&key, &name, &keys, &outcome, tell, &self.fleet.view(feed::now()));
             }
             News::Prompts { own, all } => self.ui.prompts(&own, &all, &self.fleet.view(feed::now())),
-            News::Answered { key, name, sent, after } => {
+            News::Answered { key, name, outcome } => {
                 self.wake(&key);
-                if sent == Sent::Accepted {
+                if outcome.is_accepted() {
                     self.take_here(Input::Seen { key: key.clone() });
                 }
-                self.ui.answered(&key, &name, &sent, after, &self.fleet.view(feed::now()));
+                self.ui.answered(&key, &name, &outcome, &self.fleet.view(feed::now()));
             }
             News::Task { key, told } => {
                 self.wake(&key);

@@ -8,7 +8,8 @@ use crate::feed;
 use crate::fleet::{TerminalKey, View};
 use crate::history::{Intent, IntentState, Intents, Owner, Trouble, same_terminal};
 use crate::moment::Moment;
-use crate::ui::{Sent, Waiting};
+use crate::operation::Outcome;
+use crate::ui::Waiting;
 
 impl App {
     /// Has a prompt wait for a terminal. Where nothing can be kept, its text is given back.
@@ -58,8 +59,8 @@ impl App {
         let (name, text) = (prompt.target.as_str(), prompt.text.as_deref().unwrap_or_default());
         let why = prompt.detail.clone().unwrap_or_default();
         match prompt.state {
-            IntentState::Sent => self.ui.sent(&key, name, text, Sent::Accepted, &view),
-            IntentState::Unknown => self.ui.sent(&key, name, text, Sent::Unverified { why }, &view),
+            IntentState::Sent => self.ui.sent(&key, name, text, Outcome::Accepted(prompt.detail.clone()), &view),
+            IntentState::Unknown => self.ui.sent(&key, name, text, Outcome::Unverified { why }, &view),
             IntentState::Failed => self.ui.dropped(&key, name, text, &why, &view),
             _ => {}
         }

@@ -1,7 +1,6 @@
 //! `fleetwatch send`, `keys` and `answer`: into a terminal, and what became of it (SPEC §11).
 
 use std::io::{IsTerminal, Read};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use super::history::keep;
@@ -15,8 +14,9 @@ use crate::feed;
 use crate::fleet::{Terminal, TerminalKey};
 use crate::history::{History, NewInput, Privacy, Sent, Ticket};
 use crate::moment::Span;
+use crate::operation::{Outcome, Refusal};
 use crate::screen::harmless;
-use crate::sender::{Insistence, Limits, Recipient, Refusal, Reply, SendOptions, SendOutcome, Sender};
+use crate::sender::{Insistence, Limits, Recipient, Reply, SendOptions, Sender};
 use crate::tmux::{Key, PasteText, UnknownKey};
 
 /// Send a prompt to an agent and say whether it took it.
@@ -89,7 +89,7 @@ pub async fn send(args: &SendArgs, options: &GlobalOptions) -> Done {
     let history = History::start(&watched.loaded.config.history);
     let ticket = begin(&history, input_of(terminal, Sent::Prompt(text.clone()))).await;
     let outcome = sender.send_and_tell(&to, &text, options, || ticket.delivered(feed::now())).await;
-    tell(outcome, sender.input(&to).taken(&text), &ticket, &sender)
+    tell(outcome, &ticket, &sender)
 }
 
 /// Runs `keys`.
@@ -110,10 +110,10 @@ pub async fn keys(args: &KeysArgs, options: &GlobalOptions) -> Done {
     let keys = Sent::keys(&args.keys, privacy);
     let ticket = begin(&history, input(to.key.clone(), name, keys)).await;
     let outcome = sender.keys(&to, &args.keys).await;
-    if outcome == SendOutcome::Accepted {
+    if outcome.is_accepted() {
         ticket.delivered(feed::now());
     }
-    tell(outcome, None, &ticket, &sender)
+    tell(outcome, &ticket, &sender)
 }
 
 /// Runs `answer`.
@@ -155,19 +155,19 @@ pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
     };
     let ticket = begin(&history, input_of(terminal, Sent::Answer { dialog: excerpt, choice })).await;
     let pressing = || ticket.delivered(feed::now());
-    let answered = sender.answer(&to, &dialog, &reply, Limits::default(), pressing).await;
-    let Some(prompt) = prompt.filter(|_| answered.outcome == SendOutcome::Accepted) else {
-        return tell(answered.outcome, None, &ticket, &sender);
+    let outcome = sender.answer(&to, &dialog, &reply, Limits::default(), pressing).await;
+    let Some(prompt) = prompt.filter(|_| outcome.is_accepted()) else {
+        return tell(outcome, &ticket, &sender);
     };
-    ticket.ended(answered.outcome.word(), answered.outcome.detail(), feed::now());
+    ticket.ended(outcome, feed::now());
     let ticket = begin(&history, input_of(terminal, Sent::Prompt(prompt.clone()))).await;
     let started = tokio::time::Instant::now();
     loop {
         let submitting = || ticket.delivered(feed::now());
         match sender.send_and_tell(&to, &prompt, SendOptions::default(), submitting).await {
             // The prompt comes back when the agent has drawn the end of the turn.
-            SendOutcome::Refused(refusal) if refusal.may_pass() && started.elapsed() < PROMPT_AFTER_ANSWER => {}
-            outcome => return tell(outcome, sender.input(&to).taken(&prompt), &ticket, &sender),
+            Outcome::Refused(refusal) if refusal.may_pass() && started.elapsed() < PROMPT_AFTER_ANSWER => {}
+            outcome => return tell(outcome, &ticket, &sender),
         }
     }
 }
@@ -274,11 +274,11 @@ async fn send_when_ready(args: &SendArgs, text: &str, watched: &Watched, sender:
         };
         let submitting = || ticket.delivered(feed::now());
         match sender.send_and_tell(&to, text, SendOptions::default(), submitting).await {
-            SendOutcome::Refused(refusal) if refusal.may_pass() && !limit.is_over() => {
+            Outcome::Refused(refusal) if refusal.may_pass() && !limit.is_over() => {
                 // What it saw is newer than what the fleet knows; the next look brings that up to date.
                 live.next().await;
             }
-            outcome => return tell(outcome, sender.input(&to).taken(text), ticket, sender),
+            outcome => return tell(outcome, ticket, sender),
         }
     }
 }
@@ -326,22 +326,20 @@ fn input_of(terminal: &Terminal, sent: Sent) -> NewInput {
     input(terminal.key.clone(), &terminal.state.terminal.id, sent)
 }
 
-/// Says what became of it; `taken` is what the agent takes the text as, where that is not a prompt as it stands. Where
-/// other processes cannot be kept from sending at the same time, that is said as well.
-fn tell(outcome: SendOutcome, taken: Option<String>, ticket: &Ticket, sender: &Sender) -> Done {
-    if !matches!(outcome, SendOutcome::Refused(_))
+/// Says what became of it. Where other processes cannot be kept from sending at the same time, that is said as well.
+fn tell(outcome: Outcome, ticket: &Ticket, sender: &Sender) -> Done {
+    if !matches!(outcome, Outcome::Refused(_))
         && let Err(why) = sender.check_turns()
     {
         Failure::refused(format!("another process of fleetwatch may send there at the same time: {why}")).warn();
     }
-    ticket.ended(outcome.word(), outcome.told(taken.as_deref()), feed::now());
-    let taken = taken.map(|taken| format!(", taken {taken}")).unwrap_or_default();
+    ticket.ended(outcome.clone(), feed::now());
     match outcome {
-        SendOutcome::Accepted => output::print(&format!("accepted{taken}\n")).map(|_| ExitCode::SUCCESS),
-        SendOutcome::Refused(Refusal::Text(unfit)) => Err(Failure::usage(unfit)
+        Outcome::Accepted(_) => output::print(&format!("{outcome}\n")),
+        Outcome::Refused(Refusal::Text(unfit)) => Err(Failure::usage(unfit)
             .hint("a prompt is text without control characters other than line ends and tabs; `fleetwatch keys` presses keys")
             .into()),
-        SendOutcome::Refused(refusal) => {
+        Outcome::Refused(refusal) => {
             let failure = Failure::refused(format!("refused: {refusal}"));
             Err(match refusal.hint() {
                 Some(hint) => failure.hint(hint),
@@ -349,10 +347,10 @@ fn tell(outcome: SendOutcome, taken: Option<String>, ticket: &Ticket, sender: &S
             }
             .into())
         }
-        SendOutcome::Unverified { why } => Err(Failure::unverified(format!("unverified: {why}"))
+        Outcome::Unverified { why } => Err(Failure::unverified(format!("unverified: {why}"))
             .hint("it may have been taken: look at the terminal before you send anything again")
             .into()),
-        SendOutcome::NotTaken { why } => Err(Failure::refused(format!("not taken: {why}"))
+        Outcome::NotTaken { why } => Err(Failure::refused(format!("not taken: {why}"))
             .hint("look at the terminal before you send anything again")
             .into()),
     }

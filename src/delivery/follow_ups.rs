@@ -19,7 +19,8 @@ use crate::fleet::{Terminal, TerminalKey, View};
 use crate::follow_up::{FollowUpRule, Target};
 use crate::history::{History, Intent, IntentId, NewInput, Sent, same_terminal};
 use crate::moment::Moment;
-use crate::sender::{Recipient, SendOptions, SendOutcome, Sender};
+use crate::operation::{Outcome, Refusal};
+use crate::sender::{Recipient, SendOptions, Sender};
 use desk::Desk;
 
 /// What the thread is told.
@@ -36,7 +37,7 @@ pub(super) enum Order {
     },
     Ended {
         id: IntentId,
-        outcome: SendOutcome,
+        outcome: Outcome,
     },
     /// The program ends once nothing is on its way any more.
     Finish(oneshot::Sender<()>),
@@ -203,7 +204,7 @@ impl Post {
                 let _ = told.send(Told::Submitting { key: to.key.clone(), text: text.clone() });
             };
             let outcome = sender.send_if(&to, &text, SendOptions::default(), may_send, submitting).await;
-            ticket.ended(outcome.word(), outcome.detail(), crate::history::now());
+            ticket.ended(outcome.clone(), crate::history::now());
             let _ = orders.send(Order::Ended { id, outcome });
         });
     }
@@ -213,7 +214,7 @@ impl Post {
         let (Some(key), Some(text)) = (prompt.recipient.clone(), prompt.text.clone()) else { return };
         let (name, sender) = (prompt.target.clone(), signature(prompt));
         let input = NewInput { key, name, at: now, sender, sent: Sent::Prompt(text) };
-        self.office.history.begin_input(input).ended("refused", Some(why.to_owned()), now);
+        self.office.history.begin_input(input).ended(Refusal::Other(why.to_owned()).into(), now);
     }
 
     fn tell(&self, told: Told) {

@@ -44,9 +44,9 @@ impl Batch<'_> {
                 self.sql(sql)?.execute(params![at.as_millis(), uid])?;
                 Ok(())
             }
-            Message::InputEnded { uid, outcome, detail, at } => {
+            Message::InputEnded { uid, outcome, at } => {
                 let sql = "UPDATE inputs SET outcome = ?1, detail = ?2, ended_at = ?3 WHERE uid = ?4";
-                self.sql(sql)?.execute(params![outcome, detail, at.as_millis(), uid])?;
+                self.sql(sql)?.execute(params![outcome.word(), outcome.detail(), at.as_millis(), uid])?;
                 Ok(())
             }
             Message::Standing(standing) => standing.write(&self.transaction, self.owner),

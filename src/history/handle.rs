@@ -18,6 +18,7 @@ use super::writer::{Writer, set};
 use super::{Settings, now};
 use crate::fleet::{Effect, Fleet, ServerId, TerminalKey};
 use crate::moment::Moment;
+use crate::operation::Outcome;
 use crate::state::State;
 
 /// Messages that wait for the thread at most; more than that are counted as lost, because watching must not wait.
@@ -241,10 +242,10 @@ impl Ticket {
         }
     }
 
-    /// What became of it: the outcome's word and the rest of what there is to say.
-    pub fn ended(&self, outcome: &str, detail: Option<String>, at: Moment) {
+    /// What became of it.
+    pub fn ended(&self, outcome: Outcome, at: Moment) {
         if let Some(uid) = self.uid.clone() {
-            self.history.tell(Message::InputEnded { uid, outcome: outcome.to_owned(), detail, at });
+            self.history.tell(Message::InputEnded { uid, outcome, at });
         }
     }
 }

@@ -9,6 +9,7 @@ use super::identity::Owner;
 use super::standing::Standing;
 use crate::fleet::{ServerId, TaskTransition, Terminal, TerminalKey};
 use crate::moment::Moment;
+use crate::operation::Outcome;
 use crate::screen::Screen;
 use crate::state::{State, Transition, UiContext, words};
 use crate::task::{TaskEvent, TaskFields};
@@ -220,8 +221,7 @@ pub(super) enum Message {
     TakeOver(ServerId),
     InputEnded {
         uid: String,
-        outcome: String,
-        detail: Option<String>,
+        outcome: Outcome,
         at: Moment,
     },
     /// Whoever waits is told whether all before this is in the store.

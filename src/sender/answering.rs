@@ -6,10 +6,9 @@
 
 mod entering;
 
-use super::{Limits, Refusal, SendOutcome};
+use super::{Limits, Outcome, Refusal};
 use crate::dialog::{Dialog, Manner, NoChoice, Press};
 use crate::moment::Span;
-use crate::state::words;
 use crate::tmux::{Key, PasteText};
 
 /// How many times the time for one reaction an answer may take.
@@ -63,29 +62,26 @@ impl Reply {
     }
 }
 
-words! {
-    /// What the terminal shows once a dialog was answered.
-    After {
-        Working = "working again",
-        Ready = "ready",
-        AnotherDialog = "another dialog",
-        Gone = "the agent has ended",
-        Unknown = "unknown",
-    }
+/// What the terminal shows once a dialog was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum After {
+    Working,
+    Ready,
+    AnotherDialog,
+    Gone,
+    Unknown,
 }
 
-/// What became of an answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answered {
-    pub outcome: SendOutcome,
-    /// What the terminal shows since; [`After::Unknown`] unless the answer was taken.
-    pub after: After,
-}
-
-impl<T: Into<SendOutcome>> From<T> for Answered {
-    fn from(outcome: T) -> Self {
-        Self { outcome: outcome.into(), after: After::Unknown }
-    }
+/// The outcome of an answer that was taken.
+fn accepted(after: After) -> Outcome {
+    let shown = match after {
+        After::Working => Some("working again"),
+        After::Ready => Some("ready"),
+        After::AnotherDialog => Some("another dialog"),
+        After::Gone => Some("the agent has ended"),
+        After::Unknown => None,
+    };
+    Outcome::Accepted(shown.map(str::to_owned))
 }
 
 /// What matters of one look at the terminal.
@@ -102,7 +98,7 @@ pub(super) enum Step {
     Look { after: Span },
     Press(Vec<Key>),
     Paste(PasteText),
-    End(Answered),
+    End(Outcome),
 }
 
 /// How far an answer has come.
@@ -211,7 +207,7 @@ impl<'a> Answering<'a> {
                 let late = self.waited(now) >= self.limits.enter_again.as_millis();
                 match look.after {
                     After::Unknown if !late => self.look(),
-                    after => Step::End(Answered { outcome: SendOutcome::Accepted, after }),
+                    after => Step::End(accepted(after)),
                 }
             }
         }
@@ -233,15 +229,13 @@ impl<'a> Answering<'a> {
     }
 
     /// What has become of it when a look or a delivery fails.
-    pub(super) fn stopped(&self, refusal: Refusal) -> Answered {
+    pub(super) fn stopped(&self, refusal: Refusal) -> Outcome {
         let gone = matches!(refusal, Refusal::Obstacle(crate::tmux::Obstacle::Gone));
         let unheard = matches!(&refusal, Refusal::Tmux(error) if !error.is_no_server());
         match self.stage {
             Stage::First => refusal.into(),
             // The keys were on their way; a pane that is gone because of them has taken them.
-            Stage::Closing { .. } | Stage::Gone { .. } if gone => {
-                Answered { outcome: SendOutcome::Accepted, after: After::Gone }
-            }
+            Stage::Closing { .. } | Stage::Gone { .. } if gone => accepted(After::Gone),
             Stage::Moving { .. } if !unheard => not_taken(&format!("Enter was not pressed: {refusal}")),
             _ => unverified(&format!("a key was pressed, but then: {refusal}")),
         }
@@ -320,7 +314,7 @@ impl<'a> Answering<'a> {
 
     fn closing(&mut self, dialog: &Dialog, enter: Option<Enter>, was_taken: bool, now: Span) -> Step {
         if dialog.taken && !was_taken {
-            return Step::End(Answered { outcome: SendOutcome::Accepted, after: After::Unknown });
+            return Step::End(accepted(After::Unknown));
         }
         let wanted = match enter {
             Some(Enter::Typed(letter)) => dialog.typed.eq_ignore_ascii_case(&letter.to_string()),
@@ -361,12 +355,12 @@ fn towards(from: usize, to: usize) -> usize {
     if to < from { from - 1 } else { from + 1 }
 }
 
-fn unverified(why: &str) -> Answered {
-    SendOutcome::Unverified { why: why.to_owned() }.into()
+fn unverified(why: &str) -> Outcome {
+    Outcome::Unverified { why: why.to_owned() }
 }
 
-fn not_taken(why: &str) -> Answered {
-    SendOutcome::NotTaken { why: why.to_owned() }.into()
+fn not_taken(why: &str) -> Outcome {
+    Outcome::NotTaken { why: why.to_owned() }
 }
 
 #[cfg(test)]

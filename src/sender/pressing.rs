@@ -1,6 +1,6 @@
 //! Keys that are pressed as they are, with no look at what becomes of them.
 
-use super::{Pane, Recipient, Refusal, SendOutcome, Sender};
+use super::{Outcome, Pane, Recipient, Refusal, Sender};
 use crate::dialog::Dialog;
 use crate::tmux::{Guard, Key, Obstacle};
 
@@ -10,7 +10,7 @@ const TRIES: u32 = 3;
 impl Sender {
     /// Presses keys, whatever the terminal shows, as long as the program runs there that the recipient stands for; where it
     /// stands for none, whichever runs there at the last look.
-    pub async fn keys(&self, to: &Recipient, keys: &[Key]) -> SendOutcome {
+    pub async fn keys(&self, to: &Recipient, keys: &[Key]) -> Outcome {
         let outcome = match self.take_turn(to).await {
             Ok((_turn, pane)) => self.press_in(pane, to, keys).await,
             Err(refusal) => refusal.into(),
@@ -20,7 +20,7 @@ impl Sender {
         outcome
     }
 
-    async fn press_in(&self, mut pane: Pane, to: &Recipient, keys: &[Key]) -> SendOutcome {
+    async fn press_in(&self, mut pane: Pane, to: &Recipient, keys: &[Key]) -> Outcome {
         let mut tries = TRIES;
         loop {
             let command = match to.tool {
@@ -40,7 +40,7 @@ impl Sender {
     }
 
     /// Presses keys in a dialog, which must still be the one that the operator saw.
-    pub async fn keys_in(&self, to: &Recipient, seen: &Dialog, keys: &[Key]) -> SendOutcome {
+    pub async fn keys_in(&self, to: &Recipient, seen: &Dialog, keys: &[Key]) -> Outcome {
         let (_turn, mut pane) = match self.take_turn(to).await {
             Ok(taken) => taken,
             Err(refusal) => return refusal.into(),
@@ -57,12 +57,12 @@ impl Sender {
 }
 
 /// What became of keys, which nobody waits for.
-fn pressed(pressing: Result<(), Refusal>) -> SendOutcome {
+fn pressed(pressing: Result<(), Refusal>) -> Outcome {
     match pressing {
-        Ok(()) => SendOutcome::Accepted,
+        Ok(()) => Outcome::Accepted(None),
         // tmux may have done it and not been able to say so.
         Err(Refusal::Tmux(error)) if !error.is_no_server() => {
-            SendOutcome::Unverified { why: format!("it is not known whether the keys were pressed: {error}") }
+            Outcome::Unverified { why: format!("it is not known whether the keys were pressed: {error}") }
         }
         Err(refusal) => refusal.into(),
     }

@@ -5,7 +5,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use super::{Refusal, SendOutcome};
+use super::{Outcome, Refusal};
 use crate::moment::Span;
 use crate::profile::{Composed, Reading, Submitted};
 use crate::screen::{PaneFacts, Row, Screen};
@@ -187,7 +187,7 @@ pub(super) enum Step {
     Look { after: Span },
     Paste,
     PressEnter,
-    End(SendOutcome),
+    End(Outcome),
 }
 
 /// How far a prompt has come.
@@ -307,7 +307,7 @@ impl<'a> Steps<'a> {
     }
 
     /// What has become of it when a look or a delivery fails.
-    pub(super) fn stopped(&self, refusal: Refusal) -> SendOutcome {
+    pub(super) fn stopped(&self, refusal: Refusal) -> Outcome {
         let unheard = matches!(&refusal, Refusal::Tmux(error) if !error.is_no_server());
         let gone = matches!(&refusal, Refusal::Obstacle(crate::tmux::Obstacle::Gone));
         if let Refusal::AgentGone { command, .. } | Refusal::NoAgent { command } = &refusal
@@ -326,7 +326,7 @@ impl<'a> Steps<'a> {
             }
             Stage::ToEnter { .. } => unverified(format!("it is not known whether Enter was pressed: {refusal}")),
             Stage::Pasted { .. } => not_taken(format!("the text was pasted, and Enter was not pressed: {refusal}")),
-            Stage::Entered { .. } if gone && self.prompt.ends => SendOutcome::Accepted,
+            Stage::Entered { .. } if gone && self.prompt.ends => Outcome::Accepted(None),
             Stage::Entered { .. } => unverified(format!("Enter was pressed, but then: {refusal}")),
         }
     }
@@ -395,7 +395,7 @@ impl<'a> Steps<'a> {
             return Step::End(unverified("Enter was pressed, and the agent has ended"));
         }
         if seen.dead || seen.dialog {
-            return Step::End(SendOutcome::Accepted);
+            return Step::End(Outcome::Accepted(None));
         }
         // What somebody has begun since then is not the text, and must not be submitted by another Enter.
         let alone = entry.before.editing() != Tri::Yes;
@@ -414,7 +414,7 @@ impl<'a> Steps<'a> {
                 true => {
                     unverified("somebody typed there at the same moment, and that was submitted along with the text")
                 }
-                false => SendOutcome::Accepted,
+                false => Outcome::Accepted(None),
             });
         }
         let waited = now.as_millis().saturating_sub(at.as_millis());
@@ -438,12 +438,12 @@ impl<'a> Steps<'a> {
     }
 
     /// What has become of it when another program has taken the agent's place since the paste.
-    fn usurped(&self, command: &str) -> Option<SendOutcome> {
+    fn usurped(&self, command: &str) -> Option<Outcome> {
         let told =
             format!("the agent has ended, and {command}, which runs there now, may have got the text and run it");
         match &self.stage {
             Stage::Calming(_) | Stage::ToPaste { .. } => None,
-            Stage::Entered { .. } if self.prompt.ends => Some(SendOutcome::Accepted),
+            Stage::Entered { .. } if self.prompt.ends => Some(Outcome::Accepted(None)),
             Stage::Entered { .. } => Some(unverified(told)),
             Stage::Pasted { .. } | Stage::ToEnter { .. } => Some(unverified(format!("{told}; Enter was not pressed"))),
         }
@@ -465,7 +465,7 @@ impl Seen {
 }
 
 /// Between the paste and Enter a dialog may come up, which Enter would answer, or the agent may end.
-fn stop_before_enter(seen: &Seen) -> Option<SendOutcome> {
+fn stop_before_enter(seen: &Seen) -> Option<Outcome> {
     let why = match (seen.dialog, seen.dead) {
         (true, _) => "a dialog came up, and Enter was not pressed",
         (_, true) => "the agent has ended, and Enter was not pressed",
@@ -474,12 +474,12 @@ fn stop_before_enter(seen: &Seen) -> Option<SendOutcome> {
     Some(not_taken(why))
 }
 
-fn not_taken(why: impl Into<String>) -> SendOutcome {
-    SendOutcome::NotTaken { why: why.into() }
+fn not_taken(why: impl Into<String>) -> Outcome {
+    Outcome::NotTaken { why: why.into() }
 }
 
-fn unverified(why: impl Into<String>) -> SendOutcome {
-    SendOutcome::Unverified { why: why.into() }
+fn unverified(why: impl Into<String>) -> Outcome {
+    Outcome::Unverified { why: why.into() }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::{Position, Rect};
 use ratatui_textarea::TextArea;
 
+use super::Request;
 use super::action::Action;
 use super::canvas::Canvas;
 use super::footer::Hint;
@@ -21,8 +22,8 @@ use super::keymap::Context;
 use super::meaning::Meaning;
 use super::overlay::{Desk, Laid, Memory, News, Overlay, Place, Then};
 use super::toast::Topic;
-use super::{Request, Sent};
 use crate::fleet::{TerminalKey, View};
+use crate::operation::Outcome;
 pub use broadcast::BroadcastDraft;
 use choosing::Choosing;
 use recall::Recall;
@@ -298,7 +299,7 @@ impl Overlay for Composer {
     /// What was taken is no draft any more, even if the composer was opened on it again.
     fn hear(&mut self, news: News<'_>, desk: &mut Desk<'_, '_>) {
         match news {
-            News::Sent { key, text, sent: Sent::Accepted } if self.prompt() == text => match &self.to {
+            News::Sent { key, text, outcome: Outcome::Accepted(_) } if self.prompt() == text => match &self.to {
                 Recipients::One(to) if to == key => self.replace(""),
                 Recipients::Several(_) if desk.memory.broadcast.text().is_empty() => self.replace(""),
                 _ => {}

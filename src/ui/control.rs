@@ -17,13 +17,14 @@ use super::footer::Hint;
 use super::help::Help;
 use super::keymap::Context;
 use super::meaning::Meaning;
+use super::outcome;
 use super::overlay::{Desk, News, Overlay, Place, Then};
 use super::toast::Topic;
-use super::{Request, Sent, Ui, find};
+use super::{Request, Ui, find};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::Answer;
 use crate::moment::{Moment, Span};
-use crate::profile::TakenAs;
+use crate::operation::Outcome;
 use crate::state::{Attention, Availability};
 
 /// How long the cursor rests on a terminal until it counts as seen (SPEC §2).
@@ -86,54 +87,46 @@ impl Ui {
     }
 
     /// Tells the operator what became of a prompt. A draft goes only when its text has arrived.
-    pub fn sent(&mut self, key: &TerminalKey, name: &str, text: &str, sent: Sent, view: &View<'_>) {
+    pub fn sent(&mut self, key: &TerminalKey, name: &str, text: &str, outcome: Outcome, view: &View<'_>) {
         let is_draft = self.memory.drafts.get(key).is_some_and(|draft| draft == text);
         let was_on_its_way = self.memory.sending.remove(key).is_some_and(|on_its_way| on_its_way == text);
-        match (sent == Sent::Accepted, is_draft) {
+        match (outcome.is_accepted(), is_draft) {
             (true, true) => drop(self.memory.drafts.remove(key)),
             // The prompt that was opened meanwhile began empty.
             (false, true) if was_on_its_way => self.hear(News::Drafted { key }, view),
             (false, false) if was_on_its_way => self.add_to_draft(key, text, view),
             _ => {}
         }
-        if sent == Sent::Accepted {
+        if outcome.is_accepted() {
             self.memory.broadcast.taken(key, text);
         }
-        self.hear(News::Sent { key, text, sent: &sent }, view);
-        let may_insist = matches!(sent, Sent::Refused { may_insist: true, .. });
-        let insist = || self.options.keymap.key_for(Context::Composer, Action::SendAnyway);
-        let insist = insist().filter(|_| may_insist).map(|key| format!("{key} in the prompt sends anyway"));
-        let (meaning, told) = match (Self::trouble(name, &sent), sent) {
-            (Some(trouble), Sent::Refused { hint, .. }) => {
-                let hint = insist.or(hint).map(|hint| format!(" ({hint})")).unwrap_or_default();
-                (Meaning::Failed, format!("{trouble}{hint}"))
+        self.hear(News::Sent { key, text, outcome: &outcome }, view);
+        let hint = match &outcome {
+            Outcome::Refused(refusal) => {
+                let insist = self.options.keymap.key_for(Context::Composer, Action::SendAnyway);
+                let insist = insist.filter(|_| refusal.may_insist());
+                insist.map(|key| format!("{key} in the prompt sends anyway")).or_else(|| refusal.hint())
             }
-            (Some(trouble), Sent::Unverified { .. }) => (Meaning::Unknown, trouble),
-            (Some(trouble), _) => (Meaning::Failed, trouble),
-            (None, _) => {
-                let input = super::find(view, key).map(|terminal| &terminal.input);
-                let what = match input.map(|input| input.taken_as(text)).unwrap_or_default() {
-                    TakenAs::Prompt => "the prompt",
-                    TakenAs::Command => "it",
-                };
-                let taken = input.and_then(|input| input.taken(text)).map(|taken| format!(" {taken}"));
-                (Meaning::Finished, format!("{name} took {what}{}", taken.unwrap_or_default()))
-            }
+            _ => None,
         };
-        self.notify_about(Topic::Prompt(key.clone()), meaning, told, view.now);
+        let told = match (Self::trouble(name, &outcome), &outcome) {
+            (Some(trouble), _) => trouble + &hint.map(|hint| format!(" ({hint})")).unwrap_or_default(),
+            (None, Outcome::Accepted(Some(how))) => format!("{name}: {how}"),
+            (None, _) => format!("{name} took the prompt"),
+        };
+        self.notify_about(Topic::Prompt(key.clone()), outcome::meaning(&outcome), told, view.now);
     }
 
     /// Tells the operator what became of an answer, and what the terminal shows since.
-    pub fn answered(&mut self, key: &TerminalKey, name: &str, sent: &Sent, after: &str, view: &View<'_>) {
-        self.hear(News::Answered { key, sent }, view);
-        let (meaning, told) = match sent {
-            Sent::Accepted if after == "unknown" => (Meaning::Finished, format!("{name}: taken")),
-            Sent::Accepted => (Meaning::Finished, format!("{name}: taken: {after}")),
-            Sent::NotTaken { why } => (Meaning::Failed, format!("{name}: not taken: {why}")),
-            Sent::Unverified { why } => (Meaning::Unknown, format!("{name}: unverified: {why}")),
-            Sent::Refused { why, .. } => (Meaning::Failed, format!("{name}: {why}")),
+    pub fn answered(&mut self, key: &TerminalKey, name: &str, outcome: &Outcome, view: &View<'_>) {
+        self.hear(News::Answered { key, outcome }, view);
+        let told = match outcome {
+            Outcome::Accepted(None) => format!("{name}: taken"),
+            Outcome::Accepted(Some(after)) => format!("{name}: taken: {after}"),
+            Outcome::Refused(refusal) => format!("{name}: {refusal}"),
+            outcome => format!("{name}: {outcome}"),
         };
-        self.notify_about(Topic::Dialog(key.clone()), meaning, told, view.now);
+        self.notify_about(Topic::Dialog(key.clone()), outcome::meaning(outcome), told, view.now);
     }
 
     /// Shows why a terminal is said to be what it is; `None` when nothing has read its screen.
@@ -158,12 +151,12 @@ impl Ui {
     }
 
     /// What went wrong with a prompt, in words; nothing when it was taken.
-    pub fn trouble(name: &str, sent: &Sent) -> Option<String> {
-        match sent {
-            Sent::Accepted => None,
-            Sent::NotTaken { why } => Some(format!("{name} did not take the prompt: {why}")),
-            Sent::Unverified { why } => Some(format!("it is not known whether {name} took the prompt: {why}")),
-            Sent::Refused { why, .. } => Some(format!("nothing was sent to {name}: {why}")),
+    pub fn trouble(name: &str, outcome: &Outcome) -> Option<String> {
+        match outcome {
+            Outcome::Accepted(_) => None,
+            Outcome::NotTaken { why } => Some(format!("{name} did not take the prompt: {why}")),
+            Outcome::Unverified { why } => Some(format!("it is not known whether {name} took the prompt: {why}")),
+            Outcome::Refused(why) => Some(format!("nothing was sent to {name}: {why}")),
         }
     }
 

@@ -13,21 +13,23 @@ use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::{Position, Rect};
 
+use super::Request;
 use super::action::Action;
 use super::canvas::Canvas;
 use super::footer::Hint;
 use super::input::LineInput;
 use super::keymap::Context;
 use super::meaning::{Meaning, waits};
+use super::outcome;
 use super::overlay::{Desk, Laid, News, Overlay, Then};
 use super::raw::Raw;
 use super::sheet::{Asked, Hold, Question};
 use super::theme::Theme;
 use super::toast::Topic;
-use super::{Request, Sent};
 use crate::dialog::{self, Manner, TextEntry};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::moment::{Moment, Span};
+use crate::operation::Outcome;
 use crate::screen::Screen;
 use crate::sender::Reply;
 use crate::tmux::PasteText;
@@ -479,22 +481,17 @@ impl Overlay for Dialog {
     }
 
     fn hear(&mut self, news: News<'_>, desk: &mut Desk<'_, '_>) {
-        let News::Answered { key, sent } = news else { return };
+        let News::Answered { key, outcome } = news else { return };
         if *key != self.key || self.stage != Stage::Sending {
             return;
         }
-        self.stage = match sent {
-            Sent::Accepted => {
-                self.typing = None;
-                Stage::Answered(desk.view.now)
-            }
-            Sent::NotTaken { .. } | Sent::Unverified { .. } | Sent::Refused { .. } => Stage::Choosing,
+        let told = match outcome {
+            Outcome::Accepted(_) => "taken".to_owned(),
+            Outcome::Refused(refusal) => refusal.to_string(),
+            outcome => outcome.to_string(),
         };
-        self.told = match sent {
-            Sent::Accepted => Some((Meaning::Finished, "taken".to_owned())),
-            Sent::NotTaken { why } => Some((Meaning::Failed, format!("not taken: {why}"))),
-            Sent::Unverified { why } => Some((Meaning::Unknown, format!("unverified: {why}"))),
-            Sent::Refused { why, .. } => Some((Meaning::Failed, why.clone())),
-        };
+        self.told = Some((outcome::meaning(outcome), told));
+        self.stage = if outcome.is_accepted() { Stage::Answered(desk.view.now) } else { Stage::Choosing };
+        self.typing.take_if(|_| outcome.is_accepted());
     }
 }

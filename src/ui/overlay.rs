@@ -17,10 +17,11 @@ use super::footer::Hint;
 use super::keymap::Context;
 use super::meaning::Meaning;
 use super::toast::{Toasts, Topic};
-use super::{Options, Request, Sent};
+use super::{Options, Request};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::{Intent, Told};
 use crate::moment::Moment;
+use crate::operation::Outcome;
 
 /// Where an overlay is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +71,7 @@ pub enum Then {
 #[derive(Clone, Copy, Debug)]
 pub enum News<'a> {
     /// A prompt was sent, or was not.
-    Sent { key: &'a TerminalKey, text: &'a str, sent: &'a Sent },
+    Sent { key: &'a TerminalKey, text: &'a str, outcome: &'a Outcome },
     /// A prompt that waited cannot be sent any more.
     Dropped { key: &'a TerminalKey, text: &'a str, why: &'a str },
     /// Something was added to what was begun for a terminal.
@@ -80,7 +81,7 @@ pub enum News<'a> {
     /// The prompt came back from the operator's editor.
     Edited { text: &'a str },
     /// A dialog was answered, or was not.
-    Answered { key: &'a TerminalKey, sent: &'a Sent },
+    Answered { key: &'a TerminalKey, outcome: &'a Outcome },
     /// The history has answered.
     Told { key: &'a TerminalKey, told: &'a Told },
     /// Why a terminal is said to be what it is; `None` when nothing has read its screen.

@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::{Actors, News, input, sent, tell};
+use super::{Actors, News, input, tell};
 use crate::dialog::Dialog;
 use crate::feed;
 use crate::fleet::{Terminal, TerminalKey};
 use crate::history::{Privacy, Sent as Input};
+use crate::operation::Refusal;
 use crate::sender::Recipient;
 use crate::task::Task;
 use crate::tmux::{Key, UnknownKey};
-use crate::ui::Sent;
 
 /// How long nothing is pressed behind an Escape: programs take what follows at once for a part of it.
 const ESCAPE_APART: Duration = Duration::from_millis(80);
@@ -93,9 +93,8 @@ impl Actors {
             Ok(keys) => keys,
             Err(unknown) => {
                 let Keyboard { to: Recipient { key, .. }, name, .. } = keyboard;
-                let (why, hint) = (unknown.to_string(), Some(unknown.hint()));
-                let sent = Sent::Refused { why, hint, may_insist: false, may_pass: false };
-                return super::tell(&self.told, News::Pressed { key, name, keys: names.to_vec(), sent, tell });
+                let outcome = Refusal::Other(unknown.to_string()).into();
+                return super::tell(&self.told, News::Pressed { key, name, keys: names.to_vec(), outcome, tell });
             }
         };
         let (to, privacy) = (keyboard.to.clone(), keyboard.privacy);
@@ -131,11 +130,11 @@ impl Actors {
                     Some(seen) => tmux.keys_in(&to, &seen, &keys).await,
                     None => tmux.keys(&to, &keys).await,
                 };
-                ticket.ended(outcome.word(), outcome.detail(), feed::now());
-                let (key, name, sent) = (to.key.clone(), name.clone(), sent(outcome));
+                ticket.ended(outcome.clone(), feed::now());
+                let (key, name) = (to.key.clone(), name.clone());
                 let tell_of = pressed.iter().any(|pressed| pressed.tell);
                 let names = keys.iter().map(Key::to_string).collect();
-                tell(&told, News::Pressed { key, name, keys: names, sent, tell: tell_of });
+                tell(&told, News::Pressed { key, name, keys: names, outcome, tell: tell_of });
                 if keys.last() == Some(&escape) {
                     tokio::time::sleep(ESCAPE_APART).await;
                 }

@@ -20,8 +20,8 @@ use crate::delivery::duty::{Duties, Duty};
 use crate::follow_up::{self, FollowUpRule, Posture};
 use crate::history::{self, Intent, IntentId, Intents, Owner, Rank, Stopped, Trouble};
 use crate::moment::{Moment, Span};
+use crate::operation::Outcome;
 use crate::place::TerminalKey;
-use crate::sender::SendOutcome;
 
 /// How often the store is looked at for what other processes queued or left behind.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -46,7 +46,7 @@ pub(super) struct Desk {
     /// Since when the terminals of prompts are not found.
     missing: HashMap<IntentId, Moment>,
     /// What became of it, in its order.
-    outcomes: Vec<(IntentId, SendOutcome)>,
+    outcomes: Vec<(IntentId, Outcome)>,
     /// Agents that are left alone until a moment.
     respite: HashMap<TerminalKey, Moment>,
     /// Who waits for the end.

@@ -1,6 +1,7 @@
 //! What is sent: written down before, judged after, and known to the other processes at once.
 
 use super::*;
+use crate::operation::{Outcome, Refusal};
 
 pub(in super::super) fn prompt(pane: u32, seconds: i64, text: &str) -> NewInput {
     NewInput {
@@ -35,7 +36,7 @@ fn an_input_is_written_before_it_is_sent_and_its_outcome_after() {
     assert_eq!(reader.submissions_after(0).unwrap(), []);
 
     ticket.delivered(at(1));
-    ticket.ended("accepted", None, at(2));
+    ticket.ended(Outcome::Accepted(None), at(2));
     assert!(runtime.block_on(history.written(Duration::from_secs(10))));
     assert_eq!(sent(&mut reader), [("do it".to_owned(), Some("accepted".to_owned()))]);
     let submissions = reader.submissions_after(0).unwrap();
@@ -54,7 +55,7 @@ fn an_input_is_written_before_it_is_sent_and_its_outcome_after() {
 fn what_was_never_delivered_is_no_submission() {
     let (_directory, path) = place();
     let history = running(&path);
-    history.begin_input(prompt(1, 0, "no")).ended("refused", Some("it is working".to_owned()), at(1));
+    history.begin_input(prompt(1, 0, "no")).ended(Refusal::Working.into(), at(1));
     drop(history);
     let mut reader = Reader::open(&path).unwrap();
     assert_eq!(sent(&mut reader), [("no".to_owned(), Some("refused".to_owned()))]);
@@ -119,7 +120,7 @@ fn the_composer_finds_earlier_prompts() {
     let (_directory, path) = place();
     let history = running(&path);
     for (pane, text) in [(1, "one"), (2, "two"), (1, "three"), (1, "one")] {
-        history.begin_input(prompt(pane, 0, text)).ended("accepted", None, at(0));
+        history.begin_input(prompt(pane, 0, text)).ended(Outcome::Accepted(None), at(0));
     }
     history.begin_input(NewInput { sent: Sent::Keys(vec!["Escape".to_owned()]), ..prompt(1, 0, "") });
     drop(history);

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::operation::Refusal;
 
 const HOLD: Span = Span::from_secs(30);
 
@@ -193,7 +194,7 @@ fn the_outcome_of_an_earlier_attempt_says_nothing_of_a_later_one() {
     let id = queued(&mut a, "e");
     let input = NewInput { sender: "follow-up 1".to_owned(), ..super::inputs::prompt(1, 0, "text") };
     let begun = Message::InputBegun { uid: "a".to_owned(), input };
-    let ended = Message::InputEnded { uid: "a".to_owned(), outcome: "refused".to_owned(), detail: None, at: at(2) };
+    let ended = Message::InputEnded { uid: "a".to_owned(), outcome: Refusal::Working.into(), at: at(2) };
     store(&path, "a", at(0)).write(&[begun, ended], at(2)).unwrap();
     assert!(a.claim(id, at(3), HOLD).unwrap() && a.attempt(id, "text", 1, at(4)).unwrap());
     assert_eq!(a.outcome_by("follow-up 1", at(2)).unwrap().as_deref(), Some("refused"));

@@ -26,7 +26,7 @@ fn run(
     seen: &Dialog,
     reply: &Reply,
     mut shows: impl FnMut(&[String], u64) -> (Option<Dialog>, After),
-) -> (String, Answered) {
+) -> (String, Outcome) {
     let mut answering = Answering::new(seen, reply, Limits::default());
     let (mut now, mut pressed) = (0, Vec::new());
     let mut step = Step::Look { after: Span::ZERO };
@@ -52,8 +52,8 @@ fn run(
     }
 }
 
-fn taken(after: After) -> Answered {
-    Answered { outcome: SendOutcome::Accepted, after }
+fn taken(after: After) -> Outcome {
+    accepted(after)
 }
 
 #[test]

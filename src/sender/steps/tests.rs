@@ -48,7 +48,7 @@ impl Played {
     }
 
     /// Runs to the end. `shows` is asked at each look with the number of Enters so far, `None` before the paste.
-    fn run(&mut self, mut shows: impl FnMut(Option<usize>, u64) -> Seen) -> SendOutcome {
+    fn run(&mut self, mut shows: impl FnMut(Option<usize>, u64) -> Seen) -> Outcome {
         let mut step = Step::Look { after: Span::ZERO };
         for _ in 0..1000 {
             step = match step {
@@ -73,12 +73,12 @@ impl Played {
     }
 }
 
-fn polite(shows: impl FnMut(Option<usize>, u64) -> Seen) -> (SendOutcome, Vec<&'static str>) {
+fn polite(shows: impl FnMut(Option<usize>, u64) -> Seen) -> (Outcome, Vec<&'static str>) {
     let mut played = Played::new(Insistence::Polite);
     (played.run(shows), played.done)
 }
 
-fn forced(shows: impl FnMut(Option<usize>, u64) -> Seen) -> (SendOutcome, Vec<&'static str>) {
+fn forced(shows: impl FnMut(Option<usize>, u64) -> Seen) -> (Outcome, Vec<&'static str>) {
     let mut played = Played::new(Insistence::Force);
     (played.run(shows), played.done)
 }
@@ -90,7 +90,7 @@ fn a_prompt_that_is_taken_is_pasted_and_entered_once() {
         Some(0) => pasted(),
         Some(_) => working(),
     });
-    assert_eq!(told, (SendOutcome::Accepted, vec!["paste", "enter"]));
+    assert_eq!(told, (Outcome::Accepted(None), vec!["paste", "enter"]));
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn an_agent_that_took_the_paste_only_gets_one_more_enter() {
         Some(0 | 1) => pasted(),
         Some(_) => working(),
     });
-    assert_eq!(told, (SendOutcome::Accepted, vec!["paste", "enter", "enter"]));
+    assert_eq!(told, (Outcome::Accepted(None), vec!["paste", "enter", "enter"]));
 }
 
 #[test]
@@ -126,10 +126,10 @@ fn a_text_that_stays_in_the_prompt_is_not_taken_where_enter_did_something_else()
         Some(0) => pasted(),
         Some(_) => Seen { composer: 1, ..pasted() },
     });
-    assert_eq!(outcome, SendOutcome::NotTaken { why: "the text is still in the prompt".into() });
+    assert_eq!(outcome, Outcome::NotTaken { why: "the text is still in the prompt".into() });
     assert_eq!(done, ["paste", "enter", "enter"]);
     let (outcome, done) = polite(|enters, _| if enters.is_none() { ready() } else { pasted() });
-    assert_eq!(outcome, SendOutcome::Unverified { why: "the text was still in the prompt after 5 s".into() });
+    assert_eq!(outcome, Outcome::Unverified { why: "the text was still in the prompt after 5 s".into() });
     assert_eq!(done, ["paste", "enter", "enter"]);
 }
 
@@ -143,7 +143,7 @@ fn enter_is_not_pressed_behind_what_somebody_else_types() {
             Some(0) => holds(shown),
             Some(_) => working(),
         });
-        assert_eq!(outcome == SendOutcome::Accepted, sends, "{shown}: {outcome}");
+        assert_eq!(outcome == Outcome::Accepted(None), sends, "{shown}: {outcome}");
         assert_eq!(done.contains(&"enter"), sends, "{shown}");
     }
 }
@@ -157,7 +157,7 @@ fn what_somebody_typed_right_before_enter_is_told_when_it_was_submitted_along() 
             Some(0) => pasted(),
             Some(_) => shows(shown),
         });
-        assert_eq!(outcome == SendOutcome::Accepted, accepted, "{shown}: {outcome}");
+        assert_eq!(outcome == Outcome::Accepted(None), accepted, "{shown}: {outcome}");
         assert!(accepted || outcome.word() == "unverified", "{shown}: {outcome}");
         assert_eq!(done, ["paste", "enter"], "it is submitted once");
     }
@@ -176,7 +176,7 @@ fn what_somebody_begins_after_enter_is_not_submitted_by_another_one() {
         Some(0) => Seen { composed: Some(Composed::of("hello")), ..pasted() },
         Some(_) => begun(),
     });
-    assert_eq!(told, (SendOutcome::Accepted, vec!["paste", "enter"]));
+    assert_eq!(told, (Outcome::Accepted(None), vec!["paste", "enter"]));
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn what_changed_before_it_was_delivered_is_looked_at_again() {
 #[test]
 fn a_screen_that_does_not_react_says_nothing_and_gets_no_second_enter() {
     let (outcome, done) = polite(|_, _| ready());
-    assert_eq!(outcome, SendOutcome::Unverified { why: "the screen did not react within 5 s".into() });
+    assert_eq!(outcome, Outcome::Unverified { why: "the screen did not react within 5 s".into() });
     assert_eq!(done, ["paste", "enter"]);
 }
 
@@ -214,7 +214,7 @@ fn a_screen_that_does_not_react_says_nothing_and_gets_no_second_enter() {
 fn an_answer_that_comes_before_the_next_look_is_a_reaction() {
     let answered = || seen(9, |read| (read.prompt, read.turn) = ((Some(7), 1), Arc::from("done")));
     let told = polite(|enters, _| if matches!(enters, Some(1)) { answered() } else { ready() });
-    assert_eq!(told, (SendOutcome::Accepted, vec!["paste", "enter"]));
+    assert_eq!(told, (Outcome::Accepted(None), vec!["paste", "enter"]));
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn nothing_is_sent_where_it_would_do_harm() {
     let refused = |shown: Seen| {
         let (outcome, done) = polite(|_, _| shown.clone());
         assert_eq!(done, Vec::<&str>::new());
-        let SendOutcome::Refused(refusal) = outcome else { panic!("{outcome}") };
+        let Outcome::Refused(refusal) = outcome else { panic!("{outcome}") };
         refusal
     };
     assert_eq!(refused(working()), Refusal::Working);
@@ -253,7 +253,7 @@ fn a_message_that_a_working_agent_queues_is_taken() {
         Some(0) => typed(),
         Some(_) => queued(),
     });
-    assert_eq!(told, (SendOutcome::Accepted, vec!["paste", "enter"]));
+    assert_eq!(told, (Outcome::Accepted(None), vec!["paste", "enter"]));
 }
 
 #[test]
@@ -281,7 +281,7 @@ fn the_last_strokes_of_an_interrupted_turn_do_not_refuse() {
             (Some(_), _) => working(),
         }
     });
-    assert_eq!(told, (SendOutcome::Accepted, vec!["paste", "enter"]));
+    assert_eq!(told, (Outcome::Accepted(None), vec!["paste", "enter"]));
 }
 
 /// A row that no rule knows may be the agent's work in another shape.
@@ -313,14 +313,14 @@ fn an_agent_that_keeps_what_it_took_until_its_session_is_up_has_taken_it() {
         Some(0) => pasted(),
         Some(_) => kept(),
     });
-    assert_eq!(told, (SendOutcome::Accepted, vec!["paste", "enter"]));
+    assert_eq!(told, (Outcome::Accepted(None), vec!["paste", "enter"]));
 }
 
 #[test]
 fn enter_is_not_pressed_into_a_dialog_that_comes_up() {
     let (outcome, done) = polite(|enters, _| if enters.is_none() { ready() } else { dialog() });
     assert_eq!(done, ["paste"]);
-    assert!(matches!(outcome, SendOutcome::NotTaken { why } if why.contains("dialog")));
+    assert!(matches!(outcome, Outcome::NotTaken { why } if why.contains("dialog")));
 }
 
 #[test]
@@ -328,7 +328,7 @@ fn enter_is_not_pressed_when_the_agent_has_ended() {
     let dead = || Seen { dead: true, ..ready() };
     let (outcome, done) = polite(|enters, _| if enters.is_none() { ready() } else { dead() });
     assert_eq!(done, ["paste"]);
-    assert!(matches!(outcome, SendOutcome::NotTaken { why } if why.contains("ended")));
+    assert!(matches!(outcome, Outcome::NotTaken { why } if why.contains("ended")));
 }
 
 #[test]
@@ -337,20 +337,20 @@ fn an_agent_that_ends_has_taken_what_asked_it_to() {
     let at = Span::from_millis;
     for ends in [true, false] {
         let mut steps = Steps::new(Prompt { ends, ..HELLO }, Insistence::Polite, Limits::default());
-        assert_eq!(steps.stopped(shell()), SendOutcome::Refused(shell()), "before the paste");
+        assert_eq!(steps.stopped(shell()), Outcome::Refused(shell()), "before the paste");
         steps.saw(ready(), at(0));
         steps.saw(ready(), at(300));
         steps.delivered(at(310));
         let told = steps.stopped(shell());
         assert!(
-            matches!(&told, SendOutcome::Unverified { why } if why.contains("dash, which runs there now, may have")),
+            matches!(&told, Outcome::Unverified { why } if why.contains("dash, which runs there now, may have")),
             "{told}"
         );
         assert_eq!(steps.saw(pasted(), at(500)), Step::PressEnter);
         steps.delivered(at(510));
         let (told, dead) = (steps.stopped(shell()), steps.saw(Seen { dead: true, ..pasted() }, at(600)));
-        assert_eq!(told == SendOutcome::Accepted, ends, "{told}");
-        assert_eq!(dead == Step::End(SendOutcome::Accepted), ends);
+        assert_eq!(told == Outcome::Accepted(None), ends, "{told}");
+        assert_eq!(dead == Step::End(Outcome::Accepted(None)), ends);
     }
 }
 
@@ -361,23 +361,23 @@ fn a_tmux_that_does_not_answer_may_have_pressed_enter() {
     let mut steps = Steps::new(HELLO, Insistence::Polite, Limits::default());
     steps.saw(ready(), at(0));
     steps.saw(ready(), at(300));
-    assert!(matches!(steps.stopped(unheard()), SendOutcome::Unverified { .. }), "at the paste");
+    assert!(matches!(steps.stopped(unheard()), Outcome::Unverified { .. }), "at the paste");
     steps.delivered(at(310));
-    assert!(matches!(steps.stopped(unheard()), SendOutcome::NotTaken { .. }), "Enter was certainly not pressed");
+    assert!(matches!(steps.stopped(unheard()), Outcome::NotTaken { .. }), "Enter was certainly not pressed");
     steps.saw(pasted(), at(500));
-    assert!(matches!(steps.stopped(unheard()), SendOutcome::Unverified { .. }), "at Enter");
+    assert!(matches!(steps.stopped(unheard()), Outcome::Unverified { .. }), "at Enter");
     let blocked = Refusal::Obstacle(crate::tmux::Obstacle::InMode);
-    assert!(matches!(steps.stopped(blocked), SendOutcome::NotTaken { .. }), "tmux said no");
+    assert!(matches!(steps.stopped(blocked), Outcome::NotTaken { .. }), "tmux said no");
 }
 
 #[test]
 fn a_failure_before_the_paste_is_a_refusal_and_after_it_is_not() {
     let mut steps = Steps::new(HELLO, Insistence::Polite, Limits::default());
     let gone = || Refusal::Obstacle(crate::tmux::Obstacle::Gone);
-    assert_eq!(steps.stopped(gone()), SendOutcome::Refused(gone()));
+    assert_eq!(steps.stopped(gone()), Outcome::Refused(gone()));
     steps.saw(ready(), Span::ZERO);
     assert_eq!(steps.saw(ready(), Span::from_millis(300)), Step::Paste);
-    assert_eq!(steps.stopped(gone()), SendOutcome::Refused(gone()));
+    assert_eq!(steps.stopped(gone()), Outcome::Refused(gone()));
     steps.delivered(Span::from_millis(310));
-    assert!(matches!(steps.stopped(gone()), SendOutcome::NotTaken { .. }));
+    assert!(matches!(steps.stopped(gone()), Outcome::NotTaken { .. }));
 }

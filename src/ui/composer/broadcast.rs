@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::outcomes::{Fate, Outcomes};
+use super::outcomes::{Outcomes, Progress};
 use super::recipients::obstacle;
 use crate::fleet::{TerminalKey, View};
+use crate::operation::Refusal;
 use crate::ui::canvas::Canvas;
 use crate::ui::meaning::Meaning;
 use crate::ui::overlay::Desk;
@@ -125,22 +126,22 @@ pub(super) fn lines(theme: &Theme, keys: &[TerminalKey], text: &str, wait: bool,
 /// Asks for the prompt to be sent to whoever gets it, and says what became of each so far.
 pub fn send(keys: &[TerminalKey], text: &str, wait: bool, desk: &mut Desk<'_, '_>) -> Outcomes {
     desk.memory.broadcast.missing = keys.iter().cloned().collect();
-    let mut fates = Vec::new();
+    let mut terminals = Vec::new();
     for key in keys {
-        let fate = match gets(desk.view, key, wait) {
+        let progress = match gets(desk.view, key, wait) {
             Gets::Now => {
                 desk.ask(Request::Send { key: key.clone(), text: text.to_owned(), force: false });
-                Fate::Sending
+                Progress::Sending
             }
             Gets::WhenReady(_) => {
                 desk.ask(Request::Queue { key: key.clone(), text: text.to_owned() });
-                Fate::Queued
+                Progress::Queued
             }
-            Gets::Nothing(why) => Fate::Not(why.to_owned()),
+            Gets::Nothing(why) => Progress::Ended(Refusal::Other(why.to_owned()).into()),
         };
-        fates.push((key.clone(), name(desk.view, key), fate));
+        terminals.push((key.clone(), name(desk.view, key), progress));
     }
-    Outcomes::new(text.to_owned(), fates)
+    Outcomes::new(text.to_owned(), terminals)
 }
 
 pub(super) fn name(view: &View<'_>, key: &TerminalKey) -> String {

@@ -4,40 +4,38 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::fleet::{TerminalKey, View};
-use crate::ui::Sent;
+use crate::operation::{Outcome, Refusal};
 use crate::ui::action::Action;
 use crate::ui::canvas::Canvas;
 use crate::ui::footer::Hint;
 use crate::ui::keymap::Context;
 use crate::ui::meaning::Meaning;
+use crate::ui::outcome;
 use crate::ui::overlay::{Desk, Laid, News, Overlay, Then};
 use crate::ui::popup::{self, Line};
 use crate::ui::viewport::Viewport;
 
-/// What became of it at one terminal.
+/// How far it has come at one terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum Progress {
     Sending,
     /// It goes when the agent is ready.
     Queued,
-    Taken,
-    /// It may have been taken.
-    Unverified(String),
-    Not(String),
+    Ended(Outcome),
 }
 
 /// The list of what became of it.
 #[derive(Debug)]
 pub struct Outcomes {
     text: String,
-    fates: Vec<(TerminalKey, String, Fate)>,
+    terminals: Vec<(TerminalKey, String, Progress)>,
     view: Viewport,
 }
 
 impl Outcomes {
     /// A list of terminals by key and name.
-    pub fn new(text: String, fates: Vec<(TerminalKey, String, Fate)>) -> Self {
-        Self { text, fates, view: Viewport::default() }
+    pub fn new(text: String, terminals: Vec<(TerminalKey, String, Progress)>) -> Self {
+        Self { text, terminals, view: Viewport::default() }
     }
 }
 
@@ -52,15 +50,22 @@ impl Overlay for Outcomes {
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Laid {
         let parts = &canvas.theme.parts;
-        let taken = self.fates.iter().filter(|(.., fate)| *fate == Fate::Taken).count();
-        let title = format!("taken by {taken} of {}", self.fates.len());
-        let line = |(_, name, fate): &(TerminalKey, String, Fate)| -> Line {
-            let (meaning, word, why) = match fate {
-                Fate::Sending => (Meaning::Working, "sending …", ""),
-                Fate::Queued => (Meaning::Working, "queued", "sent when the agent is ready"),
-                Fate::Taken => (Meaning::Finished, "taken", ""),
-                Fate::Unverified(why) => (Meaning::Unknown, "unverified", why.as_str()),
-                Fate::Not(why) => (Meaning::Failed, "not sent", why.as_str()),
+        let taken =
+            self.terminals.iter().filter(|(.., it)| matches!(it, Progress::Ended(Outcome::Accepted(_)))).count();
+        let title = format!("taken by {taken} of {}", self.terminals.len());
+        let line = |(_, name, progress): &(TerminalKey, String, Progress)| -> Line {
+            let (meaning, word, why) = match progress {
+                Progress::Sending => (Meaning::Working, "sending …", String::new()),
+                Progress::Queued => (Meaning::Working, "queued", "sent when the agent is ready".to_owned()),
+                Progress::Ended(outcome) => {
+                    let word = match outcome {
+                        Outcome::Accepted(_) => "taken",
+                        Outcome::NotTaken { .. } => "not taken",
+                        Outcome::Unverified { .. } => "unverified",
+                        Outcome::Refused(_) => "not sent",
+                    };
+                    (outcome::meaning(outcome), word, outcome.detail().unwrap_or_default())
+                }
             };
             let style = canvas.theme.style(meaning);
             let glyph = canvas.glyph(meaning).to_owned();
@@ -68,10 +73,10 @@ impl Overlay for Outcomes {
                 (glyph, style),
                 (format!(" {word:<10} "), style),
                 (format!("{name}  "), parts.text),
-                (why.to_owned(), parts.quiet),
+                (why, parts.quiet),
             ]
         };
-        let lines: Vec<Line> = self.fates.iter().map(line).collect();
+        let lines: Vec<Line> = self.terminals.iter().map(line).collect();
         let inner = popup::draw(canvas, buffer, area, &title, &lines, &mut self.view);
         Laid::at(popup::around(inner))
     }
@@ -81,23 +86,14 @@ impl Overlay for Outcomes {
     }
 
     fn hear(&mut self, news: News<'_>, _desk: &mut Desk<'_, '_>) {
-        let (key, fate) = match news {
-            News::Sent { key, text, sent } if text == self.text => (key, fate(sent)),
-            News::Dropped { key, text, why } if text == self.text => (key, Fate::Not(why.to_owned())),
+        let (key, outcome) = match news {
+            News::Sent { key, text, outcome } if text == self.text => (key, outcome.clone()),
+            News::Dropped { key, text, why } if text == self.text => (key, Refusal::Other(why.to_owned()).into()),
             _ => return,
         };
-        let open = |fate: &Fate| matches!(fate, Fate::Sending | Fate::Queued);
-        if let Some((.., told)) = self.fates.iter_mut().find(|(of, _, told)| of == key && open(told)) {
-            *told = fate;
+        let is_open = |it: &Progress| !matches!(it, Progress::Ended(_));
+        if let Some((.., progress)) = self.terminals.iter_mut().find(|(of, _, it)| of == key && is_open(it)) {
+            *progress = Progress::Ended(outcome);
         }
-    }
-}
-
-fn fate(sent: &Sent) -> Fate {
-    match sent {
-        Sent::Accepted => Fate::Taken,
-        Sent::Unverified { why } => Fate::Unverified(why.clone()),
-        Sent::NotTaken { why } => Fate::Not(format!("it went in, but was not taken: {why}")),
-        Sent::Refused { why, .. } => Fate::Not(why.clone()),
     }
 }

@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 
 use crate::fleet::{TerminalKey, View};
+use crate::operation::Outcome;
 use crate::ui::meaning::Meaning;
+use crate::ui::outcome;
 use crate::ui::overlay::{News, Waiting};
 use crate::ui::raw::spoken_all;
-use crate::ui::{Sent, Topic, Ui, find};
+use crate::ui::{Topic, Ui, find};
 
 impl Ui {
     /// Shows which prompts wait for which terminal, in the order in which they go.
@@ -65,21 +67,17 @@ impl Ui {
         key: &TerminalKey,
         name: &str,
         keys: &[String],
-        sent: &Sent,
+        outcome: &Outcome,
         tell: bool,
         view: &View<'_>,
     ) {
-        let (meaning, told) = match sent {
-            Sent::Accepted if !tell => return,
-            Sent::Accepted => (Meaning::Ready, format!("pressed {} in {name}", spoken_all(keys))),
-            Sent::Unverified { why } => {
-                (Meaning::Unknown, format!("it is not known whether keys were pressed in {name}: {why}"))
-            }
-            Sent::NotTaken { why } | Sent::Refused { why, .. } => {
-                (Meaning::Failed, format!("no key was pressed in {name}: {why}"))
-            }
+        let told = match outcome {
+            Outcome::Accepted(_) if !tell => return,
+            Outcome::Accepted(_) => format!("pressed {} in {name}", spoken_all(keys)),
+            Outcome::Unverified { why } => format!("it is not known whether keys were pressed in {name}: {why}"),
+            outcome => format!("no key was pressed in {name}: {}", outcome.detail().unwrap_or_default()),
         };
-        self.notify_about(Topic::Keys(key.clone()), meaning, told, view.now);
+        self.notify_about(Topic::Keys(key.clone()), outcome::meaning(outcome), told, view.now);
     }
 
     pub(super) fn add_to_draft(&mut self, key: &TerminalKey, text: &str, view: &View<'_>) {

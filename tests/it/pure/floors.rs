@@ -25,6 +25,7 @@ const MODULES: &[(&str, u8)] = &[
     ("queue", 0),
     ("private", 1),
     ("tmux", 1),
+    ("operation", 1),
     ("process", 1),
     ("recording", 1),
     ("history", 1),

@@ -10,9 +10,10 @@ mod sizes;
 
 use crate::support::sample_fleet::{NOW, SampleFleet, terminal};
 use fleetwatch::moment::Span;
+use fleetwatch::operation::{Outcome, Refusal};
 use fleetwatch::state::{Attention, Phase};
 use fleetwatch::ui::Waiting;
-use fleetwatch::ui::{Copied, Depth, Keymap, Meaning, Options, Request, Sent, Theme, Ui};
+use fleetwatch::ui::{Copied, Depth, Keymap, Meaning, Options, Request, Theme, Ui};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
@@ -375,9 +376,7 @@ fn a_prompt_is_sent_as_it_was_written_and_its_draft_stays_until_it_was_taken() {
     assert_eq!(requests, [Request::Send { key: key.clone(), text: text_sent.clone(), force: false }]);
     assert!(text(&mut ui, &fleet, 120, 40).contains("sending to docs"));
 
-    let refused =
-        Sent::Refused { why: "the prompt contains a draft".into(), hint: None, may_insist: true, may_pass: true };
-    ui.sent(&key, "docs", &text_sent, refused, &fleet.view());
+    ui.sent(&key, "docs", &text_sent, Refusal::Draft.into(), &fleet.view());
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(
         shown.contains("nothing was sent to docs: the prompt contains a draft (alt-s in the prompt sends anyway)"),
@@ -387,7 +386,7 @@ fn a_prompt_is_sent_as_it_was_written_and_its_draft_stays_until_it_was_taken() {
     press(&mut ui, &fleet, &chars("i"));
     assert!(text(&mut ui, &fleet, 120, 40).contains("-l 'two'"), "the draft is kept");
     ui.handle(&Event::Key(KeyEvent::new(KeyCode::Char('s'), KeyModifiers::ALT)), &fleet.view());
-    ui.sent(&key, "docs", &text_sent, Sent::Accepted, &fleet.view());
+    ui.sent(&key, "docs", &text_sent, Outcome::Accepted(None), &fleet.view());
     press(&mut ui, &fleet, &chars("i"));
     assert!(!text(&mut ui, &fleet, 120, 40).contains("-l 'two'"), "what was taken is no draft");
 }

@@ -8,11 +8,10 @@ use std::time::Duration;
 use crate::support::private_tmux::PrivateTmux;
 use fleetwatch::dialog::{Dialog, in_words};
 use fleetwatch::moment::Span;
+use fleetwatch::operation::{Outcome, Refusal};
 use fleetwatch::profile::Library;
 use fleetwatch::screen::Screen;
-use fleetwatch::sender::{
-    After, Answered, Insistence, Limits, Recipient, Refusal, Reply, SendOptions, SendOutcome, Sender,
-};
+use fleetwatch::sender::{Insistence, Limits, Recipient, Reply, SendOptions, Sender};
 use fleetwatch::tmux::{Key, Obstacle, PasteText, Settings};
 
 /// A parrot in a pane of its own, and somebody who sends to it.
@@ -109,16 +108,16 @@ impl Cage {
     }
 
     /// Chooses an option of a dialog.
-    async fn choose(&self, seen: &Dialog, option: &str) -> Answered {
+    async fn choose(&self, seen: &Dialog, option: &str) -> Outcome {
         let reply = Reply::meant(option, seen).unwrap();
         self.sender.answer(&self.parrot, seen, &reply, patient(), || {}).await
     }
 
-    async fn send(&self, text: &str) -> SendOutcome {
+    async fn send(&self, text: &str) -> Outcome {
         self.sender.send(&self.parrot, text, SendOptions { limits: patient(), ..SendOptions::default() }).await
     }
 
-    async fn force(&self, text: &str) -> SendOutcome {
+    async fn force(&self, text: &str) -> Outcome {
         self.sender.send(&self.parrot, text, SendOptions { insistence: Insistence::Force, limits: patient() }).await
     }
 
@@ -148,7 +147,7 @@ fn keys(names: &[&str]) -> Vec<Key> {
 async fn a_prompt_is_taken_and_answered() {
     let cage = Cage::new();
     let text = "say 'it'; \"now\" #{pane_id} $HOME \\";
-    assert_eq!(cage.send(text).await, SendOutcome::Accepted);
+    assert_eq!(cage.send(text).await, Outcome::Accepted(None));
     cage.wait_for(&format!("● heard {text}"));
     assert_eq!(cage.tmux.run(&["list-buffers"]), "");
 }
@@ -160,16 +159,16 @@ async fn a_parrot_that_works_or_has_a_draft_is_left_alone_unless_one_insists() {
     cage.wait_for("❯ half a");
     assert_eq!(cage.send("other").await, Refusal::Draft.into());
     assert!(!cage.screen().contains("other"));
-    assert_eq!(cage.force("thought").await, SendOutcome::Accepted);
+    assert_eq!(cage.force("thought").await, Outcome::Accepted(None));
     cage.wait_for("● heard half a thought");
 }
 
 #[tokio::test]
 async fn a_prompt_waits_for_the_last_strokes_of_a_turn_that_was_stopped() {
     let cage = Cage::new();
-    assert_eq!(cage.send("strokes").await, SendOutcome::Accepted);
+    assert_eq!(cage.send("strokes").await, Outcome::Accepted(None));
     cage.wait_for("● half an answer");
-    assert_eq!(cage.send("go on").await, SendOutcome::Accepted);
+    assert_eq!(cage.send("go on").await, Outcome::Accepted(None));
     cage.wait_for("● heard go on");
     assert!(cage.screen().contains("stopped4"), "it was sent before the last stroke");
 }
@@ -177,27 +176,27 @@ async fn a_prompt_waits_for_the_last_strokes_of_a_turn_that_was_stopped() {
 #[tokio::test]
 async fn a_prompt_that_needs_another_enter_gets_it() {
     let cage = Cage::new();
-    assert_eq!(cage.send("twice").await, SendOutcome::Accepted);
+    assert_eq!(cage.send("twice").await, Outcome::Accepted(None));
     cage.wait_for("● twice");
-    assert_eq!(cage.send("now").await, SendOutcome::Accepted);
+    assert_eq!(cage.send("now").await, Outcome::Accepted(None));
     cage.wait_for("● heard now");
 }
 
 #[tokio::test]
 async fn a_prompt_that_stays_where_it_is_is_not_taken() {
     let cage = Cage::new();
-    assert_eq!(cage.send("deaf").await, SendOutcome::Accepted);
+    assert_eq!(cage.send("deaf").await, Outcome::Accepted(None));
     cage.wait_for("● deaf");
     let limits = Limits { reaction: Span::from_secs(2), ..patient() };
     let outcome = cage.sender.send(&cage.parrot, "hello", SendOptions { limits, ..SendOptions::default() }).await;
-    assert!(matches!(outcome, SendOutcome::NotTaken { .. } | SendOutcome::Unverified { .. }), "{outcome}");
+    assert!(matches!(outcome, Outcome::NotTaken { .. } | Outcome::Unverified { .. }), "{outcome}");
     assert!(outcome.to_string().contains("still in the prompt"), "{outcome}");
 }
 
 #[tokio::test]
 async fn a_dialog_is_answered_only_when_it_is_the_one_that_was_seen() {
     let cage = Cage::new();
-    assert_eq!(cage.send("ask").await, SendOutcome::Accepted);
+    assert_eq!(cage.send("ask").await, Outcome::Accepted(None));
     cage.wait_for("2. No");
     assert_eq!(cage.send("more").await, Refusal::Dialog.into());
     assert_eq!(cage.force("more").await, Refusal::Dialog.into());
@@ -206,7 +205,7 @@ async fn a_dialog_is_answered_only_when_it_is_the_one_that_was_seen() {
     let other = Dialog::read(&Screen::from_text("Allow that?\n> 1. Yes\n  2. No", 80), 0..3);
     assert_eq!(cage.choose(&other, "No").await, Refusal::AnotherDialog.into());
     assert!(cage.screen().contains("Allow this?"));
-    assert_eq!(cage.choose(&seen, "No").await, Answered { outcome: SendOutcome::Accepted, after: After::Ready });
+    assert_eq!(cage.choose(&seen, "No").await, Outcome::Accepted(Some("ready".to_owned())));
     cage.wait_for("● answered 2");
     assert_eq!(cage.choose(&seen, "No").await, Refusal::NoDialog.into());
 }
@@ -214,9 +213,9 @@ async fn a_dialog_is_answered_only_when_it_is_the_one_that_was_seen() {
 #[tokio::test]
 async fn marks_are_moved_and_letters_are_typed() {
     let cage = Cage::new();
-    let taken = Answered { outcome: SendOutcome::Accepted, after: After::Ready };
+    let taken = Outcome::Accepted(Some("ready".to_owned()));
     for (option, presses) in [("gamma", "Down Down Enter"), ("Alpha", "Enter")] {
-        assert_eq!(cage.send("menu").await, SendOutcome::Accepted);
+        assert_eq!(cage.send("menu").await, Outcome::Accepted(None));
         cage.wait_for("  Gamma");
         let seen = cage.dialog().await;
         assert_eq!(in_words(&seen.presses(seen.choose(option).unwrap())), presses);
@@ -224,7 +223,7 @@ async fn marks_are_moved_and_letters_are_typed() {
     }
     cage.wait_for("● chose Gamma");
     cage.wait_for("● chose Alpha");
-    assert_eq!(cage.send("letter").await, SendOutcome::Accepted);
+    assert_eq!(cage.send("letter").await, Outcome::Accepted(None));
     cage.wait_for("(N)o [Yes]:");
     assert_eq!(cage.choose(&cage.dialog().await, "no").await, taken);
     cage.wait_for("● answered n");
@@ -233,33 +232,33 @@ async fn marks_are_moved_and_letters_are_typed() {
 #[tokio::test]
 async fn a_marked_option_is_taken_by_enter_and_the_next_dialog_gets_no_key() {
     let cage = Cage::new();
-    assert_eq!(cage.send("trust").await, SendOutcome::Accepted);
+    assert_eq!(cage.send("trust").await, Outcome::Accepted(None));
     cage.wait_for("2. Back");
-    let taken = Answered { outcome: SendOutcome::Accepted, after: After::Ready };
+    let taken = Outcome::Accepted(Some("ready".to_owned()));
     assert_eq!(cage.choose(&cage.dialog().await, "1").await, taken);
     cage.wait_for("● trusted");
     for option in ["1", "2"] {
-        assert_eq!(cage.send("chain").await, SendOutcome::Accepted);
+        assert_eq!(cage.send("chain").await, Outcome::Accepted(None));
         cage.wait_for("2. No");
         cage.choose(&cage.dialog().await, option).await;
         // The next one asks the same, so nobody can tell that the first was answered; it is left alone.
         cage.wait_for("● first answered");
         assert!(!cage.screen().contains("● second answered"), "{}", cage.screen());
-        assert_eq!(cage.sender.keys(&cage.parrot, &keys(&["x"])).await, SendOutcome::Accepted);
+        assert_eq!(cage.sender.keys(&cage.parrot, &keys(&["x"])).await, Outcome::Accepted(None));
         cage.wait_for("● second answered");
-        assert_eq!(cage.sender.keys(&cage.parrot, &keys(&["C-l"])).await, SendOutcome::Accepted);
+        assert_eq!(cage.sender.keys(&cage.parrot, &keys(&["C-l"])).await, Outcome::Accepted(None));
     }
 }
 
 #[tokio::test]
 async fn options_are_ticked_and_handed_in_and_a_text_is_typed_in_its_row() {
     let cage = Cage::new();
-    let taken = Answered { outcome: SendOutcome::Accepted, after: After::Ready };
-    assert_eq!(cage.send("tick").await, SendOutcome::Accepted);
+    let taken = Outcome::Accepted(Some("ready".to_owned()));
+    assert_eq!(cage.send("tick").await, Outcome::Accepted(None));
     cage.wait_for("  Submit");
     assert_eq!(cage.choose(&cage.dialog().await, "beta, 1").await, taken);
     cage.wait_for("● handed in Alpha Beta");
-    assert_eq!(cage.send("type").await, SendOutcome::Accepted);
+    assert_eq!(cage.send("type").await, Outcome::Accepted(None));
     cage.wait_for("2. Type something.");
     let text = PasteText::new("--none; 'of' them: ü").unwrap();
     let seen = cage.dialog().await;
@@ -271,13 +270,10 @@ async fn options_are_ticked_and_handed_in_and_a_text_is_typed_in_its_row() {
 #[tokio::test]
 async fn a_shell_never_gets_what_was_meant_for_an_agent() {
     let cage = Cage::new();
-    assert_eq!(cage.send("exit").await, SendOutcome::Accepted);
+    assert_eq!(cage.send("exit").await, Outcome::Accepted(None));
     cage.wait_for("» exit");
     for outcome in [cage.send("rm -rf /").await, cage.force("rm -rf /").await] {
-        assert!(
-            matches!(&outcome, SendOutcome::Refused(Refusal::AgentGone { tool, .. }) if tool == "parrot"),
-            "{outcome}"
-        );
+        assert!(matches!(&outcome, Outcome::Refused(Refusal::AgentGone { tool, .. }) if tool == "parrot"), "{outcome}");
     }
     assert!(!cage.screen().contains("rm"));
 }
@@ -287,16 +283,16 @@ async fn one_can_insist_on_an_agent_that_was_not_known_to_run_but_not_on_another
     let mut cage = Cage::new();
     cage.parrot.tool = None;
     assert_eq!(cage.send("hello").await, Refusal::NotReady.into());
-    assert_eq!(cage.force("hello").await, SendOutcome::Accepted);
+    assert_eq!(cage.force("hello").await, Outcome::Accepted(None));
     cage.wait_for("● heard hello");
-    assert_eq!(cage.force("exit").await, SendOutcome::Accepted);
+    assert_eq!(cage.force("exit").await, Outcome::Accepted(None));
     cage.wait_for("» exit");
     for outcome in [cage.send("rm -rf /").await, cage.force("rm -rf /").await] {
         assert_eq!(outcome, Refusal::NoAgent { command: "cat".into() }.into());
     }
     assert!(!cage.screen().contains("rm"));
     let pressed = cage.sender.keys(&cage.parrot, &keys(&["m", "e", "w", "Enter"])).await;
-    assert_eq!(pressed, SendOutcome::Accepted);
+    assert_eq!(pressed, Outcome::Accepted(None));
     cage.wait_for("mew\nmew");
 }
 
@@ -324,7 +320,7 @@ async fn another_process_in_the_pane_gets_nothing() {
 async fn keys_edit_the_prompt() {
     let cage = Cage::new();
     let pressed = cage.sender.keys(&cage.parrot, &keys(&["a", "c", "Left", "b", ";", "Enter"])).await;
-    assert_eq!(pressed, SendOutcome::Accepted);
+    assert_eq!(pressed, Outcome::Accepted(None));
     cage.wait_for("● heard ab;c");
 }
 
@@ -344,7 +340,7 @@ async fn keys_in_a_dialog_go_to_that_one_only() {
         cage.sender.keys_in(&cage.parrot, &Dialog::read(&Screen::default(), 0..0), &keys(&["1"])).await,
         Refusal::NoDialog.into()
     );
-    assert_eq!(cage.send("ask").await, SendOutcome::Accepted);
+    assert_eq!(cage.send("ask").await, Outcome::Accepted(None));
     cage.wait_for("2. No");
     let seen = cage.dialog().await;
     let other = Dialog::read(&Screen::from_text("Allow that?\n> 1. Yes\n  2. No", 80), 0..3);
@@ -356,7 +352,7 @@ async fn keys_in_a_dialog_go_to_that_one_only() {
     assert!(cage.was_betrayed() && !cage.screen().contains("chose"), "{}", cage.screen());
     let menu = cage.dialog().await;
     let outcome = cage.sender.keys_in(&cage.parrot, &menu, &keys(&["Enter"])).await;
-    assert_eq!(outcome, SendOutcome::Accepted);
+    assert_eq!(outcome, Outcome::Accepted(None));
     cage.wait_for("● chose Alpha");
 }
 
@@ -369,7 +365,7 @@ async fn two_prompts_at_once_do_not_end_up_in_one() {
     let options = SendOptions { limits: patient(), ..SendOptions::default() };
     let (one, two) = tokio::join!(cage.send("one"), other.send(&cage.parrot, "two", options));
     assert_eq!(std::fs::read_dir(locks).unwrap().count(), 0, "a lock was left behind");
-    assert!([one, two].contains(&SendOutcome::Accepted));
+    assert!([one, two].contains(&Outcome::Accepted(None)));
     cage.wait_for("● heard");
     assert!(!cage.screen().contains("onetwo") && !cage.screen().contains("twoone"));
 }
@@ -377,7 +373,7 @@ async fn two_prompts_at_once_do_not_end_up_in_one() {
 #[tokio::test]
 async fn control_characters_are_refused() {
     let cage = Cage::new();
-    assert!(matches!(cage.force("a\u{1b}[201~\r").await, SendOutcome::Refused(Refusal::Text(_))));
+    assert!(matches!(cage.force("a\u{1b}[201~\r").await, Outcome::Refused(Refusal::Text(_))));
 }
 
 /// Between the last look and what is sent anything may happen. Here it does, each time.
@@ -398,10 +394,7 @@ async fn what_a_program_may_have_got_that_takes_the_agents_place_before_enter_is
     cage.betray("send-keys", &["C-u", "exit", "Enter"], "runs cat");
     let outcome = cage.send("hello").await;
     assert!(cage.was_betrayed());
-    assert!(
-        matches!(&outcome, SendOutcome::Unverified { why } if why.contains("cat, which runs there now")),
-        "{outcome}"
-    );
+    assert!(matches!(&outcome, Outcome::Unverified { why } if why.contains("cat, which runs there now")), "{outcome}");
 }
 
 #[tokio::test]
@@ -435,7 +428,7 @@ async fn enter_does_not_answer_a_dialog_that_opens_before_it() {
 #[tokio::test]
 async fn an_answer_does_not_go_to_a_dialog_that_opens_before_its_key() {
     let cage = Cage::new();
-    assert_eq!(cage.send("ask").await, SendOutcome::Accepted);
+    assert_eq!(cage.send("ask").await, Outcome::Accepted(None));
     cage.wait_for("2. No");
     let seen = cage.dialog().await;
     // The other one would be moved in by the same key.
@@ -448,9 +441,9 @@ async fn an_answer_does_not_go_to_a_dialog_that_opens_before_its_key() {
 #[tokio::test]
 async fn a_screen_that_changes_all_the_time_is_sent_to_all_the_same() {
     let cage = Cage::new();
-    assert_eq!(cage.send("clock").await, SendOutcome::Accepted);
+    assert_eq!(cage.send("clock").await, Outcome::Accepted(None));
     cage.wait_for("3 ticks");
-    assert_eq!(cage.force("hello").await, SendOutcome::Accepted);
+    assert_eq!(cage.force("hello").await, Outcome::Accepted(None));
     cage.wait_for("● heard hello");
 }
 
@@ -458,7 +451,7 @@ async fn a_screen_that_changes_all_the_time_is_sent_to_all_the_same() {
 #[tokio::test]
 async fn a_dialog_that_is_another_one_at_each_key_gets_none_however_often_it_is_tried() {
     let cage = Cage::new();
-    assert_eq!(cage.send("ask").await, SendOutcome::Accepted);
+    assert_eq!(cage.send("ask").await, Outcome::Accepted(None));
     cage.wait_for("2. No");
     let seen = cage.dialog().await;
     cage.flicker("send-keys", "Allow this?", "Allow it all?");
@@ -475,13 +468,13 @@ async fn a_dialog_that_is_another_one_at_each_key_gets_none_however_often_it_is_
 #[tokio::test]
 async fn a_row_that_tmux_cannot_test_keeps_nobody_from_answering() {
     let cage = Cage::new();
-    assert_eq!(cage.send("ask a\u{200e}b").await, SendOutcome::Accepted);
+    assert_eq!(cage.send("ask a\u{200e}b").await, Outcome::Accepted(None));
     cage.wait_for("2. No");
     let seen = cage.dialog().await;
     assert!(seen.text.concat().contains("Allow ab?"), "{:?}", seen.text);
-    assert_eq!(cage.choose(&seen, "No").await.outcome, SendOutcome::Accepted);
+    assert!(cage.choose(&seen, "No").await.is_accepted());
     cage.wait_for("● answered 2");
-    assert_eq!(cage.send("ask a\u{200e}b").await, SendOutcome::Accepted);
+    assert_eq!(cage.send("ask a\u{200e}b").await, Outcome::Accepted(None));
     cage.wait_for("2. No");
     cage.flicker("send-keys", "  2. No", "  2. Nothing");
     let limits = Limits { reaction: Span::from_millis(600), ..patient() };

@@ -7,8 +7,8 @@ use crate::delivery::follow_ups::signature;
 use crate::follow_up::{self, Fate, Posture};
 use crate::history::{Intent, IntentState, Trouble};
 use crate::moment::{Moment, Span};
+use crate::operation::{Outcome, Refusal};
 use crate::place::TerminalKey;
-use crate::sender::{Refusal, SendOutcome};
 
 /// How long the terminal of a prompt may take to be found.
 const IS_FOUND: Span = Span::from_secs(5);
@@ -29,32 +29,26 @@ impl Desk {
         Ok(())
     }
 
-    fn conclude_one(
-        &mut self,
-        intent: &Intent,
-        to: TerminalKey,
-        outcome: SendOutcome,
-        now: Moment,
-    ) -> Result<(), Trouble> {
+    fn conclude_one(&mut self, intent: &Intent, to: TerminalKey, outcome: Outcome, now: Moment) -> Result<(), Trouble> {
         match outcome {
-            SendOutcome::Accepted => {
-                self.open(now)?.conclude(intent.id, IntentState::Sent, None, now)?;
+            Outcome::Accepted(how) => {
+                self.open(now)?.conclude(intent.id, IntentState::Sent, how.as_deref(), now)?;
                 if intent.recipient.is_none() {
                     self.post.tell(Told::FollowUp(format!("{} was told: {}", intent.target, intent.told())));
                 }
             }
             // What may stand in a prompt or have gone out is never sent again on a guess.
-            SendOutcome::NotTaken { why } | SendOutcome::Unverified { why } => {
+            Outcome::NotTaken { why } | Outcome::Unverified { why } => {
                 self.open(now)?.conclude(intent.id, IntentState::Unknown, Some(&why), now)?;
                 self.post.tell(Told::Trouble(unclear(intent, &why)));
             }
             // A prompt that was taken back meanwhile stays that, and what nobody could send before its claim ran out waits on.
-            SendOutcome::Refused(refusal)
+            Outcome::Refused(refusal)
                 if intent.recipient.is_some() && !refusal.may_pass() && refusal != Refusal::Withdrawn =>
             {
                 self.open(now)?.conclude(intent.id, IntentState::Failed, Some(&refusal.to_string()), now)?;
             }
-            SendOutcome::Refused(refusal) => {
+            Outcome::Refused(refusal) => {
                 let intents = self.open(now)?;
                 intents.retract(intent.id)?;
                 intents.release(intent.id)?;

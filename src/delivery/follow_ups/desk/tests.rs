@@ -78,7 +78,7 @@ fn a_message_on_its_way_is_nobody_elses_however_long_that_takes() {
         assert_eq!(world.state(), IntentState::Attempted, "after {seconds} s");
         assert_eq!(world.other.abandoned(at(seconds)).unwrap(), [], "after {seconds} s");
     }
-    world.desk.outcomes.push((world.id, SendOutcome::Accepted));
+    world.desk.outcomes.push((world.id, Outcome::Accepted(None)));
     world.desk.work(at(300)).unwrap();
     assert_eq!(world.state(), IntentState::Sent);
     assert!(world.was_told() && world.desk.sending.is_empty());
@@ -101,7 +101,7 @@ fn what_another_process_took_for_not_sent_is_not_sent_again() {
     assert!(other.claim(*id, at(60), HOLD).unwrap(), "its sender stood still");
     assert!(other.retract(*id).unwrap() && other.release(*id).unwrap());
     assert!(other.claim(*id, at(61), HOLD).unwrap());
-    world.desk.outcomes.push((world.id, SendOutcome::Accepted));
+    world.desk.outcomes.push((world.id, Outcome::Accepted(None)));
     world.desk.work(at(62)).unwrap();
     assert_eq!(world.state(), IntentState::Sent);
     assert!(!world.other.attempt(world.id, "text", 1, at(63)).unwrap());
@@ -113,7 +113,7 @@ fn an_outcome_that_cannot_be_written_is_kept_until_it_can() {
     let path = world.desk.path.clone();
     let locker = rusqlite::Connection::open(&path).unwrap();
     locker.execute_batch("BEGIN IMMEDIATE").unwrap();
-    world.desk.outcomes.push((world.id, SendOutcome::Accepted));
+    world.desk.outcomes.push((world.id, Outcome::Accepted(None)));
     assert_eq!(world.desk.work(at(1)), Err(Trouble::Locked));
     assert!(!world.was_told());
     locker.execute_batch("ROLLBACK").unwrap();

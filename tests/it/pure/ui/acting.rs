@@ -37,9 +37,15 @@ fn what_an_agent_takes_a_text_as_is_said_before_it_is_sent_and_afterwards() {
         assert!(shown.contains("would be taken as a shell command"), "{shown}");
         press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Char('x')]);
         assert!(!text(&mut ui, &fleet, width, height).contains("would be taken"));
-        ui.sent(&key, "docs", "!touch here", Sent::Accepted, &fleet.view());
+        ui.sent(
+            &key,
+            "docs",
+            "!touch here",
+            Outcome::Accepted(Some("taken as a shell command".to_owned())),
+            &fleet.view(),
+        );
         let shown = text(&mut ui, &fleet, width, height);
-        assert!(shown.contains("docs took it as a shell command"), "{shown}");
+        assert!(shown.contains("docs: taken as a shell command"), "{shown}");
     }
 }
 
@@ -79,7 +85,7 @@ fn an_answer_needs_a_second_key_and_goes_with_the_dialog_that_was_shown() {
     assert!(shown.contains("sending 2 Yes, and don't ask again for rm commands …"), "{shown}");
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "one answer at a time");
     let why = "the dialog is still there".to_owned();
-    ui.answered(key, "shop-api", &Sent::NotTaken { why }, "unknown", &fleet.view());
+    ui.answered(key, "shop-api", &Outcome::NotTaken { why }, &fleet.view());
     assert!(text(&mut ui, &fleet, 120, 40).contains("not taken: the dialog is still there"));
     assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Enter])), Some(1));
 }
@@ -95,7 +101,7 @@ fn what_became_of_an_answer_is_told_and_the_dialog_closes() {
     fleet.terminals[0].state.assessment.business_state = BusinessState::Working;
     assert!(text(&mut ui, &fleet, 120, 40).contains("sending 1 Yes …"), "the outcome is still to come");
     let key = fleet.terminals[0].key.clone();
-    ui.answered(&key, "shop-api", &Sent::Accepted, "working again", &fleet.view());
+    ui.answered(&key, "shop-api", &Outcome::Accepted(Some("working again".to_owned())), &fleet.view());
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("shop-api: taken: working again") && !shown.contains("sends:"), "{shown}");
 }
@@ -129,7 +135,7 @@ fn the_next_dialog_of_a_terminal_follows_the_answered_one() {
     frame(&mut ui, &fleet, 120, 40);
     press(&mut ui, &fleet, &[KeyCode::Enter]);
     let key = fleet.terminals[0].key.clone();
-    ui.answered(&key, "shop-api", &Sent::Accepted, "another dialog", &fleet.view());
+    ui.answered(&key, "shop-api", &Outcome::Accepted(Some("another dialog".to_owned())), &fleet.view());
     frame(&mut ui, &fleet, 120, 40);
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "the old one is still on the screen");
     ask(&mut fleet, 0, "And this?\n❯ 1. Yes\n  2. No");
@@ -309,7 +315,7 @@ fn a_broadcast_shows_who_gets_it_and_what_became_of_each() {
         requests.iter().partition(|request| matches!(request, Request::Send { force: false, .. }));
     assert_eq!((now.len(), later.len()), (1, 2), "{requests:?}");
     let Request::Send { key, .. } = now[0] else { panic!("{now:?}") };
-    ui.sent(key, "docs", "all", Sent::Accepted, &fleet.view());
+    ui.sent(key, "docs", "all", Outcome::Accepted(None), &fleet.view());
     let Request::Queue { key, .. } = later[0] else { panic!("{later:?}") };
     ui.dropped(key, "shop-api", "all", "the agent has ended", &fleet.view());
 }
@@ -339,7 +345,7 @@ fn a_prompt_that_is_on_its_way_is_not_offered_once_more() {
     press(&mut ui, &fleet, &chars("i"));
     assert!(!text(&mut ui, &fleet, 120, 40).contains("once only"));
     press(&mut ui, &fleet, &chars("next"));
-    ui.sent(key, "docs", sent, Sent::NotTaken { why: "the screen did not react".to_owned() }, &fleet.view());
+    ui.sent(key, "docs", sent, Outcome::NotTaken { why: "the screen did not react".to_owned() }, &fleet.view());
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("next") && shown.contains("once only"), "what did not arrive comes back: {shown}");
     press(&mut ui, &fleet, &[KeyCode::Esc]);
@@ -393,15 +399,13 @@ fn a_broadcast_that_all_have_taken_is_no_draft_any_more() {
     let sent = broadcast(&mut ui);
     assert_eq!(sent.len(), 2);
     let (first, second) = (&sent[0].0, &sent[1].0);
-    ui.sent(first, "one", "once", Sent::Accepted, &fleet.view());
-    let why = "it has just begun to work".to_owned();
-    let refused = Sent::Refused { why, hint: None, may_insist: true, may_pass: true };
-    ui.sent(second, "two", "once", refused, &fleet.view());
+    ui.sent(first, "one", "once", Outcome::Accepted(None), &fleet.view());
+    ui.sent(second, "two", "once", Refusal::Working.into(), &fleet.view());
     let again = broadcast(&mut ui);
     assert_eq!(again.len(), 2, "one of them did not get it, so that the text is still there");
     press(&mut ui, &fleet, &chars("B"));
     for (key, text) in &again {
-        ui.sent(key, "one", text, Sent::Accepted, &fleet.view());
+        ui.sent(key, "one", text, Outcome::Accepted(None), &fleet.view());
     }
     assert!(text(&mut ui, &fleet, 120, 40).contains("what should it do?"), "also where it stands open");
     press(&mut ui, &fleet, &[KeyCode::Esc]);

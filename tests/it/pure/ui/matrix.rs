@@ -315,7 +315,7 @@ fn prompts(ui: &mut Ui, fleet: &mut SampleFleet) {
 
 /// One took the prompt, one ended before it was ready; the third still waits.
 fn outcomes(ui: &mut Ui, fleet: &mut SampleFleet) {
-    ui.sent(&fleet.terminals[5].key, "docs", "all", Sent::Accepted, &fleet.view());
+    ui.sent(&fleet.terminals[5].key, "docs", "all", Outcome::Accepted(None), &fleet.view());
     ui.dropped(&fleet.terminals[0].key, "shop-api", "all", "the agent has ended", &fleet.view());
 }
 

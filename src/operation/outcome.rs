@@ -1,14 +1,14 @@
-//! What became of something that was sent.
+//! What became of an operation.
 
 use std::fmt;
 
 use crate::tmux::{Error, Obstacle, UnfitText};
 
-/// What became of something that was sent.
+/// What became of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SendOutcome {
-    /// The terminal reacted to it.
-    Accepted,
+pub enum Outcome {
+    /// The terminal reacted to it. What the agent took the text as, if not as a prompt, or what the terminal shows since.
+    Accepted(Option<String>),
     /// It was seen that it was not taken, though something of it may have gone in.
     NotTaken { why: String },
     /// It may have been taken: what became of it could not be seen in time.
@@ -17,51 +17,47 @@ pub enum SendOutcome {
     Refused(Refusal),
 }
 
-impl SendOutcome {
-    /// The public name of the outcome: `accepted`, `not_taken`, `unverified` or `refused`.
+impl Outcome {
+    /// The public name: `accepted`, `not_taken`, `unverified` or `refused`.
     pub const fn word(&self) -> &'static str {
         match self {
-            SendOutcome::Accepted => "accepted",
-            SendOutcome::NotTaken { .. } => "not_taken",
-            SendOutcome::Unverified { .. } => "unverified",
-            SendOutcome::Refused(_) => "refused",
+            Outcome::Accepted(_) => "accepted",
+            Outcome::NotTaken { .. } => "not_taken",
+            Outcome::Unverified { .. } => "unverified",
+            Outcome::Refused(_) => "refused",
         }
     }
 
-    /// Why it was not accepted.
+    /// What there is to say beside the word: why it was not accepted, or how it was.
     pub fn detail(&self) -> Option<String> {
         match self {
-            SendOutcome::Accepted => None,
-            SendOutcome::NotTaken { why } | SendOutcome::Unverified { why } => Some(why.clone()),
-            SendOutcome::Refused(refusal) => Some(refusal.to_string()),
+            Outcome::Accepted(how) => how.clone(),
+            Outcome::NotTaken { why } | Outcome::Unverified { why } => Some(why.clone()),
+            Outcome::Refused(refusal) => Some(refusal.to_string()),
         }
+    }
+
+    /// Whether the terminal reacted to it.
+    pub const fn is_accepted(&self) -> bool {
+        matches!(self, Outcome::Accepted(_))
     }
 }
 
-impl SendOutcome {
-    /// What is told with the word: why it was not accepted, or what an agent takes the text as that it accepted.
-    pub fn told(&self, taken: Option<&str>) -> Option<String> {
-        match self {
-            SendOutcome::Accepted => taken.map(|taken| format!("taken {taken}")),
-            _ => self.detail(),
-        }
-    }
-}
-
-impl fmt::Display for SendOutcome {
+impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SendOutcome::Accepted => f.write_str("accepted"),
-            SendOutcome::NotTaken { why } => write!(f, "not taken: {why}"),
-            SendOutcome::Unverified { why } => write!(f, "unverified: {why}"),
-            SendOutcome::Refused(refusal) => write!(f, "refused: {refusal}"),
+            Outcome::Accepted(None) => f.write_str("accepted"),
+            Outcome::Accepted(Some(how)) => write!(f, "accepted, {how}"),
+            Outcome::NotTaken { why } => write!(f, "not taken: {why}"),
+            Outcome::Unverified { why } => write!(f, "unverified: {why}"),
+            Outcome::Refused(refusal) => write!(f, "refused: {refusal}"),
         }
     }
 }
 
-impl From<Refusal> for SendOutcome {
+impl From<Refusal> for Outcome {
     fn from(refusal: Refusal) -> Self {
-        SendOutcome::Refused(refusal)
+        Outcome::Refused(refusal)
     }
 }
 
@@ -100,9 +96,9 @@ pub enum Refusal {
     Withdrawn,
     #[error("another fleetwatch process has been sending there for {0} s")]
     Occupied(u64),
-    /// The terminal could not be looked at.
+    /// Anything else, such as a terminal that cannot be looked at.
     #[error("{0}")]
-    Unknown(String),
+    Other(String),
 }
 
 impl Refusal {
@@ -110,6 +106,11 @@ impl Refusal {
     pub fn may_pass(&self) -> bool {
         matches!(self, Refusal::Dialog | Refusal::Menu | Refusal::Working | Refusal::Draft | Refusal::NotReady)
             || matches!(self, Refusal::Occupied(_) | Refusal::Obstacle(Obstacle::InMode | Obstacle::Changed))
+    }
+
+    /// Whether it would be sent all the same if the operator insisted.
+    pub const fn may_insist(&self) -> bool {
+        matches!(self, Refusal::Working | Refusal::Draft | Refusal::NotReady)
     }
 
     /// What the operator can do about it, where that is plain.
