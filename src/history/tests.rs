@@ -107,7 +107,7 @@ pub(super) fn count(path: &Path, table: &str) -> i64 {
 pub(super) fn wait_until(what: &str, holds: impl Fn() -> bool) {
     let since = Instant::now();
     while !holds() {
-        assert!(since.elapsed() < Duration::from_secs(20), "waited in vain until {what}");
+        assert!(since.elapsed() < Duration::from_secs(60), "waited in vain until {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

@@ -592,14 +592,14 @@ to = \"lead\"
     let is_task = |terminal: &&StoredTerminal| terminal.name.starts_with("build-");
     wait_until("the tasks to be on record", || seen().iter().filter(is_task).count() == 3);
     // The one that ended before anybody looked was told, because `run` had started it.
-    wait_until("lead to be told", || aviary.told().len() == 1);
+    wait_until("lead to be told", || aviary.told().len() == 1 && aviary.open() == 0);
     aviary.crash();
     let window = |name: &str| aviary.tmux.run(&["list-panes", "-t", &format!("tasks:{name}"), "-F", "#{pane_dead}"]);
     std::fs::write(&gate, "").unwrap();
     aviary.tmux.run(&["kill-window", "-t", "tasks:build-b"]);
     wait_until("the first task to end", || window("build-a").trim() == "1");
     aviary.watch();
-    wait_until("all three to be told", || aviary.told_events().len() == 3);
+    wait_until("all three to be told", || aviary.told_events().len() == 3 && aviary.open() == 0);
     let text = |name: &str| {
         let told: Vec<Value> = aviary.told_events().into_iter().filter(|event| event["source"] == name).collect();
         assert_eq!(told.len(), 1, "{name}: {told:?}");
