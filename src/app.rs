@@ -37,7 +37,8 @@ use crate::moment::{Moment, Span};
 use crate::owner::{self, Event as ServerEvent, Role, Watcher};
 use crate::profile::Library;
 use crate::state::Attention;
-use crate::ui::{Meaning, Options, Topic, Ui};
+use crate::status::Status;
+use crate::ui::{Options, Topic, Ui};
 use actors::{Actors, News};
 use drafts::Keeper;
 use drain::at_once;
@@ -316,7 +317,7 @@ impl App {
         }
         self.follow_files();
         if let Some(warning) = self.history.new_warning() {
-            self.ui.notify_about(Topic::History, Meaning::Error, warning, now);
+            self.ui.notify_about(Topic::History, Status::Error, warning, now);
         }
         self.ui.set_history_trouble(self.history.health().trouble());
         // What nobody sees is not looked at, and no message goes before it was seen.
@@ -334,7 +335,7 @@ impl App {
             ServerEvent::Input(input) => self.take(input),
             ServerEvent::Refused { server, why } => {
                 let told = owner::refusal(&server, &why);
-                self.ui.notify_about(Topic::Owner, Meaning::Unknown, told, feed::now());
+                self.ui.notify_about(Topic::Owner, Status::Unknown, told, feed::now());
             }
             ServerEvent::Role { server, role } => {
                 if role == Role::Owner {

@@ -15,6 +15,7 @@
 //! | 0 | [`fnv`] | a hash that is the same in every run and build |
 //! | 0 | [`screen`] | one capture as rows of styled cells, and the facts of its pane |
 //! | 0 | [`state`] | the words of the contract as types: everything that is said of a terminal |
+//! | 0 | [`status`] | what an agent or a task is to a person: one word, its urgency, and what a transition changed |
 //! | 0 | [`dialog`] | a dialog on a screen: its options, and the keys that choose one |
 //! | 0 | [`profile`] | rules as data, and the small engine that reads a screen with them |
 //! | 0 | [`tracker`] | one terminal over time: a state machine without a clock |
@@ -91,6 +92,7 @@ pub mod recording;
 pub mod screen;
 pub mod sender;
 pub mod state;
+pub mod status;
 pub mod task;
 pub mod tmux;
 pub mod tracker;

@@ -371,9 +371,15 @@ impl State {
         Since { at: self.since, exact: self.since_exact }
     }
 
-    /// When that began which it does, whatever else it wants the operator to know.
-    pub fn doing_since(&self) -> Since {
-        if self.attention.is_about_the_past() { self.turn.began() } else { self.since() }
+    /// Whether a dialog of the agent has the keyboard, so that a prompt cannot be sent.
+    pub fn waits(&self) -> bool {
+        self.diagnostics.availability == Availability::Available
+            && self.assessment.business_state == BusinessState::AwaitingOperator
+    }
+
+    /// Whether the agent is there no more.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.diagnostics.availability, Availability::TuiDown | Availability::Unavailable)
     }
 
     /// Whether a prompt would begin a turn now (SPEC §11): the agent is ready for one, and nobody has begun to write there.
@@ -405,6 +411,37 @@ pub struct Summary {
     pub source: TurnSource,
     pub ui_context: UiContext,
     pub status: OperatorStatus,
+}
+
+words! {
+    /// What a task is doing.
+    TaskStatus {
+        Running = "running", WaitingInput = "waiting_input", Idle = "idle", Exited = "exited", Unknown = "unknown",
+    }
+}
+
+impl TaskStatus {
+    /// The same in the words of an agent's state in short (SPEC §2): who has the turn, and how the run ended; a code that
+    /// is not known is no success.
+    pub const fn summary(self, exit_code: Option<i32>) -> Summary {
+        let (availability, phase, ui_context, status) = match self {
+            TaskStatus::Running => {
+                (Availability::Available, Phase::Active, UiContext::Unknown, OperatorStatus::Processing)
+            }
+            TaskStatus::WaitingInput => {
+                (Availability::Available, Phase::Unknown, UiContext::Question, OperatorStatus::WaitingUserAnswer)
+            }
+            TaskStatus::Idle => (Availability::Available, Phase::Ready, UiContext::NormalPrompt, OperatorStatus::Ready),
+            TaskStatus::Exited => (Availability::TuiDown, Phase::Unknown, UiContext::Unknown, OperatorStatus::TuiDown),
+            TaskStatus::Unknown => (Availability::Unknown, Phase::Unknown, UiContext::Unknown, OperatorStatus::Unknown),
+        };
+        let result = match (self, exit_code) {
+            (TaskStatus::Exited, Some(0)) => TurnResult::Success,
+            (TaskStatus::Exited, Some(_)) => TurnResult::KnownFailure,
+            _ => TurnResult::None,
+        };
+        Summary { availability, phase, result, source: TurnSource::None, ui_context, status }
+    }
 }
 
 /// A record of what changed in one terminal at one observation (SPEC §2).

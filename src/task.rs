@@ -14,5 +14,5 @@ mod why;
 pub use event::{Batch, Happening, Level, TaskEvent};
 pub use prompt::Prompt;
 pub use snapshot::{Known, Look, PaneState, Preview, Registration, SessionSnapshot, Shown, TaskFields, TaskSnapshot};
-pub use standing::{SETTLED, Status};
+pub use standing::SETTLED;
 pub use watch::{Task, Watch};

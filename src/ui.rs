@@ -27,7 +27,6 @@ mod input;
 mod interrupt;
 mod keymap;
 mod layout;
-mod meaning;
 mod menu;
 mod order;
 mod outcome;
@@ -59,11 +58,11 @@ use ratatui::layout::Rect;
 pub use action::Action;
 pub use follow_ups::{Decision, decided};
 pub use keymap::{Binding, Context, Keymap, KeymapError};
-pub use meaning::{Meaning, turn_word};
+
 pub use overlay::Waiting;
 pub use theme::{Depth, Look, Theme, ThemeError};
 pub use toast::Topic;
-pub use transitions::happening_meaning;
+pub use transitions::happening_status;
 
 use crate::config::Template;
 use crate::dialog::Dialog;
@@ -71,6 +70,7 @@ use crate::fleet::{ServerId, Terminal, TerminalKey, View, WindowId};
 use crate::history::{Intent, IntentId, Question};
 use crate::moment::Moment;
 use crate::sender::Reply;
+use crate::status::Status;
 use crate::task::Task;
 use arrangement::{Row, RowKey};
 use layout::{Divider, Panes, Regions, Shown};
@@ -372,13 +372,13 @@ impl Ui {
     }
 
     /// Shows a message that goes by itself.
-    pub fn notify(&mut self, meaning: Meaning, text: String, now: Moment) {
-        self.memory.toasts.push(None, meaning, text, now);
+    pub fn notify(&mut self, status: Status, text: String, now: Moment) {
+        self.memory.toasts.push(None, status, text, now);
     }
 
     /// Shows a message that goes by itself, in place of the last one on the same topic.
-    pub fn notify_about(&mut self, topic: Topic, meaning: Meaning, text: String, now: Moment) {
-        self.memory.toasts.push(Some(topic), meaning, text, now);
+    pub fn notify_about(&mut self, topic: Topic, status: Status, text: String, now: Moment) {
+        self.memory.toasts.push(Some(topic), status, text, now);
     }
 }
 

@@ -2,8 +2,9 @@
 
 use crate::fleet::{Fleet, TerminalKey};
 use crate::screen::is_harmless;
+use crate::status::Status;
 use crate::tmux::{self, Clipboard};
-use crate::ui::{Copied, Meaning};
+use crate::ui::Copied;
 
 /// Bytes that are copied at most. Terminals drop what is longer than their own limit without a word; the lowest in use
 /// is 74994 bytes of what this becomes in base64.
@@ -29,23 +30,21 @@ pub(super) fn clip(fleet: &Fleet, key: &TerminalKey, what: Copied) -> Option<Cli
 
 /// What to tell of a text that was handed to the terminal. No terminal says whether it did what it was asked for, and tmux
 /// mostly does not; what is known to be dropped is not called copied.
-pub(super) fn told(clip: &Clip, clipboard: Option<&Result<Clipboard, tmux::Error>>) -> (Meaning, String) {
+pub(super) fn told(clip: &Clip, clipboard: Option<&Result<Clipboard, tmux::Error>>) -> (Status, String) {
     let cut = if clip.cut { "; its beginning was left out, it is too long" } else { "" };
     let text = format!("{} characters{cut}", clip.text.chars().count());
     match clipboard {
-        None => (Meaning::Ready, format!("handed to the terminal for its clipboard: {text}")),
-        Some(Ok(Clipboard::Taken)) => (Meaning::Ready, format!("handed to tmux for the clipboard: {text}")),
+        None => (Status::Ready, format!("handed to the terminal for its clipboard: {text}")),
+        Some(Ok(Clipboard::Taken)) => (Status::Ready, format!("handed to tmux for the clipboard: {text}")),
         Some(Ok(Clipboard::Dropped)) => {
             let why = "tmux drops what programs in it copy (`tmux set -s set-clipboard on` lets it through)";
-            (Meaning::Stalled, format!("not copied: {why}"))
+            (Status::Stalled, format!("not copied: {why}"))
         }
         Some(Ok(Clipboard::Popup)) => {
             let why = "tmux drops what programs in a popup copy (in a window of tmux it can be copied)";
-            (Meaning::Stalled, format!("not copied: {why}"))
+            (Status::Stalled, format!("not copied: {why}"))
         }
-        Some(Err(error)) => {
-            (Meaning::Stalled, format!("handed to tmux, which does not say whether it copies: {error}"))
-        }
+        Some(Err(error)) => (Status::Stalled, format!("handed to tmux, which does not say whether it copies: {error}")),
     }
 }
 

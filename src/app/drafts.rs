@@ -11,7 +11,8 @@ use super::App;
 use crate::feed;
 use crate::fleet::TerminalKey;
 use crate::history::{Draft, Drafts, Settings};
-use crate::ui::{Meaning, Ui};
+use crate::status::Status;
+use crate::ui::Ui;
 
 /// How long what is written waits to be kept, so that not every key writes a file.
 const SOON: Duration = Duration::from_secs(1);
@@ -57,7 +58,7 @@ impl App {
         let names: Vec<&str> = found.iter().filter_map(name).collect();
         if !names.is_empty() {
             let told = format!("drafts restored: {}", names.join(", "));
-            self.ui.notify(Meaning::Ready, told, feed::now());
+            self.ui.notify(Status::Ready, told, feed::now());
         }
     }
 

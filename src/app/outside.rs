@@ -7,15 +7,16 @@ use crate::feed;
 use crate::fleet::{Input, Terminal};
 use crate::history::{Decided, IntentId, IntentNews, Intents, Owner, Trouble};
 use crate::notify::Operator;
+use crate::status::Status;
 use crate::task::Task;
-use crate::ui::{Decision, Meaning, decided};
+use crate::ui::{Decision, decided};
 
 impl App {
     /// Shows what became of what was told.
     pub(super) fn on_told(&mut self, told: Told) {
         match told {
             Told::Trouble(trouble) => self.complain(&trouble),
-            Told::FollowUp(text) => self.ui.notify(Meaning::Ready, text, feed::now()),
+            Told::FollowUp(text) => self.ui.notify(Status::Ready, text, feed::now()),
             Told::Submitting { key, text } => {
                 self.take(Input::Submitted { key: key.clone(), at: feed::now(), text });
                 self.wake(&key);

@@ -16,7 +16,8 @@ use crate::feed;
 use crate::fleet::{Input, ServerId};
 use crate::owner::{self, Event, Watcher};
 use crate::profile::Library;
-use crate::ui::{Meaning, Options, Topic};
+use crate::status::Status;
+use crate::ui::{Options, Topic};
 
 /// How often the files are looked at.
 const EVERY: Duration = Duration::from_secs(1);
@@ -175,11 +176,11 @@ impl App {
                 [] => String::new(),
                 later => format!("; {} takes effect at the next start", later.join(" and ")),
             };
-            self.ui.notify_about(Topic::Files, Meaning::Finished, format!("configuration reloaded{later}"), now);
+            self.ui.notify_about(Topic::Files, Status::Finished, format!("configuration reloaded{later}"), now);
         }
         let but = if changed { "left as it was" } else { "nothing was changed" };
         for (topic, fault) in faults {
-            self.ui.notify_about(topic, Meaning::Failed, format!("{but}: {fault}"), now);
+            self.ui.notify_about(topic, Status::Failed, format!("{but}: {fault}"), now);
         }
     }
 

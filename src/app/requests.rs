@@ -7,8 +7,9 @@ use crate::feed;
 use crate::fleet::{Input, TerminalKey};
 use crate::history::Record;
 use crate::operation::Refusal;
+use crate::status::Status;
 use crate::tmux::{Jump, Obstacle};
-use crate::ui::{Copied, Meaning, Request, Topic};
+use crate::ui::{Copied, Request, Topic};
 
 impl App {
     pub(super) async fn carry_out(&mut self, request: Request) -> Result<(), Error> {
@@ -94,18 +95,18 @@ impl App {
             }
             News::Task { key, told } => {
                 self.wake(&key);
-                let (meaning, told) = match told {
-                    Ok(told) => (Meaning::Finished, told),
-                    Err(trouble) => (Meaning::Error, trouble),
+                let (status, told) = match told {
+                    Ok(told) => (Status::Finished, told),
+                    Err(trouble) => (Status::Error, trouble),
                 };
-                self.ui.notify_about(Topic::Task(key), meaning, told, feed::now());
+                self.ui.notify_about(Topic::Task(key), status, told, feed::now());
             }
             News::Copied { clip, clipboard } => {
-                let (meaning, told) = copy::told(&clip, clipboard.as_ref());
-                self.ui.notify_about(Topic::Clipboard, meaning, told, feed::now());
+                let (status, told) = copy::told(&clip, clipboard.as_ref());
+                self.ui.notify_about(Topic::Clipboard, status, told, feed::now());
             }
             News::Adopted { server, session, adopt, kept } => self.adopted(server, session, adopt, kept),
-            News::Decided { told: Ok(told) } => self.ui.notify(Meaning::Finished, told, feed::now()),
+            News::Decided { told: Ok(told) } => self.ui.notify(Status::Finished, told, feed::now()),
             News::Decided { told: Err(trouble) } => self.complain(&trouble),
             News::Jumped { key, jump: Ok(Jump::Switched) } => {
                 self.saw(key, "jumped to it");
@@ -135,7 +136,7 @@ impl App {
             Copied::Dialog => "no dialog waits there, so nothing was copied",
             Copied::Name | Copied::Transcript => "there is nothing to copy",
         };
-        self.ui.notify_about(Topic::Clipboard, Meaning::Ready, told.to_owned(), feed::now());
+        self.ui.notify_about(Topic::Clipboard, Status::Ready, told.to_owned(), feed::now());
         Ok(())
     }
 
@@ -160,6 +161,6 @@ impl App {
     }
 
     pub(super) fn complain(&mut self, what: &str) {
-        self.ui.notify(Meaning::Error, what.to_owned(), feed::now());
+        self.ui.notify(Status::Error, what.to_owned(), feed::now());
     }
 }

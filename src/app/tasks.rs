@@ -11,9 +11,10 @@ use crate::feed;
 use crate::fleet::{Effect, FoundSession, Input};
 use crate::history::Record;
 use crate::place::{ServerId, TerminalKey, WindowId};
+use crate::status::Status;
 use crate::task::{Batch, Happening, TaskEvent};
 use crate::tmux::{Server, Start};
-use crate::ui::{Action, Meaning, Topic, happening_meaning};
+use crate::ui::{Action, Topic, happening_status};
 
 /// How a kill is told.
 const KILLED: &str = "killed from the dashboard";
@@ -70,7 +71,7 @@ impl App {
     /// A session is treated as tasks from now on, or no longer; the pollers read the choice with their next look.
     pub(super) fn adopted(&mut self, server: ServerId, session: String, adopt: bool, kept: Result<(), String>) {
         if let Err(error) = kept {
-            return self.ui.notify(Meaning::Failed, format!("nothing was changed: {error}"), feed::now());
+            return self.ui.notify(Status::Failed, format!("nothing was changed: {error}"), feed::now());
         }
         let run = self
             .fleet
@@ -86,7 +87,7 @@ impl App {
         let action = if adopt { "treated as tasks" } else { "treated as tasks no longer" };
         let (name, action) = (session.clone(), action.to_owned());
         self.history.record(Record::Action { key: None, name, at: feed::now(), action, detail: json!(null) });
-        self.ui.notify(Meaning::Finished, format!("{session} {told}"), feed::now());
+        self.ui.notify(Status::Finished, format!("{session} {told}"), feed::now());
         self.watchers.iter().filter(|(id, _)| *id == server).for_each(|(_, watcher)| watcher.wake());
         if !adopt {
             let tmux = self.feed.tmux.clone();
@@ -106,7 +107,7 @@ impl App {
         }
         if let Effect::TasksFound { sessions } = effect {
             let prune = self.ui.key_for(Action::PruneTasks);
-            self.ui.notify(Meaning::Finished, found(sessions, prune.as_deref()), feed::now());
+            self.ui.notify(Status::Finished, found(sessions, prune.as_deref()), feed::now());
         }
         note_ends(effect, &self.fleet, &self.feed.tmux);
     }
@@ -124,7 +125,7 @@ impl App {
         for event in events {
             let told = format!("{} {}", event.id, event.happening.text());
             let topic = Topic::Event(event.key.clone());
-            self.ui.notify_about(topic, happening_meaning(&event.happening), told, now);
+            self.ui.notify_about(topic, happening_status(&event.happening), told, now);
         }
     }
 

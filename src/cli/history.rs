@@ -2,6 +2,7 @@
 
 mod totals;
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -17,11 +18,10 @@ use ratatui::crossterm::style::{Color, Stylize};
 use super::failure::BadValue;
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::fleet::{ServerId, TerminalKey};
-use crate::history::{
-    Body, Condition, Filter, History, Holder, Kind, Reader, Stored, StoredTerminal, Trouble, same_terminal,
-};
+use crate::history::{Body, Condition, Filter, History, Kind, Reader, Stored, StoredTerminal, Trouble, same_terminal};
 use crate::moment::Moment;
 use crate::screen::harmless;
+use crate::status::Status;
 use crate::ui::text;
 
 /// Lines that are printed when nothing says which.
@@ -214,7 +214,7 @@ fn print_text(reader: &mut Reader, filter: &Filter) -> Done {
     for (record, name) in records.iter().zip(&names) {
         let gap = " ".repeat(widest - text::width(name));
         let (word, color) = word(record);
-        let word = format!("{word:<9}");
+        let word = format!("{word:<11}");
         let word = if colors { word.with(color).to_string() } else { word };
         let what = what(record);
         let line = format!("{}  {name}{gap}  {word}  {what}", local(record.at, &zone));
@@ -235,19 +235,26 @@ fn local(at: Moment, zone: &TimeZone) -> String {
 }
 
 /// What a record is about in one word, and its colour.
-fn word(record: &Stored) -> (&'static str, Color) {
+fn word(record: &Stored) -> (Cow<'static, str>, Color) {
     match &record.body {
-        Body::Transition(transition) => match Holder::of(&transition.summary) {
-            Holder::Working => ("working", Color::Cyan),
-            Holder::Waiting => ("waiting", Color::Yellow),
-            Holder::Ready => ("ready", Color::Green),
-            Holder::Gone => ("gone", Color::Red),
-            Holder::Unknown | Holder::Unwatched => ("unknown", Color::DarkGrey),
-        },
-        Body::Input(input) => (input.what.word(), Color::Magenta),
-        Body::TaskEvent => ("task", Color::Blue),
-        Body::FollowUp => ("follow-up", Color::Magenta),
-        Body::Action => ("action", Color::Magenta),
+        Body::Transition(_) | Body::TaskEvent => {
+            let status = record.status().unwrap_or(Status::Unknown);
+            (status.word(), color(status))
+        }
+        Body::Input(input) => (input.what.word().into(), Color::Blue),
+        Body::FollowUp => ("follow-up".into(), Color::Blue),
+        Body::Action => ("action".into(), Color::Blue),
+    }
+}
+
+const fn color(status: Status) -> Color {
+    match status.group() {
+        Status::Failed | Status::Stalled | Status::Error => Color::Red,
+        Status::Finished => Color::Green,
+        Status::Working => Color::Yellow,
+        Status::Ready => Color::Cyan,
+        Status::Unknown | Status::Gone => Color::DarkGrey,
+        _ => Color::Magenta,
     }
 }
 

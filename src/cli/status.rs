@@ -1,6 +1,6 @@
 //! `fleetwatch status`: how things stand, for tmux's status line; from whoever watches, without asking tmux.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 
 use clap::ValueEnum;
@@ -12,7 +12,7 @@ use crate::fleet::{ServerId, Terminal};
 use crate::history::{self, Need, Rank, Reader, Standing, Trouble};
 use crate::moment::Moment;
 use crate::screen::harmless;
-use crate::state::Attention;
+use crate::status::Status;
 
 /// Print a one-line summary from a running dashboard or `watch`, without asking tmux.
 ///
@@ -38,36 +38,18 @@ pub enum Format {
     Json,
 }
 
-/// What is counted together: its words in the store, its glyph, how people are told of one and of several, and its
-/// colour in tmux.
-struct Group {
-    words: &'static [&'static str],
-    glyph: char,
-    one: &'static str,
-    several: &'static str,
-    style: &'static str,
-}
-
-const GROUPS: &[Group] = &[
-    Group::new(&["approval", "question", "trust", "setup"], '?', "needs you", "need you", "fg=magenta,bold"),
-    Group::new(&["failed"], '✗', "failed", "failed", "fg=red,bold"),
-    Group::new(&["stalled", "error"], '!', "stalled", "stalled", "fg=red"),
-    Group::new(&["interrupted"], '⊘', "interrupted", "interrupted", "fg=magenta"),
-    Group::new(&["finished"], '✓', "finished", "finished", "fg=green"),
-    Group::new(&["working"], '*', "working", "working", "fg=yellow"),
-    Group::new(&["ready"], '·', "ready", "ready", "fg=cyan"),
-];
-
-impl Group {
-    const fn new(
-        words: &'static [&'static str],
-        glyph: char,
-        one: &'static str,
-        several: &'static str,
-        style: &'static str,
-    ) -> Self {
-        Self { words, glyph, one, several, style }
-    }
+/// A group's glyph and its colour in tmux; `None` for what is not told in one line.
+const fn look(group: Status) -> Option<(char, &'static str)> {
+    Some(match group.group() {
+        Status::Failed => ('✗', "fg=red,bold"),
+        Status::Stalled | Status::Error => ('!', "fg=red"),
+        Status::Interrupted => ('⊘', "fg=magenta"),
+        Status::Finished => ('✓', "fg=green"),
+        Status::Working => ('*', "fg=yellow"),
+        Status::Ready => ('·', "fg=cyan"),
+        Status::Unknown | Status::Gone => return None,
+        _ => ('?', "fg=magenta,bold"),
+    })
 }
 
 /// Runs the command. The exit code is 1 when nothing is watching and `--poll` was not given, except for tmux, which shows the line
@@ -152,31 +134,32 @@ impl Summary {
     }
 
     /// The groups that occur, with how many there are, and the name where there is only one that needs the operator.
-    fn groups(&self) -> impl Iterator<Item = (&'static Group, usize, Option<String>)> {
-        GROUPS.iter().filter_map(|group| {
-            let count: usize = group.words.iter().filter_map(|&word| self.counts.get(word)).sum();
-            let needs = |attention: Attention| group.words.contains(&attention.word());
-            let mut only = self.needs.iter().filter(|need| needs(need.attention)).map(|need| harmless(&need.terminal));
+    fn groups(&self) -> impl Iterator<Item = (Status, usize, Option<String>)> {
+        Status::GROUPS.into_iter().filter(|group| look(*group).is_some()).filter_map(|group| {
+            let words = [Status::Approval, Status::Question, Status::Trust, Status::Setup];
+            let words = words.into_iter().filter(|_| group.needs_operator()).chain([group]);
+            let words: BTreeSet<&str> = words.map(Status::name).collect();
+            let count: usize = words.iter().filter_map(|word| self.counts.get(*word)).sum();
+            let needs = |need: &&Need| words.contains(need.attention.word());
+            let mut only = self.needs.iter().filter(needs).map(|need| harmless(&need.terminal));
             (count > 0).then(|| (group, count, only.next().filter(|_| count == 1)))
         })
     }
 
     fn plain(&self) -> String {
-        let part = |(group, count, name): (&Group, usize, Option<String>)| match (count, name) {
-            (1, Some(name)) => format!("{name} {}", group.one),
-            (1, None) => format!("1 {}", group.one),
-            (count, _) => format!("{count} {}", group.several),
+        let part = |(group, count, name): (Status, usize, Option<String>)| {
+            format!("{} {}", name.unwrap_or(count.to_string()), group.group_word(count))
         };
         let parts: Vec<String> = self.groups().map(part).collect();
         if parts.is_empty() { "no terminals\n".to_owned() } else { format!("{}\n", parts.join(" · ")) }
     }
 
     fn tmux(&self) -> String {
-        let part = |(group, count, name): (&Group, usize, Option<String>)| {
+        let part = |(group, count, name): (Status, usize, Option<String>)| {
             let said = name.map_or(count.to_string(), |name| format!(" {}", escaped(&name)));
-            format!("#[{}]{}{said}#[default]", group.style, group.glyph)
+            look(group).map(|(glyph, style)| format!("#[{style}]{glyph}{said}#[default]"))
         };
-        let parts: Vec<String> = self.groups().map(part).collect();
+        let parts: Vec<String> = self.groups().filter_map(part).collect();
         format!("{}\n", parts.join(" "))
     }
 
@@ -193,6 +176,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::Attention;
 
     fn summary(counts: &[(&str, usize)], needs: &[(&str, Attention)]) -> Summary {
         Summary {

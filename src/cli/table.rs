@@ -3,15 +3,15 @@
 use std::borrow::Cow;
 
 use crate::fleet::Terminal;
-use crate::state::{Attention, State, TurnResult};
+use crate::status::Status;
 use crate::task::Task;
-use crate::ui::{text, turn_word, what};
+use crate::ui::{text, what};
 
 /// Cells between two columns.
 const GAP: usize = 2;
 
 /// No times: one look at a terminal does not tell how long it has been so.
-const HEAD: [&str; 6] = ["NAME", "AGENT", "STATE", "LAST TURN", "WHERE", "WHAT"];
+const HEAD: [&str; 6] = ["NAME", "AGENT", "STATE", "LAST", "WHERE", "WHAT"];
 
 /// The place of `WHERE` in it, and the width below which a terminal has no room for it.
 const WHERE: usize = 4;
@@ -42,12 +42,8 @@ fn row(terminal: &Terminal) -> [String; 6] {
             .flatten()
             .collect::<Vec<_>>()
             .join(" "),
-        word(state).to_owned(),
-        match state.last_turn.result {
-            TurnResult::None => "-".to_owned(),
-            TurnResult::KnownFailure => "failed".to_owned(),
-            result => result.word().to_owned(),
-        },
+        Status::of(state).word().into_owned(),
+        Status::of_result(state.last_turn.result).map_or("-".to_owned(), |status| status.word().into_owned()),
         format!("{host}{} {}", terminal.place.target(), terminal.key.pane),
         what::line(terminal),
     ]
@@ -59,20 +55,12 @@ fn task_row(task: &Task) -> [String; 6] {
     [
         task.id.clone(),
         "task".to_owned(),
-        task.word(),
+        task.as_status().word().into_owned(),
         task.rings().unwrap_or_else(|| "-".to_owned()),
         format!("{host}{}:{} {} {}", task.session, task.index, task.window, task.key.pane),
         task.prompt().unwrap_or(task.command()).to_owned(),
     ]
     .map(|cell| plain(&cell))
-}
-
-/// The state in one word: what the operator should know of it, else the turn in the dashboard's word.
-pub(super) fn word(state: &State) -> &'static str {
-    match state.attention {
-        Attention::None => turn_word(state),
-        attention => attention.word(),
-    }
 }
 
 /// The most cells that each column but the last takes where a line does not fit.

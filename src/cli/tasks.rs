@@ -99,7 +99,8 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         Command::KillAll { session, yes } => {
             let tasks: Vec<&Task> = acting.tasks(session.as_deref()).collect();
             if !yes && !tasks.is_empty() {
-                let names: Vec<String> = tasks.iter().map(|task| format!("{} ({})", task.id, task.word())).collect();
+                let names: Vec<String> =
+                    tasks.iter().map(|task| format!("{} ({})", task.id, task.as_status().word())).collect();
                 return Err(Failure::refused(format!("this would end {}", names.join(", ")))
                     .hint("add `--yes` to do it")
                     .into());

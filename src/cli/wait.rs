@@ -10,10 +10,11 @@ use super::failure::BadValue;
 use super::live::{Live, end_asked_for};
 use super::survey::Watched;
 use super::target::{Meant, Purpose};
-use super::{Done, Failure, GlobalOptions, output, table, target};
+use super::{Done, Failure, GlobalOptions, output, target};
 use crate::fleet::{Fleet, ServerId, Terminal, TerminalKey, WindowId};
 use crate::moment::Moment;
 use crate::state::{Attention, Availability, BusinessState, Phase, State, Tri, TurnResult};
+use crate::status::Status;
 use crate::task::Task;
 
 /// Wait until a terminal or task is in a given state.
@@ -38,13 +39,13 @@ pub enum Condition {
     /// A prompt may be sent: the agent is ready, has no draft, and is not in copy mode.
     Ready,
     /// A turn is in flight.
-    #[value(alias = "working")]
-    Active,
+    #[value(alias = "active")]
+    Working,
     /// The agent is neither working nor waiting for anybody.
     Idle,
     /// A dialog waits for the operator.
-    #[value(aliases = ["needs-you", "waiting"])]
-    Blocked,
+    #[value(aliases = ["blocked", "waiting"])]
+    NeedsYou,
     /// An approval waits for the operator.
     Approval,
     /// A question waits for the operator.
@@ -67,7 +68,7 @@ pub enum Condition {
     Gone,
     /// The task's program has ended; an agent: it is gone.
     Exited,
-    /// The task asks for something; an agent: it is blocked.
+    /// The task asks for something; an agent: a dialog waits.
     Input,
     /// The task has rung its bell.
     Notify,
@@ -81,9 +82,9 @@ impl Condition {
         let ended = |result| available && state.turn.phase == Phase::Ready && state.last_turn.result == result;
         match self {
             Condition::Ready => terminal.takes_a_prompt(),
-            Condition::Active => available && state.turn.phase == Phase::Active,
+            Condition::Working => available && state.turn.phase == Phase::Active,
             Condition::Idle => available && state.assessment.business_state == BusinessState::Idle,
-            Condition::Blocked => available && state.assessment.business_state == BusinessState::AwaitingOperator,
+            Condition::NeedsYou => available && state.assessment.business_state == BusinessState::AwaitingOperator,
             Condition::Success => ended(TurnResult::Success),
             Condition::Failed => ended(TurnResult::KnownFailure),
             Condition::Interrupted => ended(TurnResult::Interrupted),
@@ -93,8 +94,8 @@ impl Condition {
             Condition::Setup => state.attention == Attention::Setup,
             Condition::Finished => state.attention == Attention::Finished,
             Condition::Stalled => state.attention == Attention::Stalled,
-            Condition::Gone | Condition::Exited => is_gone(state),
-            Condition::Input => Condition::Blocked.holds(terminal),
+            Condition::Gone | Condition::Exited => state.has_ended(),
+            Condition::Input => Condition::NeedsYou.holds(terminal),
             // A bell says nothing of an agent that its screen does not say better.
             Condition::Notify => false,
         }
@@ -131,7 +132,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
             }
         }
         Key::Task(server, window) => match until_task(&mut live, args, &server, window).await? {
-            Some(task) => (output::json_line(&task.fields())?, format!("{}: {}\n", task.id, task.word())),
+            Some(task) => (output::json_line(&task.fields())?, format!("{}: {}\n", task.id, task.as_status().word())),
             None => return Err(interrupted(&args.target).into()),
         },
     };
@@ -141,10 +142,10 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
 /// The first of the words that were asked for which fits, and the table's word where that says something else.
 fn met(asked: &[Condition], terminal: &Terminal) -> String {
     let asked = asked.iter().find(|condition| condition.holds(terminal)).and_then(ValueEnum::to_possible_value);
-    let (word, asked) = (table::word(&terminal.state), asked.map(|value| value.get_name().to_owned()));
+    let (word, asked) = (Status::of(&terminal.state).word(), asked.map(|value| value.get_name().to_owned()));
     match asked {
         Some(asked) if asked != word => format!("{asked} ({word})"),
-        _ => word.to_owned(),
+        _ => word.into_owned(),
     }
 }
 
@@ -179,7 +180,7 @@ async fn until_task(
             _ = live.next() => {}
             () = &mut end => return Ok(None),
             () = past(deadline) => {
-                let (id, word) = last.map(|task| (task.id.clone(), task.word())).unwrap_or_default();
+                let (id, word) = last.map(|task| (task.id.clone(), task.as_status().word())).unwrap_or_default();
                 let hint = "wait longer with `--timeout`, or look at it";
                 let waited = in_seconds(args.timeout.unwrap_or_default());
                 return Err(Failure::refused(format!("{id} is {word} after {waited}")).hint(hint));
@@ -258,7 +259,7 @@ pub(super) async fn until_terminal(
     loop {
         match live.fleet.terminal(key) {
             Some(terminal) if wanted(terminal) => return Ok(Found::Holds(Box::new(terminal.clone()))),
-            Some(terminal) if is_gone(&terminal.state) => {
+            Some(terminal) if terminal.state.has_ended() => {
                 return Err(Failure::refused(format!("{} is gone", terminal.state.terminal.id)));
             }
             Some(_) => {}
@@ -270,10 +271,6 @@ pub(super) async fn until_terminal(
             () = past(limit.deadline) => return Err(timed_out(live.fleet.terminal(key), target, limit)),
         }
     }
-}
-
-fn is_gone(state: &State) -> bool {
-    matches!(state.diagnostics.availability, Availability::TuiDown | Availability::Unavailable)
 }
 
 /// What is waited for.
@@ -323,7 +320,7 @@ async fn find(fleet: &Fleet, watched: &Watched, target: &str, purpose: Purpose) 
 
 fn timed_out(terminal: Option<&Terminal>, target: &str, limit: Limit) -> Failure {
     let id = terminal.map_or(target, |terminal| &terminal.state.terminal.id);
-    let now = terminal.map_or("gone", |terminal| table::word(&terminal.state));
+    let now = terminal.map_or(Status::Gone, |terminal| Status::of(&terminal.state)).word();
     let held = terminal.and_then(held_back).map(|why| format!(", but {why}")).unwrap_or_default();
     let waited = in_seconds(limit.timeout.unwrap_or_default());
     Failure::refused(format!("{id} is {now}{held} after {waited}")).hint("wait longer with `--timeout`, or look at it")

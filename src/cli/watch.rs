@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use super::history::warn_of;
 use super::live::{Live, end_asked_for, sleep_until};
 use super::survey::{Watched, problem};
-use super::{Done, GlobalOptions, follow_ups, output, table};
+use super::{Done, GlobalOptions, follow_ups, output};
 use crate::delivery::{Outside, Told, note_ends};
 use crate::feed;
 use crate::fleet::{Effect, Fleet, Health, Input, ServerId, TerminalKey};
@@ -24,6 +24,7 @@ use crate::moment::Moment;
 use crate::notify::Operator;
 use crate::screen::harmless;
 use crate::state::{Change, Evidence, State, Transition};
+use crate::status::{Status, changed};
 use crate::task::{Task, TaskEvent, TaskFields};
 
 /// Print a line for each terminal, then one for each transition, task event, input and follow-up.
@@ -273,7 +274,7 @@ impl Printer {
         if self.json {
             return output::json_line(&Line { at, kind: "state", terminal: id, state, transition: None });
         }
-        let mut line = format!("{}  {}  {}", self.clock(at), harmless(id), table::word(state));
+        let mut line = format!("{}  {}  {}", self.clock(at), harmless(id), Status::of(state).word());
         if let Some(activity) = &state.activity {
             let _ = write!(line, ": {}", harmless(activity));
         }
@@ -289,12 +290,9 @@ impl Printer {
             let transition = Some(Transitioned { changed, note: note.as_deref(), evidence });
             return output::json_line(&Line { at, kind: "transition", terminal: id, state, transition });
         }
-        let mut parts: Vec<String> = transition
-            .changed
-            .iter()
-            .map(|change| format!("{} {} → {}", change.field, plain(&change.from), plain(&change.to)))
-            .collect();
-        parts.extend(transition.note.clone());
+        let fields = transition.changed.iter().map(|change| (change.field.as_ref(), &change.from, &change.to));
+        let changes = changed(fields, &transition.summary).into_iter().map(|changed| changed.text);
+        let parts: Vec<String> = changes.chain(transition.note.clone()).collect();
         Ok(format!("{}  {}  {}\n", self.clock(at), harmless(id), harmless(&parts.join(", "))))
     }
 
@@ -305,7 +303,13 @@ impl Printer {
             return output::json_line(&line);
         }
         let what = task.prompt().unwrap_or(task.command());
-        Ok(format!("{}  {}  task {}: {}\n", self.clock(task.since), harmless(&task.id), task.word(), harmless(what)))
+        Ok(format!(
+            "{}  {}  {}: {}\n",
+            self.clock(task.since),
+            harmless(&task.id),
+            task.as_status().word(),
+            harmless(what)
+        ))
     }
 
     fn task_event_line(&self, event: &TaskEvent) -> io::Result<String> {
@@ -316,7 +320,7 @@ impl Printer {
             return output::json_line(&line);
         }
         let what = event.happening.text();
-        Ok(format!("{}  {}  task {}\n", self.clock(event.at), harmless(&event.id), harmless(&what)))
+        Ok(format!("{}  {}  {}\n", self.clock(event.at), harmless(&event.id), harmless(&what)))
     }
 
     /// The line for a follow-up that is queued, takes another event in, or has come to an end.
@@ -376,13 +380,4 @@ impl Printer {
 fn state_of<'a>(fleet: &'a Fleet, name: &str, at: Moment) -> Option<&'a State> {
     let view = fleet.view(at);
     view.terminals.into_iter().map(|terminal| &terminal.state).find(|state| state.terminal.id == name)
-}
-
-/// A value of the contract without the quotes of JSON.
-fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => "none".to_owned(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
 }

@@ -11,7 +11,7 @@ pub use standing::TaskTransition;
 use super::view::SessionView;
 use crate::moment::Moment;
 use crate::place::{ServerId, TerminalKey, WindowId};
-use crate::task::{Batch, Known, Look, Registration, Status, Task, TaskEvent, Watch};
+use crate::task::{Batch, Known, Look, Registration, Task, TaskEvent, Watch};
 
 /// What one look at one server showed of its tasks.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -155,7 +155,8 @@ impl Tasks {
     pub(super) fn all(&self) -> Vec<&Task> {
         let mut tasks: Vec<&Task> = self.watches.values().flat_map(Watch::tasks).collect();
         tasks.sort_by(|a, b| {
-            let order = urgency(a).cmp(&urgency(b)).then_with(|| a.key.server.cmp(&b.key.server));
+            let order =
+                a.as_status().urgency().cmp(&b.as_status().urgency()).then_with(|| a.key.server.cmp(&b.key.server));
             order.then_with(|| a.session.cmp(&b.session)).then(a.index.cmp(&b.index))
         });
         tasks
@@ -251,17 +252,6 @@ fn on_host(task: &Task, name: String) -> String {
     match &task.key.server.host {
         Some(host) => format!("{host}/{name}"),
         None => name,
-    }
-}
-
-/// What tasks are sorted by: those that ask, those that failed, those that run, those that are done.
-fn urgency(task: &Task) -> u8 {
-    match (task.status, task.exit_code()) {
-        (Status::WaitingInput, _) => 0,
-        (Status::Exited, code) if code != Some(0) => 1,
-        (Status::Running | Status::Unknown, _) => 2,
-        (Status::Idle, _) => 3,
-        (Status::Exited, _) => 4,
     }
 }
 

@@ -9,7 +9,8 @@ use crate::moment::Moment;
 use crate::place::{Place, ServerId, TerminalKey};
 use crate::profile::{Input, StopKey};
 use crate::screen::{PaneFacts, Screen};
-use crate::state::{Attention, Phase, Problem, State, Transition};
+use crate::state::{Problem, State, Transition};
+use crate::status::Status;
 use crate::task::{Task, TaskEvent};
 
 /// One watched terminal.
@@ -90,15 +91,9 @@ pub enum DeclaredBy {
     Operator,
 }
 
-/// What terminals are sorted by: the attention that they need, then what they do, then their names.
-pub(super) fn urgency(terminal: &Terminal) -> (Attention, u8, &str) {
-    let state = &terminal.state;
-    let phase = match state.turn.phase {
-        Phase::Active => 0,
-        Phase::Ready => 1,
-        Phase::Unknown => 2,
-    };
-    (state.attention, phase, &state.terminal.id)
+/// What terminals are sorted by: how urgently they need the operator, then their names.
+pub(super) fn urgency(terminal: &Terminal) -> (usize, &str) {
+    (Status::of(&terminal.state).urgency(), &terminal.state.terminal.id)
 }
 
 /// A transition with the terminal that made it.

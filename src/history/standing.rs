@@ -11,8 +11,9 @@ use super::reader::Reader;
 use crate::fleet::{Terminal, View};
 use crate::moment::{Moment, Span};
 use crate::place::ServerId;
-use crate::state::{Attention, Availability, Phase, State};
-use crate::task::{Status, Task};
+use crate::state::Attention;
+use crate::status::Status;
+use crate::task::Task;
 
 /// How long a standing holds when nobody renews it: then nothing is watching any more.
 pub const STANDING_LASTS: Span = Span::from_secs(15);
@@ -65,26 +66,21 @@ impl Standing {
     ) -> Self {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         let mut needs = Vec::new();
+        let mut count = |id: &str, status: Status| {
+            *counts.entry(status.name().to_owned()).or_default() += 1;
+            let attention = status.attention();
+            if attention != Attention::None && needs.len() < NAMED {
+                needs.push(Need { terminal: id.to_owned(), attention });
+            }
+        };
         for terminal in view.terminals.iter().filter(|terminal| terminal.key.server == *server) {
             let state = &terminal.state;
-            let attention = match is_muted(terminal) {
-                true => Attention::None,
-                false => state.attention,
-            };
-            *counts.entry(word(state, attention).to_owned()).or_default() += 1;
-            if attention != Attention::None && needs.len() < NAMED {
-                needs.push(Need { terminal: state.terminal.id.clone(), attention });
-            }
+            let status = if is_muted(terminal) { quiet(Status::doing(state)) } else { Status::of(state) };
+            count(&state.terminal.id, status);
         }
         for task in view.tasks.iter().filter(|task| task.key.server == *server) {
-            let (word, attention) = match task_word(task) {
-                (_, attention) if attention != Attention::None && is_task_muted(task) => ("unknown", Attention::None),
-                told => told,
-            };
-            *counts.entry(word.to_owned()).or_default() += 1;
-            if attention != Attention::None && needs.len() < NAMED {
-                needs.push(Need { terminal: task.id.clone(), attention });
-            }
+            let status = task.as_status();
+            count(&task.id, if is_task_muted(task) { quiet(status) } else { status });
         }
         needs.sort_by_key(|need| need.attention);
         Self { server: server.word(), rank, at: view.now, counts, needs }
@@ -137,27 +133,11 @@ fn is_word(server: &str) -> bool {
     socket.is_some_and(|socket| socket == "default" || socket.starts_with("name:") || socket.starts_with("path:"))
 }
 
-/// What a task counts as, beside the agents.
-fn task_word(task: &Task) -> (&'static str, Attention) {
-    match (task.status, task.exit_code()) {
-        (Status::Running, _) => ("working", Attention::None),
-        (Status::Idle, _) => ("ready", Attention::None),
-        (Status::WaitingInput, _) => (Attention::Question.word(), Attention::Question),
-        (Status::Exited, Some(0)) => (Attention::Finished.word(), Attention::Finished),
-        (Status::Exited, _) => (Attention::Failed.word(), Attention::Failed),
-        (Status::Unknown, _) => ("unknown", Attention::None),
-    }
-}
-
-/// What a terminal counts as.
-fn word(state: &State, attention: Attention) -> &'static str {
-    match (attention, state.diagnostics.availability, state.turn.phase) {
-        (Attention::None, Availability::Error, _) => "error",
-        (Attention::None, Availability::TuiDown | Availability::Unavailable, _) => "gone",
-        (Attention::None, _, Phase::Active) => "working",
-        (Attention::None, _, Phase::Ready) => "ready",
-        (Attention::None, _, Phase::Unknown) => "unknown",
-        (attention, ..) => attention.word(),
+/// What counts of a muted terminal: it needs nothing.
+const fn quiet(status: Status) -> Status {
+    match status.attention() {
+        Attention::None | Attention::Gone => status,
+        _ => Status::Unknown,
     }
 }
 

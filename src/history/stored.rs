@@ -6,7 +6,9 @@ use super::identity::same_terminal;
 use super::record::{Kind, What};
 use crate::fleet::{Fleet, Input, TerminalKey};
 use crate::moment::Moment;
-use crate::state::Summary;
+use crate::state::{LEFT, LEFT_UNWATCHED, State, Summary};
+use crate::status::{Status, changed};
+use crate::task::{Happening, TaskFields};
 
 /// The number of a record. Later ones were written later, which is not always the order in which they happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -116,13 +118,33 @@ impl Stored {
             .filter_map(|change| Some((change.get("field")?.as_str()?, change.get("from")?, change.get("to")?)))
     }
 
+    /// What the terminal or task was to a person then; `None` for what is neither a transition nor a task event.
+    pub fn status(&self) -> Option<Status> {
+        let summary = match &self.body {
+            Body::Transition(StoredTransition { note: Some(note), .. }) if note == LEFT || note == LEFT_UNWATCHED => {
+                return Some(Status::Gone);
+            }
+            Body::Transition(transition) => Some(&transition.summary),
+            Body::TaskEvent if self.document.get("event").is_some_and(|event| event == "disappeared") => {
+                return Some(Status::Gone);
+            }
+            Body::TaskEvent => None,
+            Body::Input(_) | Body::FollowUp | Body::Action => return None,
+        };
+        let state = self.document.get("state").cloned().unwrap_or(Value::Null);
+        let known = match self.is_of_task() {
+            true => serde_json::from_value(state).ok().map(|fields: TaskFields| fields.as_status()),
+            false => serde_json::from_value(state).ok().map(|state: State| Status::of(&state)),
+        };
+        known.or(summary.map(Status::of_summary))
+    }
+
     /// What happened, in words. Where texts of others are part of it, they may hold anything.
     pub fn what(&self) -> String {
         let field = |name: &str| self.document.get(name).map(plain).unwrap_or_default();
         match &self.body {
             Body::Transition(transition) => {
-                let changes =
-                    self.changes().map(|(field, from, to)| format!("{field} {} → {}", plain(from), plain(to)));
+                let changes = changed(self.changes(), &transition.summary).into_iter().map(|changed| changed.text);
                 changes.chain(transition.note.clone()).collect::<Vec<_>>().join(", ")
             }
             Body::Input(input) => {
@@ -136,12 +158,7 @@ impl Stored {
                 format!("{sent}  ({outcome}{detail}, by {})", input.sender)
             }
             Body::TaskEvent => {
-                let told = |name: &str, before: &str| {
-                    let value = self.document.get(name).filter(|value| !value.is_null());
-                    value.map(|value| format!("{before}{}", plain(value))).unwrap_or_default()
-                };
-                let more = [("exit_code", " with code "), ("prompt", ": "), ("reason", ": "), ("bells", ", bells: ")];
-                field("event") + &more.map(|(name, before)| told(name, before)).concat()
+                Happening::of_fields(&self.document).map_or_else(|| field("event"), |happening| happening.text())
             }
             Body::FollowUp => format!("{}: {}", field("outcome"), field("text")),
             Body::Action => {

@@ -3,9 +3,7 @@
 use serde_json::Value;
 
 use crate::moment::{Moment, Span};
-use crate::state::words;
-use crate::state::{Availability, OperatorStatus, Phase, Summary, TurnResult};
-use crate::task::Status;
+use crate::state::{Availability, OperatorStatus, Phase, Summary, TaskStatus, TurnResult, words};
 
 words! {
     /// Who has the turn.
@@ -47,12 +45,12 @@ impl Point {
     /// What an event of a task says of its time line, as the event is stored; a run that ends is like a turn that does.
     pub fn of_task_event(at: Moment, document: &Value) -> Option<Self> {
         let state = document.get("state")?;
-        let status: Status = serde_json::from_value(state.get("status")?.clone()).ok()?;
+        let status: TaskStatus = serde_json::from_value(state.get("status")?.clone()).ok()?;
         let code = document.get("exit_code").and_then(Value::as_i64).and_then(|code| i32::try_from(code).ok());
         let summary = match document.get("event").and_then(Value::as_str) {
             // It is gone, and its last fields are of before.
-            Some("disappeared") => Status::Exited.summary(None),
-            Some("exited") => Status::Exited.summary(code),
+            Some("disappeared") => TaskStatus::Exited.summary(None),
+            Some("exited") => TaskStatus::Exited.summary(code),
             _ => status.summary(None),
         };
         let turn_ended = (summary.result != TurnResult::None).then_some(at);

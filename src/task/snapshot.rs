@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::standing::Status;
 use crate::moment::Moment;
 use crate::place::{SessionId, TerminalKey, WindowId};
 use crate::screen::{Cursor, Screen, harmless};
+use crate::state::TaskStatus;
+use crate::status::Status;
 
 /// Lines of output that a preview holds (SPEC §9).
 const PREVIEW_LINES: usize = 20;
@@ -178,7 +179,7 @@ pub struct TaskFields {
     pub pid: u32,
     /// Whether the state of the pane is known.
     pub known: bool,
-    pub status: Status,
+    pub status: TaskStatus,
     pub since: Moment,
     /// When the program began to run, or was first seen.
     pub started_at: Moment,
@@ -194,6 +195,11 @@ pub struct TaskFields {
 }
 
 impl TaskFields {
+    /// What the task is to a person.
+    pub fn as_status(&self) -> Status {
+        Status::of_task(self.status, self.exit_code)
+    }
+
     /// The window's id and its place and name, as far as they can be read.
     pub(super) fn window(&self) -> Option<(WindowId, u32, &str)> {
         let (index, name) = self.window.split_once(':')?;

@@ -4,7 +4,7 @@ use super::prompt::{self, Form, Prompt};
 use super::shell;
 use super::snapshot::{PaneState, Preview};
 use crate::moment::{Moment, Span};
-use crate::state::{Availability, OperatorStatus, Phase, Summary, TurnResult, TurnSource, UiContext, words};
+use crate::state::TaskStatus;
 
 /// How long a screen must stand still before a row that only looks like a question is one. A program that goes on after
 /// a colon is quicker.
@@ -16,35 +16,6 @@ const FULL_SCREEN: Span = Span::from_secs(2);
 
 /// How long a task whose screen stands still may yet be told to do something else.
 pub const SETTLED: Span = FULL_SCREEN;
-
-words! {
-    /// What a task is doing.
-    Status {
-        Running = "running", WaitingInput = "waiting_input", Idle = "idle", Exited = "exited", Unknown = "unknown",
-    }
-}
-
-impl Status {
-    /// The same in the words of an agent's state in short (SPEC §2): who has the turn, and how the run ended; a code that
-    /// is not known is no success.
-    pub const fn summary(self, exit_code: Option<i32>) -> Summary {
-        let (availability, phase, ui_context, status) = match self {
-            Status::Running => (Availability::Available, Phase::Active, UiContext::Unknown, OperatorStatus::Processing),
-            Status::WaitingInput => {
-                (Availability::Available, Phase::Unknown, UiContext::Question, OperatorStatus::WaitingUserAnswer)
-            }
-            Status::Idle => (Availability::Available, Phase::Ready, UiContext::NormalPrompt, OperatorStatus::Ready),
-            Status::Exited => (Availability::TuiDown, Phase::Unknown, UiContext::Unknown, OperatorStatus::TuiDown),
-            Status::Unknown => (Availability::Unknown, Phase::Unknown, UiContext::Unknown, OperatorStatus::Unknown),
-        };
-        let result = match (self, exit_code) {
-            (Status::Exited, Some(0)) => TurnResult::Success,
-            (Status::Exited, Some(_)) => TurnResult::KnownFailure,
-            _ => TurnResult::None,
-        };
-        Summary { availability, phase, result, source: TurnSource::None, ui_context, status }
-    }
-}
 
 /// What is remembered of a pane from look to look.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -117,20 +88,20 @@ impl Standing {
     }
 
     /// What the pane is doing.
-    pub(super) fn status(&self, pane: &PaneState, now: Moment) -> Status {
+    pub(super) fn status(&self, pane: &PaneState, now: Moment) -> TaskStatus {
         let caret = pane.preview.caret();
         let row = caret.and_then(|caret| pane.preview.lines().get(caret.line));
         if pane.dead {
-            Status::Exited
+            TaskStatus::Exited
         } else if self.prompt().is_some() {
-            Status::WaitingInput
+            TaskStatus::WaitingInput
         } else if pane.alternate {
             let still = now.since(self.still_since) >= FULL_SCREEN && caret.is_some_and(|caret| caret.visible);
-            if shell::is_interactive(&pane.command) || still { Status::WaitingInput } else { Status::Running }
+            if shell::is_interactive(&pane.command) || still { TaskStatus::WaitingInput } else { TaskStatus::Running }
         } else if row.is_some_and(|row| shell::is_prompt(row, &pane.command)) {
-            Status::Idle
+            TaskStatus::Idle
         } else {
-            Status::Running
+            TaskStatus::Running
         }
     }
 

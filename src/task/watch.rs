@@ -6,9 +6,11 @@ use super::event::{Happening, TaskEvent};
 use super::snapshot::{
     Known, Look, PaneState, Preview, Registration, SessionSnapshot, Shown, TaskFields, TaskSnapshot,
 };
-use super::standing::{Standing, Status};
+use super::standing::Standing;
 use crate::moment::Moment;
 use crate::place::{SessionId, TerminalKey, WindowId};
+use crate::state::TaskStatus;
+use crate::status::Status;
 
 /// The tasks of one server over time. The first look at a session is its baseline and makes no events, but for what
 /// `fleetwatch run` started and nobody has told of.
@@ -36,7 +38,7 @@ pub struct Task {
     pub index: u32,
     pub session: String,
     pub session_id: SessionId,
-    pub status: Status,
+    pub status: TaskStatus,
     /// When the status began.
     pub since: Moment,
     /// When the program began to run, or was first seen.
@@ -137,7 +139,7 @@ impl Watch {
         for window in gone {
             let Some(task) = self.tasks.remove(&window) else { continue };
             // A dead window that goes has told its end, and one that was moved lives on.
-            if task.status != Status::Exited && !elsewhere.contains(&window) {
+            if task.status != TaskStatus::Exited && !elsewhere.contains(&window) {
                 let unwatched = || task.unwatched.then(|| "while nobody watched".to_owned());
                 let reason = self.killed.remove(&window).or_else(unwatched);
                 events.push(task.event(now, Happening::Disappeared { reason }));
@@ -202,7 +204,7 @@ impl Task {
             index: window.index,
             session: session.to_owned(),
             session_id,
-            status: Status::Unknown,
+            status: TaskStatus::Unknown,
             since: now,
             started_at: registration.at().map_or(now, |at| at.min(now)),
             known: window.pane.is_some(),
@@ -220,7 +222,7 @@ impl Task {
         };
         let prompt = task.take_pane(window.pane, now);
         debug_assert!(prompt.is_none(), "a prompt is told in the second look");
-        if task.status == Status::Running {
+        if task.status == TaskStatus::Running {
             task.since = task.started_at;
         }
         let untold = matches!(registration, Registration::Started(_));
@@ -308,14 +310,9 @@ impl Task {
         pane.map_or("", |pane| pane.start_command.as_deref().unwrap_or(&pane.command))
     }
 
-    /// What it is doing in a word or two, for people: `running`, `asks`, `exited 2`.
-    pub fn word(&self) -> String {
-        match (self.status, self.exit_code()) {
-            (Status::Exited, Some(code)) => format!("exited {code}"),
-            (Status::Exited, None) => "exited ?".to_owned(),
-            (Status::WaitingInput, _) => "asks".to_owned(),
-            (status, _) => status.word().to_owned(),
-        }
+    /// What it is to a person.
+    pub fn as_status(&self) -> Status {
+        Status::of_task(self.status, self.exit_code())
     }
 
     /// Whether and how often it rang, for people; `None` when it did not.
@@ -378,7 +375,7 @@ impl Task {
         self.started_at = self.registration.at().map_or(now, |at| at.min(now));
         self.since = now;
         self.pane = None;
-        self.status = Status::Unknown;
+        self.status = TaskStatus::Unknown;
         self.standing = Standing::default();
         self.bells = 0;
     }

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use super::snapshot::Registration;
-use super::standing::Status;
 use super::watch::Task;
 use crate::moment::{Moment, Span};
+use crate::state::TaskStatus;
 
 /// Lines of output that are told of a program that has ended.
 const LAST: usize = 3;
@@ -19,7 +19,7 @@ const SIGNALS: i32 = 128;
 impl Task {
     /// Why it is said to stand as it does, as text for people; headings stand at the margin.
     pub fn why(&self, now: Moment) -> String {
-        let word = if self.status == Status::WaitingInput { "waits for you".to_owned() } else { self.word() };
+        let word = self.as_status().word();
         // What a first look finds may have been so for long.
         let is_new = now.since(self.since) < FIRST_LOOK;
         let mut text =
@@ -53,7 +53,7 @@ impl Task {
         let Some(pane) = &self.pane else { return vec!["the state of its pane is not known".to_owned()] };
         let command = &pane.command;
         match (self.status, self.prompt()) {
-            (Status::Exited, _) => {
+            (TaskStatus::Exited, _) => {
                 let code = match self.exit_code() {
                     Some(code) if code > SIGNALS => {
                         format!("signal {} ended it: {code}, as shells say it", code - SIGNALS)
@@ -64,16 +64,18 @@ impl Task {
                 let last = pane.preview.useful(LAST).into_iter().map(|line| format!("last output: {line}"));
                 [code].into_iter().chain(last).collect()
             }
-            (Status::WaitingInput, Some(prompt)) => vec![
+            (TaskStatus::WaitingInput, Some(prompt)) => vec![
                 format!("it asks: {prompt}"),
                 "the cursor stands where the answer goes, and two looks in a row showed the same".to_owned(),
             ],
-            (Status::WaitingInput, None) => vec![format!("{command} fills the screen and waits for keys")],
-            (Status::Idle, _) => vec![format!("the cursor stands behind the prompt of {command}")],
-            (Status::Running | Status::Unknown, _) if self.may_ask() => {
+            (TaskStatus::WaitingInput, None) => vec![format!("{command} fills the screen and waits for keys")],
+            (TaskStatus::Idle, _) => vec![format!("the cursor stands behind the prompt of {command}")],
+            (TaskStatus::Running | TaskStatus::Unknown, _) if self.may_ask() => {
                 vec![format!("{command} runs; whether its last row asks, the next look tells")]
             }
-            (Status::Running | Status::Unknown, _) => vec![format!("{command} runs, and nothing on its screen asks")],
+            (TaskStatus::Running | TaskStatus::Unknown, _) => {
+                vec![format!("{command} runs, and nothing on its screen asks")]
+            }
         }
     }
 }

@@ -37,7 +37,7 @@ impl Ages {
     /// The ages of a state that was known before.
     pub(super) fn known(published: &Published, state: &State) -> Self {
         let (phase, since) = (state.turn.began(), state.since());
-        let doing = if state.attention.is_about_the_past() { phase } else { since };
+        let doing = if says_the_past(state.diagnostics.availability, state.attention) { phase } else { since };
         let dialog = published.dialog_name().map(|name| (name, since));
         Self { phase, doing: (Doing::of(published), doing), attention: (state.attention, since), dialog }
     }
@@ -48,7 +48,7 @@ impl Ages {
 
     /// Since when the terminal is what is said of it in one word.
     pub(super) fn word(&self, attention: Attention) -> Since {
-        if attention.is_about_the_past() { self.attention.1 } else { self.doing.1 }
+        if says_the_past(self.doing.0.availability, attention) { self.attention.1 } else { self.doing.1 }
     }
 
     /// What the operator was wanted for last.
@@ -92,6 +92,12 @@ impl Ages {
     pub(super) fn begin_anew(&mut self, since: Since) {
         (self.phase, self.doing.1) = (since, since);
     }
+}
+
+/// Whether the word for a terminal says how its last turn ended, or that it does not go on: one that is gone or cannot be
+/// read says only that.
+const fn says_the_past(availability: Availability, attention: Attention) -> bool {
+    matches!(availability, Availability::Available | Availability::Unknown) && attention.is_about_the_past()
 }
 
 impl Doing {

@@ -13,9 +13,9 @@ pub use rank::waiting_since;
 use rank::{natural, rank};
 
 use super::filter::Filter;
-use super::meaning::Meaning;
 use crate::fleet::{TerminalKey, View};
 use crate::moment::Moment;
+use crate::status::Status;
 
 /// What the rows are sorted by. Equals stand in the order of their names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -139,10 +139,10 @@ pub struct Head {
     pub terminals: usize,
     pub folded: bool,
     pub marked: usize,
-    /// How many of the group there are of each meaning, muted ones left out.
-    pub counts: [usize; Meaning::ALL.len()],
+    /// How many of the group there are of each status, muted ones left out.
+    pub counts: [usize; Status::GROUPS.len()],
     /// How many of those should be looked at.
-    pub worth_a_look: [usize; Meaning::ALL.len()],
+    pub worth_a_look: [usize; Status::GROUPS.len()],
 }
 
 impl Head {
@@ -219,11 +219,11 @@ impl Arrangement {
         for members in placed.chunk_by(|a, b| a.group == b.group) {
             let group = members[0].group.clone();
             let folded = self.folded.contains(&group);
-            let (mut counts, mut worth_a_look) = ([0; Meaning::ALL.len()], [0; Meaning::ALL.len()]);
+            let (mut counts, mut worth_a_look) = ([0; Status::GROUPS.len()], [0; Status::GROUPS.len()]);
             for member in members.iter().filter(|member| !self.flags.is_muted(member.item)) {
-                let meaning = member.item.meaning() as usize;
-                counts[meaning] += 1;
-                worth_a_look[meaning] += usize::from(member.item.wants_a_look());
+                let status = member.item.status();
+                counts[status.place()] += 1;
+                worth_a_look[status.place()] += usize::from(status.wants_a_look());
             }
             let marked = members.iter().filter(|member| self.flags.is_marked(member.item)).count();
             rows.push(Row::Head(Head { group, terminals: members.len(), folded, marked, counts, worth_a_look }));
@@ -268,22 +268,19 @@ impl Arrangement {
 
     /// Whether a terminal should be looked at by the operator. A muted one never says so.
     pub fn wants_a_look(&self, item: Item<'_>) -> bool {
-        !self.flags.is_muted(item) && item.wants_a_look()
+        !self.flags.is_muted(item) && item.status().wants_a_look()
     }
 
     /// Whether a terminal waits for the operator: what the header counts as needing you. A muted one never does.
     pub fn needs_operator(&self, item: Item<'_>) -> bool {
-        !self.flags.is_muted(item) && item.meaning() == Meaning::Waits
+        !self.flags.is_muted(item) && item.status().needs_operator()
     }
 
     /// Those that should be looked at, in the order in which the operator goes to them whatever the rows are sorted by:
     /// the most urgent first, and of those the one that has waited longest; what has finished comes last.
     pub fn queue<'a>(&self, view: &View<'a>) -> Vec<Item<'a>> {
         let mut queue: Vec<Item<'a>> = self.shown(view).filter(|item| self.wants_a_look(*item)).collect();
-        let is_finished = |item: Item<'_>| item.meaning() == Meaning::Finished;
-        queue.sort_by_cached_key(|item| {
-            (is_finished(*item), rank(*item, false), waiting_since(*item), item.key().clone())
-        });
+        queue.sort_by_cached_key(|item| (rank(*item, false), waiting_since(*item), item.key().clone()));
         queue
     }
 
@@ -299,7 +296,7 @@ impl Arrangement {
                 SortKey::Attention(rank(item, self.flags.is_muted(item)), since)
             }
             Sort::Phase => SortKey::Phase(rank::phase(item)),
-            Sort::Age => SortKey::Since(item.since()),
+            Sort::Age => SortKey::Since(item.since().at),
             Sort::Agent => SortKey::Agent(item.agent()),
             Sort::Name | Sort::Host => SortKey::Item,
         };

@@ -7,10 +7,10 @@ use jiff::tz::TimeZone;
 use super::arrangement::Arrangement;
 use super::bells::Bells;
 use super::keymap::Keymap;
-use super::meaning::Meaning;
 use super::theme::Theme;
 use crate::fleet::TerminalKey;
 use crate::moment::Moment;
+use crate::status::Status;
 use crate::ui::overlay::Waiting;
 
 /// The look and the time of one frame.
@@ -39,8 +39,8 @@ pub struct Canvas<'a> {
 }
 
 impl Canvas<'_> {
-    /// The glyph of a meaning at the time of the frame.
-    pub fn glyph(&self, meaning: Meaning) -> &str {
-        self.theme.glyph(meaning, self.ascii, self.motion.then_some(self.now))
+    /// The glyph of a status at the time of the frame.
+    pub fn glyph(&self, status: Status) -> &str {
+        self.theme.glyph(status, self.ascii, self.motion.then_some(self.now))
     }
 }

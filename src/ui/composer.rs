@@ -9,6 +9,7 @@ mod recipients;
 mod sure;
 mod writing;
 
+use crate::status::Status;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::{Position, Rect};
@@ -19,7 +20,6 @@ use super::action::Action;
 use super::canvas::Canvas;
 use super::footer::Hint;
 use super::keymap::Context;
-use super::meaning::Meaning;
 use super::overlay::{Desk, Laid, Memory, News, Overlay, Place, Then};
 use super::toast::Topic;
 use crate::fleet::{TerminalKey, View};
@@ -92,20 +92,20 @@ impl Composer {
         let Some(key) = self.to.one().cloned() else { return Then::Stay };
         let Some(terminal) = desk.terminal(&key) else {
             let told = "the terminal is gone; nothing was sent".to_owned();
-            desk.tell_about(Topic::Prompt(key), Meaning::Gone, told);
+            desk.tell_about(Topic::Prompt(key), Status::Gone, told);
             return Then::Stay;
         };
         let name = terminal.state.terminal.id.as_str();
         match how {
             How::WhenReady => {
                 let told = format!("queued for {name} until the agent is ready");
-                desk.tell_about(Topic::Prompt(key.clone()), Meaning::Working, told);
+                desk.tell_about(Topic::Prompt(key.clone()), Status::Working, told);
                 desk.memory.drafts.remove(&key);
                 desk.ask(Request::Queue { key, text });
             }
             How::Now | How::Anyway => {
                 let told = format!("sending to {name} …");
-                desk.tell_about(Topic::Prompt(key.clone()), Meaning::Working, told);
+                desk.tell_about(Topic::Prompt(key.clone()), Status::Working, told);
                 desk.memory.sending.insert(key.clone(), text.clone());
                 desk.ask(Request::Send { key, text, force: how == How::Anyway });
             }

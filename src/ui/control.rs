@@ -16,7 +16,6 @@ use super::explanation::Explanation;
 use super::footer::Hint;
 use super::help::Help;
 use super::keymap::Context;
-use super::meaning::Meaning;
 use super::outcome;
 use super::overlay::{Desk, News, Overlay, Place, Then};
 use super::toast::Topic;
@@ -26,6 +25,7 @@ use crate::history::Answer;
 use crate::moment::{Moment, Span};
 use crate::operation::Outcome;
 use crate::state::{Attention, Availability};
+use crate::status::Status;
 
 /// How long the cursor rests on a terminal until it counts as seen (SPEC §2).
 const SEEN_AFTER: Span = Span::from_secs(1);
@@ -114,7 +114,7 @@ impl Ui {
             (None, Outcome::Accepted(Some(how))) => format!("{name}: {how}"),
             (None, _) => format!("{name} took the prompt"),
         };
-        self.notify_about(Topic::Prompt(key.clone()), outcome::meaning(&outcome), told, view.now);
+        self.notify_about(Topic::Prompt(key.clone()), outcome::status(&outcome), told, view.now);
     }
 
     /// Tells the operator what became of an answer, and what the terminal shows since.
@@ -126,7 +126,7 @@ impl Ui {
             Outcome::Refused(refusal) => format!("{name}: {refusal}"),
             outcome => format!("{name}: {outcome}"),
         };
-        self.notify_about(Topic::Dialog(key.clone()), outcome::meaning(outcome), told, view.now);
+        self.notify_about(Topic::Dialog(key.clone()), outcome::status(outcome), told, view.now);
     }
 
     /// Shows why a terminal is said to be what it is; `None` when nothing has read its screen.
@@ -135,7 +135,7 @@ impl Ui {
             Some(text) => self.open(Explanation::new(key.clone(), &text)),
             None => {
                 let told = "no profile has read a screen of it".to_owned();
-                self.notify_about(Topic::Key, Meaning::Unknown, told, now);
+                self.notify_about(Topic::Key, Status::Unknown, told, now);
             }
         }
     }
@@ -317,7 +317,7 @@ impl Ui {
 
     /// Says why a key did nothing, or less than was meant.
     fn say(&mut self, why: String, view: &View<'_>) {
-        self.notify_about(Topic::Key, Meaning::Unknown, why, view.now);
+        self.notify_about(Topic::Key, Status::Unknown, why, view.now);
     }
 
     /// Lets all overlays know what came of something.

@@ -19,7 +19,6 @@ use super::canvas::Canvas;
 use super::footer::Hint;
 use super::input::LineInput;
 use super::keymap::Context;
-use super::meaning::{Meaning, waits};
 use super::outcome;
 use super::overlay::{Desk, Laid, News, Overlay, Then};
 use super::raw::Raw;
@@ -32,6 +31,7 @@ use crate::moment::{Moment, Span};
 use crate::operation::Outcome;
 use crate::screen::Screen;
 use crate::sender::Reply;
+use crate::status::Status;
 use crate::tmux::PasteText;
 
 /// How long an answered dialog that is still shown is taken for the old one.
@@ -51,7 +51,7 @@ pub struct Dialog {
     typing: Option<Typing>,
     stage: Stage,
     /// What the operator is told below the options.
-    told: Option<(Meaning, String)>,
+    told: Option<(Status, String)>,
 }
 
 /// What is shown.
@@ -146,7 +146,7 @@ impl Dialog {
                 self.question = Question::with(chosen);
                 self.ticks = shown.dialog.ticked();
                 // One that came up just now may not be the one that the key was meant for that opened it.
-                self.question.shown_since(terminal.state.doing_since().at);
+                self.question.shown_since(terminal.state.since().at);
             }
         }
         if self.stage != Stage::Sending {
@@ -166,7 +166,7 @@ impl Dialog {
             *typing = Typing { line: LineInput::default(), option: None };
         }
         if matches!(self.stage, Stage::Choosing | Stage::Closed(_)) {
-            self.told = Some((Meaning::Stalled, why.to_owned()));
+            self.told = Some((Status::Stalled, why.to_owned()));
         }
     }
 
@@ -266,19 +266,19 @@ impl Dialog {
             Some(Held::NotWhole) if anyway => {}
             Some(Held::Not(Hold::Changed)) => {
                 let told = "the dialog changed just now, nothing was sent; look at it first".to_owned();
-                self.told = Some((Meaning::Stalled, told));
+                self.told = Some((Status::Stalled, told));
                 return;
             }
             Some(Held::NotWhole) => {
                 let told = "nothing was sent: the agent does not show the whole question".to_owned();
-                self.told = Some((Meaning::Stalled, told));
+                self.told = Some((Status::Stalled, told));
                 return;
             }
             // It says below the options already why.
             Some(_) => return,
         }
         let (Some(shown), Some(reply)) = (&self.shown, self.reply()) else { return };
-        self.told = Some((Meaning::Working, format!("sending {} …", reply.in_words(&shown.dialog))));
+        self.told = Some((Status::Working, format!("sending {} …", reply.in_words(&shown.dialog))));
         desk.ask(Request::Answer {
             key: self.key.clone(),
             dialog: Arc::clone(&shown.dialog),
@@ -297,7 +297,7 @@ impl Dialog {
         };
         if option.ticked.is_none() || option.takes_text == Some(TextEntry::Inline) {
             let told = format!("{} {} cannot be ticked from here; go there", option.name, option.label);
-            self.told = Some((Meaning::Stalled, told));
+            self.told = Some((Status::Stalled, told));
             return;
         }
         match self.ticks.binary_search(&chosen) {
@@ -459,7 +459,7 @@ impl Overlay for Dialog {
 
     fn update(&mut self, desk: &mut Desk<'_, '_>) -> Then {
         let terminal = desk.terminal(&self.key);
-        if let Some(terminal) = terminal.filter(|terminal| waits(&terminal.state)) {
+        if let Some(terminal) = terminal.filter(|terminal| terminal.state.waits()) {
             self.follow(terminal, desk.view.now);
             return Then::Stay;
         }
@@ -471,10 +471,10 @@ impl Overlay for Dialog {
             Stage::Closed(_) => Then::Close,
             Stage::Choosing => {
                 self.stage = Stage::Closed(desk.view.now);
-                self.told = Some((Meaning::Stalled, "the dialog is closed, nothing was sent".to_owned()));
+                self.told = Some((Status::Stalled, "the dialog is closed, nothing was sent".to_owned()));
                 let name = terminal.map_or("the terminal", |terminal| terminal.state.terminal.id.as_str());
                 let told = format!("the dialog of {name} is closed");
-                desk.tell_about(Topic::Dialog(self.key.clone()), Meaning::Ready, told);
+                desk.tell_about(Topic::Dialog(self.key.clone()), Status::Ready, told);
                 Then::Stay
             }
         }
@@ -490,7 +490,7 @@ impl Overlay for Dialog {
             Outcome::Refused(refusal) => refusal.to_string(),
             outcome => outcome.to_string(),
         };
-        self.told = Some((outcome::meaning(outcome), told));
+        self.told = Some((outcome::status(outcome), told));
         self.stage = if outcome.is_accepted() { Stage::Answered(desk.view.now) } else { Stage::Choosing };
         self.typing.take_if(|_| outcome.is_accepted());
     }

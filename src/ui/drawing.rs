@@ -7,12 +7,12 @@ use ratatui::layout::Rect;
 use super::arrangement::{Item, Row};
 use super::canvas::Canvas;
 use super::layout::{Regions, Size};
-use super::meaning::Meaning;
 use super::overlay::Place;
 use super::toast::{Free, Keyboard};
 use super::{Below, Drawn, Ui, bar, empty, fit, footer, header, preview, table, theme, transitions};
 use crate::fleet::View;
 use crate::moment::{Moment, Span};
+use crate::status::Status;
 
 impl Ui {
     /// Draws a frame. Nothing of it depends on anything but this dashboard and the view.
@@ -160,8 +160,8 @@ impl Ui {
 /// Whether a row shows a spinner.
 fn turns(row: &Row<'_>) -> bool {
     match row {
-        Row::Head(head) => head.folded && head.counts[Meaning::Working as usize] > 0,
-        Row::Item(item @ Item::Terminal(_)) => item.meaning() == Meaning::Working,
+        Row::Head(head) => head.folded && head.counts[Status::Working.place()] > 0,
+        Row::Item(item @ Item::Terminal(_)) => item.status() == Status::Working,
         // Nothing is known of how a task gets on, and its glyph stands still.
         Row::Item(Item::Task(_)) => false,
     }

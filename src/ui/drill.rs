@@ -22,11 +22,11 @@ use super::action::Action;
 use super::canvas::Canvas;
 use super::footer::Hint;
 use super::keymap::Context;
-use super::meaning::Meaning;
 use super::overlay::{Desk, Laid, News, Overlay, Place, Then, Waiting};
 use super::viewport::Viewport;
 use crate::fleet::{TerminalKey, View};
 use crate::moment::Moment;
+use crate::status::Status;
 use asking::Asking;
 use steps::{StepId, Steps};
 use strip::Strip;
@@ -314,7 +314,7 @@ impl Overlay for Drill {
             }
             Action::Prompt | Action::Open if self.here => return self.shown.act(action, desk),
             Action::Prompt | Action::Open => {
-                desk.tell(Meaning::Gone, format!("{} is gone", self.shown.name()));
+                desk.tell(Status::Gone, format!("{} is gone", self.shown.name()));
             }
             _ => return Then::Pass,
         }

@@ -12,11 +12,11 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 pub use bar::{FilterBar, note};
 
 use super::arrangement::{Flags, Item};
-use super::meaning::{Meaning, turn_word};
 use crate::state::{Tri, TurnResult};
+use crate::status::Status;
 
-/// The words that `is:` knows, as the table, the header and the log say them.
-const STATES: [&str; 19] = [
+/// The words that `is:` knows: those that the table, the header and the log say, and marks of a row.
+const STATES: [&str; 22] = [
     "needs-you",
     "working",
     "ready",
@@ -36,12 +36,15 @@ const STATES: [&str; 19] = [
     "question",
     "trust",
     "setup",
+    "asks",
+    "running",
+    "exited",
 ];
 
-/// What people say as well, among it the words of the JSON, and which of [`STATES`] that means.
-const SYNONYMS: [(&str, &str); 17] = [
+/// What people say as well, among it the words of the JSON, and which of [`STATES`] that means; `success` is a turn that
+/// ended well, seen or not.
+const SYNONYMS: [(&str, &str); 16] = [
     ("active", "working"),
-    ("asks", "needs-you"),
     ("awaiting_operator", "needs-you"),
     ("blocked", "needs-you"),
     ("completed", "success"),
@@ -50,12 +53,12 @@ const SYNONYMS: [(&str, &str); 17] = [
     ("idle", "ready"),
     ("known_failure", "failed"),
     ("processing", "working"),
-    ("running", "working"),
     ("success", "success"),
     ("tui_down", "gone"),
     ("unavailable", "gone"),
     ("unsupported", "unknown"),
     ("waiting", "needs-you"),
+    ("waiting_input", "asks"),
     ("waiting_user_answer", "needs-you"),
 ];
 
@@ -185,30 +188,24 @@ pub fn states_in_words() -> String {
 
 /// Whether a word of [`states`] holds for a terminal or a task, as the table shows it.
 fn is(item: Item<'_>, flags: &Flags, word: &str) -> bool {
-    let (meaning, doing) = (item.meaning(), item.doing());
+    let status = item.status();
     let state = match item {
         Item::Terminal(terminal) => Some(&terminal.state),
         Item::Task(_) => None,
     };
     let ended = |result| state.is_some_and(|state| state.last_turn.result == result);
     match word {
-        "needs-you" => meaning == Meaning::Waits,
-        "working" => doing == Meaning::Working,
-        "ready" => doing == Meaning::Ready,
-        "failed" => meaning == Meaning::Failed || ended(TurnResult::KnownFailure),
-        "finished" => meaning == Meaning::Finished,
-        // Whether or not it was seen.
-        "success" => meaning == Meaning::Finished || ended(TurnResult::Success),
-        "gone" => meaning == Meaning::Gone || doing == Meaning::Gone,
-        "stalled" => meaning == Meaning::Stalled,
-        "interrupted" => meaning == Meaning::Interrupted || ended(TurnResult::Interrupted),
-        "error" => doing == Meaning::Error,
-        "unknown" => doing == Meaning::Unknown,
+        "needs-you" => status.needs_operator(),
+        "failed" if ended(TurnResult::KnownFailure) => true,
+        "interrupted" if ended(TurnResult::Interrupted) => true,
+        "success" => status.group() == Status::Finished || ended(TurnResult::Success),
         "draft" => state.is_some_and(|state| state.surface.editing_input == Tri::Yes),
         "background" => state.is_some_and(|state| state.turn.background_work == Tri::Yes),
         "marked" => flags.is_marked(item),
         "pinned" => flags.is_pinned(item),
         "muted" => flags.is_muted(item),
-        dialog => state.is_some_and(|state| turn_word(state) == dialog),
+        "exited" => matches!(status, Status::Exited(_)),
+        // The header counts what reads otherwise with its group.
+        word => status.word() == word || (!status.needs_operator() && status.group().name() == word),
     }
 }

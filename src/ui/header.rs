@@ -6,12 +6,12 @@ use ratatui::style::Style;
 
 use super::arrangement::{self, waiting_since};
 use super::canvas::Canvas;
-use super::meaning::Meaning;
 use super::table::MUTED;
 use super::text::{self, Pen};
 use super::times;
 use crate::fleet::{Health, ServerView, View};
 use crate::moment::{Moment, Span};
+use crate::status::Status;
 
 /// A frame is drawn this much before the age that it states is reached, so that it is never older than it says.
 const EARLY: Span = Span::from_millis(100);
@@ -126,9 +126,9 @@ pub fn stale_at(view: &View<'_>) -> Option<Moment> {
     Some(oldest + limit - EARLY)
 }
 
-/// How many terminals and tasks there are of each meaning.
+/// How many terminals and tasks there are of each group of statuses.
 struct Counts {
-    of: [usize; Meaning::ALL.len()],
+    of: [usize; Status::GROUPS.len()],
     /// Those that count nowhere else.
     muted: usize,
     /// Since when the operator is waited for longest.
@@ -141,15 +141,15 @@ impl Counts {
     fn of(canvas: &Canvas<'_>, view: &View<'_>) -> Self {
         let is_asking = view.servers.iter().all(|server| server.health == Health::Waiting);
         let nothing = if is_asking { "asking tmux" } else { "no terminals" };
-        let mut counts = Self { of: [0; Meaning::ALL.len()], muted: 0, longest: None, nothing };
+        let mut counts = Self { of: [0; Status::GROUPS.len()], muted: 0, longest: None, nothing };
         for item in arrangement::all(view) {
             if canvas.arrangement.flags.is_muted(item) {
                 counts.muted += 1;
                 continue;
             }
-            let meaning = item.meaning();
-            counts.of[meaning as usize] += 1;
-            if meaning == Meaning::Waits {
+            let status = item.status();
+            counts.of[status.place()] += 1;
+            if status.needs_operator() {
                 counts.longest = [counts.longest, waiting_since(item)].into_iter().flatten().min();
             }
         }
@@ -171,7 +171,7 @@ impl Counts {
     /// Those that occur, the most urgent first: some in words, the others by their glyphs.
     fn parts(&self, canvas: &Canvas<'_>, form: &Form) -> Vec<Part> {
         let quiet = canvas.theme.parts.quiet;
-        let occurring = Meaning::ALL.into_iter().filter(|&meaning| self.of[meaning as usize] > 0);
+        let occurring = Status::GROUPS.into_iter().filter(|&status| self.of[status.place()] > 0);
         let kinds = occurring.map(Some).chain((self.muted > 0).then_some(None));
         let mut parts: Vec<Part> = Vec::new();
         for (index, kind) in kinds.enumerate().take(form.counts) {
@@ -191,7 +191,7 @@ impl Counts {
                 ));
             }
             parts.push(match kind {
-                Some(meaning) => self.part(canvas, meaning, in_words, form.wait),
+                Some(status) => self.part(canvas, status, in_words, form.wait),
                 None if in_words => (format!("{} muted", self.muted), quiet),
                 None => (format!("{MUTED}{}", self.muted), quiet),
             });
@@ -202,16 +202,16 @@ impl Counts {
         parts
     }
 
-    fn part(&self, canvas: &Canvas<'_>, meaning: Meaning, in_words: bool, with_wait: bool) -> Part {
-        let look = canvas.theme.look(meaning);
-        let count = self.of[meaning as usize];
+    fn part(&self, canvas: &Canvas<'_>, status: Status, in_words: bool, with_wait: bool) -> Part {
+        let look = canvas.theme.look(status);
+        let count = self.of[status.place()];
         if !in_words {
-            return (format!("{}{count}", canvas.glyph(meaning)), look.style);
+            return (format!("{}{count}", canvas.glyph(status)), look.style);
         }
         // The longest wait says more than the count: one that is new can be let go for now.
-        let longest = self.longest.filter(|_| with_wait && meaning == Meaning::Waits);
+        let longest = self.longest.filter(|_| with_wait && status.needs_operator());
         let longest = longest.map(|since| format!(" {}", times::running(canvas.now.since(since))));
-        let word = if count == 1 && meaning == Meaning::Waits { "needs you" } else { look.word.as_str() };
+        let word = status.group_word(count);
         (format!("{count} {word}{}", longest.unwrap_or_default()), look.style)
     }
 }
@@ -223,7 +223,7 @@ fn each_server<'a>(canvas: &Canvas<'_>, view: &View<'a>) -> Vec<(&'a Health, Par
         let tasks = view.tasks.iter().filter(|task| task.key.server == server.id).count();
         match health(server, view.now) {
             None => (format!("{} {}{kind}", server.id, server.terminals + tasks), canvas.theme.parts.quiet),
-            Some(trouble) => (format!("{} {trouble}{kind}", server.id), canvas.theme.style(Meaning::Error)),
+            Some(trouble) => (format!("{} {trouble}{kind}", server.id), canvas.theme.style(Status::Error)),
         }
     };
     view.servers.iter().map(|server| (&server.health, part(server))).collect()
@@ -249,7 +249,7 @@ fn failing(canvas: &Canvas<'_>, view: &View<'_>) -> Vec<Part> {
         [one] => one.id.to_string(),
         several => format!("{} servers", several.len()),
     };
-    vec![(format!("{} {told}", canvas.glyph(Meaning::Error)), canvas.theme.style(Meaning::Error))]
+    vec![(format!("{} {told}", canvas.glyph(Status::Error)), canvas.theme.style(Status::Error))]
 }
 
 /// What is wrong with a server, in a few words.
@@ -268,13 +268,13 @@ fn health(server: &ServerView, now: Moment) -> Option<String> {
 fn data(canvas: &Canvas<'_>, view: &View<'_>) -> Vec<Part> {
     let quiet = canvas.theme.parts.quiet;
     let trouble = canvas.history_trouble.map(|trouble| {
-        let glyph = canvas.glyph(Meaning::Error);
-        (format!("{glyph} history {trouble}"), canvas.theme.style(Meaning::Error))
+        let glyph = canvas.glyph(Status::Error);
+        (format!("{glyph} history {trouble}"), canvas.theme.style(Status::Error))
     });
-    let muted = canvas.muted.then(|| ("notices off".to_owned(), canvas.theme.style(Meaning::Stalled)));
+    let muted = canvas.muted.then(|| ("notices off".to_owned(), canvas.theme.style(Status::Stalled)));
     let data = oldest_answer(view).map(|oldest| {
         let age = view.now.since(oldest);
-        let style = if age >= OLD { canvas.theme.style(Meaning::Error) } else { quiet };
+        let style = if age >= OLD { canvas.theme.style(Status::Error) } else { quiet };
         (format!("data <{}", bound(age).0), style)
     });
     let mut parts: Vec<Part> = Vec::new();

@@ -8,7 +8,6 @@ use super::action::Action;
 use super::canvas::Canvas;
 use super::footer::Hint;
 use super::keymap::{Binding, Context, show};
-use super::meaning::Meaning;
 use super::overlay::{Desk, Laid, Overlay, Then};
 use super::popup::{self, Line};
 use super::search::Search;
@@ -16,6 +15,7 @@ use super::table::{INFERRED_MARK, MARKED, MUTED, PINNED, RUNS, SENT_MARK, UNSEEN
 use super::text;
 use super::viewport::Viewport;
 use crate::fleet::View;
+use crate::status::Status;
 
 /// The cells of a mark and of the blanks behind it.
 const MARK: usize = 4;
@@ -129,13 +129,13 @@ fn lines(canvas: &Canvas<'_>, of: Context) -> Vec<Line> {
     }
     lines.push(Vec::new());
     lines.push(vec![("marks".to_owned(), parts.title)]);
-    let words = Meaning::ALL.iter().map(|meaning| text::width(&canvas.theme.look(*meaning).word)).max().unwrap_or(0);
-    for meaning in Meaning::ALL {
-        let look = canvas.theme.look(meaning);
+    let words = Status::GROUPS.iter().map(|status| text::width(status.group_word(2))).max().unwrap_or(0);
+    for status in Status::GROUPS {
+        let look = canvas.theme.look(status);
         lines.push(vec![
-            (format!("  {}", padded(canvas.glyph(meaning), MARK)), look.style),
-            (padded(&look.word, words), look.style),
-            (format!("  {}", explanation(meaning)), parts.quiet),
+            (format!("  {}", padded(canvas.glyph(status), MARK)), look.style),
+            (padded(status.group_word(2), words), look.style),
+            (format!("  {}", explanation(status)), parts.quiet),
         ]);
     }
     for (mark, text) in [
@@ -157,17 +157,21 @@ fn padded(text: &str, cells: usize) -> String {
     format!("{text}{}", " ".repeat(cells.saturating_sub(text::width(text))))
 }
 
-fn explanation(meaning: Meaning) -> &'static str {
-    match meaning {
-        Meaning::Waits => "a dialog of the agent waits for an answer",
-        Meaning::Failed => "the last turn, or the task, ended in an error",
-        Meaning::Interrupted => "the last turn was interrupted",
-        Meaning::Finished => "the last turn, or the task, ended well",
-        Meaning::Stalled => "it should be moving, and is not",
-        Meaning::Error => "it cannot be read",
-        Meaning::Gone => "the agent or its pane has ended",
-        Meaning::Working => "a turn is in flight",
-        Meaning::Ready => "a new prompt may be sent",
-        Meaning::Unknown => "the screen does not say, or it is old",
+fn explanation(status: Status) -> &'static str {
+    match status {
+        Status::Approval | Status::Question | Status::Trust | Status::Setup | Status::Asks => {
+            "a dialog of the agent, or a question of the task, waits for an answer"
+        }
+        Status::Failed => "the last turn, or the task, ended in an error",
+        Status::Interrupted => "the last turn was interrupted",
+        Status::Finished => "the last turn, or the task, ended well",
+        Status::Stalled => "it should be moving, and is not",
+        Status::Error => "it cannot be read",
+        Status::Gone => "the agent or its pane has ended",
+        Status::Working => "a turn is in flight, or the task runs",
+        Status::Running => "the task runs",
+        Status::Exited(_) => "the task has ended",
+        Status::Ready => "a new prompt may be sent",
+        Status::Unknown => "the screen does not say, or it is old",
     }
 }

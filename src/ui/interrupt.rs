@@ -11,7 +11,6 @@ use super::action::Action;
 use super::canvas::Canvas;
 use super::footer::Hint;
 use super::keymap::Context;
-use super::meaning::{turn_word, waits};
 use super::overlay::{Desk, Laid, Overlay, Then};
 use super::raw::spoken_all;
 use super::reading::Paragraph;
@@ -22,6 +21,7 @@ use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::moment::Moment;
 use crate::state::{Availability, Phase, Tri};
+use crate::status::Status;
 
 /// Keys that stop programs, the usual one first, for what the agent's own profile does not say.
 const KEYS: [(&[&str], &str); 3] = [
@@ -60,8 +60,8 @@ impl Shown {
     fn of(terminal: &Terminal) -> Self {
         let state = &terminal.state;
         let draft = if has_draft(terminal) { ", with a draft" } else { "" };
-        let told = format!("{} ({}{draft})", state.terminal.id, turn_word(state));
-        Self { told, dialog: terminal.dialog.clone().filter(|_| waits(state)) }
+        let told = format!("{} ({}{draft})", state.terminal.id, Status::of(state).word());
+        Self { told, dialog: terminal.dialog.clone().filter(|_| state.waits()) }
     }
 
     fn is_same(&self, other: &Self) -> bool {

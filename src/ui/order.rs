@@ -4,7 +4,6 @@
 use super::arrangement::{Row, RowKey};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::moment::{Moment, Span};
-use crate::ui::meaning::Meaning;
 
 /// How long the selected row keeps its place after the operator last did something. Then the most urgent come first
 /// again without exception.
@@ -102,7 +101,7 @@ impl Cursor {
         let is_terminal = |index: &usize| rows[*index].item().is_some();
         if let Some(natural) = natural.filter(is_terminal).filter(|_| now < self.held_until) {
             let is_head = |row: &Row<'_>| row.item().is_none();
-            let waits = |row: &Row<'_>| row.item().is_some_and(|item| item.meaning() == Meaning::Waits);
+            let waits = |row: &Row<'_>| row.item().is_some_and(|item| item.status().needs_operator());
             let from = rows[..natural].iter().rposition(is_head).map_or(0, |head| head + 1);
             let to = rows[natural..].iter().position(is_head).map_or(rows.len(), |head| natural + head);
             let below = rows[from..natural].iter().rposition(waits).map_or(from, |last| from + last + 1);

@@ -1,13 +1,13 @@
 //! What came of an operation, as the operator is told it.
 
-use super::meaning::Meaning;
 use crate::operation::Outcome;
+use crate::status::Status;
 
-/// What an outcome means to the operator.
-pub fn meaning(outcome: &Outcome) -> Meaning {
+/// What an outcome is to the operator.
+pub fn status(outcome: &Outcome) -> Status {
     match outcome {
-        Outcome::Accepted(_) => Meaning::Finished,
-        Outcome::Unverified { .. } => Meaning::Unknown,
-        Outcome::NotTaken { .. } | Outcome::Refused(_) => Meaning::Failed,
+        Outcome::Accepted(_) => Status::Finished,
+        Outcome::Unverified { .. } => Status::Unknown,
+        Outcome::NotTaken { .. } | Outcome::Refused(_) => Status::Failed,
     }
 }

@@ -1,6 +1,7 @@
 //! What may lie over the table and have the keyboard: a popup, a prompt, a whole view. Each one is a file of its own
 //! that implements [`Overlay`]; the dashboard knows nothing of them but this.
 
+use crate::status::Status;
 use std::collections::HashMap;
 use std::fmt::Debug;
 
@@ -15,7 +16,6 @@ use super::canvas::Canvas;
 use super::composer::BroadcastDraft;
 use super::footer::Hint;
 use super::keymap::Context;
-use super::meaning::Meaning;
 use super::toast::{Toasts, Topic};
 use super::{Options, Request};
 use crate::fleet::{Terminal, TerminalKey, View};
@@ -131,18 +131,18 @@ impl<'v> Desk<'_, 'v> {
     }
 
     /// Shows a message that goes by itself.
-    pub fn tell(&mut self, meaning: Meaning, text: String) {
-        self.memory.toasts.push(None, meaning, text, self.view.now);
+    pub fn tell(&mut self, status: Status, text: String) {
+        self.memory.toasts.push(None, status, text, self.view.now);
     }
 
     /// Shows a message in place of the last one on the same topic.
-    pub fn tell_about(&mut self, topic: Topic, meaning: Meaning, text: String) {
-        self.memory.toasts.push(Some(topic), meaning, text, self.view.now);
+    pub fn tell_about(&mut self, topic: Topic, status: Status, text: String) {
+        self.memory.toasts.push(Some(topic), status, text, self.view.now);
     }
 
     /// Says why a key did nothing.
     pub fn say(&mut self, why: &str) {
-        self.tell_about(Topic::Key, Meaning::Unknown, why.to_owned());
+        self.tell_about(Topic::Key, Status::Unknown, why.to_owned());
     }
 
     /// The terminal with an identity, as long as it is in the fleet.

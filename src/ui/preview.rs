@@ -9,6 +9,7 @@ use super::text::{self, Pen};
 use super::{pane, times, what};
 use crate::fleet::Terminal;
 use crate::screen::{self, Row, Screen};
+use crate::status::Status;
 use crate::task::Task;
 
 /// Draws the bottom rows of a terminal's screen, so that what is current is always in the pane.
@@ -24,7 +25,7 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, terminal: Opti
     let stale = terminal.state.stale.map(|stale| format!("as of {} ago", times::age(canvas.now.since(stale.at))));
     let mut title = vec![(facts.id.as_str(), parts.title), (place.as_str(), parts.quiet)];
     if let Some(stale) = &stale {
-        title.push((stale, canvas.theme.style(super::meaning::Meaning::Unknown)));
+        title.push((stale, canvas.theme.style(Status::Unknown)));
     }
     title.push((&cwd, parts.quiet));
     title.retain(|(text, _)| !text.is_empty());
@@ -32,7 +33,7 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, terminal: Opti
     if let Some(trouble) = what::trouble(&terminal.state)
         && area.height > 1
     {
-        let style = canvas.theme.style(super::meaning::Meaning::of(&terminal.state));
+        let style = canvas.theme.style(Status::of(&terminal.state));
         Pen::new(buffer, area, 0).skip(1).text(&trouble, style);
         area = Rect { y: area.y + 1, height: area.height - 1, ..area };
     }

@@ -11,7 +11,6 @@ use super::action::Action;
 use super::canvas::Canvas;
 use super::footer::Hint;
 use super::keymap::{self, Context, control_character};
-use super::meaning::{Meaning, waits};
 use super::overlay::{Desk, Laid, Overlay, Place, Then};
 use super::sheet::Pause;
 use super::text::{self, Pen};
@@ -20,6 +19,7 @@ use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::moment::{Moment, Span};
 use crate::screen::{Row, Screen, is_harmless};
+use crate::status::Status;
 use crate::task::Task;
 
 /// The keyboard of one terminal or task.
@@ -172,7 +172,7 @@ impl Overlay for Raw {
             return Laid::default();
         };
         // The frame says by its colour, too, that this is no view.
-        let warning = canvas.theme.style(Meaning::Waits);
+        let warning = canvas.theme.style(Status::Approval);
         let outer = popup::around(inner);
         for at in outer.positions().filter(|at| !inner.contains(*at)) {
             if let Some(cell) = buffer.cell_mut(at) {
@@ -236,11 +236,11 @@ impl Overlay for Raw {
 
     fn update(&mut self, desk: &mut Desk<'_, '_>) -> Then {
         let terminal = desk.terminal(&self.key);
-        self.follow(terminal.filter(|terminal| waits(&terminal.state)).and_then(|terminal| terminal.dialog.as_ref()));
+        self.follow(terminal.filter(|terminal| terminal.state.waits()).and_then(|terminal| terminal.dialog.as_ref()));
         if self.task.is_some() || terminal.is_some() {
             return Then::Stay;
         }
-        desk.tell(Meaning::Gone, "the terminal is gone".to_owned());
+        desk.tell(Status::Gone, "the terminal is gone".to_owned());
         Then::Close
     }
 }

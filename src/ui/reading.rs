@@ -10,11 +10,11 @@ use ratatui::style::Style;
 
 use super::action::Action;
 use super::canvas::Canvas;
-use super::meaning::Meaning;
 use super::overlay::Then;
 use super::popup::Line;
 use super::text::{self, Pen};
 use super::viewport::Viewport;
+use crate::status::Status;
 
 /// A line of a text as somebody wrote it, of any length.
 #[derive(Clone, Debug, Default)]
@@ -153,7 +153,7 @@ impl Reading {
         if above + below == 0 || area.is_empty() {
             return;
         }
-        let style = canvas.theme.style(Meaning::Waits).add_modifier(ratatui::style::Modifier::REVERSED);
+        let style = canvas.theme.style(Status::Approval).add_modifier(ratatui::style::Modifier::REVERSED);
         let row = Rect { height: 1, ..area };
         buffer.set_style(row, style);
         let more = if below > 0 { format!(" ▼ {}", text::counted(below, "more row")) } else { " the end".to_owned() };

@@ -8,12 +8,12 @@ use super::action::Action;
 use super::canvas::Canvas;
 use super::footer::{self, Hint};
 use super::keymap::Context;
-use super::meaning::Meaning;
 use super::overlay::{Laid, Then};
 use super::popup;
 use super::reading::{Paragraph, Reading, height};
 use super::text::{self, Pen};
 use crate::moment::{Moment, Span};
+use crate::status::Status;
 
 /// How long keys do nothing after what they are for has changed: they may have been meant for what was there before.
 const LOOK_FIRST: Span = Span::from_secs(1);
@@ -361,7 +361,7 @@ impl Answers {
             let [down, up] = self.read;
             let told = hold.words(canvas, self.context, [up, down]);
             let mut pen = Pen::new(buffer, line, 0);
-            pen.text(&told, canvas.theme.style(Meaning::Stalled));
+            pen.text(&told, canvas.theme.style(Status::Stalled));
             let start = pen.column().saturating_add(3).min(line.right());
             line = Rect { x: start, width: line.right() - start, ..line };
             hints = self.others.to_vec();

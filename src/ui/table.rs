@@ -9,21 +9,21 @@ use ratatui::style::{Modifier, Style};
 
 use super::arrangement::{Flags, Item, Row, RowKey};
 use super::canvas::Canvas;
-use super::meaning::{Meaning, turn_meaning, turn_word};
 use super::text::{self, Pen};
 use super::{times, what};
 use crate::fleet::Terminal;
 use crate::moment::Moment;
-use crate::state::{Attention, Since, TurnResult, TurnSource};
+use crate::state::{Attention, Since, TurnSource};
+use crate::status::Status;
 
 /// Blanks between two columns.
 const GAP: usize = 2;
 /// Cursor, glyph and a blank; the marks of a row stand between cursor and glyph.
 const MARK: usize = 3;
 /// The longest word and `59m59`.
-const TURN: usize = 14;
+const STATE: usize = 17;
 /// `interrupted`, an age, what it rests on and whether it was seen.
-const RESULT: usize = 20;
+const LAST: usize = 20;
 const STABLE: usize = 6;
 /// The narrowest name column; a name is the last thing to be cut.
 const NAME: usize = 8;
@@ -57,15 +57,15 @@ struct Columns {
     marks: usize,
     name: usize,
     agent: usize,
-    turn: usize,
-    result: usize,
+    state: usize,
+    last: usize,
     stable: usize,
     place: usize,
     what: usize,
 }
 
 impl Columns {
-    /// What fits into a width. Mark, name and turn always stay; the others come by priority, each only when what the
+    /// What fits into a width. Mark, name and state always stay; the others come by priority, each only when what the
     /// terminal does keeps enough room to say something.
     fn new(width: usize, items: &[Item<'_>], flags: &Flags) -> Self {
         let widest = |text: &dyn Fn(Item<'_>) -> usize| items.iter().map(|item| text(*item)).max().unwrap_or(0);
@@ -74,15 +74,15 @@ impl Columns {
         let before = |item: &Item<'_>| marks(*item, flags).count() + usize::from(has_bar(*item, flags));
         let marks = items.iter().map(before).max().unwrap_or(0).max(1);
         let mark = MARK + marks;
-        let turn = TURN.min(width.saturating_sub(mark + NAME.min(width / 2) + GAP));
-        let name = wanted.min(width.saturating_sub(mark + GAP + turn)).max(1);
-        let mut columns = Self { marks, name, agent: 0, turn, result: 0, stable: 0, place: 0, what: 0 };
-        let used = mark + name + GAP + turn;
+        let state = STATE.min(width.saturating_sub(mark + NAME.min(width / 2) + GAP));
+        let name = wanted.min(width.saturating_sub(mark + GAP + state)).max(1);
+        let mut columns = Self { marks, name, agent: 0, state, last: 0, stable: 0, place: 0, what: 0 };
+        let used = mark + name + GAP + state;
         let mut left = width.saturating_sub(used);
         let agent = widest(&|item| text::width(&item.agent())).clamp(5, AGENT_MOST);
         let place = widest(&|item| text::width(&item.place())).clamp(5, PLACE_MOST);
         let optional: [(&mut usize, usize, usize); 4] = [
-            (&mut columns.result, RESULT, 18),
+            (&mut columns.last, LAST, 18),
             (&mut columns.agent, agent, 24),
             (&mut columns.stable, STABLE, 26),
             (&mut columns.place, place, 40),
@@ -155,8 +155,8 @@ fn draw_heading(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, columns: &
     pen.field("", MARK + columns.marks, quiet).field("NAME", columns.name, quiet);
     let headings = [
         ("AGENT", columns.agent),
-        ("TURN", columns.turn),
-        ("LAST RESULT", columns.result),
+        ("STATE", columns.state),
+        ("LAST", columns.last),
         ("STABLE", columns.stable),
         ("PLACE", columns.place),
         ("WHAT", columns.what),
@@ -183,7 +183,7 @@ fn draw_extent(
     }
     let needing = |rows: &[Row<'_>]| -> usize {
         let of_row = |row: &Row<'_>| match row {
-            Row::Head(head) if head.folded => head.counts[Meaning::Waits as usize],
+            Row::Head(head) if head.folded => head.counts[Status::Approval.place()],
             Row::Head(_) => 0,
             Row::Item(item) => usize::from(canvas.arrangement.needs_operator(*item)),
         };
@@ -200,7 +200,7 @@ fn draw_extent(
     let cells = (text::width(&told) + text::width(&shown)).min(usize::from(area.width));
     let width = u16::try_from(cells).unwrap_or(area.width);
     let at = Rect { x: area.right() - width, width, ..area };
-    Pen::new(buffer, at, 0).text(&told, canvas.theme.style(Meaning::Waits)).text(&shown, canvas.theme.parts.quiet);
+    Pen::new(buffer, at, 0).text(&told, canvas.theme.style(Status::Approval)).text(&shown, canvas.theme.parts.quiet);
     area.width - at.width
 }
 
@@ -214,21 +214,21 @@ fn draw_row(
 ) {
     let state = &terminal.state;
     let parts = &canvas.theme.parts;
-    let meaning = Meaning::of(state);
+    let status = Status::of(state);
     let (mut pen, tone) = begin(canvas, buffer, line, columns.marks, Item::Terminal(terminal), is_selected);
     let Tone { base, quiet, muted } = tone;
     let stale = if state.stale.is_some() { Modifier::ITALIC } else { Modifier::empty() };
     let text_style = tone.of(parts.text).add_modifier(stale);
-    let needs = matches!(meaning, Meaning::Waits | Meaning::Failed) && !muted;
+    let needs = matches!(status.group(), Status::Approval | Status::Failed) && !muted;
     let name_style = if needs || is_selected { text_style.add_modifier(Modifier::BOLD) } else { text_style };
     pen.field(&state.terminal.id, columns.name, name_style);
     if columns.agent > 0 {
         pen.field("", GAP, base).field(&agent(terminal), columns.agent, quiet);
     }
-    pen.field("", GAP.min(columns.turn), base);
-    let turn_style = tone.of(canvas.theme.style(turn_meaning(state))).add_modifier(stale);
-    draw_turn(canvas, &mut pen, columns.turn, turn_word(state), state.doing_since(), turn_style);
-    if columns.result > 0 {
+    pen.field("", GAP.min(columns.state), base);
+    let state_style = tone.of(canvas.theme.style(status)).add_modifier(stale);
+    draw_state(canvas, &mut pen, columns.state, status, state.since(), state_style);
+    if columns.last > 0 {
         pen.field("", GAP, base);
         draw_result(canvas, &mut pen, terminal, tone);
     }
@@ -241,8 +241,8 @@ fn draw_row(
         pen.field("", GAP, base).field(&terminal.place.target(), columns.place, quiet);
     }
     if columns.what > 0 {
-        let style = match meaning {
-            Meaning::Gone | Meaning::Unknown => quiet,
+        let style = match status {
+            Status::Gone | Status::Unknown => quiet,
             _ => text_style,
         };
         pen.field("", GAP, base);
@@ -250,7 +250,7 @@ fn draw_row(
         if let Some(waiting) = canvas.queued.get(&terminal.key) {
             let queued = format!("queued {}", waiting.len());
             let cells = (text::width(&queued) + GAP).min(room);
-            pen.field(&queued, cells, base.patch(canvas.theme.style(Meaning::Working)));
+            pen.field(&queued, cells, base.patch(canvas.theme.style(Status::Working)));
             room -= cells;
         }
         pen.field(&what::line(terminal), room, style);
@@ -280,7 +280,7 @@ fn marks<'a>(item: Item<'a>, flags: &'a Flags) -> impl Iterator<Item = &'static 
 
 /// Whether a row waits for the operator; a muted terminal raises no voice with a bar.
 fn has_bar(item: Item<'_>, flags: &Flags) -> bool {
-    item.meaning() == Meaning::Waits && !flags.is_muted(item)
+    item.status().needs_operator() && !flags.is_muted(item)
 }
 
 /// Draws the cursor, the bar, the marks and the glyph of a row; the columns follow with the pen and the styles that it gives.
@@ -296,8 +296,8 @@ fn begin<'a>(
     let base = if is_selected { parts.selected } else { Style::default() };
     buffer.set_style(line, base);
     let tone = Tone { base, quiet: base.patch(parts.quiet), muted: flags.is_muted(item) };
-    let meaning = item.meaning();
-    let look = tone.of(canvas.theme.style(meaning));
+    let status = item.status();
+    let look = tone.of(canvas.theme.style(status));
     let mut pen = Pen::new(buffer, line, 0);
     // The title's style is the cursor's alone: where titles are underlined, a blank would be, too.
     pen.text(if is_selected { "›" } else { " " }, if is_selected { base.patch(parts.title) } else { base });
@@ -312,16 +312,17 @@ fn begin<'a>(
     for mark in said {
         pen.text(mark, if mark == MARKED { base.patch(parts.key) } else { tone.quiet });
     }
-    let runs = matches!(item, Item::Task(_)) && meaning == Meaning::Working;
-    pen.text(if runs { RUNS } else { canvas.glyph(meaning) }, look).text(" ", base);
+    let runs = status == Status::Running;
+    pen.text(if runs { RUNS } else { canvas.glyph(status) }, look).text(" ", base);
     (pen, tone)
 }
 
-/// What it does, and how long it has done so.
-fn draw_turn(canvas: &Canvas<'_>, pen: &mut Pen<'_>, cells: usize, word: &str, since: Since, style: Style) {
+/// What it is, and for how long.
+fn draw_state(canvas: &Canvas<'_>, pen: &mut Pen<'_>, cells: usize, status: Status, since: Since, style: Style) {
+    let word = status.word();
     let span = times::lasting(since, canvas.now);
-    let span_cells = 5.min(cells.saturating_sub(text::width(word) + 1));
-    pen.field(word, cells - span_cells, style);
+    let span_cells = 5.min(cells.saturating_sub(text::width(&word) + 1));
+    pen.field(&word, cells - span_cells, style);
     pen.right(if span_cells >= text::width(&span) { &span } else { "" }, span_cells, style);
 }
 
@@ -329,11 +330,11 @@ fn draw_turn(canvas: &Canvas<'_>, pen: &mut Pen<'_>, cells: usize, word: &str, s
 fn draw_result(canvas: &Canvas<'_>, pen: &mut Pen<'_>, terminal: &Terminal, tone: Tone) {
     let Tone { base, quiet, muted } = tone;
     let last = &terminal.state.last_turn;
-    let Some((word, meaning)) = result_word(last.result) else {
-        pen.field("–", RESULT, quiet);
+    let Some(status) = Status::of_result(last.result) else {
+        pen.field("–", LAST, quiet);
         return;
     };
-    let style = base.patch(canvas.theme.style(meaning)).remove_modifier(Modifier::BOLD);
+    let style = base.patch(canvas.theme.style(status)).remove_modifier(Modifier::BOLD);
     let style = if muted { quiet } else { style };
     let source = match last.source {
         TurnSource::ExplicitInput => SENT_MARK,
@@ -341,19 +342,9 @@ fn draw_result(canvas: &Canvas<'_>, pen: &mut Pen<'_>, terminal: &Terminal, tone
         TurnSource::None => " ",
     };
     let unseen = terminal.state.attention == Attention::Finished && !muted;
-    pen.field(word, 11, style);
+    pen.field(&status.word(), 11, style);
     pen.right(&age_of(last.at, canvas.now), 5, quiet).field("", 1, base).field(source, 1, quiet);
     pen.field("", 1, base).field(if unseen { UNSEEN_MARK } else { "" }, 1, style);
-}
-
-/// A result in a word, and what it means.
-pub fn result_word(result: TurnResult) -> Option<(&'static str, Meaning)> {
-    match result {
-        TurnResult::Success => Some(("success", Meaning::Finished)),
-        TurnResult::Interrupted => Some(("interrupted", Meaning::Interrupted)),
-        TurnResult::KnownFailure => Some(("failed", Meaning::Failed)),
-        TurnResult::None => None,
-    }
 }
 
 fn age_of(at: Option<Moment>, now: Moment) -> String {

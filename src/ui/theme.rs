@@ -1,4 +1,4 @@
-//! Themes: what each meaning and each part of the frame looks like, as data.
+//! Themes: what each status and each part of the frame looks like, as data.
 
 mod file;
 
@@ -6,8 +6,8 @@ use ratatui::style::{Color, Modifier, Style};
 
 pub use file::ThemeError;
 
-use super::meaning::Meaning;
 use crate::moment::{Moment, Span};
+use crate::status::Status;
 
 /// How long one frame of a working row's spinner stands.
 pub const SPINNER_STEP: Span = Span::from_millis(200);
@@ -23,18 +23,18 @@ const SHIPPED: [(&str, &str); 4] = [
 /// A checked theme.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Theme {
-    meanings: [Look; Meaning::ALL.len()],
+    /// In the order of [`Status::GROUPS`].
+    looks: [Look; Status::GROUPS.len()],
     spinner: Vec<String>,
     spinner_ascii: Vec<String>,
     pub parts: Parts,
 }
 
-/// How one meaning is shown: always by all three of glyph, word and style.
+/// How one status is shown: always by all three of glyph, word and style.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Look {
     pub glyph: String,
     pub ascii: String,
-    pub word: String,
     pub style: Style,
 }
 
@@ -112,21 +112,21 @@ impl Theme {
         frames.len() > 1
     }
 
-    /// How a meaning is shown.
-    pub fn look(&self, meaning: Meaning) -> &Look {
-        &self.meanings[meaning as usize]
+    /// How a status is shown.
+    pub fn look(&self, status: Status) -> &Look {
+        &self.looks[status.place()]
     }
 
-    /// The style of a meaning.
-    pub fn style(&self, meaning: Meaning) -> Style {
-        self.look(meaning).style
+    /// The style of a status.
+    pub fn style(&self, status: Status) -> Style {
+        self.look(status).style
     }
 
-    /// The glyph of a meaning; for work it is the spinner's at that time, unless nothing may move.
-    pub fn glyph(&self, meaning: Meaning, ascii: bool, now: Option<Moment>) -> &str {
-        let look = self.look(meaning);
+    /// The glyph of a status; for work it is the spinner's at that time, unless nothing may move.
+    pub fn glyph(&self, status: Status, ascii: bool, now: Option<Moment>) -> &str {
+        let look = self.look(status);
         let frames = if ascii { &self.spinner_ascii } else { &self.spinner };
-        if let Some(now) = now.filter(|_| meaning == Meaning::Working && !frames.is_empty()) {
+        if let Some(now) = now.filter(|_| status == Status::Working && !frames.is_empty()) {
             let step = now.as_millis() / i64::try_from(SPINNER_STEP.as_millis()).unwrap_or(1);
             let index = usize::try_from(step).unwrap_or(0) % frames.len();
             return &frames[index];

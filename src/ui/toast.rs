@@ -4,12 +4,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Margin, Position, Rect};
 
 use super::canvas::Canvas;
-use super::meaning::Meaning;
 use super::overlay::{Overlay, Place};
 use super::popup;
 use super::text::{self, Pen};
 use crate::fleet::TerminalKey;
 use crate::moment::{Moment, Span};
+use crate::status::Status;
 
 /// Messages shown at a time.
 const SHOWN: usize = 4;
@@ -65,7 +65,7 @@ pub enum Topic {
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toast {
-    pub meaning: Meaning,
+    pub status: Status,
     pub text: String,
     /// Without one it stands for itself.
     topic: Option<Topic>,
@@ -80,18 +80,18 @@ pub struct Toasts {
 
 impl Toasts {
     /// Shows a message from now on, in place of what was shown on the same topic.
-    pub fn push(&mut self, topic: Option<Topic>, meaning: Meaning, text: String, now: Moment) {
-        let until = now + stay(meaning);
+    pub fn push(&mut self, topic: Option<Topic>, status: Status, text: String, now: Moment) {
+        let until = now + stay(status);
         // The same message again is no news; it only stays longer.
         self.shown.retain(|toast| toast.text != text && (topic.is_none() || toast.topic != topic));
-        self.shown.push(Toast { meaning, text, topic, until });
+        self.shown.push(Toast { status, text, topic, until });
         let surplus = self.shown.len().saturating_sub(SHOWN);
         self.shown.drain(..surplus);
     }
 
     /// Lets all messages stay as if they had come just now.
     pub fn renew(&mut self, now: Moment) {
-        self.shown.iter_mut().for_each(|toast| toast.until = now + stay(toast.meaning));
+        self.shown.iter_mut().for_each(|toast| toast.until = now + stay(toast.status));
     }
 
     /// Takes away the messages whose time has come.
@@ -125,8 +125,8 @@ impl Toasts {
             let place = Rect { x, y: top, width, height };
             popup::clear(buffer, place);
             buffer.set_style(place, canvas.theme.parts.selected);
-            let style = canvas.theme.parts.selected.patch(canvas.theme.style(toast.meaning));
-            Pen::new(buffer, place, 0).skip(1).raw(canvas.glyph(toast.meaning), style);
+            let style = canvas.theme.parts.selected.patch(canvas.theme.style(toast.status));
+            Pen::new(buffer, place, 0).skip(1).raw(canvas.glyph(toast.status), style);
             for (row, line) in (0..).zip(lines) {
                 Pen::new(buffer, place, row).skip(3).text(line, style);
             }
@@ -237,9 +237,9 @@ fn stack_cells(lines: &[String]) -> u16 {
 }
 
 /// How long a message stays.
-fn stay(meaning: Meaning) -> Span {
-    match meaning {
-        Meaning::Failed | Meaning::Error | Meaning::Stalled => LONG,
+fn stay(status: Status) -> Span {
+    match status {
+        Status::Failed | Status::Error | Status::Stalled => LONG,
         _ => SHORT,
     }
 }
@@ -263,7 +263,7 @@ mod tests {
         };
         let mut toasts = Toasts::default();
         let now = Moment::default();
-        let mut push = |topic, text: &str| toasts.push(topic, Meaning::Ready, text.to_owned(), now);
+        let mut push = |topic, text: &str| toasts.push(topic, Status::Ready, text.to_owned(), now);
         push(Some(Topic::Prompt(key(1))), "queued for docs");
         push(Some(Topic::Prompt(key(2))), "queued for web");
         push(Some(Topic::Keys(key(1))), "pressed Escape in docs");
@@ -272,7 +272,7 @@ mod tests {
         push(Some(Topic::Prompt(key(1))), "docs took the prompt");
         let shown = ["pressed Escape in docs", "task build started", "task test started", "docs took the prompt"];
         assert_eq!(texts(&toasts), shown, "no more than {SHOWN} at a time");
-        toasts.push(Some(Topic::Prompt(key(1))), Meaning::Ready, "queued for docs".to_owned(), now);
+        toasts.push(Some(Topic::Prompt(key(1))), Status::Ready, "queued for docs".to_owned(), now);
         assert_eq!(texts(&toasts)[..3], shown[..3]);
         assert_eq!(texts(&toasts).last(), Some(&"queued for docs"));
     }

@@ -4,8 +4,6 @@ use crate::dialog::{asked, bare};
 use crate::fleet::Terminal;
 use crate::state::{Availability, Phase, State};
 
-use super::meaning::waits;
-
 /// How much of an option's text the line of a dialog shows, in characters.
 const OPTION_SHOWN: usize = 18;
 
@@ -13,7 +11,7 @@ const OPTION_SHOWN: usize = 18;
 /// there is nothing to see.
 pub fn line(terminal: &Terminal) -> String {
     let state = &terminal.state;
-    if waits(state)
+    if state.waits()
         && let Some(question) = asked(state, terminal.dialog.as_deref())
     {
         let options = terminal.dialog.iter().flat_map(|dialog| &dialog.options);

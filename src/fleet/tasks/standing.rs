@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::moment::{Moment, Span};
 use crate::place::{ServerId, TerminalKey};
-use crate::state::{Change, LEFT, Summary, Transition};
-use crate::task::{Happening, Status, Task, TaskEvent, TaskFields};
+use crate::state::{Change, LEFT, Summary, TaskStatus, Transition};
+use crate::task::{Happening, Task, TaskEvent, TaskFields};
 
 /// How long a task stands otherwise before that is told. A full-screen program that repaints itself now and then seems to
 /// run for a moment each time.
@@ -27,7 +27,7 @@ pub struct TaskTransition {
 
 /// How each task stands by what was told of it: by its events, and by transitions for what is none.
 #[derive(Debug, Default)]
-pub(super) struct Standings(BTreeMap<TerminalKey, (String, Status)>);
+pub(super) struct Standings(BTreeMap<TerminalKey, (String, TaskStatus)>);
 
 /// What is told after a look.
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ pub(in crate::fleet) struct Told {
 
 impl Standings {
     /// It was told before how a task stands.
-    pub(super) fn remember(&mut self, task: &Task, status: Status) {
+    pub(super) fn remember(&mut self, task: &Task, status: TaskStatus) {
         self.0.insert(task.key.clone(), (task.id.clone(), status));
     }
 
@@ -63,7 +63,7 @@ impl Standings {
                 (None, Some(status)) if status == task.status || now.since(task.since) < SETTLED => status,
                 (None, known) => {
                     let at = if known.is_some() { task.since } else { now };
-                    told.changed.push(changed(task, known.unwrap_or(Status::Unknown), at));
+                    told.changed.push(changed(task, known.unwrap_or(TaskStatus::Unknown), at));
                     task.status
                 }
             };
@@ -92,7 +92,7 @@ impl Standings {
     }
 }
 
-fn changed(task: &Task, from: Status, at: Moment) -> TaskTransition {
+fn changed(task: &Task, from: TaskStatus, at: Moment) -> TaskTransition {
     let changed = vec![Change { field: "status".into(), from: json!(from), to: json!(task.status) }];
     let summary = task.status.summary(task.exit_code());
     let transition = Transition { at, changed, summary, note: None, evidence: Vec::new() };
@@ -100,7 +100,7 @@ fn changed(task: &Task, from: Status, at: Moment) -> TaskTransition {
 }
 
 fn left(key: TerminalKey, id: String, at: Moment) -> TaskTransition {
-    let summary: Summary = Status::Exited.summary(None);
+    let summary: Summary = TaskStatus::Exited.summary(None);
     let transition = Transition::last(summary, LEFT, at);
     TaskTransition { key, id, transition, state: None }
 }

@@ -1,9 +1,9 @@
 //! What a row is about: the terminal of an agent, or a task beside the agents.
 
 use crate::fleet::{Terminal, TerminalKey};
-use crate::moment::Moment;
-use crate::task::{Status, Task};
-use crate::ui::meaning::{Meaning, turn_meaning};
+use crate::state::Since;
+use crate::status::Status;
+use crate::task::Task;
 
 /// An agent's terminal or a task.
 #[derive(Clone, Copy, Debug)]
@@ -97,42 +97,27 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// What it means to the operator.
-    pub fn meaning(self) -> Meaning {
+    /// What it is to the operator.
+    pub fn status(self) -> Status {
         match self {
-            Item::Terminal(terminal) => Meaning::of(&terminal.state),
-            Item::Task(task) => Meaning::of_task(task).0,
+            Item::Terminal(terminal) => Status::of(&terminal.state),
+            Item::Task(task) => task.as_status(),
         }
     }
 
-    /// Whether the operator should look at it. A task that ended well needs nobody: it was told, and there is no turn to
-    /// give it.
-    pub fn wants_a_look(self) -> bool {
-        self.meaning().wants_a_look() && !self.ended_well()
-    }
-
-    /// What it stands with in an order by urgency: a task that ended well with what is gone.
-    pub fn urgency(self) -> Meaning {
-        if self.ended_well() { Meaning::Gone } else { self.meaning() }
-    }
-
-    fn ended_well(self) -> bool {
-        matches!(self, Item::Task(task) if task.status == Status::Exited && task.exit_code() == Some(0))
-    }
-
-    /// What it does, whatever else it wants the operator to know.
-    pub fn doing(self) -> Meaning {
+    /// What it does, however its last turn ended.
+    pub fn doing(self) -> Status {
         match self {
-            Item::Terminal(terminal) => turn_meaning(&terminal.state),
-            Item::Task(_) => self.meaning(),
+            Item::Terminal(terminal) => Status::doing(&terminal.state),
+            Item::Task(_) => self.status(),
         }
     }
 
-    /// Since when it does that.
-    pub fn since(self) -> Moment {
+    /// Since when its status holds.
+    pub fn since(self) -> Since {
         match self {
-            Item::Terminal(terminal) => terminal.state.doing_since().at,
-            Item::Task(task) => task.since,
+            Item::Terminal(terminal) => terminal.state.since(),
+            Item::Task(task) => Since { at: task.since, exact: true },
         }
     }
 }

@@ -4,34 +4,20 @@ use std::cmp::Ordering;
 
 use super::item::Item;
 use crate::moment::Moment;
-use crate::state::Attention;
-use crate::ui::meaning::Meaning;
+use crate::status::Status;
 
 /// The place of a terminal by how urgently it needs the operator; the lowest comes first. Of dialogs an approval comes
 /// before a question, then trust, then set-up and what a task asks; a muted terminal has its place among those that need nobody.
 pub fn rank(item: Item<'_>, muted: bool) -> usize {
-    let meaning = if muted { Meaning::Unknown } else { item.urgency() };
-    let attention = match item {
-        Item::Terminal(terminal) => terminal.state.attention,
-        Item::Task(_) => Attention::None,
-    };
-    let dialog = match (meaning, attention) {
-        (Meaning::Waits, Attention::Approval) => 0,
-        (Meaning::Waits, Attention::Question) => 1,
-        (Meaning::Waits, Attention::Trust) => 2,
-        (Meaning::Waits, _) => 3,
-        _ => 0,
-    };
-    meaning as usize * 4 + dialog
+    if muted { Status::Unknown.urgency() } else { item.status().urgency() }
 }
 
 /// The place of a terminal by what it does.
 pub fn phase(item: Item<'_>) -> usize {
     match item.doing() {
-        Meaning::Working => 0,
-        Meaning::Ready => 1,
-        _ if matches!(item, Item::Task(_)) => 2 + item.urgency() as usize,
-        other => 2 + other as usize,
+        Status::Working | Status::Running => 0,
+        Status::Ready => 1,
+        other => 2 + other.urgency(),
     }
 }
 
@@ -42,10 +28,11 @@ pub fn waiting_since<'a>(item: impl Into<Item<'a>>) -> Option<Moment> {
         Item::Terminal(terminal) => terminal.state.last_turn.at,
         Item::Task(_) => None,
     };
-    match item.urgency() {
-        Meaning::Waits | Meaning::Stalled | Meaning::Error => Some(item.since()),
-        Meaning::Failed | Meaning::Interrupted | Meaning::Finished => ended().or(Some(item.since())),
-        Meaning::Working | Meaning::Ready | Meaning::Unknown | Meaning::Gone => None,
+    let status = item.status();
+    let since = item.since().at;
+    match status {
+        Status::Failed | Status::Interrupted | Status::Finished => ended().or(Some(since)),
+        _ => Some(since).filter(|_| status.wants_a_look()),
     }
 }
 

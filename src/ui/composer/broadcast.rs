@@ -1,5 +1,6 @@
 //! One prompt to several terminals: who will get it, who will not and why.
 
+use crate::status::Status;
 use std::collections::BTreeSet;
 
 use ratatui::buffer::Buffer;
@@ -10,7 +11,6 @@ use super::recipients::obstacle;
 use crate::fleet::{TerminalKey, View};
 use crate::operation::Refusal;
 use crate::ui::canvas::Canvas;
-use crate::ui::meaning::Meaning;
 use crate::ui::overlay::Desk;
 use crate::ui::popup::Line;
 use crate::ui::text::{self, Pen};
@@ -94,14 +94,14 @@ pub fn draw_preview(
 
 /// Who would get it now and who would not, in a line each.
 fn in_brief(canvas: &Canvas<'_>, keys: &[TerminalKey], cells: usize, view: &View<'_>) -> Vec<Line> {
-    let line = |(is_now, meaning, word)| {
+    let line = |(is_now, status, word)| {
         let of_it = |key: &&TerminalKey| (gets(view, key, false) == Gets::Now) == is_now;
         let names: Vec<String> = keys.iter().filter(of_it).map(|key| name(view, key)).collect();
         let told = format!("{word} {}  ", names.len());
         let names = text::cut(&names.join(", "), cells.saturating_sub(text::width(&told))).into_owned();
-        vec![(told, canvas.theme.style(meaning)), (names, canvas.theme.parts.text)]
+        vec![(told, canvas.theme.style(status)), (names, canvas.theme.parts.text)]
     };
-    [(true, Meaning::Ready, "now"), (false, Meaning::Failed, "not")].map(line).into()
+    [(true, Status::Ready, "now"), (false, Status::Failed, "not")].map(line).into()
 }
 
 /// Who gets it and who does not, in a line each.
@@ -109,15 +109,15 @@ pub(super) fn lines(theme: &Theme, keys: &[TerminalKey], text: &str, wait: bool,
     let parts = &theme.parts;
     let line = |key: &TerminalKey| {
         let name = name(view, key);
-        let (meaning, word, why) = match gets(view, key, wait) {
-            Gets::Now => (Meaning::Ready, "now", ""),
-            Gets::WhenReady(why) => (Meaning::Working, "when ready", why),
-            Gets::Nothing(why) => (Meaning::Failed, "not", why),
+        let (status, word, why) = match gets(view, key, wait) {
+            Gets::Now => (Status::Ready, "now", ""),
+            Gets::WhenReady(why) => (Status::Working, "when ready", why),
+            Gets::Nothing(why) => (Status::Failed, "not", why),
         };
         let taken =
-            find(view, key).and_then(|terminal| terminal.input.taken(text)).filter(|_| meaning != Meaning::Failed);
+            find(view, key).and_then(|terminal| terminal.input.taken(text)).filter(|_| status != Status::Failed);
         let why = taken.into_iter().chain((!why.is_empty()).then(|| why.to_owned())).collect::<Vec<_>>().join(", ");
-        let style = theme.style(meaning);
+        let style = theme.style(status);
         vec![(format!("{:<10}  ", word), style), (format!("{name}  "), parts.text), (why, parts.quiet)]
     };
     keys.iter().map(line).collect()

@@ -7,10 +7,10 @@ use ratatui::widgets::Widget;
 use super::recipients::{Recipients, obstacle};
 use super::{Composer, broadcast};
 use crate::fleet::{TerminalKey, View};
+use crate::status::Status;
 use crate::ui::action::Action;
 use crate::ui::canvas::Canvas;
 use crate::ui::keymap::Context;
-use crate::ui::meaning::{Meaning, turn_word};
 use crate::ui::overlay::{Laid, Overlay};
 use crate::ui::text::{self, Pen};
 use crate::ui::{find, footer, layout, pane, preview, table};
@@ -61,17 +61,18 @@ impl Composer {
             }
         };
         let Some(terminal) = find(view, key) else {
-            let gone = canvas.theme.style(Meaning::Gone);
+            let gone = canvas.theme.style(Status::Gone);
             return pane::titled(canvas, buffer, area, &[("prompt", parts.title), ("the terminal is gone", gone)]);
         };
         let state = &terminal.state;
         let agent = table::agent(terminal);
-        let state_style = canvas.theme.style(Meaning::of(state));
+        let status = Status::of(state);
+        let (word, state_style) = (status.word(), canvas.theme.style(status));
         let target = format!("prompt to {}", state.terminal.id);
         let mut title =
-            vec![(target.as_str(), parts.title), (agent.as_str(), parts.quiet), (turn_word(state), state_style)];
+            vec![(target.as_str(), parts.title), (agent.as_str(), parts.quiet), (word.as_ref(), state_style)];
         if self.is_kept {
-            title.insert(1, ("with the draft that was kept", canvas.theme.style(Meaning::Stalled)));
+            title.insert(1, ("with the draft that was kept", canvas.theme.style(Status::Stalled)));
         }
         pane::titled(canvas, buffer, area, &title)
     }
@@ -100,7 +101,7 @@ impl Composer {
         let Some(taken) = taken.filter(|_| area.height > 1) else { return 0 };
         let last = Rect { y: area.bottom() - 1, height: 1, ..area };
         let told = format!("would be taken {taken}");
-        Pen::new(buffer, last, 0).skip(1).text(&told, canvas.theme.style(Meaning::Waits));
+        Pen::new(buffer, last, 0).skip(1).text(&told, canvas.theme.style(Status::Approval));
         1
     }
 
@@ -133,7 +134,7 @@ fn draw_obstacle(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, key: &Ter
     let last = Rect { y: area.bottom() - 1, height: 1, ..area };
     let wait = canvas.keymap.key_for(Context::Composer, Action::SendWhenReady).filter(|_| obstacle.may_pass);
     let mut pen = Pen::new(buffer, last, 0);
-    pen.skip(1).text(obstacle.why, canvas.theme.style(Meaning::of(&terminal.state)));
+    pen.skip(1).text(obstacle.why, canvas.theme.style(Status::of(&terminal.state)));
     if let Some(wait) = wait {
         pen.text("   ", parts.quiet).text(&wait, parts.key).text(" sends when it is ready", parts.quiet);
     }

@@ -1,5 +1,6 @@
 //! What became of a prompt that went to several terminals, one line each.
 
+use crate::status::Status;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -9,7 +10,6 @@ use crate::ui::action::Action;
 use crate::ui::canvas::Canvas;
 use crate::ui::footer::Hint;
 use crate::ui::keymap::Context;
-use crate::ui::meaning::Meaning;
 use crate::ui::outcome;
 use crate::ui::overlay::{Desk, Laid, News, Overlay, Then};
 use crate::ui::popup::{self, Line};
@@ -54,9 +54,9 @@ impl Overlay for Outcomes {
             self.terminals.iter().filter(|(.., it)| matches!(it, Progress::Ended(Outcome::Accepted(_)))).count();
         let title = format!("taken by {taken} of {}", self.terminals.len());
         let line = |(_, name, progress): &(TerminalKey, String, Progress)| -> Line {
-            let (meaning, word, why) = match progress {
-                Progress::Sending => (Meaning::Working, "sending …", String::new()),
-                Progress::Queued => (Meaning::Working, "queued", "sent when the agent is ready".to_owned()),
+            let (status, word, why) = match progress {
+                Progress::Sending => (Status::Working, "sending …", String::new()),
+                Progress::Queued => (Status::Working, "queued", "sent when the agent is ready".to_owned()),
                 Progress::Ended(outcome) => {
                     let word = match outcome {
                         Outcome::Accepted(_) => "taken",
@@ -64,11 +64,11 @@ impl Overlay for Outcomes {
                         Outcome::Unverified { .. } => "unverified",
                         Outcome::Refused(_) => "not sent",
                     };
-                    (outcome::meaning(outcome), word, outcome.detail().unwrap_or_default())
+                    (outcome::status(outcome), word, outcome.detail().unwrap_or_default())
                 }
             };
-            let style = canvas.theme.style(meaning);
-            let glyph = canvas.glyph(meaning).to_owned();
+            let style = canvas.theme.style(status);
+            let glyph = canvas.glyph(status).to_owned();
             vec![
                 (glyph, style),
                 (format!(" {word:<10} "), style),

@@ -3,7 +3,6 @@
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::state::{Availability, Phase, Tri};
 use crate::ui::find;
-use crate::ui::meaning::waits;
 
 /// One terminal, or several that get the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +51,7 @@ fn obstacle_at(terminal: &Terminal) -> Option<Obstacle> {
     if matches!(state.diagnostics.availability, Availability::Unavailable | Availability::TuiDown) {
         return Some(Obstacle { why: "the agent has ended", may_pass: false });
     }
-    if waits(state) {
+    if state.waits() {
         return passes("a dialog waits there");
     }
     match state.turn.phase {

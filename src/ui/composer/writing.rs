@@ -5,7 +5,7 @@ use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 
 use super::Composer;
 use super::recipients::Recipients;
-use crate::ui::meaning::Meaning;
+use crate::status::Status;
 use crate::ui::overlay::{Desk, Memory};
 use crate::ui::text;
 
@@ -44,7 +44,7 @@ impl Composer {
         let left_out = self.insert(text);
         if left_out > 0 {
             let left_out = text::counted(left_out, "control character");
-            desk.tell(Meaning::Stalled, format!("removed from the paste: {left_out}"));
+            desk.tell(Status::Stalled, format!("removed from the paste: {left_out}"));
         }
         self.keep_draft(desk);
     }

@@ -2,10 +2,10 @@
 
 use crate::fleet::View;
 use crate::state::Attention;
+use crate::status::Status;
 use crate::ui::action::Action;
 use crate::ui::arrangement::{Group, Item, RowKey};
 use crate::ui::filter::{Filter, FilterBar};
-use crate::ui::meaning::Meaning;
 use crate::ui::{Request, Topic, Ui};
 
 impl Ui {
@@ -142,7 +142,7 @@ impl Ui {
             1 => format!("{} is {did}", first.id()),
             several => format!("{several} are {did}"),
         };
-        self.notify_about(Topic::Flags(first.key().clone()), Meaning::Ready, told, view.now);
+        self.notify_about(Topic::Flags(first.key().clone()), Status::Ready, told, view.now);
         changed.iter().map(|item| Request::Note { key: Some(item.key().clone()), action }).collect()
     }
 

@@ -1,8 +1,9 @@
 //! The table has the keyboard: moving in it, and opening what lies over it.
 
 use crate::fleet::{Terminal, TerminalKey, View};
+use crate::state::TaskStatus;
 use crate::state::{Availability, Phase};
-use crate::task::Status;
+use crate::status::Status;
 use crate::ui::action::Action;
 use crate::ui::arrangement::{Item, Row, RowKey, all};
 use crate::ui::composer::Composer;
@@ -13,7 +14,6 @@ use crate::ui::footer::Hint;
 use crate::ui::interrupt::Interrupt;
 use crate::ui::keymap::Context;
 use crate::ui::layout::Shown;
-use crate::ui::meaning::{Meaning, has_ended, waits};
 use crate::ui::palette::Palette;
 use crate::ui::raw::Raw;
 use crate::ui::task_sessions::TaskSessions;
@@ -28,9 +28,9 @@ impl Ui {
             hints.extend([(Action::Open, if folded { "unfold" } else { "fold" }), (Action::Mark, "mark them all")]);
         }
         if let Some(terminal) = self.cursor.terminal(view) {
-            if waits(&terminal.state) {
+            if terminal.state.waits() {
                 hints.push((Action::Open, "answer"));
-            } else if !has_ended(&terminal.state) {
+            } else if !terminal.state.has_ended() {
                 hints.push((Action::Prompt, "prompt"));
             }
             if terminal.state.turn.phase == Phase::Active {
@@ -49,8 +49,8 @@ impl Ui {
         }
         if let Some(Item::Task(task)) = self.selected(view) {
             match task.status {
-                Status::WaitingInput => hints.extend([(Action::Open, "answer"), (Action::History, "history")]),
-                Status::Exited => hints.push((Action::Open, "history")),
+                TaskStatus::WaitingInput => hints.extend([(Action::Open, "answer"), (Action::History, "history")]),
+                TaskStatus::Exited => hints.push((Action::Open, "history")),
                 _ => hints.extend([(Action::Open, "history"), (Action::Raw, "type")]),
             }
             hints.push((Action::Jump, "jump"));
@@ -169,7 +169,7 @@ impl Ui {
     fn toggle_notices(&mut self, view: &View<'_>) -> Vec<Request> {
         self.muted = !self.muted;
         let told = if self.muted { "all notices are muted" } else { "notices are on again" };
-        self.notify_about(Topic::Notices, Meaning::Ready, told.to_owned(), view.now);
+        self.notify_about(Topic::Notices, Status::Ready, told.to_owned(), view.now);
         vec![Request::Note { key: None, action: if self.muted { "notices muted" } else { "notices on" } }]
     }
 
@@ -180,14 +180,14 @@ impl Ui {
             return self.toggle_fold(&group, view);
         }
         match self.selected(view) {
-            Some(Item::Task(task)) if task.status == Status::WaitingInput => {
+            Some(Item::Task(task)) if task.status == TaskStatus::WaitingInput => {
                 return self.open(Raw::answering(task, view.now));
             }
             Some(Item::Task(task)) => return self.open_history(&task.key, view),
             _ => {}
         }
         let Some(terminal) = self.cursor.terminal(view) else { return };
-        if waits(&terminal.state) {
+        if terminal.state.waits() {
             self.open(Dialog::new(terminal.key.clone()));
         } else {
             self.compose(view);
@@ -202,7 +202,7 @@ impl Ui {
 
     fn compose(&mut self, view: &View<'_>) {
         let Some(Item::Terminal(terminal)) = self.acted_on(view) else { return self.say_no_agent(view) };
-        if has_ended(&terminal.state) {
+        if terminal.state.has_ended() {
             let name = &terminal.state.terminal.id;
             return self.say(format!("{name} takes no prompt: its agent has ended"), view);
         }
@@ -228,7 +228,7 @@ impl Ui {
         let shown: Vec<&TerminalKey> = self.memory.arrangement.shown(view).map(|item| item.key()).collect();
         let hidden = keys.iter().filter(|key| !shown.contains(key)).count();
         if hidden > 0 {
-            self.notify(Meaning::Stalled, format!("the filter hides {hidden} of the marked"), view.now);
+            self.notify(Status::Stalled, format!("the filter hides {hidden} of the marked"), view.now);
         }
         if keys.is_empty() {
             let mark = self.options.keymap.key_for(Context::Fleet, Action::Mark).unwrap_or_default();
@@ -267,7 +267,7 @@ impl Ui {
             return Vec::new();
         };
         if let Some(needless) = Interrupt::needless(terminal) {
-            self.notify(Meaning::Ready, needless, view.now);
+            self.notify(Status::Ready, needless, view.now);
             return Vec::new();
         }
         if !self.options.confirm {

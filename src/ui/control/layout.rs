@@ -3,9 +3,9 @@
 use ratatui::layout::Position;
 
 use crate::fleet::View;
+use crate::status::Status;
 use crate::ui::action::Action;
 use crate::ui::layout::{Divider, Shown};
-use crate::ui::meaning::Meaning;
 use crate::ui::{Topic, Ui};
 
 /// Columns that one key moves the divider between the panes.
@@ -18,7 +18,7 @@ impl Ui {
             Action::Layout => {
                 self.panes.shown = self.panes.shown.next();
                 let told = self.panes.shown.words().to_owned();
-                self.notify_about(Topic::Layout, Meaning::Ready, told, view.now);
+                self.notify_about(Topic::Layout, Status::Ready, told, view.now);
             }
             Action::Taller => self.nudge(Divider::Level, 1),
             Action::Lower => self.nudge(Divider::Level, -1),

@@ -5,7 +5,6 @@ use crate::task::Task;
 use crate::ui::action::Action;
 use crate::ui::arrangement::Item;
 use crate::ui::confirm::Confirm;
-use crate::ui::meaning::Meaning;
 use crate::ui::{Request, Ui, text};
 
 impl Ui {
@@ -53,7 +52,7 @@ impl Ui {
 
 /// Each task with how it stands and what it runs, in columns.
 fn lines(tasks: &[&Task]) -> Vec<String> {
-    let rows = || tasks.iter().map(|task| (task.id.as_str(), Meaning::of_task(task).1, task.command()));
+    let rows = || tasks.iter().map(|task| (task.id.as_str(), task.as_status().word(), task.command()));
     let widest = |cells: usize, text: &str| cells.max(text::width(text));
     let (name, word) = rows().fold((0, 0), |(name, word), row| (widest(name, row.0), widest(word, &row.1)));
     let padded = |text: &str, cells: usize| format!("{text}{}", " ".repeat(cells - text::width(text)));

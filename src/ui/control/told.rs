@@ -1,10 +1,10 @@
 //! What the dashboard is told beside what became of prompts: the queue, earlier prompts, the editor's text.
 
+use crate::status::Status;
 use std::collections::HashMap;
 
 use crate::fleet::{TerminalKey, View};
 use crate::operation::Outcome;
-use crate::ui::meaning::Meaning;
 use crate::ui::outcome;
 use crate::ui::overlay::{News, Waiting};
 use crate::ui::raw::spoken_all;
@@ -36,11 +36,11 @@ impl Ui {
         let name = find(view, key).map_or("the terminal", |terminal| terminal.state.terminal.id.as_str());
         if texts.is_empty() {
             let told = format!("too late: it is on its way to {name}");
-            return self.notify_about(Topic::Prompt(key.clone()), Meaning::Stalled, told, view.now);
+            return self.notify_about(Topic::Prompt(key.clone()), Status::Stalled, told, view.now);
         }
         self.add_to_draft(key, &texts.join("\n\n"), view);
         let told = format!("taken back: it is a draft for {name} again");
-        self.notify_about(Topic::Prompt(key.clone()), Meaning::Ready, told, view.now);
+        self.notify_about(Topic::Prompt(key.clone()), Status::Ready, told, view.now);
     }
 
     /// Tells that a prompt that waited will not be sent. Its text becomes a draft.
@@ -48,7 +48,7 @@ impl Ui {
         self.hear(News::Dropped { key, text, why }, view);
         self.add_to_draft(key, text, view);
         let told = format!("the queued prompt for {name} was not sent: {why}");
-        self.notify_about(Topic::Prompt(key.clone()), Meaning::Failed, told, view.now);
+        self.notify_about(Topic::Prompt(key.clone()), Status::Failed, told, view.now);
     }
 
     /// Offers the prompts that were sent before, newest first: to the terminal that is written to, and to any.
@@ -77,7 +77,7 @@ impl Ui {
             Outcome::Unverified { why } => format!("it is not known whether keys were pressed in {name}: {why}"),
             outcome => format!("no key was pressed in {name}: {}", outcome.detail().unwrap_or_default()),
         };
-        self.notify_about(Topic::Keys(key.clone()), outcome::meaning(outcome), told, view.now);
+        self.notify_about(Topic::Keys(key.clone()), outcome::status(outcome), told, view.now);
     }
 
     pub(super) fn add_to_draft(&mut self, key: &TerminalKey, text: &str, view: &View<'_>) {

@@ -10,10 +10,10 @@ use super::{Dialog, Held, Shown, Typing};
 use crate::dialog::{Choice, Cut};
 use crate::fleet::Terminal;
 use crate::screen::Row;
+use crate::status::Status;
 use crate::ui::action::Action;
 use crate::ui::canvas::Canvas;
 use crate::ui::footer::{self, Hint};
-use crate::ui::meaning::{Meaning, turn_word};
 use crate::ui::overlay::{Laid, Overlay};
 use crate::ui::popup::Line;
 use crate::ui::preview;
@@ -32,7 +32,7 @@ impl Shown {
     /// What the box asks. What is new in a dialog that took the place of another one has a mark. What was ticked or typed in
     /// the row of the chosen option is shown there, and has to be read like all that is sent.
     pub(super) fn asked(&self, chosen: Option<usize>, ticks: &[usize], typed: &str, theme: &Theme) -> Asked {
-        let (parts, changed) = (&theme.parts, theme.style(Meaning::Waits));
+        let (parts, changed) = (&theme.parts, theme.style(Status::Approval));
         let mut lines: Vec<Paragraph> = Vec::new();
         if self.dialog.cuts.contains(&Cut::Top) {
             lines.push(Paragraph::plain("▲ the agent shows no more of its beginning", changed));
@@ -159,7 +159,7 @@ impl Dialog {
         let held = self.held(canvas.now);
         let (said, style) = match held {
             None => (sends, parts.quiet),
-            Some(held) => (self.words(held, canvas, sheet.said.width), canvas.theme.style(Meaning::Stalled)),
+            Some(held) => (self.words(held, canvas, sheet.said.width), canvas.theme.style(Status::Stalled)),
         };
         let mut row = 0;
         if let Some(Typing { line, option: Some(_) }) = &self.typing {
@@ -174,9 +174,9 @@ impl Dialog {
             Pen::new(buffer, sheet.said, row).text(&said, style);
             row += 1;
         }
-        if let Some((meaning, told)) = &self.told {
-            let style = canvas.theme.style(*meaning);
-            Pen::new(buffer, sheet.said, row).raw(canvas.glyph(*meaning), style).skip(1).text(told, style);
+        if let Some((status, told)) = &self.told {
+            let style = canvas.theme.style(*status);
+            Pen::new(buffer, sheet.said, row).raw(canvas.glyph(*status), style).skip(1).text(told, style);
         }
         let mut buttons: Vec<Hint> = self.ways(held);
         buttons.retain(|hint| hint.0 != Action::Jump && *hint != (Action::Down, "choose"));
@@ -231,6 +231,6 @@ impl Dialog {
 /// What stands in the frame.
 pub(super) fn title(terminal: &Terminal, canvas: &Canvas<'_>) -> String {
     let state = &terminal.state;
-    let since = times::lasting(state.doing_since(), canvas.now);
-    format!("{}: {} for {since}", state.terminal.id, turn_word(state))
+    let since = times::lasting(state.since(), canvas.now);
+    format!("{}: {} for {since}", state.terminal.id, Status::of(state).word())
 }

@@ -5,21 +5,21 @@ use ratatui::layout::Rect;
 
 use super::subject::Subject;
 use crate::moment::Moment;
+use crate::status::Status;
 use crate::ui::canvas::Canvas;
-use crate::ui::meaning::Meaning;
 use crate::ui::text::{self, Pen};
 use crate::ui::times;
 
 /// Draws the head line. Name and state are always there; of the rest, what fits.
 pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, subject: &Subject, here: bool, until: Moment) {
     let parts = &canvas.theme.parts;
-    let doing = subject.doing(true);
-    let meaning = if here { doing.meaning } else { Meaning::Gone };
+    let (status, since) = subject.status();
+    let status = if here { status } else { Status::Gone };
     let told = match here {
-        true => format!("{} for {}", doing.word, times::lasting(doing.since, until)),
+        true => format!("{} for {}", status.word(), times::lasting(since, until)),
         false => "left the fleet".to_owned(),
     };
-    let state = format!("{} {told}", canvas.glyph(meaning));
+    let state = format!("{} {told}", canvas.glyph(status));
     let mut pen = Pen::new(buffer, area, 0);
     let room = usize::from(pen.room());
     let state_cells = text::width(&state).min(room / 2);
@@ -28,5 +28,5 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, subject: &Subj
     pen.field(subject.name(), name_cells, parts.title).text("   ", parts.quiet);
     let cells = usize::from(pen.room()).saturating_sub(state_cells + 3);
     pen.field(&subject.about().join(" · "), cells, parts.quiet);
-    pen.text("  ", parts.quiet).right(&state, state_cells, canvas.theme.style(meaning));
+    pen.text("  ", parts.quiet).right(&state, state_cells, canvas.theme.style(status));
 }

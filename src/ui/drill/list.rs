@@ -5,14 +5,14 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
 use super::steps::{Step, Steps};
-use super::subject::{Doing, Subject};
+use super::subject::Subject;
 use crate::history::{Body, Stored, What};
 use crate::moment::{Moment, Span};
 use crate::screen::harmless;
+use crate::status::Status;
 use crate::ui::action::Action;
 use crate::ui::canvas::Canvas;
 use crate::ui::keymap::Context;
-use crate::ui::meaning::Meaning;
 use crate::ui::overlay::Waiting;
 use crate::ui::popup::Line;
 use crate::ui::text::Pen;
@@ -138,7 +138,7 @@ impl List<'_> {
         let mut lines: Vec<Line> = Vec::new();
         if let Some((from, to)) = self.gap_above(index) {
             let told = format!("  not watched for {}", times::running(to.since(from)));
-            lines.push(vec![(told, canvas.theme.style(Meaning::Unknown))]);
+            lines.push(vec![(told, canvas.theme.style(Status::Unknown))]);
         }
         if let Some(day) = self.day_above(canvas, index, is_first) {
             lines.push(vec![(format!("  {day}"), parts.title)]);
@@ -149,10 +149,10 @@ impl List<'_> {
         let lasted = |span| format!("{:>LASTED$}", times::running(span));
         match self.step(index) {
             None => {
-                let Doing { meaning, word, since } = self.subject.doing(false);
+                let (status, since) = self.subject.status();
                 line.push((format!("{:<cells$}  ", "now"), parts.text));
                 line.push((format!("{:>LASTED$}", times::lasting(since, self.now)), parts.quiet));
-                line.push((format!("  {} {word}", canvas.glyph(meaning)), canvas.theme.style(meaning)));
+                line.push((format!("  {} {}", canvas.glyph(status), status.word()), canvas.theme.style(status)));
             }
             Some(step) => {
                 let time: String = times::wall(step.at(), canvas.zone).chars().take(cells).collect();
@@ -183,7 +183,7 @@ impl List<'_> {
             let since = times::running(self.now.since(prompt.since));
             let mut said = prompt.text.lines().map(harmless).filter(|line| !line.trim().is_empty());
             let first = said.next().unwrap_or_default();
-            rows.push((format!("queued for {since}: {first}"), canvas.theme.style(Meaning::Working)));
+            rows.push((format!("queued for {since}: {first}"), canvas.theme.style(Status::Working)));
             let more: Vec<String> = said.collect();
             rows.extend(more.iter().take(PROMPT).map(|line| (format!("  {line}"), parts.text)));
             if more.len() > PROMPT {

@@ -8,8 +8,8 @@ use super::steps::Steps;
 use super::subject::Subject;
 use crate::history::{Holder, Line, Stretch, timeline, totals};
 use crate::moment::{Moment, Span};
+use crate::status::Status;
 use crate::ui::canvas::Canvas;
-use crate::ui::meaning::Meaning;
 use crate::ui::text::{self, Pen};
 use crate::ui::times;
 
@@ -194,15 +194,15 @@ fn cell_of(at: Moment, from: Moment, until: Moment, cells: usize) -> Option<usiz
 
 /// A holder's glyph and style. The glyphs differ in weight, so that the strip can be read without colours.
 fn look<'a>(canvas: &Canvas<'a>, holder: Holder) -> (&'a str, Style) {
-    let (meaning, glyph) = match holder {
-        Holder::Working => (Meaning::Working, "█"),
-        Holder::Waiting => (Meaning::Waits, "▒"),
-        Holder::Ready => (Meaning::Ready, "░"),
-        Holder::Gone => (Meaning::Gone, "○"),
-        Holder::Unknown => (Meaning::Unknown, "…"),
+    let (status, glyph) = match holder {
+        Holder::Working => (Status::Working, "█"),
+        Holder::Waiting => (Status::Approval, "▒"),
+        Holder::Ready => (Status::Ready, "░"),
+        Holder::Gone => (Status::Gone, "○"),
+        Holder::Unknown => (Status::Unknown, "…"),
         Holder::Unwatched => return (if canvas.ascii { " " } else { "╌" }, canvas.theme.parts.rule),
     };
-    let look = canvas.theme.look(meaning);
+    let look = canvas.theme.look(status);
     (if canvas.ascii { &look.ascii } else { glyph }, look.style)
 }
 

@@ -10,13 +10,14 @@ use crate::moment::Moment;
 use crate::profile::Input;
 use crate::screen::{PaneFacts, Screen};
 use crate::state::Since;
+use crate::status::Status;
 use crate::task::{Preview, Task};
 use crate::ui::action::Action;
+use crate::ui::arrangement::Item;
 use crate::ui::canvas::Canvas;
 use crate::ui::composer::Composer;
 use crate::ui::dialog::Dialog;
 use crate::ui::keymap::Context;
-use crate::ui::meaning::{self, Meaning};
 use crate::ui::overlay::{Desk, Then};
 use crate::ui::popup::Line;
 use crate::ui::table;
@@ -31,13 +32,6 @@ pub enum Subject {
         /// The last lines of its output.
         output: Arc<Screen>,
     },
-}
-
-/// What a terminal does now, in a word.
-pub struct Doing {
-    pub meaning: Meaning,
-    pub word: String,
-    pub since: Since,
 }
 
 impl Subject {
@@ -107,7 +101,7 @@ impl Subject {
 
     /// Whether a dialog of an agent has the keys.
     pub fn waits(&self) -> bool {
-        matches!(self, Self::Agent(terminal) if meaning::waits(&terminal.state))
+        matches!(self, Self::Agent(terminal) if terminal.state.waits())
     }
 
     /// Gives way to its prompt or its dialog. The table's cursor may have gone on to another row meanwhile, where a filter
@@ -116,7 +110,7 @@ impl Subject {
         match self {
             Self::Task { task, .. } => {
                 let jump = desk.options.keymap.key_for(Context::Drill, Action::Jump).unwrap_or_default();
-                desk.tell(Meaning::Unknown, format!("{} is a task; go there to type ({jump})", task.id));
+                desk.tell(Status::Unknown, format!("{} is a task; go there to type ({jump})", task.id));
                 Then::Stay
             }
             Self::Agent(agent) if action == Action::Open && self.waits() => {
@@ -126,19 +120,13 @@ impl Subject {
         }
     }
 
-    /// What it does; for the head with what else an operator should know of it.
-    pub fn doing(&self, for_head: bool) -> Doing {
-        match self {
-            Self::Agent(terminal) => {
-                let state = &terminal.state;
-                let meaning = if for_head { Meaning::of(state) } else { meaning::turn_meaning(state) };
-                Doing { meaning, word: meaning::turn_word(state).to_owned(), since: state.doing_since() }
-            }
-            Self::Task { task, .. } => {
-                let (meaning, word) = Meaning::of_task(task);
-                Doing { meaning, word, since: Since { at: task.since, exact: true } }
-            }
-        }
+    /// Its status, and since when it holds.
+    pub fn status(&self) -> (Status, Since) {
+        let item = match self {
+            Self::Agent(terminal) => Item::from(terminal.as_ref()),
+            Self::Task { task, .. } => Item::from(task.as_ref()),
+        };
+        (item.status(), item.since())
     }
 
     /// What the head tells of it beside its name, most telling first.

@@ -5,9 +5,9 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
 use super::MARKED;
+use crate::status::Status;
 use crate::ui::arrangement::Head;
 use crate::ui::canvas::Canvas;
-use crate::ui::meaning::Meaning;
 use crate::ui::text::Pen;
 
 /// Draws the head of a group into a line. A folded one counts everything, an open one only how many there are: the rest
@@ -26,11 +26,10 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, line: Rect, head: &Head, i
         pen.text("   ", base).text(&format!("{MARKED} {} marked", head.marked), base.patch(parts.key));
     }
     let counts = if head.folded { head.counts } else { head.worth_a_look };
-    for meaning in Meaning::ALL.into_iter().filter(|&meaning| counts[meaning as usize] > 0) {
-        let look = canvas.theme.look(meaning);
-        let number = counts[meaning as usize];
-        let word = if meaning == Meaning::Waits && number == 1 { "needs you" } else { look.word.as_str() };
-        let count = format!("{} {number} {word}", canvas.glyph(meaning));
+    for status in Status::GROUPS.into_iter().filter(|&status| counts[status.place()] > 0) {
+        let look = canvas.theme.look(status);
+        let number = counts[status.place()];
+        let count = format!("{} {number} {}", canvas.glyph(status), status.group_word(number));
         pen.text("   ", base).text(&count, base.patch(look.style));
     }
 }

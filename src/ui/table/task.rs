@@ -4,12 +4,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 
-use super::{Columns, GAP, Tone, UNSEEN_MARK, begin, draw_turn};
-use crate::state::Since;
-use crate::task::{PaneState, Status, Task};
+use super::{Columns, GAP, Tone, UNSEEN_MARK, begin, draw_state};
+use crate::state::{Since, TaskStatus};
+use crate::status::Status;
+use crate::task::{PaneState, Task};
 use crate::ui::arrangement::Item;
 use crate::ui::canvas::Canvas;
-use crate::ui::meaning::Meaning;
 
 /// Draws the row of a task into a line, in the columns of the agents.
 pub(super) fn draw(
@@ -23,24 +23,24 @@ pub(super) fn draw(
     let text = canvas.theme.parts.text;
     let (mut pen, tone) = begin(canvas, buffer, line, columns.marks, Item::Task(task), is_selected);
     let Tone { base, quiet, .. } = tone;
-    let (_, word) = Meaning::of_task(task);
-    let look = tone.of(canvas.theme.style(Item::Task(task).meaning()));
+    let status = task.as_status();
+    let look = tone.of(canvas.theme.style(status));
     let name = if is_selected { tone.of(text).add_modifier(Modifier::BOLD) } else { tone.of(text) };
     pen.field(&task.id, columns.name, name);
     if columns.agent > 0 {
         pen.field("", GAP, base).field("task", columns.agent, quiet);
     }
-    pen.field("", GAP.min(columns.turn), base);
-    draw_turn(canvas, &mut pen, columns.turn, &word, Since { at: task.since, exact: true }, look);
-    if columns.result > 0 {
+    pen.field("", GAP.min(columns.state), base);
+    draw_state(canvas, &mut pen, columns.state, status, Since { at: task.since, exact: true }, look);
+    if columns.last > 0 {
         // A bell is news until it was seen; the facts keep the count.
         let (told, style, mark) = match canvas.bells.unseen(task) {
             0 => ("–".to_owned(), quiet, ""),
             1 => ("rang".to_owned(), tone.of(text), UNSEEN_MARK),
             bells => (format!("rang {bells} times"), tone.of(text), UNSEEN_MARK),
         };
-        pen.field("", GAP, base).field(&told, columns.result - 1, style);
-        pen.field(mark, 1, tone.of(canvas.theme.style(Meaning::Finished)));
+        pen.field("", GAP, base).field(&told, columns.last - 1, style);
+        pen.field(mark, 1, tone.of(canvas.theme.style(Status::Finished)));
     }
     if columns.stable > 0 {
         pen.field("", GAP, base).field("", columns.stable, quiet);
@@ -60,7 +60,7 @@ fn what(task: &Task) -> String {
     let command = || task.pane.as_ref().map(begun).unwrap_or_default();
     match task.prompt() {
         Some(prompt) => prompt.trim().to_owned(),
-        None if task.status == Status::Running => {
+        None if task.status == TaskStatus::Running => {
             let command = command();
             printed.map_or(command.clone(), |line| format!("{command}: {line}"))
         }

@@ -1,13 +1,13 @@
 //! A theme's file: what it may say, and what is wrong with it.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use ratatui::style::{Color, Modifier, Style};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Look, Meaning, Parts, Theme};
+use super::{Look, Parts, Theme};
+use crate::status::Status;
 use crate::ui::text;
 
 /// Why a theme is refused.
@@ -25,17 +25,50 @@ pub struct ThemeError {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    meanings: BTreeMap<Meaning, MeaningEntry>,
+    status: StatusEntries,
     spinner: Spinner,
     parts: PartsEntry,
 }
 
+/// A look for each of [`Status::GROUPS`].
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct MeaningEntry {
+struct StatusEntries {
+    needs_you: StatusEntry,
+    failed: StatusEntry,
+    stalled: StatusEntry,
+    error: StatusEntry,
+    interrupted: StatusEntry,
+    finished: StatusEntry,
+    working: StatusEntry,
+    ready: StatusEntry,
+    unknown: StatusEntry,
+    gone: StatusEntry,
+}
+
+impl StatusEntries {
+    /// The look of one of [`Status::GROUPS`].
+    fn of(&self, status: Status) -> &StatusEntry {
+        match status.group() {
+            Status::Failed => &self.failed,
+            Status::Stalled => &self.stalled,
+            Status::Error => &self.error,
+            Status::Interrupted => &self.interrupted,
+            Status::Finished => &self.finished,
+            Status::Working => &self.working,
+            Status::Ready => &self.ready,
+            Status::Unknown => &self.unknown,
+            Status::Gone => &self.gone,
+            _ => &self.needs_you,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StatusEntry {
     glyph: Spanned<String>,
     ascii: Spanned<String>,
-    word: String,
     #[serde(default)]
     style: StyleEntry,
 }
@@ -72,30 +105,19 @@ struct StyleEntry {
 }
 
 pub(super) fn read(text: &str) -> Result<Theme, ThemeError> {
-    let mut file: File = toml::from_str(text).map_err(|error| ThemeError {
+    let file: File = toml::from_str(text).map_err(|error| ThemeError {
         what: error.message().to_owned(),
         at: error.span().unwrap_or(0..0),
         hint: None,
     })?;
-    let mut meanings: [Look; Meaning::ALL.len()] = Default::default();
-    for meaning in Meaning::ALL {
-        let Some(entry) = file.meanings.remove(&meaning) else {
-            return Err(ThemeError {
-                what: format!("the meaning {meaning:?} has no look").to_lowercase(),
-                at: 0..0,
-                hint: Some("a theme gives glyph, ascii and word for every meaning".to_owned()),
-            });
-        };
-        meanings[meaning as usize] = Look {
-            glyph: one_cell(&entry.glyph)?,
-            ascii: one_ascii(&entry.ascii)?,
-            style: style(&entry.style)?,
-            word: entry.word,
-        };
+    let mut looks: [Look; Status::GROUPS.len()] = Default::default();
+    for (look, status) in looks.iter_mut().zip(Status::GROUPS) {
+        let entry = file.status.of(status);
+        *look = Look { glyph: one_cell(&entry.glyph)?, ascii: one_ascii(&entry.ascii)?, style: style(&entry.style)? };
     }
     let parts = file.parts;
     Ok(Theme {
-        meanings,
+        looks,
         spinner: file.spinner.frames.iter().map(one_cell).collect::<Result<_, _>>()?,
         spinner_ascii: file.spinner.ascii.iter().map(one_ascii).collect::<Result<_, _>>()?,
         parts: Parts {

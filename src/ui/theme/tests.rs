@@ -10,23 +10,11 @@ fn every_shipped_theme_is_right() {
 }
 
 #[test]
-fn two_meanings_never_share_all_of_a_glyph_and_a_word() {
-    for name in Theme::names() {
-        let theme = Theme::shipped(name).expect("a shipped theme");
-        for (i, a) in Meaning::ALL.iter().enumerate() {
-            for b in &Meaning::ALL[i + 1..] {
-                assert_ne!(theme.look(*a).word, theme.look(*b).word, "{name}: {a:?} {b:?}");
-            }
-        }
-    }
-}
-
-#[test]
 fn the_theme_without_colours_has_none() {
     let theme = Theme::shipped("no-colour").expect("a shipped theme");
     let parts = theme.parts;
     let styles = [parts.text, parts.quiet, parts.title, parts.rule, parts.selected, parts.key, parts.cursor];
-    for style in styles.into_iter().chain(Meaning::ALL.map(|meaning| theme.style(meaning))) {
+    for style in styles.into_iter().chain(Status::GROUPS.map(|status| theme.style(status))) {
         assert_eq!((style.fg, style.bg), (None, None));
     }
 }
@@ -58,10 +46,10 @@ fn colours_come_down_to_what_a_terminal_has() {
 fn the_spinner_turns_with_time_and_only_for_work() {
     let theme = Theme::shipped("dark").expect("a shipped theme");
     let at = |ms| Some(Moment::from_millis(ms));
-    assert_ne!(theme.glyph(Meaning::Working, false, at(0)), theme.glyph(Meaning::Working, false, at(200)));
-    assert_eq!(theme.glyph(Meaning::Working, false, None), "⠿");
-    assert_eq!(theme.glyph(Meaning::Failed, false, at(0)), "✗");
-    assert_eq!(theme.glyph(Meaning::Failed, true, at(0)), "x");
+    assert_ne!(theme.glyph(Status::Working, false, at(0)), theme.glyph(Status::Working, false, at(200)));
+    assert_eq!(theme.glyph(Status::Working, false, None), "⠿");
+    assert_eq!(theme.glyph(Status::Failed, false, at(0)), "✗");
+    assert_eq!(theme.glyph(Status::Failed, true, at(0)), "x");
 }
 
 /// How well one colour is read on another, from 1 to 21, as WCAG 2 defines it.
@@ -93,7 +81,7 @@ fn what_is_written_is_read_on_the_ground_that_its_theme_is_for() {
         assert!(contrast(ground, selected) > 1.2, "{name}: the selected row stands out");
         let written = [theme.parts.text, theme.parts.quiet, theme.parts.title, theme.parts.key];
         let mut judged = 0;
-        for style in written.into_iter().chain(Meaning::ALL.map(|meaning| theme.style(meaning))) {
+        for style in written.into_iter().chain(Status::GROUPS.map(|status| theme.style(status))) {
             for ground in [ground, selected] {
                 if let Some(color) = rgb(style.fg) {
                     let contrast = contrast(color, ground);

@@ -15,6 +15,7 @@ const MODULES: &[(&str, u8)] = &[
     ("fnv", 0),
     ("screen", 0),
     ("state", 0),
+    ("status", 0),
     ("dialog", 0),
     ("profile", 0),
     ("tracker", 0),

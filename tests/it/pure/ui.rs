@@ -12,8 +12,9 @@ use crate::support::sample_fleet::{NOW, SampleFleet, terminal};
 use fleetwatch::moment::Span;
 use fleetwatch::operation::{Outcome, Refusal};
 use fleetwatch::state::{Attention, Phase};
+use fleetwatch::status::Status;
 use fleetwatch::ui::Waiting;
-use fleetwatch::ui::{Copied, Depth, Keymap, Meaning, Options, Request, Theme, Ui};
+use fleetwatch::ui::{Copied, Depth, Keymap, Options, Request, Theme, Ui};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
@@ -102,8 +103,8 @@ fn colour_says_what_the_glyph_says() {
         ("?", Color::Magenta),
         ("✗", Color::Red),
         ("!", Color::Red),
-        ("✓", Color::Green),
         ("⊘", Color::Magenta),
+        ("✓", Color::Green),
         ("⠋", Color::Yellow),
         ("⠋", Color::Yellow),
         ("·", Color::Cyan),
@@ -367,7 +368,7 @@ fn a_prompt_is_sent_as_it_was_written_and_its_draft_stays_until_it_was_taken() {
     let fleet = SampleFleet::usual();
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
-    press(&mut ui, &fleet, &chars("jjjjji"));
+    press(&mut ui, &fleet, &chars("jjjjjji"));
     press(&mut ui, &fleet, &chars("one q?"));
     ui.handle(&Event::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::ALT)), &fleet.view());
     ui.handle(&Event::Paste("-l 'two'; \\".into()), &fleet.view());
@@ -396,7 +397,7 @@ fn a_closed_draft_is_kept_for_its_terminal() {
     let fleet = SampleFleet::usual();
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
-    press(&mut ui, &fleet, &chars("jjjjjihello"));
+    press(&mut ui, &fleet, &chars("jjjjjjihello"));
     press(&mut ui, &fleet, &[KeyCode::Esc]);
     press(&mut ui, &fleet, &chars("jji"));
     assert!(!text(&mut ui, &fleet, 120, 40).contains("hello"));
@@ -419,7 +420,7 @@ fn a_finished_terminal_is_seen_after_a_second_and_only_when_somebody_is_there() 
     let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
-    press(&mut ui, &fleet, &chars("jjjjj"));
+    press(&mut ui, &fleet, &chars("jjjjjj"));
     fleet.now = NOW + Span::from_millis(900);
     assert_eq!(ui.update(&fleet.view()), []);
     fleet.now = NOW + Span::from_millis(1000);
@@ -438,14 +439,14 @@ fn the_mouse_selects_opens_and_scrolls() {
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
     let mouse = |kind, row| Event::Mouse(MouseEvent { kind, column: 20, row, modifiers: KeyModifiers::NONE });
-    let click = mouse(MouseEventKind::Down(MouseButton::Left), 8);
+    let click = mouse(MouseEventKind::Down(MouseButton::Left), 9);
     ui.handle(&click, &fleet.view());
     assert!(selected(&mut ui, &fleet).contains("docs"));
     ui.handle(&click, &fleet.view());
     assert!(text(&mut ui, &fleet, 120, 40).contains("prompt to docs"), "a double click opens");
     press(&mut ui, &fleet, &[KeyCode::Esc]);
     ui.handle(&mouse(MouseEventKind::ScrollDown, 8), &fleet.view());
-    assert!(selected(&mut ui, &fleet).contains("étude"));
+    assert!(selected(&mut ui, &fleet).contains("ingest"));
     let before = text(&mut ui, &fleet, 120, 40);
     ui.handle(&mouse(MouseEventKind::ScrollDown, 30), &fleet.view());
     assert_ne!(text(&mut ui, &fleet, 120, 40), before, "the transitions are scrolled");
@@ -613,7 +614,7 @@ proptest! {
         }
         let mut ui = sizes::with_menus();
         assert_harmless(&frame(&mut ui, &fleet, width, height));
-        ui.notify(Meaning::Failed, activity, NOW);
+        ui.notify(Status::Failed, activity, NOW);
         for code in keys.chars() {
             sizes::strike(&mut ui, &fleet, code);
             ui.handle(&Event::Paste(pasted.clone()), &fleet.view());
@@ -630,7 +631,7 @@ proptest! {
         let mut fleet = SampleFleet::usual();
         fleet.terminals[1].state.terminal.id = name;
         let buffer = frame(&mut dashboard(), &fleet, 120, 40);
-        let column = |row: &str| row.split("TURN").next().map(UnicodeWidthStr::width).expect("a heading");
+        let column = |row: &str| row.split("STATE").next().map(UnicodeWidthStr::width).expect("a heading");
         let turn = u16::try_from(column(&lines(&buffer)[2])).expect("a column");
         let word: String = (turn..turn + 8).map(|x| buffer[(x, 4)].symbol().to_owned()).collect();
         prop_assert_eq!(word, "question");
@@ -699,7 +700,7 @@ fn the_most_urgent_come_first_and_of_those_the_one_that_waited_longest() {
     fleet.terminals.reverse();
     let mut ui = dashboard();
     let expected = [
-        "shop-api", "billing", "new-repo", "infra", "nightly", "docs", "étude", "ingest", "検索", "web", "vague",
+        "shop-api", "billing", "new-repo", "infra", "nightly", "étude", "docs", "ingest", "検索", "web", "vague",
         "legacy",
     ];
     assert_eq!(names(&mut ui, &fleet), expected);
@@ -745,7 +746,7 @@ fn groups_fold_and_count_what_they_hide() {
             "▾ prod  2   ✗ 1 failed",
             "infra",
             "ingest",
-            "▾ the others  10   ? 3 need you   ! 1 stalled   ✓ 1 finished   ⊘ 1 interrupted"
+            "▾ the others  10   ? 3 need you   ! 1 stalled   ⊘ 1 interrupted   ✓ 1 finished"
         ]
     );
     press(&mut ui, &fleet, &chars("Z"));
@@ -791,11 +792,11 @@ fn a_filter_holds_as_it_is_typed_and_is_never_hidden() {
     assert_eq!(filtered("shp"), ["shop-api"], "letters in order");
     assert_eq!(filtered("claude !infra"), ["shop-api", "検索"]);
     assert_eq!(filtered("host:box"), ["ingest"]);
-    assert_eq!(filtered("host:local is:working"), ["nightly", "検索"]);
+    assert_eq!(filtered("host:local is:working"), ["検索"]);
     assert_eq!(filtered("is:failed"), ["infra"]);
     assert_eq!(filtered("agent:codex"), ["billing", "legacy"]);
     assert_eq!(filtered("session:web"), ["web"]);
-    assert_eq!(filtered("!is:blocked !is:working !is:ready"), ["vague", "legacy"]);
+    assert_eq!(filtered("!is:blocked !is:working !is:ready"), ["infra", "nightly", "étude", "docs", "vague", "legacy"]);
     for (said, meant) in [
         ("active", "working"),
         ("blocked", "needs-you"),
@@ -929,7 +930,7 @@ fn frames(options: &Options) -> Vec<(&'static str, Buffer)> {
         for c in keys.chars() {
             press(&mut ui, &fleet, &[if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) }]);
         }
-        ui.notify(Meaning::Failed, "something went wrong".into(), NOW);
+        ui.notify(Status::Failed, "something went wrong".into(), NOW);
         frames.push((name, frame(&mut ui, &fleet, 80, 24)));
         frames.push((name, frame(&mut ui, &fleet, 160, 45)));
     }
@@ -1235,7 +1236,7 @@ fn a_turn_that_goes_on_is_not_told_by_how_the_last_one_ended() {
     let infra = &mut fleet.terminals[3].state;
     (infra.turn.phase, infra.attention, infra.activity) = (Phase::Active, Attention::None, None);
     let row = what(&mut ui, &fleet);
-    assert!(row.contains("active") && row.contains("failed") && !row.contains("529"), "the result stays: {row}");
+    assert!(row.contains("working") && row.contains("failed") && !row.contains("529"), "the result stays: {row}");
     fleet.terminals[3].state.activity = fleet.terminals[3].state.last_turn.detail.clone();
     let row = what(&mut ui, &fleet);
     assert!(!row.contains("529"), "the line of the failure is still on the screen: {row}");

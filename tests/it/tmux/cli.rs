@@ -165,7 +165,7 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
         (
             &["wait", "x", "--for", "foo"],
             "error: invalid value 'foo' for '--for <STATE>'",
-            "hint: it takes ready, active, idle, blocked, approval, question, trust, setup, finished, success, failed, interrupted, stalled, gone, exited, input, \
+            "hint: it takes ready, working, idle, needs-you, approval, question, trust, setup, finished, success, failed, interrupted, stalled, gone, exited, input, \
              notify",
         ),
         (
@@ -497,7 +497,7 @@ fn a_socket_in_a_directory_that_looks_like_that_of_tmux_is_not_the_one_of_the_sa
 fn the_demo_is_listed_explained_and_answered() {
     let demo = Demo::start();
     let blocked = demo.run(&["wait", "shop-api", "--for", "blocked", "--timeout", "60"]);
-    assert_eq!((blocked.code, blocked.out.as_str()), (Some(0), "shop-api: blocked (approval)\n"), "{blocked:?}");
+    assert_eq!((blocked.code, blocked.out.as_str()), (Some(0), "shop-api: needs-you (approval)\n"), "{blocked:?}");
 
     let states: Value = serde_json::from_str(&demo.run(&["list", "--json"]).out).unwrap();
     let shop = states.as_array().unwrap().iter().find(|state| state["terminal"]["id"] == "shop-api").unwrap();
@@ -613,7 +613,7 @@ fn every_command_calls_the_same_state_the_same() {
     tmux.run(&["send-keys", "-t", "tasks:=bad", "Enter"]);
     // The name, the word for people, what `wait` calls it, and the field of the JSON with its value.
     let states = [
-        ("one", "approval", "blocked", "/attention", "approval"),
+        ("one", "approval", "needs-you", "/attention", "approval"),
         ("two", "ready", "ready", "/turn/phase", "ready"),
         ("runs", "running", "working", "/status", "running"),
         ("fine", "exited 0", "success", "/status", "exited"),
@@ -640,9 +640,7 @@ fn every_command_calls_the_same_state_the_same() {
         fleetwatch(&all.iter().map(String::as_str).collect::<Vec<_>>()).stdout(Stdio::piped()).spawn().unwrap();
     let mut shown = String::new();
     let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
-    let is_shown = |shown: &str, name: &str, word: &str| {
-        shown.contains(&format!("  {name}  {word}")) || shown.contains(&format!("  {name}  task {word}: "))
-    };
+    let is_shown = |shown: &str, name: &str, word: &str| shown.contains(&format!("  {name}  {word}"));
     // A task that asks is one that runs until a second look shows the same; then an event says that it asks.
     while !states.iter().all(|(name, word, ..)| is_shown(&shown, name, word)) {
         shown += &(lines.next().unwrap().unwrap() + "\n");
@@ -663,6 +661,32 @@ fn every_command_calls_the_same_state_the_same() {
     let counts =
         serde_json::json!({ "approval": 1, "ready": 1, "working": 1, "finished": 1, "failed": 1, "question": 1 });
     assert_eq!((&status["watched"], &status["counts"]), (&true.into(), &counts), "{status}");
+    assert_eq!(run(&["status"]).out, "2 need you · bad failed · fine finished · 1 working · 1 ready\n");
+    // The kept transitions have the word in a column of its own.
+    for (name, word, ..) in states {
+        wait_until(&format!("{name} {word} in the history"), || {
+            let kept = run(&["history", name]).out;
+            kept.lines().any(|line| line.contains(&format!("  {name}  {word:<11}  ")))
+        });
+    }
+    let operator = PrivateTmux::start(&["sh"]);
+    operator.run(&["resize-window", "-t", "main", "-x", "140", "-y", "40"]);
+    let dashboard = words(&[]);
+    let program = [&["respawn-pane", "-k", "-t", "main", env!("CARGO_BIN_EXE_fleetwatch")][..]].concat();
+    operator.run(&program.into_iter().chain(dashboard.iter().map(String::as_str)).collect::<Vec<_>>());
+    for (name, word, ..) in states {
+        wait_until(&format!("{name} {word} in the dashboard"), || {
+            let screen = operator.screen("main");
+            let mut rows = screen.lines().filter(|row| row.chars().skip(4).collect::<String>().starts_with(name));
+            rows.any(|row| row.contains(&format!("  {word} ")))
+        });
+    }
+    let header = operator.screen("main").lines().next().unwrap().to_owned();
+    assert!(
+        header.contains("2 need you") && header.contains("1 failed · 1 finished · 1 working · 1 ready"),
+        "{header}"
+    );
+    operator.run(&["send-keys", "-t", "main", "q"]);
     let explained = run(&["explain", "asks"]).out;
     assert!(explained.starts_with("task asks (@") && explained.contains("\n  it asks: Really? [y/N]\n"), "{explained}");
     signal("INT", watch.id());

@@ -314,9 +314,9 @@ fn a_prompt_reaches_the_agent_as_it_was_written() {
     desk.wait("birds took the prompt");
     desk.watched.wait_for_text("birds:", &format!("● heard {prompt}"));
     // The turn began here, which its result tells.
-    desk.wait("success");
+    desk.wait("finished");
     wait_until("a result with the mark of a sent prompt", || {
-        desk.screen().lines().any(|line| line.contains("success") && line.contains('›') && line.contains("birds"))
+        desk.screen().lines().any(|line| line.contains("finished") && line.contains('›') && line.contains("birds"))
     });
     // One that is refused keeps its text.
     desk.watched.run(&["send-keys", "-t", "birds:", "a draft of somebody"]);
@@ -366,7 +366,7 @@ fn a_hostile_pane_stays_in_its_cells() {
     desk.wait("birds");
     let screen = desk.screen();
     let heading = screen.lines().find(|line| line.contains("NAME")).unwrap();
-    let column = heading.find("TURN").unwrap();
+    let column = heading.find("STATE").unwrap();
     for name in ["birds", "worse"] {
         let row = screen.lines().find(|line| line.contains(name) && line.contains("parrot")).unwrap();
         let before: String = row.chars().take(column).collect();
@@ -546,17 +546,17 @@ fn changed_files_are_read_again_and_wrong_ones_change_nothing() {
     std::fs::remove_file(directory.join("keymap.toml")).unwrap();
     desk.wait("g jump");
     // A theme of one's own, which is looked at again as well.
-    let theme = include_str!("../../../config/themes/dark.toml").replace("\"ready\"", "\"at rest\"");
+    let theme = include_str!("../../../config/themes/dark.toml").replace("\"·\"", "\"R\"");
     std::fs::create_dir(directory.join("themes")).unwrap();
     write("themes/mine.toml", &theme);
     write("config.toml", "[ui]\ntheme = \"mine\"\nmouse = false\n");
-    desk.wait("1 at rest");
+    desk.wait("R birds");
     wait_until("the mouse to be left alone", || desk.flags() == "100");
-    write("themes/mine.toml", &theme.replace("at rest", "idle now"));
-    desk.wait("1 idle now");
+    write("themes/mine.toml", &theme.replace("\"R\"", "\"S\""));
+    desk.wait("S birds");
     write("config.toml", "[ui]\ntheme = \"nobody\"\n");
     desk.wait("config.toml:2:9: unknown theme `nobody`");
-    assert!(desk.screen().contains("1 idle now"));
+    assert!(desk.screen().contains("S birds"));
     // What is watched changes as well.
     write("config.toml", "[watch]\nignore = [\"bir*\"]\n");
     desk.wait("1 gone");

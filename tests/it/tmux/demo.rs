@@ -138,7 +138,7 @@ fn the_dashboard_tells_the_demo_true() {
         ("billing", "codex 0.169.0", "question"),
         ("infra", "claude 2.1.329", "failed"),
         ("payments", "qwen 0.24.4", "interrupted"),
-        ("docs", "gemini 0.61.0", "success"),
+        ("docs", "gemini 0.61.0", "finished"),
         ("legacy", "codex 0.169.0", "gone"),
     ] {
         wait_until(&format!("{name} {word}"), || row(name).contains(agent) && row(name).contains(word));

@@ -30,7 +30,7 @@ fn what_an_agent_takes_a_text_as_is_said_before_it_is_sent_and_afterwards() {
     for (width, height) in [(120, 40), (80, 24), (60, 15)] {
         let mut ui = dashboard();
         frame(&mut ui, &fleet, width, height);
-        compose(&mut ui, &fleet, at);
+        compose(&mut ui, &fleet, 6);
         press(&mut ui, &fleet, &chars("!touch here"));
         let shown = text(&mut ui, &fleet, width, height);
         assert!(shown.contains("prompt to docs"), "{shown}");
@@ -219,7 +219,7 @@ fn earlier_prompts_come_back_and_so_does_what_was_being_written() {
     let fleet = SampleFleet::usual();
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
-    press(&mut ui, &fleet, &chars("jjjjji"));
+    press(&mut ui, &fleet, &chars("jjjjjji"));
     let key = fleet.terminals[5].key.clone();
     assert_eq!(ui.update(&fleet.view()), [Request::Prompts { key: Some(key) }]);
     assert_eq!(ui.update(&fleet.view()), [], "they are asked for once");
@@ -251,7 +251,7 @@ fn templates_are_filled_in_and_the_editor_gives_its_text_back() {
     let config = "[[template]]\nname = \"review\"\ntext = \"Review {cwd} with {agent}, print {{x}}\"\n";
     let config = fleetwatch::config::Config::parse(config, std::path::Path::new("t")).expect("a configuration");
     let mut ui = Ui::new(Options { templates: config.templates, ..Options::default() });
-    compose(&mut ui, &fleet, 5);
+    compose(&mut ui, &fleet, 6);
     control(&mut ui, &fleet, 't');
     assert!(text(&mut ui, &fleet, 120, 40).contains("review   Review {cwd} with {agent}, print {x}"));
     press(&mut ui, &fleet, &[KeyCode::Enter]);
@@ -263,7 +263,7 @@ fn templates_are_filled_in_and_the_editor_gives_its_text_back() {
     assert!(shown.contains("two[31m") && shown.contains("1 control character"), "{shown}");
     assert!(!shown.contains("Review"));
     let mut ui = dashboard();
-    compose(&mut ui, &fleet, 5);
+    compose(&mut ui, &fleet, 6);
     control(&mut ui, &fleet, 't');
     assert!(text(&mut ui, &fleet, 120, 40).contains("the configuration has no [[template]]"));
 }
@@ -324,7 +324,7 @@ fn a_broadcast_shows_who_gets_it_and_what_became_of_each() {
 fn a_prompt_for_a_terminal_that_is_gone_stays_where_it_was_written() {
     let mut fleet = SampleFleet::usual();
     let mut ui = dashboard();
-    compose(&mut ui, &fleet, 5);
+    compose(&mut ui, &fleet, 6);
     press(&mut ui, &fleet, &chars("precious"));
     fleet.terminals.retain(|terminal| terminal.state.terminal.id != "docs");
     frame(&mut ui, &fleet, 120, 40);
@@ -338,7 +338,7 @@ fn a_prompt_for_a_terminal_that_is_gone_stays_where_it_was_written() {
 fn a_prompt_that_is_on_its_way_is_not_offered_once_more() {
     let fleet = SampleFleet::usual();
     let mut ui = dashboard();
-    compose(&mut ui, &fleet, 5);
+    compose(&mut ui, &fleet, 6);
     press(&mut ui, &fleet, &chars("once only"));
     let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
     let [Request::Send { key, text: sent, .. }] = &requests[..] else { panic!("{requests:?}") };
@@ -357,7 +357,7 @@ fn a_prompt_that_is_on_its_way_is_not_offered_once_more() {
 fn a_prompt_that_comes_back_is_added_to_what_is_being_written() {
     let fleet = SampleFleet::usual();
     let mut ui = dashboard();
-    compose(&mut ui, &fleet, 5);
+    compose(&mut ui, &fleet, 6);
     press(&mut ui, &fleet, &chars("firt"));
     press(&mut ui, &fleet, &[KeyCode::Left]);
     let key = fleet.terminals[5].key.clone();

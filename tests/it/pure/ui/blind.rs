@@ -187,7 +187,7 @@ fn a_dialog_that_came_up_just_now_gets_no_second_enter_of_the_same_gesture() {
 /// Marks the first two that take a prompt and opens the question whether to send a text to them.
 fn broadcast(ui: &mut Ui, fleet: &SampleFleet, prompt: &str, (width, height): (u16, u16)) {
     frame(ui, fleet, width, height);
-    press(ui, fleet, &[KeyCode::Down; 5]);
+    press(ui, fleet, &[KeyCode::Down; 6]);
     press(ui, fleet, &chars("  B"));
     frame(ui, fleet, width, height);
     ui.handle(&Event::Paste(prompt.into()), &fleet.view());
@@ -247,7 +247,7 @@ fn a_draft_that_was_kept_is_not_sent_unseen() {
         let mut ui = dashboard();
         ui.restore_drafts([(Some(key.clone()), draft.clone())]);
         frame(&mut ui, &fleet, size.0, size.1);
-        press(&mut ui, &fleet, &[KeyCode::Down; 5]);
+        press(&mut ui, &fleet, &[KeyCode::Down; 6]);
         press(&mut ui, &fleet, &chars("i"));
         frame(&mut ui, &fleet, size.0, size.1);
         press(&mut ui, &fleet, &chars("new"));
@@ -269,7 +269,7 @@ fn a_draft_that_was_kept_is_not_sent_unseen() {
     let mut ui = dashboard();
     ui.restore_drafts([(Some(key.clone()), "kept".to_owned())]);
     frame(&mut ui, &fleet, 120, 40);
-    press(&mut ui, &fleet, &[KeyCode::Down; 5]);
+    press(&mut ui, &fleet, &[KeyCode::Down; 6]);
     press(&mut ui, &fleet, &chars("i"));
     assert!(text(&mut ui, &fleet, 120, 40).contains("with the draft that was kept"));
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]).len(), 1);
@@ -282,7 +282,7 @@ fn a_line_is_cleared_as_in_a_shell_and_the_last_change_comes_back() {
         |ui: &mut Ui, c| ui.handle(&Event::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL)), &fleet.view());
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
-    press(&mut ui, &fleet, &[KeyCode::Down; 5]);
+    press(&mut ui, &fleet, &[KeyCode::Down; 6]);
     press(&mut ui, &fleet, &chars("izebra text"));
     press(&mut ui, &fleet, &[KeyCode::Left; 4]);
     control(&mut ui, 'u');
@@ -363,7 +363,7 @@ fn an_interrupt_that_was_asked_for_something_else_presses_nothing() {
     frame(&mut ui, &fleet, 120, 40);
     press(&mut ui, &fleet, &[KeyCode::Down; 7]);
     press(&mut ui, &fleet, &chars("x"));
-    assert!(text(&mut ui, &fleet, 120, 40).contains("press in ingest (active)?"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("press in ingest (working)?"));
     let at = fleet.terminals.iter().position(|terminal| terminal.state.terminal.id == "ingest").expect("a terminal");
     ask(&mut fleet, at, "Drop it?\n❯ 1. Yes\n  2. No");
     fleet.terminals[at].state.assessment.business_state = fleetwatch::state::BusinessState::AwaitingOperator;
@@ -399,12 +399,12 @@ fn marks_serve_whatever_is_safe_to_do_to_several() {
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
     // Two that work, and one that has finished.
-    press(&mut ui, &fleet, &[KeyCode::Down; 5]);
-    press(&mut ui, &fleet, &chars(" j  "));
+    press(&mut ui, &fleet, &[KeyCode::Down; 6]);
+    press(&mut ui, &fleet, &chars("   "));
     frame(&mut ui, &fleet, 120, 40);
     assert_eq!(press(&mut ui, &fleet, &chars("x")), []);
     let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("press in 2 terminals?") && shown.contains("ingest (active)"), "{shown}");
+    assert!(shown.contains("press in 2 terminals?") && shown.contains("ingest (working)"), "{shown}");
     let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
     let pressed: Vec<&fleetwatch::fleet::TerminalKey> =
         requests.iter().filter_map(|it| if let Request::Keys { key, .. } = it { Some(key) } else { None }).collect();

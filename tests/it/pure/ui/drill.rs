@@ -414,7 +414,7 @@ fn the_time_line_can_be_read_by_colour_and_without() {
     let strip = |theme: &str, ascii: bool| {
         let theme = Theme::shipped(theme).expect("a shipped theme");
         let style = |meaning| theme.style(meaning);
-        let looks = [Meaning::Working, Meaning::Waits, Meaning::Ready].map(style);
+        let looks = [Status::Working, Status::Approval, Status::Ready].map(style);
         let mut ui = Ui::new(Options { theme, ascii, ..Options::default() });
         open(&mut ui, &fleet);
         let buffer = frame(&mut ui, &fleet, 160, 45);

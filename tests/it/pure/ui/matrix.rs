@@ -98,11 +98,11 @@ views! {
     dialog_ticked       &[(80, 24), (60, 15), (30, 8)], || asking("Which ones?\n❯ 1. [ ] Tests\n  2. [x] Docs\n     Submit"), [Keys("<enter>"), Keys(" ")];
     dialog_text         &[(80, 24), (60, 15), (30, 8)], || asking("Which one?\n❯ 1. Tests\n  2. Type something."), [Keys("<enter>"), Keys("2"), Keys("<enter>"), Keys("The docs first")];
     dialog_no_options   NARROW, || asking("Type the name of the branch:"), [Keys("<enter>")];
-    composer            BOTH, SampleFleet::usual, [Keys("jjjjji"), Happens(paste)];
+    composer            BOTH, SampleFleet::usual, [Keys("jjjjjji"), Happens(paste)];
     composer_obstacle   BOTH, SampleFleet::usual, [Keys("i"), Happens(paste)];
-    composer_earlier    BOTH, SampleFleet::usual, [Keys("jjjjji"), Happens(prompts), Keys("<up><up>")];
-    recall              BOTH, SampleFleet::usual, [Keys("jjjjji"), Happens(prompts), Keys("<ctrl-r>o")];
-    template            BOTH, SampleFleet::usual, [Keys("jjjjji<ctrl-t>")];
+    composer_earlier    BOTH, SampleFleet::usual, [Keys("jjjjjji"), Happens(prompts), Keys("<up><up>")];
+    recall              BOTH, SampleFleet::usual, [Keys("jjjjjji"), Happens(prompts), Keys("<ctrl-r>o")];
+    template            BOTH, SampleFleet::usual, [Keys("jjjjjji<ctrl-t>")];
     drill_queued        BOTH, drill::fleet, [Happens(queue_two), Happens(drilled)];
     queued              BOTH, SampleFleet::usual, [Happens(queue), Keys("<down><down><down><down><down><down><down>")];
     broadcast           BOTH, SampleFleet::usual, [Keys(MARK_FOUR), Keys("Ball")];
@@ -257,11 +257,11 @@ fn break_down(ui: &mut Ui, fleet: &mut SampleFleet) {
 }
 
 fn say_things(ui: &mut Ui, _fleet: &mut SampleFleet) {
-    ui.notify(Meaning::Ready, "notices are on again".into(), NOW);
-    ui.notify(Meaning::Finished, "docs took the prompt".into(), NOW);
+    ui.notify(Status::Ready, "notices are on again".into(), NOW);
+    ui.notify(Status::Finished, "docs took the prompt".into(), NOW);
     let long = "keymap.toml:12:3: the key \"g\" stands twice in the list `fleet`: it runs `jump` and `first`, and only \
                 one of them can be meant (take one of them out)";
-    ui.notify(Meaning::Failed, long.into(), NOW);
+    ui.notify(Status::Failed, long.into(), NOW);
 }
 
 /// Of three messages to agents one waits, one may have arrived, and one ran out.

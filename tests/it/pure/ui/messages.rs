@@ -9,7 +9,7 @@ const LONG: &str = "keymap.toml:12:3: the key \"g\" stands twice in the list `fl
 fn before_and_after(ui: &mut Ui, fleet: &SampleFleet, width: u16, height: u16) -> (Buffer, Buffer) {
     let before = frame(ui, fleet, width, height);
     for text in ["task build (@12) started", "docs took the prompt", "copied: the name", LONG] {
-        ui.notify(Meaning::Failed, text.to_owned(), fleet.now);
+        ui.notify(Status::Failed, text.to_owned(), fleet.now);
     }
     let after = frame(ui, fleet, width, height);
     assert_ne!(before, after, "at least one message is shown at {width}x{height}");
@@ -45,7 +45,7 @@ fn messages_hide_nothing_of_a_popup() {
     let mut fleet = SampleFleet::usual();
     fleet.tasks = tasks();
     for (width, height) in SIZES {
-        for keys in ["?", ":", "y", "M\n", "jx", "jjjjjjjx", "X", "T", "jjjjji\u{14}", " j BaG\n"] {
+        for keys in ["?", ":", "y", "M\n", "jx", "jjjjjjjx", "X", "T", "jjjjjji\u{14}", " j BaG\n"] {
             let mut ui = dashboard();
             frame(&mut ui, &fleet, width, height);
             for key in keys.chars() {
@@ -74,7 +74,7 @@ fn messages_hide_nothing_of_the_prompt_that_is_written() {
     for (width, height) in SIZES {
         let mut ui = dashboard();
         frame(&mut ui, &fleet, width, height);
-        press(&mut ui, &fleet, &chars("jjjjjione"));
+        press(&mut ui, &fleet, &chars("jjjjjjione"));
         let (before, after) = before_and_after(&mut ui, &fleet, width, height);
         let title = lines(&before).iter().position(|line| line.contains("─ prompt to")).expect("a prompt");
         let top = u16::try_from(title).expect("a row");

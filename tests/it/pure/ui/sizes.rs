@@ -62,7 +62,7 @@ fn whatever_is_open_stays_open_in_a_terminal_that_becomes_too_small_for_it() {
             let mut ui = with_menus();
             frame(&mut ui, &fleet, 160, 45);
             // The one that is done takes a prompt.
-            press(&mut ui, &fleet, &[KeyCode::Down; 5]);
+            press(&mut ui, &fleet, &[KeyCode::Down; 6]);
             let all = dividers.chars().chain(keys.chars());
             all.for_each(|code| strike(&mut ui, &fleet, code));
             let full = text(&mut ui, &fleet, 160, 45);
@@ -86,7 +86,7 @@ fn what_would_be_taken_from_a_list_is_seen_however_low_the_terminal_is() {
     for (width, height) in [(80, 24), (160, 45), (80, 12), (60, 8)] {
         let mut ui = with_menus();
         frame(&mut ui, &fleet, width, height);
-        press(&mut ui, &fleet, &[KeyCode::Down; 5]);
+        press(&mut ui, &fleet, &[KeyCode::Down; 6]);
         "++++++++++++++++++++++++i\u{14}".chars().for_each(|code| strike(&mut ui, &fleet, code));
         let shown = text(&mut ui, &fleet, width, height);
         assert!(shown.contains("› review"), "{width}x{height}: {shown}");

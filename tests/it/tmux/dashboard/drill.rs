@@ -126,8 +126,8 @@ fn two_dashboards_write_one_history_and_show_each_thing_once() {
         .output()
         .unwrap();
     let text = String::from_utf8(history.stdout).unwrap();
-    assert_eq!(text.matches("ui_context normal_prompt → approval_prompt").count(), 1, "{text}");
-    assert!(text.contains("action     muted"), "{text}");
+    assert_eq!(text.matches("ready → approval").count(), 1, "{text}");
+    assert!(text.contains("action       muted"), "{text}");
 }
 
 #[test]

@@ -63,7 +63,7 @@ impl Desk {
         let (start, mut glyphs) = (Instant::now(), BTreeSet::new());
         while start.elapsed() < time {
             let screen = self.screen();
-            let row = screen.lines().find(|line| line.contains("birds") && line.contains("active"));
+            let row = screen.lines().find(|line| line.contains("birds") && line.contains("working"));
             let Some(row) = row else { break };
             glyphs.extend(row.chars().nth(2));
         }
@@ -140,7 +140,7 @@ fn nothing_moves_where_nothing_is_to_move() {
 #[test]
 fn a_theme_of_ones_own_is_refused_with_its_place_and_changes_nothing() {
     let desk = Desk::with_parrot();
-    let right = include_str!("../../../../config/themes/dark.toml").replace("\"ready\"", "\"at rest\"");
+    let right = include_str!("../../../../config/themes/dark.toml").replace("\"·\"", "\"R\"");
     let line = right.lines().position(|line| line.starts_with("ready ")).unwrap() + 1;
     let wrong = right.replace("\"cyan\" } }\nunknown", "\"cyanish\" } }\nunknown");
     let column = wrong.lines().nth(line - 1).unwrap().chars().collect::<String>();
@@ -157,18 +157,18 @@ fn a_theme_of_ones_own_is_refused_with_its_place_and_changes_nothing() {
     assert!(screen.contains(&refused) && screen.contains("hint: a colour is a name"), "{refused}: {screen}");
     desk.write("themes/mine.toml", &right);
     desk.open();
-    desk.wait("1 at rest");
-    desk.write("themes/mine.toml", &wrong.replace("at rest", "resting"));
+    desk.wait("R birds");
+    desk.write("themes/mine.toml", &wrong.replace("\"R\"", "\"S\""));
     desk.wait("✗ nothing was changed:");
     let shown = desk.screen().split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains(&refused) && shown.contains("1 at rest"), "{refused}: {shown}");
+    assert!(shown.contains(&refused) && shown.contains("R birds"), "{refused}: {shown}");
     // Not even when one asks for it.
     desk.press("C-r");
-    desk.write("themes/mine.toml", &right.replace("at rest", "resting"));
-    desk.wait("1 resting");
+    desk.write("themes/mine.toml", &right.replace("\"R\"", "\"S\""));
+    desk.wait("S birds");
     std::fs::remove_file(desk.directory.path().join("fleetwatch/themes/mine.toml")).unwrap();
     desk.wait("unknown theme `mine`");
-    assert!(desk.screen().contains("1 resting"));
+    assert!(desk.screen().contains("S birds"));
     desk.press("q");
     desk.expect_restored();
 }

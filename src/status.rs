@@ -1,0 +1,318 @@
+//! What an agent or a task is to a person: one word, the same everywhere (SPEC §12), and how urgently it needs them.
+//!
+//! The public state keeps the many fields of SPEC §2; this is the one place that makes a word for people of them.
+
+mod change;
+
+use std::borrow::Cow;
+
+pub use change::{Changed, changed};
+
+use crate::state::{
+    Attention, Availability, BusinessState, OperatorStatus, Phase, State, Summary, TaskStatus, TurnResult, UiContext,
+};
+
+/// What an agent or a task is to a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// The agent asks whether it may do something.
+    Approval,
+    /// The agent asks something.
+    Question,
+    /// The agent asks whether it may work in its directory.
+    Trust,
+    /// The agent asks to be set up.
+    Setup,
+    /// The task asks for something.
+    Asks,
+    /// The last turn ended in an error.
+    Failed,
+    /// It should be moving, and is not.
+    Stalled,
+    /// It cannot be read.
+    Error,
+    /// The last turn was interrupted.
+    Interrupted,
+    /// The last turn ended well, and the operator has not looked at it yet.
+    Finished,
+    /// A turn is in flight.
+    Working,
+    /// The task's program runs.
+    Running,
+    /// A new prompt may be sent; the shell of a task waits for a command.
+    Ready,
+    /// The screen does not say, or it is old.
+    Unknown,
+    /// The agent, its pane or the task's window is no longer there.
+    Gone,
+    /// The task's program has ended with this code, where tmux tells it.
+    Exited(Option<i32>),
+}
+
+impl Status {
+    /// One status of each group that is counted, coloured and marked alike, most urgent first.
+    pub const GROUPS: [Status; 10] = [
+        Status::Approval,
+        Status::Failed,
+        Status::Stalled,
+        Status::Error,
+        Status::Interrupted,
+        Status::Finished,
+        Status::Working,
+        Status::Ready,
+        Status::Unknown,
+        Status::Gone,
+    ];
+
+    /// What a public state is to a person: that its agent is gone or cannot be read, else what it wants them to know, else
+    /// what it does.
+    pub const fn of(state: &State) -> Self {
+        match state.diagnostics.availability {
+            Availability::TuiDown | Availability::Unavailable => return Status::Gone,
+            Availability::Error => return Status::Error,
+            Availability::Available | Availability::Unknown => {}
+        }
+        match state.attention {
+            Attention::None => Status::doing(state),
+            attention => Status::of_attention(attention),
+        }
+    }
+
+    /// What an agent does now, however its last turn ended.
+    pub const fn doing(state: &State) -> Self {
+        let waits = matches!(state.assessment.business_state, BusinessState::AwaitingOperator);
+        let context = if waits { dialog(state.assessment.ui_context) } else { UiContext::Unknown };
+        Status::of_turn(state.diagnostics.availability, state.turn.phase, context)
+    }
+
+    /// The same by the state in short that a transition keeps.
+    pub const fn of_summary(summary: &Summary) -> Self {
+        let waits = matches!(summary.status, OperatorStatus::WaitingUserAnswer);
+        let context = if waits { dialog(summary.ui_context) } else { UiContext::Unknown };
+        Status::of_turn(summary.availability, summary.phase, context)
+    }
+
+    /// What a task is to a person, by what it does and by its exit code where tmux tells it.
+    pub const fn of_task(status: TaskStatus, exit_code: Option<i32>) -> Self {
+        match status {
+            TaskStatus::Running => Status::Running,
+            TaskStatus::WaitingInput => Status::Asks,
+            TaskStatus::Idle => Status::Ready,
+            TaskStatus::Exited => Status::Exited(exit_code),
+            TaskStatus::Unknown => Status::Unknown,
+        }
+    }
+
+    /// What a kind of attention is; nothing to know is [`Status::Unknown`].
+    pub const fn of_attention(attention: Attention) -> Self {
+        match attention {
+            Attention::Approval => Status::Approval,
+            Attention::Question => Status::Question,
+            Attention::Trust => Status::Trust,
+            Attention::Setup => Status::Setup,
+            Attention::Failed => Status::Failed,
+            Attention::Interrupted => Status::Interrupted,
+            Attention::Finished => Status::Finished,
+            Attention::Stalled => Status::Stalled,
+            Attention::Gone => Status::Gone,
+            Attention::None => Status::Unknown,
+        }
+    }
+
+    /// How a turn ended; `None` when none has.
+    pub const fn of_result(result: TurnResult) -> Option<Self> {
+        match result {
+            TurnResult::Success => Some(Status::Finished),
+            TurnResult::Interrupted => Some(Status::Interrupted),
+            TurnResult::KnownFailure => Some(Status::Failed),
+            TurnResult::None => None,
+        }
+    }
+
+    /// What an agent does by its phase, or by the dialog that waits for the operator.
+    const fn of_turn(availability: Availability, phase: Phase, dialog: UiContext) -> Self {
+        match (availability, phase) {
+            (Availability::TuiDown | Availability::Unavailable, _) => Status::Gone,
+            (Availability::Error, _) => Status::Error,
+            (Availability::Unknown, _) => Status::Unknown,
+            (Availability::Available, Phase::Active) => Status::Working,
+            (Availability::Available, Phase::Ready) => Status::Ready,
+            (Availability::Available, Phase::Unknown) => match Status::of_context(dialog) {
+                Some(dialog) => dialog,
+                None => Status::Unknown,
+            },
+        }
+    }
+
+    /// What a dialog wants; `None` for what is no dialog that waits for the operator.
+    const fn of_context(context: UiContext) -> Option<Self> {
+        match context {
+            UiContext::ApprovalPrompt => Some(Status::Approval),
+            UiContext::Question => Some(Status::Question),
+            UiContext::TrustPrompt => Some(Status::Trust),
+            UiContext::Setup => Some(Status::Setup),
+            UiContext::SelectionMenu | UiContext::SlashCommand => None,
+            UiContext::NormalPrompt | UiContext::ErrorBanner | UiContext::Unknown => None,
+        }
+    }
+
+    /// The word that people read.
+    pub fn word(self) -> Cow<'static, str> {
+        match self {
+            Status::Asks => Cow::Borrowed("asks"),
+            Status::Running => Cow::Borrowed("running"),
+            Status::Exited(Some(code)) => Cow::Owned(format!("exited {code}")),
+            Status::Exited(None) => Cow::Borrowed("exited ?"),
+            other => Cow::Borrowed(other.name()),
+        }
+    }
+
+    /// The name in JSON that counts it: agents and tasks share those of agents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Status::Approval => "approval",
+            Status::Question | Status::Asks => "question",
+            Status::Trust => "trust",
+            Status::Setup => "setup",
+            Status::Failed => "failed",
+            Status::Stalled => "stalled",
+            Status::Error => "error",
+            Status::Interrupted => "interrupted",
+            Status::Finished | Status::Exited(Some(0)) => "finished",
+            Status::Exited(_) => "failed",
+            Status::Working | Status::Running => "working",
+            Status::Ready => "ready",
+            Status::Unknown => "unknown",
+            Status::Gone => "gone",
+        }
+    }
+
+    /// The attention of SPEC §2 that it is, also for a task.
+    pub const fn attention(self) -> Attention {
+        match self {
+            Status::Approval => Attention::Approval,
+            Status::Question | Status::Asks => Attention::Question,
+            Status::Trust => Attention::Trust,
+            Status::Setup => Attention::Setup,
+            Status::Finished | Status::Exited(Some(0)) => Attention::Finished,
+            Status::Failed | Status::Exited(_) => Attention::Failed,
+            Status::Stalled => Attention::Stalled,
+            Status::Interrupted => Attention::Interrupted,
+            Status::Gone => Attention::Gone,
+            Status::Error | Status::Working | Status::Running | Status::Ready | Status::Unknown => Attention::None,
+        }
+    }
+
+    /// The status of [`Status::GROUPS`] that it is counted, coloured and marked with.
+    pub const fn group(self) -> Self {
+        match self {
+            Status::Approval | Status::Question | Status::Trust | Status::Setup | Status::Asks => Status::Approval,
+            Status::Exited(Some(0)) => Status::Finished,
+            Status::Exited(_) => Status::Failed,
+            Status::Running => Status::Working,
+            other => other,
+        }
+    }
+
+    /// The place of its group in [`Status::GROUPS`].
+    pub const fn place(self) -> usize {
+        match self.group() {
+            Status::Failed => 1,
+            Status::Stalled => 2,
+            Status::Error => 3,
+            Status::Interrupted => 4,
+            Status::Finished => 5,
+            Status::Working => 6,
+            Status::Ready => 7,
+            Status::Unknown => 8,
+            Status::Gone => 9,
+            _ => 0,
+        }
+    }
+
+    /// What a number of its group are called: `needs you`, `3 failed`.
+    pub fn group_word(self, count: usize) -> &'static str {
+        match self.group() {
+            Status::Approval if count == 1 => "needs you",
+            Status::Approval => "need you",
+            group => group.name(),
+        }
+    }
+
+    /// Its place by how urgently it needs the operator; the lowest comes first. Of dialogs an approval comes before a
+    /// question, then trust, then set-up and what a task asks. A task that ended well needs nobody: it was told, and there
+    /// is no turn to give it.
+    pub const fn urgency(self) -> usize {
+        let dialog = match self {
+            Status::Question => 1,
+            Status::Trust => 2,
+            Status::Setup | Status::Asks => 3,
+            _ => 0,
+        };
+        match self {
+            Status::Exited(Some(0)) => Status::Gone.urgency(),
+            _ => self.place() * 4 + dialog,
+        }
+    }
+
+    /// Whether a dialog or a question waits for the operator.
+    pub const fn needs_operator(self) -> bool {
+        matches!(self.group(), Status::Approval)
+    }
+
+    /// Whether the operator should look at it sooner or later.
+    pub const fn wants_a_look(self) -> bool {
+        match self {
+            Status::Approval | Status::Question | Status::Trust | Status::Setup | Status::Asks => true,
+            Status::Failed | Status::Stalled | Status::Error | Status::Interrupted | Status::Finished => true,
+            Status::Exited(code) => !matches!(code, Some(0)),
+            Status::Working | Status::Running | Status::Ready | Status::Unknown | Status::Gone => false,
+        }
+    }
+
+    /// Whether it says how the last turn ended, or that it does not go on, and not what the agent does now.
+    pub const fn is_about_the_past(self) -> bool {
+        self.attention().is_about_the_past()
+    }
+}
+
+/// What waits for the operator where something does: an approval unless it is known to be something else.
+const fn dialog(context: UiContext) -> UiContext {
+    match context {
+        UiContext::Question | UiContext::TrustPrompt | UiContext::Setup => context,
+        _ => UiContext::ApprovalPrompt,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_group_stands_at_its_place() {
+        let places = Status::GROUPS.map(Status::place);
+        assert!(places.into_iter().eq(0..Status::GROUPS.len()));
+        assert_eq!(Status::GROUPS.map(Status::group), Status::GROUPS);
+    }
+
+    #[test]
+    fn who_waits_comes_first_and_what_ended_well_last() {
+        use Status::*;
+        let order =
+            [Approval, Question, Trust, Asks, Failed, Exited(None), Stalled, Finished, Working, Exited(Some(0))];
+        assert!(order.is_sorted_by_key(|status| status.urgency()));
+        assert!(Failed.urgency() == Exited(Some(2)).urgency() && Working.urgency() == Running.urgency());
+        assert!(Asks.needs_operator() && !Failed.needs_operator());
+    }
+
+    #[test]
+    fn words_are_those_of_the_contract() {
+        use Status::*;
+        assert_eq!(Exited(Some(2)).word(), "exited 2");
+        assert_eq!([Asks, Running, Finished].map(Status::word), ["asks", "running", "finished"]);
+        assert_eq!(
+            (Question.group_word(1), Asks.group_word(2), Running.group_word(2)),
+            ("needs you", "need you", "working")
+        );
+    }
+}
