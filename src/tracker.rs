@@ -143,8 +143,9 @@ impl Tracker {
             }
             Observation::Nothing => self.unchanged(now, &mut next, &mut notes),
         }
-        // What the first look after a gap finds began unseen.
-        let since = Since { at: now, exact: !(is_look && self.turn.coverage().is_after_gap()) };
+        // What the first look after a gap finds began unseen, and so did what only time tells of it.
+        let unseen = (is_look && self.turn.coverage().is_after_gap()) || self.turn.is_unwatched();
+        let since = Since { at: now, exact: !unseen };
         self.publish(next, notes, since)
     }
 

@@ -228,15 +228,17 @@ impl Batch<'_> {
         Ok(Some(self.sql(sql)?.insert(params![terminal, self.owner.as_str(), from, now])?))
     }
 
-    /// Prolongs the watches of this process, after a sleep by beginning them anew, and takes over those that ran out.
+    /// Prolongs the watches of this process, after a stop by beginning them anew, and takes over those that ran out.
     ///
     /// # Errors
     /// As [`Batch::message`].
-    pub(super) fn beat(&mut self, slept: bool) -> Result<(), Trouble> {
+    pub(super) fn beat(&mut self, stopped: Option<Moment>) -> Result<(), Trouble> {
         let owner = self.owner.as_str();
-        if slept {
+        if let Some(at) = stopped {
             // The machine was asleep or this process stopped: nobody watched in the meantime.
-            self.sql("UPDATE watches SET ended = seen WHERE owner = ?1 AND ended IS NULL")?.execute([owner])?;
+            let sql =
+                "UPDATE watches SET seen = max(seen, ?1), ended = max(seen, ?1) WHERE owner = ?2 AND ended IS NULL";
+            self.sql(sql)?.execute(params![at.as_millis(), owner])?;
         }
         let sql = "UPDATE watches SET seen = max(seen, ?1) WHERE owner = ?2 AND ended IS NULL";
         self.sql(sql)?.execute(params![self.now.as_millis(), owner])?;

@@ -113,17 +113,18 @@ impl Store {
         self.transact(now, |batch| messages.iter().try_for_each(|message| batch.message(message)))
     }
 
-    /// Says that this process still watches, and takes over terminals whose writer fell silent. Due every [`BEAT`].
+    /// Says that this process still watches, and takes over terminals whose writer fell silent. Due every [`BEAT`], and when
+    /// this process has been `stopped` for a while, with the time at which that began.
     ///
     /// # Errors
     /// Nothing was written.
-    pub(super) fn beat(&mut self, now: Moment) -> Result<(), Trouble> {
+    pub(super) fn beat(&mut self, now: Moment, stopped: Option<Moment>) -> Result<(), Trouble> {
         if self.watched.is_empty() {
             self.last_beat = now;
             return Ok(());
         }
-        let slept = now.since(self.last_beat) > LEASE;
-        self.transact(now, |batch| batch.beat(slept))?;
+        let stopped = stopped.or_else(|| (now.since(self.last_beat) > LEASE).then_some(self.last_beat));
+        self.transact(now, |batch| batch.beat(stopped))?;
         self.last_beat = now;
         let oldest = now - LEASE - LEASE;
         self.standby.retain(|record| record.at() > oldest);

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::store::BEAT;
 use crate::moment::{Moment, Span};
 use crate::state::{Availability, OperatorStatus, Phase, Summary, TaskStatus, TurnResult, words};
 
@@ -13,8 +14,9 @@ words! {
     }
 }
 
-/// Two watches that are no further apart are one: another process took over.
-const SEAM: Span = Span::from_secs(30);
+/// Two watches that are no further apart are one: another process took over from one that was killed, which last said a
+/// while before that it watched.
+const SEAM: Span = BEAT;
 
 impl Holder {
     /// Who has the turn in a state: the agent that works, the operator that it waits for, the operator for whom it is

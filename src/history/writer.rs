@@ -15,12 +15,15 @@ use super::store::{BEAT, Store};
 use super::trouble::{Condition, Health};
 use super::{Trouble, now};
 use crate::fleet::TerminalKey;
-use crate::moment::Moment;
+use crate::moment::{Moment, Span};
 
 /// Messages in one transaction at most, and messages that are kept while the file cannot be written.
 const BATCH: usize = 256;
 /// How long the first message of a batch waits for others.
 const GATHER: Duration = Duration::from_millis(50);
+/// How often the thread sees that the process runs, and a time that only one that was stopped takes for that.
+const AWAKE: Duration = Duration::from_secs(1);
+const STOPPED: Span = Span::from_secs(4);
 /// How long to wait after a failure.
 const RETRY: Duration = Duration::from_secs(2);
 
@@ -42,6 +45,8 @@ pub(super) struct Writer {
     /// What is not written yet, oldest first.
     pending: Vec<Message>,
     next_beat: Instant,
+    /// When this process was stopped or its machine suspended, until that is written.
+    stopped: Option<Moment>,
     next_chores: Instant,
     /// Not to be tried before.
     not_before: Instant,
@@ -69,6 +74,7 @@ impl Writer {
             orphans: Vec::new(),
             pending: Vec::new(),
             next_beat: now + BEAT_TIME,
+            stopped: None,
             next_chores: now + retention::FIRST,
             not_before: now,
             damaged: false,
@@ -108,7 +114,12 @@ impl Writer {
             false => self.next_beat.min(self.next_chores).max(self.not_before),
         };
         while self.pending.len() < BATCH {
-            match messages.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            let asleep = now();
+            let received = messages.recv_timeout(until.saturating_duration_since(Instant::now()).min(AWAKE));
+            if now().since(asleep) > STOPPED {
+                self.stopped.get_or_insert(asleep);
+            }
+            match received {
                 Ok(message) => {
                     let urgent = message.is_urgent();
                     self.pending.push(message);
@@ -118,6 +129,7 @@ impl Writer {
                         false => until.min(Instant::now() + GATHER).max(self.not_before),
                     };
                 }
+                Err(RecvTimeoutError::Timeout) if Instant::now() < until => {}
                 Err(RecvTimeoutError::Timeout) => return true,
                 Err(RecvTimeoutError::Disconnected) => return false,
             }
@@ -175,6 +187,10 @@ impl Writer {
                 self.store.insert(store)
             }
         };
+        if self.stopped.is_some() {
+            store.beat(at, self.stopped)?;
+            self.stopped = None;
+        }
         write(store, &mut self.pending, &self.health, at)
     }
 
@@ -198,7 +214,7 @@ impl Writer {
     fn try_chores(&mut self, at: Moment) -> Result<(), Trouble> {
         let Some(store) = &mut self.store else { return Ok(()) };
         if Instant::now() >= self.next_beat {
-            store.beat(at)?;
+            store.beat(at, None)?;
             self.next_beat = Instant::now() + BEAT_TIME;
         }
         if Instant::now() >= self.next_chores {

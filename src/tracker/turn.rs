@@ -210,6 +210,11 @@ impl TurnMachine {
         }
     }
 
+    /// Whether the turn in flight may have ended when nobody looked.
+    pub(super) fn is_unwatched(&self) -> bool {
+        self.flight.as_ref().is_some_and(|flight| flight.is_unwatched)
+    }
+
     pub(super) fn settling_since(&self) -> Option<Moment> {
         self.flight.as_ref().and_then(|flight| flight.settling.as_ref()).map(|(since, _)| *since)
     }
@@ -258,6 +263,10 @@ impl TurnMachine {
             self.work_seen(reading, now, notes);
         } else if sighting.temporal.cautious && !is_command && reading.phase == Phase::Ready {
             self.note_movement(sighting, redrawn, now);
+        }
+        if self.coverage.is_after_gap() && !believed && !reading.in_dialog {
+            // What came up since the last look may have ended before this one.
+            self.flight.iter_mut().for_each(|flight| flight.is_unwatched = true);
         }
         self.note_submitted_prompt(sighting, redrawn, now);
         self.look_at(reading, now);

@@ -1,5 +1,6 @@
 //! Of several processes that watch the same terminals, one writes.
 
+use super::timeline::{Holder, timeline};
 use super::*;
 use crate::state::LEFT;
 
@@ -32,7 +33,7 @@ fn when_one_leaves_the_other_takes_over_without_a_gap() {
     first.leave(at(10)).unwrap();
     // Seen before the second one knows that it is alone.
     second.write(&[message(1, 12, Phase::Active, "x")], at(12)).unwrap();
-    second.beat(at(13)).unwrap();
+    second.beat(at(13), None).unwrap();
     assert_eq!(times(&path), (0..10).chain([12]).collect::<Vec<_>>());
     let watched = Reader::open(&path).unwrap().watched(&terminal(1), at(0), at(100)).unwrap();
     assert_eq!(watched, [(at(0), at(10)), (at(10), at(13))]);
@@ -50,9 +51,9 @@ fn what_happened_while_the_writer_lay_dead_is_caught_up() {
     drop(dead);
     for time in [10, 20, 30] {
         other.write(&[message(1, time, Phase::Ready, "x")], at(time)).unwrap();
-        other.beat(at(time)).unwrap();
+        other.beat(at(time), None).unwrap();
     }
-    other.beat(at(40)).unwrap();
+    other.beat(at(40), None).unwrap();
     assert_eq!(times(&path), [0, 4, 10, 20, 30]);
     other.write(&[message(1, 41, Phase::Ready, "x")], at(41)).unwrap();
     assert_eq!(times(&path), [0, 4, 10, 20, 30, 41]);
@@ -102,9 +103,9 @@ fn an_end_that_two_processes_see_is_written_once_whoever_is_first() {
                 _ => (&mut second, &big_s),
             };
             store.write(std::slice::from_ref(message), at(21)).unwrap();
-            second.beat(at(21)).unwrap();
+            second.beat(at(21), None).unwrap();
         }
-        second.beat(at(60)).unwrap();
+        second.beat(at(60), None).unwrap();
         assert_eq!(count(&path, "records WHERE kind = 'task_event'"), 1, "{order}, {late} ms later");
         assert_eq!(count(&path, "transitions WHERE note = 'left the fleet'"), 1, "{order}, {late} ms later");
     }
@@ -130,10 +131,26 @@ fn a_machine_that_slept_did_not_watch() {
     let mut store = store(&path, "a", at(0));
     store.write(&[message(1, 0, Phase::Active, "x")], at(0)).unwrap();
     for time in [10, 20, 3620, 3630] {
-        store.beat(at(time)).unwrap();
+        store.beat(at(time), None).unwrap();
     }
     let watched = Reader::open(&path).unwrap().watched(&terminal(1), at(0), at(9999)).unwrap();
     assert_eq!(watched, [(at(0), at(20)), (at(3620), at(3630))]);
+}
+
+#[test]
+fn a_process_that_was_stopped_did_not_watch_meanwhile() {
+    let (_directory, path) = place();
+    let mut store = store(&path, "a", at(0));
+    store.write(&[message(1, 0, Phase::Active, "x")], at(0)).unwrap();
+    store.beat(at(10), None).unwrap();
+    store.beat(at(30), Some(at(14))).unwrap();
+    store.write(&[message(1, 30, Phase::Ready, "x")], at(30)).unwrap();
+    let mut reader = Reader::open(&path).unwrap();
+    let watched = reader.watched(&terminal(1), at(0), at(31)).unwrap();
+    assert_eq!(watched, [(at(0), at(14)), (at(30), at(30))]);
+    let points = reader.line(&terminal(1), None, at(40)).unwrap().points;
+    let line: Vec<_> = timeline(&points, &watched, at(0), at(30)).iter().map(|s| (s.holder, s.to)).collect();
+    assert_eq!(line, [(Holder::Working, at(14)), (Holder::Unwatched, at(30))]);
 }
 
 #[test]
@@ -143,7 +160,7 @@ fn a_terminal_that_leaves_is_no_longer_watched() {
     store.write(&[message(1, 0, Phase::Active, "x")], at(0)).unwrap();
     let left = Record::Left(transition(1, 8, Phase::Unknown, ""));
     store.write(&[Message::Record(Arc::new(left))], at(8)).unwrap();
-    store.beat(at(10)).unwrap();
+    store.beat(at(10), None).unwrap();
     let watched = Reader::open(&path).unwrap().watched(&terminal(1), at(0), at(9999)).unwrap();
     assert_eq!(watched, [(at(0), at(8))]);
 }
@@ -166,7 +183,7 @@ fn who_lives_has_watched_until_now_and_who_died_until_it_last_said_so() {
     let (_directory, path) = place();
     let mut first = store(&path, "a", at(0));
     first.write(&[message(1, 0, Phase::Active, "x")], at(0)).unwrap();
-    first.beat(at(10)).unwrap();
+    first.beat(at(10), None).unwrap();
     let reader = Reader::open(&path).unwrap();
     let watched = |from, to| reader.watched(&terminal(1), at(from), at(to)).unwrap();
     assert_eq!(watched(0, 18), [(at(0), at(10))], "nobody knows whether it lives");
@@ -211,7 +228,7 @@ fn how_things_stand_is_told_without_asking_tmux() {
     gone.write(&[message(1, 0, Phase::Ready, "x")], at(0)).unwrap();
     here.write(&[message(2, 0, Phase::Ready, "x"), message(2, 5, Phase::Active, "y")], at(5)).unwrap();
     here.write(&[message(3, 6, Phase::Ready, "z")], at(6)).unwrap();
-    here.beat(at(40)).unwrap();
+    here.beat(at(40), None).unwrap();
     let mut reader = Reader::open(&path).unwrap();
     let current = reader.current(at(41)).unwrap();
     let told: Vec<_> = current.iter().map(|record| (record.name.as_str(), record.at)).collect();

@@ -168,6 +168,33 @@ fn a_client_is_told_what_the_owner_sees_and_asks_tmux_nothing() {
 }
 
 #[test]
+fn what_ends_while_the_only_watcher_is_stopped_was_seen_by_nobody() {
+    let cage = Cage::new();
+    let watch = cage.watch("owner");
+    watch.wait_for_phase("main", "ready");
+    cage.prompt("main", "hold");
+    watch.wait_for_phase("main", "active");
+    watch.signal("-STOP");
+    fs::write(cage.home.path().join("go"), "").unwrap();
+    cage.tmux.wait_for_text("main:", "● held");
+    // Longer than watches may be apart that count as one.
+    std::thread::sleep(Duration::from_secs(12));
+    watch.signal("-CONT");
+    let ended = watch.wait_for("main", |line| line["state"]["last_turn"]["result"] == "success");
+    assert_eq!(
+        (&ended["state"]["since_exact"], &ended["state"]["turn"]["since_exact"]),
+        (&false.into(), &false.into())
+    );
+    let unwatched =
+        || cage.lines(&["history", "main", "--summary", "--json"])[0]["unwatched_seconds"].as_f64().unwrap();
+    let until = Instant::now() + PATIENCE;
+    while !(11.0..60.0).contains(&unwatched()) {
+        assert!(Instant::now() < until, "unwatched for {} s", unwatched());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
 fn a_client_goes_on_when_the_owner_is_killed() {
     let cage = Cage::new();
     let owner = cage.watch("owner");
