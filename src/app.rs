@@ -36,6 +36,7 @@ use crate::history::{Answer, History, Intent, IntentId, IntentNews, Questions, R
 use crate::moment::{Moment, Span};
 use crate::owner::{self, Event as ServerEvent, Role, Watcher};
 use crate::profile::Library;
+use crate::sender::OperationEvent;
 use crate::state::Attention;
 use crate::status::Status;
 use crate::ui::{Options, Topic, Ui};
@@ -135,6 +136,8 @@ struct App {
     events_of_servers: mpsc::Sender<ServerEvent>,
     from_servers: mpsc::Receiver<ServerEvent>,
     news: mpsc::UnboundedReceiver<News>,
+    /// How far operations have come.
+    operations: mpsc::UnboundedReceiver<OperationEvent>,
     outside: Outside,
     /// What became of what was told outside.
     told: mpsc::UnboundedReceiver<Told>,
@@ -154,6 +157,7 @@ impl App {
     fn start(settings: Settings) -> Result<Self, Error> {
         let (events_of_servers, from_servers) = mpsc::channel(WAITING_REPORTS);
         let (told, news) = mpsc::unbounded_channel();
+        let (telling_operations, operations) = mpsc::unbounded_channel();
         let (telling, told_outside) = mpsc::unbounded_channel();
         let feed = feed::Settings { keeper: Some(feed::owner()), ..settings.feed.clone() };
         let (library, fleet) = (Arc::clone(&settings.library), settings.fleet.clone());
@@ -164,7 +168,7 @@ impl App {
         let drafts = Keeper::start(&settings.config.history, &mut ui);
         let history = History::start(&settings.config.history);
         let (questions, answers) = history.questions(Arc::clone(&settings.library));
-        let actors = Actors::new(&settings, history.clone(), told);
+        let actors = Actors::new(&settings, history.clone(), told, telling_operations);
         let outside = Outside::start(&settings.config, &history, Rank::Dashboard, actors.sender(), telling);
         let signals = Signals::listen()?;
         let tty = Tty::take(settings.config.ui.mouse)?;
@@ -187,6 +191,7 @@ impl App {
             events_of_servers,
             from_servers,
             news,
+            operations,
             outside,
             told: told_outside,
             signals,
@@ -255,6 +260,10 @@ impl App {
             }
             Some(news) = self.news.recv() => {
                 self.on_news(news).await?;
+                self.want_frame(KEY_FRAME);
+            }
+            Some(event) = self.operations.recv() => {
+                self.on_operation(&event);
                 self.want_frame(KEY_FRAME);
             }
             Some(told) = self.told.recv() => {

@@ -19,7 +19,7 @@ use jiff::tz::TimeZone;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::config::Config;
-use crate::fleet::{Effect, TerminalKey, View};
+use crate::fleet::{Effect, View};
 use crate::history::{History, Rank};
 use crate::moment::Moment;
 use crate::notify::{Delivery, Means, Notice, Notifier, Operator};
@@ -36,8 +36,6 @@ pub use terminal::Around;
 pub enum Told {
     /// Something could not be told, in a whole sentence.
     Trouble(String),
-    /// A follow-up is about to be submitted in a terminal.
-    Submitting { key: TerminalKey, text: String },
     /// An agent was told something.
     FollowUp(String),
 }

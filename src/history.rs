@@ -44,7 +44,7 @@ pub use kills::Kills;
 pub use questions::{Answer, Ask, Question, Questions, Shown, Told};
 pub use reader::{Line, Reader, StoredTerminal};
 pub use recall::Recall;
-pub use record::{Kind, NewInput, Privacy, PublicState, Record, Sent, TransitionRecord, What};
+pub use record::{Kind, PublicState, Record, TransitionRecord, What};
 pub use schema::VERSION;
 pub use standing::{Need, Rank, STANDING_LASTS, Standing};
 pub use stored::{Body, RecordId, ScreenId, Stored, StoredInput, StoredTransition, Submission};

@@ -30,7 +30,7 @@
 //! | 1 | [`recording`] | recordings in and out, their replay and their score |
 //! | 1 | [`history`] | what happened and what was sent, in a file that survives crashes |
 //! | 1 | [`config`] | the configuration file and the sessions chosen to be tasks in, checked values out |
-//! | 2 | [`sender`] | a prompt into a terminal, and whether the agent took it |
+//! | 2 | [`sender`] | performs operations: written down, done, and what came of it written down |
 //! | 2 | [`delivery`] | what is told outside: bells, notices, commands, follow-ups |
 //! | 2 | [`feed`] | pollers that turn tmux, processes and time into the fleet's inputs |
 //! | 2 | [`owner`] | one process polls each server, and the others are told by it |

@@ -1,6 +1,313 @@
-//! What is done to a terminal, and what came of it (SPEC §11): the words that the dashboard, the command line, the sender and
-//! the history have in common.
+//! What is done to a terminal, and what came of it (SPEC §11): the words that the dashboard, the command line, the sender, the
+//! outbox and the history have in common.
 
-mod outcome;
+use std::fmt;
+use std::sync::Arc;
 
-pub use outcome::{Outcome, Refusal};
+use crate::dialog::{Dialog, NoChoice};
+use crate::fleet::{Terminal, TerminalKey};
+use crate::moment::Moment;
+use crate::state::{ProcessState, UiContext};
+use crate::task::Task;
+use crate::tmux::{Error, Key, Obstacle, PasteText, UnfitText};
+
+/// Something that is done to one terminal, once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// When it was asked for.
+    pub at: Moment,
+    pub producer: Producer,
+    pub to: Recipient,
+    pub act: Act,
+}
+
+/// What is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// A prompt, which begins a turn.
+    Prompt { text: String, when: When },
+    /// An answer to a dialog, as long as it is still the one that the operator saw; `excerpt` is its text as it was shown.
+    Answer { dialog: Arc<Dialog>, excerpt: String, reply: Reply },
+    /// Keys that the operator types. With a dialog they are for that one only.
+    Keys { keys: Vec<Key>, dialog: Option<Arc<Dialog>>, privacy: Privacy },
+    /// Keys that stop what the agent does, with the same rule.
+    Interrupt { keys: Vec<Key>, dialog: Option<Arc<Dialog>> },
+}
+
+/// When a prompt is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Once the agent is ready and has no draft.
+    Ready,
+    /// Now, if it is ready and has no draft.
+    Now,
+    /// Now, also to an agent that works, has a draft or cannot be read; never into a dialog or a menu, nor to another
+    /// program.
+    Anyway,
+}
+
+/// Who asked for an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Producer {
+    Dashboard,
+    CommandLine,
+    /// A queued prompt, by its number in the outbox.
+    Queue(i64),
+    /// A follow-up, by its number in the outbox.
+    FollowUp(i64),
+}
+
+impl fmt::Display for Producer {
+    /// The public name, under which the outcome of what the outbox sent is found again.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Producer::Dashboard => f.write_str("dashboard"),
+            Producer::CommandLine => f.write_str("command line"),
+            Producer::Queue(number) => write!(f, "queue {number}"),
+            Producer::FollowUp(number) => write!(f, "follow-up {number}"),
+        }
+    }
+}
+
+/// Where to send to, and what is known of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recipient {
+    pub key: TerminalKey,
+    /// What the terminal was called then.
+    pub name: String,
+    /// The agent that must be running there to be sent a prompt; `None` where none is expected: then any known one may.
+    pub tool: Option<String>,
+    /// The version whose profile reads the screen.
+    pub version: Option<String>,
+    /// Whether tool and version come from the configuration.
+    pub configured: bool,
+}
+
+impl Recipient {
+    /// A terminal of which no more is known than its name.
+    pub fn new(key: TerminalKey, name: String) -> Self {
+        Self { key, name, tool: None, version: None, configured: false }
+    }
+
+    /// The pane of a task, in which no agent is expected.
+    pub fn of_task(task: &Task) -> Self {
+        Self::new(task.key.clone(), task.id.clone())
+    }
+
+    /// A terminal for keys, which are meant for whatever program it shows.
+    pub fn as_shown(terminal: &Terminal) -> Self {
+        let to = Self::of(terminal);
+        let runs = terminal.state.diagnostics.process_state == ProcessState::TuiUp;
+        Self { tool: to.tool.filter(|_| runs), ..to }
+    }
+
+    /// A terminal as a sender knows it.
+    pub fn of(terminal: &Terminal) -> Self {
+        let runs = terminal.state.diagnostics.process_state == ProcessState::TuiUp;
+        let facts = &terminal.state.terminal;
+        // Where no agent runs, the facts name whatever program does.
+        let found = runs.then(|| facts.tool.clone());
+        Self {
+            key: terminal.key.clone(),
+            name: terminal.state.terminal.id.clone(),
+            tool: found.or_else(|| terminal.declared.tool.clone()),
+            version: facts.observed_tool_version.clone(),
+            configured: terminal.declared.tool.is_some(),
+        }
+    }
+}
+
+/// What to answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// One of the options of the dialog, by its place from 0.
+    Option(usize),
+    /// Exactly these of the options that can be ticked, handed in together.
+    Ticks(Vec<usize>),
+    /// A text of the operator's own, in the row of an option that takes one.
+    Text { option: usize, text: PasteText },
+    /// Keys, whatever they do there.
+    Keys(Vec<Key>),
+}
+
+impl Reply {
+    /// What is answered, in the dialog's own words.
+    pub fn in_words(&self, dialog: &Dialog) -> String {
+        let name = |place: &usize| dialog.options.get(*place).map(|it| format!("{} {}", it.name, it.label));
+        match self {
+            Reply::Option(option) => name(option).unwrap_or_default(),
+            Reply::Ticks(options) => options.iter().filter_map(name).collect::<Vec<_>>().join(", "),
+            Reply::Text { option, text } => format!("{}: {}", name(option).unwrap_or_default(), text.as_str()),
+            Reply::Keys(keys) => keys.iter().map(Key::to_string).collect::<Vec<_>>().join(" "),
+        }
+    }
+
+    /// What somebody means who names an option by its number or its text, or else a key.
+    ///
+    /// # Errors
+    /// It is no key, and no option or several could be meant.
+    pub fn meant(text: &str, dialog: &Dialog) -> Result<Self, NoChoice> {
+        if dialog.can_tick() {
+            return match dialog.choose_several(text) {
+                Ok(options) if options.iter().all(|option| dialog.options[*option].ticked.is_some()) => {
+                    Ok(Reply::Ticks(options))
+                }
+                Ok(_) => Err(NoChoice::None(text.to_owned())),
+                Err(no_choice) => Err(no_choice),
+            };
+        }
+        match dialog.choose(text) {
+            Ok(option) => Ok(Reply::Option(option)),
+            // A number is always meant as an option where they have some.
+            Err(no_choice) if !dialog.options.is_empty() && text.parse::<u8>().is_ok() => Err(no_choice),
+            Err(no_choice) => text.parse().map(|key| Reply::Keys(vec![key])).map_err(|_| no_choice),
+        }
+    }
+}
+
+/// How much of what is typed may be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Privacy {
+    Open,
+    /// A password may be among it: any program may ask for one, with or without that word.
+    Secret,
+}
+
+impl Privacy {
+    /// Of what is typed into an agent's terminal now: setting it up may mean to type a key or a password.
+    pub fn of(terminal: &Terminal) -> Self {
+        match terminal.state.assessment.ui_context {
+            UiContext::Setup => Privacy::Secret,
+            _ => Privacy::Open,
+        }
+    }
+}
+
+/// What became of an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The terminal reacted to it. What the agent took the text as, if not as a prompt, or what the terminal shows since.
+    Accepted(Option<String>),
+    /// It was seen that it was not taken, though something of it may have gone in.
+    NotTaken { why: String },
+    /// It may have been taken: what became of it could not be seen in time.
+    Unverified { why: String },
+    /// Nothing was sent.
+    Refused(Refusal),
+}
+
+impl Outcome {
+    /// The public name: `accepted`, `not_taken`, `unverified` or `refused`.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Outcome::Accepted(_) => "accepted",
+            Outcome::NotTaken { .. } => "not_taken",
+            Outcome::Unverified { .. } => "unverified",
+            Outcome::Refused(_) => "refused",
+        }
+    }
+
+    /// What there is to say beside the word: why it was not accepted, or how it was.
+    pub fn detail(&self) -> Option<String> {
+        match self {
+            Outcome::Accepted(how) => how.clone(),
+            Outcome::NotTaken { why } | Outcome::Unverified { why } => Some(why.clone()),
+            Outcome::Refused(refusal) => Some(refusal.to_string()),
+        }
+    }
+
+    /// Whether the terminal reacted to it.
+    pub const fn is_accepted(&self) -> bool {
+        matches!(self, Outcome::Accepted(_))
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Accepted(None) => f.write_str("accepted"),
+            Outcome::Accepted(Some(how)) => write!(f, "accepted, {how}"),
+            Outcome::NotTaken { why } => write!(f, "not taken: {why}"),
+            Outcome::Unverified { why } => write!(f, "unverified: {why}"),
+            Outcome::Refused(refusal) => write!(f, "refused: {refusal}"),
+        }
+    }
+}
+
+impl From<Refusal> for Outcome {
+    fn from(refusal: Refusal) -> Self {
+        Outcome::Refused(refusal)
+    }
+}
+
+/// Why nothing was sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error(transparent)]
+    Text(UnfitText),
+    #[error(transparent)]
+    Obstacle(Obstacle),
+    #[error(transparent)]
+    Tmux(Error),
+    #[error("{tool} does not run there; {command} does")]
+    AgentGone { tool: String, command: String },
+    #[error("no known agent runs there; {command} does")]
+    NoAgent { command: String },
+    #[error("a dialog is open")]
+    Dialog,
+    #[error("a menu is open")]
+    Menu,
+    #[error("it is working")]
+    Working,
+    #[error("the prompt contains a draft")]
+    Draft,
+    #[error("it is not certain to be ready")]
+    NotReady,
+    #[error("the dialog is gone; nothing was sent")]
+    NoDialog,
+    #[error("the dialog changed; nothing was sent")]
+    AnotherDialog,
+    #[error("somebody has started to answer the dialog")]
+    Begun,
+    #[error("the dialog has no such option")]
+    NoSuchOption,
+    #[error("it was withdrawn before it was sent")]
+    Withdrawn,
+    #[error("another fleetwatch process has been sending there for {0} s")]
+    Occupied(u64),
+    /// Anything else, such as a terminal that cannot be looked at.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl Refusal {
+    /// Whether the same could be accepted later, so that it may be queued until the terminal is ready.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Refusal::Dialog | Refusal::Menu | Refusal::Working | Refusal::Draft | Refusal::NotReady)
+            || matches!(self, Refusal::Occupied(_) | Refusal::Obstacle(Obstacle::InMode | Obstacle::Changed))
+    }
+
+    /// Whether it would be sent all the same if the operator insisted.
+    pub const fn may_insist(&self) -> bool {
+        matches!(self, Refusal::Working | Refusal::Draft | Refusal::NotReady)
+    }
+
+    /// What the operator can do about it, where that is plain.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Refusal::Working => "wait until it is ready (`--when-ready`), or send anyway (`--force`)".to_owned(),
+            Refusal::Draft => "send or erase the draft first, or send behind it (`--force`)".to_owned(),
+            Refusal::NotReady => "look at the terminal first; `--force` sends anyway".to_owned(),
+            // Insisting does not help: another program would take the text for something else, and a shell runs it.
+            Refusal::AgentGone { .. } | Refusal::NoAgent { .. } => {
+                "start the agent there first; other programs take only keys".to_owned()
+            }
+            Refusal::Dialog => "answer the dialog first".to_owned(),
+            Refusal::Menu => "leave the menu first, mostly with Escape (`fleetwatch keys NAME Escape`)".to_owned(),
+            Refusal::Obstacle(Obstacle::InMode) => "leave the mode first (`q` in copy mode)".to_owned(),
+            Refusal::Obstacle(Obstacle::Synchronized) => "switch off `synchronize-panes` there first".to_owned(),
+            Refusal::Tmux(error) => error.hint(),
+            _ => return None,
+        })
+    }
+}

@@ -1,10 +1,10 @@
-//! Sends prompts, keys and answers into terminals, and says what became of them (SPEC §11).
+//! Performs operations on terminals: prompts, answers and keys (SPEC §11).
 //!
-//! What to do next is decided by [`steps`], which is pure; this file looks, pastes and presses. One thing at a time
-//! goes to a terminal, whichever process of the user sends it; several terminals do not wait for each other.
+//! [`Sender::perform`] is the one way into a terminal: it writes the operation down, does it, and writes its outcome down. What
+//! to do next is decided by [`steps`] and [`answering`], which are pure; this file looks, pastes and presses. One operation at
+//! a time is performed on a terminal, whichever process of the user does it; several terminals do not wait for each other.
 
 mod answering;
-mod pressing;
 mod steps;
 mod turns;
 
@@ -13,83 +13,79 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-pub use answering::Reply;
-pub use steps::{Insistence, Limits};
+use tokio::sync::mpsc::UnboundedSender;
+
+pub use steps::Limits;
 
 use crate::dialog::Dialog;
-use crate::fleet::{Terminal, TerminalKey};
+use crate::fleet::TerminalKey;
+use crate::history::{History, now};
 use crate::moment::Span;
-use crate::operation::{Outcome, Refusal};
+use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
 use crate::process;
 use crate::profile::{Input, Library, Profile, Program, Reading};
 use crate::screen::{PaneFacts, Screen};
-use crate::state::{Phase, ProcessState};
-use crate::task::Task;
+use crate::state::Phase;
 use crate::tmux::{self, CapturedPane, Delivery, Guard, Key, Misread, Obstacle, PasteText, Server, UnfitText};
 use answering::{After, Answering, Look};
 use steps::{Prompt, Seen, Step, Steps};
 use turns::{Turn, Turns};
 
-/// Where to send to, and what is known of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recipient {
-    pub key: TerminalKey,
-    /// The agent that must be running there to be sent a prompt; `None` where none is expected: then any known one may.
-    pub tool: Option<String>,
-    /// The version whose profile reads the screen.
-    pub version: Option<String>,
-    /// Whether tool and version come from the configuration.
-    pub configured: bool,
-}
+/// How often keys are tried while the program's name changes.
+const TRIES: u32 = 3;
 
-/// How a text is sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SendOptions {
-    pub insistence: Insistence,
-    pub limits: Limits,
-}
-
-impl Recipient {
-    /// The pane of a task, in which no agent is expected.
-    pub fn of_task(task: &Task) -> Self {
-        Self { key: task.key.clone(), tool: None, version: None, configured: false }
-    }
-
-    /// A terminal for keys, which are meant for whatever program it shows.
-    pub fn as_shown(terminal: &Terminal) -> Self {
-        let to = Self::of(terminal);
-        let runs = terminal.state.diagnostics.process_state == ProcessState::TuiUp;
-        Self { tool: to.tool.filter(|_| runs), ..to }
-    }
-
-    /// A terminal as a sender knows it.
-    pub fn of(terminal: &Terminal) -> Self {
-        let runs = terminal.state.diagnostics.process_state == ProcessState::TuiUp;
-        let facts = &terminal.state.terminal;
-        // Where no agent runs, the facts name whatever program does.
-        let found = runs.then(|| facts.tool.clone());
-        Self {
-            key: terminal.key.clone(),
-            tool: found.or_else(|| terminal.declared.tool.clone()),
-            version: facts.observed_tool_version.clone(),
-            configured: terminal.declared.tool.is_some(),
-        }
-    }
-}
-
-/// Sends to the terminals of any server. Clones share their queues.
+/// Performs operations on the terminals of any server. Clones share their queues.
 #[derive(Clone, Debug)]
 pub struct Sender {
     library: Arc<RwLock<Arc<Library>>>,
     tmux: tmux::Settings,
     turns: Arc<Turns>,
+    history: History,
+    limits: Limits,
+    events: Option<UnboundedSender<OperationEvent>>,
 }
 
+/// How far an operation has come.
+#[derive(Clone, Debug)]
+pub enum OperationEvent {
+    /// Its first key is about to be pressed; of a prompt that is Enter.
+    Begun(Arc<Operation>),
+    Ended(Arc<Operation>, Outcome),
+}
+
+/// Who is asked while an operation is performed. `()` lets everything pass, once.
+pub trait Gate: Send {
+    /// Whether a prompt may be sent, right before its first byte.
+    fn may_begin(&mut self) -> impl Future<Output = bool> + Send {
+        std::future::ready(true)
+    }
+
+    /// Whether to try again after a refusal that may pass; it takes its time until that is worth it.
+    fn may_retry(&mut self) -> impl Future<Output = bool> + Send {
+        std::future::ready(false)
+    }
+}
+
+impl Gate for () {}
+
 impl Sender {
-    /// A sender that reads screens with a library's profiles, and takes turns with others that have the same directory for
-    /// locks.
-    pub fn new(library: Arc<Library>, tmux: tmux::Settings, locks: Option<PathBuf>) -> Self {
-        Self { library: Arc::new(RwLock::new(library)), tmux, turns: Arc::new(Turns::new(locks)) }
+    /// A sender that reads screens with a library's profiles, writes down in a history what it does, and takes turns with
+    /// others that have the same directory for locks.
+    pub fn new(library: Arc<Library>, tmux: tmux::Settings, history: History, locks: Option<PathBuf>) -> Self {
+        let (library, turns) = (Arc::new(RwLock::new(library)), Arc::new(Turns::new(locks)));
+        Self { library, tmux, turns, history, limits: Limits::default(), events: None }
+    }
+
+    /// The same with other limits.
+    #[must_use]
+    pub fn within(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// The same, and it tells how far its operations have come.
+    #[must_use]
+    pub fn telling(self, events: UnboundedSender<OperationEvent>) -> Self {
+        Self { events: Some(events), ..self }
     }
 
     /// Says why other processes cannot be kept from sending to the same terminal at the same time, where that is so.
@@ -102,167 +98,203 @@ impl Sender {
         *self.library.write().unwrap_or_else(PoisonError::into_inner) = library;
     }
 
+    fn library(&self) -> Arc<Library> {
+        Arc::clone(&self.library.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// What the agent that a recipient stands for makes of texts that are no plain prompts.
     fn input(&self, to: &Recipient) -> Input {
         to.tool.as_deref().map(|tool| self.library().input(tool)).unwrap_or_default()
     }
 
-    fn library(&self) -> Arc<Library> {
-        Arc::clone(&self.library.read().unwrap_or_else(PoisonError::into_inner))
+    /// Performs an operation: writes it down, does it, and writes down what came of it.
+    pub async fn perform(&self, operation: Operation, mut gate: impl Gate) -> Outcome {
+        let operation = Arc::new(operation);
+        let ticket = match (&operation.act, operation.producer) {
+            // Whoever types waits for no disk.
+            (Act::Keys { .. }, Producer::Dashboard) => self.history.begin_input(&operation),
+            _ => self.history.begin_input_durably(&operation).await,
+        };
+        let mut is_begun = false;
+        let mut begin = || {
+            if !std::mem::replace(&mut is_begun, true) {
+                ticket.delivered(now());
+                self.tell(OperationEvent::Begun(Arc::clone(&operation)));
+            }
+        };
+        let outcome = loop {
+            let outcome = self.attempt(&operation, &mut gate, &mut begin).await;
+            let may_pass = matches!(&outcome, Outcome::Refused(refusal) if refusal.may_pass());
+            if !may_pass || !gate.may_retry().await {
+                break outcome;
+            }
+        };
+        ticket.ended(outcome.clone(), now());
+        self.tell(OperationEvent::Ended(operation, outcome.clone()));
+        outcome
     }
 
-    /// Sends a text as a prompt: checks, pastes, presses Enter, and looks whether the agent took it.
-    pub async fn send(&self, to: &Recipient, text: &str, options: SendOptions) -> Outcome {
-        self.send_and_tell(to, text, options, || {}).await
+    fn tell(&self, event: OperationEvent) {
+        if let Some(events) = &self.events {
+            // Nobody listens any more when the program ends.
+            let _ = events.send(event);
+        }
     }
 
-    /// The same, and tells right before Enter is pressed, so that a tracker knows of the turn before the screen does.
-    pub async fn send_and_tell(
+    async fn attempt(
+        &self,
+        Operation { to, act, .. }: &Operation,
+        gate: &mut impl Gate,
+        begin: &mut (impl FnMut() + Send),
+    ) -> Outcome {
+        let done = match act {
+            Act::Prompt { text, when } => self.send(to, text, *when, gate, begin).await,
+            Act::Answer { dialog, reply, .. } => self.answer(to, dialog, reply, begin).await,
+            Act::Keys { keys, dialog, .. } | Act::Interrupt { keys, dialog } => match dialog {
+                Some(dialog) => self.press_in(to, dialog, keys, begin).await,
+                None => self.press(to, keys, begin).await,
+            },
+        };
+        let outcome = done.unwrap_or_else(Outcome::from);
+        match act {
+            Act::Prompt { text, .. } => {
+                tracing::info!(terminal = ?to.key, bytes = text.len(), %outcome, "sent a prompt");
+            }
+            Act::Answer { reply, .. } => tracing::info!(terminal = ?to.key, ?reply, %outcome, "answered a dialog"),
+            // Which keys is nobody's business: a password may be among them.
+            Act::Keys { keys, .. } | Act::Interrupt { keys, .. } => {
+                tracing::info!(terminal = ?to.key, count = keys.len(), %outcome, "pressed keys");
+            }
+        }
+        outcome
+    }
+
+    /// Sends a text as a prompt: checks, pastes, presses Enter, and looks whether the agent took it. Begins right before
+    /// Enter, so that a tracker knows of the turn before the screen does.
+    async fn send(
         &self,
         to: &Recipient,
         text: &str,
-        options: SendOptions,
-        submitting: impl FnOnce() + Send,
-    ) -> Outcome {
-        self.send_if(to, text, options, std::future::ready(true), submitting).await
-    }
-
-    /// The same, and asks right before the first byte is sent: when `may_send` then says no, nothing is.
-    pub async fn send_if(
-        &self,
-        to: &Recipient,
-        text: &str,
-        options: SendOptions,
-        may_send: impl Future<Output = bool> + Send,
-        submitting: impl FnOnce() + Send,
-    ) -> Outcome {
+        when: When,
+        gate: &mut impl Gate,
+        begin: &mut impl FnMut(),
+    ) -> Result<Outcome, Refusal> {
         // An agent cuts the blanks off a prompt; of nothing but blanks it makes none.
         if text.trim().is_empty() {
-            return Refusal::Text(UnfitText::Empty).into();
+            return Err(Refusal::Text(UnfitText::Empty));
         }
         let input = self.input(to);
-        let pasted = match PasteText::new(input.padded(text)) {
-            Ok(text) => text,
-            Err(unfit) => return Refusal::Text(unfit).into(),
-        };
-        let outcome = match self.take_turn(to).await {
-            Ok((_turn, mut pane)) => self.take_steps(&mut pane, to, &pasted, options, (may_send, submitting)).await,
-            Err(refusal) => refusal.into(),
-        };
-        let outcome = match outcome {
-            Outcome::Accepted(None) => Outcome::Accepted(input.taken(text).map(|taken| format!("taken {taken}"))),
-            outcome => outcome,
-        };
-        tracing::info!(terminal = ?to.key, bytes = text.len(), %outcome, "sent a prompt");
-        outcome
-    }
-
-    /// Answers a dialog. It is captured again just before each key, and must be the one that the operator saw. Tells right
-    /// before the first key is pressed.
-    pub async fn answer(
-        &self,
-        to: &Recipient,
-        seen: &Dialog,
-        reply: &Reply,
-        limits: Limits,
-        pressing: impl FnOnce() + Send,
-    ) -> Outcome {
-        let outcome = match self.take_turn(to).await {
-            Ok((_turn, mut pane)) => self.answer_in(&mut pane, to, Answering::new(seen, reply, limits), pressing).await,
-            Err(refusal) => refusal.into(),
-        };
-        tracing::info!(terminal = ?to.key, ?reply, %outcome, "answered a dialog");
-        outcome
-    }
-
-    async fn take_steps(
-        &self,
-        pane: &mut Pane,
-        to: &Recipient,
-        text: &PasteText,
-        options: SendOptions,
-        (may_send, submitting): (impl Future<Output = bool> + Send, impl FnOnce() + Send),
-    ) -> Outcome {
-        let (mut may_send, mut submitting) = (Some(may_send), Some(submitting));
-        let start = Instant::now();
-        let elapsed = || Span::from_millis(u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX));
-        let ends = match self.check_program(pane, to).await {
-            Ok(tool) => self.library().ends(&tool, text.as_str()),
-            Err(refusal) => return refusal.into(),
-        };
-        let prompt = Prompt { text: text.as_str(), ends };
-        let mut steps = Steps::new(prompt, options.insistence, options.limits);
+        let pasted = PasteText::new(input.padded(text)).map_err(Refusal::Text)?;
+        let (_turn, mut pane) = self.take_turn(to).await?;
+        let elapsed = stopwatch();
+        let tool = self.check_program(&mut pane, to).await?;
+        let prompt = Prompt { text: pasted.as_str(), ends: self.library().ends(&tool, pasted.as_str()) };
+        let mut steps = Steps::new(prompt, when, self.limits);
         let mut step = Step::Look { after: Span::ZERO };
+        let mut is_allowed = false;
         loop {
             let done = match step {
-                Step::End(outcome) => return outcome,
+                Step::End(Outcome::Accepted(None)) => {
+                    return Ok(Outcome::Accepted(input.taken(text).map(|taken| format!("taken {taken}"))));
+                }
+                Step::End(outcome) => return Ok(outcome),
                 Step::Look { after } => {
                     tokio::time::sleep(Duration::from_millis(after.as_millis())).await;
-                    self.look(pane, to).await.map(|seen| steps.saw(seen, elapsed()))
+                    self.look(&mut pane, to).await.map(|seen| steps.saw(seen, elapsed()))
                 }
                 Step::Paste => {
-                    if let Some(may_send) = may_send.take()
-                        && !may_send.await
-                    {
-                        return Refusal::Withdrawn.into();
+                    is_allowed = is_allowed || gate.may_begin().await;
+                    if !is_allowed {
+                        return Err(Refusal::Withdrawn);
                     }
-                    pane.paste(text).await.map(|()| steps.delivered(elapsed()))
+                    pane.paste(&pasted).await.map(|()| steps.delivered(elapsed()))
                 }
                 Step::PressEnter => {
-                    // A second Enter belongs to the same prompt.
-                    if let Some(tell) = submitting.take() {
-                        tell();
-                    }
+                    begin();
                     pane.press_as_seen(&[Key::enter()]).await.map(|()| steps.delivered(elapsed()))
                 }
             };
             step = match done {
                 Ok(next) => next,
                 Err(Refusal::Obstacle(Obstacle::Changed)) => steps.undelivered(elapsed()),
-                Err(refusal) => return steps.stopped(refusal),
+                Err(refusal) => return Ok(steps.stopped(refusal)),
             };
         }
     }
 
-    async fn answer_in(
+    /// Answers a dialog. It is captured again just before each key, and must be the one that the operator saw.
+    async fn answer(
         &self,
-        pane: &mut Pane,
         to: &Recipient,
-        mut answering: Answering<'_>,
-        pressing: impl FnOnce() + Send,
-    ) -> Outcome {
-        let mut pressing = Some(pressing);
-        let start = Instant::now();
-        let elapsed = || Span::from_millis(u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX));
-        if let Err(refusal) = self.check_program(pane, to).await {
-            return refusal.into();
-        }
+        seen: &Dialog,
+        reply: &Reply,
+        begin: &mut impl FnMut(),
+    ) -> Result<Outcome, Refusal> {
+        let (_turn, mut pane) = self.take_turn(to).await?;
+        let elapsed = stopwatch();
+        self.check_program(&mut pane, to).await?;
+        let mut answering = Answering::new(seen, reply, self.limits);
         let mut step = answering::Step::Look { after: Span::ZERO };
         loop {
             let done = match step {
-                answering::Step::End(outcome) => return outcome,
+                answering::Step::End(outcome) => return Ok(outcome),
                 answering::Step::Look { after } => {
                     tokio::time::sleep(Duration::from_millis(after.as_millis())).await;
                     pane.look_at_dialog().await.map(|look| answering.saw(&look, elapsed()))
                 }
                 answering::Step::Paste(text) => {
-                    if let Some(tell) = pressing.take() {
-                        tell();
-                    }
+                    begin();
                     pane.paste(&text).await.map(|()| answering.delivered(elapsed()))
                 }
                 answering::Step::Press(keys) => {
-                    if let Some(tell) = pressing.take() {
-                        tell();
-                    }
+                    begin();
                     pane.press_as_seen(&keys).await.map(|()| answering.delivered(elapsed()))
                 }
             };
             step = match done {
                 Ok(next) => next,
                 Err(Refusal::Obstacle(Obstacle::Changed)) => answering.undelivered(),
-                Err(refusal) => return answering.stopped(refusal),
+                Err(refusal) => return Ok(answering.stopped(refusal)),
             };
+        }
+    }
+
+    /// Presses keys, whatever the terminal shows, as long as the program runs there that the recipient stands for; where it
+    /// stands for none, whichever runs there at the last look.
+    async fn press(&self, to: &Recipient, keys: &[Key], begin: &mut impl FnMut()) -> Result<Outcome, Refusal> {
+        let (_turn, mut pane) = self.take_turn(to).await?;
+        let mut tries = TRIES;
+        loop {
+            let command = match to.tool {
+                Some(_) => self.check_program(&mut pane, to).await.map(|_| pane.command.take().unwrap_or_default()),
+                None => pane.capture().await.map(|captured| captured.pane.facts.command),
+            }?;
+            begin();
+            let pressing = pane.press(keys, &Guard::of_program(&command)).await;
+            tries -= 1;
+            // An agent may take another name; another program is found out by the next look.
+            if tries == 0 || !matches!(pressing, Err(Refusal::Obstacle(Obstacle::Changed))) {
+                return pressed(pressing);
+            }
+        }
+    }
+
+    /// Presses keys in a dialog, which must still be the one that the operator saw.
+    async fn press_in(
+        &self,
+        to: &Recipient,
+        seen: &Dialog,
+        keys: &[Key],
+        begin: &mut impl FnMut(),
+    ) -> Result<Outcome, Refusal> {
+        let (_turn, mut pane) = self.take_turn(to).await?;
+        match pane.look_at_dialog().await?.dialog {
+            None => Err(Refusal::NoDialog),
+            Some(dialog) if !dialog.is_same(seen) => Err(Refusal::AnotherDialog),
+            Some(_) => {
+                begin();
+                pressed(pane.press_as_seen(keys).await)
+            }
         }
     }
 
@@ -427,4 +459,22 @@ fn delivered(delivery: Result<Delivery, tmux::Error>) -> Result<(), Refusal> {
         Ok(Delivery::Refused(obstacle)) => Err(Refusal::Obstacle(obstacle)),
         Err(error) => Err(Refusal::Tmux(error)),
     }
+}
+
+/// What became of keys, which nobody waits for.
+fn pressed(pressing: Result<(), Refusal>) -> Result<Outcome, Refusal> {
+    match pressing {
+        Ok(()) => Ok(Outcome::Accepted(None)),
+        // tmux may have done it and not been able to say so.
+        Err(Refusal::Tmux(error)) if !error.is_no_server() => {
+            Ok(Outcome::Unverified { why: format!("it is not known whether the keys were pressed: {error}") })
+        }
+        Err(refusal) => Err(refusal),
+    }
+}
+
+/// The time since now, whenever it is asked for.
+fn stopwatch() -> impl Fn() -> Span {
+    let start = Instant::now();
+    move || Span::from_millis(u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX))
 }

@@ -58,18 +58,17 @@ use ratatui::layout::Rect;
 pub use action::Action;
 pub use follow_ups::{Decision, decided};
 pub use keymap::{Binding, Context, Keymap, KeymapError};
-
+pub use outcome::told;
 pub use overlay::Waiting;
 pub use theme::{Depth, Look, Theme, ThemeError};
 pub use toast::Topic;
 pub use transitions::happening_status;
 
 use crate::config::Template;
-use crate::dialog::Dialog;
 use crate::fleet::{ServerId, Terminal, TerminalKey, View, WindowId};
 use crate::history::{Intent, IntentId, Question};
 use crate::moment::Moment;
-use crate::sender::Reply;
+use crate::operation::Operation;
 use crate::status::Status;
 use crate::task::Task;
 use arrangement::{Row, RowKey};
@@ -143,14 +142,9 @@ pub enum Request {
     Explain {
         key: TerminalKey,
     },
-    /// Answer a dialog, as long as it is still the one that was shown.
-    Answer {
-        key: TerminalKey,
-        dialog: Arc<Dialog>,
-        /// The dialog's text as it was shown.
-        excerpt: String,
-        reply: Reply,
-    },
+    /// Perform an operation on a terminal; [`Ui::ended`] takes what came of it. A prompt for when its agent is ready waits in
+    /// the outbox.
+    Perform(Operation),
     /// Put a text of the terminal into the operator's clipboard.
     Copy {
         key: TerminalKey,
@@ -187,19 +181,6 @@ pub enum Request {
     },
     /// Ask the history; the answer comes by [`Ui::told`].
     Ask(Question),
-    /// Press keys, by tmux's names; `tell` says whether the operator is told of it.
-    Keys {
-        key: TerminalKey,
-        keys: Vec<String>,
-        tell: bool,
-        /// The dialog that was shown, which they are for: another one gets none of them.
-        seen: Option<Arc<Dialog>>,
-    },
-    /// Send a prompt once the agent is ready.
-    Queue {
-        key: TerminalKey,
-        text: String,
-    },
     /// Take back what waits for a terminal, by [`Ui::taken_back`].
     Unqueue {
         key: TerminalKey,
@@ -211,12 +192,6 @@ pub enum Request {
     /// Let the operator write a prompt in the editor of their own, by [`Ui::edited`].
     Edit {
         text: String,
-    },
-    /// Send a prompt; `force` insists where the agent is not ready.
-    Send {
-        key: TerminalKey,
-        text: String,
-        force: bool,
     },
 }
 

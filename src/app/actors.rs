@@ -1,26 +1,21 @@
 //! What the operator asks for and takes time: each in a task of its own, which tells the loop what came of it.
 
-mod keyboard;
-
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Mutex;
-use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
 use super::Settings;
 use super::copy::Clip;
 use crate::config::{Adopted, AdoptedError};
-use crate::dialog::Dialog;
-use crate::feed;
-use crate::fleet::{ServerId, Terminal, TerminalKey};
-use crate::history::{History, NewInput, Reader, Sent as Input};
-use crate::operation::Outcome;
-use crate::sender::{Insistence, Limits, Recipient, Reply, SendOptions, Sender};
-use crate::tmux::{self, Clipboard, Inside, Jump, Server};
-use crate::ui::Ui;
-pub(super) use keyboard::Keyboard;
-use keyboard::Keyboards;
+use crate::fleet::{ServerId, TerminalKey};
+use crate::history::{History, Reader};
+use crate::operation::{Act, Operation, Privacy};
+use crate::sender::{OperationEvent, Sender};
+use crate::tmux::{self, Clipboard, Inside, Jump, Key, Server};
 
 /// Earlier prompts that the composer offers, of one terminal and of all.
 const RECALLED: usize = 200;
@@ -28,22 +23,9 @@ const RECALLED: usize = 200;
 /// What a task has to tell.
 #[derive(Debug)]
 pub(super) enum News {
-    /// A prompt is about to be submitted.
-    Submitting {
-        key: TerminalKey,
-        text: String,
-    },
-    Sent {
-        key: TerminalKey,
-        name: String,
-        text: String,
-        outcome: Outcome,
-    },
-    /// A prompt waits for a terminal, or why it does not.
+    /// A prompt waits for its terminal, or why it does not.
     Queued {
-        key: TerminalKey,
-        name: String,
-        text: String,
+        prompt: Operation,
         posted: Result<(), String>,
     },
     /// The prompts that waited for a terminal.
@@ -51,24 +33,10 @@ pub(super) enum News {
         key: TerminalKey,
         texts: Result<Vec<String>, String>,
     },
-    /// Keys were pressed, or were not.
-    Pressed {
-        key: TerminalKey,
-        name: String,
-        keys: Vec<String>,
-        outcome: Outcome,
-        /// Whether the operator is to be told that they were.
-        tell: bool,
-    },
     /// The prompts that were sent before: to one terminal, and to any.
     Prompts {
         own: Vec<String>,
         all: Vec<String>,
-    },
-    Answered {
-        key: TerminalKey,
-        name: String,
-        outcome: Outcome,
     },
     /// A task was ended or run again.
     Task {
@@ -98,28 +66,6 @@ pub(super) enum News {
     },
 }
 
-impl News {
-    /// What went wrong with a prompt, an answer or keys, for whoever has left the dashboard by then.
-    pub(super) fn trouble(&self) -> Option<String> {
-        match self {
-            News::Sent { name, outcome, .. } => Ui::trouble(name, outcome),
-            News::Answered { name, outcome: Outcome::Unverified { why }, .. } => {
-                Some(format!("it is not known whether the dialog of {name} was answered: {why}"))
-            }
-            News::Answered { name, outcome, .. } if !outcome.is_accepted() => {
-                Some(format!("the dialog of {name} was not answered: {}", outcome.detail().unwrap_or_default()))
-            }
-            News::Pressed { name, outcome: Outcome::Unverified { why }, .. } => {
-                Some(format!("it is not known whether keys were pressed in {name}: {why}"))
-            }
-            News::Pressed { name, outcome, .. } if !outcome.is_accepted() => {
-                Some(format!("no key was pressed in {name}: {}", outcome.detail().unwrap_or_default()))
-            }
-            _ => None,
-        }
-    }
-}
-
 /// Whoever carries out what is asked for.
 pub(super) struct Actors {
     sender: Sender,
@@ -136,10 +82,16 @@ pub(super) struct Actors {
 }
 
 impl Actors {
-    pub(super) fn new(settings: &Settings, history: History, told: UnboundedSender<News>) -> Self {
+    pub(super) fn new(
+        settings: &Settings,
+        history: History,
+        told: UnboundedSender<News>,
+        operations: UnboundedSender<OperationEvent>,
+    ) -> Self {
         let tmux = settings.feed.tmux.clone();
+        let (library, locks) = (Arc::clone(&settings.library), crate::history::lock_directory());
         Self {
-            sender: Sender::new(Arc::clone(&settings.library), tmux.clone(), crate::history::lock_directory()),
+            sender: Sender::new(library, tmux.clone(), history.clone(), locks).telling(operations),
             tmux,
             inside: Inside::new(std::env::var("TMUX").ok(), std::env::var("TMUX_PANE").ok()),
             history,
@@ -160,42 +112,32 @@ impl Actors {
         self.sender.clone()
     }
 
-    /// Sends a prompt.
-    pub(super) fn send(&mut self, terminal: &Terminal, text: String, force: bool) {
-        let (sender, told) = (self.sender.clone(), self.told.clone());
-        let (to, name) = (Recipient::of(terminal), terminal.state.terminal.id.clone());
-        let history = self.history.clone();
-        let input = input(to.key.clone(), name.clone(), Input::Prompt(text.clone()));
-        let insistence = if force { Insistence::Force } else { Insistence::Polite };
+    /// Performs an operation; the sender tells how far it has come.
+    pub(super) fn perform(&mut self, operation: Operation) {
+        if matches!(operation.act, Act::Keys { .. } | Act::Interrupt { .. }) {
+            return self.press(&operation);
+        }
+        let sender = self.sender.clone();
         // Those that are done need no place any more.
         while self.sends.try_join_next().is_some() {}
-        self.sends.spawn(async move {
-            let options = SendOptions { insistence, ..SendOptions::default() };
-            let ticket = history.begin_input_durably(input).await;
-            let submitting = || {
-                ticket.delivered(feed::now());
-                tell(&told, News::Submitting { key: to.key.clone(), text: text.clone() });
-            };
-            let outcome = sender.send_and_tell(&to, &text, options, submitting).await;
-            ticket.ended(outcome.clone(), feed::now());
-            tell(&told, News::Sent { key: to.key, name, text, outcome });
-        });
+        self.sends.spawn(async move { drop(sender.perform(operation, ()).await) });
     }
 
-    /// Answers a dialog.
-    pub(super) fn answer(&mut self, terminal: &Terminal, dialog: Arc<Dialog>, excerpt: String, reply: Reply) {
-        let (sender, told, history) = (self.sender.clone(), self.told.clone(), self.history.clone());
-        let (to, name) = (Recipient::of(terminal), terminal.state.terminal.id.clone());
-        let answer = Input::Answer { dialog: excerpt, choice: reply.in_words(&dialog) };
-        let input = input(to.key.clone(), name.clone(), answer);
-        while self.sends.try_join_next().is_some() {}
-        self.sends.spawn(async move {
-            let ticket = history.begin_input_durably(input).await;
-            let pressing = || ticket.delivered(feed::now());
-            let outcome = sender.answer(&to, &dialog, &reply, Limits::default(), pressing).await;
-            ticket.ended(outcome.clone(), feed::now());
-            tell(&told, News::Answered { key: to.key, name, outcome });
+    /// Presses keys behind those that wait for the same terminal.
+    fn press(&mut self, operation: &Operation) {
+        let (Act::Keys { keys, .. } | Act::Interrupt { keys, .. }) = &operation.act else { return };
+        let sender = &self.sender;
+        self.keyboards.retain(|_, keyboard| !keyboard.is_closed());
+        let keyboard = self.keyboards.entry(operation.to.key.clone()).or_insert_with(|| {
+            let (keyboard, receiver) = unbounded_channel();
+            self.sends.spawn(serve(sender.clone(), Waiting { receiver, held: VecDeque::new() }));
+            keyboard
         });
+        for keys in keys.split_inclusive(is_escape) {
+            let act = with_keys(&operation.act, keys.to_vec());
+            // It ends only when this end of it is dropped.
+            let _ = keyboard.send(Operation { act, ..operation.clone() });
+        }
     }
 
     /// Looks up the prompts that were sent before. A history that cannot be read has none.
@@ -267,12 +209,84 @@ impl Actors {
     }
 }
 
-/// What is about to be sent, as the history keeps it.
-fn input(key: TerminalKey, name: String, sent: Input) -> NewInput {
-    NewInput { key, name, at: feed::now(), sender: "dashboard".to_owned(), sent }
-}
-
 /// Nobody listens any more when the dashboard has been left.
 fn tell(told: &UnboundedSender<News>, news: News) {
     let _ = told.send(news);
+}
+
+/// Where the keys of each terminal go.
+type Keyboards = HashMap<TerminalKey, UnboundedSender<Operation>>;
+
+/// How long nothing is pressed behind an Escape: programs take what follows at once for a part of it.
+const ESCAPE_APART: Duration = Duration::from_millis(80);
+
+/// Keys that wait to be pressed in one terminal, in the order in which the operator pressed them.
+struct Waiting {
+    receiver: UnboundedReceiver<Operation>,
+    held: VecDeque<Operation>,
+}
+
+impl Waiting {
+    /// The next keys that can be pressed in one go: all that wait for the same program and dialog, up to an Escape.
+    async fn next(&mut self) -> Option<Operation> {
+        if self.held.is_empty() {
+            self.held.push_back(self.receiver.recv().await?);
+        }
+        while let Ok(more) = self.receiver.try_recv() {
+            self.held.push_back(more);
+        }
+        let mut next = self.held.pop_front()?;
+        while !ends_with_escape(&next)
+            && let Some(act) =
+                self.held.front().filter(|more| more.to == next.to).and_then(|it| joined(&next.act, &it.act))
+        {
+            next.act = act;
+            self.held.pop_front();
+        }
+        Some(next)
+    }
+}
+
+/// Presses keys as they come. Those that are pressed while others are on their way go together.
+async fn serve(sender: Sender, mut waiting: Waiting) {
+    while let Some(operation) = waiting.next().await {
+        let is_last = ends_with_escape(&operation);
+        sender.perform(operation, ()).await;
+        if is_last {
+            tokio::time::sleep(ESCAPE_APART).await;
+        }
+    }
+}
+
+fn is_escape(key: &Key) -> bool {
+    *key == Key::escape()
+}
+
+fn ends_with_escape(operation: &Operation) -> bool {
+    matches!(&operation.act, Act::Keys { keys, .. } | Act::Interrupt { keys, .. } if keys.last().is_some_and(is_escape))
+}
+
+/// The same with other keys.
+fn with_keys(act: &Act, keys: Vec<Key>) -> Act {
+    let mut act = act.clone();
+    if let Act::Keys { keys: all, .. } | Act::Interrupt { keys: all, .. } = &mut act {
+        *all = keys;
+    }
+    act
+}
+
+/// The keys of two acts as one, where both are for the same dialog.
+fn joined(one: &Act, other: &Act) -> Option<Act> {
+    match (one, other) {
+        (Act::Keys { keys, dialog, privacy }, Act::Keys { keys: more, dialog: same, privacy: also })
+            if dialog == same =>
+        {
+            let privacy = if *also == Privacy::Secret { *also } else { *privacy };
+            Some(Act::Keys { keys: [&keys[..], more].concat(), dialog: dialog.clone(), privacy })
+        }
+        (Act::Interrupt { keys, dialog }, Act::Interrupt { keys: more, dialog: same }) if dialog == same => {
+            Some(Act::Interrupt { keys: [&keys[..], more].concat(), dialog: dialog.clone() })
+        }
+        _ => None,
+    }
 }

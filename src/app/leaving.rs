@@ -4,9 +4,11 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use super::App;
-use super::actors::News;
 use crate::feed;
+use crate::operation::Producer;
 use crate::screen::harmless;
+use crate::sender::OperationEvent;
+use crate::ui::told;
 
 /// How long the dashboard waits, when it is left, for prompts that are on their way.
 const LAST_SENDS: Duration = Duration::from_secs(10);
@@ -23,14 +25,15 @@ impl App {
         let sends = async { tokio::join!(self.actors.finish(), self.outside.finish()) };
         let _ = tokio::time::timeout(LAST_SENDS, sends).await;
         self.leave_tasks().await;
-        while let Ok(news) = self.news.try_recv() {
-            if let Some(trouble) = news.trouble() {
-                // The terminal may be gone, and then nobody is left to be told.
-                let _ = writeln!(io::stderr(), "warning: {}", harmless(&trouble));
-            }
-            // What has arrived is no draft.
-            if let News::Sent { key, name, text, outcome } = news {
-                self.ui.sent(&key, &name, &text, outcome, &self.fleet.view(feed::now()));
+        while let Ok(event) = self.operations.try_recv() {
+            let OperationEvent::Ended(operation, outcome) = event else { continue };
+            if operation.producer == Producer::Dashboard {
+                if !outcome.is_accepted() {
+                    // The terminal may be gone, and then nobody is left to be told.
+                    let _ = writeln!(io::stderr(), "warning: {}", harmless(&told(&operation, &outcome)));
+                }
+                // What has arrived is no draft.
+                self.ui.ended(&operation, &outcome, &self.fleet.view(feed::now()));
             }
         }
         self.leave_drafts().await;

@@ -4,7 +4,7 @@ use super::App;
 use super::actors::News;
 use crate::delivery::Told;
 use crate::feed;
-use crate::fleet::{Input, Terminal};
+use crate::fleet::Terminal;
 use crate::history::{Decided, IntentId, IntentNews, Intents, Owner, Trouble};
 use crate::notify::Operator;
 use crate::status::Status;
@@ -17,10 +17,6 @@ impl App {
         match told {
             Told::Trouble(trouble) => self.complain(&trouble),
             Told::FollowUp(text) => self.ui.notify(Status::Ready, text, feed::now()),
-            Told::Submitting { key, text } => {
-                self.take(Input::Submitted { key: key.clone(), at: feed::now(), text });
-                self.wake(&key);
-            }
         }
     }
 

@@ -1,14 +1,15 @@
 //! What the operator asks for is carried out, and what came of it is told.
 
-use super::actors::{Keyboard, News};
+use super::actors::News;
 use super::lending::Purpose;
 use super::{App, Error, copy};
 use crate::feed;
 use crate::fleet::{Input, TerminalKey};
 use crate::history::Record;
-use crate::operation::Refusal;
+use crate::operation::{Act, Producer, Refusal, When};
+use crate::sender::OperationEvent;
 use crate::status::Status;
-use crate::tmux::{Jump, Obstacle};
+use crate::tmux::Jump;
 use crate::ui::{Copied, Request, Topic};
 
 impl App {
@@ -25,11 +26,6 @@ impl App {
             Request::RerunTask { key, window } => self.rerun_task(key, window),
             Request::AdoptSession { server, session, adopt } => self.actors.adopt(server, session, adopt),
             Request::Explain { key } => self.ui.explained(&key, self.fleet.explain(&key, feed::now()), feed::now()),
-            Request::Answer { key, dialog, excerpt, reply } => {
-                if let Some(terminal) = self.fleet.terminal(&key) {
-                    self.actors.answer(terminal, dialog, excerpt, reply);
-                }
-            }
             Request::Copy { key, what } => self.copy(&key, what)?,
             Request::Reasons { key } => {
                 let now = feed::now();
@@ -38,24 +34,12 @@ impl App {
             }
             Request::DecideFollowUp { id, decision } => self.decide(id, decision),
             Request::Ask(question) => self.questions.ask(question),
-            Request::Keys { key, keys, tell, seen } => {
-                let keyboard = match (self.fleet.terminal(&key), self.fleet.task_of_pane(&key)) {
-                    (Some(terminal), _) => self.actors.keyboard_of(terminal),
-                    (None, Some(task)) => Keyboard::of_task(task),
-                    (None, None) => return Ok(()),
-                };
-                self.actors.press(keyboard, &keys, tell, seen);
-            }
-            Request::Queue { key, text } => self.queue(key, text),
             Request::Unqueue { key } => self.unqueue(key),
             Request::Prompts { key } => self.actors.look_up_prompts(key),
             Request::Edit { text } => self.edit(text)?,
-            Request::Send { key, text, force } => match self.fleet.terminal(&key) {
-                Some(terminal) => self.actors.send(terminal, text, force),
-                None => {
-                    let view = self.fleet.view(feed::now());
-                    self.ui.sent(&key, "it", &text, Refusal::Obstacle(Obstacle::Gone).into(), &view);
-                }
+            Request::Perform(operation) => match &operation.act {
+                Act::Prompt { when: When::Ready, .. } => self.queue(operation),
+                _ => self.actors.perform(operation),
             },
         }
         Ok(())
@@ -63,36 +47,15 @@ impl App {
 
     pub(super) async fn on_news(&mut self, news: News) -> Result<(), Error> {
         match news {
-            News::Submitting { key, text } => {
-                self.take(Input::Submitted { key: key.clone(), at: feed::now(), text });
-                self.wake(&key);
-            }
-            News::Sent { key, name, text, outcome } => {
-                self.wake(&key);
-                let view = self.fleet.view(feed::now());
-                self.ui.sent(&key, &name, &text, outcome, &view);
-            }
-            News::Queued { key, name, text, posted } => {
-                if let Err(why) = posted {
-                    self.ui.dropped(&key, &name, &text, &why, &self.fleet.view(feed::now()));
-                }
+            News::Queued { posted: Ok(()), .. } => {}
+            News::Queued { prompt, posted: Err(why) } => {
+                self.ui.ended(&prompt, &Refusal::Other(why).into(), &self.fleet.view(feed::now()));
             }
             News::TakenBack { key, texts: Ok(texts) } => {
                 self.ui.taken_back(&key, &texts, &self.fleet.view(feed::now()));
             }
             News::TakenBack { texts: Err(why), .. } => self.complain(&format!("nothing was taken back: {why}")),
-            News::Pressed { key, name, keys, outcome, tell } => {
-                self.wake(&key);
-                self.ui.pressed(&key, &name, &keys, &outcome, tell, &self.fleet.view(feed::now()));
-            }
             News::Prompts { own, all } => self.ui.prompts(&own, &all, &self.fleet.view(feed::now())),
-            News::Answered { key, name, outcome } => {
-                self.wake(&key);
-                if outcome.is_accepted() {
-                    self.take_here(Input::Seen { key: key.clone() });
-                }
-                self.ui.answered(&key, &name, &outcome, &self.fleet.view(feed::now()));
-            }
             News::Task { key, told } => {
                 self.wake(&key);
                 let (status, told) = match told {
@@ -124,6 +87,27 @@ impl App {
             News::Jumped { jump: Err(error), .. } => self.complain(&error.to_string()),
         }
         Ok(())
+    }
+
+    /// Follows operations: a prompt begins a turn, an answered dialog was seen, and the operator is told what came of it.
+    pub(super) fn on_operation(&mut self, event: &OperationEvent) {
+        match event {
+            OperationEvent::Begun(operation) => {
+                let Act::Prompt { text, .. } = &operation.act else { return };
+                self.take(Input::Submitted { key: operation.to.key.clone(), at: feed::now(), text: text.clone() });
+            }
+            OperationEvent::Ended(operation, outcome) => {
+                if matches!(operation.act, Act::Answer { .. }) && outcome.is_accepted() {
+                    self.take_here(Input::Seen { key: operation.to.key.clone() });
+                }
+                // What becomes of messages in the outbox the history tells.
+                if operation.producer == Producer::Dashboard {
+                    self.ui.ended(operation, outcome, &self.fleet.view(feed::now()));
+                }
+            }
+        }
+        let (OperationEvent::Begun(operation) | OperationEvent::Ended(operation, _)) = event;
+        self.wake(&operation.to.key);
     }
 
     fn copy(&mut self, key: &TerminalKey, what: Copied) -> Result<(), Error> {

@@ -8,20 +8,17 @@ use crate::feed;
 use crate::fleet::{TerminalKey, View};
 use crate::history::{Intent, IntentState, Intents, Owner, Trouble, same_terminal};
 use crate::moment::Moment;
-use crate::operation::Outcome;
+use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, When};
 use crate::ui::Waiting;
 
 impl App {
-    /// Has a prompt wait for a terminal. Where nothing can be kept, its text is given back.
-    pub(super) fn queue(&mut self, key: TerminalKey, text: String) {
-        let name = self.fleet.name_of(&key).unwrap_or("a terminal that is gone").to_owned();
-        let (to, prompt) = (key.clone(), text.clone());
+    /// Has a prompt wait for its terminal. Where nothing can be kept, its text is given back.
+    pub(super) fn queue(&mut self, prompt: Operation) {
+        let Operation { to: Recipient { key, name, .. }, act, .. } = prompt.clone();
+        let Act::Prompt { text, .. } = act else { return };
         self.in_outbox(
-            {
-                let name = name.clone();
-                move |outbox, now| outbox.post(&to, &name, &prompt, now).map(drop)
-            },
-            move |posted| News::Queued { key, name, text, posted },
+            move |outbox, now| outbox.post(&key, &name, &text, now).map(drop),
+            move |posted| News::Queued { prompt, posted },
         );
     }
 
@@ -56,14 +53,16 @@ impl App {
     pub(super) fn tell_of_prompt(&mut self, prompt: &Intent) {
         let view = self.fleet.view(feed::now());
         let Some(key) = here(prompt, &view) else { return };
-        let (name, text) = (prompt.target.as_str(), prompt.text.as_deref().unwrap_or_default());
         let why = prompt.detail.clone().unwrap_or_default();
-        match prompt.state {
-            IntentState::Sent => self.ui.sent(&key, name, text, Outcome::Accepted(prompt.detail.clone()), &view),
-            IntentState::Unknown => self.ui.sent(&key, name, text, Outcome::Unverified { why }, &view),
-            IntentState::Failed => self.ui.dropped(&key, name, text, &why, &view),
-            _ => {}
-        }
+        let outcome = match prompt.state {
+            IntentState::Sent => Outcome::Accepted(prompt.detail.clone()),
+            IntentState::Unknown => Outcome::Unverified { why },
+            IntentState::Failed => Refusal::Other(why).into(),
+            _ => return,
+        };
+        let act = Act::Prompt { text: prompt.text.clone().unwrap_or_default(), when: When::Ready };
+        let (producer, to) = (Producer::Queue(prompt.id.0), Recipient::new(key, prompt.target.clone()));
+        self.ui.ended(&Operation { at: prompt.created, producer, to, act }, &outcome, &view);
     }
 
     /// Shows which prompts wait.

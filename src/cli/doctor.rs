@@ -15,7 +15,7 @@ use super::{Done, Failure, GlobalOptions, output};
 use crate::config::Loaded;
 use crate::feed;
 use crate::fleet::ServerId;
-use crate::history::{self, Reader, Trouble};
+use crate::history::{self, History, Reader, Trouble};
 use crate::private;
 use crate::screen::harmless;
 use crate::tmux;
@@ -167,7 +167,7 @@ fn turns(watched: &Watched) -> Option<Finding> {
     if locks.is_some_and(|locks| !locks.parent().is_some_and(Path::exists)) {
         return None;
     }
-    let why = watched.sender().check_turns().err()?;
+    let why = watched.sender(&History::off()).check_turns().err()?;
     let what = format!("two processes of fleetwatch may send to a terminal at the same time: {why}");
     let remedy = "see that the state directory takes files and locks, or set `XDG_STATE_HOME` to one that does";
     Some(Finding::notice("sending", what, Some(remedy)))

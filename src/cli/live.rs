@@ -11,7 +11,9 @@ use crate::feed;
 use crate::fleet::{Effect, Fleet, Health, Input, ServerId};
 use crate::history::Submission;
 use crate::moment::Moment;
+use crate::operation::Act;
 use crate::owner::{self, Event, Role, Watcher};
+use crate::sender::OperationEvent;
 
 /// Reports that may wait until they are taken in; more than that and the pollers wait themselves.
 const WAITING_REPORTS: usize = 64;
@@ -88,9 +90,14 @@ impl Live {
         self.watchers.iter().map(|(_, watcher)| watcher.unused_for()).min().unwrap_or_default()
     }
 
-    /// Takes in what happened here, and gives what the fleet wants told of it.
-    pub(super) fn take(&mut self, input: Input) -> Vec<Effect> {
-        self.fleet.handle(input, feed::now());
+    /// Takes in how far an operation of this process has come, and gives what the fleet wants told of it.
+    pub(super) fn performed(&mut self, event: &OperationEvent) -> Vec<Effect> {
+        if let OperationEvent::Begun(operation) = event
+            && let Act::Prompt { text, .. } = &operation.act
+        {
+            let (key, at) = (operation.to.key.clone(), feed::now());
+            self.fleet.handle(Input::Submitted { key, at, text: text.clone() }, at);
+        }
         std::iter::from_fn(|| self.fleet.poll_effect()).collect()
     }
 

@@ -1,7 +1,7 @@
 //! `fleetwatch send`, `keys` and `answer`: into a terminal, and what became of it (SPEC §11).
 
 use std::io::{IsTerminal, Read};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::history::keep;
 use super::live::Live;
@@ -12,11 +12,11 @@ use super::{Done, Failure, GlobalOptions, output, target};
 use crate::dialog::{Cut, Dialog, NoChoice, TextEntry};
 use crate::feed;
 use crate::fleet::{Terminal, TerminalKey};
-use crate::history::{History, NewInput, Privacy, Sent, Ticket};
+use crate::history::History;
 use crate::moment::Span;
-use crate::operation::{Outcome, Refusal};
+use crate::operation::{Act, Operation, Outcome, Privacy, Producer, Recipient, Refusal, Reply, When};
 use crate::screen::harmless;
-use crate::sender::{Insistence, Limits, Recipient, Reply, SendOptions, Sender};
+use crate::sender::{Gate, Limits, Sender};
 use crate::tmux::{Key, PasteText, UnknownKey};
 
 /// Send a prompt to an agent and say whether it took it.
@@ -76,20 +76,15 @@ pub struct AnswerArgs {
 pub async fn send(args: &SendArgs, options: &GlobalOptions) -> Done {
     let text = prompt(args.text.as_deref())?;
     let watched = Watched::new(options)?;
-    let sender = watched.sender();
     if args.when_ready {
-        return send_when_ready(args, &text, &watched, &sender).await;
+        return send_when_ready(args, text, &watched).await;
     }
     let survey = watched.survey().await?;
-    let terminal = survey.terminal(&args.target)?;
-    let to = Recipient::of(terminal);
-    let insistence = if args.force { Insistence::Force } else { Insistence::Polite };
+    let to = Recipient::of(survey.terminal(&args.target)?);
+    let when = if args.force { When::Anyway } else { When::Now };
     let reaction = args.timeout.map_or(Limits::default().reaction, span);
-    let options = SendOptions { insistence, limits: Limits { reaction, ..Limits::default() } };
-    let history = History::start(&watched.loaded.config.history);
-    let ticket = begin(&history, input_of(terminal, Sent::Prompt(text.clone()))).await;
-    let outcome = sender.send_and_tell(&to, &text, options, || ticket.delivered(feed::now())).await;
-    tell(outcome, &ticket, &sender)
+    let sender = sender(&watched).await.within(Limits { reaction, ..Limits::default() });
+    perform(&sender, to, Act::Prompt { text, when }, ()).await
 }
 
 /// Runs `keys`.
@@ -99,21 +94,12 @@ pub async fn send(args: &SendArgs, options: &GlobalOptions) -> Done {
 pub async fn keys(args: &KeysArgs, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
     let survey = watched.survey().await?;
-    let (to, name, privacy) = match survey.meant(&args.target, Purpose::Acting)? {
-        Meant::Terminal(terminal) => {
-            (Recipient::as_shown(terminal), &terminal.state.terminal.id, Privacy::of(terminal))
-        }
-        Meant::Task(task) => (Recipient::of_task(task), &task.id, Privacy::Secret),
+    let (to, privacy) = match survey.meant(&args.target, Purpose::Acting)? {
+        Meant::Terminal(terminal) => (Recipient::as_shown(terminal), Privacy::of(terminal)),
+        Meant::Task(task) => (Recipient::of_task(task), Privacy::Secret),
     };
-    let sender = watched.sender();
-    let history = History::start(&watched.loaded.config.history);
-    let keys = Sent::keys(&args.keys, privacy);
-    let ticket = begin(&history, input(to.key.clone(), name, keys)).await;
-    let outcome = sender.keys(&to, &args.keys).await;
-    if outcome.is_accepted() {
-        ticket.delivered(feed::now());
-    }
-    tell(outcome, &ticket, &sender)
+    let act = Act::Keys { keys: args.keys.clone(), dialog: None, privacy };
+    perform(&sender(&watched).await, to, act, ()).await
 }
 
 /// Runs `answer`.
@@ -147,33 +133,28 @@ pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
     let (reply, prompt) = meant(args, &dialog)?;
     output::print(&told(name, &dialog, &reply, args.text.as_deref()))?;
     let to = Recipient::of(terminal);
-    let sender = watched.sender();
-    let history = History::start(&watched.loaded.config.history);
-    let choice = match (&args.text, &prompt) {
-        (Some(text), None) => format!("{}: {text}", args.choice),
-        _ => args.choice.clone(),
-    };
-    let ticket = begin(&history, input_of(terminal, Sent::Answer { dialog: excerpt, choice })).await;
-    let pressing = || ticket.delivered(feed::now());
-    let outcome = sender.answer(&to, &dialog, &reply, Limits::default(), pressing).await;
-    let Some(prompt) = prompt.filter(|_| outcome.is_accepted()) else {
-        return tell(outcome, &ticket, &sender);
-    };
-    ticket.ended(outcome, feed::now());
-    let ticket = begin(&history, input_of(terminal, Sent::Prompt(prompt.clone()))).await;
-    let started = tokio::time::Instant::now();
-    loop {
-        let submitting = || ticket.delivered(feed::now());
-        match sender.send_and_tell(&to, &prompt, SendOptions::default(), submitting).await {
-            // The prompt comes back when the agent has drawn the end of the turn.
-            Outcome::Refused(refusal) if refusal.may_pass() && started.elapsed() < PROMPT_AFTER_ANSWER => {}
-            outcome => return tell(outcome, &ticket, &sender),
+    let sender = sender(&watched).await;
+    let answer = operation(to.clone(), Act::Answer { dialog, excerpt, reply });
+    match (sender.perform(answer, ()).await, prompt) {
+        (Outcome::Accepted(_), Some(text)) => {
+            let deadline = Instant::now() + PROMPT_AFTER_ANSWER;
+            perform(&sender, to, Act::Prompt { text, when: When::Now }, Until(deadline)).await
         }
+        (outcome, _) => tell(outcome, &sender),
     }
 }
 
 /// How long an agent may take from the answer that gives the prompt back until it can be written to.
 const PROMPT_AFTER_ANSWER: Duration = Duration::from_secs(10);
+
+/// Tries again until a time: the prompt comes back when the agent has drawn the end of the turn.
+struct Until(Instant);
+
+impl Gate for Until {
+    async fn may_retry(&mut self) -> bool {
+        Instant::now() < self.0
+    }
+}
 
 /// Whether a dialog is the one that was asked for, by its name or by something that it says.
 fn is_expected(dialog: &Dialog, expected: &str) -> bool {
@@ -251,35 +232,47 @@ fn unmeant(no_choice: &NoChoice, dialog: &Dialog) -> Failure {
 }
 
 /// Sends as soon as the terminal is ready, and again when something came between.
-async fn send_when_ready(args: &SendArgs, text: &str, watched: &Watched, sender: &Sender) -> Done {
+async fn send_when_ready(args: &SendArgs, text: String, watched: &Watched) -> Done {
     let limit = Limit::new(args.timeout);
     let mut live = Live::start(watched)?;
-    let history = History::start(&watched.loaded.config.history);
-    let mut ticket = None;
-    let mut key = None;
-    loop {
-        let ready = match &key {
-            // Whatever its name is by now.
-            Some(key) => wait::until_terminal(&mut live, key, &args.target, limit, Terminal::takes_a_prompt).await?,
-            None => wait::until(&mut live, watched, &args.target, limit, Terminal::takes_a_prompt).await?,
-        };
-        let Found::Holds(terminal) = ready else {
-            return Err(Failure::refused("interrupted; nothing was sent").into());
-        };
-        let to = Recipient::of(&terminal);
-        key = Some(terminal.key.clone());
-        let ticket = match &ticket {
-            Some(ticket) => ticket,
-            None => ticket.insert(begin(&history, input_of(&terminal, Sent::Prompt(text.to_owned()))).await),
-        };
-        let submitting = || ticket.delivered(feed::now());
-        match sender.send_and_tell(&to, text, SendOptions::default(), submitting).await {
-            Outcome::Refused(refusal) if refusal.may_pass() && !limit.is_over() => {
-                // What it saw is newer than what the fleet knows; the next look brings that up to date.
-                live.next().await;
-            }
-            outcome => return tell(outcome, ticket, sender),
+    let Found::Holds(terminal) = wait::until(&mut live, watched, &args.target, limit, Terminal::takes_a_prompt).await?
+    else {
+        return Err(Failure::refused("interrupted; nothing was sent").into());
+    };
+    let to = Recipient::of(&terminal);
+    let mut waiting = WhenReady { live, key: terminal.key.clone(), target: &args.target, limit, failure: None };
+    let sender = sender(watched).await;
+    let outcome = sender.perform(operation(to, Act::Prompt { text, when: When::Ready }), &mut waiting).await;
+    match waiting.failure {
+        Some(failure) => Err(failure.into()),
+        None => tell(outcome, &sender),
+    }
+}
+
+/// Waits until a terminal is ready again, whatever its name is by now.
+struct WhenReady<'a> {
+    live: Live,
+    key: TerminalKey,
+    target: &'a str,
+    limit: Limit,
+    /// Why it waits no longer.
+    failure: Option<Failure>,
+}
+
+impl Gate for &mut WhenReady<'_> {
+    async fn may_retry(&mut self) -> bool {
+        if self.limit.is_over() {
+            return false;
         }
+        // What was seen is newer than what the fleet knows; the next look brings that up to date.
+        self.live.next().await;
+        let WhenReady { live, key, target, limit, failure } = &mut **self;
+        match wait::until_terminal(live, key, target, *limit, Terminal::takes_a_prompt).await {
+            Ok(Found::Holds(_)) => return true,
+            Ok(Found::Interrupted) => *failure = Some(Failure::refused("interrupted; nothing was sent")),
+            Err(why) => *failure = Some(why),
+        }
+        false
     }
 }
 
@@ -309,31 +302,29 @@ fn span(duration: Duration) -> Span {
     Span::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Keeps what is about to be sent, before it is; where that cannot be done it is said, and sent all the same.
-async fn begin(history: &History, input: NewInput) -> Ticket {
-    let ticket = history.begin_input(input);
-    keep(history).await;
-    ticket
+/// What performs operations. Where the history does not keep them, that is said, and they are performed all the same.
+async fn sender(watched: &Watched) -> Sender {
+    let history = History::start(&watched.loaded.config.history);
+    keep(&history).await;
+    watched.sender(&history)
 }
 
-/// What is about to be sent, as the history keeps it.
-fn input(key: TerminalKey, name: &str, sent: Sent) -> NewInput {
-    NewInput { key, name: name.to_owned(), at: feed::now(), sender: "command line".to_owned(), sent }
+fn operation(to: Recipient, act: Act) -> Operation {
+    Operation { at: feed::now(), producer: Producer::CommandLine, to, act }
 }
 
-/// The same for an agent's terminal.
-fn input_of(terminal: &Terminal, sent: Sent) -> NewInput {
-    input(terminal.key.clone(), &terminal.state.terminal.id, sent)
+/// Performs an act and says what came of it.
+async fn perform(sender: &Sender, to: Recipient, act: Act, gate: impl Gate) -> Done {
+    tell(sender.perform(operation(to, act), gate).await, sender)
 }
 
-/// Says what became of it. Where other processes cannot be kept from sending at the same time, that is said as well.
-fn tell(outcome: Outcome, ticket: &Ticket, sender: &Sender) -> Done {
+/// Says what came of an operation. Where other processes cannot be kept from sending at the same time, that is said as well.
+fn tell(outcome: Outcome, sender: &Sender) -> Done {
     if !matches!(outcome, Outcome::Refused(_))
         && let Err(why) = sender.check_turns()
     {
         Failure::refused(format!("another process of fleetwatch may send there at the same time: {why}")).warn();
     }
-    ticket.ended(outcome.clone(), feed::now());
     match outcome {
         Outcome::Accepted(_) => output::print(&format!("{outcome}\n")),
         Outcome::Refused(Refusal::Text(unfit)) => Err(Failure::usage(unfit)

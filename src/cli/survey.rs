@@ -12,7 +12,7 @@ use super::{Failure, GlobalOptions, watch};
 use crate::config::Loaded;
 use crate::feed;
 use crate::fleet::{self, Fleet, Health, ServerId, Terminal};
-use crate::history;
+use crate::history::{self, History};
 use crate::moment::Moment;
 use crate::owner;
 use crate::profile::Library;
@@ -85,8 +85,9 @@ impl Watched {
     }
 
     /// What sends to what is watched.
-    pub(super) fn sender(&self) -> Sender {
-        Sender::new(Arc::clone(&self.library), self.feed.tmux.clone(), history::lock_directory())
+    pub(super) fn sender(&self, history: &History) -> Sender {
+        let (library, locks) = (Arc::clone(&self.library), history::lock_directory());
+        Sender::new(library, self.feed.tmux.clone(), history.clone(), locks)
     }
 
     /// What every watcher of what is watched has to know.

@@ -18,7 +18,7 @@ use super::survey::{Watched, problem};
 use super::{Done, GlobalOptions, follow_ups, output};
 use crate::delivery::{Outside, Told, note_ends};
 use crate::feed;
-use crate::fleet::{Effect, Fleet, Health, Input, ServerId, TerminalKey};
+use crate::fleet::{Effect, Fleet, Health, ServerId, TerminalKey};
 use crate::history::{History, Intent, IntentState, Rank, Stored, same_terminal};
 use crate::moment::Moment;
 use crate::notify::Operator;
@@ -76,7 +76,8 @@ async fn print(args: &Args, watched: &Watched, live: &mut Live) -> Done {
     let mut intents = history.intents();
     let mut inputs = history.inputs();
     let (telling, mut told) = mpsc::unbounded_channel();
-    let sender = watched.sender();
+    let (telling_operations, mut operations) = mpsc::unbounded_channel();
+    let sender = watched.sender(&history).telling(telling_operations);
     let mut outside = Outside::start(&watched.loaded.config, &history, Rank::Watch, sender, telling);
     let mut printer = Printer::new(args.json);
     let mut health = BTreeMap::new();
@@ -91,13 +92,13 @@ async fn print(args: &Args, watched: &Watched, live: &mut Live) -> Done {
             effects = live.next() => effects,
             () = sleep_until(outside.poll_timeout()) => Vec::new(),
             Some(told) = told.recv() => match told {
-                Told::Submitting { key, text } => live.take(Input::Submitted { key, at: feed::now(), text }),
                 Told::FollowUp(_) => Vec::new(),
                 Told::Trouble(trouble) => {
                     eprintln!("warning: {}", harmless(&trouble));
                     Vec::new()
                 }
             },
+            Some(event) = operations.recv() => live.performed(&event),
             Some(submission) = submissions.recv() => live.submitted(&submission),
             Some(follow_up) = intents.recv() => {
                 if !follow_up.is_old {

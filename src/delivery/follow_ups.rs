@@ -17,10 +17,10 @@ use tokio::sync::oneshot;
 use super::Told;
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::follow_up::{FollowUpRule, Target};
-use crate::history::{History, Intent, IntentId, NewInput, Sent, same_terminal};
+use crate::history::{History, Intent, IntentId, same_terminal};
 use crate::moment::Moment;
-use crate::operation::{Outcome, Refusal};
-use crate::sender::{Recipient, SendOptions, Sender};
+use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, When};
+use crate::sender::{Gate, Sender};
 use desk::Desk;
 
 /// What the thread is told.
@@ -56,7 +56,7 @@ impl Looked {
     fn target(&self, intent: &Intent) -> Option<&Seen> {
         self.targets.iter().find(|seen| match &intent.recipient {
             Some(key) => same_terminal(key, &seen.recipient.key),
-            None => seen.name == intent.target,
+            None => seen.recipient.name == intent.target,
         })
     }
 }
@@ -64,7 +64,6 @@ impl Looked {
 /// An agent that can be sent something.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Seen {
-    pub name: String,
     pub target: Target,
     pub recipient: Recipient,
 }
@@ -148,11 +147,11 @@ impl FollowUps {
                 None => *name == terminal.state.terminal.id,
             })
         };
-        let targets = view.terminals.iter().filter(is_wanted).map(|terminal| Seen {
-            name: terminal.state.terminal.id.clone(),
-            target: Target::of(terminal),
-            recipient: Recipient::of(terminal),
-        });
+        let targets = view
+            .terminals
+            .iter()
+            .filter(is_wanted)
+            .map(|terminal| Seen { target: Target::of(terminal), recipient: Recipient::of(terminal) });
         let answered = view.servers.iter().filter(|server| server.answered_at.is_some());
         let answered = answered.map(|server| server.id.word()).collect();
         let looked = Looked { targets: targets.collect(), answered };
@@ -187,24 +186,12 @@ pub(super) struct Post {
 impl Post {
     /// Sends a message in a task of its own, which asks the thread right before the first byte, and tells it the outcome.
     fn send(&self, intent: &Intent, to: Recipient, text: String, now: Moment) {
-        let (id, name, events, sender_name) =
-            (intent.id, intent.target.clone(), intent.events.len(), signature(intent));
-        let (orders, Office { history, sender, told }) = (self.orders.clone(), self.office.clone());
+        let (id, orders, sender) = (intent.id, self.orders.clone(), self.office.sender.clone());
+        let gate = Claimed { orders: orders.clone(), id, text: text.clone(), events: intent.events.len() };
+        let act = Act::Prompt { text, when: When::Ready };
+        let operation = Operation { at: now, producer: producer(intent), to, act };
         self.runtime.spawn(async move {
-            let sent = Sent::Prompt(text.clone());
-            let input = NewInput { key: to.key.clone(), name, at: now, sender: sender_name, sent };
-            let ticket = history.begin_input_durably(input).await;
-            let may_send = async {
-                let (answer, answered) = oneshot::channel();
-                let _ = orders.send(Order::MaySend { id, text: text.clone(), events, answer });
-                answered.await.unwrap_or(false)
-            };
-            let submitting = || {
-                ticket.delivered(crate::history::now());
-                let _ = told.send(Told::Submitting { key: to.key.clone(), text: text.clone() });
-            };
-            let outcome = sender.send_if(&to, &text, SendOptions::default(), may_send, submitting).await;
-            ticket.ended(outcome.clone(), crate::history::now());
+            let outcome = sender.perform(operation, gate).await;
             let _ = orders.send(Order::Ended { id, outcome });
         });
     }
@@ -212,9 +199,9 @@ impl Post {
     /// Keeps a prompt that was not sent where it can be found again.
     fn keep_unsent(&self, prompt: &Intent, why: &str, now: Moment) {
         let (Some(key), Some(text)) = (prompt.recipient.clone(), prompt.text.clone()) else { return };
-        let (name, sender) = (prompt.target.clone(), signature(prompt));
-        let input = NewInput { key, name, at: now, sender, sent: Sent::Prompt(text) };
-        self.office.history.begin_input(input).ended(Refusal::Other(why.to_owned()).into(), now);
+        let (to, act) = (Recipient::new(key, prompt.target.clone()), Act::Prompt { text, when: When::Ready });
+        let operation = Operation { at: now, producer: producer(prompt), to, act };
+        self.office.history.begin_input(&Arc::new(operation)).ended(Refusal::Other(why.to_owned()).into(), now);
     }
 
     fn tell(&self, told: Told) {
@@ -223,10 +210,27 @@ impl Post {
     }
 }
 
-/// Under which name something is written down as an input, so that its outcome is found again.
-fn signature(intent: &Intent) -> String {
+/// A message that this process has claimed: the thread writes down that it is attempted, or takes it back.
+struct Claimed {
+    orders: OrderSender<Order>,
+    id: IntentId,
+    text: String,
+    events: usize,
+}
+
+impl Gate for Claimed {
+    async fn may_begin(&mut self) -> bool {
+        let (answer, answered) = oneshot::channel();
+        let (id, text, events) = (self.id, self.text.clone(), self.events);
+        let _ = self.orders.send(Order::MaySend { id, text, events, answer });
+        answered.await.unwrap_or(false)
+    }
+}
+
+/// Under which producer something is written down, so that its outcome is found again.
+fn producer(intent: &Intent) -> Producer {
     match intent.recipient {
-        Some(_) => format!("queue {}", intent.id.0),
-        None => format!("follow-up {}", intent.id.0),
+        Some(_) => Producer::Queue(intent.id.0),
+        None => Producer::FollowUp(intent.id.0),
     }
 }

@@ -8,11 +8,12 @@ use rusqlite::{CachedStatement, OptionalExtension, Transaction, params};
 
 use super::encoding::{self, Codec};
 use super::identity::{Columns, Owner};
-use super::record::{Kind, Message, NewInput, PublicState, Record, TransitionRecord};
+use super::record::{Kind, Message, PublicState, Record, TransitionRecord, What, document};
 use super::store::{BEAT, LEASE};
 use super::{Trouble, presence, summary};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::moment::{Moment, Span};
+use crate::operation::Operation;
 use crate::screen::Screen;
 use crate::state::{LEFT, LEFT_UNWATCHED};
 
@@ -38,7 +39,7 @@ impl Batch<'_> {
     pub(super) fn message(&mut self, message: &Message) -> Result<(), Trouble> {
         match message {
             Message::Record(record) => self.record(record),
-            Message::InputBegun { uid, input } => self.input_begun(uid, input),
+            Message::InputBegun { uid, operation } => self.input_begun(uid, operation),
             Message::InputDelivered { uid, at } => {
                 let sql = "INSERT INTO submissions (at, input) SELECT ?1, record FROM inputs WHERE uid = ?2";
                 self.sql(sql)?.execute(params![at.as_millis(), uid])?;
@@ -107,12 +108,12 @@ impl Batch<'_> {
         Ok(id)
     }
 
-    fn input_begun(&mut self, uid: &str, input: &NewInput) -> Result<(), Trouble> {
-        let terminal = self.terminal(&input.key, &input.name)?;
-        let id = self.insert(input.at, Kind::Input, Some(terminal), &input.name, &input.sent.document())?;
+    fn input_begun(&mut self, uid: &str, Operation { at, producer, to, act }: &Operation) -> Result<(), Trouble> {
+        let terminal = self.terminal(&to.key, &to.name)?;
+        let id = self.insert(*at, Kind::Input, Some(terminal), &to.name, &document(act))?;
         let sql = "INSERT INTO inputs (record, uid, owner, sender, what) VALUES (?1, ?2, ?3, ?4, ?5)";
-        let what = input.sent.what().word();
-        self.sql(sql)?.execute(params![id, uid, self.owner.as_str(), input.sender, what])?;
+        let what = What::of(act).word();
+        self.sql(sql)?.execute(params![id, uid, self.owner.as_str(), producer.to_string(), what])?;
         Ok(())
     }
 

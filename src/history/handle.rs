@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::identity::Owner;
 use super::open::Options;
-use super::record::{self, Message, NewInput, PublicState, Record, TransitionRecord};
+use super::record::{self, Message, PublicState, Record, TransitionRecord};
 use super::retention::Limits;
 use super::standing::Standing;
 use super::trouble::{Condition, Health};
@@ -18,7 +18,7 @@ use super::writer::{Writer, set};
 use super::{Settings, now};
 use crate::fleet::{Effect, Fleet, ServerId, TerminalKey};
 use crate::moment::Moment;
-use crate::operation::Outcome;
+use crate::operation::{Operation, Outcome};
 use crate::state::State;
 
 /// Messages that wait for the thread at most; more than that are counted as lost, because watching must not wait.
@@ -176,12 +176,12 @@ impl History {
         self.tell(Message::Standing(standing));
     }
 
-    /// Writes down that something is about to be sent. The ticket takes what becomes of it; without a word the outcome
+    /// Writes down that an operation is about to be performed. The ticket takes what becomes of it; without a word the outcome
     /// stays open, which is read as not known.
-    pub fn begin_input(&self, input: NewInput) -> Ticket {
+    pub fn begin_input(&self, operation: &Arc<Operation>) -> Ticket {
         let uid = self.inner.as_ref().map(|inner| {
             let uid = record::uid(&inner.owner, inner.inputs.fetch_add(1, Ordering::Relaxed));
-            self.tell(Message::InputBegun { uid: uid.clone(), input });
+            self.tell(Message::InputBegun { uid: uid.clone(), operation: Arc::clone(operation) });
             uid
         });
         Ticket { history: self.clone(), uid }
@@ -189,8 +189,8 @@ impl History {
 
     /// Like [`History::begin_input`], and waits until it is written, at most for half a second: a history that cannot be
     /// written keeps nobody from sending.
-    pub async fn begin_input_durably(&self, input: NewInput) -> Ticket {
-        let ticket = self.begin_input(input);
+    pub async fn begin_input_durably(&self, operation: &Arc<Operation>) -> Ticket {
+        let ticket = self.begin_input(operation);
         self.written(INTENT).await;
         ticket
     }

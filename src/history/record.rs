@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use super::identity::Owner;
 use super::standing::Standing;
-use crate::fleet::{ServerId, TaskTransition, Terminal, TerminalKey};
+use crate::fleet::{ServerId, TaskTransition, TerminalKey};
 use crate::moment::Moment;
-use crate::operation::Outcome;
+use crate::operation::{Act, Operation, Outcome, Privacy};
 use crate::screen::Screen;
-use crate::state::{State, Transition, UiContext, words};
+use crate::state::{State, Transition, words};
 use crate::task::{TaskEvent, TaskFields};
 use crate::tmux::Key;
 use crate::tracker::SurfaceEvent;
@@ -118,64 +118,38 @@ impl TransitionRecord {
 /// What stands for text that is not kept.
 const HIDDEN: &str = "(text)";
 
-/// What was put into a terminal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sent {
-    /// A prompt, which begins a turn.
-    Prompt(String),
-    /// Keys by their names.
-    Keys(Vec<String>),
-    /// An answer to a dialog: the dialog's text as the operator saw it, and the choice.
-    Answer { dialog: String, choice: String },
-}
-
-/// How much of what is typed may be kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Privacy {
-    Open,
-    /// A password may be among it: any program may ask for one, with or without that word.
-    Secret,
-}
-
-impl Privacy {
-    /// Of what is typed into an agent's terminal now: setting it up may mean to type a key or a password.
-    pub fn of(terminal: &Terminal) -> Self {
-        match terminal.state.assessment.ui_context {
-            UiContext::Setup => Privacy::Secret,
-            _ => Privacy::Open,
+impl What {
+    /// The kind of an act, by its public name.
+    pub(super) const fn of(act: &Act) -> Self {
+        match act {
+            Act::Prompt { .. } => What::Prompt,
+            Act::Keys { .. } | Act::Interrupt { .. } => What::Keys,
+            Act::Answer { .. } => What::Answer,
         }
     }
 }
 
-impl Sent {
-    /// Keys as they may be kept: of what may be secret no text stays, only that there was some.
-    pub fn keys(keys: &[Key], privacy: Privacy) -> Self {
-        let mut names: Vec<String> = Vec::new();
-        for key in keys {
-            let name = if privacy == Privacy::Secret && key.is_text() { HIDDEN } else { key.as_str() };
-            if name != HIDDEN || names.last().is_none_or(|last| last != HIDDEN) {
-                names.push(name.to_owned());
-            }
-        }
-        Sent::Keys(names)
+/// What is kept of an act beside its kind.
+pub(super) fn document(act: &Act) -> String {
+    match act {
+        Act::Prompt { text, .. } => json!({ "text": text }),
+        Act::Keys { keys, privacy, .. } => json!({ "keys": names(keys, *privacy) }),
+        Act::Interrupt { keys, .. } => json!({ "keys": names(keys, Privacy::Open) }),
+        Act::Answer { dialog, excerpt, reply } => json!({ "dialog": excerpt, "choice": reply.in_words(dialog) }),
     }
+    .to_string()
+}
 
-    pub(super) const fn what(&self) -> What {
-        match self {
-            Sent::Prompt(_) => What::Prompt,
-            Sent::Keys(_) => What::Keys,
-            Sent::Answer { .. } => What::Answer,
+/// Keys as they may be kept: of what may be secret no text stays, only that there was some.
+fn names(keys: &[Key], privacy: Privacy) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for key in keys {
+        let name = if privacy == Privacy::Secret && key.is_text() { HIDDEN } else { key.as_str() };
+        if name != HIDDEN || names.last().is_none_or(|last| *last != HIDDEN) {
+            names.push(name);
         }
     }
-
-    pub(super) fn document(&self) -> String {
-        match self {
-            Sent::Prompt(text) => json!({ "text": text }),
-            Sent::Keys(keys) => json!({ "keys": keys }),
-            Sent::Answer { dialog, choice } => json!({ "dialog": dialog, "choice": choice }),
-        }
-        .to_string()
-    }
+    names
 }
 
 words! {
@@ -190,25 +164,13 @@ words! {
     }
 }
 
-/// An input that is about to be sent.
-#[derive(Clone, Debug)]
-pub struct NewInput {
-    pub key: TerminalKey,
-    /// The terminal's id now.
-    pub name: String,
-    pub at: Moment,
-    /// Who sends it, in the words of the operator: `dashboard`, `command line`, `follow-up`.
-    pub sender: String,
-    pub sent: Sent,
-}
-
 /// What the writer is told.
 #[derive(Debug)]
 pub(super) enum Message {
     Record(Arc<Record>),
     InputBegun {
         uid: String,
-        input: NewInput,
+        operation: Arc<Operation>,
     },
     /// The first bytes are about to reach the terminal.
     InputDelivered {

@@ -318,7 +318,7 @@ mod tests {
 
     use super::*;
     use crate::history::tests::{count, message, place, terminal};
-    use crate::history::{NewInput, Sent};
+    use crate::operation::{Act, Operation, Producer, Recipient, When};
     use crate::state::Phase;
 
     fn writer(path: PathBuf) -> Writer {
@@ -342,12 +342,13 @@ mod tests {
             rusqlite::Connection::open(&path).unwrap().execute_batch(&sql).unwrap();
         };
         rename("chores", "elsewhere");
-        let sent = Sent::Prompt("hello".to_owned());
-        let input = NewInput { key: terminal(1), name: "t1".to_owned(), at: now(), sender: "me".to_owned(), sent };
+        let (to, act) =
+            (Recipient::new(terminal(1), "t1".to_owned()), Act::Prompt { text: "hello".to_owned(), when: When::Now });
+        let operation = Arc::new(Operation { at: now(), producer: Producer::Dashboard, to, act });
         let (flush, mut answer) = flush();
         writer.pending = vec![
             message(1, 0, Phase::Ready, "x"),
-            Message::InputBegun { uid: "a.1".to_owned(), input },
+            Message::InputBegun { uid: "a.1".to_owned(), operation },
             Message::InputDelivered { uid: "a.1".to_owned(), at: now() },
             flush,
         ];

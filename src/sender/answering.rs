@@ -6,61 +6,13 @@
 
 mod entering;
 
-use super::{Limits, Outcome, Refusal};
-use crate::dialog::{Dialog, Manner, NoChoice, Press};
+use super::{Limits, Outcome, Refusal, Reply};
+use crate::dialog::{Dialog, Manner, Press};
 use crate::moment::Span;
 use crate::tmux::{Key, PasteText};
 
 /// How many times the time for one reaction an answer may take.
 const LONGEST: u64 = 6;
-
-/// What to answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reply {
-    /// One of the options of the dialog, by its place from 0.
-    Option(usize),
-    /// Exactly these of the options that can be ticked, handed in together.
-    Ticks(Vec<usize>),
-    /// A text of the operator's own, in the row of an option that takes one.
-    Text { option: usize, text: PasteText },
-    /// Keys, whatever they do there.
-    Keys(Vec<Key>),
-}
-
-impl Reply {
-    /// What is answered, in the dialog's own words.
-    pub fn in_words(&self, dialog: &Dialog) -> String {
-        let name = |place: &usize| dialog.options.get(*place).map(|it| format!("{} {}", it.name, it.label));
-        match self {
-            Reply::Option(option) => name(option).unwrap_or_default(),
-            Reply::Ticks(options) => options.iter().filter_map(name).collect::<Vec<_>>().join(", "),
-            Reply::Text { option, text } => format!("{}: {}", name(option).unwrap_or_default(), text.as_str()),
-            Reply::Keys(keys) => keys.iter().map(Key::to_string).collect::<Vec<_>>().join(" "),
-        }
-    }
-
-    /// What somebody means who names an option by its number or its text, or else a key.
-    ///
-    /// # Errors
-    /// It is no key, and no option or several could be meant.
-    pub fn meant(text: &str, dialog: &Dialog) -> Result<Self, NoChoice> {
-        if dialog.can_tick() {
-            return match dialog.choose_several(text) {
-                Ok(options) if options.iter().all(|option| dialog.options[*option].ticked.is_some()) => {
-                    Ok(Reply::Ticks(options))
-                }
-                Ok(_) => Err(NoChoice::None(text.to_owned())),
-                Err(no_choice) => Err(no_choice),
-            };
-        }
-        match dialog.choose(text) {
-            Ok(option) => Ok(Reply::Option(option)),
-            // A number is always meant as an option where they have some.
-            Err(no_choice) if !dialog.options.is_empty() && text.parse::<u8>().is_ok() => Err(no_choice),
-            Err(no_choice) => text.parse().map(|key| Reply::Keys(vec![key])).map_err(|_| no_choice),
-        }
-    }
-}
 
 /// What the terminal shows once a dialog was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

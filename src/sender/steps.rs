@@ -5,22 +5,11 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use super::{Outcome, Refusal};
+use super::{Outcome, Refusal, When};
 use crate::moment::Span;
 use crate::profile::{Composed, Reading, Submitted};
 use crate::screen::{PaneFacts, Row, Screen};
 use crate::state::{AssessedAvailability, InputMode, Phase, Tri};
-
-/// What the operator insists on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Insistence {
-    /// Send only to a terminal that is ready and has no draft.
-    #[default]
-    Polite,
-    /// Send to one that works, has a draft or cannot be read, too; never into a dialog or a menu, nor to another
-    /// program.
-    Force,
-}
 
 /// How long the steps may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +123,7 @@ impl Seen {
     }
 
     /// Why nothing must be sent now.
-    fn check(&self, insistence: Insistence) -> Result<(), Refusal> {
+    fn check(&self, when: When) -> Result<(), Refusal> {
         if self.dead {
             return Err(Refusal::Obstacle(crate::tmux::Obstacle::Dead));
         }
@@ -145,7 +134,7 @@ impl Seen {
         if read.is_some_and(|read| read.modal) {
             return Err(Refusal::Menu);
         }
-        if insistence == Insistence::Force {
+        if when == When::Anyway {
             return Ok(());
         }
         match read {
@@ -194,7 +183,7 @@ pub(super) enum Step {
 #[derive(Debug)]
 pub(super) struct Steps<'a> {
     prompt: Prompt<'a>,
-    insistence: Insistence,
+    when: When,
     limits: Limits,
     stage: Stage,
 }
@@ -254,8 +243,8 @@ struct Entry {
 }
 
 impl<'a> Steps<'a> {
-    pub(super) fn new(prompt: Prompt<'a>, insistence: Insistence, limits: Limits) -> Self {
-        Self { prompt, insistence, limits, stage: Stage::Calming(Calming::default()) }
+    pub(super) fn new(prompt: Prompt<'a>, when: When, limits: Limits) -> Self {
+        Self { prompt, when, limits, stage: Stage::Calming(Calming::default()) }
     }
 
     /// Takes in a look at the terminal, `now` after the beginning.
@@ -336,8 +325,8 @@ impl<'a> Steps<'a> {
     fn calming(&mut self, mut calming: Calming, seen: Seen, now: Span) -> Step {
         let began = *calming.began.get_or_insert(now);
         let passed = |since: Span| now.as_millis().saturating_sub(since.as_millis());
-        let polite = self.insistence == Insistence::Polite;
-        if let Err(refusal) = seen.check(self.insistence) {
+        let polite = self.when != When::Anyway;
+        if let Err(refusal) = seen.check(self.when) {
             let may_pass = matches!(refusal, Refusal::Working | Refusal::NotReady);
             if !may_pass || calming.refused || passed(began) >= self.limits.calm.as_millis() {
                 return Step::End(refusal.into());

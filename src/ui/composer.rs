@@ -23,7 +23,7 @@ use super::keymap::Context;
 use super::overlay::{Desk, Laid, Memory, News, Overlay, Place, Then};
 use super::toast::Topic;
 use crate::fleet::{TerminalKey, View};
-use crate::operation::Outcome;
+use crate::operation::{Act, Operation, Recipient, When};
 pub use broadcast::BroadcastDraft;
 use choosing::Choosing;
 use recall::Recall;
@@ -72,8 +72,13 @@ impl Composer {
         Self { to, text, recall, asked: false, is_kept: !draft.is_empty(), was_whole: false, over: None }
     }
 
+    /// The prompt as it would be sent.
+    fn prompt(&self) -> String {
+        self.text.lines().join("\n")
+    }
+
     /// Sends the prompt, or asks first whether to, where several would get it or nobody has seen all of it.
-    fn send(&mut self, how: How, desk: &mut Desk<'_, '_>) -> Then {
+    fn send(&mut self, when: When, desk: &mut Desk<'_, '_>) -> Then {
         let text = self.prompt();
         if text.trim().is_empty() {
             desk.say("there is nothing to send yet");
@@ -81,43 +86,39 @@ impl Composer {
         }
         // Insisting on many at once is more than one key can mean.
         if self.to.one().is_none() || (self.is_kept && !self.was_whole) {
-            self.over = Some(Over::Sure(Box::new(Sure::new(how, self.to.keys(), desk.view))));
+            self.over = Some(Over::Sure(Box::new(Sure::new(when, self.to.keys(), desk.view))));
             return Then::Stay;
         }
-        self.send_now(how, text, desk)
+        self.send_now(when, text, desk)
     }
 
     /// Asks for the prompt to be sent to one and gives the keyboard back. The draft stays until the prompt was taken.
-    fn send_now(&self, how: How, text: String, desk: &mut Desk<'_, '_>) -> Then {
+    fn send_now(&self, when: When, text: String, desk: &mut Desk<'_, '_>) -> Then {
         let Some(key) = self.to.one().cloned() else { return Then::Stay };
         let Some(terminal) = desk.terminal(&key) else {
             let told = "the terminal is gone; nothing was sent".to_owned();
             desk.tell_about(Topic::Prompt(key), Status::Gone, told);
             return Then::Stay;
         };
-        let name = terminal.state.terminal.id.as_str();
-        match how {
-            How::WhenReady => {
-                let told = format!("queued for {name} until the agent is ready");
-                desk.tell_about(Topic::Prompt(key.clone()), Status::Working, told);
-                desk.memory.drafts.remove(&key);
-                desk.ask(Request::Queue { key, text });
-            }
-            How::Now | How::Anyway => {
-                let told = format!("sending to {name} …");
-                desk.tell_about(Topic::Prompt(key.clone()), Status::Working, told);
-                desk.memory.sending.insert(key.clone(), text.clone());
-                desk.ask(Request::Send { key, text, force: how == How::Anyway });
-            }
+        let to = Recipient::of(terminal);
+        let told = match when {
+            When::Ready => format!("queued for {} until the agent is ready", to.name),
+            When::Now | When::Anyway => format!("sending to {} …", to.name),
+        };
+        desk.tell_about(Topic::Prompt(key.clone()), Status::Working, told);
+        match when {
+            When::Ready => drop(desk.memory.drafts.remove(&key)),
+            When::Now | When::Anyway => drop(desk.memory.sending.insert(key, text.clone())),
         }
+        desk.perform(to, Act::Prompt { text, when });
         Then::Close
     }
 
     fn perform_here(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then {
         match action {
-            Action::Send => return self.send(How::Now, desk),
-            Action::SendAnyway => return self.send(How::Anyway, desk),
-            Action::SendWhenReady => return self.send(How::WhenReady, desk),
+            Action::Send => return self.send(When::Now, desk),
+            Action::SendAnyway => return self.send(When::Anyway, desk),
+            Action::SendWhenReady => return self.send(When::Ready, desk),
             Action::Close => return Then::Close,
             Action::Newline => self.text.insert_newline(),
             Action::ClearLine => drop(self.text.delete_line_by_head()),
@@ -161,9 +162,9 @@ impl Composer {
             }
             (Over::Sure(sure), Action::Confirm) if sure.may_send(self.to.keys(), &self.prompt(), desk.view) => {
                 if self.to.one().is_some() {
-                    return Some(self.send_now(sure.how, self.prompt(), desk));
+                    return Some(self.send_now(sure.when, self.prompt(), desk));
                 }
-                let outcomes = broadcast::send(self.to.keys(), &self.prompt(), sure.how == How::WhenReady, desk);
+                let outcomes = broadcast::send(self.to.keys(), &self.prompt(), sure.when == When::Ready, desk);
                 return Some(Then::Become(Box::new(outcomes)));
             }
             (Over::Sure(_), Action::Confirm) => true,
@@ -173,14 +174,6 @@ impl Composer {
         self.over = Some(over);
         Some(if knows { Then::Stay } else { Then::Pass })
     }
-}
-
-/// When a prompt is to be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum How {
-    Now,
-    Anyway,
-    WhenReady,
 }
 
 impl Overlay for Composer {
@@ -299,7 +292,10 @@ impl Overlay for Composer {
     /// What was taken is no draft any more, even if the composer was opened on it again.
     fn hear(&mut self, news: News<'_>, desk: &mut Desk<'_, '_>) {
         match news {
-            News::Sent { key, text, outcome: Outcome::Accepted(_) } if self.prompt() == text => match &self.to {
+            News::Ended {
+                operation: Operation { to: Recipient { key, .. }, act: Act::Prompt { text, .. }, .. },
+                outcome,
+            } if outcome.is_accepted() && self.prompt() == *text => match &self.to {
                 Recipients::One(to) if to == key => self.replace(""),
                 Recipients::Several(_) if desk.memory.broadcast.text().is_empty() => self.replace(""),
                 _ => {}

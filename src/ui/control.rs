@@ -23,7 +23,7 @@ use super::{Request, Ui, find};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::Answer;
 use crate::moment::{Moment, Span};
-use crate::operation::Outcome;
+use crate::operation::{Act, Operation, Outcome, When};
 use crate::state::{Attention, Availability};
 use crate::status::Status;
 
@@ -86,47 +86,51 @@ impl Ui {
         requests
     }
 
-    /// Tells the operator what became of a prompt. A draft goes only when its text has arrived.
-    pub fn sent(&mut self, key: &TerminalKey, name: &str, text: &str, outcome: Outcome, view: &View<'_>) {
+    /// Tells the operator what came of an operation.
+    pub fn ended(&mut self, operation: &Operation, outcome: &Outcome, view: &View<'_>) {
+        let key = &operation.to.key;
+        let mut told = outcome::told(operation, outcome);
+        let topic = match &operation.act {
+            Act::Prompt { text, when } => {
+                self.follow_draft(key, text, *when, outcome, view);
+                told.push_str(&self.way_on(outcome).map(|hint| format!(" ({hint})")).unwrap_or_default());
+                Topic::Prompt(key.clone())
+            }
+            Act::Answer { .. } => Topic::Dialog(key.clone()),
+            Act::Keys { .. } | Act::Interrupt { .. } => Topic::Keys(key.clone()),
+        };
+        self.hear(News::Ended { operation, outcome }, view);
+        // Whoever types sees what the keys do.
+        if !(matches!(operation.act, Act::Keys { .. }) && outcome.is_accepted()) {
+            self.notify_about(topic, outcome::status(outcome), told, view.now);
+        }
+    }
+
+    /// A draft goes only when its text has arrived; what was not sent and is no draft becomes one.
+    fn follow_draft(&mut self, key: &TerminalKey, text: &str, when: When, outcome: &Outcome, view: &View<'_>) {
         let is_draft = self.memory.drafts.get(key).is_some_and(|draft| draft == text);
-        let was_on_its_way = self.memory.sending.remove(key).is_some_and(|on_its_way| on_its_way == text);
+        let has_left = match when {
+            When::Ready => matches!(outcome, Outcome::Refused(_)),
+            When::Now | When::Anyway => self.memory.sending.remove(key).is_some_and(|on_its_way| on_its_way == text),
+        };
         match (outcome.is_accepted(), is_draft) {
             (true, true) => drop(self.memory.drafts.remove(key)),
             // The prompt that was opened meanwhile began empty.
-            (false, true) if was_on_its_way => self.hear(News::Drafted { key }, view),
-            (false, false) if was_on_its_way => self.add_to_draft(key, text, view),
+            (false, true) if has_left => self.hear(News::Drafted { key }, view),
+            (false, false) if has_left => self.add_to_draft(key, text, view),
             _ => {}
         }
         if outcome.is_accepted() {
             self.memory.broadcast.taken(key, text);
         }
-        self.hear(News::Sent { key, text, outcome: &outcome }, view);
-        let hint = match &outcome {
-            Outcome::Refused(refusal) => {
-                let insist = self.options.keymap.key_for(Context::Composer, Action::SendAnyway);
-                let insist = insist.filter(|_| refusal.may_insist());
-                insist.map(|key| format!("{key} in the prompt sends anyway")).or_else(|| refusal.hint())
-            }
-            _ => None,
-        };
-        let told = match (Self::trouble(name, &outcome), &outcome) {
-            (Some(trouble), _) => trouble + &hint.map(|hint| format!(" ({hint})")).unwrap_or_default(),
-            (None, Outcome::Accepted(Some(how))) => format!("{name}: {how}"),
-            (None, _) => format!("{name} took the prompt"),
-        };
-        self.notify_about(Topic::Prompt(key.clone()), outcome::status(&outcome), told, view.now);
     }
 
-    /// Tells the operator what became of an answer, and what the terminal shows since.
-    pub fn answered(&mut self, key: &TerminalKey, name: &str, outcome: &Outcome, view: &View<'_>) {
-        self.hear(News::Answered { key, outcome }, view);
-        let told = match outcome {
-            Outcome::Accepted(None) => format!("{name}: taken"),
-            Outcome::Accepted(Some(after)) => format!("{name}: taken: {after}"),
-            Outcome::Refused(refusal) => format!("{name}: {refusal}"),
-            outcome => format!("{name}: {outcome}"),
-        };
-        self.notify_about(Topic::Dialog(key.clone()), outcome::status(outcome), told, view.now);
+    /// What the operator can do about a prompt that was refused.
+    fn way_on(&self, outcome: &Outcome) -> Option<String> {
+        let Outcome::Refused(refusal) = outcome else { return None };
+        let insist = self.options.keymap.key_for(Context::Composer, Action::SendAnyway);
+        let insist = insist.filter(|_| refusal.may_insist());
+        insist.map(|key| format!("{key} in the prompt sends anyway")).or_else(|| refusal.hint())
     }
 
     /// Shows why a terminal is said to be what it is; `None` when nothing has read its screen.
@@ -148,16 +152,6 @@ impl Ui {
     /// Tells the view that asked what the history has answered.
     pub fn told(&mut self, answer: &Answer, view: &View<'_>) {
         self.hear(News::Told { key: &answer.key, told: &answer.told }, view);
-    }
-
-    /// What went wrong with a prompt, in words; nothing when it was taken.
-    pub fn trouble(name: &str, outcome: &Outcome) -> Option<String> {
-        match outcome {
-            Outcome::Accepted(_) => None,
-            Outcome::NotTaken { why } => Some(format!("{name} did not take the prompt: {why}")),
-            Outcome::Unverified { why } => Some(format!("it is not known whether {name} took the prompt: {why}")),
-            Outcome::Refused(why) => Some(format!("nothing was sent to {name}: {why}")),
-        }
     }
 
     /// The terminal that the operator looks at: the selected one, as long as keys are pressed. A row that came under a

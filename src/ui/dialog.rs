@@ -13,7 +13,6 @@ use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::{Position, Rect};
 
-use super::Request;
 use super::action::Action;
 use super::canvas::Canvas;
 use super::footer::Hint;
@@ -28,9 +27,8 @@ use super::toast::Topic;
 use crate::dialog::{self, Manner, TextEntry};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::moment::{Moment, Span};
-use crate::operation::Outcome;
+use crate::operation::{Act, Operation, Outcome, Recipient, Reply};
 use crate::screen::Screen;
-use crate::sender::Reply;
 use crate::status::Status;
 use crate::tmux::PasteText;
 
@@ -277,14 +275,12 @@ impl Dialog {
             // It says below the options already why.
             Some(_) => return,
         }
-        let (Some(shown), Some(reply)) = (&self.shown, self.reply()) else { return };
+        let (Some(shown), Some(reply), Some(terminal)) = (&self.shown, self.reply(), desk.terminal(&self.key)) else {
+            return;
+        };
         self.told = Some((Status::Working, format!("sending {} …", reply.in_words(&shown.dialog))));
-        desk.ask(Request::Answer {
-            key: self.key.clone(),
-            dialog: Arc::clone(&shown.dialog),
-            excerpt: shown.excerpt.clone(),
-            reply,
-        });
+        let (dialog, excerpt) = (Arc::clone(&shown.dialog), shown.excerpt.clone());
+        desk.perform(Recipient::of(terminal), Act::Answer { dialog, excerpt, reply });
         self.stage = Stage::Sending;
     }
 
@@ -481,8 +477,8 @@ impl Overlay for Dialog {
     }
 
     fn hear(&mut self, news: News<'_>, desk: &mut Desk<'_, '_>) {
-        let News::Answered { key, outcome } = news else { return };
-        if *key != self.key || self.stage != Stage::Sending {
+        let News::Ended { operation: Operation { to, act: Act::Answer { .. }, .. }, outcome } = news else { return };
+        if to.key != self.key || self.stage != Stage::Sending {
             return;
         }
         let told = match outcome {

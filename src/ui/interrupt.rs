@@ -20,8 +20,10 @@ use super::theme::Theme;
 use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::moment::Moment;
+use crate::operation::{Act, Operation, Producer, Recipient};
 use crate::state::{Availability, Phase, Tri};
 use crate::status::Status;
+use crate::tmux::Key;
 
 /// Keys that stop programs, the usual one first, for what the agent's own profile does not say.
 const KEYS: [(&[&str], &str); 3] = [
@@ -43,7 +45,7 @@ const ANSWERS: Answers = Answers {
 pub struct Interrupt {
     keys: Vec<TerminalKey>,
     /// What can be pressed, by tmux's names, and what it does.
-    choices: Vec<(Vec<String>, String)>,
+    choices: Vec<(Vec<Key>, String)>,
     /// What the terminals are said to do, as it was shown.
     shown: Vec<Shown>,
     question: Question,
@@ -106,9 +108,10 @@ impl Interrupt {
     }
 
     /// What is asked for without a question, where the operator has configured it so.
-    pub fn at_once(terminal: &Terminal) -> Request {
+    pub fn at_once(terminal: &Terminal, now: Moment) -> Request {
         let keys = choices(terminal).into_iter().next().map(|(keys, _)| keys);
-        request(&terminal.key, keys.unwrap_or_default(), Shown::of(terminal).dialog)
+        let act = Act::Interrupt { keys: keys.unwrap_or_default(), dialog: Shown::of(terminal).dialog };
+        Request::Perform(Operation { at: now, producer: Producer::Dashboard, to: Recipient::as_shown(terminal), act })
     }
 
     /// Takes over what the terminals do now. When that changes, nothing is chosen any more, and keys do nothing for a
@@ -138,7 +141,7 @@ impl Interrupt {
             several => several.iter().map(|shown| shown.told.clone()).chain([String::new()]).collect(),
         };
         let widest = self.choices.iter().map(|(keys, _)| text::width(&spoken_all(keys))).max().unwrap_or(0);
-        let option = |(place, (keys, note)): (usize, &(Vec<String>, String))| {
+        let option = |(place, (keys, note)): (usize, &(Vec<Key>, String))| {
             let is_chosen = Some(place) == self.question.chosen();
             let base = if is_chosen { parts.selected } else { Style::default() };
             let lead = (if is_chosen { "› " } else { "  " }.to_owned(), base.patch(parts.title));
@@ -163,17 +166,13 @@ fn has_draft(terminal: &Terminal) -> bool {
 }
 
 /// What can be pressed, and what it does: what the agent's profile says, then what stops others.
-fn choices(terminal: &Terminal) -> Vec<(Vec<String>, String)> {
+fn choices(terminal: &Terminal) -> Vec<(Vec<Key>, String)> {
     let own: Vec<&str> = terminal.interrupt.iter().map(|key| key.word()).collect();
     let note = format!("stops the turn of {}", terminal.state.terminal.tool);
     let others = KEYS.iter().filter(|(keys, _)| *keys != own).map(|(keys, note)| (keys.to_vec(), (*note).to_owned()));
     let own = (!own.is_empty()).then(|| (own.clone(), note));
-    let names = |keys: Vec<&str>| keys.into_iter().map(str::to_owned).collect();
-    own.into_iter().chain(others).map(|(keys, note)| (names(keys), note)).collect()
-}
-
-fn request(key: &TerminalKey, keys: Vec<String>, seen: Option<Arc<Dialog>>) -> Request {
-    Request::Keys { key: key.clone(), keys, tell: true, seen }
+    let parsed = |names: Vec<&str>| names.into_iter().filter_map(|name| name.parse().ok()).collect();
+    own.into_iter().chain(others).map(|(names, note)| (parsed(names), note)).collect()
 }
 
 impl Overlay for Interrupt {
@@ -208,7 +207,9 @@ impl Overlay for Interrupt {
                 let chosen = self.question.chosen().filter(|_| self.hold(desk.view.now).is_none());
                 let Some((keys, _)) = chosen.and_then(|chosen| self.choices.get(chosen)) else { return Then::Stay };
                 for (key, shown) in self.keys.iter().zip(&self.shown) {
-                    desk.ask(request(key, keys.clone(), shown.dialog.clone()));
+                    let Some(terminal) = desk.terminal(key) else { continue };
+                    let act = Act::Interrupt { keys: keys.clone(), dialog: shown.dialog.clone() };
+                    desk.perform(Recipient::as_shown(terminal), act);
                 }
                 return Then::Close;
             }

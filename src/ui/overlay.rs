@@ -21,7 +21,7 @@ use super::{Options, Request};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::{Intent, Told};
 use crate::moment::Moment;
-use crate::operation::Outcome;
+use crate::operation::{Act, Operation, Outcome, Producer, Recipient};
 
 /// Where an overlay is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,18 +70,14 @@ pub enum Then {
 /// What came of something that was asked for.
 #[derive(Clone, Copy, Debug)]
 pub enum News<'a> {
-    /// A prompt was sent, or was not.
-    Sent { key: &'a TerminalKey, text: &'a str, outcome: &'a Outcome },
-    /// A prompt that waited cannot be sent any more.
-    Dropped { key: &'a TerminalKey, text: &'a str, why: &'a str },
+    /// An operation was performed, or was not.
+    Ended { operation: &'a Operation, outcome: &'a Outcome },
     /// Something was added to what was begun for a terminal.
     Drafted { key: &'a TerminalKey },
     /// The prompts that were sent before: to one terminal, and to any, newest first.
     Prompts { own: &'a [String], all: &'a [String] },
     /// The prompt came back from the operator's editor.
     Edited { text: &'a str },
-    /// A dialog was answered, or was not.
-    Answered { key: &'a TerminalKey, outcome: &'a Outcome },
     /// The history has answered.
     Told { key: &'a TerminalKey, told: &'a Told },
     /// Why a terminal is said to be what it is; `None` when nothing has read its screen.
@@ -128,6 +124,12 @@ impl<'v> Desk<'_, 'v> {
     /// Asks for something that the dashboard cannot do itself.
     pub fn ask(&mut self, request: Request) {
         self.requests.push(request);
+    }
+
+    /// Asks for an act on a terminal.
+    pub fn perform(&mut self, to: Recipient, act: Act) {
+        let operation = Operation { at: self.view.now, producer: Producer::Dashboard, to, act };
+        self.requests.push(Request::Perform(operation));
     }
 
     /// Shows a message that goes by itself.

@@ -14,13 +14,15 @@ use super::keymap::{self, Context, control_character};
 use super::overlay::{Desk, Laid, Overlay, Place, Then};
 use super::sheet::Pause;
 use super::text::{self, Pen};
-use super::{Request, find, popup, preview};
+use super::{find, popup, preview};
 use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::moment::{Moment, Span};
+use crate::operation::{Act, Privacy, Recipient};
 use crate::screen::{Row, Screen, is_harmless};
 use crate::status::Status;
 use crate::task::Task;
+use crate::tmux::Key;
 
 /// The keyboard of one terminal or task.
 #[derive(Debug)]
@@ -194,7 +196,7 @@ impl Overlay for Raw {
             }
         }
         let mut pen = Pen::new(buffer, inner, last);
-        pen.text("pressed: ", canvas.theme.parts.quiet).text(&spoken_all(&self.pressed), canvas.theme.parts.text);
+        pen.text("pressed: ", canvas.theme.parts.quiet).text(&self.pressed.join(" "), canvas.theme.parts.text);
         Laid::at(outer)
     }
 
@@ -214,14 +216,22 @@ impl Overlay for Raw {
             desk.say(why);
             return Then::Stay;
         }
-        let Some(name) = name(key) else {
+        let named = name(key).and_then(|name| Some((name.parse().ok()?, name)));
+        let Some((pressed, name)) = named else {
             desk.say("tmux has no name for this key; nothing was sent");
             return Then::Stay;
         };
-        self.pressed.push(shown(key, &name));
+        self.pressed.push(spoken(&shown(key, &name)));
         let surplus = self.pressed.len().saturating_sub(SHOWN);
         self.pressed.drain(..surplus);
-        desk.ask(Request::Keys { key: self.key.clone(), keys: vec![name], tell: false, seen: self.dialog.clone() });
+        let to = match (desk.terminal(&self.key), self.live_task(desk.view)) {
+            (Some(terminal), _) => Some((Recipient::as_shown(terminal), Privacy::of(terminal))),
+            // What programs ask for is not known, so nothing that is typed is kept.
+            (None, task) => task.map(|task| (Recipient::of_task(task), Privacy::Secret)),
+        };
+        if let Some((to, privacy)) = to {
+            desk.perform(to, Act::Keys { keys: vec![pressed], dialog: self.dialog.clone(), privacy });
+        }
         Then::Stay
     }
 
@@ -297,14 +307,13 @@ pub fn spoken(name: &str) -> String {
 }
 
 /// Several keys, as [`spoken`] names each.
-pub fn spoken_all<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
-    names.into_iter().map(|name| spoken(name)).collect::<Vec<_>>().join(" ")
+pub fn spoken_all<'a>(keys: impl IntoIterator<Item = &'a Key>) -> String {
+    keys.into_iter().map(|key| spoken(key.as_str())).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tmux::Key;
 
     #[test]
     fn every_key_has_a_name_that_tmux_knows() {

@@ -49,7 +49,7 @@ fn locked_at_first<F: Follower>(path: &Path, follower: F) -> Following<LockedOut
 }
 
 fn submit(path: &Path, owner: &str, uid: &str, pane: u32) {
-    let begun = Message::InputBegun { uid: uid.to_owned(), input: super::inputs::prompt(pane, 0, "hello") };
+    let begun = Message::InputBegun { uid: uid.to_owned(), operation: super::inputs::prompt(pane, 0, "hello") };
     let delivered = Message::InputDelivered { uid: uid.to_owned(), at: at(0) };
     store(path, owner, at(0)).write(&[begun, delivered], at(0)).unwrap();
 }

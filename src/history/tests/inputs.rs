@@ -1,16 +1,17 @@
 //! What is sent: written down before, judged after, and known to the other processes at once.
 
 use super::*;
-use crate::operation::{Outcome, Refusal};
+use crate::dialog::Dialog;
+use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
 
-pub(in super::super) fn prompt(pane: u32, seconds: i64, text: &str) -> NewInput {
-    NewInput {
-        key: terminal(pane),
-        name: format!("t{pane}"),
-        at: at(seconds),
-        sender: "command line".to_owned(),
-        sent: Sent::Prompt(text.to_owned()),
-    }
+pub(in super::super) fn prompt(pane: u32, seconds: i64, text: &str) -> Arc<Operation> {
+    let act = Act::Prompt { text: text.to_owned(), when: When::Now };
+    operation(pane, seconds, Producer::CommandLine, act)
+}
+
+pub(in super::super) fn operation(pane: u32, seconds: i64, producer: Producer, act: Act) -> Arc<Operation> {
+    let to = Recipient::new(terminal(pane), format!("t{pane}"));
+    Arc::new(Operation { at: at(seconds), producer, to, act })
 }
 
 fn sent(reader: &mut Reader) -> Vec<(String, Option<String>)> {
@@ -28,7 +29,7 @@ fn sent(reader: &mut Reader) -> Vec<(String, Option<String>)> {
 fn an_input_is_written_before_it_is_sent_and_its_outcome_after() {
     let (_directory, path) = place();
     let history = running(&path);
-    let ticket = history.begin_input(prompt(1, 0, "do it"));
+    let ticket = history.begin_input(&prompt(1, 0, "do it"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     assert!(runtime.block_on(history.written(Duration::from_secs(10))));
     let mut reader = Reader::open(&path).unwrap();
@@ -55,7 +56,7 @@ fn an_input_is_written_before_it_is_sent_and_its_outcome_after() {
 fn what_was_never_delivered_is_no_submission() {
     let (_directory, path) = place();
     let history = running(&path);
-    history.begin_input(prompt(1, 0, "no")).ended(Refusal::Working.into(), at(1));
+    history.begin_input(&prompt(1, 0, "no")).ended(Refusal::Working.into(), at(1));
     drop(history);
     let mut reader = Reader::open(&path).unwrap();
     assert_eq!(sent(&mut reader), [("no".to_owned(), Some("refused".to_owned()))]);
@@ -72,15 +73,15 @@ fn another_process_learns_within_a_tick_what_was_sent_and_not_what_it_sent_itsel
     let listens = Instant::now();
     while received.try_recv().is_err() {
         assert!(listens.elapsed() < Duration::from_secs(20), "nobody listens");
-        theirs.begin_input(prompt(9, 0, "is anybody there")).delivered(at(0));
+        theirs.begin_input(&prompt(9, 0, "is anybody there")).delivered(at(0));
         std::thread::sleep(Duration::from_millis(10));
     }
-    ours.begin_input(prompt(1, 0, "ours")).delivered(at(0));
+    ours.begin_input(&prompt(1, 0, "ours")).delivered(at(0));
     let begun = Instant::now();
-    theirs.begin_input(prompt(2, 0, "theirs")).delivered(at(0));
-    let answer =
-        NewInput { sent: Sent::Answer { dialog: "Run it?".to_owned(), choice: "1".to_owned() }, ..prompt(3, 0, "") };
-    theirs.begin_input(answer).delivered(at(1));
+    theirs.begin_input(&prompt(2, 0, "theirs")).delivered(at(0));
+    let dialog = Arc::new(Dialog::read(&Screen::from_text("Run it?\n❯ 1. Yes\n  2. No", 80), 0..3));
+    let act = Act::Answer { dialog, excerpt: "Run it?".to_owned(), reply: Reply::Option(0) };
+    theirs.begin_input(&operation(3, 0, Producer::CommandLine, act)).delivered(at(1));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let mut next = || {
         let limit = Duration::from_secs(10);
@@ -102,13 +103,13 @@ fn another_process_learns_within_a_tick_what_was_sent_and_not_what_it_sent_itsel
 fn what_was_sent_before_is_old() {
     let (_directory, path) = place();
     let theirs = running(&path);
-    theirs.begin_input(prompt(1, 0, "old")).delivered(at(0));
+    theirs.begin_input(&prompt(1, 0, "old")).delivered(at(0));
     wait_until("it is written", || path.exists() && Reader::open(&path).is_ok_and(|r| r.last_submission() == Ok(1)));
     let ours = running(&path);
     let mut received = ours.submissions();
     // Let the follower find its beginning before the next one comes.
     std::thread::sleep(Duration::from_millis(400));
-    theirs.begin_input(prompt(2, 1, "new")).delivered(at(1));
+    theirs.begin_input(&prompt(2, 1, "new")).delivered(at(1));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let limit = Duration::from_secs(10);
     let first = runtime.block_on(async { tokio::time::timeout(limit, received.recv()).await }).unwrap().unwrap();
@@ -120,9 +121,10 @@ fn the_composer_finds_earlier_prompts() {
     let (_directory, path) = place();
     let history = running(&path);
     for (pane, text) in [(1, "one"), (2, "two"), (1, "three"), (1, "one")] {
-        history.begin_input(prompt(pane, 0, text)).ended(Outcome::Accepted(None), at(0));
+        history.begin_input(&prompt(pane, 0, text)).ended(Outcome::Accepted(None), at(0));
     }
-    history.begin_input(NewInput { sent: Sent::Keys(vec!["Escape".to_owned()]), ..prompt(1, 0, "") });
+    let keys = Act::Interrupt { keys: vec!["Escape".parse().unwrap()], dialog: None };
+    history.begin_input(&operation(1, 0, Producer::Dashboard, keys));
     drop(history);
     let mut reader = Reader::open(&path).unwrap();
     assert_eq!(reader.prompts(None, 10).unwrap(), ["one", "three", "two"]);

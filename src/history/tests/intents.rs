@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::operation::Refusal;
+use crate::operation::{Act, Producer, Refusal, When};
 
 const HOLD: Span = Span::from_secs(30);
 
@@ -192,8 +192,9 @@ fn the_outcome_of_an_earlier_attempt_says_nothing_of_a_later_one() {
     let (_directory, path) = place();
     let mut a = open(&path, "a");
     let id = queued(&mut a, "e");
-    let input = NewInput { sender: "follow-up 1".to_owned(), ..super::inputs::prompt(1, 0, "text") };
-    let begun = Message::InputBegun { uid: "a".to_owned(), input };
+    let act = Act::Prompt { text: "text".to_owned(), when: When::Ready };
+    let operation = super::inputs::operation(1, 0, Producer::FollowUp(1), act);
+    let begun = Message::InputBegun { uid: "a".to_owned(), operation };
     let ended = Message::InputEnded { uid: "a".to_owned(), outcome: Refusal::Working.into(), at: at(2) };
     store(&path, "a", at(0)).write(&[begun, ended], at(2)).unwrap();
     assert!(a.claim(id, at(3), HOLD).unwrap() && a.attempt(id, "text", 1, at(4)).unwrap());

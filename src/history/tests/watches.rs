@@ -170,7 +170,8 @@ fn a_batch_that_fails_changes_nothing() {
     let (_directory, path) = place();
     let mut store = store(&path, "a", at(0));
     store.write(&[message(1, 0, Phase::Ready, "x")], at(0)).unwrap();
-    let twice = |uid: &str| Message::InputBegun { uid: uid.to_owned(), input: super::inputs::prompt(2, 1, "hello") };
+    let twice =
+        |uid: &str| Message::InputBegun { uid: uid.to_owned(), operation: super::inputs::prompt(2, 1, "hello") };
     store.write(&[message(2, 1, Phase::Ready, "x"), twice("u"), twice("u")], at(1)).unwrap_err();
     assert_eq!(times(&path), [0]);
     assert_eq!(store.watched().count(), 1);

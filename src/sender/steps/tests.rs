@@ -43,8 +43,8 @@ struct Played {
 }
 
 impl Played {
-    fn new(insistence: Insistence) -> Self {
-        Self { steps: Steps::new(HELLO, insistence, Limits::default()), now: 0, done: vec![] }
+    fn new(when: When) -> Self {
+        Self { steps: Steps::new(HELLO, when, Limits::default()), now: 0, done: vec![] }
     }
 
     /// Runs to the end. `shows` is asked at each look with the number of Enters so far, `None` before the paste.
@@ -74,12 +74,12 @@ impl Played {
 }
 
 fn polite(shows: impl FnMut(Option<usize>, u64) -> Seen) -> (Outcome, Vec<&'static str>) {
-    let mut played = Played::new(Insistence::Polite);
+    let mut played = Played::new(When::Now);
     (played.run(shows), played.done)
 }
 
 fn forced(shows: impl FnMut(Option<usize>, u64) -> Seen) -> (Outcome, Vec<&'static str>) {
-    let mut played = Played::new(Insistence::Force);
+    let mut played = Played::new(When::Anyway);
     (played.run(shows), played.done)
 }
 
@@ -95,7 +95,7 @@ fn a_prompt_that_is_taken_is_pasted_and_entered_once() {
 
 #[test]
 fn enter_comes_apart_from_the_text() {
-    let mut played = Played::new(Insistence::Polite);
+    let mut played = Played::new(When::Now);
     let mut times = Vec::new();
     played.run(|enters, now| {
         times.push((enters, now));
@@ -181,14 +181,14 @@ fn what_somebody_begins_after_enter_is_not_submitted_by_another_one() {
 
 #[test]
 fn what_changed_before_it_was_delivered_is_looked_at_again() {
-    let mut steps = Steps::new(HELLO, Insistence::Polite, Limits::default());
+    let mut steps = Steps::new(HELLO, When::Now, Limits::default());
     let at = Span::from_millis;
     let looks = |step: Step| matches!(step, Step::Look { .. });
     assert!(looks(steps.saw(ready(), at(0))));
     assert_eq!(steps.saw(ready(), at(300)), Step::Paste);
     assert!(looks(steps.undelivered(at(310))), "nothing was pasted");
     assert_eq!(steps.saw(dialog(), at(400)), Step::End(Refusal::Dialog.into()));
-    let mut steps = Steps::new(HELLO, Insistence::Polite, Limits::default());
+    let mut steps = Steps::new(HELLO, When::Now, Limits::default());
     steps.saw(ready(), at(0));
     steps.saw(ready(), at(300));
     steps.delivered(at(310));
@@ -197,7 +197,7 @@ fn what_changed_before_it_was_delivered_is_looked_at_again() {
     let Step::End(outcome) = steps.saw(dialog(), at(600)) else { panic!("it goes on") };
     assert_eq!(outcome, not_taken("a dialog came up, and Enter was not pressed"));
     // A terminal that is never as it was a moment ago is given up.
-    let mut steps = Steps::new(HELLO, Insistence::Polite, Limits::default());
+    let mut steps = Steps::new(HELLO, When::Now, Limits::default());
     steps.saw(ready(), at(0));
     steps.saw(ready(), at(300));
     assert_eq!(steps.undelivered(at(4000)), Step::End(Refusal::Obstacle(crate::tmux::Obstacle::Changed).into()));
@@ -336,7 +336,7 @@ fn an_agent_that_ends_has_taken_what_asked_it_to() {
     let shell = || Refusal::AgentGone { tool: "claude".into(), command: "dash".into() };
     let at = Span::from_millis;
     for ends in [true, false] {
-        let mut steps = Steps::new(Prompt { ends, ..HELLO }, Insistence::Polite, Limits::default());
+        let mut steps = Steps::new(Prompt { ends, ..HELLO }, When::Now, Limits::default());
         assert_eq!(steps.stopped(shell()), Outcome::Refused(shell()), "before the paste");
         steps.saw(ready(), at(0));
         steps.saw(ready(), at(300));
@@ -358,7 +358,7 @@ fn an_agent_that_ends_has_taken_what_asked_it_to() {
 fn a_tmux_that_does_not_answer_may_have_pressed_enter() {
     let unheard = || Refusal::Tmux(crate::tmux::Error::Garbled("half an answer".into()));
     let at = Span::from_millis;
-    let mut steps = Steps::new(HELLO, Insistence::Polite, Limits::default());
+    let mut steps = Steps::new(HELLO, When::Now, Limits::default());
     steps.saw(ready(), at(0));
     steps.saw(ready(), at(300));
     assert!(matches!(steps.stopped(unheard()), Outcome::Unverified { .. }), "at the paste");
@@ -372,7 +372,7 @@ fn a_tmux_that_does_not_answer_may_have_pressed_enter() {
 
 #[test]
 fn a_failure_before_the_paste_is_a_refusal_and_after_it_is_not() {
-    let mut steps = Steps::new(HELLO, Insistence::Polite, Limits::default());
+    let mut steps = Steps::new(HELLO, When::Now, Limits::default());
     let gone = || Refusal::Obstacle(crate::tmux::Obstacle::Gone);
     assert_eq!(steps.stopped(gone()), Outcome::Refused(gone()));
     steps.saw(ready(), Span::ZERO);

@@ -9,13 +9,13 @@ use ratatui::layout::Rect;
 use super::outcomes::{Outcomes, Progress};
 use super::recipients::obstacle;
 use crate::fleet::{TerminalKey, View};
-use crate::operation::Refusal;
+use crate::operation::{Act, Recipient, Refusal, When};
 use crate::ui::canvas::Canvas;
 use crate::ui::overlay::Desk;
 use crate::ui::popup::Line;
 use crate::ui::text::{self, Pen};
 use crate::ui::theme::Theme;
-use crate::ui::{Request, find, pane};
+use crate::ui::{find, pane};
 
 /// The prompt for several terminals that is begun, and who has still to take it.
 #[derive(Clone, Debug, Default)]
@@ -128,13 +128,19 @@ pub fn send(keys: &[TerminalKey], text: &str, wait: bool, desk: &mut Desk<'_, '_
     desk.memory.broadcast.missing = keys.iter().cloned().collect();
     let mut terminals = Vec::new();
     for key in keys {
-        let progress = match gets(desk.view, key, wait) {
+        let gets = gets(desk.view, key, wait);
+        let mut perform = |when| {
+            if let Some(terminal) = desk.terminal(key) {
+                desk.perform(Recipient::of(terminal), Act::Prompt { text: text.to_owned(), when });
+            }
+        };
+        let progress = match gets {
             Gets::Now => {
-                desk.ask(Request::Send { key: key.clone(), text: text.to_owned(), force: false });
+                perform(When::Now);
                 Progress::Sending
             }
             Gets::WhenReady(_) => {
-                desk.ask(Request::Queue { key: key.clone(), text: text.to_owned() });
+                perform(When::Ready);
                 Progress::Queued
             }
             Gets::Nothing(why) => Progress::Ended(Refusal::Other(why.to_owned()).into()),

@@ -5,7 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::fleet::{TerminalKey, View};
-use crate::operation::{Outcome, Refusal};
+use crate::operation::{Act, Operation, Outcome};
 use crate::ui::action::Action;
 use crate::ui::canvas::Canvas;
 use crate::ui::footer::Hint;
@@ -87,8 +87,11 @@ impl Overlay for Outcomes {
 
     fn hear(&mut self, news: News<'_>, _desk: &mut Desk<'_, '_>) {
         let (key, outcome) = match news {
-            News::Sent { key, text, outcome } if text == self.text => (key, outcome.clone()),
-            News::Dropped { key, text, why } if text == self.text => (key, Refusal::Other(why.to_owned()).into()),
+            News::Ended { operation: Operation { to, act: Act::Prompt { text, .. }, .. }, outcome }
+                if *text == self.text =>
+            {
+                (&to.key, outcome.clone())
+            }
             _ => return,
         };
         let is_open = |it: &Progress| !matches!(it, Progress::Ended(_));

@@ -5,9 +5,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::How;
 use super::broadcast::{Gets, gets, lines, name};
 use crate::fleet::{TerminalKey, View};
+use crate::operation::When;
 use crate::ui::action::Action;
 use crate::ui::canvas::Canvas;
 use crate::ui::footer::Hint;
@@ -23,7 +23,7 @@ const ANSWERS: Answers = Answers::yes_or("send it", &[(Action::Close, "do not se
 /// The question.
 #[derive(Debug)]
 pub(super) struct Sure {
-    pub(super) how: How,
+    pub(super) when: When,
     pub(super) question: Question,
     /// What each one would get, as it was shown.
     shown: Vec<Gets>,
@@ -31,8 +31,8 @@ pub(super) struct Sure {
 
 impl Sure {
     /// The question for some terminals.
-    pub(super) fn new(how: How, keys: &[TerminalKey], view: &View<'_>) -> Self {
-        let mut sure = Self { how, question: Question::default(), shown: Vec::new() };
+    pub(super) fn new(when: When, keys: &[TerminalKey], view: &View<'_>) -> Self {
+        let mut sure = Self { when, question: Question::default(), shown: Vec::new() };
         sure.shown = sure.gets(keys, view);
         sure
     }
@@ -77,7 +77,7 @@ impl Sure {
 
     fn asked(&self, theme: &Theme, keys: &[TerminalKey], prompt: &str, view: &View<'_>) -> Asked {
         let Parts { text: plain, quiet, .. } = theme.parts;
-        let wait = self.how == How::WhenReady;
+        let wait = self.when == When::Ready;
         let who = lines(theme, keys, prompt, wait, view).into_iter().map(Paragraph::new);
         let told = [Paragraph::default(), Paragraph::plain("the whole text:", quiet)];
         let prompt =
@@ -86,6 +86,6 @@ impl Sure {
     }
 
     fn gets(&self, keys: &[TerminalKey], view: &View<'_>) -> Vec<Gets> {
-        keys.iter().map(|key| gets(view, key, self.how == How::WhenReady)).collect()
+        keys.iter().map(|key| gets(view, key, self.when == When::Ready)).collect()
     }
 }

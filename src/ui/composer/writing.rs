@@ -10,11 +10,6 @@ use crate::ui::overlay::{Desk, Memory};
 use crate::ui::text;
 
 impl Composer {
-    /// The prompt as it would be sent.
-    pub(super) fn prompt(&self) -> String {
-        self.text.lines().join("\n")
-    }
-
     pub(super) fn replace(&mut self, text: &str) {
         self.text = text_area(text);
     }

@@ -271,7 +271,7 @@ impl Ui {
             return Vec::new();
         }
         if !self.options.confirm {
-            return vec![Interrupt::at_once(terminal)];
+            return vec![Interrupt::at_once(terminal, view.now)];
         }
         self.open(Interrupt::new(&[terminal]));
         Vec::new()

@@ -4,10 +4,8 @@ use crate::status::Status;
 use std::collections::HashMap;
 
 use crate::fleet::{TerminalKey, View};
-use crate::operation::Outcome;
-use crate::ui::outcome;
+
 use crate::ui::overlay::{News, Waiting};
-use crate::ui::raw::spoken_all;
 use crate::ui::{Topic, Ui, find};
 
 impl Ui {
@@ -43,14 +41,6 @@ impl Ui {
         self.notify_about(Topic::Prompt(key.clone()), Status::Ready, told, view.now);
     }
 
-    /// Tells that a prompt that waited will not be sent. Its text becomes a draft.
-    pub fn dropped(&mut self, key: &TerminalKey, name: &str, text: &str, why: &str, view: &View<'_>) {
-        self.hear(News::Dropped { key, text, why }, view);
-        self.add_to_draft(key, text, view);
-        let told = format!("the queued prompt for {name} was not sent: {why}");
-        self.notify_about(Topic::Prompt(key.clone()), Status::Failed, told, view.now);
-    }
-
     /// Offers the prompts that were sent before, newest first: to the terminal that is written to, and to any.
     pub fn prompts(&mut self, own: &[String], all: &[String], view: &View<'_>) {
         self.hear(News::Prompts { own, all }, view);
@@ -59,25 +49,6 @@ impl Ui {
     /// Takes the prompt over that comes back from the operator's editor.
     pub fn edited(&mut self, text: &str, view: &View<'_>) {
         self.hear(News::Edited { text }, view);
-    }
-
-    /// Tells what became of keys, where that was asked for or they were not pressed.
-    pub fn pressed(
-        &mut self,
-        key: &TerminalKey,
-        name: &str,
-        keys: &[String],
-        outcome: &Outcome,
-        tell: bool,
-        view: &View<'_>,
-    ) {
-        let told = match outcome {
-            Outcome::Accepted(_) if !tell => return,
-            Outcome::Accepted(_) => format!("pressed {} in {name}", spoken_all(keys)),
-            Outcome::Unverified { why } => format!("it is not known whether keys were pressed in {name}: {why}"),
-            outcome => format!("no key was pressed in {name}: {}", outcome.detail().unwrap_or_default()),
-        };
-        self.notify_about(Topic::Keys(key.clone()), outcome::status(outcome), told, view.now);
     }
 
     pub(super) fn add_to_draft(&mut self, key: &TerminalKey, text: &str, view: &View<'_>) {

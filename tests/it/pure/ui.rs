@@ -9,8 +9,9 @@ mod sheet;
 mod sizes;
 
 use crate::support::sample_fleet::{NOW, SampleFleet, terminal};
+use fleetwatch::fleet::TerminalKey;
 use fleetwatch::moment::Span;
-use fleetwatch::operation::{Outcome, Refusal};
+use fleetwatch::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
 use fleetwatch::state::{Attention, Phase};
 use fleetwatch::status::Status;
 use fleetwatch::ui::Waiting;
@@ -21,6 +22,42 @@ use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseBut
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 use unicode_width::UnicodeWidthStr;
+
+/// An act on a terminal, as the dashboard asks for it now.
+fn operation(fleet: &SampleFleet, key: &TerminalKey, act: Act) -> Operation {
+    let terminal = fleet.terminals.iter().find(|terminal| terminal.key == *key);
+    let to = terminal.map_or_else(|| Recipient::new(key.clone(), "gone".to_owned()), Recipient::of);
+    Operation { at: fleet.now, producer: Producer::Dashboard, to, act }
+}
+
+fn prompt(text: &str, when: When) -> Act {
+    Act::Prompt { text: text.to_owned(), when }
+}
+
+/// What is asked for when a prompt is sent now.
+fn send(fleet: &SampleFleet, key: &TerminalKey, text: &str) -> Request {
+    Request::Perform(operation(fleet, key, prompt(text, When::Now)))
+}
+
+/// The acts that are asked for, and the terminals for which they are.
+fn acts(requests: &[Request]) -> Vec<(&TerminalKey, &Act)> {
+    let act = |request| match request {
+        &Request::Perform(Operation { to: Recipient { ref key, .. }, ref act, .. }) => Some((key, act)),
+        _ => None,
+    };
+    requests.iter().filter_map(act).collect()
+}
+
+/// Tells the dashboard what came of a prompt that was sent at once.
+fn sent(ui: &mut Ui, fleet: &SampleFleet, key: &TerminalKey, text: &str, outcome: impl Into<Outcome>) {
+    ui.ended(&operation(fleet, key, prompt(text, When::Now)), &outcome.into(), &fleet.view());
+}
+
+/// Tells the dashboard that the agent ended for which a prompt waited.
+fn dropped(ui: &mut Ui, fleet: &SampleFleet, key: &TerminalKey, text: &str) {
+    let refused = Refusal::Other("the agent has ended".to_owned()).into();
+    ui.ended(&operation(fleet, key, prompt(text, When::Ready)), &refused, &fleet.view());
+}
 
 fn dashboard() -> Ui {
     Ui::new(Options::default())
@@ -374,10 +411,10 @@ fn a_prompt_is_sent_as_it_was_written_and_its_draft_stays_until_it_was_taken() {
     ui.handle(&Event::Paste("-l 'two'; \\".into()), &fleet.view());
     let (key, text_sent) = (fleet.terminals[5].key.clone(), "one q?\n-l 'two'; \\".to_owned());
     let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
-    assert_eq!(requests, [Request::Send { key: key.clone(), text: text_sent.clone(), force: false }]);
+    assert_eq!(requests, [send(&fleet, &key, &text_sent)]);
     assert!(text(&mut ui, &fleet, 120, 40).contains("sending to docs"));
 
-    ui.sent(&key, "docs", &text_sent, Refusal::Draft.into(), &fleet.view());
+    sent(&mut ui, &fleet, &key, &text_sent, Refusal::Draft);
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(
         shown.contains("nothing was sent to docs: the prompt contains a draft (alt-s in the prompt sends anyway)"),
@@ -387,7 +424,7 @@ fn a_prompt_is_sent_as_it_was_written_and_its_draft_stays_until_it_was_taken() {
     press(&mut ui, &fleet, &chars("i"));
     assert!(text(&mut ui, &fleet, 120, 40).contains("-l 'two'"), "the draft is kept");
     ui.handle(&Event::Key(KeyEvent::new(KeyCode::Char('s'), KeyModifiers::ALT)), &fleet.view());
-    ui.sent(&key, "docs", &text_sent, Outcome::Accepted(None), &fleet.view());
+    sent(&mut ui, &fleet, &key, &text_sent, Outcome::Accepted(None));
     press(&mut ui, &fleet, &chars("i"));
     assert!(!text(&mut ui, &fleet, 120, 40).contains("-l 'two'"), "what was taken is no draft");
 }

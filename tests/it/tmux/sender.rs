@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use crate::support::private_tmux::PrivateTmux;
 use fleetwatch::dialog::{Dialog, in_words};
-use fleetwatch::moment::Span;
-use fleetwatch::operation::{Outcome, Refusal};
+use fleetwatch::history::History;
+use fleetwatch::moment::{Moment, Span};
+use fleetwatch::operation::{Act, Operation, Outcome, Privacy, Producer, Recipient, Refusal, Reply, When};
 use fleetwatch::profile::Library;
 use fleetwatch::screen::Screen;
-use fleetwatch::sender::{Insistence, Limits, Recipient, Reply, SendOptions, Sender};
+use fleetwatch::sender::{Limits, Sender};
 use fleetwatch::tmux::{Key, Obstacle, PasteText, Settings};
 
 /// A parrot in a pane of its own, and somebody who sends to it.
@@ -59,10 +60,10 @@ impl Cage {
         library.add("parrot.toml", include_str!("../support/parrot.toml")).unwrap();
         let settings =
             Settings { deadline: Duration::from_secs(10), tmux: betrayer(directory.path()), ..Settings::default() };
-        let parrot =
-            Recipient { key: tmux.key_of("main:"), tool: Some("parrot".into()), version: None, configured: false };
+        let parrot = Recipient { tool: Some("parrot".into()), ..Recipient::new(tmux.key_of("main:"), "main".into()) };
         let library = Arc::new(library);
-        let sender = Sender::new(Arc::clone(&library), settings, Some(directory.path().join("turns")));
+        let sender = Sender::new(Arc::clone(&library), settings, History::off(), Some(directory.path().join("turns")))
+            .within(patient());
         Self { tmux, library, sender, parrot, directory }
     }
 
@@ -109,16 +110,25 @@ impl Cage {
 
     /// Chooses an option of a dialog.
     async fn choose(&self, seen: &Dialog, option: &str) -> Outcome {
-        let reply = Reply::meant(option, seen).unwrap();
-        self.sender.answer(&self.parrot, seen, &reply, patient(), || {}).await
+        self.reply(seen, Reply::meant(option, seen).unwrap()).await
+    }
+
+    async fn reply(&self, seen: &Dialog, reply: Reply) -> Outcome {
+        perform(&self.sender, &self.parrot, answer(seen, reply)).await
     }
 
     async fn send(&self, text: &str) -> Outcome {
-        self.sender.send(&self.parrot, text, SendOptions { limits: patient(), ..SendOptions::default() }).await
+        perform(&self.sender, &self.parrot, prompt(text)).await
     }
 
     async fn force(&self, text: &str) -> Outcome {
-        self.sender.send(&self.parrot, text, SendOptions { insistence: Insistence::Force, limits: patient() }).await
+        perform(&self.sender, &self.parrot, Act::Prompt { text: text.to_owned(), when: When::Anyway }).await
+    }
+
+    /// Presses keys, for one dialog only where there is one.
+    async fn press(&self, names: &[&str], seen: Option<&Dialog>) -> Outcome {
+        let dialog = seen.cloned().map(Arc::new);
+        perform(&self.sender, &self.parrot, Act::Keys { keys: keys(names), dialog, privacy: Privacy::Open }).await
     }
 
     fn wait_for(&self, text: &str) {
@@ -128,6 +138,19 @@ impl Cage {
     fn screen(&self) -> String {
         self.tmux.screen("main:")
     }
+}
+
+async fn perform(sender: &Sender, to: &Recipient, act: Act) -> Outcome {
+    let operation = Operation { at: Moment::default(), producer: Producer::CommandLine, to: to.clone(), act };
+    sender.perform(operation, ()).await
+}
+
+fn prompt(text: &str) -> Act {
+    Act::Prompt { text: text.to_owned(), when: When::Now }
+}
+
+fn answer(seen: &Dialog, reply: Reply) -> Act {
+    Act::Answer { dialog: Arc::new(seen.clone()), excerpt: String::new(), reply }
 }
 
 /// How a pane's program is listed.
@@ -188,7 +211,7 @@ async fn a_prompt_that_stays_where_it_is_is_not_taken() {
     assert_eq!(cage.send("deaf").await, Outcome::Accepted(None));
     cage.wait_for("● deaf");
     let limits = Limits { reaction: Span::from_secs(2), ..patient() };
-    let outcome = cage.sender.send(&cage.parrot, "hello", SendOptions { limits, ..SendOptions::default() }).await;
+    let outcome = perform(&cage.sender.clone().within(limits), &cage.parrot, prompt("hello")).await;
     assert!(matches!(outcome, Outcome::NotTaken { .. } | Outcome::Unverified { .. }), "{outcome}");
     assert!(outcome.to_string().contains("still in the prompt"), "{outcome}");
 }
@@ -244,9 +267,9 @@ async fn a_marked_option_is_taken_by_enter_and_the_next_dialog_gets_no_key() {
         // The next one asks the same, so nobody can tell that the first was answered; it is left alone.
         cage.wait_for("● first answered");
         assert!(!cage.screen().contains("● second answered"), "{}", cage.screen());
-        assert_eq!(cage.sender.keys(&cage.parrot, &keys(&["x"])).await, Outcome::Accepted(None));
+        assert_eq!(cage.press(&["x"], None).await, Outcome::Accepted(None));
         cage.wait_for("● second answered");
-        assert_eq!(cage.sender.keys(&cage.parrot, &keys(&["C-l"])).await, Outcome::Accepted(None));
+        assert_eq!(cage.press(&["C-l"], None).await, Outcome::Accepted(None));
     }
 }
 
@@ -263,7 +286,7 @@ async fn options_are_ticked_and_handed_in_and_a_text_is_typed_in_its_row() {
     let text = PasteText::new("--none; 'of' them: ü").unwrap();
     let seen = cage.dialog().await;
     let reply = Reply::Text { option: 1, text };
-    assert_eq!(cage.sender.answer(&cage.parrot, &seen, &reply, patient(), || {}).await, taken);
+    assert_eq!(cage.reply(&seen, reply).await, taken);
     cage.wait_for("● typed --none; 'of' them: ü");
 }
 
@@ -291,7 +314,7 @@ async fn one_can_insist_on_an_agent_that_was_not_known_to_run_but_not_on_another
         assert_eq!(outcome, Refusal::NoAgent { command: "cat".into() }.into());
     }
     assert!(!cage.screen().contains("rm"));
-    let pressed = cage.sender.keys(&cage.parrot, &keys(&["m", "e", "w", "Enter"])).await;
+    let pressed = cage.press(&["m", "e", "w", "Enter"], None).await;
     assert_eq!(pressed, Outcome::Accepted(None));
     cage.wait_for("mew\nmew");
 }
@@ -301,7 +324,7 @@ async fn a_pane_in_copy_mode_gets_nothing() {
     let cage = Cage::new();
     cage.tmux.run(&["copy-mode", "-t", "main:"]);
     assert_eq!(cage.send("lost").await, Refusal::Obstacle(Obstacle::InMode).into());
-    let pressed = cage.sender.keys(&cage.parrot, &keys(&["Enter"])).await;
+    let pressed = cage.press(&["Enter"], None).await;
     assert_eq!(pressed, Refusal::Obstacle(Obstacle::InMode).into());
     cage.tmux.run(&["send-keys", "-t", "main:", "-X", "cancel"]);
     assert!(!cage.screen().contains("lost"));
@@ -319,7 +342,7 @@ async fn another_process_in_the_pane_gets_nothing() {
 #[tokio::test]
 async fn keys_edit_the_prompt() {
     let cage = Cage::new();
-    let pressed = cage.sender.keys(&cage.parrot, &keys(&["a", "c", "Left", "b", ";", "Enter"])).await;
+    let pressed = cage.press(&["a", "c", "Left", "b", ";", "Enter"], None).await;
     assert_eq!(pressed, Outcome::Accepted(None));
     cage.wait_for("● heard ab;c");
 }
@@ -329,29 +352,26 @@ async fn keys_for_an_agent_do_not_go_to_what_takes_its_place() {
     let cage = Cage::new();
     cage.betray("send-keys", &["exit", "Enter"], "runs cat");
     let gone = Refusal::AgentGone { tool: "parrot".into(), command: "cat".into() };
-    assert_eq!(cage.sender.keys(&cage.parrot, &keys(&["m", "e", "w", "Enter"])).await, gone.into());
+    assert_eq!(cage.press(&["m", "e", "w", "Enter"], None).await, gone.into());
     assert!(cage.was_betrayed() && !cage.screen().contains("mew"), "{}", cage.screen());
 }
 
 #[tokio::test]
 async fn keys_in_a_dialog_go_to_that_one_only() {
     let cage = Cage::new();
-    assert_eq!(
-        cage.sender.keys_in(&cage.parrot, &Dialog::read(&Screen::default(), 0..0), &keys(&["1"])).await,
-        Refusal::NoDialog.into()
-    );
+    assert_eq!(cage.press(&["1"], Some(&Dialog::read(&Screen::default(), 0..0))).await, Refusal::NoDialog.into());
     assert_eq!(cage.send("ask").await, Outcome::Accepted(None));
     cage.wait_for("2. No");
     let seen = cage.dialog().await;
     let other = Dialog::read(&Screen::from_text("Allow that?\n> 1. Yes\n  2. No", 80), 0..3);
-    assert_eq!(cage.sender.keys_in(&cage.parrot, &other, &keys(&["1"])).await, Refusal::AnotherDialog.into());
+    assert_eq!(cage.press(&["1"], Some(&other)).await, Refusal::AnotherDialog.into());
     // Another one opens between the look and the key.
     cage.betray("send-keys", &["2", "menu", "Enter"], "  Gamma");
     let changed = Refusal::Obstacle(Obstacle::Changed);
-    assert_eq!(cage.sender.keys_in(&cage.parrot, &seen, &keys(&["Enter"])).await, changed.into());
+    assert_eq!(cage.press(&["Enter"], Some(&seen)).await, changed.into());
     assert!(cage.was_betrayed() && !cage.screen().contains("chose"), "{}", cage.screen());
     let menu = cage.dialog().await;
-    let outcome = cage.sender.keys_in(&cage.parrot, &menu, &keys(&["Enter"])).await;
+    let outcome = cage.press(&["Enter"], Some(&menu)).await;
     assert_eq!(outcome, Outcome::Accepted(None));
     cage.wait_for("● chose Alpha");
 }
@@ -361,9 +381,9 @@ async fn two_prompts_at_once_do_not_end_up_in_one() {
     let cage = Cage::new();
     // As in another process, which shares nothing with this one but the directory for locks.
     let locks = cage.directory.path().join("turns");
-    let other = Sender::new(Arc::clone(&cage.library), Settings::default(), Some(locks.clone()));
-    let options = SendOptions { limits: patient(), ..SendOptions::default() };
-    let (one, two) = tokio::join!(cage.send("one"), other.send(&cage.parrot, "two", options));
+    let library = Arc::clone(&cage.library);
+    let other = Sender::new(library, Settings::default(), History::off(), Some(locks.clone())).within(patient());
+    let (one, two) = tokio::join!(cage.send("one"), perform(&other, &cage.parrot, prompt("two")));
     assert_eq!(std::fs::read_dir(locks).unwrap().count(), 0, "a lock was left behind");
     assert!([one, two].contains(&Outcome::Accepted(None)));
     cage.wait_for("● heard");
@@ -457,7 +477,7 @@ async fn a_dialog_that_is_another_one_at_each_key_gets_none_however_often_it_is_
     cage.flicker("send-keys", "Allow this?", "Allow it all?");
     let limits = Limits { reaction: Span::from_millis(600), ..patient() };
     let reply = Reply::meant("No", &seen).unwrap();
-    let answered = cage.sender.answer(&cage.parrot, &seen, &reply, limits, || {}).await;
+    let answered = perform(&cage.sender.clone().within(limits), &cage.parrot, answer(&seen, reply)).await;
     assert_eq!(answered, Refusal::Obstacle(Obstacle::Changed).into());
     let drawn = std::fs::read_to_string(cage.directory.path().join("drawn")).unwrap();
     assert!(drawn.lines().filter(|line| *line == "Allow it all?").count() > 2, "{drawn}");
@@ -479,6 +499,6 @@ async fn a_row_that_tmux_cannot_test_keeps_nobody_from_answering() {
     cage.flicker("send-keys", "  2. No", "  2. Nothing");
     let limits = Limits { reaction: Span::from_millis(600), ..patient() };
     let reply = Reply::meant("1", &seen).unwrap();
-    let answered = cage.sender.answer(&cage.parrot, &seen, &reply, limits, || {}).await;
+    let answered = perform(&cage.sender.clone().within(limits), &cage.parrot, answer(&seen, reply)).await;
     assert_eq!(answered, Refusal::Obstacle(Obstacle::Changed).into());
 }

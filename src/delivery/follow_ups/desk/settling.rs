@@ -3,7 +3,7 @@
 use super::{Desk, HOLD, RESPITE, Sending, unclear};
 use crate::delivery::Told;
 use crate::delivery::duty::Duty;
-use crate::delivery::follow_ups::signature;
+use crate::delivery::follow_ups::producer;
 use crate::follow_up::{self, Fate, Posture};
 use crate::history::{Intent, IntentState, Trouble};
 use crate::moment::{Moment, Span};
@@ -128,7 +128,7 @@ impl Desk {
         for intent in found {
             let since = *self.abandoned.entry(intent.id).or_insert(now);
             let attempted = intent.attempted_at.unwrap_or(intent.created);
-            let recorded = self.open(now)?.outcome_by(&signature(&intent), attempted)?;
+            let recorded = self.open(now)?.outcome_by(&producer(&intent).to_string(), attempted)?;
             let target = self.looked.target(&intent).map(|seen| &seen.target);
             // A process that stands still keeps the duty: what it attempted may yet arrive.
             if let Some(seen) = self.looked.target(&intent)

@@ -12,9 +12,10 @@ use super::*;
 use crate::delivery::follow_ups::{Office, Seen, Wanted};
 use crate::follow_up::Target;
 use crate::history::{History, IntentState};
+use crate::operation::Recipient;
 use crate::place::{PaneId, ServerId, TerminalKey};
 use crate::profile::Library;
-use crate::sender::{Recipient, Sender};
+use crate::sender::Sender;
 use crate::state::Tri;
 use crate::tmux;
 
@@ -39,7 +40,7 @@ impl World {
         let path = directory.path().join("history.db");
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let (tell, told) = unbounded_channel();
-        let sender = Sender::new(Arc::new(Library::builtin()), tmux::Settings::default(), None);
+        let sender = Sender::new(Arc::new(Library::builtin()), tmux::Settings::default(), History::off(), None);
         let post = Post {
             orders: mpsc::channel().0,
             runtime: runtime.handle().clone(),
@@ -48,9 +49,9 @@ impl World {
         };
         let mut desk = Desk::new(path.clone(), Owner::named("ours"), Vec::new(), post);
         let key = TerminalKey { server: ServerId::default(), pane: PaneId(1), pid: 1, instance: Default::default() };
-        let recipient = Recipient { key, tool: None, version: None, configured: false };
+        let recipient = Recipient::new(key, "lead".to_owned());
         let target = Target::new(Posture::Ready, Tri::No, "nothing", true);
-        desk.looked.targets.push(Seen { name: "lead".to_owned(), target, recipient: recipient.clone() });
+        desk.looked.targets.push(Seen { target, recipient: recipient.clone() });
         let mut other = Intents::open(&path, Owner::named("other"), at(0)).unwrap();
         other.queue("lead", "event", &json!({ "text": "it is done" }), at(0), None).unwrap();
         let intents = desk.open(at(0)).unwrap();

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::*;
 use fleetwatch::dialog::Dialog;
+use fleetwatch::operation::Privacy;
 use fleetwatch::screen::Screen;
-use fleetwatch::sender::Reply;
 use fleetwatch::state::BusinessState;
+use fleetwatch::tmux::Key;
 
 /// Lets a terminal show another dialog, in a pane with room for all of it.
 pub fn ask(fleet: &mut SampleFleet, terminal: usize, text: &str) {
@@ -37,21 +38,15 @@ fn what_an_agent_takes_a_text_as_is_said_before_it_is_sent_and_afterwards() {
         assert!(shown.contains("would be taken as a shell command"), "{shown}");
         press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Char('x')]);
         assert!(!text(&mut ui, &fleet, width, height).contains("would be taken"));
-        ui.sent(
-            &key,
-            "docs",
-            "!touch here",
-            Outcome::Accepted(Some("taken as a shell command".to_owned())),
-            &fleet.view(),
-        );
+        sent(&mut ui, &fleet, &key, "!touch here", Outcome::Accepted(Some("taken as a shell command".to_owned())));
         let shown = text(&mut ui, &fleet, width, height);
         assert!(shown.contains("docs: taken as a shell command"), "{shown}");
     }
 }
 
 fn option_of(requests: &[Request]) -> Option<usize> {
-    match requests {
-        [Request::Answer { reply: Reply::Option(option), .. }] => Some(*option),
+    match acts(requests)[..] {
+        [(_, Act::Answer { reply: Reply::Option(option), .. })] => Some(*option),
         _ => None,
     }
 }
@@ -77,15 +72,16 @@ fn an_answer_needs_a_second_key_and_goes_with_the_dialog_that_was_shown() {
     assert!(text(&mut ui, &fleet, 120, 40).contains("sends: 3"));
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Up]), []);
     let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
-    let Request::Answer { key, dialog, excerpt, reply } = &requests[0] else { panic!("{requests:?}") };
-    assert_eq!((key, reply), (&fleet.terminals[0].key, &Reply::Option(1)));
+    let Request::Perform(answer) = &requests[0] else { panic!("{requests:?}") };
+    let Act::Answer { dialog, excerpt, reply } = &answer.act else { panic!("{requests:?}") };
+    assert_eq!((&answer.to.key, reply), (&fleet.terminals[0].key, &Reply::Option(1)));
     assert!(dialog.is_same(fleet.terminals[0].dialog.as_ref().expect("a dialog")));
     assert!(excerpt.starts_with("Bash command"));
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("sending 2 Yes, and don't ask again for rm commands …"), "{shown}");
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "one answer at a time");
     let why = "the dialog is still there".to_owned();
-    ui.answered(key, "shop-api", &Outcome::NotTaken { why }, &fleet.view());
+    ui.ended(answer, &Outcome::NotTaken { why }, &fleet.view());
     assert!(text(&mut ui, &fleet, 120, 40).contains("not taken: the dialog is still there"));
     assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Enter])), Some(1));
 }
@@ -97,11 +93,12 @@ fn what_became_of_an_answer_is_told_and_the_dialog_closes() {
     frame(&mut ui, &fleet, 120, 40);
     press(&mut ui, &fleet, &[KeyCode::Enter]);
     frame(&mut ui, &fleet, 120, 40);
-    assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Enter])), Some(0));
+    let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
+    assert_eq!(option_of(&requests), Some(0));
     fleet.terminals[0].state.assessment.business_state = BusinessState::Working;
     assert!(text(&mut ui, &fleet, 120, 40).contains("sending 1 Yes …"), "the outcome is still to come");
-    let key = fleet.terminals[0].key.clone();
-    ui.answered(&key, "shop-api", &Outcome::Accepted(Some("working again".to_owned())), &fleet.view());
+    let Request::Perform(answer) = &requests[0] else { panic!("{requests:?}") };
+    ui.ended(answer, &Outcome::Accepted(Some("working again".to_owned())), &fleet.view());
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("shop-api: taken: working again") && !shown.contains("sends:"), "{shown}");
 }
@@ -133,9 +130,9 @@ fn the_next_dialog_of_a_terminal_follows_the_answered_one() {
     frame(&mut ui, &fleet, 120, 40);
     press(&mut ui, &fleet, &[KeyCode::Enter]);
     frame(&mut ui, &fleet, 120, 40);
-    press(&mut ui, &fleet, &[KeyCode::Enter]);
-    let key = fleet.terminals[0].key.clone();
-    ui.answered(&key, "shop-api", &Outcome::Accepted(Some("another dialog".to_owned())), &fleet.view());
+    let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let Request::Perform(answer) = &requests[0] else { panic!("{requests:?}") };
+    ui.ended(answer, &Outcome::Accepted(Some("another dialog".to_owned())), &fleet.view());
     frame(&mut ui, &fleet, 120, 40);
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "the old one is still on the screen");
     ask(&mut fleet, 0, "And this?\n❯ 1. Yes\n  2. No");
@@ -278,7 +275,7 @@ fn a_prompt_waits_where_it_can_be_seen_and_taken_back() {
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("it is working") && shown.contains("alt-r sends when it is ready"), "{shown}");
     press(&mut ui, &fleet, &chars("later"));
-    assert_eq!(alt(&mut ui, &fleet, 'r'), [Request::Queue { key: key.clone(), text: "later".to_owned() }]);
+    assert_eq!(alt(&mut ui, &fleet, 'r'), [Request::Perform(operation(&fleet, &key, prompt("later", When::Ready)))]);
     ui.show_queue([(key.clone(), vec![waiting("one")])].into());
     // It waits on when the dashboard is left, so that nothing is asked.
     assert_eq!(press(&mut ui, &fleet, &chars("q")), [Request::Quit]);
@@ -311,13 +308,12 @@ fn a_broadcast_shows_who_gets_it_and_what_became_of_each() {
     assert_eq!(alt(&mut ui, &fleet, 'r'), []);
     frame(&mut ui, &fleet, 160, 45);
     let requests = press(&mut ui, &fleet, &chars("y"));
-    let (now, later): (Vec<&Request>, Vec<&Request>) =
-        requests.iter().partition(|request| matches!(request, Request::Send { force: false, .. }));
+    let (now, later): (Vec<_>, Vec<_>) =
+        acts(&requests).into_iter().partition(|(_, act)| **act == prompt("all", When::Now));
     assert_eq!((now.len(), later.len()), (1, 2), "{requests:?}");
-    let Request::Send { key, .. } = now[0] else { panic!("{now:?}") };
-    ui.sent(key, "docs", "all", Outcome::Accepted(None), &fleet.view());
-    let Request::Queue { key, .. } = later[0] else { panic!("{later:?}") };
-    ui.dropped(key, "shop-api", "all", "the agent has ended", &fleet.view());
+    assert!(later.iter().all(|(_, act)| **act == prompt("all", When::Ready)), "{later:?}");
+    sent(&mut ui, &fleet, now[0].0, "all", Outcome::Accepted(None));
+    dropped(&mut ui, &fleet, later[0].0, "all");
 }
 
 #[test]
@@ -341,11 +337,12 @@ fn a_prompt_that_is_on_its_way_is_not_offered_once_more() {
     compose(&mut ui, &fleet, 6);
     press(&mut ui, &fleet, &chars("once only"));
     let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
-    let [Request::Send { key, text: sent, .. }] = &requests[..] else { panic!("{requests:?}") };
+    let [(key, Act::Prompt { text: prompt, .. })] = acts(&requests)[..] else { panic!("{requests:?}") };
     press(&mut ui, &fleet, &chars("i"));
     assert!(!text(&mut ui, &fleet, 120, 40).contains("once only"));
     press(&mut ui, &fleet, &chars("next"));
-    ui.sent(key, "docs", sent, Outcome::NotTaken { why: "the screen did not react".to_owned() }, &fleet.view());
+    let why = "the screen did not react".to_owned();
+    sent(&mut ui, &fleet, key, prompt, Outcome::NotTaken { why });
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("next") && shown.contains("once only"), "what did not arrive comes back: {shown}");
     press(&mut ui, &fleet, &[KeyCode::Esc]);
@@ -361,11 +358,11 @@ fn a_prompt_that_comes_back_is_added_to_what_is_being_written() {
     press(&mut ui, &fleet, &chars("firt"));
     press(&mut ui, &fleet, &[KeyCode::Left]);
     let key = fleet.terminals[5].key.clone();
-    ui.dropped(&key, "docs", "the one that waited", "the agent has ended", &fleet.view());
+    dropped(&mut ui, &fleet, &key, "the one that waited");
     press(&mut ui, &fleet, &chars("s"));
     frame(&mut ui, &fleet, 120, 40);
-    let text = "first\n\nthe one that waited".to_owned();
-    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [Request::Send { key, text, force: false }]);
+    let text = "first\n\nthe one that waited";
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [send(&fleet, &key, text)]);
 }
 
 #[test]
@@ -379,13 +376,7 @@ fn a_broadcast_that_all_have_taken_is_no_draft_any_more() {
         press(ui, &fleet, &[KeyCode::Enter]);
         frame(ui, &fleet, 120, 40);
         let requests = press(ui, &fleet, &[KeyCode::Char('y'), KeyCode::Esc]);
-        requests
-            .into_iter()
-            .filter_map(|request| match request {
-                Request::Send { key, text, .. } => Some((key, text)),
-                _ => None,
-            })
-            .collect::<Vec<_>>()
+        acts(&requests).into_iter().map(|(key, act)| (key.clone(), act.clone())).collect::<Vec<_>>()
     };
     // Two that are ready: the finished one and the quiet one.
     press(&mut ui, &fleet, &chars("/docs"));
@@ -396,16 +387,16 @@ fn a_broadcast_that_all_have_taken_is_no_draft_any_more() {
     press(&mut ui, &fleet, &chars("B"));
     press(&mut ui, &fleet, &chars("once"));
     press(&mut ui, &fleet, &[KeyCode::Esc]);
-    let sent = broadcast(&mut ui);
-    assert_eq!(sent.len(), 2);
-    let (first, second) = (&sent[0].0, &sent[1].0);
-    ui.sent(first, "one", "once", Outcome::Accepted(None), &fleet.view());
-    ui.sent(second, "two", "once", Refusal::Working.into(), &fleet.view());
+    let asked = broadcast(&mut ui);
+    assert_eq!(asked.len(), 2);
+    let (first, second) = (&asked[0].0, &asked[1].0);
+    sent(&mut ui, &fleet, first, "once", Outcome::Accepted(None));
+    sent(&mut ui, &fleet, second, "once", Refusal::Working);
     let again = broadcast(&mut ui);
     assert_eq!(again.len(), 2, "one of them did not get it, so that the text is still there");
     press(&mut ui, &fleet, &chars("B"));
-    for (key, text) in &again {
-        ui.sent(key, "one", text, Outcome::Accepted(None), &fleet.view());
+    for (key, act) in &again {
+        ui.ended(&operation(&fleet, key, act.clone()), &Outcome::Accepted(None), &fleet.view());
     }
     assert!(text(&mut ui, &fleet, 120, 40).contains("what should it do?"), "also where it stands open");
     press(&mut ui, &fleet, &[KeyCode::Esc]);
@@ -424,8 +415,8 @@ fn an_interrupt_asks_for_the_key_unless_it_is_configured_otherwise() {
     assert_eq!(press(&mut ui, &fleet, &chars("x")), []);
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "nobody has seen the question yet");
     frame(&mut ui, &fleet, 120, 40);
-    let keys = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-    let escape = Request::Keys { key: key.clone(), keys: keys(&["Escape"]), tell: true, seen: None };
+    let act = Act::Interrupt { keys: vec![Key::escape()], dialog: None };
+    let escape = Request::Perform(operation(&fleet, &key, act));
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), std::slice::from_ref(&escape));
     press(&mut ui, &fleet, &chars("x"));
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Esc]), []);
@@ -456,8 +447,8 @@ fn the_mode_in_which_keys_go_to_a_terminal_cannot_be_overlooked() {
     assert!(text(&mut ui, &fleet, 120, 40).contains("every key goes to shop-api"));
     let key = fleet.terminals[0].key.clone();
     let pressed = |name: &str| {
-        let seen = fleet.terminals[0].dialog.clone();
-        Request::Keys { key: key.clone(), keys: vec![name.to_owned()], tell: false, seen }
+        let (keys, dialog) = (vec![name.parse().unwrap()], fleet.terminals[0].dialog.clone());
+        Request::Perform(operation(&fleet, &key, Act::Keys { keys, dialog, privacy: Privacy::Open }))
     };
     assert_eq!(press(&mut ui, &fleet, &chars("q?")), [pressed("q"), pressed("?")]);
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Esc]), [pressed("Escape")]);

@@ -349,8 +349,7 @@ fn a_prompt_from_the_view_goes_to_its_terminal_wherever_the_cursor_is() {
         assert!(text(&mut ui, &fleet, 120, 40).contains("prompt to 検索"));
         press(&mut ui, &fleet, &chars("go on"));
         let key = fleet.terminals[lost].key.clone();
-        let send = Request::Send { key, text: "go on".to_owned(), force: false };
-        assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [send]);
+        assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [send(&fleet, &key, "go on")]);
     }
 }
 
@@ -369,7 +368,7 @@ fn the_view_opens_the_dialog_of_its_terminal_wherever_the_cursor_is() {
     assert!(text(&mut ui, &fleet, 120, 40).contains("nothing was sent"));
     let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
     assert!(
-        matches!(&requests[..], [Request::Answer { key, .. }] if *key == fleet.terminals[lost].key),
+        matches!(acts(&requests)[..], [(key, Act::Answer { .. })] if *key == fleet.terminals[lost].key),
         "{requests:?}"
     );
 }
@@ -507,8 +506,8 @@ fn keys_for_one_row_act_on_the_terminal_that_is_looked_into() {
     press(&mut ui, &fleet, &chars("x"));
     let asked = text(&mut ui, &fleet, 160, 45);
     assert!(asked.contains("press in shop-api"), "{asked}");
-    let escape =
-        Request::Keys { key: first.key.clone(), keys: vec!["Escape".into()], tell: true, seen: first.dialog.clone() };
+    let keys = vec!["Escape".parse().unwrap()];
+    let escape = Request::Perform(operation(&fleet, &first.key, Act::Interrupt { keys, dialog: first.dialog.clone() }));
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [escape]);
     press(&mut ui, &fleet, &chars("r"));
     assert!(text(&mut ui, &fleet, 160, 45).contains("every key goes to shop-api"));

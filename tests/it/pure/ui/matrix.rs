@@ -315,8 +315,9 @@ fn prompts(ui: &mut Ui, fleet: &mut SampleFleet) {
 
 /// One took the prompt, one ended before it was ready; the third still waits.
 fn outcomes(ui: &mut Ui, fleet: &mut SampleFleet) {
-    ui.sent(&fleet.terminals[5].key, "docs", "all", Outcome::Accepted(None), &fleet.view());
-    ui.dropped(&fleet.terminals[0].key, "shop-api", "all", "the agent has ended", &fleet.view());
+    let (docs, shop_api) = (fleet.terminals[5].key.clone(), fleet.terminals[0].key.clone());
+    sent(ui, fleet, &docs, "all", Outcome::Accepted(None));
+    dropped(ui, fleet, &shop_api, "all");
 }
 
 fn drilled(ui: &mut Ui, fleet: &mut SampleFleet) {
