@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use divan::Bencher;
 use fleetwatch::fleet::{
-    Capture, Effect, Fleet, Input, Outcome, PaneId, PaneReport, Place, ServerId, ServerReport, TerminalKey,
+    Capture, Effect, Fleet, Input, PaneId, PaneReport, Place, PollResult, ServerId, ServerReport, TerminalKey,
 };
 use fleetwatch::history::{Body, Filter, History, PublicState, Reader, Record, Settings, TransitionRecord};
 use fleetwatch::moment::Moment;
@@ -79,7 +79,7 @@ fn watch(recording: &Recording, pane: u32, library: &Arc<Library>, all: &mut Vec
             capture: if frame.printed { Capture::Fresh(frame.screen) } else { Capture::Unchanged },
             declared: None,
         };
-        let outcome = Outcome::Listed(vec![report]);
+        let outcome = PollResult::Listed(vec![report]);
         fleet.handle(Input::Server(ServerReport { server: key.server.clone(), at, outcome }), at);
         collect(&mut fleet, &key, at, all);
     }

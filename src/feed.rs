@@ -20,7 +20,7 @@ pub use keeper::{is_alive, owner, release};
 pub use plan::{Own, Ticks};
 
 use crate::config::{Adopted, Rules};
-use crate::fleet::{Input, Outcome, ServerId, ServerReport, TaskReport, TerminalKey};
+use crate::fleet::{Input, PollResult, ServerId, ServerReport, TaskReport, TerminalKey};
 /// What time it is. Everything above and below is told the time; the feed is where it comes from.
 pub use crate::history::now;
 use crate::history::{Kills, Recall};
@@ -185,7 +185,7 @@ pub async fn look(settings: Settings, library: Arc<Library>, server: ServerId) -
             looked
         }
         Err(error) => {
-            let server = ServerReport { server, at: now(), outcome: Outcome::Failed(error.problem()) };
+            let server = ServerReport { server, at: now(), outcome: PollResult::Failed(error.problem()) };
             Looked { known: Vec::new(), server, tasks: None }
         }
     }
@@ -234,14 +234,14 @@ impl Looker {
         let (outcome, tasks) = match looked {
             Ok(told) => {
                 tracing::debug!(server = %self.server.id(), took = ?self.took, panes = told.panes.len(), "looked");
-                (Outcome::Listed(told.panes), Some((told.tasks, told.known)))
+                (PollResult::Listed(told.panes), Some((told.tasks, told.known)))
             }
             Err(error) => {
                 tracing::warn!(server = %self.server.id(), took = ?self.took, %error, "a look failed");
                 self.memory.failed(&error);
                 match error.is_no_server() {
-                    true => (Outcome::NoServer(error.problem()), Some(Default::default())),
-                    false => (Outcome::Failed(error.problem()), None),
+                    true => (PollResult::NoServer(error.problem()), Some(Default::default())),
+                    false => (PollResult::Failed(error.problem()), None),
                 }
             }
         };

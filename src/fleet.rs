@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 pub use checkpoint::Checkpoint;
 use entry::Entry;
-pub use report::{Capture, Declared, Outcome, PaneReport, ServerReport};
+pub use report::{Capture, Declared, PaneReport, PollResult, ServerReport};
 pub use tasks::{FoundSession, TaskReport, TaskTransition};
 pub use view::{DeclaredBy, Health, RecentTransition, ServerView, SessionView, Terminal, View};
 pub use why::{Rules, Why};
@@ -254,17 +254,17 @@ impl Fleet {
         let view = self.servers.entry(server.clone()).or_insert_with(|| ServerView::waiting(server.clone()));
         let is_first = view.answered_at.is_none();
         match outcome {
-            Outcome::Listed(panes) => {
+            PollResult::Listed(panes) => {
                 view.health = Health::Up;
                 view.answered_at = Some(at);
                 self.listed(&server, panes, is_first);
             }
-            Outcome::NoServer(problem) => {
+            PollResult::NoServer(problem) => {
                 view.health = Health::NoServer(problem);
                 view.answered_at = Some(at);
                 self.listed(&server, Vec::new(), is_first);
             }
-            Outcome::Failed(problem) => {
+            PollResult::Failed(problem) => {
                 view.health = Health::Failed(problem.clone());
                 self.probe_failed(&server, &problem);
             }

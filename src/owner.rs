@@ -353,7 +353,7 @@ impl Station {
     /// Tells this process.
     async fn hand_on(&mut self, input: Input) -> End {
         if let Input::Server(report) = &input
-            && let fleet::Outcome::Listed(panes) = &report.outcome
+            && let fleet::PollResult::Listed(panes) = &report.outcome
         {
             self.known = panes.iter().map(|pane| pane.key.clone()).collect();
         }

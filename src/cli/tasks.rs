@@ -150,7 +150,7 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool) -> Done {
         }
     }
     if let Some(server) = trouble
-        && let fleet::Outcome::Failed(problem) = &server.outcome
+        && let fleet::PollResult::Failed(problem) = &server.outcome
     {
         return Err(watched.explain(&server.server, problem).await.into());
     }

@@ -54,7 +54,7 @@ impl Beacon {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fleet::{Fleet, Input, Outcome, ServerReport, Settings};
+    use crate::fleet::{Fleet, Input, PollResult, ServerReport, Settings};
     use crate::history;
     use crate::profile::Library;
     use crate::state::Problem;
@@ -74,8 +74,8 @@ mod tests {
             beacon.follow(&fleet.view(now), operator);
             beacon.poll_timeout()
         };
-        assert_eq!(follow(Outcome::Listed(Vec::new())), Some(now + AGAIN));
+        assert_eq!(follow(PollResult::Listed(Vec::new())), Some(now + AGAIN));
         let problem = Problem { kind: "failed".to_owned(), message: "no route".to_owned() };
-        assert_eq!(follow(Outcome::Failed(problem)), None);
+        assert_eq!(follow(PollResult::Failed(problem)), None);
     }
 }

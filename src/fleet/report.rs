@@ -14,12 +14,12 @@ pub struct ServerReport {
     pub server: ServerId,
     /// When tmux answered.
     pub at: Moment,
-    pub outcome: Outcome,
+    pub outcome: PollResult,
 }
 
 /// What came of a look at a server.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub enum Outcome {
+pub enum PollResult {
     /// Every watched pane of the server. A terminal that was there before and is not in the list is gone.
     Listed(Vec<PaneReport>),
     /// There is no such server (no socket, or nobody answers on it): all its panes are gone.

@@ -9,7 +9,7 @@ use super::reader::Reader;
 use super::record::{Kind, Record};
 use super::stored::{Body, Stored};
 use super::{Trouble, now};
-use crate::fleet::{Input, Known, Outcome, ServerReport};
+use crate::fleet::{Input, Known, PollResult, ServerReport};
 use crate::moment::Moment;
 use crate::place::{ServerId, TerminalKey};
 use crate::state::State;
@@ -45,9 +45,9 @@ impl Recall {
     /// comes back. The history is read by a thread of its own.
     pub async fn before(&mut self, report: &ServerReport) -> Vec<Input> {
         let panes = match &report.outcome {
-            Outcome::Listed(panes) => panes.as_slice(),
-            Outcome::NoServer(_) => &[],
-            Outcome::Failed(_) => return Vec::new(),
+            PollResult::Listed(panes) => panes.as_slice(),
+            PollResult::NoServer(_) => &[],
+            PollResult::Failed(_) => return Vec::new(),
         };
         let there: BTreeSet<TerminalKey> = panes.iter().map(|pane| pane.key.clone()).collect();
         let before = self.there.replace(there.clone());

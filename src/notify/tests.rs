@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::fleet::{self, Capture, Declared, Fleet, Input, Outcome, PaneId, PaneReport, Place, ServerReport};
+use crate::fleet::{self, Capture, Declared, Fleet, Input, PaneId, PaneReport, Place, PollResult, ServerReport};
 use crate::pattern::Pattern;
 use crate::profile::{Library, Program};
 use crate::screen::PaneFacts;
@@ -59,7 +59,7 @@ impl Scene {
             declared: Some(Declared { name: Some(name.to_owned()), ..Declared::default() }),
         };
         let mut fleet = Fleet::new(fleet::Settings::default(), Arc::new(Library::builtin()));
-        let outcome = Outcome::Listed([(1, "a"), (2, "b"), (3, "c")].map(pane).into());
+        let outcome = PollResult::Listed([(1, "a"), (2, "b"), (3, "c")].map(pane).into());
         fleet.handle(Input::Server(ServerReport { server: ServerId::default(), at: now, outcome }), now);
         let mut terminals: Vec<Terminal> = fleet.view(now).terminals.into_iter().cloned().collect();
         terminals.iter_mut().for_each(|terminal| terminal.state.turn.phase = Phase::Ready);
@@ -118,11 +118,11 @@ fn what_the_first_answer_shows_is_no_news_although_the_server_failed_before() {
     let at = scene.now;
     let report = |outcome| Input::Server(ServerReport { server: ServerId::default(), at, outcome });
     let problem = crate::state::Problem { kind: "timeout".to_owned(), message: "no answer".to_owned() };
-    scene.fleet.handle(report(Outcome::Failed(problem)), scene.now);
+    scene.fleet.handle(report(PollResult::Failed(problem)), scene.now);
     scene.pass(3.0);
     scene.terminals = terminals;
     scene.dialog(1, "Run make?");
-    scene.fleet.handle(report(Outcome::Listed(Vec::new())), scene.now);
+    scene.fleet.handle(report(PollResult::Listed(Vec::new())), scene.now);
     assert_eq!(scene.pass(30.0), [""; 0]);
 }
 

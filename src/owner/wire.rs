@@ -10,7 +10,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::net::unix::OwnedReadHalf;
 
 use crate::fleet::{
-    Capture, Checkpoint, Input, Known, Outcome, PaneReport, ServerId, ServerReport, TaskReport, TerminalKey, WindowId,
+    Capture, Checkpoint, Input, Known, PaneReport, PollResult, ServerId, ServerReport, TaskReport, TerminalKey,
+    WindowId,
 };
 use crate::moment::Moment;
 use crate::task;
@@ -147,7 +148,7 @@ pub(super) enum Delta {
         gone: Vec<TerminalKey>,
     },
     /// No pane could be listed.
-    Other(Outcome),
+    Other(PollResult),
 }
 
 /// The last look, with which the next one is compared.
@@ -166,7 +167,7 @@ impl Panes {
     /// What is new in a report, which is the last one from now on.
     pub(super) fn delta(&mut self, report: &ServerReport) -> Tell {
         let outcome = match &report.outcome {
-            Outcome::Listed(panes) => {
+            PollResult::Listed(panes) => {
                 let mut before = std::mem::take(&mut self.0);
                 let mut changed = Vec::new();
                 for pane in panes {
@@ -198,7 +199,7 @@ impl Panes {
                     let capture = captures.remove(&pane.key).unwrap_or(Capture::Unchanged);
                     PaneReport { capture, ..pane.clone() }
                 };
-                Outcome::Listed(self.0.values().map(whole).collect())
+                PollResult::Listed(self.0.values().map(whole).collect())
             }
             Delta::Other(outcome) => outcome,
         };
@@ -294,12 +295,12 @@ mod tests {
         let mut told = Vec::new();
         for panes in looks {
             let at = Moment::from_millis(1);
-            let report = ServerReport { server: server.clone(), at, outcome: Outcome::Listed(panes.clone()) };
+            let report = ServerReport { server: server.clone(), at, outcome: PollResult::Listed(panes.clone()) };
             let message = line(&owner.delta(&report)).unwrap();
             let Tell::Looked { at, outcome } = serde_json::from_slice(&message).unwrap() else { panic!("no look") };
             let Delta::Listed { changed, gone } = &outcome else { panic!("no list") };
             told.push((changed.len(), gone.len()));
-            let Outcome::Listed(back) = client.report(&server, at, outcome).outcome else { panic!("no list") };
+            let PollResult::Listed(back) = client.report(&server, at, outcome).outcome else { panic!("no list") };
             assert_eq!(back, panes);
         }
         assert_eq!(told, [(2, 0), (1, 0), (1, 0), (1, 1), (0, 2)]);

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::{Frame, Player, Recording};
 use crate::fleet::{
-    Capture, Declared, Fleet, Input, Outcome, PaneId, PaneReport, Place, ServerId, ServerReport, Settings, TerminalKey,
+    Capture, Declared, Fleet, Input, PaneId, PaneReport, Place, PollResult, ServerId, ServerReport, Settings,
+    TerminalKey,
 };
 use crate::moment::{Moment, Span};
 use crate::profile::{Library, Program};
@@ -186,7 +187,7 @@ impl<'a> Watch<'a> {
             }),
         };
         let at = self.began + frame.at;
-        let outcome = Outcome::Listed(vec![report]);
+        let outcome = PollResult::Listed(vec![report]);
         self.handle(Input::Server(ServerReport { server: self.key.server.clone(), at, outcome }), at, published);
     }
 

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use fleetwatch::fleet::{
-    Capture, Declared, Effect, Fleet, Input, Known, Outcome, PaneId, PaneReport, Place, ServerId, ServerReport,
+    Capture, Declared, Effect, Fleet, Input, Known, PaneId, PaneReport, Place, PollResult, ServerId, ServerReport,
     Settings, TerminalKey,
 };
 use fleetwatch::moment::{Moment, Span};
@@ -369,13 +369,13 @@ impl<'a> Telling<'a> {
         }
         let problem = || Problem { kind: "timeout".to_owned(), message: "tmux did not answer in time".to_owned() };
         let outcome = match (world.probe, world.pane) {
-            (ProbeWord::Fails, _) => Outcome::Failed(problem()),
+            (ProbeWord::Fails, _) => PollResult::Failed(problem()),
             (ProbeWord::FailsOnce, _) => {
                 world.probe = ProbeWord::Works;
-                Outcome::Failed(problem())
+                PollResult::Failed(problem())
             }
-            (_, PaneWord::Gone) => Outcome::Listed(Vec::new()),
-            _ => Outcome::Listed(vec![world.report(&self.key)]),
+            (_, PaneWord::Gone) => PollResult::Listed(Vec::new()),
+            _ => PollResult::Listed(vec![world.report(&self.key)]),
         };
         let at = BEGINNING + self.now;
         self.handle(Input::Server(ServerReport { server: self.key.server.clone(), at, outcome }));
@@ -421,7 +421,7 @@ struct Kept {
 impl Kept {
     fn input(&mut self, input: &Input, now: Moment) {
         match input {
-            Input::Server(ServerReport { outcome: Outcome::Listed(_), .. }) => self.watched_until = now,
+            Input::Server(ServerReport { outcome: PollResult::Listed(_), .. }) => self.watched_until = now,
             Input::Seen { .. } => self.seen = true,
             _ => {}
         }

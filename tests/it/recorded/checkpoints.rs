@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fleetwatch::fleet::{
-    Capture, Checkpoint, Declared, Fleet, Input, Outcome, PaneId, PaneReport, Place, ServerId, ServerReport, Settings,
-    TerminalKey,
+    Capture, Checkpoint, Declared, Fleet, Input, PaneId, PaneReport, Place, PollResult, ServerId, ServerReport,
+    Settings, TerminalKey,
 };
 use fleetwatch::profile::Library;
 use fleetwatch::recording::{Archive, Player, program};
@@ -70,7 +70,7 @@ fn a_fleet_goes_on_from_a_checkpoint_like_the_one_that_it_is_of() {
                 declared: Some(Declared { name: Some(name.to_owned()), ..Declared::default() }),
             };
             let input = || {
-                let outcome = Outcome::Listed(vec![report.clone()]);
+                let outcome = PollResult::Listed(vec![report.clone()]);
                 Input::Server(ServerReport { server: server.clone(), at, outcome })
             };
             let told = take(&mut fleet, input(), at);

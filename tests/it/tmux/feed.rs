@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::support::private_tmux::{PATIENCE, PrivateTmux, signal};
 use fleetwatch::config::Config;
 use fleetwatch::feed::{self, Polled, Poller, Settings};
-use fleetwatch::fleet::{Capture, Input, Outcome, PaneReport, ServerReport};
+use fleetwatch::fleet::{Capture, Input, PaneReport, PollResult, ServerReport};
 use fleetwatch::profile::{Library, Program};
 use tokio::sync::mpsc;
 
@@ -36,7 +36,7 @@ impl Watched {
     }
 
     /// The next report that a condition holds for.
-    async fn wait_for(&mut self, what: &str, condition: impl Fn(&Outcome) -> bool) -> ServerReport {
+    async fn wait_for(&mut self, what: &str, condition: impl Fn(&PollResult) -> bool) -> ServerReport {
         let next = async {
             loop {
                 if let Some(Polled { input: Input::Server(report), .. }) = self.inputs.recv().await
@@ -50,8 +50,9 @@ impl Watched {
     }
 
     async fn wait_for_panes(&mut self, what: &str, condition: impl Fn(&[PaneReport]) -> bool) -> Vec<PaneReport> {
-        let report = self.wait_for(what, |outcome| matches!(outcome, Outcome::Listed(panes) if condition(panes))).await;
-        let Outcome::Listed(panes) = report.outcome else { unreachable!("the condition says so") };
+        let report =
+            self.wait_for(what, |outcome| matches!(outcome, PollResult::Listed(panes) if condition(panes))).await;
+        let PollResult::Listed(panes) = report.outcome else { unreachable!("the condition says so") };
         panes
     }
 }
@@ -73,12 +74,12 @@ async fn one_look_captures_every_watched_pane() {
     }
     let rules = "[watch]\nignore = [\"other\"]\n[[terminal]]\nsession = \"*\"\n";
     let report = feed::look(settings(rules), Arc::new(Library::builtin()), tmux.id()).await.server;
-    let Outcome::Listed(panes) = report.outcome else { panic!("{:?}", report.outcome) };
+    let PollResult::Listed(panes) = report.outcome else { panic!("{:?}", report.outcome) };
     assert_eq!(panes.len(), 2);
     assert!(shows(&panes[..1], "one") && shows(&panes[1..], "two"));
     // Without a rule only agents are watched, and there are none.
     let report = feed::look(settings(""), Arc::new(Library::builtin()), tmux.id()).await.server;
-    assert!(matches!(report.outcome, Outcome::Listed(panes) if panes.is_empty()));
+    assert!(matches!(report.outcome, PollResult::Listed(panes) if panes.is_empty()));
 }
 
 #[tokio::test]
@@ -141,7 +142,7 @@ async fn a_server_that_dies_and_comes_back_is_picked_up_by_itself() {
     let mut watched = Watched::start(settings(EVERYTHING), &tmux);
     watched.wait_for_panes("the pane", |panes| shows(panes, "first")).await;
     signal("KILL", tmux.server_pid().unwrap());
-    let gone = |outcome: &Outcome| matches!(outcome, Outcome::NoServer(problem) if problem.kind == "no_server");
+    let gone = |outcome: &PollResult| matches!(outcome, PollResult::NoServer(problem) if problem.kind == "no_server");
     watched.wait_for("the server's end", gone).await;
     assert_eq!(tmux.server_pid(), None);
     tmux.new_session("main", &["sh", "-c", "echo second; cat"]);
@@ -162,7 +163,7 @@ async fn a_stopped_server_fails_and_holds_up_no_other() {
     for _ in 0..3 {
         watched.wait_for_panes("a look at the lively one", |panes| panes.len() == 1).await;
     }
-    late.wait_for("the failure", |outcome| matches!(outcome, Outcome::Failed(problem) if problem.kind == "timeout"))
+    late.wait_for("the failure", |outcome| matches!(outcome, PollResult::Failed(problem) if problem.kind == "timeout"))
         .await;
     signal("CONT", pid);
     late.wait_for_panes("its return", |panes| panes.len() == 1).await;
@@ -220,8 +221,8 @@ async fn a_client_that_cannot_talk_to_its_server_does_not_make_its_panes_gone() 
     watched.wait_for_panes("the pane", |panes| panes.len() == 1).await;
     // In the words of client.c, of a client that is older than the server.
     write("[ \"$1\" = -V ] && { echo tmux 3.2a; exit; }; echo server exited unexpectedly >&2; exit 1");
-    let report = watched.wait_for("another answer", |outcome| !matches!(outcome, Outcome::Listed(_))).await;
-    let Outcome::Failed(problem) = report.outcome else { panic!("{:?}", report.outcome) };
+    let report = watched.wait_for("another answer", |outcome| !matches!(outcome, PollResult::Listed(_))).await;
+    let PollResult::Failed(problem) = report.outcome else { panic!("{:?}", report.outcome) };
     assert_eq!(problem.kind, "tmux_mismatch");
     assert!(problem.message.starts_with("the tmux client (3.2a) cannot talk to the server on "), "{}", problem.message);
     write("exec tmux \"$@\"");

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::support::private_tmux::PrivateTmux;
 use fleetwatch::config::Config;
 use fleetwatch::feed;
-use fleetwatch::fleet::{Capture, Outcome, ServerId, TerminalKey};
+use fleetwatch::fleet::{Capture, PollResult, ServerId, TerminalKey};
 use fleetwatch::place::ServerInstance;
 use fleetwatch::profile::Library;
 use fleetwatch::tmux::{Delivery, Error, Guard, Key, PasteText, Server, Settings};
@@ -79,7 +79,7 @@ async fn agents_found(ssh: &str) -> usize {
     let mut settings = feed::Settings::new(&Config::parse("", Path::new("test.toml")).unwrap());
     settings.tmux = host.settings();
     let report = feed::look(settings, Arc::new(Library::builtin()), host.id()).await.server;
-    let Outcome::Listed(panes) = report.outcome else { panic!("{:?}", report.outcome) };
+    let PollResult::Listed(panes) = report.outcome else { panic!("{:?}", report.outcome) };
     assert!(panes.iter().all(|pane| matches!(pane.capture, Capture::Fresh(_))));
     panes.len()
 }

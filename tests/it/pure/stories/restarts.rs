@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fleetwatch::fleet::{
-    Capture, Declared, Fleet, Input, Outcome, PaneId, PaneReport, Place, ServerId, ServerReport, TerminalKey,
+    Capture, Declared, Fleet, Input, PaneId, PaneReport, Place, PollResult, ServerId, ServerReport, TerminalKey,
 };
 use fleetwatch::moment::Span;
 use fleetwatch::recording::{Frame, Player, in_parallel, program};
@@ -50,7 +50,7 @@ fn said(name: &str, restart: Option<u64>) -> Vec<State> {
             declared: Some(Declared { name: Some(name.to_owned()), ..Declared::default() }),
         };
         frame.printed = false;
-        let outcome = Outcome::Listed(vec![report]);
+        let outcome = PollResult::Listed(vec![report]);
         inputs.push(Input::Server(ServerReport { server: key.server.clone(), at: now, outcome }));
         inputs.into_iter().for_each(|input| hand(&mut watching, &mut kept, input, now));
         said.extend(watching.state(&key, now));
