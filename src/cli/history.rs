@@ -95,7 +95,10 @@ fn read(args: &Args, options: &GlobalOptions, path: &Path) -> Done {
     let mut reader = Reader::open(path)?;
     let known = on_servers(reader.terminals()?, options);
     let terminals = match &args.target {
-        Some(target) => Some(find(target, &known)?),
+        Some(target) => {
+            let had_it = |target: &str| reader.named(target);
+            Some(find(target, &known, had_it)?)
+        }
         None if options.names_a_server() => Some(known.iter().map(|terminal| terminal.key.clone()).collect()),
         None => None,
     };
@@ -162,7 +165,11 @@ fn on_servers(known: Vec<StoredTerminal>, options: &GlobalOptions) -> Vec<Stored
 
 /// The terminals that a target means: all that have or had its name, because an agent that is started again in another
 /// pane under the same name is the same to the operator.
-fn find(target: &str, known: &[StoredTerminal]) -> Result<Vec<TerminalKey>, Failure> {
+fn find(
+    target: &str,
+    known: &[StoredTerminal],
+    had_it: impl Fn(&str) -> Result<Vec<TerminalKey>, Trouble>,
+) -> anyhow::Result<Vec<TerminalKey>> {
     let of = |fits: &dyn Fn(&StoredTerminal) -> bool| -> Vec<&StoredTerminal> {
         known.iter().filter(|terminal| fits(terminal)).collect()
     };
@@ -171,6 +178,12 @@ fn find(target: &str, known: &[StoredTerminal]) -> Result<Vec<TerminalKey>, Fail
         if !found.is_empty() {
             return Ok(keys(found));
         }
+    }
+    // Another configuration may call it otherwise by now.
+    let had_it = had_it(target)?;
+    let found = of(&|one| had_it.contains(&one.key));
+    if !found.is_empty() {
+        return Ok(keys(found));
     }
     let found = of(&|one| !target.is_empty() && one.name.starts_with(target));
     let mut names: Vec<&str> = found.iter().map(|terminal| terminal.name.as_str()).collect();
@@ -184,10 +197,12 @@ fn find(target: &str, known: &[StoredTerminal]) -> Result<Vec<TerminalKey>, Fail
             Err(match nearest {
                 Some(name) => failure.hint(format!("did you mean `{name}`?")),
                 None => failure.hint("`fleetwatch history` without a target shows all of them"),
-            })
+            }
+            .into())
         }
         _ => Err(Failure::refused(format!("`{target}` could mean several terminals: {}", names.join(", ")))
-            .hint("name one of them, or its pane id")),
+            .hint("name one of them, or its pane id")
+            .into()),
     }
 }
 
@@ -336,13 +351,16 @@ mod tests {
             last: None,
         };
         let known = [one(1, "api"), one(2, "api"), one(3, "apiary"), one(4, "docs")];
+        let had_it =
+            |name: &str| Ok(known.iter().filter(|_| name == "shop").take(1).map(|one| one.key.clone()).collect());
         let panes = |target: &str| {
-            find(target, &known)
+            find(target, &known, had_it)
                 .map(|keys| keys.iter().map(|key| key.pane.0).collect::<Vec<_>>())
                 .map_err(|failure| failure.to_string())
         };
         assert_eq!(panes("api"), Ok(vec![1, 2]));
         assert_eq!(panes("%3"), Ok(vec![3]));
+        assert_eq!(panes("shop"), Ok(vec![1]), "it was called so");
         assert_eq!(panes("do"), Ok(vec![4]));
         assert_eq!(panes("ap"), Err("`ap` could mean several terminals: api, apiary".to_owned()));
         assert_eq!(panes("dosc"), Err("the history knows no terminal `dosc`".to_owned()));

@@ -15,7 +15,7 @@ use crate::fleet::{ServerId, TerminalKey};
 use crate::moment::{Moment, Span};
 use crate::operation::Operation;
 use crate::screen::Screen;
-use crate::state::{LEFT, LEFT_UNWATCHED};
+use crate::state::{Availability, LEFT, LEFT_UNWATCHED};
 
 /// How far apart two processes may see the same change.
 const SAME_CHANGE: Span = Span::from_secs(3);
@@ -172,11 +172,11 @@ impl Batch<'_> {
         {
             return Ok(Writes::Here);
         }
-        // Who stood by has watched all along, since before the other one fell silent.
-        let stood_by = known == Some(None);
-        if stood_by && self.has_left(key, at)? {
+        if known.is_some() && self.has_left(key, at)? {
             return Ok(Writes::Elsewhere);
         }
+        // Who stood by has watched all along, since before the other one fell silent.
+        let stood_by = known == Some(None);
         let from = if stood_by { self.last_seen(key)?.unwrap_or(at) } else { at };
         let terminal = self.terminal(key, name)?;
         // A file that was opened anew lets this process follow itself.
@@ -194,11 +194,12 @@ impl Batch<'_> {
         })
     }
 
-    /// Whether another process wrote a moment ago that a terminal has left: that is the end which this one sees as well.
+    /// Whether another process wrote that a terminal has left: that is the end which this one sees as well, however late it
+    /// comes if the pane is gone. One that left for another reason may still be watched here.
     fn has_left(&mut self, key: &TerminalKey, at: Moment) -> Result<bool, Trouble> {
         let last = self.last_record(key)?;
         let is_end = |last: &LastRecord| matches!(last.note.as_deref(), Some(LEFT | LEFT_UNWATCHED));
-        Ok(last.is_some_and(|last| is_end(&last) && at.since(last.at) < BEAT))
+        Ok(last.is_some_and(|last| is_end(&last) && (last.is_of_gone() || at.since(last.at) < BEAT)))
     }
 
     /// Ends the watches that other processes have of a server's terminals, and writes what they have not.
@@ -334,6 +335,14 @@ struct LastRecord {
     note: Option<String>,
     /// What happened to a task.
     event: Option<serde_json::Value>,
+}
+
+impl LastRecord {
+    /// Whether the terminal's pane did not exist any more.
+    fn is_of_gone(&self) -> bool {
+        let summary = self.summary.as_deref().and_then(summary::read);
+        summary.is_some_and(|summary| summary.availability == Availability::Unavailable)
+    }
 }
 
 /// Which process writes what happens to a terminal.

@@ -76,6 +76,18 @@ impl Reader {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
+    /// The terminals of which some record bears a name, whatever they are called by now.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn named(&self, name: &str) -> Result<Vec<TerminalKey>, Trouble> {
+        let sql = "SELECT host, socket, pane, pid FROM terminals n
+                   WHERE EXISTS (SELECT 1 FROM records WHERE terminal = n.id AND name = ?1)";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rows = statement.query_map([name], |row| key(row, 0))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
     /// How many records there are, and how many bytes are in use for them.
     ///
     /// # Errors

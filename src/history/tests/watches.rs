@@ -112,6 +112,25 @@ fn an_end_that_two_processes_see_is_written_once_whoever_is_first() {
 }
 
 #[test]
+fn an_end_that_a_stopped_process_finds_later_is_not_written_again() {
+    let (_directory, path) = place();
+    let (mut stopped, mut other) = (store(&path, "a", at(0)), store(&path, "b", at(0)));
+    stopped.write(&[message(1, 0, Phase::Active, "x")], at(0)).unwrap();
+    other.write(&[message(1, 0, Phase::Active, "x"), Message::TakeOver(terminal(1).server)], at(3)).unwrap();
+    let gone = |seconds| {
+        let mut gone = transition(1, seconds, Phase::Unknown, "");
+        gone.transition.summary.availability = Availability::Unavailable;
+        let mut left = gone.clone();
+        (left.transition.at, left.transition.note) = (at(seconds + 30), Some(LEFT.to_owned()));
+        [Record::Transition(gone), Record::Left(left)].map(|record| Message::Record(Arc::new(record)))
+    };
+    other.write(&gone(10), at(40)).unwrap();
+    stopped.beat(at(100), Some(at(2))).unwrap();
+    stopped.write(&gone(100), at(130)).unwrap();
+    assert_eq!(times(&path), [0, 10, 40]);
+}
+
+#[test]
 fn an_end_that_was_written_by_one_that_leaves_is_not_written_again() {
     let (_directory, path) = place();
     let (mut first, mut second) = (store(&path, "a", at(0)), store(&path, "b", at(0)));
