@@ -306,6 +306,9 @@ impl Refusal {
             Refusal::Menu => "leave the menu first, mostly with Escape (`fleetwatch keys NAME Escape`)".to_owned(),
             Refusal::Obstacle(Obstacle::InMode) => "leave the mode first (`q` in copy mode)".to_owned(),
             Refusal::Obstacle(Obstacle::Synchronized) => "switch off `synchronize-panes` there first".to_owned(),
+            Refusal::Obstacle(Obstacle::Gone | Obstacle::Replaced) => {
+                "`fleetwatch list` shows what is there now".to_owned()
+            }
             Refusal::Tmux(error) => error.hint(),
             _ => return None,
         })

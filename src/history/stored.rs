@@ -93,6 +93,16 @@ impl Submission {
     }
 }
 
+impl StoredInput {
+    /// Who sent it, for people. A queued prompt and a follow-up are signed with their number in the outbox.
+    pub fn by(&self) -> String {
+        match self.sender.split_once(' ') {
+            Some(("queue", _)) => "from the queue".to_owned(),
+            _ => format!("by {}", self.sender),
+        }
+    }
+}
+
 impl Stored {
     /// The kind, by its public name.
     pub const fn kind(&self) -> Kind {
@@ -155,7 +165,7 @@ impl Stored {
                 };
                 let outcome = input.outcome.as_deref().unwrap_or("outcome not known");
                 let detail = input.detail.as_deref().map(|detail| format!(": {detail}")).unwrap_or_default();
-                format!("{sent}  ({outcome}{detail}, by {})", input.sender)
+                format!("{sent}  ({outcome}{detail}, {})", input.by())
             }
             Body::TaskEvent => {
                 Happening::of_fields(&self.document).map_or_else(|| field("event"), |happening| happening.text())

@@ -1,9 +1,10 @@
 //! The cursor: where nobody has moved it, it is at the top, whatever stands there; then it stays on its row while the
 //! rows move.
 
-use super::arrangement::{Row, RowKey};
+use super::arrangement::{Item, Row, RowKey};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::moment::{Moment, Span};
+use crate::status::Status;
 
 /// How long the selected row keeps its place after the operator last did something. Then the most urgent come first
 /// again without exception.
@@ -34,8 +35,8 @@ pub struct Cursor {
     anchor: Anchor,
     /// When the cursor came to its row by itself, as the one before left or another one is at the top now.
     slipped: Option<Moment>,
-    /// Where it has been since it began to go to those that need the operator.
-    walked: Vec<TerminalKey>,
+    /// Where it has been since it began to go to those that should be looked at, and what they were then.
+    walked: Vec<(TerminalKey, Status)>,
 }
 
 impl Cursor {
@@ -154,34 +155,45 @@ impl Cursor {
         self.select(index, rows, now);
     }
 
-    /// The next of those that need the operator, given most urgent first: the first one that the cursor has not been at
-    /// since it was last moved otherwise, so that one that comes up meanwhile is next whatever stands below; once all have
-    /// been gone to, the first one again.
-    pub fn next_of(&mut self, queue: &[&TerminalKey]) -> Option<TerminalKey> {
+    /// The next of those that should be looked at, given most urgent first: the first one that the cursor has not been at
+    /// since it was last moved otherwise, so that one that comes up meanwhile is next whatever stands below. Once one that
+    /// waited has been answered, those that still wait come before all others again; once all have been gone to, the first
+    /// one again, without what has finished, which was seen on the way.
+    pub fn next_of<'a>(&mut self, queue: &[Item<'a>]) -> Option<Item<'a>> {
         let here = self.key().cloned();
-        if self.walked.last() != here.as_ref() {
-            self.walked = here.clone().into_iter().collect();
+        if self.walked.last().map(|(key, _)| key) != here.as_ref() {
+            let status = queue.iter().find(|item| Some(item.key()) == here.as_ref()).map(|item| item.status());
+            self.walked = here.clone().map(|key| (key, status.unwrap_or(Status::Unknown))).into_iter().collect();
         }
-        let mut next = queue.iter().find(|key| !self.walked.contains(key));
-        if next.is_none() {
-            self.walked.clear();
-            next = queue.iter().find(|key| Some(**key) != here.as_ref()).or(queue.first());
+        let waits = |key: &TerminalKey| queue.iter().any(|item| item.key() == key && item.status().needs_operator());
+        if self.walked.iter().any(|(key, status)| status.needs_operator() && !waits(key)) {
+            self.walked.retain(|(_, status)| *status == Status::Finished);
         }
-        next.copied().cloned()
+        let is_here = |item: &&Item<'_>| Some(item.key()) == here.as_ref();
+        let was_there = |item: &Item<'_>| self.walked.iter().any(|(key, _)| key == item.key());
+        let next = queue.iter().find(|item| !is_here(item) && !was_there(item));
+        if next.is_some() {
+            return next.copied();
+        }
+        self.walked.retain(|(_, status)| *status == Status::Finished);
+        let is_over = |item: &Item<'_>| item.status() == Status::Finished;
+        let again = || queue.iter().filter(|item| !is_over(item));
+        again().find(|item| !is_here(item)).or(again().next()).copied()
     }
 
     /// The one before the selected row of those that need the operator, around the end.
-    pub fn previous_of(&self, queue: &[&TerminalKey]) -> Option<TerminalKey> {
-        let here = queue.iter().position(|key| Some(*key) == self.key());
+    pub fn previous_of<'a>(&self, queue: &[Item<'a>]) -> Option<Item<'a>> {
+        let here = queue.iter().position(|item| Some(item.key()) == self.key());
         let before = here.and_then(|here| here.checked_sub(1)).and_then(|before| queue.get(before));
-        before.or(queue.last()).copied().cloned()
+        before.or(queue.last()).copied()
     }
 
     /// Selects a row on the way through those that need the operator.
     pub fn walk_to(&mut self, index: usize, rows: &[Row<'_>], now: Moment) {
         let mut walked = std::mem::take(&mut self.walked);
         self.select(index, rows, now);
-        walked.extend(self.key().cloned());
+        let item = rows.get(index).and_then(Row::item);
+        walked.extend(item.map(|item| (item.key().clone(), item.status())));
         self.walked = walked;
     }
 }

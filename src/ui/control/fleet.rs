@@ -300,6 +300,9 @@ impl Ui {
     /// Why there is no next terminal to go to.
     fn why_none_waits(&self, view: &View<'_>) -> String {
         let arrangement = &self.memory.arrangement;
+        if !arrangement.queue(view).is_empty() {
+            return "nothing else needs you".to_owned();
+        }
         let hidden: Vec<Item<'_>> = all(view).into_iter().filter(|item| arrangement.wants_a_look(*item)).collect();
         let needing = hidden.iter().filter(|item| arrangement.needs_operator(**item)).count();
         let told = match (hidden.len(), needing) {
@@ -316,9 +319,8 @@ impl Ui {
     /// Selects the next row that should be looked at, most urgent first. A folded group that it is in is unfolded.
     fn select_waiting(&mut self, forward: bool, view: &View<'_>) -> bool {
         let queue = self.memory.arrangement.queue(view);
-        let keys: Vec<&TerminalKey> = queue.iter().map(|item| item.key()).collect();
-        let next = if forward { self.cursor.next_of(&keys) } else { self.cursor.previous_of(&keys) };
-        let Some(item) = next.and_then(|next| queue.into_iter().find(|item| *item.key() == next)) else { return false };
+        let next = if forward { self.cursor.next_of(&queue) } else { self.cursor.previous_of(&queue) };
+        let Some(item) = next else { return false };
         if let Some(group) = self.memory.arrangement.group_of(item) {
             self.memory.arrangement.fold(&group, false);
         }

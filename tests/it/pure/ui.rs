@@ -12,7 +12,7 @@ use crate::support::sample_fleet::{NOW, SampleFleet, terminal};
 use fleetwatch::fleet::TerminalKey;
 use fleetwatch::moment::Span;
 use fleetwatch::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
-use fleetwatch::state::{Attention, Phase};
+use fleetwatch::state::{Attention, Availability, BusinessState, Phase};
 use fleetwatch::status::Status;
 use fleetwatch::ui::Waiting;
 use fleetwatch::ui::{Copied, Depth, Keymap, Options, Request, Theme, Ui};
@@ -311,6 +311,51 @@ fn n_goes_to_who_needs_you_first_and_to_finished_ones_last() {
     turn_into(&mut fleet, web, Attention::Approval);
     press(&mut ui, &fleet, &chars("n"));
     assert_eq!(name(&mut ui, &fleet), "web");
+}
+
+#[test]
+fn n_goes_back_to_another_that_waits_once_one_is_answered_and_not_again_to_finished_ones() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    let at = |fleet: &SampleFleet, name: &str| {
+        fleet.terminals.iter().position(|it| it.state.terminal.id == name).expect("a terminal")
+    };
+    // Past an approval to a question, which is answered.
+    press(&mut ui, &fleet, &chars("Gnn"));
+    assert!(selected(&mut ui, &fleet).contains("billing"));
+    let billing = at(&fleet, "billing");
+    turn_into(&mut fleet, billing, Attention::None);
+    fleet.terminals[billing].state.assessment.business_state = BusinessState::Working;
+    press(&mut ui, &fleet, &chars("n"));
+    assert!(selected(&mut ui, &fleet).contains("shop-api"), "{}", selected(&mut ui, &fleet));
+    press(&mut ui, &fleet, &chars("n"));
+    assert!(selected(&mut ui, &fleet).contains("new-repo"));
+    // Where nothing is left but what has finished, each is gone to once.
+    for terminal in &mut fleet.terminals {
+        terminal.state.attention = Attention::None;
+        terminal.state.assessment.business_state = BusinessState::Idle;
+    }
+    for name in ["docs", "web"] {
+        let finished = at(&fleet, name);
+        turn_into(&mut fleet, finished, Attention::Finished);
+    }
+    press(&mut ui, &fleet, &chars("nn"));
+    let last = selected(&mut ui, &fleet);
+    press(&mut ui, &fleet, &chars("n"));
+    assert_eq!(selected(&mut ui, &fleet), last);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("nothing else needs you"));
+}
+
+#[test]
+fn an_agent_that_finished_and_is_gone_is_gone() {
+    let mut fleet = SampleFleet::usual();
+    let docs = fleet.terminals.iter_mut().find(|it| it.state.terminal.id == "docs").expect("docs");
+    docs.state.diagnostics.availability = Availability::TuiDown;
+    let shown = text(&mut dashboard(), &fleet, 120, 40);
+    let row = shown.lines().find(|line| line.contains(" docs ")).expect("a row");
+    assert!(row.contains("○ docs") && row.contains(" gone ") && !row.contains('✓'), "{row}");
+    assert!(shown.lines().next().is_some_and(|header| !header.contains("finished")), "{shown}");
 }
 
 #[test]
