@@ -5,7 +5,7 @@ use super::lending::Purpose;
 use super::{App, Error, copy};
 use crate::feed;
 use crate::fleet::{Input, TerminalKey};
-use crate::history::Record;
+use crate::history::{OperatorAction, Record};
 use crate::operation::{Act, Producer, Refusal, When};
 use crate::sender::OperationEvent;
 use crate::status::Status;
@@ -133,8 +133,7 @@ impl App {
     /// Keeps what the operator did beside inputs (SPEC §10).
     fn note(&self, key: Option<TerminalKey>, action: &'static str) {
         let name = key.as_ref().and_then(|key| self.fleet.name_of(key)).unwrap_or("dashboard").to_owned();
-        let (action, detail) = (action.to_owned(), serde_json::Value::Null);
-        self.history.record(Record::Action { key, name, at: feed::now(), action, detail });
+        self.history.record(Record::Action { key, name, at: feed::now(), action: OperatorAction::of_word(action) });
     }
 
     /// Looks at a terminal's server at once, as something was done there.

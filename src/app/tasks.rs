@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
-use serde_json::json;
-
 use super::App;
 use super::actors::News;
 use crate::delivery::note_ends;
 use crate::feed;
 use crate::fleet::{Effect, FoundSession, Input};
-use crate::history::Record;
+use crate::history::{OperatorAction, Record};
 use crate::place::{ServerId, TerminalKey, WindowId};
 use crate::status::Status;
 use crate::task::{Batch, Happening, TaskEvent};
@@ -85,8 +83,8 @@ impl App {
             (false, false) => "is no longer a task session",
         };
         let action = if adopt { "treated as tasks" } else { "treated as tasks no longer" };
-        let (name, action) = (session.clone(), action.to_owned());
-        self.history.record(Record::Action { key: None, name, at: feed::now(), action, detail: json!(null) });
+        let (name, action) = (session.clone(), OperatorAction::of_word(action));
+        self.history.record(Record::Action { key: None, name, at: feed::now(), action });
         self.ui.notify(Status::Finished, format!("{session} {told}"), feed::now());
         self.watchers.iter().filter(|(id, _)| *id == server).for_each(|(_, watcher)| watcher.wake());
         if !adopt {

@@ -250,15 +250,16 @@ fn local(at: Moment, zone: &TimeZone) -> String {
 }
 
 /// What a record is about in one word, and its colour.
-fn word(record: &Stored) -> (Cow<'static, str>, Color) {
+fn word(record: &Stored) -> (Cow<'_, str>, Color) {
     match &record.body {
-        Body::Transition(_) | Body::TaskEvent => {
-            let status = record.status().unwrap_or(Status::Unknown);
+        Body::Transition(_) | Body::TaskEvent(_) => {
+            let status = record.body.status().unwrap_or(Status::Unknown);
             (status.word(), color(status))
         }
-        Body::Input(input) => (input.what.word().into(), Color::Blue),
-        Body::FollowUp => ("follow-up".into(), Color::Blue),
-        Body::Action => ("action".into(), Color::Blue),
+        Body::Input(input) => (input.sent.what().word().into(), Color::Blue),
+        Body::FollowUp(_) => ("follow-up".into(), Color::Blue),
+        Body::Action(_) => ("action".into(), Color::Blue),
+        Body::Other { kind, .. } => (kind.into(), Color::DarkGrey),
     }
 }
 
@@ -276,7 +277,7 @@ const fn color(status: Status) -> Color {
 /// What happened, in one line.
 fn what(record: &Stored) -> String {
     // One record is one line, whatever was sent.
-    harmless(&record.what().replace(['\n', '\t'], " ")).trim_end().to_owned()
+    harmless(&record.body.what().replace(['\n', '\t'], " ")).trim_end().to_owned()
 }
 
 /// Reads a point in time: how long ago, or a day or time in the zone of this machine.

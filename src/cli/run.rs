@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use serde_json::json;
 
 use super::history::keep;
 use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions, output};
 use crate::feed;
 use crate::fleet::ServerId;
-use crate::history::{History, Record};
+use crate::history::{History, OperatorAction, Record};
 use crate::place::{SessionId, TerminalKey, WindowId};
 use crate::tmux::{Argv, Begun, ListedPane, Look, NewTask, Server, Start, TaskPlace};
 
@@ -84,8 +83,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         key: Some(begun.key.clone()),
         name: args.name.clone(),
         at: feed::now(),
-        action: "run".to_owned(),
-        detail: json!({ "window": begun.window.to_string(), "command": args.command, "again": again }),
+        action: OperatorAction::Run { window: begun.window.to_string(), command: args.command.clone(), again },
     });
     keep(&history).await;
     tell(args, &begun, again)

@@ -25,7 +25,7 @@ use crate::notify::Operator;
 use crate::screen::harmless;
 use crate::state::{Change, Evidence, State, Transition};
 use crate::status::{Status, changed};
-use crate::task::{Task, TaskEvent, TaskFields};
+use crate::task::{Happening, Task, TaskEvent, TaskFields};
 
 /// Print a line for each terminal, then one for each transition, task event, input and follow-up.
 #[derive(Clone, Debug, clap::Args)]
@@ -210,7 +210,7 @@ struct TaskLine<'a> {
     terminal: &'a str,
     state: &'a TaskFields,
     #[serde(flatten)]
-    event: Option<serde_json::Map<String, Value>>,
+    event: Option<&'a Happening>,
 }
 
 impl Printer {
@@ -291,8 +291,7 @@ impl Printer {
             let transition = Some(Transitioned { changed, note: note.as_deref(), evidence });
             return output::json_line(&Line { at, kind: "transition", terminal: id, state, transition });
         }
-        let fields = transition.changed.iter().map(|change| (change.field.as_ref(), &change.from, &change.to));
-        let changes = changed(fields, &transition.summary).into_iter().map(|changed| changed.text);
+        let changes = changed(transition).into_iter().map(|changed| changed.text);
         let parts: Vec<String> = changes.chain(transition.note.clone()).collect();
         Ok(format!("{}  {}  {}\n", self.clock(at), harmless(id), harmless(&parts.join(", "))))
     }
@@ -315,9 +314,8 @@ impl Printer {
 
     fn task_event_line(&self, event: &TaskEvent) -> io::Result<String> {
         if self.json {
-            let fields = Some(event.fields());
-            let line =
-                TaskLine { at: event.at, kind: "task_event", terminal: &event.id, state: &event.state, event: fields };
+            let (state, happening) = (&event.state, Some(&event.happening));
+            let line = TaskLine { at: event.at, kind: "task_event", terminal: &event.id, state, event: happening };
             return output::json_line(&line);
         }
         let what = event.happening.text();
@@ -365,7 +363,7 @@ impl Printer {
             line["state"] = json!(state_of(fleet, &input.name, input.at));
             return output::json_line(&line);
         }
-        let what = harmless(&input.what().replace(['\n', '\t'], " "));
+        let what = harmless(&input.body.what().replace(['\n', '\t'], " "));
         Ok(format!("{}  {}  input {what}\n", self.clock(input.at), harmless(&input.name)))
     }
 

@@ -1,13 +1,11 @@
 //! Something that happened in a terminal and that an agent may be told, by what the history says of it.
 
-use serde_json::Value;
-
 use crate::moment::Moment;
 use crate::notify::{Occasion, statement};
 use crate::place::TerminalKey;
 use crate::screen::harmless;
 use crate::state::{State, TurnResult};
-use crate::task::{Happening, Preview};
+use crate::task::{Happening, Preview, TaskFields};
 
 /// Useful lines of a task's output that a message shows (SPEC §9).
 const OUTPUT_LINES: usize = 3;
@@ -37,23 +35,11 @@ impl Event {
         Self { source: source.to_owned(), occasion, at, key, text: line(text), output: Vec::new() }
     }
 
-    /// What happened to a task, by the fields of its event.
-    pub fn of_task(key: &TerminalKey, source: &str, at: Moment, fields: &Value) -> Option<Self> {
-        let happening = Happening::of_fields(fields)?;
-        let occasion = match happening {
-            Happening::Started => Occasion::Started,
-            Happening::Exited { .. } => Occasion::Exited,
-            Happening::Disappeared { .. } => Occasion::Disappeared,
-            Happening::Notify { .. } => Occasion::Notify,
-            Happening::Input { .. } => Occasion::Input,
-        };
-        let state = fields.get("state")?;
-        let window = state.get("window_id").and_then(Value::as_str).unwrap_or_default();
-        let shown = state.get("preview").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let shown = Preview::of_lines(shown.iter().filter_map(Value::as_str));
-        let text = format!("task {source} ({window}) {}", happening.text());
-        let output = shown.useful(OUTPUT_LINES).into_iter().map(line).collect();
-        Some(Self { output, ..Self::new(key, source, occasion, at, &text) })
+    /// What happened to a task whose public fields are these since.
+    pub fn of_task(key: &TerminalKey, source: &str, at: Moment, happening: &Happening, task: &TaskFields) -> Self {
+        let text = format!("task {source} ({}) {}", task.window_id, happening.text());
+        let output = Preview::of_lines(&task.preview).useful(OUTPUT_LINES).into_iter().map(line).collect();
+        Self { output, ..Self::new(key, source, Occasion::of_task(happening), at, &text) }
     }
 
     /// What a state of an agent tells: how its last turn ended, and what it needs.

@@ -8,9 +8,11 @@ use rusqlite::{CachedStatement, OptionalExtension, Transaction, params};
 
 use super::encoding::{self, Codec};
 use super::identity::{Columns, Owner};
-use super::record::{Kind, Message, PublicState, Record, TransitionRecord, What, document};
+use super::record::{
+    Kind, Message, PublicState, Record, Sent, TaskRecord, TransitionRecord, read_summary, write_summary,
+};
 use super::store::{BEAT, LEASE};
-use super::{Trouble, presence, summary};
+use super::{Trouble, presence};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::moment::{Moment, Span};
 use crate::operation::Operation;
@@ -84,14 +86,13 @@ impl Batch<'_> {
                 }
                 Ok(())
             }
-            Record::TaskEvent { key, name, at, fields } => {
+            Record::TaskEvent { key, name, at, event } => {
                 let terminal = self.terminal(key, name)?;
-                self.insert(*at, Kind::TaskEvent, Some(terminal), name, &fields.to_string()).map(drop)
+                self.insert(*at, Kind::TaskEvent, Some(terminal), name, event).map(drop)
             }
-            Record::Action { key, name, at, action, detail } => {
+            Record::Action { key, name, at, action } => {
                 let terminal = key.as_ref().map(|key| self.terminal(key, name)).transpose()?;
-                let document = serde_json::json!({ "action": action, "detail": detail }).to_string();
-                self.insert(*at, Kind::Action, terminal, name, &document).map(drop)
+                self.insert(*at, Kind::Action, terminal, name, action).map(drop)
             }
         }
     }
@@ -103,16 +104,17 @@ impl Batch<'_> {
         let screen = screen.as_deref().map(|screen| self.screen(screen)).transpose()?;
         let turn_ended = state.as_ref().and_then(PublicState::turn_ended).map(Moment::as_millis);
         let sql = "INSERT INTO transitions (record, summary, turn_ended, note, screen) VALUES (?1, ?2, ?3, ?4, ?5)";
-        let summary = summary::write(&transition.summary);
+        let summary = write_summary(&transition.summary);
         self.sql(sql)?.execute(params![id, summary, turn_ended, transition.note, screen])?;
         Ok(id)
     }
 
     fn input_begun(&mut self, uid: &str, Operation { at, producer, to, act }: &Operation) -> Result<(), Trouble> {
         let terminal = self.terminal(&to.key, &to.name)?;
-        let id = self.insert(*at, Kind::Input, Some(terminal), &to.name, &document(act))?;
+        let sent = Sent::from(act);
+        let id = self.insert(*at, Kind::Input, Some(terminal), &to.name, &sent)?;
         let sql = "INSERT INTO inputs (record, uid, owner, sender, what) VALUES (?1, ?2, ?3, ?4, ?5)";
-        let what = What::of(act).word();
+        let what = sent.what().word();
         self.sql(sql)?.execute(params![id, uid, self.owner.as_str(), producer.to_string(), what])?;
         Ok(())
     }
@@ -123,9 +125,10 @@ impl Batch<'_> {
         kind: Kind,
         terminal: Option<i64>,
         name: &str,
-        document: &str,
+        document: &impl serde::Serialize,
     ) -> Result<i64, Trouble> {
-        let packed = self.codec.pack_document(document);
+        let document = serde_json::to_string(document).map_err(|error| Trouble::Other(error.to_string()))?;
+        let packed = self.codec.pack_document(&document);
         let sql = "INSERT INTO records (at, kind, terminal, name, document) VALUES (?1, ?2, ?3, ?4, ?5)";
         Ok(self.sql(sql)?.insert(params![at.as_millis(), kind.word(), terminal, name, packed])?)
     }
@@ -274,10 +277,11 @@ impl Batch<'_> {
             return Ok(true);
         }
         let same = match record {
-            Record::Transition(new) | Record::Left(new) => {
-                last.summary == Some(summary::write(&new.transition.summary))
+            Record::Transition(new) | Record::Left(new) => last.summary == Some(write_summary(&new.transition.summary)),
+            Record::TaskEvent { event, .. } => {
+                let kind = std::mem::discriminant(&event.happening);
+                last.event.as_ref().is_some_and(|last| std::mem::discriminant(&last.happening) == kind)
             }
-            Record::TaskEvent { fields, .. } => last.event.as_ref().is_some_and(|event| *event == fields["event"]),
             Record::Introduced { .. } | Record::Action { .. } => false,
         };
         Ok(same && record.at().since(last.at) < SAME_CHANGE)
@@ -302,8 +306,7 @@ impl Batch<'_> {
         let Some((mut last, document)) = last else { return Ok(None) };
         if let Some(document) = document {
             let document = self.codec.unpack_document(&document)?;
-            let document: serde_json::Value = serde_json::from_str(&document).map_err(|_| Trouble::Damaged)?;
-            last.event = document.get("event").cloned();
+            last.event = serde_json::from_str(&document).ok();
         }
         Ok(Some(last))
     }
@@ -334,13 +337,13 @@ struct LastRecord {
     summary: Option<String>,
     note: Option<String>,
     /// What happened to a task.
-    event: Option<serde_json::Value>,
+    event: Option<TaskRecord>,
 }
 
 impl LastRecord {
     /// Whether the terminal's pane did not exist any more.
     fn is_of_gone(&self) -> bool {
-        let summary = self.summary.as_deref().and_then(summary::read);
+        let summary = self.summary.as_deref().and_then(read_summary);
         summary.is_some_and(|summary| summary.availability == Availability::Unavailable)
     }
 }

@@ -27,7 +27,7 @@ pub struct Filter {
 
 /// The columns of a record with all that belongs to its kind, and where they come from.
 pub(super) const COLUMNS: &str = "r.id, r.at, r.kind, r.name, r.document, n.host, n.socket, n.pane, n.pid,
-                       t.summary, t.turn_ended, t.note, t.screen, i.sender, i.what, i.outcome, i.detail, i.ended_at";
+                       t.summary, t.note, t.screen, i.sender, i.outcome, i.detail, i.ended_at";
 pub(super) const TABLES: &str = "records r LEFT JOIN terminals n ON n.id = r.terminal
                       LEFT JOIN transitions t ON t.record = r.id LEFT JOIN inputs i ON i.record = r.id";
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::identity::Owner;
 use super::open::Options;
-use super::record::{self, Message, PublicState, Record, TransitionRecord};
+use super::record::{self, Message, NamedEvent, PublicState, Record, TransitionRecord};
 use super::retention::Limits;
 use super::standing::Standing;
 use super::trouble::{Condition, Health};
@@ -140,7 +140,10 @@ impl History {
             }
             Effect::TaskIntroduced { .. } | Effect::TasksFound { .. } => return,
             Effect::Tasks(batch) => {
-                return batch.events.iter().for_each(|event| self.record(Record::task_event(event)));
+                return batch.events.iter().for_each(|event| {
+                    let (key, name, at) = (event.key.clone(), event.id.clone(), event.at);
+                    self.record(Record::TaskEvent { key, name, at, event: event.into() });
+                });
             }
             Effect::TaskChanged(task) => return self.record(Record::task_transition(task, false)),
             Effect::TaskLeft(task) => return self.record(Record::task_transition(task, true)),
@@ -148,7 +151,8 @@ impl History {
                 let state = fleet.state(key, now).map(Box::new);
                 let last = told.entry(key.clone()).or_default();
                 let is_new = |(at, _): &(Moment, _)| last.at.is_none_or(|last| *at > last);
-                let events = fleet.surface_events(key).filter(is_new).collect();
+                let events = fleet.surface_events(key).filter(is_new);
+                let events = events.map(|(at, event)| NamedEvent { at, event }).collect();
                 (last.state, last.at) = (state.clone(), Some(transition.at));
                 (key, id, transition, state, screen.clone(), events)
             }

@@ -13,12 +13,13 @@ mod queueing;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::encoding::Codec;
 use super::identity::{Columns, Owner};
 use super::open::{self, Options, Synchronous};
 use super::record::Kind;
+use super::stored::FollowUpRecord;
 use super::{Trouble, presence};
 use crate::follow_up::told;
 use crate::moment::{Moment, Span};
@@ -73,7 +74,7 @@ impl IntentState {
 const OPEN: &str = "id > ?1 AND state IN ('pending', 'attempted', 'unknown', 'expired')";
 
 /// The number of an intent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct IntentId(pub i64);
 
 /// Something that is to be sent.
@@ -326,11 +327,16 @@ fn keep_record(
         // What becomes of a prompt stands with the input that it is.
         return Ok(());
     }
-    let document = json!({
-        "text": intent.text, "outcome": state, "detail": detail, "events": intent.events,
-        "created": intent.created, "intent": intent.id.0,
-    });
-    let packed = codec.pack_document(&document.to_string());
+    let document = FollowUpRecord {
+        text: intent.text.clone(),
+        outcome: state,
+        detail: detail.map(str::to_owned),
+        events: intent.events.clone(),
+        created: intent.created,
+        intent: intent.id,
+    };
+    let document = serde_json::to_string(&document).map_err(|error| Trouble::Other(error.to_string()))?;
+    let packed = codec.pack_document(&document);
     // The terminal that has the name now, so that the record is found where its inputs are; of an agent that nobody has
     // seen, the one that the message is about, so that the record is found on its server.
     let sql = "INSERT INTO records (at, kind, name, document, terminal) VALUES (?1, ?2, ?3, ?4, coalesce(

@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
-
 use super::filter::Filter;
 use super::identity::same_terminal;
 use super::reader::Reader;
-use super::record::{Kind, Record};
+use super::record::{Kind, OperatorAction, Record};
+use super::stored::{Body, Stored};
 use crate::fleet::{Input, TaskReport};
 use crate::moment::{Moment, Span};
 use crate::place::{TerminalKey, WindowId};
@@ -20,7 +19,7 @@ const TAKES: Span = Span::from_secs(60);
 impl Record {
     /// The operator kills a task; `reason` says so to people. It is to be written before the task is killed.
     pub fn kill(key: TerminalKey, name: String, at: Moment, reason: &str) -> Self {
-        Record::Action { key: Some(key), name, at, action: "kill".to_owned(), detail: json!({ "reason": reason }) }
+        Record::Action { key: Some(key), name, at, action: OperatorAction::Kill { reason: reason.to_owned() } }
     }
 }
 
@@ -65,11 +64,9 @@ fn kills(path: &Path, keys: Vec<TerminalKey>, now: Moment) -> Vec<(TerminalKey, 
     let filter =
         Filter { terminals: Some(keys), since: Some(now - TAKES), kinds: vec![Kind::Action], ..Filter::default() };
     let records = Reader::open(path).and_then(|mut reader| reader.records(&filter)).unwrap_or_default();
-    let kills = records.into_iter().filter(|record| record.document["action"] == "kill");
-    kills
-        .filter_map(|record| {
-            let reason = record.document["detail"]["reason"].as_str().unwrap_or("killed");
-            Some((record.key?, reason.to_owned()))
-        })
-        .collect()
+    let kill = |record: Stored| match record.body {
+        Body::Action(OperatorAction::Kill { reason }) => Some((record.key?, reason)),
+        _ => None,
+    };
+    records.into_iter().filter_map(kill).collect()
 }

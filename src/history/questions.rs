@@ -12,7 +12,7 @@ use super::filter::Filter;
 use super::following::OpenFile;
 use super::handle::History;
 use super::reader::{Line, Reader};
-use super::record::Kind;
+use super::record::{Kind, PublicState};
 use super::stored::{Body, RecordId, ScreenId, Stored};
 use crate::fleet::TerminalKey;
 use crate::moment::{Moment, Span};
@@ -193,9 +193,8 @@ impl Clerk {
             before = Some(id);
             // One that was let go in the meantime leaves a gap.
             let Some(screen) = self.reader()?.screen(id)? else { continue };
-            let fact =
-                |name: &str| Some(record.document.get("state")?.get("terminal")?.get(name)?.as_str()?.to_owned());
-            let (tool, version) = (fact("tool").unwrap_or_default(), fact("observed_tool_version"));
+            let facts = transition.state.as_ref().and_then(PublicState::terminal).unwrap_or_default();
+            let (tool, version) = (facts.tool, facts.observed_tool_version);
             let shown = Shown { screen: Arc::new(screen), facts: PaneFacts::default(), tool, version };
             to.add(self.dialog(&shown));
         }

@@ -1,24 +1,24 @@
 //! The reading side: what the command line and the drill-down ask for. It has a connection of its own, and neither waits
 //! for a writer nor makes one wait.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use serde_json::Value;
 
 use super::encoding::Codec;
 use super::filter::{COLUMNS, Filter, TABLES};
 use super::identity::{Columns, stored_server};
-use super::record::{Kind, What};
+use super::record::{Kind, Sent, TaskRecord, TransitionDocument, read_summary};
 use super::store::LEASE;
 use super::stored::{Body, RecordId, ScreenId, Stored, StoredInput, StoredTransition, Submission};
 use super::timeline::{Holder, Point};
-use super::{Trouble, open, presence, retention, summary};
+use super::{Trouble, open, presence, retention};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::moment::Moment;
 use crate::screen::Screen;
-use crate::state::{LEFT, LEFT_UNWATCHED, Summary};
+use crate::state::{LEFT, LEFT_UNWATCHED, Summary, Transition};
 
 /// A terminal that the history knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -242,14 +242,16 @@ impl Reader {
             let at = Moment::from_millis(row.get(0)?);
             if let Some(document) = row.get_ref(3)?.as_blob_or_null().map_err(|_| Trouble::Damaged)? {
                 let document = self.codec.unpack_document(document)?;
-                let document: Value = serde_json::from_str(&document).map_err(|_| Trouble::Damaged)?;
-                points.extend(Point::of_task_event(at, &document));
+                // An event that another version wrote says nothing of who had the turn.
+                if let Ok(event) = serde_json::from_str::<TaskRecord>(&document) {
+                    points.push(Point::of_task_event(at, &event.happening, &event.state));
+                }
                 continue;
             }
             let words = row.get_ref(1)?.as_str().map_err(|_| Trouble::Damaged)?;
             let summary = match summaries.get(words) {
                 Some(known) => known,
-                None => summaries.entry(words.to_owned()).or_insert(summary::read(words).ok_or(Trouble::Damaged)?),
+                None => summaries.entry(words.to_owned()).or_insert(read_summary(words).ok_or(Trouble::Damaged)?),
             };
             let turn_ended = row.get::<_, Option<i64>>(2)?.map(Moment::from_millis);
             points.push(Point { at, holder: Holder::of(summary), result: summary.result, turn_ended });
@@ -270,12 +272,11 @@ impl Reader {
         let mut inputs = self.records(&Filter { terminals, kinds: vec![Kind::Input], limit, ..Filter::default() })?;
         let mut prompts: Vec<String> = Vec::new();
         while let Some(input) = inputs.pop() {
-            let is_prompt = matches!(&input.body, Body::Input(sent) if sent.what == What::Prompt);
-            if let Some(text) = input.document.get("text").and_then(Value::as_str).filter(|_| is_prompt)
+            if let Body::Input(StoredInput { sent: Sent::Prompt { text }, .. }) = input.body
                 && prompts.len() < count
-                && prompts.iter().all(|known| known != text)
+                && !prompts.contains(&text)
             {
-                prompts.push(text.to_owned());
+                prompts.push(text);
             }
         }
         Ok(prompts)
@@ -320,25 +321,22 @@ impl Reader {
     /// # Errors
     /// The file cannot be read.
     pub fn submissions_after(&mut self, number: i64) -> Result<Vec<Submission>, Trouble> {
-        let sql = "SELECT n.host, n.socket, n.pane, n.pid, s.id, s.at, i.owner, i.sender, i.what,
-                          r.document
+        let sql = "SELECT n.host, n.socket, n.pane, n.pid, s.id, s.at, i.owner, i.sender, r.document
                    FROM submissions s JOIN inputs i ON i.record = s.input JOIN records r ON r.id = i.record
                    JOIN terminals n ON n.id = r.terminal WHERE s.id > ?1 ORDER BY s.id";
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query([number])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
-            let document = row.get_ref(9)?.as_blob().map_err(|_| Trouble::Damaged)?;
+            let document = row.get_ref(8)?.as_blob().map_err(|_| Trouble::Damaged)?;
             let document = self.codec.unpack_document(document)?;
-            let document: Value = serde_json::from_str(&document).map_err(|_| Trouble::Damaged)?;
             found.push(Submission {
                 number: row.get(4)?,
                 at: Moment::from_millis(row.get(5)?),
                 key: key(row, 0)?,
                 owner: row.get(6)?,
                 sender: row.get(7)?,
-                what: word(row, 8)?,
-                text: document.get("text").and_then(Value::as_str).unwrap_or_default().to_owned(),
+                sent: serde_json::from_str(&document).map_err(|_| Trouble::Damaged)?,
             });
         }
         Ok(found)
@@ -352,35 +350,50 @@ impl Reader {
 
 /// A record from a row of [`COLUMNS`].
 pub(super) fn stored(row: &Row<'_>, codec: &mut Codec) -> Result<Stored, Trouble> {
+    let at = Moment::from_millis(row.get(1)?);
+    let kind: String = row.get(2)?;
     let document = codec.unpack_document(row.get_ref(4)?.as_blob().map_err(|_| Trouble::Damaged)?)?;
-    let document = serde_json::from_str(&document).map_err(|_| Trouble::Damaged)?;
-    let body = match word(row, 2)? {
-        Kind::Transition => Body::Transition(StoredTransition {
-            summary: row.get::<_, Option<String>>(9)?.as_deref().and_then(summary::read).ok_or(Trouble::Damaged)?,
-            turn_ended: row.get::<_, Option<i64>>(10)?.map(Moment::from_millis),
-            note: row.get(11)?,
-            screen: row.get::<_, Option<i64>>(12)?.map(ScreenId),
-        }),
-        Kind::Input => Body::Input(StoredInput {
-            sender: row.get(13)?,
-            what: word(row, 14)?,
-            outcome: row.get(15)?,
-            detail: row.get(16)?,
-            ended_at: row.get::<_, Option<i64>>(17)?.map(Moment::from_millis),
-        }),
-        Kind::TaskEvent => Body::TaskEvent,
-        Kind::FollowUp => Body::FollowUp,
-        Kind::Action => Body::Action,
+    let body = match body(row, &kind, at, &document)? {
+        Some(body) => body,
+        None => Body::Other { kind, document: serde_json::from_str(&document).map_err(|_| Trouble::Damaged)? },
     };
     let has_terminal = row.get_ref(5)? != rusqlite::types::ValueRef::Null;
     Ok(Stored {
         id: RecordId(row.get(0)?),
-        at: Moment::from_millis(row.get(1)?),
+        at,
         key: if has_terminal { Some(key(row, 5)?) } else { None },
         name: row.get(3)?,
-        document,
         body,
     })
+}
+
+/// What a kind of record has of its own; `None` when this version cannot read it.
+fn body(row: &Row<'_>, kind: &str, at: Moment, document: &str) -> rusqlite::Result<Option<Body>> {
+    Ok(match Kind::of_word(kind) {
+        Some(Kind::Transition) => {
+            let summary = row.get::<_, Option<String>>(9)?.as_deref().and_then(read_summary);
+            let (note, screen) = (row.get(10)?, row.get::<_, Option<i64>>(11)?.map(ScreenId));
+            summary.zip(parsed::<TransitionDocument<'_>>(document)).map(|(summary, document)| {
+                let (changed, evidence) = (document.changed.into_owned(), document.evidence.into_owned());
+                let transition = Transition { at, changed, summary, note, evidence };
+                let (state, events) = (document.state.map(Cow::into_owned), document.events.into_owned());
+                Body::Transition(StoredTransition { transition, state, events, screen })
+            })
+        }
+        Some(Kind::Input) => {
+            let (sender, outcome, detail) = (row.get(12)?, row.get(13)?, row.get(14)?);
+            let ended_at = row.get::<_, Option<i64>>(15)?.map(Moment::from_millis);
+            parsed(document).map(|sent| Body::Input(StoredInput { sender, sent, outcome, detail, ended_at }))
+        }
+        Some(Kind::TaskEvent) => parsed(document).map(Body::TaskEvent),
+        Some(Kind::FollowUp) => parsed(document).map(Body::FollowUp),
+        Some(Kind::Action) => parsed(document).map(Body::Action),
+        None => None,
+    })
+}
+
+fn parsed<'a, T: serde::Deserialize<'a>>(document: &'a str) -> Option<T> {
+    serde_json::from_str(document).ok()
 }
 
 fn key(row: &Row<'_>, first: usize) -> rusqlite::Result<TerminalKey> {
@@ -392,11 +405,4 @@ fn key(row: &Row<'_>, first: usize) -> rusqlite::Result<TerminalKey> {
         instance: None,
     };
     Ok(columns.key())
-}
-
-fn word<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
-    let word: String = row.get(column)?;
-    serde_json::from_value(Value::String(word)).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
-    })
 }

@@ -6,24 +6,21 @@ use std::time::Duration;
 
 use super::filter::Filter;
 use super::reader::Reader;
-use super::record::{Kind, Record};
-use super::stored::{Body, Stored};
+use super::record::{Kind, OperatorAction, PublicState, Record};
+use super::stored::{Body, Stored, StoredTransition};
 use super::{Trouble, now};
 use crate::fleet::{Input, Known, PollResult, ServerReport};
 use crate::moment::Moment;
 use crate::place::{ServerId, TerminalKey};
-use crate::state::State;
-use crate::task;
+use crate::task::{self, TaskFields};
 
 /// How long a first look waits for the history; without it everything is as if it had just been found.
 const LONGEST: Duration = Duration::from_secs(2);
-/// What the operator does when seeing how a turn ended, by the word of its record.
-const SEEN: &str = "seen";
 
 impl Record {
     /// The operator has seen how a turn ended, which nothing else that is kept may tell.
     pub fn seen(key: TerminalKey, name: String, at: Moment) -> Self {
-        Record::Action { key: Some(key), name, at, action: SEEN.to_owned(), detail: serde_json::Value::Null }
+        Record::Action { key: Some(key), name, at, action: OperatorAction::Seen }
     }
 }
 
@@ -73,8 +70,8 @@ fn known(path: &Path, server: Option<&ServerId>, there: Vec<TerminalKey>) -> Vec
         // A server may have been spelt otherwise then.
         let Some((server, key)) = server.zip(last.key.clone()) else { continue };
         let key = TerminalKey { server: server.clone(), ..key };
-        if last.is_of_task() {
-            tasks.extend(task(&mut reader, key, &last).ok().flatten());
+        if let Some(fields) = last.body.task() {
+            tasks.extend(task(&mut reader, key, fields, last.at).ok());
         } else if !there.iter().any(|there| there.may_be(&key)) {
             known.extend(agent(&mut reader, key, last).ok().flatten());
         }
@@ -92,36 +89,32 @@ fn known(path: &Path, server: Option<&ServerId>, there: Vec<TerminalKey>) -> Vec
 /// # Errors
 /// The file cannot be read.
 fn agent(reader: &mut Reader, key: TerminalKey, last: Stored) -> Result<Option<Input>, Trouble> {
-    let Body::Transition(transition) = &last.body else { return Ok(None) };
     // A task has no public state of an agent, and one that an older fleetwatch wrote may lack something.
-    let Some(state) = public_state(&last) else { return Ok(None) };
-    let screen = transition.screen.map(|id| reader.screen(id)).transpose()?.flatten();
+    let Body::Transition(StoredTransition { state: Some(PublicState::Agent(state)), screen, .. }) = last.body else {
+        return Ok(None);
+    };
+    let screen = screen.map(|id| reader.screen(id)).transpose()?.flatten();
     let watched = reader.watched(&key, last.at, now())?;
     let watched_until = watched.into_iter().map(|(_, end)| end).max().unwrap_or(last.at).max(last.at);
     let kinds = vec![Kind::Action, Kind::Input];
     let done = Filter { terminals: Some(vec![key.clone()]), since: state.last_turn.at, kinds, ..Filter::default() };
     // Whoever sends something has seen what stands there.
-    let sees = |record: &Stored| matches!(record.body, Body::Input(_)) || record.document["action"] == SEEN;
+    let sees = |record: &Stored| matches!(record.body, Body::Input(_) | Body::Action(OperatorAction::Seen));
     let seen = state.last_turn.at.is_some() && reader.records(&done)?.iter().any(sees);
-    let known = Box::new(Known { state, screen: screen.map(Into::into), watched_until, seen });
+    let known = Box::new(Known { state: *state, screen: screen.map(Into::into), watched_until, seen });
     Ok(Some(Input::Known { key, known }))
 }
 
-/// The same of a task, by its last transition or event.
+/// The same of a task that had these fields at a time.
 ///
 /// # Errors
 /// The file cannot be read.
-fn task(reader: &mut Reader, key: TerminalKey, last: &Stored) -> Result<Option<task::Known>, Trouble> {
-    let fields = last.document.get("state").cloned().and_then(|state| serde_json::from_value(state).ok());
-    let Some(fields) = fields else { return Ok(None) };
+fn task(reader: &mut Reader, key: TerminalKey, fields: &TaskFields, at: Moment) -> Result<task::Known, Trouble> {
     let terminals = Some(vec![key.clone()]);
-    let since = Filter { terminals, since: Some(last.at), kinds: vec![Kind::Action], ..Filter::default() };
-    let actions = reader.records(&since)?;
-    let kill = actions.iter().rev().find(|action| action.document["action"] == "kill");
-    let killed = kill.and_then(|kill| kill.document["detail"]["reason"].as_str()).map(str::to_owned);
-    Ok(Some(task::Known { key, fields, killed }))
-}
-
-fn public_state(record: &Stored) -> Option<State> {
-    serde_json::from_value(record.document.get("state")?.clone()).ok()
+    let since = Filter { terminals, since: Some(at), kinds: vec![Kind::Action], ..Filter::default() };
+    let kill = reader.records(&since)?.into_iter().rev().find_map(|record| match record.body {
+        Body::Action(OperatorAction::Kill { reason }) => Some(reason),
+        _ => None,
+    });
+    Ok(task::Known { key, fields: fields.clone(), killed: kill })
 }

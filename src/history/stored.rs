@@ -1,12 +1,14 @@
 //! What is read back.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::identity::same_terminal;
-use super::record::{Kind, What};
+use super::intents::{IntentId, IntentState};
+use super::record::{Kind, NamedEvent, OperatorAction, PublicState, Sent, TaskRecord};
 use crate::fleet::{Fleet, Input, TerminalKey};
 use crate::moment::Moment;
-use crate::state::{LEFT, LEFT_UNWATCHED, State, Summary};
+use crate::state::{LEFT, LEFT_UNWATCHED, State, Transition};
 use crate::status::{Status, changed};
 use crate::task::{Happening, TaskFields};
 
@@ -27,8 +29,6 @@ pub struct Stored {
     pub key: Option<TerminalKey>,
     /// The terminal's id at that time.
     pub name: String,
-    /// What the kind has in the words of SPEC §12: `state`, `changed`, `evidence` of a transition, and so on.
-    pub document: Value,
     pub body: Body,
 }
 
@@ -37,31 +37,50 @@ pub struct Stored {
 pub enum Body {
     Transition(StoredTransition),
     Input(StoredInput),
-    TaskEvent,
-    FollowUp,
-    Action,
+    TaskEvent(TaskRecord),
+    FollowUp(FollowUpRecord),
+    Action(OperatorAction),
+    /// What another version wrote and this one cannot read, as it was written.
+    Other {
+        kind: String,
+        document: Value,
+    },
 }
 
-/// The fixed parts of a transition.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A transition with what was kept of its surroundings.
+#[derive(Clone, Debug, PartialEq)]
 pub struct StoredTransition {
-    pub summary: Summary,
-    /// `last_turn.at` of the state then.
-    pub turn_ended: Option<Moment>,
-    pub note: Option<String>,
+    pub transition: Transition,
+    /// The whole public state after it, unless it was not known.
+    pub state: Option<PublicState>,
+    /// What was named between assessments since the transition before, oldest first.
+    pub events: Vec<NamedEvent>,
     /// The screen as it was.
     pub screen: Option<ScreenId>,
 }
 
-/// The fixed parts of an input.
+/// An input with what became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredInput {
     pub sender: String,
-    pub what: What,
-    /// `None` while it is under way, and for ever when its process died before it knew.
+    pub sent: Sent,
+    /// The outcome's public name. `None` while it is under way, and for ever when its process died before it knew.
     pub outcome: Option<String>,
     pub detail: Option<String>,
     pub ended_at: Option<Moment>,
+}
+
+/// What became of a message to an agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FollowUpRecord {
+    /// As it was sent; `None` when it never was.
+    pub text: Option<String>,
+    pub outcome: IntentState,
+    pub detail: Option<String>,
+    /// What it tells of, in the order in which it happened.
+    pub events: Vec<Value>,
+    pub created: Moment,
+    pub intent: IntentId,
 }
 
 /// Something that a process of fleetwatch put into a terminal.
@@ -73,9 +92,7 @@ pub struct Submission {
     /// The process, as [`super::Owner`] names it.
     pub owner: String,
     pub sender: String,
-    pub what: What,
-    /// What it was, if it was a prompt.
-    pub text: String,
+    pub sent: Sent,
 }
 
 impl Submission {
@@ -85,10 +102,10 @@ impl Submission {
         let view = fleet.view(now);
         let key =
             view.terminals.iter().map(|terminal| &terminal.key).find(|key| same_terminal(key, &self.key))?.clone();
-        match self.what {
-            What::Prompt => Some(Input::Submitted { key, at: self.at, text: self.text.clone() }),
-            What::Answer => Some(Input::Seen { key }),
-            What::Keys => None,
+        match &self.sent {
+            Sent::Prompt { text } => Some(Input::Submitted { key, at: self.at, text: text.clone() }),
+            Sent::Answer { .. } => Some(Input::Seen { key }),
+            Sent::Keys { .. } => None,
         }
     }
 }
@@ -103,121 +120,129 @@ impl StoredInput {
     }
 }
 
-impl Stored {
+impl Body {
     /// The kind, by its public name.
-    pub const fn kind(&self) -> Kind {
-        match self.body {
-            Body::Transition(_) => Kind::Transition,
-            Body::Input(_) => Kind::Input,
-            Body::TaskEvent => Kind::TaskEvent,
-            Body::FollowUp => Kind::FollowUp,
-            Body::Action => Kind::Action,
+    pub fn kind(&self) -> &str {
+        match self {
+            Body::Transition(_) => Kind::Transition.word(),
+            Body::Input(_) => Kind::Input.word(),
+            Body::TaskEvent(_) => Kind::TaskEvent.word(),
+            Body::FollowUp(_) => Kind::FollowUp.word(),
+            Body::Action(_) => Kind::Action.word(),
+            Body::Other { kind, .. } => kind,
         }
     }
 
-    /// Whether it is about a task: the fields of one say what they are.
-    pub fn is_of_task(&self) -> bool {
-        self.document.get("state").is_some_and(|state| state.get("kind").is_some_and(|kind| kind == "task"))
+    /// The state of an agent after a transition.
+    pub fn agent(&self) -> Option<&State> {
+        match self {
+            Body::Transition(StoredTransition { state: Some(PublicState::Agent(state)), .. }) => Some(state),
+            _ => None,
+        }
     }
 
-    /// The fields that changed in a transition, with their old and new values.
-    pub fn changes(&self) -> impl Iterator<Item = (&str, &Value, &Value)> {
-        let changes = self.document.get("changed").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        changes
-            .iter()
-            .filter_map(|change| Some((change.get("field")?.as_str()?, change.get("from")?, change.get("to")?)))
+    /// The fields of a task after a transition or an event.
+    pub fn task(&self) -> Option<&TaskFields> {
+        match self {
+            Body::Transition(StoredTransition { state: Some(PublicState::Task(fields)), .. })
+            | Body::TaskEvent(TaskRecord { state: fields, .. }) => Some(fields),
+            _ => None,
+        }
     }
 
     /// What the terminal or task was to a person then; `None` for what is neither a transition nor a task event.
     pub fn status(&self) -> Option<Status> {
-        let summary = match &self.body {
-            Body::Transition(StoredTransition { note: Some(note), .. }) if note == LEFT || note == LEFT_UNWATCHED => {
-                return Some(Status::Gone);
-            }
-            Body::Transition(transition) => Some(&transition.summary),
-            Body::TaskEvent if self.document.get("event").is_some_and(|event| event == "disappeared") => {
-                return Some(Status::Gone);
-            }
-            Body::TaskEvent => None,
-            Body::Input(_) | Body::FollowUp | Body::Action => return None,
+        let kept = match self {
+            Body::Transition(kept) => kept,
+            Body::TaskEvent(TaskRecord { happening: Happening::Disappeared { .. }, .. }) => return Some(Status::Gone),
+            Body::TaskEvent(event) => return Some(event.state.as_status()),
+            _ => return None,
         };
-        let state = self.document.get("state").cloned().unwrap_or(Value::Null);
-        let known = match self.is_of_task() {
-            true => serde_json::from_value(state).ok().map(|fields: TaskFields| fields.as_status()),
-            false => serde_json::from_value(state).ok().map(|state: State| Status::of(&state)),
-        };
-        known.or(summary.map(Status::of_summary))
+        if matches!(kept.transition.note.as_deref(), Some(LEFT | LEFT_UNWATCHED)) {
+            return Some(Status::Gone);
+        }
+        Some(match &kept.state {
+            Some(PublicState::Agent(state)) => Status::of(state),
+            Some(PublicState::Task(fields)) => fields.as_status(),
+            Some(PublicState::Other(_)) | None => Status::of_summary(&kept.transition.summary),
+        })
     }
 
     /// What happened, in words. Where texts of others are part of it, they may hold anything.
     pub fn what(&self) -> String {
-        let field = |name: &str| self.document.get(name).map(plain).unwrap_or_default();
-        match &self.body {
-            Body::Transition(transition) => {
-                let changes = changed(self.changes(), &transition.summary).into_iter().map(|changed| changed.text);
+        match self {
+            Body::Transition(StoredTransition { transition, .. }) => {
+                let changes = changed(transition).into_iter().map(|changed| changed.text);
                 changes.chain(transition.note.clone()).collect::<Vec<_>>().join(", ")
             }
             Body::Input(input) => {
-                let sent = match input.what {
-                    What::Prompt => field("text"),
-                    What::Keys => field("keys"),
-                    What::Answer => field("choice"),
+                let sent = match &input.sent {
+                    Sent::Prompt { text } => text,
+                    Sent::Keys { keys } => &keys.join(" "),
+                    Sent::Answer { choice, .. } => choice,
                 };
                 let outcome = input.outcome.as_deref().unwrap_or("outcome not known");
                 let detail = input.detail.as_deref().map(|detail| format!(": {detail}")).unwrap_or_default();
                 format!("{sent}  ({outcome}{detail}, {})", input.by())
             }
-            Body::TaskEvent => {
-                Happening::of_fields(&self.document).map_or_else(|| field("event"), |happening| happening.text())
+            Body::TaskEvent(event) => event.happening.text(),
+            Body::FollowUp(FollowUpRecord { outcome, text, .. }) => {
+                format!("{outcome}: {}", text.as_deref().unwrap_or("none"))
             }
-            Body::FollowUp => format!("{}: {}", field("outcome"), field("text")),
-            Body::Action => {
-                // Only what a person would say of it; all of it is in the JSON.
-                let detail = self.document.get("detail");
-                let part = |name: &str| detail.and_then(|detail| detail.get(name)).filter(|part| !part.is_null());
-                let whole = detail.filter(|detail| detail.is_string());
-                let told = part("command").or_else(|| part("reason")).or(whole).map(plain);
-                field("action") + &told.map(|told| format!(": {told}")).unwrap_or_default()
-            }
+            Body::Action(action) => match action {
+                OperatorAction::Seen => "seen".to_owned(),
+                OperatorAction::Kill { reason } => format!("kill: {reason}"),
+                OperatorAction::Run { command, .. } => format!("run: {}", command.join(" ")),
+                OperatorAction::Other { action, detail: Value::String(detail) } => format!("{action}: {detail}"),
+                OperatorAction::Other { action, .. } => action.clone(),
+            },
+            Body::Other { kind, document } => format!("{kind} {document}"),
         }
     }
 
+    /// What the kind has of its own, in the words of SPEC §12.
+    pub fn fields(&self) -> Map<String, Value> {
+        let fields = match self {
+            Body::Transition(StoredTransition { transition, state, events, .. }) => {
+                let Transition { changed, note, evidence, .. } = transition;
+                json!({ "state": state, "note": note, "changed": changed, "evidence": evidence, "events": events })
+            }
+            Body::Input(StoredInput { sender, sent, outcome, detail, ended_at }) => {
+                let what = sent.what();
+                let input = json!({
+                    "sender": sender, "input": what, "outcome": outcome, "detail": detail, "ended_at": ended_at,
+                });
+                return [input, json!(sent)].into_iter().flat_map(members).collect();
+            }
+            Body::TaskEvent(event) => json!(event),
+            Body::FollowUp(record) => json!(record),
+            Body::Action(action) => json!(action),
+            Body::Other { document, .. } => document.clone(),
+        };
+        members(fields).collect()
+    }
+}
+
+impl Stored {
     /// The record as one line of `history --json` (SPEC §12).
     pub fn to_json(&self) -> Value {
-        let mut line = Map::new();
-        let mut put = |key: &str, value: Value| {
-            // The fixed fields come first and win over what a document says.
-            line.entry(key).or_insert(value);
-        };
-        put("at", json!(self.at));
-        put("kind", json!(self.kind()));
-        put("terminal", json!(self.name));
-        put("state", self.document.get("state").cloned().unwrap_or(Value::Null));
-        match &self.body {
-            Body::Transition(transition) => put("note", json!(transition.note)),
-            Body::Input(input) => {
-                put("sender", json!(input.sender));
-                put("input", json!(input.what));
-                put("outcome", json!(input.outcome));
-                put("detail", json!(input.detail));
-                put("ended_at", json!(input.ended_at));
-            }
-            Body::TaskEvent | Body::FollowUp | Body::Action => {}
+        let mut fields = self.body.fields();
+        let state = fields.shift_remove("state");
+        let fixed = json!({ "at": self.at, "kind": self.body.kind(), "terminal": self.name, "state": state });
+        let mut line: Map<String, Value> = members(fixed).collect();
+        for (name, value) in fields {
+            // The fixed fields win over what another version wrote.
+            line.entry(name).or_insert(value);
         }
-        if let Value::Object(document) = &self.document {
-            document.iter().for_each(|(key, value)| put(key, value.clone()));
-        }
-        put("id", json!(self.id.0));
+        line.insert("id".to_owned(), json!(self.id.0));
         Value::Object(line)
     }
 }
 
-/// A value without the quotes of JSON.
-fn plain(value: &Value) -> String {
+fn members(value: Value) -> impl Iterator<Item = (String, Value)> {
     match value {
-        Value::Null => "none".to_owned(),
-        Value::String(text) => text.clone(),
-        Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(" "),
-        other => other.to_string(),
+        Value::Object(members) => members,
+        _ => Map::new(),
     }
+    .into_iter()
 }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
+use serde_json::json;
 use tempfile::TempDir;
 
 use super::open::Options;
@@ -27,6 +28,7 @@ use crate::state::{
     Availability, Change, Evidence, OperatorStatus, Phase, State, Summary, TerminalFacts, Transition, TurnResult,
     TurnSource, UiContext,
 };
+use crate::task::{Happening, TaskFields};
 use crate::tracker::{self, Tracker};
 
 pub(super) fn at(seconds: i64) -> Moment {
@@ -127,11 +129,12 @@ fn a_transition_comes_back_with_its_state_and_its_screen() {
     let [record] = &records[..] else { panic!("one record was written: {records:?}") };
     assert_eq!((record.at, record.name.as_str(), &record.key), (at(5), "t1", &Some(terminal(1))));
     let Body::Transition(transition) = &record.body else { panic!("it is a transition") };
-    assert_eq!((transition.summary.phase, transition.note.as_deref()), (Phase::Ready, Some("noted")));
+    let Transition { summary, note, .. } = &transition.transition;
+    assert_eq!((summary.phase, note.as_deref()), (Phase::Ready, Some("noted")));
     assert_eq!(reader.screen(transition.screen.unwrap()).unwrap(), Some(Screen::from_text("> _", 80)));
-    assert_eq!(record.document["state"], serde_json::to_value(state(at(5))).unwrap());
-    let changes: Vec<_> = record.changes().map(|(field, from, to)| format!("{field} {from} {to}")).collect();
-    assert_eq!(changes, ["turn.phase \"unknown\" \"ready\""]);
+    assert_eq!(record.body.agent(), Some(&state(at(5))));
+    let [change] = &transition.transition.changed[..] else { panic!("one field changed") };
+    assert_eq!((change.field.as_ref(), &change.from, &change.to), ("turn.phase", &"unknown".into(), &"ready".into()));
 
     let line = record.to_json();
     let keys: Vec<&String> = line.as_object().unwrap().keys().collect();
@@ -200,13 +203,8 @@ fn filters_take_what_they_say() {
     for second in 0..10 {
         store.write(&[message(second as u32 % 2, second, Phase::Ready, "a")], at(second)).unwrap();
     }
-    let action = Record::Action {
-        key: None,
-        name: String::new(),
-        at: at(20),
-        action: "muted".to_owned(),
-        detail: serde_json::json!({"until": "tomorrow"}),
-    };
+    let action =
+        Record::Action { key: None, name: String::new(), at: at(20), action: OperatorAction::of_word("muted") };
     store.write(&[Message::Record(Arc::new(action))], at(20)).unwrap();
     let mut reader = Reader::open(&path).unwrap();
     let mut times = |filter: Filter| -> Vec<i64> {
@@ -225,6 +223,94 @@ fn filters_take_what_they_say() {
     let terminals = reader.terminals().unwrap();
     let names: Vec<_> = terminals.iter().map(|terminal| (terminal.name.as_str(), terminal.last)).collect();
     assert_eq!(names, [("t1", Some(at(9))), ("t0", Some(at(8)))]);
+}
+
+/// The public fields of a task, as the first version wrote them.
+pub(super) fn task_fields() -> TaskFields {
+    let fields = json!({
+        "kind": "task", "id": "build", "host": null, "socket": "default", "session": "jobs", "window_id": "@12",
+        "window": "2:build", "pane": "%7", "pid": 4711, "known": true, "status": "running",
+        "since": "2026-11-21T09:00:00.000Z", "started_at": "2026-11-21T09:00:00.000Z", "command": "make", "cwd": "/src",
+        "dead": false, "exit_code": null, "bell": false, "bells": 0, "prompt": null, "preview": ["cc -o shop main.c"],
+    });
+    serde_json::from_value(fields).unwrap()
+}
+
+/// What each kind of record was before it was read as a type, and what a later version may write.
+#[test]
+fn documents_of_every_version_are_read_and_told() {
+    let (_directory, path) = place();
+    oldest_file(&path);
+    let mut agent = json!(state(at(1)));
+    let task = json!(task_fields());
+    let transition = json!({ "state": agent, "changed": [], "evidence": [] });
+    // Before it was known since when.
+    agent.as_object_mut().unwrap().remove("since");
+    let older = json!({ "state": agent, "changed": [], "evidence": [], "events": [] });
+    let event = |event: &str| json!({ "event": event, "exit_code": 2, "prompt": "Proceed?", "state": task });
+    let message = json!({
+        "text": "done", "outcome": "sent", "detail": null, "events": [{ "text": "e" }], "created": at(1), "intent": 7,
+    });
+    let action = |action: &str, detail: serde_json::Value| json!({ "action": action, "detail": detail });
+    let run = json!({ "window": "@12", "command": ["make", "all"], "again": false });
+    let documents = [
+        ("transition", transition, "left the fleet"),
+        ("transition", older, "left the fleet"),
+        ("transition", json!({ "state": { "mood": "good" }, "changed": [], "evidence": [] }), "left the fleet"),
+        ("transition", json!({ "changed": "everything" }), "transition {\"changed\":\"everything\"}"),
+        ("task_event", event("exited"), "exited with code 2"),
+        ("task_event", event("input"), "asks: Proceed?"),
+        ("task_event", json!({ "event": "slept", "state": {} }), "task_event {\"event\":\"slept\",\"state\":{}}"),
+        ("input", json!({ "text": "do it" }), "do it  (accepted, by cli)"),
+        ("input", json!({ "keys": ["Escape", "C-c"] }), "Escape C-c  (accepted, by cli)"),
+        ("input", json!({ "dialog": "Run it?", "choice": "1" }), "1  (accepted, by cli)"),
+        ("follow_up", message, "sent: done"),
+        ("action", action("seen", json!(null)), "seen"),
+        ("action", action("kill", json!({ "reason": "killed" })), "kill: killed"),
+        ("action", action("run", run), "run: make all"),
+        ("action", action("pinned", json!(null)), "pinned"),
+        ("action", action("shared", json!({ "with": "all" })), "shared"),
+        ("dream", json!({ "of": "sheep" }), "dream {\"of\":\"sheep\"}"),
+    ];
+    let connection = Connection::open(&path).unwrap();
+    let mut codec = encoding::Codec::new().unwrap();
+    for (id, (kind, document, _)) in (2..).zip(&documents) {
+        let packed = codec.pack_document(&document.to_string());
+        let sql = "INSERT INTO records VALUES (?1, ?1, ?2, 1, 'old', ?3)";
+        connection.execute(sql, rusqlite::params![id, kind, packed]).unwrap();
+        let beside = match *kind {
+            "transition" => {
+                "INSERT INTO transitions VALUES (?1, 'unavailable unknown none none unknown unavailable', NULL,
+                                                 'left the fleet', NULL)"
+            }
+            "input" => "INSERT INTO inputs VALUES (?1, ?1, 'x', 'cli', 'prompt', 'accepted', NULL, NULL)",
+            _ => continue,
+        };
+        connection.execute(beside, [id]).unwrap();
+    }
+    let mut reader = Reader::open(&path).unwrap();
+    let records: Vec<Stored> =
+        reader.records(&Filter::default()).unwrap().into_iter().filter(|it| it.id.0 > 1).collect();
+    assert_eq!(records.len(), documents.len());
+    for (record, (kind, document, what)) in records.iter().zip(&documents) {
+        assert_eq!(record.body.what(), *what);
+        let line = record.to_json();
+        assert_eq!((&line["kind"], &line["terminal"]), (&json!(kind), &json!("old")));
+        for (name, value) in document.as_object().unwrap() {
+            // What does not belong to an event is not kept of it, and a field without a value may be left out.
+            let is_there = line[name] == *value || name == "state" && kind == &"task_event";
+            assert!(is_there || line.get(name).is_none(), "{name} of {line}");
+        }
+    }
+    let is_read = |record: &&Stored| !matches!(record.body, Body::Other { .. });
+    assert_eq!(records.iter().filter(is_read).count(), documents.len() - 3);
+    assert!(matches!(records[11].body, Body::Action(OperatorAction::Seen)));
+    assert!(matches!(records[12].body, Body::Action(OperatorAction::Kill { .. })));
+    assert!(matches!(records[13].body, Body::Action(OperatorAction::Run { .. })));
+    assert_eq!(records[0].body.agent(), Some(&state(at(1))));
+    assert_eq!(records[4].body.task(), Some(&task_fields()));
+    let Body::Transition(StoredTransition { state: Some(older), .. }) = &records[1].body else { panic!("a state") };
+    assert_eq!(older.terminal().map(|facts| facts.tool).as_deref(), Some("claude"));
 }
 
 /// A file as the first layout left it, with something in it.
@@ -248,7 +334,8 @@ fn an_older_file_becomes_a_present_one_and_keeps_its_records() {
     let mut store = store(&path, "a", at(0));
     store.write(&[message(1, 0, Phase::Ready, "new")], at(0)).unwrap();
     let records = Reader::open(&path).unwrap().records(&Filter::default()).unwrap();
-    assert_eq!((records[0].name.as_str(), records[0].document["a"].as_i64()), ("old", Some(1)));
+    let unread = Body::Other { kind: "action".to_owned(), document: json!({ "a": 1 }) };
+    assert_eq!((records[0].name.as_str(), &records[0].body), ("old", &unread));
     assert_eq!((records.len(), count(&path, "outbox")), (2, 0));
 }
 

@@ -1,10 +1,9 @@
 //! Who had the turn when: pure functions over transitions.
 
-use serde_json::Value;
-
 use super::store::BEAT;
 use crate::moment::{Moment, Span};
 use crate::state::{Availability, OperatorStatus, Phase, Summary, TaskStatus, TurnResult, words};
+use crate::task::{Happening, TaskFields};
 
 words! {
     /// Who has the turn.
@@ -44,19 +43,16 @@ pub struct Point {
 }
 
 impl Point {
-    /// What an event of a task says of its time line, as the event is stored; a run that ends is like a turn that does.
-    pub fn of_task_event(at: Moment, document: &Value) -> Option<Self> {
-        let state = document.get("state")?;
-        let status: TaskStatus = serde_json::from_value(state.get("status")?.clone()).ok()?;
-        let code = document.get("exit_code").and_then(Value::as_i64).and_then(|code| i32::try_from(code).ok());
-        let summary = match document.get("event").and_then(Value::as_str) {
+    /// What an event of a task says of its time line; a run that ends is like a turn that does.
+    pub fn of_task_event(at: Moment, happening: &Happening, state: &TaskFields) -> Self {
+        let summary = match happening {
             // It is gone, and its last fields are of before.
-            Some("disappeared") => TaskStatus::Exited.summary(None),
-            Some("exited") => TaskStatus::Exited.summary(code),
-            _ => status.summary(None),
+            Happening::Disappeared { .. } => TaskStatus::Exited.summary(None),
+            Happening::Exited { code, .. } => TaskStatus::Exited.summary(*code),
+            _ => state.status.summary(None),
         };
         let turn_ended = (summary.result != TurnResult::None).then_some(at);
-        Some(Self { at, holder: Holder::of(&summary), result: summary.result, turn_ended })
+        Self { at, holder: Holder::of(&summary), result: summary.result, turn_ended }
     }
 }
 

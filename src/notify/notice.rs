@@ -9,7 +9,7 @@ use crate::fleet::{Terminal, TerminalKey};
 use crate::moment::Moment;
 use crate::screen::harmless;
 use crate::state::State;
-use crate::task::{Happening, TaskEvent};
+use crate::task::TaskEvent;
 
 /// The longest text of one notice, in characters.
 const LONGEST: usize = 160;
@@ -43,17 +43,11 @@ impl Notice {
 
     /// Something that happened to a task.
     pub(super) fn of_task(event: &TaskEvent) -> Self {
-        let occasion = match event.happening {
-            Happening::Started => Occasion::Started,
-            Happening::Exited { .. } => Occasion::Exited,
-            Happening::Notify { .. } => Occasion::Notify,
-            Happening::Input { .. } => Occasion::Input,
-            Happening::Disappeared { .. } => Occasion::Disappeared,
-        };
+        let occasion = Occasion::of_task(&event.happening);
         let text = sentence(&event.text(), None);
         let mut document = json!({ "at": event.at, "kind": "task_event", "terminal": event.id, "text": text });
-        if let Some(document) = document.as_object_mut() {
-            document.extend(event.fields());
+        if let (Some(document), Value::Object(happening)) = (document.as_object_mut(), json!(event.happening)) {
+            document.extend(happening);
             document.insert("state".to_owned(), json!(event.state));
         }
         Self { key: event.key.clone(), name: event.id.clone(), occasion, text, document, thing: None }

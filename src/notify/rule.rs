@@ -10,6 +10,7 @@ use super::Notice;
 use crate::moment::{Moment, Span};
 use crate::pattern::Pattern;
 use crate::state::{Attention, words};
+use crate::task::Happening;
 
 words! {
     /// What can be told: the kinds of attention (SPEC §2) and the events of tasks (SPEC §9).
@@ -36,6 +37,17 @@ words! {
 }
 
 impl Occasion {
+    /// The occasion that something is which happened to a task.
+    pub const fn of_task(happening: &Happening) -> Self {
+        match happening {
+            Happening::Started => Occasion::Started,
+            Happening::Exited { .. } => Occasion::Exited,
+            Happening::Notify { .. } => Occasion::Notify,
+            Happening::Input { .. } => Occasion::Input,
+            Happening::Disappeared { .. } => Occasion::Disappeared,
+        }
+    }
+
     /// The occasion that a kind of attention is.
     pub const fn of(attention: Attention) -> Option<Self> {
         Some(match attention {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Status;
-use crate::state::{Availability, Phase, Summary, TaskStatus, Tri, TurnResult, UiContext};
+use crate::state::{Availability, Change, Phase, Summary, TaskStatus, Transition, Tri, TurnResult, UiContext};
 
 /// The rank of fields that follow from others and say less to an operator; they are told only when nothing else is.
 const FOLLOWS: u8 = 9;
@@ -17,13 +17,12 @@ pub struct Changed {
     pub status: Option<Status>,
 }
 
-/// A field by its public name, with its old and its new value.
+/// A field by the last part of its public name, with its old and its new value.
 type Field<'a> = (&'a str, &'a Value, &'a Value);
 
-/// What the fields of a transition changed, most telling first; `summary` is the state that it came with.
-pub fn changed<'a>(fields: impl IntoIterator<Item = Field<'a>>, summary: &Summary) -> Vec<Changed> {
-    let name = |(path, from, to): Field<'a>| (path.rsplit('.').next().unwrap_or(path), from, to);
-    let fields: Vec<Field<'_>> = fields.into_iter().map(name).collect();
+/// What a transition changed, most telling first.
+pub fn changed(Transition { changed, summary, .. }: &Transition) -> Vec<Changed> {
+    let fields: Vec<Field<'_>> = changed.iter().map(|Change { field, from, to }| (last(field), from, to)).collect();
     let (before, after) = (status_before(&fields, summary), status_after(summary));
     let mut changes: Vec<(u8, Changed)> = Vec::new();
     if before != after {
@@ -49,6 +48,10 @@ pub fn changed<'a>(fields: impl IntoIterator<Item = Field<'a>>, summary: &Summar
         changes.retain(|(rank, _)| *rank < FOLLOWS);
     }
     changes.into_iter().map(|(_, change)| change).collect()
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
 }
 
 fn text(value: &Value) -> &str {
@@ -152,19 +155,22 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::moment::Moment;
     use crate::state::{OperatorStatus, TurnSource};
 
-    fn told(phase: Phase, ui_context: UiContext, fields: &[(&str, Value, Value)]) -> String {
+    fn told(phase: Phase, ui_context: UiContext, fields: &[Change]) -> String {
         let status = OperatorStatus::Unknown;
         let (availability, result, source) = (Availability::Available, TurnResult::None, TurnSource::None);
         let summary = Summary { availability, phase, result, source, ui_context, status };
-        let fields = fields.iter().map(|(field, from, to)| (*field, from, to));
-        changed(fields, &summary).into_iter().map(|changed| changed.text).collect::<Vec<_>>().join(", ")
+        let (at, evidence) = (Moment::default(), Vec::new());
+        let transition = Transition { at, changed: fields.to_vec(), summary, note: None, evidence };
+        changed(&transition).into_iter().map(|changed| changed.text).collect::<Vec<_>>().join(", ")
     }
 
     #[test]
     fn a_change_is_told_in_the_words_of_the_table() {
-        let field = |name: &'static str, from: &str, to: &str| (name, json!(from), json!(to));
+        let field =
+            |name: &'static str, from: &str, to: &str| Change { field: name.into(), from: json!(from), to: json!(to) };
         let asks = [
             field("phase", "active", "unknown"),
             field("ui_context", "normal_prompt", "approval_prompt"),

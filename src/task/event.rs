@@ -1,7 +1,5 @@
 //! What happens to tasks, in the words of SPEC §9.
 
-use serde_json::{Map, Value, json};
-
 use super::snapshot::{Preview, TaskFields};
 use crate::moment::Moment;
 use crate::place::{ServerId, TerminalKey, WindowId};
@@ -28,14 +26,21 @@ pub struct TaskEvent {
     pub state: Box<TaskFields>,
 }
 
-/// The kinds of events, with what belongs to each.
+/// The kinds of events, with what belongs to each, in JSON as SPEC §12 names it: `event` and what applies of `exit_code`,
+/// `bells`, `prompt` and `reason`.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
 pub enum Happening {
     /// A window that was not there before, or whose program was started again.
     Started,
     /// The program has ended; `code` is unknown when tmux does not tell, and above 128 for a signal. `bells` rang in the
     /// same look, which makes one message of both.
-    Exited { code: Option<i32>, bells: u64 },
+    Exited {
+        #[serde(rename = "exit_code")]
+        code: Option<i32>,
+        #[serde(default, skip_serializing_if = "is_zero")]
+        bells: u64,
+    },
     /// It rang so many times since the look before.
     Notify { bells: u64 },
     /// It waits for an answer to this prompt.
@@ -75,23 +80,6 @@ impl Happening {
         }
     }
 
-    /// What happened by the fields that tell it, as [`TaskEvent::fields`] gives them.
-    pub fn of_fields(fields: &Value) -> Option<Self> {
-        let text = |field: &str| fields.get(field).and_then(Value::as_str).map(str::to_owned);
-        let bells = fields.get("bells").and_then(Value::as_u64).unwrap_or(0);
-        Some(match fields.get("event")?.as_str()? {
-            "started" => Happening::Started,
-            "exited" => {
-                let code = fields.get("exit_code").and_then(Value::as_i64);
-                Happening::Exited { code: code.and_then(|code| code.try_into().ok()), bells }
-            }
-            "notify" => Happening::Notify { bells },
-            "input" => Happening::Input { prompt: text("prompt")? },
-            "disappeared" => Happening::Disappeared { reason: text("reason") },
-            _ => return None,
-        })
-    }
-
     /// A warning is what the operator must look at: a question, a loss, an end that is not known to be good.
     pub const fn level(&self) -> Level {
         match self {
@@ -125,32 +113,11 @@ impl TaskEvent {
     pub fn text(&self) -> String {
         format!("task {} ({}) {}", self.id, self.window, self.happening.text())
     }
+}
 
-    /// The fields of the event in JSON, as SPEC §12 names them: `event` and what applies of `exit_code`, `bells`,
-    /// `prompt` and `reason`.
-    pub fn fields(&self) -> Map<String, Value> {
-        let mut fields = Map::new();
-        fields.insert("event".to_owned(), json!(self.happening.word()));
-        match &self.happening {
-            Happening::Started => {}
-            Happening::Exited { code, bells } => {
-                fields.insert("exit_code".to_owned(), json!(code));
-                if *bells > 0 {
-                    fields.insert("bells".to_owned(), json!(bells));
-                }
-            }
-            Happening::Notify { bells } => {
-                fields.insert("bells".to_owned(), json!(bells));
-            }
-            Happening::Input { prompt } => {
-                fields.insert("prompt".to_owned(), json!(prompt));
-            }
-            Happening::Disappeared { reason } => {
-                fields.insert("reason".to_owned(), json!(reason));
-            }
-        }
-        fields
-    }
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 fn ended(code: Option<i32>) -> String {

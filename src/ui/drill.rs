@@ -384,12 +384,13 @@ impl Overlay for Drill {
 
 /// Takes in what this process saw of a terminal. Returns whether there is something new.
 fn see(steps: &mut Steps, key: &TerminalKey, view: &View<'_>) -> bool {
-    let transitions = super::find(view, key).is_some_and(|terminal| steps.see(&terminal.transitions));
+    if let Some(terminal) = super::find(view, key) {
+        return steps.see(terminal.transitions.iter());
+    }
     if let Some(task) = view.tasks.iter().find(|task| task.key == *key) {
         steps.see_task(task);
     }
-    let events = steps.see_events(view.task_events.iter().filter(|event| event.key == *key));
-    transitions || events
+    steps.see(view.task_events.iter().filter(|event| event.key == *key))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::text::{self, Pen};
 use super::{pane, times};
 use crate::fleet::{RecentTransition, TerminalKey, View};
 use crate::moment::Moment;
-use crate::state::{Summary, Transition};
+use crate::state::Transition;
 use crate::status::{Changed, Status, changed};
 use crate::task::{Happening, TaskEvent};
 
@@ -37,7 +37,7 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_
         pen.skip(1).text(time, parts.quiet).skip(2).field(entry.id(), names, name).skip(2);
         match entry {
             Entry::Terminal(recent) => {
-                pen.line(&words(canvas, &Changes::from(&recent.transition)));
+                pen.line(&words(canvas, &recent.transition));
             }
             Entry::Task(event) => {
                 pen.text(&event.happening.text(), canvas.theme.style(happening_status(&event.happening)));
@@ -97,34 +97,18 @@ pub fn happening_status(happening: &Happening) -> Status {
     }
 }
 
-/// What a transition changed, whether this process saw it or the history kept it.
-pub struct Changes<'a> {
-    /// The public names of the fields with their old and new values.
-    pub changed: Vec<(&'a str, &'a Value, &'a Value)>,
-    pub summary: &'a Summary,
-    pub note: Option<&'a str>,
-}
-
-impl<'a> From<&'a Transition> for Changes<'a> {
-    fn from(transition: &'a Transition) -> Self {
-        let changed =
-            transition.changed.iter().map(|change| (change.field.as_ref(), &change.from, &change.to)).collect();
-        Self { changed, summary: &transition.summary, note: transition.note.as_deref() }
-    }
-}
-
 /// What changed, the most telling first.
-pub fn words(canvas: &Canvas<'_>, transition: &Changes<'_>) -> Vec<(String, Style)> {
+pub fn words(canvas: &Canvas<'_>, transition: &Transition) -> Vec<(String, Style)> {
     let quiet = canvas.theme.parts.quiet;
     let mut words: Vec<(String, Style)> = Vec::new();
-    for Changed { text, status } in changed(transition.changed.iter().copied(), transition.summary) {
+    for Changed { text, status } in changed(transition) {
         if !words.is_empty() {
             words.push((", ".to_owned(), quiet));
         }
         words.push((text, status.map_or(quiet, |status| canvas.theme.style(status))));
     }
-    if let Some(note) = transition.note {
-        let note = if words.is_empty() { note.to_owned() } else { format!("  ({note})") };
+    if let Some(note) = &transition.note {
+        let note = if words.is_empty() { note.clone() } else { format!("  ({note})") };
         words.push((note, quiet));
     }
     words

@@ -13,7 +13,7 @@ use crate::history::filter::{COLUMNS, TABLES};
 use crate::history::reader::stored;
 use crate::history::stored::{Body, Stored, StoredTransition};
 use crate::moment::{Moment, Span};
-use crate::state::{LEFT, LEFT_UNWATCHED, RETRACTION_UNDONE, State};
+use crate::state::{LEFT, LEFT_UNWATCHED, RETRACTION_UNDONE, State, Transition};
 
 /// How long what an agent shows must stand until it is told: a dialog may be half drawn, a success premature.
 const HOLD: Span = Span::from_secs(1);
@@ -101,16 +101,20 @@ impl Intake<'_> {
     fn events(&mut self, id: i64) -> Result<Vec<Event>, Trouble> {
         let Some(record) = self.record("r.id = ?1", id, Moment::default())? else { return Ok(Vec::new()) };
         let Some(key) = record.key.clone() else { return Ok(Vec::new()) };
-        let Body::Transition(StoredTransition { note, .. }) = &record.body else {
-            return Ok(Event::of_task(&key, &record.name, record.at, &record.document).into_iter().collect());
+        let StoredTransition { transition: Transition { note, .. }, .. } = match &record.body {
+            Body::Transition(transition) => transition,
+            Body::TaskEvent(event) => {
+                return Ok(vec![Event::of_task(&key, &record.name, record.at, &event.happening, &event.state)]);
+            }
+            _ => return Ok(Vec::new()),
         };
         match note.as_deref() {
             Some(LEFT) => return Ok(Vec::new()),
             Some(LEFT_UNWATCHED) => return Ok(vec![Event::of_lost(&key, &record.name, record.at)]),
             _ => {}
         }
-        let Some(state) = state(&record) else { return Ok(Vec::new()) };
-        let mut events = Event::of_agent(&key, &state);
+        let Some(state) = record.body.agent() else { return Ok(Vec::new()) };
+        let mut events = Event::of_agent(&key, state);
         // An end is told of by the transition that it makes. Later ones have it, too, and two processes that see the same
         // end one after the other have two times for it.
         let is_undone = note.as_deref().is_some_and(|note| note.contains(RETRACTION_UNDONE));
@@ -122,14 +126,13 @@ impl Intake<'_> {
             // What somebody finds who looks for the first time is no news.
             None => events.retain(|event| !event.is_result() && state.since_exact),
             Some(before) => {
-                let before = self::state(&before);
                 let needs = |state: &State| (state.attention, state.assessment.dialog.clone());
-                let is_same = before.is_some_and(|before| needs(&before) == needs(&state));
+                let is_same = before.body.agent().is_some_and(|before| needs(before) == needs(state));
                 events.retain(|event| event.is_result() || !is_same);
             }
         }
         let stands = self.record(&of_same("r.id >= ?1 AND r.at <= ?2"), id, record.at + HOLD)?;
-        let stands = stands.as_ref().and_then(self::state).map(|state| Event::of_agent(&key, &state));
+        let stands = stands.as_ref().and_then(|last| last.body.agent()).map(|state| Event::of_agent(&key, state));
         let stands = stands.unwrap_or_default();
         events.retain(|event| stands.iter().any(|other| other.key == event.key));
         Ok(events)
@@ -189,8 +192,4 @@ impl Intake<'_> {
 /// A condition for transitions of the terminal that the record with the id is about.
 fn of_same(condition: &str) -> String {
     format!("r.terminal = (SELECT terminal FROM records WHERE id = ?1) AND r.kind = 'transition' AND {condition}")
-}
-
-fn state(record: &Stored) -> Option<State> {
-    serde_json::from_value(record.document.get("state")?.clone()).ok()
 }

@@ -19,8 +19,8 @@ fn sent(reader: &mut Reader) -> Vec<(String, Option<String>)> {
     records
         .into_iter()
         .map(|record| match record.body {
-            Body::Input(input) => (record.document["text"].as_str().unwrap_or_default().to_owned(), input.outcome),
-            other => panic!("an input was asked for: {other:?}"),
+            Body::Input(StoredInput { sent: Sent::Prompt { text }, outcome, .. }) => (text, outcome),
+            other => panic!("a prompt was asked for: {other:?}"),
         })
         .collect()
 }
@@ -95,8 +95,8 @@ fn another_process_learns_within_a_tick_what_was_sent_and_not_what_it_sent_itsel
     let (first, second) = (next(), next());
     // The looks are 150 ms apart; the rest is for a busy machine.
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
-    assert_eq!((first.key.clone(), first.what), (terminal(2), What::Prompt));
-    assert_eq!((second.key.clone(), second.what), (terminal(3), What::Answer));
+    assert_eq!((first.key.clone(), first.sent.what()), (terminal(2), What::Prompt));
+    assert_eq!((second.key.clone(), second.sent.what()), (terminal(3), What::Answer));
 }
 
 #[test]

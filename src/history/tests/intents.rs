@@ -183,8 +183,12 @@ fn what_may_have_arrived_is_for_the_operator_to_decide_once() {
     assert_eq!(a.dismiss(IntentId(99), at(104)).unwrap(), Decided::Missing);
     assert_eq!(a.open_matters().unwrap(), []);
     let outcomes: Vec<_> = Reader::open(&path).unwrap().records(&Filter::default()).unwrap();
-    let outcomes: Vec<_> = outcomes.iter().map(|record| record.document["outcome"].as_str().unwrap()).collect();
-    assert_eq!(outcomes, ["unknown", "resent", "cancelled"]);
+    let outcome = |record: &Stored| match &record.body {
+        Body::FollowUp(record) => record.outcome,
+        other => panic!("a follow-up was asked for: {other:?}"),
+    };
+    let outcomes: Vec<_> = outcomes.iter().map(outcome).collect();
+    assert_eq!(outcomes, [IntentState::Unknown, IntentState::Resent, IntentState::Cancelled]);
 }
 
 #[test]

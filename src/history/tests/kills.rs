@@ -1,7 +1,5 @@
 //! Who watches learns which of the tasks that are gone somebody killed.
 
-use serde_json::json;
-
 use super::*;
 use crate::fleet::{Input, TaskReport};
 use crate::place::{SessionId, WindowId};
@@ -51,8 +49,7 @@ fn of_the_tasks_that_are_gone_those_that_somebody_killed_are_told() {
         key: Some(terminal(4)),
         name: "t4".to_owned(),
         at: at(100),
-        action: "renamed".to_owned(),
-        detail: json!(null),
+        action: OperatorAction::of_word("renamed"),
     };
     let messages =
         [kill(1, 100), kill(2, 10), kill(3, 100), Message::Record(Arc::new(moved)), kill(5, 100), kill(6, 100)];

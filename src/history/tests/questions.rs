@@ -85,7 +85,7 @@ fn without_a_history_the_screen_of_now_is_still_a_transcript() {
 #[test]
 fn a_transition_keeps_what_was_named_between_assessments() {
     let mut record = transition(1, 3, Phase::Active, "api");
-    record.events = vec![(at(2), crate::tracker::SurfaceEvent::ProcessingStarted)];
+    record.events = vec![NamedEvent { at: at(2), event: crate::tracker::SurfaceEvent::ProcessingStarted }];
     let (_directory, history) = kept([record]);
     let Told::Page { records, .. } = ask(&history, Ask::Page { before: None }) else { panic!("a page") };
     let json = records[0].to_json();

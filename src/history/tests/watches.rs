@@ -79,10 +79,10 @@ fn what_a_process_wrote_that_is_known_to_have_died_is_nobodys_at_once() {
 /// The end of a task as a process sees it: that it is gone, and that it is watched no longer.
 fn end(millis: i64) -> [Message; 2] {
     let at = at(20) + Span::from_millis(millis as u64);
-    let fields = serde_json::json!({ "event": "disappeared", "reason": null, "state": { "kind": "task" } });
+    let event = TaskRecord { happening: Happening::Disappeared { reason: None }, state: Box::new(task_fields()) };
     let mut left = transition(1, 20, Phase::Unknown, "");
     (left.transition.at, left.transition.note, left.state) = (at, Some(LEFT.to_owned()), None);
-    let gone = Record::TaskEvent { key: terminal(1), name: "t1".to_owned(), at, fields };
+    let gone = Record::TaskEvent { key: terminal(1), name: "t1".to_owned(), at, event };
     [gone, Record::Left(left)].map(|record| Message::Record(Arc::new(record)))
 }
 

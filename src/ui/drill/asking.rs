@@ -168,7 +168,7 @@ impl Drill {
                     }
                     _ => None,
                 };
-                (self.steps.get(self.index().checked_sub(1)?)?.at(), seen)
+                (self.steps.get(self.index().checked_sub(1)?)?.at, seen)
             }
         };
         self.transcript.asked(match self.selected {
@@ -203,7 +203,7 @@ impl Drill {
             Some(None) => Shot::None("its screen cannot be read now"),
             None => {
                 let same = |recent: &&crate::fleet::RecentTransition| {
-                    recent.key == *self.shown.key() && recent.transition.at == step.at()
+                    recent.key == *self.shown.key() && recent.transition.at == step.at
                 };
                 match view.recent.iter().rev().find(same).and_then(|recent| recent.screen.clone()) {
                     Some(screen) => Shot::Screen(screen),

@@ -5,7 +5,6 @@ use ratatui::layout::Rect;
 
 use super::asking::Shot;
 use super::list::List;
-use super::steps::Step;
 use super::{Drawn, Drill, Focus, Side, head, reading, screen, why};
 use crate::fleet::View;
 use crate::ui::canvas::Canvas;
@@ -26,7 +25,7 @@ impl Drill {
         if above == ABOVE {
             let place = Rect { y: area.y + 1, height: 2, ..area };
             let selected = self.selected.and_then(|id| self.steps.position(id)).and_then(|index| self.steps.get(index));
-            self.strip.draw(canvas, buffer, place, &self.steps, self.until, selected.map(Step::at));
+            self.strip.draw(canvas, buffer, place, &self.steps, self.until, selected.map(|step| step.at));
         }
         let body = Rect { y: area.y + above, height: area.height.saturating_sub(above), ..area };
         let (left, right) = match (self.drawn.one_pane, self.focus) {
@@ -124,7 +123,7 @@ impl Drill {
         let time = match (self.side, at) {
             (Side::Facts, _) | (_, None) if self.here => "now".to_owned(),
             (Side::Facts, _) | (_, None) => format!("until {}", times::wall(self.until, canvas.zone)),
-            (_, Some(step)) => format!("at {}", times::wall(step.at(), canvas.zone)),
+            (_, Some(step)) => format!("at {}", times::wall(step.at, canvas.zone)),
         };
         let found = self.transcript.found().filter(|_| self.side == Side::Transcript);
         let told = found.unwrap_or(time);

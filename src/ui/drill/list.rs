@@ -6,9 +6,10 @@ use ratatui::style::{Modifier, Style};
 
 use super::steps::{Step, Steps};
 use super::subject::Subject;
-use crate::history::{Body, Stored, What};
+use crate::history::Body;
 use crate::moment::{Moment, Span};
 use crate::screen::harmless;
+use crate::state::Evidence;
 use crate::status::Status;
 use crate::ui::action::Action;
 use crate::ui::canvas::Canvas;
@@ -104,8 +105,8 @@ impl List<'_> {
     /// The time behind a step in which nobody watched, before anything else is known.
     fn gap_above(&self, index: usize) -> Option<(Moment, Moment)> {
         let step = self.step(index)?;
-        let newer = self.step(index - 1).map_or(self.now, Step::at);
-        let first = self.gaps.partition_point(|(from, _)| *from < step.at());
+        let newer = self.step(index - 1).map_or(self.now, |step| step.at);
+        let first = self.gaps.partition_point(|(from, _)| *from < step.at);
         self.gaps.get(first).copied().filter(|(from, _)| *from < newer)
     }
 
@@ -113,9 +114,9 @@ impl List<'_> {
     fn lasted(&self, index: usize) -> Option<Span> {
         let step = self.step(index)?;
         let until = self.steps.until(index - 1, self.now)?;
-        let first = self.gaps.partition_point(|(from, _)| *from < step.at());
+        let first = self.gaps.partition_point(|(from, _)| *from < step.at);
         let watched = self.gaps.get(first).map_or(until, |(from, _)| until.min(*from));
-        Some(watched.since(step.at()))
+        Some(watched.since(step.at))
     }
 
     fn step(&self, index: usize) -> Option<&Step> {
@@ -125,9 +126,9 @@ impl List<'_> {
     /// The day that is told above an entry: of the first one that is shown when it is not today, and wherever it changes.
     fn day_above(&self, canvas: &Canvas<'_>, index: usize, is_first: bool) -> Option<String> {
         let day = |at| times::day(at, canvas.zone);
-        let own = day(self.step(index)?.at());
+        let own = day(self.step(index)?.at);
         let above = match self.step(index - 1) {
-            Some(newer) if !is_first => day(newer.at()),
+            Some(newer) if !is_first => day(newer.at),
             _ => day(self.now),
         };
         (own != above).then_some(own)
@@ -155,7 +156,7 @@ impl List<'_> {
                 line.push((format!("  {} {}", canvas.glyph(status), status.word()), canvas.theme.style(status)));
             }
             Some(step) => {
-                let time: String = times::wall(step.at(), canvas.zone).chars().take(cells).collect();
+                let time: String = times::wall(step.at, canvas.zone).chars().take(cells).collect();
                 line.push((format!("{time}  "), parts.quiet));
                 let span = self.lasted(index).map_or_else(|| " ".repeat(LASTED), lasted);
                 line.push((format!("{span}  "), parts.quiet));
@@ -220,7 +221,7 @@ impl List<'_> {
 }
 
 /// One piece of evidence in words: the rule, the row counted from 0 as everywhere, and what stands there.
-pub fn evidence_words((rule, line, text): &(String, Option<u64>, String)) -> String {
+pub fn evidence_words(Evidence { rule, line, text }: &Evidence) -> String {
     let place = line.map_or_else(String::new, |line| format!(" row {line}"));
     let text = if text.trim().is_empty() { String::new() } else { format!(": {}", text.trim()) };
     harmless(&format!("{rule}{place}{text}"))
@@ -228,27 +229,14 @@ pub fn evidence_words((rule, line, text): &(String, Option<u64>, String)) -> Str
 
 /// What a step is about.
 fn words(canvas: &Canvas<'_>, step: &Step) -> Line {
-    match (step.changes(), step) {
-        (Some(changes), _) => transitions::words(canvas, &changes),
-        (None, Step::Kept(stored)) => {
-            let what = harmless(&stored.what().replace(['\n', '\t'], " "));
-            let title = canvas.theme.parts.title;
-            vec![(format!("{} ", kind(stored)), title), (what.trim_end().to_owned(), canvas.theme.parts.text)]
-        }
-        (None, Step::Seen(_)) => Vec::new(),
-    }
-}
-
-fn kind(stored: &Stored) -> &'static str {
-    match &stored.body {
-        Body::Input(input) => match input.what {
-            What::Prompt => "prompt",
-            What::Keys => "keys",
-            What::Answer => "answer",
-        },
-        Body::TaskEvent => "task",
-        Body::FollowUp => "follow-up",
-        Body::Action => "action",
-        Body::Transition(_) => "",
-    }
+    let kind = match &step.body {
+        Body::Transition(kept) => return transitions::words(canvas, &kept.transition),
+        Body::Input(input) => input.sent.what().word(),
+        Body::TaskEvent(_) => "task",
+        Body::FollowUp(_) => "follow-up",
+        Body::Action(_) => "action",
+        Body::Other { .. } => "",
+    };
+    let what = harmless(&step.body.what().replace(['\n', '\t'], " "));
+    vec![(format!("{kind} "), canvas.theme.parts.title), (what.trim_end().to_owned(), canvas.theme.parts.text)]
 }

@@ -1,28 +1,18 @@
 //! What followed from what: of now as the profile explains it, of an earlier time as it was kept.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::list::evidence_words;
 use super::steps::Step;
+use crate::history::{Body, NamedEvent, StoredTransition};
 use crate::screen::harmless;
+use crate::state::{Change, Transition};
 use crate::ui::canvas::Canvas;
 use crate::ui::popup::Line;
 use crate::ui::transitions;
 
-/// The groups of the public state (SPEC §2) that are told of an earlier time.
-const GROUPS: [&str; 11] = [
-    "diagnostics",
-    "surface",
-    "turn",
-    "last_turn",
-    "assessment",
-    "operator",
-    "lifecycle_timing",
-    "lifecycle_authority",
-    "stability",
-    "attention",
-    "stale",
-];
+/// Parts of a public state that are shown in another place.
+const SHOWN_ELSEWHERE: [&str; 3] = ["terminal", "evidence", "preview"];
 
 /// An explanation as lines; headings stand at the margin.
 pub fn of_now(canvas: &Canvas<'_>, text: &str) -> Vec<Line> {
@@ -38,65 +28,64 @@ pub fn of_step(canvas: &Canvas<'_>, step: &Step) -> Vec<Line> {
     let field =
         |name: &str, value: String| vec![(format!("  {name:<22} "), parts.quiet), (harmless(&value), parts.text)];
     let mut lines: Vec<Line> = Vec::new();
-    match (step.changes(), step) {
-        (Some(changes), _) => {
-            lines.push(heading("What changed"));
-            for (name, from, to) in &changes.changed {
-                let short = name.rsplit('.').next().unwrap_or(name);
-                lines.push(field(short, format!("{} → {}", transitions::value(from), transitions::value(to))));
-            }
-            if changes.changed.is_empty() {
-                lines.push(vec![("  nothing that is public".to_owned(), parts.quiet)]);
-            }
-            lines.extend(changes.note.map(|note| field("note", note.to_owned())));
+    if let Some(Transition { changed, note, .. }) = step.transition() {
+        lines.push(heading("What changed"));
+        for Change { field: name, from, to } in changed {
+            let short = name.rsplit('.').next().unwrap_or(name);
+            lines.push(field(short, format!("{} → {}", transitions::value(from), transitions::value(to))));
         }
-        (None, Step::Kept(stored)) => {
-            lines.push(heading("What happened"));
-            lines.extend(fields(&stored.document).map(|(name, value)| field(name, value)));
+        if changed.is_empty() {
+            lines.push(vec![("  nothing that is public".to_owned(), parts.quiet)]);
         }
-        (None, Step::Seen(_)) => {}
+        lines.extend(note.iter().map(|note| field("note", note.clone())));
+    } else {
+        lines.push(heading("What happened"));
+        let fields = step.body.fields();
+        lines.extend(fields.iter().filter(|(name, _)| *name != "state").map(|(name, value)| field(name, plain(value))));
     }
     let evidence = step.evidence();
     if !evidence.is_empty() {
         lines.extend([Vec::new(), heading("Evidence")]);
         lines.extend(evidence.iter().map(|item| vec![(format!("  {}", evidence_words(item)), parts.text)]));
     }
-    let Step::Kept(stored) = step else {
+    let state = members(&step.body);
+    if state.is_empty() && step.transition().is_some() {
         lines.extend([Vec::new(), vec![("  the full state at that time was not kept".to_owned(), parts.quiet)]]);
-        return lines;
-    };
-    if let Some(state) = stored.document.get("state").filter(|state| state.is_object()) {
+    } else if !state.is_empty() {
         lines.extend([Vec::new(), heading("The state then")]);
-        let is_task = state.get("kind").is_some();
-        let task = state.as_object().into_iter().flatten().filter(|(name, _)| is_task && *name != "preview");
-        lines.extend(task.map(|(name, value)| field(name, plain(value))));
-        for group in GROUPS.into_iter().filter(|_| !is_task) {
-            match state.get(group) {
-                Some(Value::Object(members)) => {
-                    lines.push(vec![(format!("  {group}"), parts.title)]);
-                    let member = |(name, value): (&String, &Value)| {
-                        vec![(format!("    {name:<36} "), parts.quiet), (harmless(&plain(value)), parts.text)]
-                    };
-                    lines.extend(members.iter().map(member));
-                }
-                Some(value) if !value.is_null() => lines.push(field(group, plain(value))),
-                _ => {}
+    }
+    for (name, value) in &state {
+        match value {
+            Value::Object(members) => {
+                lines.push(vec![(format!("  {name}"), parts.title)]);
+                let member = |(name, value): (&String, &Value)| {
+                    vec![(format!("    {name:<36} "), parts.quiet), (harmless(&plain(value)), parts.text)]
+                };
+                lines.extend(members.iter().map(member));
             }
+            value => lines.push(field(name, plain(value))),
         }
     }
-    if let Some(events) = stored.document.get("events").and_then(Value::as_array).filter(|events| !events.is_empty()) {
+    if let Body::Transition(StoredTransition { events, .. }) = &step.body
+        && !events.is_empty()
+    {
         lines.extend([Vec::new(), heading("Named between the assessments since the transition before")]);
-        for event in events {
-            let word = |name: &str| event.get(name).map(plain).unwrap_or_default();
-            lines.push(vec![(format!("  {}  ", word("at")), parts.quiet), (harmless(&word("event")), parts.text)]);
+        for NamedEvent { at, event } in events {
+            lines.push(vec![(format!("  {at}  "), parts.quiet), (event.to_string(), parts.text)]);
         }
     }
     lines
 }
 
-fn fields(document: &Value) -> impl Iterator<Item = (&str, String)> {
-    let members = document.as_object().into_iter().flatten();
-    members.filter(|(name, _)| *name != "state").map(|(name, value)| (name.as_str(), plain(value)))
+/// What is told of the state of that time, by its public names.
+fn members(body: &Body) -> Vec<(String, Value)> {
+    let state = match (body, body.task()) {
+        (_, Some(task)) => json!(task),
+        (Body::Transition(StoredTransition { state: Some(state), .. }), _) => json!(state),
+        _ => Value::Null,
+    };
+    let Value::Object(members) = state else { return Vec::new() };
+    members.into_iter().filter(|(name, value)| !SHOWN_ELSEWHERE.contains(&name.as_str()) && !value.is_null()).collect()
 }
 
 /// A value without the quotes of JSON.

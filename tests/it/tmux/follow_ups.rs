@@ -5,8 +5,11 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::private_tmux::{PrivateTmux, wait_until};
-use fleetwatch::history::{Filter, IntentId, IntentState, Intents, Kind, Owner, Queued, Reader, StoredTerminal, now};
+use fleetwatch::history::{
+    Filter, IntentId, IntentState, Intents, Kind, Owner, Queued, Reader, Stored, StoredTerminal, now,
+};
 use fleetwatch::moment::{Moment, Span};
+use fleetwatch::state::Phase;
 use serde_json::Value;
 
 const TAG: &str = "[fleetwatch notification";
@@ -410,7 +413,8 @@ impl Aviary {
         let path = self.directory.path().join("state/fleetwatch/history.db");
         let filter = Filter { since: Some(moment), kinds: vec![Kind::Transition], ..Filter::default() };
         let records = Reader::open(&path).and_then(|mut reader| reader.records(&filter)).unwrap();
-        records.iter().any(|record| record.name == "birds" && record.document["state"]["turn"]["phase"] == "active")
+        let is_active = |record: &Stored| record.body.agent().is_some_and(|state| state.turn.phase == Phase::Active);
+        records.iter().any(|record| record.name == "birds" && is_active(record))
     }
 
     /// Settled messages that tell of a nap.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use fleetwatch::history::{
-    Answer, Ask, Body, Holder, Line, Point, RecordId, ScreenId, Stored, StoredInput, StoredTransition, Told, Trouble,
-    What,
+    Answer, Ask, Body, Holder, Line, NamedEvent, Point, PublicState, RecordId, ScreenId, Sent, Stored, StoredInput,
+    StoredTransition, Told, Trouble,
 };
 use fleetwatch::moment::Moment;
 use fleetwatch::profile::{GAP, Said};
@@ -12,6 +12,7 @@ use fleetwatch::screen::Screen;
 use fleetwatch::state::{
     Availability, Change, Evidence, OperatorStatus, State, Summary, Transition, TurnResult, TurnSource, UiContext,
 };
+use fleetwatch::tracker::SurfaceEvent;
 use serde_json::json;
 
 use super::acting::waiting;
@@ -33,6 +34,10 @@ fn summary(phase: Phase, context: UiContext) -> Summary {
     }
 }
 
+fn composer() -> Vec<Evidence> {
+    vec![Evidence { rule: "composer".into(), line: Some(20), text: "❯".into() }]
+}
+
 /// The usual fleet, whose first terminal has seen two transitions.
 pub fn fleet() -> SampleFleet {
     let mut fleet = SampleFleet::usual();
@@ -48,7 +53,7 @@ pub fn fleet() -> SampleFleet {
             changed: vec![changed("turn.phase", "ready", "active")],
             summary: summary(Phase::Active, UiContext::NormalPrompt),
             note: None,
-            evidence: Vec::new(),
+            evidence: composer(),
         },
         Transition {
             at: ago(124),
@@ -61,27 +66,29 @@ pub fn fleet() -> SampleFleet {
     fleet
 }
 
-fn kept(id: i64, seconds: u64, body: Body, document: serde_json::Value) -> Stored {
-    Stored { id: RecordId(id), at: ago(seconds), key: None, name: "shop-api".into(), document, body }
+fn kept(id: i64, seconds: u64, body: Body) -> Stored {
+    Stored { id: RecordId(id), at: ago(seconds), key: None, name: "shop-api".into(), body }
 }
 
 fn kept_transition(id: i64, seconds: u64, from: &str, phase: Phase) -> Stored {
-    let summary = summary(phase, UiContext::NormalPrompt);
-    let document = json!({
-        "state": { "turn": { "phase": phase.word(), "background_work": "no" }, "attention": "none" },
-        "changed": [{ "field": "turn.phase", "from": from, "to": phase.word() }],
-        "evidence": [{ "rule": "composer", "line": 20, "text": "❯" }],
-        "events": [{ "at": "2023-11-14T22:05:00.000Z", "event": "processing_started" }],
-    });
-    let screen = Some(ScreenId(id));
-    kept(id, seconds, Body::Transition(StoredTransition { summary, turn_ended: None, note: None, screen }), document)
+    let state = json!({ "turn": { "phase": phase.word(), "background_work": "no" }, "attention": "none" });
+    let transition = Transition {
+        at: ago(seconds),
+        changed: vec![Change { field: "turn.phase".into(), from: from.into(), to: phase.word().into() }],
+        summary: summary(phase, UiContext::NormalPrompt),
+        note: None,
+        evidence: composer(),
+    };
+    let events = vec![NamedEvent { at: ago(500), event: SurfaceEvent::ProcessingStarted }];
+    let (state, screen) = (Some(PublicState::Other(state)), Some(ScreenId(id)));
+    kept(id, seconds, Body::Transition(StoredTransition { transition, state, events, screen }))
 }
 
 /// What the history has: of today, a prompt among it, and of the day before.
 fn records() -> Vec<Stored> {
     let sent = StoredInput {
         sender: "dashboard".into(),
-        what: What::Prompt,
+        sent: Sent::Prompt { text: "clean the build cache\nand then run the tests".into() },
         outcome: Some("accepted".into()),
         detail: None,
         ended_at: Some(ago(401)),
@@ -90,7 +97,7 @@ fn records() -> Vec<Stored> {
         kept_transition(1, 90_000, "unknown", Phase::Ready),
         kept_transition(2, 80_000, "ready", Phase::Active),
         kept_transition(3, 2_400, "active", Phase::Ready),
-        kept(4, 402, Body::Input(sent), json!({ "text": "clean the build cache\nand then run the tests" })),
+        kept(4, 402, Body::Input(sent)),
         kept_transition(5, 400, "ready", Phase::Active),
     ]
 }
@@ -464,8 +471,15 @@ proptest! {
         let mut ui = sizes::with_menus();
         open(&mut ui, &fleet);
         let mut hostile = records();
-        hostile[3].document = json!({ "text": text });
-        hostile[2].document = json!({ "changed": [{ "field": text, "from": text, "to": text }], "state": { "turn": text } });
+        if let Body::Input(input) = &mut hostile[3].body {
+            input.sent = Sent::Prompt { text: text.clone() };
+        }
+        if let Body::Transition(kept) = &mut hostile[2].body {
+            let value = serde_json::Value::from(text.clone());
+            kept.transition.changed = vec![Change { field: text.clone().into(), from: value.clone(), to: value }];
+            kept.state = Some(PublicState::Other(json!({ "turn": text })));
+        }
+        hostile[1].body = Body::Other { kind: text.clone(), document: json!({ "of": text }) };
         tell(&mut ui, &fleet, Told::Page { before: None, records: hostile, earlier: false });
         for code in keys.chars() {
             sizes::strike(&mut ui, &fleet, code);
