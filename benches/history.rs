@@ -14,6 +14,7 @@ use fleetwatch::fleet::{
 };
 use fleetwatch::history::{Body, Filter, History, PublicState, Reader, Record, Settings, TransitionRecord};
 use fleetwatch::moment::Moment;
+use fleetwatch::private::Held;
 use fleetwatch::profile::Library;
 use fleetwatch::recording::{Archive, Player, Recording, program};
 use tempfile::TempDir;
@@ -105,6 +106,7 @@ fn write(transitions: &[TransitionRecord]) -> (TempDir, Duration) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
     let records: Vec<Record> = transitions.iter().cloned().map(Record::Transition).collect();
     let history = History::start(&Settings { path: Some(path(&directory)), ..Settings::default() });
+    history.lead(ServerId::default(), Some(Held::ALWAYS));
     let began = Instant::now();
     for records in records.chunks(256) {
         records.iter().cloned().for_each(|record| history.record(record));
@@ -120,6 +122,7 @@ fn write(transitions: &[TransitionRecord]) -> (TempDir, Duration) {
 fn hand_over(bencher: Bencher) {
     let directory = tempfile::tempdir().expect("a directory for the history");
     let history = History::start(&Settings { path: Some(path(&directory)), ..Settings::default() });
+    history.lead(ServerId::default(), Some(Held::ALWAYS));
     let mut next = transitions().iter().cycle();
     bencher
         .with_inputs(|| next.next().cloned().expect("there are transitions"))

@@ -32,9 +32,9 @@ use crate::config::Config;
 use crate::delivery::{Outside, Told};
 use crate::feed;
 use crate::fleet::{self, Fleet, Input, ServerId};
-use crate::history::{Answer, History, Intent, IntentId, IntentNews, Questions, Rank, Record, Submission};
+use crate::history::{Answer, History, Intent, IntentId, IntentNews, Questions, Record, Submission};
 use crate::moment::{Moment, Span};
-use crate::owner::{self, Event as ServerEvent, Role, Watcher};
+use crate::owner::{self, Event as ServerEvent, Rank, Watcher};
 use crate::profile::Library;
 use crate::sender::OperationEvent;
 use crate::state::Attention;
@@ -161,7 +161,7 @@ impl App {
         let (telling, told_outside) = mpsc::unbounded_channel();
         let feed = feed::Settings { keeper: Some(feed::owner()), ..settings.feed.clone() };
         let (library, fleet) = (Arc::clone(&settings.library), settings.fleet.clone());
-        let watching = owner::Settings { feed, library, fleet, background: false };
+        let watching = owner::Settings { feed, library, fleet, rank: Rank::Dashboard };
         let watchers = watch(&watching, &settings.servers, &events_of_servers)?;
         let look = look::options(&settings.config.ui, &settings.source.directories())?;
         let mut ui = Ui::new(Options { templates: settings.config.templates.clone(), ..look });
@@ -169,7 +169,8 @@ impl App {
         let history = History::start(&settings.config.history);
         let (questions, answers) = history.questions(Arc::clone(&settings.library));
         let actors = Actors::new(&settings, history.clone(), told, telling_operations);
-        let outside = Outside::start(&settings.config, &history, Rank::Dashboard, actors.sender(), telling);
+        let sending = (actors.sender(), settings.feed.tmux.clone());
+        let outside = Outside::start(&settings.config, &history, true, sending, telling);
         let signals = Signals::listen()?;
         let tty = Tty::take(settings.config.ui.mouse)?;
         Ok(Self {
@@ -346,15 +347,10 @@ impl App {
                 let told = owner::refusal(&server, &why);
                 self.ui.notify_about(Topic::Owner, Status::Unknown, told, feed::now());
             }
-            ServerEvent::Role { server, role } => {
-                if role == Role::Owner {
-                    self.history.take_over(server);
-                }
-            }
             ServerEvent::Checkpoint { server, reply } => {
-                // The client may have gone in the meantime.
-                let _ = reply.send(self.fleet.checkpoint(&server));
+                owner::reply(self.fleet.checkpoint(&server), self.history.clone(), reply);
             }
+            event => self.outside.server_event(event),
         }
     }
 
@@ -385,9 +381,8 @@ impl App {
         let now = input.at().unwrap_or_else(feed::now);
         self.fleet.handle(input, now);
         while let Some(effect) = self.fleet.poll_effect() {
-            self.history.effect(&effect, &self.fleet, now);
+            self.outside.effect(&effect, &self.fleet, now);
             self.follow_tasks(&effect);
-            self.outside.effect(&effect, now);
         }
     }
 

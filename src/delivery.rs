@@ -7,27 +7,26 @@ mod beacon;
 mod carrier;
 mod command;
 mod desktop;
-mod duty;
 mod ends;
 mod follow_ups;
 mod terminal;
 
-use std::collections::BTreeSet;
-use std::io::{self, IsTerminal};
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::tz::TimeZone;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::config::Config;
-use crate::fleet::{Effect, View};
-use crate::history::{History, Rank};
+use crate::fleet::{Effect, Fleet, ServerId, View};
+use crate::history::{self, History};
 use crate::moment::Moment;
-use crate::notify::{Delivery, Means, Notice, Notifier, Operator};
+use crate::notify::{Delivery, Means, Notifier, Operator};
+use crate::owner::{Event, Lead};
 use crate::sender::Sender;
+use crate::tmux;
 use beacon::Beacon;
 use carrier::Carrier;
-use duty::{Duties, Duty};
-pub use ends::note_ends;
+use ends::note_ends;
 use follow_ups::{FollowUps, Office};
 pub use terminal::Around;
 
@@ -40,11 +39,6 @@ pub enum Told {
     FollowUp(String),
 }
 
-/// The means of the operator's terminal.
-const RINGS: &[Means] = &[Means::Bell, Means::Osc9, Means::Osc777];
-/// The others, which need no terminal.
-const CARRIED: &[Means] = &[Means::Desktop, Means::Command];
-
 /// What is told outside, for as long as the fleet is watched.
 #[derive(Debug)]
 pub struct Outside {
@@ -53,30 +47,59 @@ pub struct Outside {
     follow_ups: Option<FollowUps>,
     office: Office,
     beacon: Beacon,
-    /// What this process tells, and not another one that watches the same.
-    duties: Duties,
-    /// The duties that it can have.
-    able: Vec<Duty>,
+    history: History,
+    tmux: tmux::Settings,
+    /// The servers for which this process acts, as long as the lead holds.
+    leads: BTreeMap<ServerId, Lead>,
+    /// Whether there is a terminal that can ring.
+    has_terminal: bool,
     /// Whether there is anything to tell the operator, ever.
     has_notices: bool,
 }
 
 impl Outside {
     /// By the rules of the configuration. Must be called within the runtime.
-    pub fn start(config: &Config, history: &History, rank: Rank, sender: Sender, told: UnboundedSender<Told>) -> Self {
+    pub fn start(
+        config: &Config,
+        history: &History,
+        has_terminal: bool,
+        (sender, tmux): (Sender, tmux::Settings),
+        told: UnboundedSender<Told>,
+    ) -> Self {
         let office = Office::new(history.clone(), sender, told.clone());
-        let follow_ups = office.open(&config.follow_up);
-        let has_terminal = rank == Rank::Dashboard || io::stderr().is_terminal();
-        let location = config.history.location();
         Self {
-            duties: Duties::new(location.as_deref().and_then(std::path::Path::parent), rank),
-            able: if has_terminal { vec![Duty::Terminal, Duty::Outside] } else { vec![Duty::Outside] },
+            history: history.clone(),
+            tmux,
+            leads: BTreeMap::new(),
+            has_terminal,
             notifier: Notifier::new(config.notify.clone(), TimeZone::system()),
             carrier: Carrier::new(Around::of_process(), told),
             has_notices: !config.notify.is_empty(),
-            follow_ups,
+            follow_ups: office.open(&config.follow_up),
             office,
-            beacon: Beacon::new(history.clone(), rank),
+            beacon: Beacon::new(history.clone()),
+        }
+    }
+
+    /// Takes in what this process is to a server, and what the leader of one has seen to.
+    pub fn server_event(&mut self, event: Event) {
+        match event {
+            Event::Role { server, lead, .. } => {
+                let held = lead.as_ref().map(Lead::held);
+                self.history.lead(server.clone(), held.clone());
+                if let Some(follow_ups) = &self.follow_ups {
+                    follow_ups.lead(&server, held);
+                }
+                match lead {
+                    Some(lead) => drop(self.leads.insert(server, lead)),
+                    None => {
+                        self.leads.remove(&server);
+                        self.notifier.follow(&server);
+                    }
+                }
+            }
+            Event::Handled(notice) => self.notifier.handled(notice, history::now()),
+            Event::Input(_) | Event::Refused { .. } | Event::Checkpoint { .. } => {}
         }
     }
 
@@ -85,7 +108,11 @@ impl Outside {
         self.notifier.obey(&config.notify);
         match &mut self.follow_ups {
             Some(follow_ups) => follow_ups.obey(&config.follow_up),
-            none => *none = self.office.open(&config.follow_up),
+            none => {
+                *none = self.office.open(&config.follow_up);
+                let leads = none.iter().flat_map(|new| self.leads.iter().map(move |lead| (new, lead)));
+                leads.for_each(|(new, (server, lead))| new.lead(server, Some(lead.held())));
+            }
         }
         self.has_notices = !config.notify.is_empty();
     }
@@ -95,48 +122,46 @@ impl Outside {
         self.notifier.mute(muted);
     }
 
-    /// Takes in what the fleet tells; the next [`Outside::follow`] passes it on.
-    pub fn effect(&mut self, effect: &Effect, now: Moment) {
+    /// Keeps what the fleet tells, and takes it in; the next [`Outside::follow`] passes it on.
+    pub fn effect(&mut self, effect: &Effect, fleet: &Fleet, now: Moment) {
+        self.history.effect(effect, fleet, now);
         let Effect::Tasks(batch) = effect else { return };
         self.notifier.tasks(batch, now);
+        if self.leads(&batch.server) {
+            note_ends(batch, fleet, &self.tmux);
+        }
+    }
+
+    /// Whether this process acts for a server.
+    fn leads(&self, server: &ServerId) -> bool {
+        self.leads.get(server).is_some_and(Lead::holds)
     }
 
     /// Takes in what the fleet shows now. What is due is carried out; the rest is to be written to the operator's
     /// terminal.
     pub fn follow(&mut self, view: &View<'_>, operator: Operator<'_>) -> Vec<u8> {
-        self.beacon.follow(view, operator);
+        let leads = |server: &ServerId| self.leads.get(server).is_some_and(Lead::holds);
+        self.beacon.follow(view, operator, &leads);
         if let Some(follow_ups) = &mut self.follow_ups {
             follow_ups.look(view);
         }
         if !self.has_notices {
             return Vec::new();
         }
-        self.notifier.observe(view, operator);
-        let servers: Vec<String> = view.servers.iter().map(|server| server.id.word()).collect();
-        self.duties.tend(&self.able, servers.iter().map(String::as_str), view.now);
+        self.notifier.observe(view, operator, &leads);
         let mut bytes = Vec::new();
-        while let Some(delivery) = self.notifier.poll(view.now) {
-            for (duty, means) in [(Duty::Terminal, RINGS), (Duty::Outside, CARRIED)] {
-                if let Some(delivery) = self.share(&delivery, duty, means, view.now) {
-                    bytes.extend(self.carrier.carry_out(&delivery));
-                }
-            }
+        let deliveries: Vec<Delivery> = std::iter::from_fn(|| self.notifier.poll(view.now, &leads)).collect();
+        // The others know it first: should this process be killed now, nothing is told twice.
+        for notice in self.notifier.take_handled() {
+            let lead = self.leads.get(&notice.key.server);
+            lead.into_iter().for_each(|lead| lead.handled(notice.clone()));
+        }
+        for delivery in deliveries {
+            let able = |means: &Means| self.has_terminal || matches!(means, Means::Desktop | Means::Command);
+            let by: BTreeSet<Means> = delivery.by.iter().copied().filter(able).collect();
+            bytes.extend(self.carrier.carry_out(&Delivery { by, ..delivery }));
         }
         bytes
-    }
-
-    /// What of a delivery falls to this process by some means.
-    fn share(&mut self, delivery: &Delivery, duty: Duty, means: &[Means], now: Moment) -> Option<Delivery> {
-        let by: BTreeSet<Means> = means.iter().copied().filter(|means| delivery.by.contains(means)).collect();
-        if by.is_empty() || !self.able.contains(&duty) {
-            return None;
-        }
-        let mut falls_here = |notice: &&Notice| {
-            let what = format!("{} {} {}", notice.key.pane, notice.key.pid, notice.text);
-            self.duties.may_tell(duty, &notice.key.server.word(), &what, now)
-        };
-        let notices: Vec<Notice> = delivery.notices.iter().filter(|notice| falls_here(notice)).cloned().collect();
-        (!notices.is_empty()).then(|| Delivery { by, rule: delivery.rule.clone(), notices })
     }
 
     /// When to call [`Outside::follow`] again at the latest.

@@ -31,9 +31,9 @@
 //! | 1 | [`history`] | what happened and what was sent, in a file that survives crashes |
 //! | 1 | [`config`] | the configuration file and the sessions chosen to be tasks in, checked values out |
 //! | 2 | [`sender`] | performs operations: written down, done, and what came of it written down |
-//! | 2 | [`delivery`] | what is told outside: bells, notices, commands, follow-ups |
 //! | 2 | [`feed`] | pollers that turn tmux, processes and time into the fleet's inputs |
-//! | 2 | [`owner`] | one process polls each server, and the others are told by it |
+//! | 2 | [`owner`] | one process polls each server and acts for it, and the others are told by it |
+//! | 2 | [`delivery`] | what is told outside: bells, notices, commands, follow-ups |
 //! | 2 | [`ui`] | the view to a frame, a key to an action; no tokio, no tmux, no clock |
 //! | 3 | [`app`] | the dashboard's one loop over keys, reports, outcomes and time |
 //! | 3 | [`demo`] | recorded sessions that play in a tmux server of their own |

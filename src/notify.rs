@@ -2,7 +2,8 @@
 //!
 //! What a terminal needs must stand for a moment before it is told, so that a dialog that is half drawn makes no
 //! notice. Nothing is told twice: a dialog that is covered for a while is the same dialog, and what went while a rule
-//! kept its distance is not told any more. The driving rule: call [`Notifier::observe`] when something has changed or
+//! kept its distance is not told any more. Of the processes that watch a server one notifies, its leader; the others keep what
+//! they would tell for a while, should the leader end before it has. The driving rule: call [`Notifier::observe`] when something has changed or
 //! when [`Notifier::poll_timeout`] has come, then take deliveries from [`Notifier::poll`] until there are none.
 
 mod lane;
@@ -19,12 +20,15 @@ use crate::moment::{Moment, Span};
 use crate::task::{Batch, Task};
 pub use lane::Delivery;
 use lane::Lane;
-pub use notice::{Notice, statement};
+pub use notice::{Notice, NoticeId, statement};
 pub use rule::{Means, Occasion, QuietHours, Rule};
 use thing::Thing;
 
 /// How long something must stand until it is told.
 const HOLD: Span = Span::from_secs(1);
+
+/// How long a process that does not lead keeps a notice: longer than it takes until it is known that the leader has ended.
+const KEPT: Span = Span::from_secs(10);
 
 /// What the operator does not want to be told of.
 #[derive(Clone, Copy)]
@@ -53,6 +57,12 @@ pub struct Notifier {
     /// Servers that were looked at before: what their first look shows is no news.
     servers: HashSet<ServerId>,
     muted: bool,
+    /// What the leaders of other servers have to tell, and since when.
+    kept: Vec<(Moment, Notice)>,
+    /// What they have seen to before it was due here, and when.
+    told_there: Vec<(Moment, NoticeId)>,
+    /// What went out since it was last asked, or need not.
+    handled: Vec<NoticeId>,
     /// Counts the looks, to tell which terminals are still there.
     look: u64,
 }
@@ -78,7 +88,17 @@ impl Notifier {
     /// A notifier that has seen nothing yet.
     pub fn new(rules: Vec<Rule>, zone: TimeZone) -> Self {
         let lanes = rules.into_iter().map(Lane::new).collect();
-        Self { lanes, zone, known: HashMap::new(), servers: HashSet::new(), muted: false, look: 0 }
+        Self {
+            lanes,
+            zone,
+            known: HashMap::new(),
+            servers: HashSet::new(),
+            muted: false,
+            kept: Vec::new(),
+            told_there: Vec::new(),
+            handled: Vec::new(),
+            look: 0,
+        }
     }
 
     /// Follows other rules from now on; the same ones again go on as they are.
@@ -96,39 +116,69 @@ impl Notifier {
         }
     }
 
-    /// Takes in what the fleet shows now.
-    pub fn observe(&mut self, view: &View<'_>, operator: Operator<'_>) {
+    /// Takes in what the fleet shows now; `leads` says of which servers this process notifies.
+    pub fn observe(&mut self, view: &View<'_>, operator: Operator<'_>, leads: &dyn Fn(&ServerId) -> bool) {
         self.look += 1;
         for terminal in &view.terminals {
-            if let Some(thing) = self.due_thing(terminal, view.now)
-                && operator.wants_to_know_of(terminal)
-            {
-                self.tell(Notice::of_attention(terminal, thing, view.now), view.now);
+            if let Some(thing) = self.due_thing(terminal, view.now) {
+                self.kept.push((view.now, Notice::of_attention(terminal, thing, view.now)));
             }
         }
         let look = self.look;
         self.known.retain(|_, known| known.look == look);
         let answered = view.servers.iter().filter(|server| server.answered_at.is_some());
         self.servers.extend(answered.map(|server| server.id.clone()));
-    }
-
-    /// Takes in what happened to tasks; that is told at once, because it does not pass.
-    pub fn tasks(&mut self, batch: &Batch, now: Moment) {
-        for event in &batch.events {
-            self.tell(Notice::of_task(event), now);
+        self.told_there.retain(|(at, _)| view.now.since(*at) < KEPT);
+        for (at, notice) in std::mem::take(&mut self.kept) {
+            let id = notice.id();
+            if let Some(told) = self.told_there.iter().position(|(_, told)| *told == id) {
+                self.told_there.remove(told);
+                continue;
+            }
+            let terminal = view.terminals.iter().find(|terminal| terminal.key == notice.key);
+            if !leads(&notice.key.server) {
+                self.kept.extend((view.now.since(at) < KEPT).then_some((at, notice)));
+            } else if notice.thing.is_none() || terminal.is_some_and(|terminal| operator.wants_to_know_of(terminal)) {
+                self.tell(notice, view.now);
+            } else {
+                self.handled.push(id);
+            }
         }
     }
 
-    /// The next delivery that is due.
-    pub fn poll(&mut self, now: Moment) -> Option<Delivery> {
-        let Self { lanes, known, .. } = self;
+    /// Takes in what happened to tasks; that is told with the next look, because it does not pass.
+    pub fn tasks(&mut self, batch: &Batch, now: Moment) {
+        self.kept.extend(batch.events.iter().map(|event| (now, Notice::of_task(event))));
+    }
+
+    /// The next delivery that is due, of what this process notifies.
+    pub fn poll(&mut self, now: Moment, leads: &dyn Fn(&ServerId) -> bool) -> Option<Delivery> {
+        let Self { lanes, known, handled, .. } = self;
         let stands = |notice: &Notice| {
-            notice
+            let is_so = notice
                 .thing
                 .as_ref()
-                .is_none_or(|thing| known.get(&notice.key).is_some_and(|known| known.thing.as_ref() == Some(thing)))
+                .is_none_or(|thing| known.get(&notice.key).is_some_and(|known| known.thing.as_ref() == Some(thing)));
+            is_so && leads(&notice.key.server)
         };
-        lanes.iter_mut().find_map(|lane| lane.take(now, stands))
+        lanes.iter_mut().find_map(|lane| lane.take(now, stands, handled))
+    }
+
+    /// What went out since the last call, or need not; the other processes are to be told.
+    pub fn take_handled(&mut self) -> Vec<NoticeId> {
+        std::mem::take(&mut self.handled)
+    }
+
+    /// Another process leads a server, and what this one knows of it comes from there: that is no news.
+    pub fn follow(&mut self, server: &ServerId) {
+        self.kept.retain(|(_, notice)| notice.key.server != *server);
+        self.known.retain(|key, _| key.server != *server);
+        self.servers.remove(server);
+    }
+
+    /// Another process has seen to a notice, which may not be due here yet.
+    pub fn handled(&mut self, handled: NoticeId, now: Moment) {
+        self.told_there.push((now, handled));
     }
 
     /// When to call [`Notifier::observe`] and [`Notifier::poll`] again at the latest.
@@ -161,11 +211,11 @@ impl Notifier {
     }
 
     fn tell(&mut self, notice: Notice, now: Moment) {
+        let (mut used, mut is_wanted) = (BTreeSet::new(), false);
         if self.muted {
-            return;
+            return self.handled.push(notice.id());
         }
         // One notice rings once, however many rules want it to; each rule's own command runs.
-        let mut used = BTreeSet::new();
         for lane in &mut self.lanes {
             if !lane.rule().wants(&notice, now, &self.zone) {
                 continue;
@@ -173,8 +223,12 @@ impl Notifier {
             let means: BTreeSet<Means> = lane.rule().by.difference(&used).copied().collect();
             used.extend(means.iter().copied().filter(|&means| means != Means::Command));
             if !means.is_empty() {
+                is_wanted = true;
                 lane.push(notice.clone(), means);
             }
+        }
+        if !is_wanted {
+            self.handled.push(notice.id());
         }
     }
 }

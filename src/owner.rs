@@ -1,16 +1,17 @@
-//! One process polls each tmux server, and the others are told by it (SPEC §15).
+//! One process polls each tmux server and acts for it, and the others are told by it (SPEC §15).
 //!
 //! Of all processes of a user that share a history, the **owner** of a server holds its [`lease`], polls it and hands
 //! every input on to its **clients** over a socket. A client begins with a checkpoint of what the owner knows; from there
 //! the same inputs at the same times lead its own fleet to the same states, so that it can go on by itself when the owner
-//! ends. [`Watcher`] is what each process has of one server, whichever of both it is.
+//! ends. [`Watcher`] is what each process has of one server, whichever of both it is. With its [`Lead`] the owner notifies, sends what
+//! waits and writes what happens; nobody else does.
 //!
 //! - `lease` is who the owner is: a lock on a file, and the socket beside it.
 //! - `wire` is what owner and clients say to each other.
 //! - `hub` is the owner's part, `client` the others'.
 //!
 //! A process that may not or cannot be either (no directory for sockets, another configuration, another version) polls by
-//! itself.
+//! itself, and leaves acting to the owner where there can be one.
 
 mod client;
 mod hub;
@@ -23,15 +24,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use client::{Followed, follow};
-use lease::{Acquired, Place, acquire};
+use lease::{Acquired, Bid, Place, acquire};
 use wire::Hello;
 
 use crate::feed;
 use crate::fleet::{self, Checkpoint, Input, ServerId, TerminalKey};
+use crate::history::History;
+use crate::notify::NoticeId;
+use crate::private::Held;
 use crate::profile::Library;
 use crate::tmux::{Error, Server};
 
@@ -39,6 +44,8 @@ use crate::tmux::{Error, Server};
 const ASK_AGAIN: Duration = Duration::from_secs(2);
 /// The same of an owner that refused it, and may be another one by then. Each time all screens are looked at anew.
 const ASK_REFUSER: Duration = Duration::from_secs(30);
+/// How long a client waits until what it is told is in the history.
+const WRITTEN: Duration = Duration::from_millis(300);
 /// How soon it is tried again to follow an owner that is just beginning or ending.
 const RETRY: Duration = Duration::from_millis(10);
 /// How often that is tried before a process polls by itself.
@@ -49,8 +56,10 @@ const TRIES: u32 = 100;
 pub enum Event {
     /// Something for the fleet.
     Input(Input),
-    /// What this process is to the server from now on.
-    Role { server: ServerId, role: Role },
+    /// What this process is to the server from now on; with the lead, it acts for the server.
+    Role { server: ServerId, role: Role, lead: Option<Lead> },
+    /// The owner has seen to a notice: it went out, or nobody is to be told.
+    Handled(NoticeId),
     /// The owner of the server does not tell this process, which looks for itself: why, for people.
     Refused { server: ServerId, why: String },
     /// A client wants to know what the fleet knows of the server, after all inputs before this one.
@@ -68,14 +77,70 @@ pub enum Role {
     Client,
 }
 
+/// The right to act for a server: to notify, to run commands, to send what waits, to write what happens into the history.
+/// A process without one reads, shows, and appends what its operator does.
+#[derive(Clone, Debug)]
+pub struct Lead {
+    held: Held,
+    told: mpsc::UnboundedSender<Own>,
+}
+
+impl Lead {
+    /// Whether this process still has it; to be asked right before something is done. It has not when another process took
+    /// over while this one was stopped.
+    pub fn holds(&self) -> bool {
+        self.held.holds()
+    }
+
+    /// The same, for the parts of the process that need no more.
+    pub fn held(&self) -> Held {
+        self.held.clone()
+    }
+
+    /// Says to the other processes that a notice is seen to.
+    pub fn handled(&self, notice: NoticeId) {
+        // It has ended where nobody listens.
+        let _ = self.told.send(Own::Handled(notice));
+    }
+}
+
+/// What a process is for. Of those that may own a server, the one with the highest rank does: a dashboard knows what its
+/// operator sees and mutes, and only who has a terminal can ring.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rank {
+    /// It looks for a while, and never owns.
+    #[default]
+    Reader,
+    /// It watches only so that others need not.
+    Background,
+    /// `fleetwatch watch` without a terminal.
+    Watch,
+    /// `fleetwatch watch` in a terminal.
+    Terminal,
+    Dashboard,
+}
+
+impl Rank {
+    fn may_own(self) -> bool {
+        self != Rank::Reader
+    }
+}
+
+/// What a process tells the others by itself.
+#[derive(Debug)]
+enum Own {
+    Input(Input),
+    Handled(NoticeId),
+}
+
 /// What is watched, and by which rules: processes that differ in it do not follow each other.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub feed: feed::Settings,
     pub library: Arc<Library>,
     pub fleet: fleet::Settings,
-    /// Whether this process watches only so that others need not.
-    pub background: bool,
+    pub rank: Rank,
 }
 
 impl Settings {
@@ -88,7 +153,7 @@ impl Settings {
     }
 
     fn hello(&self, server: &ServerId) -> Hello {
-        Hello { may_own: self.feed.keeper.is_some(), ..Hello::new(server.clone(), self.fingerprint(), self.background) }
+        Hello::new(server.clone(), self.fingerprint(), self.rank)
     }
 }
 
@@ -98,7 +163,7 @@ pub struct Watcher {
     task: JoinHandle<()>,
     wake: Arc<Notify>,
     tended: Arc<AtomicBool>,
-    told: mpsc::UnboundedSender<Input>,
+    told: mpsc::UnboundedSender<Own>,
     used: Arc<Mutex<Instant>>,
 }
 
@@ -116,7 +181,7 @@ impl Watcher {
     /// Tells the other processes what this one has just taken in by itself.
     pub fn tell(&self, input: Input) {
         // It has ended where nobody listens.
-        let _ = self.told.send(input);
+        let _ = self.told.send(Own::Input(input));
     }
 
     /// Whether it has set something in the server that [`feed::release`] takes back.
@@ -141,20 +206,20 @@ pub fn spawn(settings: Settings, server: ServerId, events: mpsc::Sender<Event>) 
     let (wake, tended): (Arc<Notify>, Arc<AtomicBool>) = Default::default();
     let (told, from_app) = mpsc::unbounded_channel();
     let used = Arc::new(Mutex::new(Instant::now()));
-    let may_own = settings.feed.keeper.is_some();
-    let place = Place::of(&server, settings.feed.history.as_deref(), may_own);
+    let place = Place::of(&server, settings.feed.history.as_deref(), settings.rank.may_own());
     let station = Station {
         settings,
         server,
         place,
         events,
+        telling: told.clone(),
         told: from_app,
         wake: Arc::clone(&wake),
         tended: Arc::clone(&tended),
         role: None,
         used: Arc::clone(&used),
         known: BTreeSet::new(),
-        yields: false,
+        yields_until: None,
         refused: None,
         asked_lock: None,
     };
@@ -167,6 +232,16 @@ pub fn spawn(settings: Settings, server: ServerId, events: mpsc::Sender<Event>) 
 pub async fn ask(settings: &Settings, server: &ServerId, fresh: bool) -> Option<Vec<Input>> {
     let place = Place::of(server, settings.feed.history.as_deref(), false)?;
     client::ask(&place, &settings.hello(server), fresh).await
+}
+
+/// Tells a client what the fleet of this process knows, once what it told of that is in the history: should this process end
+/// then, nothing is lost.
+pub fn reply(checkpoint: Checkpoint, history: History, reply: oneshot::Sender<Checkpoint>) {
+    tokio::spawn(async move {
+        history.written(WRITTEN).await;
+        // The client may have gone in the meantime.
+        let _ = reply.send(checkpoint);
+    });
 }
 
 /// That a process looks for itself, for people.
@@ -187,15 +262,16 @@ struct Station {
     place: Option<Place>,
     events: mpsc::Sender<Event>,
     /// What the process itself has taken in.
-    told: mpsc::UnboundedReceiver<Input>,
+    told: mpsc::UnboundedReceiver<Own>,
+    telling: mpsc::UnboundedSender<Own>,
     wake: Arc<Notify>,
     tended: Arc<AtomicBool>,
     role: Option<Role>,
     used: Arc<Mutex<Instant>>,
     /// The terminals that the fleet of this process knows, of which the history need not tell.
     known: BTreeSet<TerminalKey>,
-    /// Whether a newer version is to own the server.
-    yields: bool,
+    /// Until when this process leaves the lease to another one, which outranks it.
+    yields_until: Option<Instant>,
     /// Why the last owner that was asked told this process nothing, and when.
     refused: Option<(String, Instant)>,
     /// The file that was the lock when its holder was asked last.
@@ -218,18 +294,23 @@ impl Station {
         loop {
             let frozen = if is_frozen { self.asked_lock.take() } else { None };
             is_frozen = false;
+            let yields = self.yields_until.is_some_and(|until| Instant::now() < until);
+            let bid = match frozen {
+                Some(lock) => Bid::Replace(lock),
+                None if self.settings.rank.may_own() && !yields => Bid::Own,
+                None => Bid::Follow,
+            };
             let acquired = match &self.place {
-                _ if std::mem::take(&mut self.yields) => Acquired::Nothing,
                 Some(place) => {
                     self.asked_lock = place.lock_inode();
-                    acquire(place, self.may_own(), frozen).await
+                    acquire(place, bid).await
                 }
                 None => Acquired::Nothing,
             };
             let end = match acquired {
                 Acquired::Lease(lease) => {
                     tries = 0;
-                    match self.be(Role::Owner).await {
+                    match self.be(Role::Owner, Some(lease.held())).await {
                         End::Closed => End::Closed,
                         End::Changed => self.own(lease).await,
                     }
@@ -239,7 +320,8 @@ impl Station {
                         tries = 0;
                         end
                     }
-                    Followed::Frozen if self.may_own() => {
+                    Followed::Nothing => End::Changed,
+                    Followed::Frozen if self.settings.rank.may_own() => {
                         is_frozen = true;
                         End::Changed
                     }
@@ -252,8 +334,8 @@ impl Station {
                         self.is_refused(why).await
                     }
                 },
-                Acquired::Silence => End::Changed,
-                Acquired::Nothing => {
+                Acquired::Silence if self.settings.rank.may_own() => End::Changed,
+                Acquired::Silence | Acquired::Nothing => {
                     tries = TRIES;
                     End::Changed
                 }
@@ -270,16 +352,13 @@ impl Station {
                 tokio::time::sleep(RETRY).await;
                 continue;
             }
-            if self.be(Role::Alone).await == End::Closed || self.poll_alone().await == End::Closed {
+            // Where there is a place for a lease somebody else may have it, and acts.
+            let held = self.place.is_none().then_some(Held::ALWAYS);
+            if self.be(Role::Alone, held).await == End::Closed || self.poll_alone().await == End::Closed {
                 return;
             }
             tries = TRIES;
         }
-    }
-
-    /// Whether this process tends task sessions, as an owner has to: one that looks only for a while does not.
-    fn may_own(&self) -> bool {
-        self.settings.feed.keeper.is_some()
     }
 
     /// Another process needs this one, or this one another.
@@ -287,13 +366,15 @@ impl Station {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Tells this process what it is from now on.
-    async fn be(&mut self, role: Role) -> End {
-        if self.role.replace(role) == Some(role) {
+    /// Tells this process what it is from now on, and whether it acts.
+    async fn be(&mut self, role: Role, held: Option<Held>) -> End {
+        // Another lease is another role.
+        if self.role.replace(role) == Some(role) && role != Role::Owner {
             return End::Changed;
         }
         tracing::debug!(server = %self.server, ?role, "role");
-        self.send(Event::Role { server: self.server.clone(), role }).await
+        let lead = held.map(|held| Lead { held, told: self.telling.clone() });
+        self.send(Event::Role { server: self.server.clone(), role, lead }).await
     }
 
     /// Starts to poll.
@@ -320,14 +401,13 @@ impl Station {
     fn may_be_somebody(&self) -> bool {
         let Some(place) = &self.place else { return false };
         let may_ask = self.refused.as_ref().is_none_or(|(_, at)| at.elapsed() > ASK_REFUSER);
-        (self.may_own() && place.is_free()) || (may_ask && place.is_listened())
+        (self.settings.rank.may_own() && place.is_free()) || (may_ask && place.is_listened())
     }
 
     /// Polls, and tells nobody else.
     async fn poll_alone(&mut self) -> End {
         let Some((poller, mut looks)) = self.poll() else { return End::Closed };
-        // A newer one that was refused a moment ago is to ask first.
-        let ask_again = tokio::time::sleep(2 * ASK_AGAIN);
+        let ask_again = tokio::time::sleep(ASK_AGAIN);
         tokio::pin!(ask_again);
         loop {
             tokio::select! {

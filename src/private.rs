@@ -1,10 +1,11 @@
 //! Files that are nobody else's business: what fleetwatch keeps is read and replaced by this user alone, and is whole or
 //! not there after a crash.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
 
 /// Others may write.
 const OTHERS_WRITE: u32 = 0o002;
@@ -91,6 +92,66 @@ pub fn check_file(path: &Path) -> io::Result<()> {
     }
 }
 
+/// A lock on a file, which the system takes back when the process ends, however it ends. Dropping it gives it back.
+#[derive(Debug)]
+pub struct Lock {
+    file: Arc<File>,
+    path: PathBuf,
+}
+
+impl Lock {
+    /// Takes a lock; `None` when another process has it.
+    ///
+    /// # Errors
+    /// The file cannot be opened, made or locked.
+    pub fn try_take(path: &Path) -> io::Result<Option<Self>> {
+        loop {
+            let file = open(path)?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+            // The process before may have removed it after it was opened here.
+            if is_in_place(&file, path) {
+                return Ok(Some(Self { file: Arc::new(file), path: path.to_owned() }));
+            }
+        }
+    }
+
+    /// Whether another process has a lock. Nobody who takes it waits for that longer than a moment.
+    pub fn is_taken(path: &Path) -> bool {
+        File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+
+    /// The lock, for parts of the process that act only while it is held.
+    pub fn held(&self) -> Held {
+        Held(Some((Arc::downgrade(&self.file), self.path.clone())))
+    }
+}
+
+/// Whether a lock is held, for those who do not hold it themselves.
+#[derive(Clone, Debug)]
+pub struct Held(Option<(Weak<File>, PathBuf)>);
+
+impl Held {
+    /// Where there is no lock to take.
+    pub const ALWAYS: Self = Self(None);
+
+    /// Whether the lock is held, and its file is not removed or replaced by another process.
+    pub fn holds(&self) -> bool {
+        let Some((file, path)) = &self.0 else { return true };
+        file.upgrade().is_some_and(|file| is_in_place(&file, path))
+    }
+}
+
+/// Whether an open file is the one that its path leads to.
+fn is_in_place(file: &File, path: &Path) -> bool {
+    let there = fs::metadata(path).map(|data| (data.dev(), data.ino()));
+    let own = file.metadata().map(|data| (data.dev(), data.ino()));
+    matches!((there, own), (Ok(there), Ok(own)) if there == own)
+}
+
 /// Whether a user is this one, or the administrator, whom nothing is kept from.
 fn is_own(uid: u32) -> bool {
     uid == 0 || uid == rustix::process::geteuid().as_raw()
@@ -115,6 +176,23 @@ mod tests {
             assert_eq!(make_directory(&state).is_ok(), fine, "{mode:o}");
             assert_eq!(make_directory(&link).is_ok(), fine, "{mode:o} through a link");
         }
+    }
+
+    #[test]
+    fn a_lock_is_held_until_it_is_dropped_or_its_file_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lock");
+        let take = || Lock::try_take(&path).unwrap();
+        let first = take().unwrap();
+        let held = first.held();
+        assert!(held.holds() && Lock::is_taken(&path) && take().is_none());
+        fs::remove_file(&path).unwrap();
+        let second = take().unwrap();
+        assert!(!held.holds() && second.held().holds());
+        let held = second.held();
+        drop(second);
+        assert!(!held.holds() && !Lock::is_taken(&path) && take().is_some());
+        assert!(Held::ALWAYS.holds());
     }
 
     #[test]

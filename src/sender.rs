@@ -88,6 +88,11 @@ impl Sender {
         Self { events: Some(events), ..self }
     }
 
+    /// Whether another process is sending to a terminal; one that is stopped meanwhile still is.
+    pub fn is_taken(&self, key: &TerminalKey) -> bool {
+        self.turns.is_taken(key)
+    }
+
     /// Says why other processes cannot be kept from sending to the same terminal at the same time, where that is so.
     pub fn check_turns(&self) -> Result<(), String> {
         self.turns.check()

@@ -14,7 +14,7 @@ use super::{App, look};
 use crate::config::{Config, ConfigError};
 use crate::feed;
 use crate::fleet::{Input, ServerId};
-use crate::owner::{self, Event, Watcher};
+use crate::owner::{self, Event, Rank, Watcher};
 use crate::profile::Library;
 use crate::status::Status;
 use crate::ui::{Options, Topic};
@@ -226,7 +226,7 @@ impl App {
     fn watch_anew(&mut self, config: &Config, servers: &[ServerId]) -> Result<(), crate::tmux::Error> {
         let feed = feed::Settings { keeper: self.feed.keeper.clone(), ..feed::Settings::new(config) };
         let (library, fleet) = (Arc::clone(&self.library), self.fleet.settings().clone());
-        let settings = owner::Settings { feed, library, fleet, background: false };
+        let settings = owner::Settings { feed, library, fleet, rank: Rank::Dashboard };
         let watchers = watch(&settings, servers, &self.events_of_servers)?;
         self.feed = settings.feed;
         let before = std::mem::replace(&mut self.watchers, watchers);

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::App;
 use super::actors::News;
-use crate::delivery::note_ends;
 use crate::feed;
 use crate::fleet::{Effect, FoundSession, Input};
 use crate::history::{OperatorAction, Record};
@@ -98,7 +97,7 @@ impl App {
         }
     }
 
-    /// Shows what was there before and what happens, and notes which ends have been told.
+    /// Shows what was there before and what happens.
     pub(super) fn follow_tasks(&mut self, effect: &Effect) {
         if let Effect::Tasks(batch) = effect {
             self.show_task_events(batch);
@@ -107,7 +106,6 @@ impl App {
             let prune = self.ui.key_for(Action::PruneTasks);
             self.ui.notify(Status::Finished, found(sessions, prune.as_deref()), feed::now());
         }
-        note_ends(effect, &self.fleet, &self.feed.tmux);
     }
 
     /// Shows what happened to tasks as messages (SPEC §9), the urgent ones last, which are the last ones to give way.
@@ -127,8 +125,10 @@ impl App {
         }
     }
 
-    /// Takes back what was set in task sessions for counting bells.
+    /// Gives the servers back, and takes back what was set in task sessions for counting bells.
     pub(super) async fn leave_tasks(&mut self) {
+        // Whoever leads next writes what is not in the file then.
+        self.history.written(NOTED).await;
         for (server, watcher) in std::mem::take(&mut self.watchers) {
             let tended = watcher.has_tended();
             // The watcher must not set again what is taken back.

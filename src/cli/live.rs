@@ -12,7 +12,7 @@ use crate::fleet::{Effect, Fleet, Health, Input, ServerId};
 use crate::history::Submission;
 use crate::moment::Moment;
 use crate::operation::Act;
-use crate::owner::{self, Event, Role, Watcher};
+use crate::owner::{self, Event, Rank, Watcher};
 use crate::sender::OperationEvent;
 
 /// Reports that may wait until they are taken in; more than that and the pollers wait themselves.
@@ -23,8 +23,8 @@ pub(super) struct Live {
     pub fleet: Fleet,
     events: mpsc::Receiver<Event>,
     feed: feed::Settings,
-    /// The servers of which this process has become the owner, for whoever writes what happens there.
-    pub owned: Vec<ServerId>,
+    /// What is no input for the fleet, for whoever tells outside what happens.
+    pub about_servers: Vec<Event>,
     /// Dropping a watcher ends it.
     watchers: Vec<(ServerId, Watcher)>,
 }
@@ -35,27 +35,27 @@ impl Live {
     /// # Errors
     /// A server's name is not fit for a command line.
     pub(super) fn start(watched: &Watched) -> Result<Self, Failure> {
-        Self::with(watched, watched.feed.clone())
+        Self::with(watched, watched.feed.clone(), Rank::Reader)
     }
 
-    /// The same, and has the bells of task sessions counted until [`Live::leave`].
+    /// The same, and may own the servers: it has the bells of task sessions counted until [`Live::leave`].
     ///
     /// # Errors
     /// A server's name is not fit for a command line.
-    pub(super) fn start_counting(watched: &Watched) -> Result<Self, Failure> {
-        Self::with(watched, feed::Settings { keeper: Some(feed::owner()), ..watched.feed.clone() })
+    pub(super) fn start_owning(watched: &Watched, rank: Rank) -> Result<Self, Failure> {
+        Self::with(watched, feed::Settings { keeper: Some(feed::owner()), ..watched.feed.clone() }, rank)
     }
 
-    fn with(watched: &Watched, feed: feed::Settings) -> Result<Self, Failure> {
+    fn with(watched: &Watched, feed: feed::Settings, rank: Rank) -> Result<Self, Failure> {
         let (sender, events) = mpsc::channel(WAITING_REPORTS);
-        let settings = watched.watching(feed.clone());
+        let settings = watched.watching(feed.clone(), rank);
         let spawn = |server: &ServerId| {
             owner::spawn(settings.clone(), server.clone(), sender.clone())
                 .map(|watcher| (server.clone(), watcher))
                 .map_err(|error| Failure::usage(&error).hint(error.hint()))
         };
         let watchers = watched.servers.iter().map(spawn).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { fleet: watched.fleet(), events, feed, owned: Vec::new(), watchers })
+        Ok(Self { fleet: watched.fleet(), events, feed, about_servers: Vec::new(), watchers })
     }
 
     /// Waits until something happens, and gives what the fleet wants told of it.
@@ -68,13 +68,8 @@ impl Live {
                     Failure::refused(owner::refusal(&server, &why)).warn();
                     return Vec::new();
                 }
-                Event::Role { server, role } => {
-                    self.owned.extend((role == Role::Owner).then_some(server));
-                    return Vec::new();
-                }
-                Event::Checkpoint { server, reply } => {
-                    // The client may have gone in the meantime.
-                    let _ = reply.send(self.fleet.checkpoint(&server));
+                event => {
+                    self.about_servers.push(event);
                     return Vec::new();
                 }
             },

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions, output};
 use crate::fleet::{ServerId, Terminal};
-use crate::history::{self, Need, Rank, Reader, Standing, Trouble};
+use crate::history::{self, Need, Reader, Standing, Trouble};
 use crate::moment::Moment;
 use crate::screen::harmless;
 use crate::status::Status;
@@ -113,7 +113,7 @@ async fn poll(options: &GlobalOptions, now: Moment) -> anyhow::Result<Vec<Standi
     let survey = watched.survey_with_prompts().await?;
     let view = survey.fleet.view(now);
     let is_muted = |terminal: &Terminal| terminal.declared.muted;
-    Ok(view.servers.iter().map(|server| Standing::of(&view, &server.id, Rank::Watch, &is_muted, &|_| false)).collect())
+    Ok(view.servers.iter().map(|server| Standing::of(&view, &server.id, &is_muted, &|_| false)).collect())
 }
 
 /// All servers together.

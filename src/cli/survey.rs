@@ -14,7 +14,7 @@ use crate::feed;
 use crate::fleet::{self, Fleet, Health, ServerId, Terminal};
 use crate::history::{self, History};
 use crate::moment::Moment;
-use crate::owner;
+use crate::owner::{self, Rank};
 use crate::profile::Library;
 use crate::sender::Sender;
 use crate::state::Problem;
@@ -40,8 +40,6 @@ pub(super) struct Watched {
     pub servers: Vec<ServerId>,
     pub feed: feed::Settings,
     pub fleet: fleet::Settings,
-    /// Whether this process watches only so that others need not.
-    pub background: bool,
 }
 
 impl Watched {
@@ -60,7 +58,7 @@ impl Watched {
     pub(super) fn in_background(options: &GlobalOptions) -> Result<Self, Failure> {
         let watched = Self::of(options)?;
         let feed = feed::Settings { own: feed::Own::default(), ..watched.feed };
-        Ok(Self { feed, background: true, ..watched })
+        Ok(Self { feed, ..watched })
     }
 
     fn of(options: &GlobalOptions) -> Result<Self, Failure> {
@@ -69,12 +67,12 @@ impl Watched {
         let servers = options.servers(&loaded.config);
         let feed = feed::Settings::new(&loaded.config);
         let fleet = fleet::Settings { tracker: loaded.config.tracker.clone(), ..fleet::Settings::default() };
-        Ok(Self { loaded, library, servers, feed, fleet, background: false })
+        Ok(Self { loaded, library, servers, feed, fleet })
     }
 
     /// Starts a process that watches in the background, where the configuration wants one and nobody watches.
     fn ensure_background(&self, options: &GlobalOptions) {
-        let is_owned = |server| owner::is_owned(&self.watching(self.feed.clone()), server);
+        let is_owned = |server| owner::is_owned(&self.watching(self.feed.clone(), Rank::Reader), server);
         if !self.loaded.config.watch.background || self.servers.iter().all(is_owned) {
             return;
         }
@@ -91,9 +89,8 @@ impl Watched {
     }
 
     /// What every watcher of what is watched has to know.
-    pub(super) fn watching(&self, feed: feed::Settings) -> owner::Settings {
-        let background = self.background;
-        owner::Settings { feed, library: Arc::clone(&self.library), fleet: self.fleet.clone(), background }
+    pub(super) fn watching(&self, feed: feed::Settings, rank: Rank) -> owner::Settings {
+        owner::Settings { feed, library: Arc::clone(&self.library), fleet: self.fleet.clone(), rank }
     }
 
     /// A fleet without terminals, for what is watched.
@@ -169,7 +166,7 @@ impl Watched {
     pub(super) async fn survey_quietly(&self, freshness: Freshness) -> Result<Survey, Failure> {
         let mut looks = JoinSet::new();
         for server in &self.servers {
-            let (settings, server) = (self.watching(self.feed.clone()), server.clone());
+            let (settings, server) = (self.watching(self.feed.clone(), Rank::Reader), server.clone());
             looks.spawn(async move {
                 match owner::ask(&settings, &server, freshness == Freshness::Now).await {
                     Some(known) => known,

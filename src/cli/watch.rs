@@ -16,12 +16,13 @@ use super::history::warn_of;
 use super::live::{Live, end_asked_for, sleep_until};
 use super::survey::{Watched, problem};
 use super::{Done, GlobalOptions, follow_ups, output};
-use crate::delivery::{Outside, Told, note_ends};
+use crate::delivery::{Outside, Told};
 use crate::feed;
 use crate::fleet::{Effect, Fleet, Health, ServerId, TerminalKey};
-use crate::history::{History, Intent, IntentState, Rank, Stored, same_terminal};
+use crate::history::{History, Intent, IntentState, Stored, same_terminal};
 use crate::moment::Moment;
 use crate::notify::Operator;
+use crate::owner::{self, Event, Rank};
 use crate::screen::harmless;
 use crate::state::{Change, Evidence, State, Transition};
 use crate::status::{Status, changed};
@@ -55,6 +56,8 @@ pub(super) fn start_in_background(options: &GlobalOptions) -> io::Result<()> {
     command.spawn().map(drop)
 }
 
+/// How long the command waits at its end until what happened is in the history.
+const LAST_RECORDS: Duration = Duration::from_millis(500);
 /// How long the command waits at its end for follow-ups that are on their way.
 const LAST_SENDS: Duration = Duration::from_secs(10);
 
@@ -64,21 +67,28 @@ const LAST_SENDS: Duration = Duration::from_secs(10);
 /// The configuration is wrong, tmux is not there at all, or standard output cannot be written.
 pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let watched = if args.background { Watched::in_background(options)? } else { Watched::new(options)? };
-    let mut live = Live::start_counting(&watched)?;
-    let done = print(args, &watched, &mut live).await;
+    let rank = match (args.background, io::stderr().is_terminal()) {
+        (true, _) => Rank::Background,
+        (false, false) => Rank::Watch,
+        (false, true) => Rank::Terminal,
+    };
+    let mut live = Live::start_owning(&watched, rank)?;
+    let history = History::start(&watched.loaded.config.history);
+    let done = print(args, &watched, &mut live, &history).await;
+    // Whoever leads next writes what is not in the file then.
+    history.written(LAST_RECORDS).await;
     live.leave().await;
     done
 }
 
-async fn print(args: &Args, watched: &Watched, live: &mut Live) -> Done {
-    let history = History::start(&watched.loaded.config.history);
+async fn print(args: &Args, watched: &Watched, live: &mut Live, history: &History) -> Done {
     let mut submissions = history.submissions();
     let mut intents = history.intents();
     let mut inputs = history.inputs();
     let (telling, mut told) = mpsc::unbounded_channel();
     let (telling_operations, mut operations) = mpsc::unbounded_channel();
-    let sender = watched.sender(&history).telling(telling_operations);
-    let mut outside = Outside::start(&watched.loaded.config, &history, Rank::Watch, sender, telling);
+    let sending = (watched.sender(history).telling(telling_operations), watched.feed.tmux.clone());
+    let mut outside = Outside::start(&watched.loaded.config, history, io::stderr().is_terminal(), sending, telling);
     let mut printer = Printer::new(args.json);
     let mut health = BTreeMap::new();
     let end = end_asked_for();
@@ -130,13 +140,18 @@ async fn print(args: &Args, watched: &Watched, live: &mut Live) -> Done {
             }
         }
         let now = feed::now();
-        live.owned.drain(..).for_each(|server| history.take_over(server));
-        for effect in &effects {
-            history.effect(effect, &live.fleet, now);
-            outside.effect(effect, now);
-            note_ends(effect, &live.fleet, &watched.feed.tmux);
+        for event in std::mem::take(&mut live.about_servers) {
+            match event {
+                Event::Checkpoint { server, reply } => {
+                    owner::reply(live.fleet.checkpoint(&server), history.clone(), reply);
+                }
+                event => outside.server_event(event),
+            }
         }
-        warn_of(&history);
+        for effect in &effects {
+            outside.effect(effect, &live.fleet, now);
+        }
+        warn_of(history);
         ring(&outside.follow(&live.fleet.view(now), NOBODY));
         let lines = printer.lines(&effects, &live.fleet)? + &news;
         if !args.background

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::fleet::{Health, View};
-use crate::history::{History, Rank, Standing};
+use crate::fleet::{Health, ServerView, View};
+use crate::history::{History, Standing};
 use crate::moment::{Moment, Span};
 use crate::notify::Operator;
 use crate::place::ServerId;
@@ -15,26 +15,25 @@ const AGAIN: Span = Span::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Beacon {
     history: History,
-    rank: Rank,
     said: HashMap<ServerId, Standing>,
 }
 
 impl Beacon {
-    pub(super) fn new(history: History, rank: Rank) -> Self {
-        Self { history, rank, said: HashMap::new() }
+    pub(super) fn new(history: History) -> Self {
+        Self { history, said: HashMap::new() }
     }
 
-    /// Says what has changed since, and what was not said for a while.
-    pub(super) fn follow(&mut self, view: &View<'_>, operator: Operator<'_>) {
+    /// Says what has changed since, and what was not said for a while, of the servers that this process leads.
+    pub(super) fn follow(&mut self, view: &View<'_>, operator: Operator<'_>, leads: &dyn Fn(&ServerId) -> bool) {
         if self.history.path().is_none() {
             return;
         }
-        let answering =
-            || view.servers.iter().filter(|server| matches!(server.health, Health::Up | Health::NoServer(_)));
+        let answers = |server: &&&ServerView| matches!(server.health, Health::Up | Health::NoServer(_));
+        let answering = || view.servers.iter().filter(answers).filter(|server| leads(&server.id));
         // What nobody says again must not be waited for.
         self.said.retain(|id, _| answering().any(|server| server.id == *id));
         for server in answering() {
-            let standing = Standing::of(view, &server.id, self.rank, operator.is_muted, operator.is_task_muted);
+            let standing = Standing::of(view, &server.id, operator.is_muted, operator.is_task_muted);
             let is_said = self.said.get(&server.id).is_some_and(|said| {
                 Standing { at: said.at, ..standing.clone() } == *said && view.now.since(said.at) < AGAIN
             });
@@ -64,14 +63,14 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = Some(directory.path().join("history.db"));
         let history = History::start(&history::Settings { path, ..history::Settings::default() });
-        let mut beacon = Beacon::new(history, Rank::Watch);
+        let mut beacon = Beacon::new(history);
         let mut fleet = Fleet::new(Settings::default(), Library::builtin().into());
         let now = Moment::from_millis(1_800_000_000_000);
         let mut follow = |outcome| {
             let server = ServerId::default();
             fleet.handle(Input::Server(ServerReport { server, at: now, outcome }), now);
             let operator = Operator { looks_at: None, is_muted: &|_| false, is_task_muted: &|_| false };
-            beacon.follow(&fleet.view(now), operator);
+            beacon.follow(&fleet.view(now), operator, &|_| true);
             beacon.poll_timeout()
         };
         assert_eq!(follow(PollResult::Listed(Vec::new())), Some(now + AGAIN));

@@ -1,14 +1,13 @@
 //! Notes in tmux that the end of what `fleetwatch run` started has been told, so that nobody who watches later tells it
 //! again.
 
-use crate::fleet::{Effect, Fleet, TerminalKey};
+use crate::fleet::{Fleet, TerminalKey};
 use crate::place::WindowId;
-use crate::task::Happening;
+use crate::task::{Batch, Happening};
 use crate::tmux::{self, Server};
 
 /// Notes the ends among what has just been told.
-pub fn note_ends(effect: &Effect, fleet: &Fleet, tmux: &tmux::Settings) {
-    let Effect::Tasks(batch) = effect else { return };
+pub(super) fn note_ends(batch: &Batch, fleet: &Fleet, tmux: &tmux::Settings) {
     let was_run = |window: WindowId| {
         let task = fleet.task(&batch.server, window).filter(|task| task.registration.at().is_some())?;
         Some((task.key.clone(), window))

@@ -15,17 +15,20 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
 use super::Told;
-use crate::fleet::{Terminal, TerminalKey, View};
+use crate::fleet::{ServerId, Terminal, TerminalKey, View};
 use crate::follow_up::{FollowUpRule, Target};
 use crate::history::{History, Intent, IntentId, same_terminal};
 use crate::moment::Moment;
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, When};
+use crate::private::Held;
 use crate::sender::{Gate, Sender};
 use desk::Desk;
 
 /// What the thread is told.
 pub(super) enum Order {
     Rules(Vec<FollowUpRule>),
+    /// Whether this process acts for a server, by [`ServerId::word`].
+    Lead(String, Option<Held>),
     /// The agents for which something waits, as they are now.
     Looked(Looked),
     /// Whether this text, which tells of so many events, may be sent now.
@@ -138,6 +141,11 @@ impl FollowUps {
         self.order(Order::Rules(rules.to_vec()));
     }
 
+    /// Acts for a server as long as the lead holds, or no longer.
+    pub(super) fn lead(&self, server: &ServerId, held: Option<Held>) {
+        self.order(Order::Lead(server.word(), held));
+    }
+
     /// Looks at the agents for which something waits.
     pub(super) fn look(&mut self, view: &View<'_>) {
         let wanted = self.wanted.get();
@@ -184,6 +192,11 @@ pub(super) struct Post {
 }
 
 impl Post {
+    /// Whether some process is sending to a terminal, or is stopped while it does.
+    fn is_taken(&self, key: &TerminalKey) -> bool {
+        self.office.sender.is_taken(key)
+    }
+
     /// Sends a message in a task of its own, which asks the thread right before the first byte, and tells it the outcome.
     fn send(&self, intent: &Intent, to: Recipient, text: String, now: Moment) {
         let (id, orders, sender) = (intent.id, self.orders.clone(), self.office.sender.clone());

@@ -1,21 +1,21 @@
 //! One transaction: what each message changes in the tables.
 
-use std::collections::{HashMap, VecDeque};
-use std::path::Path;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rusqlite::{CachedStatement, OptionalExtension, Transaction, params};
 
+use super::Trouble;
 use super::encoding::{self, Codec};
 use super::identity::{Columns, Owner};
 use super::record::{
     Kind, Message, PublicState, Record, Sent, TaskRecord, TransitionRecord, read_summary, write_summary,
 };
-use super::store::{BEAT, LEASE};
-use super::{Trouble, presence};
+use super::store::{Watched, Watching};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::moment::{Moment, Span};
 use crate::operation::Operation;
+use crate::private::Held;
 use crate::screen::Screen;
 use crate::state::{Availability, LEFT, LEFT_UNWATCHED};
 
@@ -27,9 +27,7 @@ pub(super) struct Batch<'a> {
     pub(super) transaction: Transaction<'a>,
     pub(super) codec: &'a mut Codec,
     pub(super) owner: &'a Owner,
-    pub(super) path: &'a Path,
-    pub(super) watched: HashMap<TerminalKey, Option<i64>>,
-    pub(super) standby: VecDeque<Arc<Record>>,
+    pub(super) watching: Watching,
     pub(super) now: Moment,
 }
 
@@ -53,25 +51,66 @@ impl Batch<'_> {
                 Ok(())
             }
             Message::Standing(standing) => standing.write(&self.transaction, self.owner),
-            Message::TakeOver(server) => self.take_over(server),
+            Message::Lead(server, held) => self.lead(server, held.as_ref()),
             Message::Flush(_) => Ok(()),
         }
     }
 
     fn record(&mut self, record: &Arc<Record>) -> Result<(), Trouble> {
         let Some(key) = record.watched() else { return self.write(record) };
-        match self.writes(key, record.name(), record.at())? {
-            Writes::Here => self.write(record),
-            Writes::HereFromNow if self.is_written(key, record)? => Ok(()),
-            Writes::HereFromNow => self.write(record),
-            Writes::Elsewhere => {
-                self.standby.push_back(Arc::clone(record));
-                if matches!(**record, Record::Left(_)) {
-                    self.watched.remove(key);
-                }
-                Ok(())
+        let since = record.at();
+        if self.watching.terminals.get(key).is_some_and(|watched| watched.row.is_none()) && self.has_left(key)? {
+            return Ok(());
+        }
+        self.watching.terminals.entry(key.clone()).or_insert(Watched { since, row: None });
+        if self.leads(&key.server) {
+            self.open_watch(key, record.name())?;
+            return self.write(record);
+        }
+        self.watching.standby.push_back(Arc::clone(record));
+        if matches!(**record, Record::Left(_)) {
+            self.watching.terminals.remove(key);
+        }
+        Ok(())
+    }
+
+    /// Whether this process writes what happens on a server.
+    fn leads(&self, server: &ServerId) -> bool {
+        self.watching.leads.get(&server.word()).is_some_and(Held::holds)
+    }
+
+    /// Begins to write what happens on a server with what the leader before has not written, or ends that.
+    fn lead(&mut self, server: &ServerId, held: Option<&Held>) -> Result<(), Trouble> {
+        let word = server.word();
+        let terminals = self.watching.terminals.iter_mut().filter(|(key, _)| key.server.word() == word);
+        let rows: Vec<i64> = terminals.filter_map(|(_, watched)| watched.row.take()).collect();
+        for row in rows {
+            self.sql("UPDATE watches SET ended = seen WHERE id = ?1 AND ended IS NULL")?.execute([row])?;
+        }
+        match held {
+            Some(held) => drop(self.watching.leads.insert(word.clone(), held.clone())),
+            None => drop(self.watching.leads.remove(&word)),
+        }
+        if !self.leads(server) {
+            return Ok(());
+        }
+        let is_here = |record: &Arc<Record>| record.watched().is_some_and(|key| key.server.word() == word);
+        let (kept, others): (VecDeque<_>, _) =
+            std::mem::take(&mut self.watching.standby).into_iter().partition(is_here);
+        self.watching.standby = others;
+        for record in kept {
+            if let Some(key) = record.watched()
+                && !self.is_written(key, &record)?
+            {
+                self.write(&record)?;
             }
         }
+        let keys = self.watching.terminals.keys().filter(|key| key.server.word() == word);
+        for key in keys.cloned().collect::<Vec<_>>() {
+            let name = self.name_of(&key)?;
+            self.open_watch(&key, &name)?;
+        }
+        Ok(())
     }
 
     fn write(&mut self, record: &Record) -> Result<(), Trouble> {
@@ -80,7 +119,7 @@ impl Batch<'_> {
             Record::Transition(record) => self.transition(record).map(drop),
             Record::Left(record) => {
                 self.transition(record)?;
-                if let Some(Some(watch)) = self.watched.remove(&record.key) {
+                if let Some(Watched { row: Some(watch), .. }) = self.watching.terminals.remove(&record.key) {
                     let sql = "UPDATE watches SET seen = max(seen, ?1), ended = max(seen, ?1) WHERE id = ?2";
                     self.sql(sql)?.execute(params![record.transition.at.as_millis(), watch])?;
                 }
@@ -166,74 +205,23 @@ impl Batch<'_> {
         }
     }
 
-    /// Which process writes a terminal: this one when nobody else does; `at` is when it has begun to watch if it did so
-    /// just now.
-    fn writes(&mut self, key: &TerminalKey, name: &str, at: Moment) -> Result<Writes, Trouble> {
-        let known = self.watched.get(key).copied();
-        if let Some(Some(watch)) = known
-            && self.sql("SELECT 1 FROM watches WHERE id = ?1 AND ended IS NULL")?.exists(params![watch])?
-        {
-            return Ok(Writes::Here);
-        }
-        if known.is_some() && self.has_left(key, at)? {
-            return Ok(Writes::Elsewhere);
-        }
-        // Who stood by has watched all along, since before the other one fell silent.
-        let stood_by = known == Some(None);
-        let from = if stood_by { self.last_seen(key)?.unwrap_or(at) } else { at };
+    /// Opens a watch of a terminal in place of the one that another process has left open; watching has no gap where this
+    /// one has watched all along.
+    fn open_watch(&mut self, key: &TerminalKey, name: &str) -> Result<(), Trouble> {
+        let Some(&Watched { since, row: None }) = self.watching.terminals.get(key) else { return Ok(()) };
         let terminal = self.terminal(key, name)?;
-        // A file that was opened anew lets this process follow itself.
-        let sql = "SELECT owner <> ?2 FROM watches WHERE terminal = ?1 ORDER BY id DESC LIMIT 1";
-        let follows = self.sql(sql)?.query_row(params![terminal, self.owner.as_str()], |row| row.get(0)).optional()?;
-        let watch = self.open_watch(terminal, from)?;
-        self.watched.insert(key.clone(), watch);
-        Ok(match (watch, stood_by) {
-            (None, _) => Writes::Elsewhere,
-            (Some(_), false) => Writes::Here,
-            (Some(_), true) => {
-                self.catch_up(key)?;
-                if follows == Some(true) { Writes::HereFromNow } else { Writes::Here }
-            }
-        })
-    }
-
-    /// Whether another process wrote that a terminal has left: that is the end which this one sees as well, however late it
-    /// comes if the pane is gone. One that left for another reason may still be watched here.
-    fn has_left(&mut self, key: &TerminalKey, at: Moment) -> Result<bool, Trouble> {
-        let last = self.last_record(key)?;
-        let is_end = |last: &LastRecord| matches!(last.note.as_deref(), Some(LEFT | LEFT_UNWATCHED));
-        Ok(last.is_some_and(|last| is_end(&last) && (last.is_of_gone() || at.since(last.at) < BEAT)))
-    }
-
-    /// Ends the watches that other processes have of a server's terminals, and writes what they have not.
-    fn take_over(&mut self, server: &ServerId) -> Result<(), Trouble> {
-        let stands_by = |(key, watch): &(&TerminalKey, &Option<i64>)| key.server == *server && watch.is_none();
-        let keys: Vec<TerminalKey> = self.watched.iter().filter(stands_by).map(|(key, _)| key.clone()).collect();
-        for key in keys {
-            let name = self.name_of(&key)?;
-            let terminal = self.terminal(&key, &name)?;
-            self.sql("UPDATE watches SET ended = seen WHERE terminal = ?1 AND ended IS NULL")?.execute([terminal])?;
-            self.writes(&key, &name, self.now)?;
-        }
+        self.sql("UPDATE watches SET ended = seen WHERE terminal = ?1 AND ended IS NULL")?.execute([terminal])?;
+        let sql = "SELECT max(seen) FROM watches WHERE terminal = ?1";
+        let seen: Option<i64> = self.sql(sql)?.query_row([terminal], |row| row.get(0))?;
+        let from = seen.map_or(since, |seen| since.max(Moment::from_millis(seen))).min(self.now);
+        let sql = "INSERT INTO watches (terminal, owner, started, seen) VALUES (?1, ?2, ?3, ?4)";
+        let values = params![terminal, self.owner.as_str(), from.as_millis(), self.now.as_millis()];
+        let row = Some(self.sql(sql)?.insert(values)?);
+        self.watching.terminals.insert(key.clone(), Watched { since, row });
         Ok(())
     }
 
-    /// Opens a watch of a terminal, unless another process has one that has not run out and is not known to have died.
-    fn open_watch(&mut self, terminal: i64, from: Moment) -> Result<Option<i64>, Trouble> {
-        let alive = (self.now - LEASE).as_millis();
-        let sql = "SELECT owner FROM watches WHERE terminal = ?1 AND ended IS NULL AND owner <> ?2 AND seen > ?3";
-        let other: Option<String> =
-            self.sql(sql)?.query_row(params![terminal, self.owner.as_str(), alive], |row| row.get(0)).optional()?;
-        if other.is_some_and(|other| !presence::has_died(self.path, &other)) {
-            return Ok(None);
-        }
-        self.sql("UPDATE watches SET ended = seen WHERE terminal = ?1 AND ended IS NULL")?.execute([terminal])?;
-        let sql = "INSERT INTO watches (terminal, owner, started, seen) VALUES (?1, ?2, ?3, ?4)";
-        let (from, now) = (from.min(self.now).as_millis(), self.now.as_millis());
-        Ok(Some(self.sql(sql)?.insert(params![terminal, self.owner.as_str(), from, now])?))
-    }
-
-    /// Prolongs the watches of this process, after a stop by beginning them anew, and takes over those that ran out.
+    /// Prolongs the watches of this process, after a stop by beginning them anew.
     ///
     /// # Errors
     /// As [`Batch::message`].
@@ -244,79 +232,75 @@ impl Batch<'_> {
             let sql =
                 "UPDATE watches SET seen = max(seen, ?1), ended = max(seen, ?1) WHERE owner = ?2 AND ended IS NULL";
             self.sql(sql)?.execute(params![at.as_millis(), owner])?;
+            let anew = Watched { since: self.now, row: None };
+            self.watching.terminals.values_mut().for_each(|watched| *watched = anew);
         }
         let sql = "UPDATE watches SET seen = max(seen, ?1) WHERE owner = ?2 AND ended IS NULL";
         self.sql(sql)?.execute(params![self.now.as_millis(), owner])?;
-        let keys: Vec<TerminalKey> = self.watched.keys().cloned().collect();
-        for key in keys {
-            let name = self.name_of(&key)?;
-            self.writes(&key, &name, self.now)?;
-        }
-        Ok(())
-    }
-
-    /// Writes what was kept for the case that the other process does not write it.
-    fn catch_up(&mut self, key: &TerminalKey) -> Result<(), Trouble> {
-        let (kept, others) =
-            std::mem::take(&mut self.standby).into_iter().partition(|record| record.watched() == Some(key));
-        self.standby = others;
-        let kept: VecDeque<Arc<Record>> = kept;
-        for record in kept {
-            if !self.is_written(key, &record)? {
-                self.write(&record)?;
+        for key in self.watching.terminals.keys().cloned().collect::<Vec<_>>() {
+            if self.leads(&key.server) {
+                let name = self.name_of(&key)?;
+                self.open_watch(&key, &name)?;
             }
         }
         Ok(())
     }
 
-    /// Whether the other process wrote this: it is not later than what it wrote last, give or take the time between two
+    /// Whether it is written that the pane of a terminal is gone: that is the end which this process sees as well, however late.
+    fn has_left(&mut self, key: &TerminalKey) -> Result<bool, Trouble> {
+        let Columns { host, socket, pane, pid, .. } = Columns::of(key);
+        let sql = "SELECT t.summary, t.note FROM transitions t JOIN records r ON r.id = t.record
+                   JOIN terminals n ON n.id = r.terminal
+                   WHERE n.host = ?1 AND n.socket = ?2 AND n.pane = ?3 AND n.pid = ?4 ORDER BY r.at DESC, r.id DESC LIMIT 1";
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?));
+        let last = self.sql(sql)?.query_row(params![host, socket, pane, pid], read).optional()?;
+        let is_gone =
+            |text: &str| read_summary(text).is_some_and(|summary| summary.availability == Availability::Unavailable);
+        Ok(last
+            .is_some_and(|(summary, note)| matches!(note.as_deref(), Some(LEFT | LEFT_UNWATCHED)) && is_gone(&summary)))
+    }
+
+    /// Whether the leader before wrote this: it is not later than what it wrote last, give or take the time between two
     /// looks for the same change.
     fn is_written(&mut self, key: &TerminalKey, record: &Record) -> Result<bool, Trouble> {
-        let Some(last) = self.last_record(key)? else { return Ok(false) };
-        if record.at() <= last.at {
-            return Ok(true);
-        }
-        let same = match record {
-            Record::Transition(new) | Record::Left(new) => last.summary == Some(write_summary(&new.transition.summary)),
-            Record::TaskEvent { event, .. } => {
-                let kind = std::mem::discriminant(&event.happening);
-                last.event.as_ref().is_some_and(|last| std::mem::discriminant(&last.happening) == kind)
-            }
-            Record::Introduced { .. } | Record::Action { .. } => false,
-        };
-        Ok(same && record.at().since(last.at) < SAME_CHANGE)
-    }
-
-    fn last_record(&mut self, key: &TerminalKey) -> Result<Option<LastRecord>, Trouble> {
         let Columns { host, socket, pane, pid, .. } = Columns::of(key);
         let sql = "SELECT r.at, t.summary, t.note, iif(r.kind = 'task_event', r.document, NULL)
                    FROM records r JOIN terminals n ON n.id = r.terminal LEFT JOIN transitions t ON t.record = r.id
                    WHERE n.host = ?1 AND n.socket = ?2 AND n.pane = ?3 AND n.pid = ?4
                      AND r.kind IN ('transition', 'task_event')
-                   ORDER BY r.at DESC, r.id DESC LIMIT 1";
+                   ORDER BY r.at DESC, r.id DESC LIMIT 8";
         let read = |row: &rusqlite::Row<'_>| {
             let at = Moment::from_millis(row.get(0)?);
-            Ok((
-                LastRecord { at, summary: row.get(1)?, note: row.get(2)?, event: None },
-                row.get::<_, Option<Vec<u8>>>(3)?,
-            ))
+            let (summary, note): (Option<String>, Option<String>) = (row.get(1)?, row.get(2)?);
+            Ok((at, summary, note, row.get::<_, Option<Vec<u8>>>(3)?))
         };
-        let last =
-            self.transaction.prepare_cached(sql)?.query_row(params![host, socket, pane, pid], read).optional()?;
-        let Some((mut last, document)) = last else { return Ok(None) };
-        if let Some(document) = document {
-            let document = self.codec.unpack_document(&document)?;
-            last.event = serde_json::from_str(&document).ok();
+        let mut last = Vec::new();
+        for row in self.transaction.prepare_cached(sql)?.query_map(params![host, socket, pane, pid], read)? {
+            last.push(row?);
         }
-        Ok(Some(last))
-    }
-
-    fn last_seen(&mut self, key: &TerminalKey) -> Result<Option<Moment>, Trouble> {
-        let Columns { host, socket, pane, pid, .. } = Columns::of(key);
-        let sql = "SELECT max(w.seen) FROM watches w JOIN terminals n ON n.id = w.terminal
-                   WHERE n.host = ?1 AND n.socket = ?2 AND n.pane = ?3 AND n.pid = ?4";
-        let seen: Option<i64> = self.sql(sql)?.query_row(params![host, socket, pane, pid], |row| row.get(0))?;
-        Ok(seen.map(Moment::from_millis))
+        let Some(&(newest, ..)) = last.first() else { return Ok(false) };
+        if record.at() < newest || self.has_left(key)? {
+            return Ok(true);
+        }
+        // What happened at one moment may be several records.
+        for (_, summary, note, document) in last.into_iter().filter(|(at, ..)| *at == newest) {
+            let is_same = match record {
+                Record::Transition(new) | Record::Left(new) => {
+                    summary == Some(write_summary(&new.transition.summary)) && note == new.transition.note
+                }
+                Record::TaskEvent { event, .. } => {
+                    let document = document.map(|document| self.codec.unpack_document(&document)).transpose()?;
+                    let written = document.and_then(|document| serde_json::from_str::<TaskRecord>(&document).ok());
+                    let kind = std::mem::discriminant(&event.happening);
+                    written.is_some_and(|written| std::mem::discriminant(&written.happening) == kind)
+                }
+                Record::Introduced { .. } | Record::Action { .. } => false,
+            };
+            if is_same && record.at().since(newest) < SAME_CHANGE {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn name_of(&mut self, key: &TerminalKey) -> Result<String, Trouble> {
@@ -329,30 +313,4 @@ impl Batch<'_> {
     fn sql(&self, sql: &str) -> Result<CachedStatement<'_>, Trouble> {
         Ok(self.transaction.prepare_cached(sql)?)
     }
-}
-
-/// What was written last of a terminal.
-struct LastRecord {
-    at: Moment,
-    summary: Option<String>,
-    note: Option<String>,
-    /// What happened to a task.
-    event: Option<TaskRecord>,
-}
-
-impl LastRecord {
-    /// Whether the terminal's pane did not exist any more.
-    fn is_of_gone(&self) -> bool {
-        let summary = self.summary.as_deref().and_then(read_summary);
-        summary.is_some_and(|summary| summary.availability == Availability::Unavailable)
-    }
-}
-
-/// Which process writes what happens to a terminal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Writes {
-    Here,
-    /// This one takes over from another one, which may have written what both of them saw.
-    HereFromNow,
-    Elsewhere,
 }

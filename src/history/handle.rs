@@ -19,6 +19,7 @@ use super::{Settings, now};
 use crate::fleet::{Effect, Fleet, ServerId, TerminalKey};
 use crate::moment::Moment;
 use crate::operation::{Operation, Outcome};
+use crate::private::Held;
 use crate::state::State;
 
 /// Messages that wait for the thread at most; more than that are counted as lost, because watching must not wait.
@@ -170,9 +171,14 @@ impl History {
         });
     }
 
-    /// From now on this process writes what happens on a server, whoever did before; also what it has taken in since then.
-    pub fn take_over(&self, server: ServerId) {
-        self.tell(Message::TakeOver(server));
+    /// This process writes what happens on a server as long as the lead holds, also what it has taken in just before; with
+    /// none it writes nothing of it.
+    pub fn lead(&self, server: ServerId, held: Option<Held>) {
+        let Some(queue) = self.inner.as_ref().and_then(|inner| inner.queue.clone()) else { return };
+        if let Err(TrySendError::Full(message)) = queue.try_send(Message::Lead(server, held)) {
+            // This must not be lost, and nobody may wait for it here.
+            thread::spawn(move || drop(queue.send(message)));
+        }
     }
 
     /// Keeps how things stand on a server now, in place of how they stood.

@@ -22,6 +22,12 @@ impl Owner {
         Self(name.into())
     }
 
+    /// Whether the process that signs so is known to have ended. While another one has its id, it is not.
+    pub(super) fn has_ended(name: &str) -> bool {
+        let pid = name.split('-').next().and_then(|pid| pid.parse().ok()).and_then(rustix::process::Pid::from_raw);
+        pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
+    }
+
     /// The name as it is stored.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -102,6 +108,18 @@ mod tests {
         assert!(!same_terminal(&name, &key(Socket::Path("/run/work".into()))));
         assert!(!same_terminal(&name, &key(Socket::Default)));
         assert!(!same_terminal(&name, &TerminalKey { pid: 18, ..name.clone() }));
+    }
+
+    #[test]
+    fn a_process_lives_until_it_has_ended() {
+        let own = Owner::of_process(Moment::default());
+        for unknown in [own.as_str(), "", "a", "0-1-2", "-1-1"] {
+            assert!(!Owner::has_ended(unknown), "{unknown}");
+        }
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let name = format!("{}-1800000000000-0", child.id());
+        child.wait().unwrap();
+        assert!(Owner::has_ended(&name));
     }
 
     #[test]

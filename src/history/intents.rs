@@ -10,17 +10,17 @@ mod news;
 mod prompts;
 mod queueing;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use serde_json::Value;
 
+use super::Trouble;
 use super::encoding::Codec;
 use super::identity::{Columns, Owner};
 use super::open::{self, Options, Synchronous};
 use super::record::Kind;
 use super::stored::FollowUpRecord;
-use super::{Trouble, presence};
 use crate::follow_up::told;
 use crate::moment::{Moment, Span};
 use crate::place::TerminalKey;
@@ -114,7 +114,6 @@ pub struct Intents {
     connection: Connection,
     codec: Codec,
     owner: Owner,
-    path: PathBuf,
 }
 
 impl Intents {
@@ -125,7 +124,7 @@ impl Intents {
     pub fn open(path: &Path, owner: Owner, now: Moment) -> Result<Self, Trouble> {
         let options = Options { synchronous: Synchronous::Power, ..Options::default() };
         let connection = open::open(path, &options, now)?.connection;
-        Ok(Self { connection, codec: Codec::new()?, owner, path: path.to_owned() })
+        Ok(Self { connection, codec: Codec::new()?, owner })
     }
 
     /// What waits to be sent and has not run out, oldest first.
@@ -149,7 +148,7 @@ impl Intents {
     /// Whether the process that has claimed an intent is known to have died.
     fn is_orphan(&self, intent: &Intent) -> bool {
         let owner = intent.owner.as_deref().filter(|owner| *owner != self.owner.as_str());
-        owner.is_some_and(|owner| presence::has_died(&self.path, owner))
+        owner.is_some_and(Owner::has_ended)
     }
 
     /// An intent by its number.

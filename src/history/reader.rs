@@ -3,18 +3,18 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::encoding::Codec;
 use super::filter::{COLUMNS, Filter, TABLES};
-use super::identity::{Columns, stored_server};
+use super::identity::{Columns, Owner, stored_server};
 use super::record::{Kind, Sent, TaskRecord, TransitionDocument, read_summary};
 use super::store::LEASE;
 use super::stored::{Body, RecordId, ScreenId, Stored, StoredInput, StoredTransition, Submission};
 use super::timeline::{Holder, Point};
-use super::{Trouble, open, presence, retention};
+use super::{Trouble, open, retention};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::moment::Moment;
 use crate::screen::Screen;
@@ -43,7 +43,6 @@ pub struct Line {
 pub struct Reader {
     connection: Connection,
     codec: Codec,
-    path: PathBuf,
 }
 
 impl Reader {
@@ -53,7 +52,7 @@ impl Reader {
     /// There is none, it cannot be read, or a newer fleetwatch wrote it.
     pub fn open(path: &Path) -> Result<Self, Trouble> {
         let connection = open::open_to_read(path)?;
-        Ok(Self { connection, codec: Codec::new()?, path: path.to_owned() })
+        Ok(Self { connection, codec: Codec::new()? })
     }
 
     pub(super) fn connection(&self) -> &Connection {
@@ -211,7 +210,7 @@ impl Reader {
         let values = params![host, socket, pane, pid, from.as_millis(), to.as_millis(), (to - LEASE).as_millis()];
         let rows = statement.query_map(values, |row| {
             let (started, seen) = (Moment::from_millis(row.get(0)?), Moment::from_millis(row.get(1)?));
-            let watches = row.get::<_, Option<String>>(2)?.is_some_and(|owner| presence::lives(&self.path, &owner));
+            let watches = row.get::<_, Option<String>>(2)?.is_some_and(|owner| !Owner::has_ended(&owner));
             Ok((started, if watches { seen.max(to) } else { seen }))
         })?;
         let watched = rows.collect::<Result<Vec<_>, _>>()?;

@@ -12,6 +12,7 @@ use super::standing::Standing;
 use crate::fleet::{ServerId, TaskTransition, TerminalKey};
 use crate::moment::Moment;
 use crate::operation::{Act, Operation, Outcome, Privacy};
+use crate::private::Held;
 use crate::screen::Screen;
 use crate::state::{
     Availability, Change, Evidence, OperatorStatus, Phase, State, Summary, TerminalFacts, Transition, TurnResult,
@@ -147,7 +148,7 @@ impl Record {
         if is_last { Record::Left(record) } else { Record::Transition(record) }
     }
 
-    /// The terminal that it is about, for records of which only one process may write each.
+    /// The terminal that it is about, for records that only the leader of its server writes.
     pub(super) fn watched(&self) -> Option<&TerminalKey> {
         match self {
             Record::Introduced { key, .. } | Record::TaskEvent { key, .. } => Some(key),
@@ -261,8 +262,8 @@ pub(super) enum Message {
     },
     /// How things stand on one server.
     Standing(Standing),
-    /// This process is the owner of a server now, and writes what happens there.
-    TakeOver(ServerId),
+    /// This process writes what happens on a server as long as the lead holds, or no longer.
+    Lead(ServerId, Option<Held>),
     InputEnded {
         uid: String,
         outcome: Outcome,

@@ -20,19 +20,11 @@ pub const STANDING_LASTS: Span = Span::from_secs(15);
 /// Terminals that are named; the others are counted.
 const NAMED: usize = 50;
 
-/// Whose standing holds when several processes watch a server: only where the operator looks is it known what was seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rank {
-    Watch = 0,
-    Dashboard = 1,
-}
-
 /// How things stand on one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
     /// [`ServerId::word`], which no two servers share.
     pub server: String,
-    pub rank: Rank,
     pub at: Moment,
     /// Terminals by what they need, else by what they do: the words of `attention`, then `working`, `ready`, `error` and
     /// `unknown`. Muted ones need nothing.
@@ -60,7 +52,6 @@ impl Standing {
     pub fn of(
         view: &View<'_>,
         server: &ServerId,
-        rank: Rank,
         is_muted: &dyn Fn(&Terminal) -> bool,
         is_task_muted: &dyn Fn(&Task) -> bool,
     ) -> Self {
@@ -83,18 +74,17 @@ impl Standing {
             count(&task.id, if is_task_muted(task) { quiet(status) } else { status });
         }
         needs.sort_by_key(|need| need.attention);
-        Self { server: server.word(), rank, at: view.now, counts, needs }
+        Self { server: server.word(), at: view.now, counts, needs }
     }
 
-    /// Writes it in place of the one before, unless somebody who knows better wrote that a moment ago.
+    /// Writes it in place of the one before.
     pub(super) fn write(&self, connection: &Connection, owner: &Owner) -> Result<(), Trouble> {
         let body = Body { counts: self.counts.clone(), needs: self.needs.clone() };
         let body = serde_json::to_string(&body).map_err(|error| Trouble::Other(error.to_string()))?;
-        let sql = "INSERT INTO standings (server, owner, rank, at, body) VALUES (?1, ?2, ?3, ?4, ?5)
-                   ON CONFLICT (server) DO UPDATE SET owner = ?2, rank = ?3, at = ?4, body = ?5
-                   WHERE rank <= ?3 OR at < ?6";
-        let outdated = (self.at - STANDING_LASTS).as_millis();
-        let values = params![self.server, owner.as_str(), self.rank as i64, self.at.as_millis(), body, outdated];
+        // Ranks are of older versions.
+        let sql = "INSERT INTO standings (server, owner, rank, at, body) VALUES (?1, ?2, 0, ?3, ?4)
+                   ON CONFLICT (server) DO UPDATE SET owner = ?2, rank = 0, at = ?3, body = ?4";
+        let values = params![self.server, owner.as_str(), self.at.as_millis(), body];
         connection.prepare_cached(sql)?.execute(values)?;
         Ok(())
     }
@@ -112,15 +102,14 @@ impl Reader {
     /// # Errors
     /// The file cannot be read.
     pub fn standings(&self, now: Moment) -> Result<Vec<Standing>, Trouble> {
-        let sql = "SELECT server, rank, at, body FROM standings WHERE at > ?1 ORDER BY server";
+        let sql = "SELECT server, at, body FROM standings WHERE at > ?1 ORDER BY server";
         let mut statement = self.connection().prepare_cached(sql)?;
         let read = |row: &rusqlite::Row<'_>| {
-            let rank = if row.get::<_, i64>(1)? > 0 { Rank::Dashboard } else { Rank::Watch };
-            let (server, at, body): (String, _, String) = (row.get(0)?, Moment::from_millis(row.get(2)?), row.get(3)?);
+            let (server, at, body): (String, _, String) = (row.get(0)?, Moment::from_millis(row.get(1)?), row.get(2)?);
             // A row that another version of fleetwatch wrote in another way says nothing to this one. Of servers by other
             // words it may say once more what is said already.
             let body: Option<Body> = serde_json::from_str(&body).ok().filter(|_| is_word(&server));
-            Ok(body.map(|Body { counts, needs }| Standing { server, rank, at, counts, needs }))
+            Ok(body.map(|Body { counts, needs }| Standing { server, at, counts, needs }))
         };
         let rows = statement.query_map([(now - STANDING_LASTS).as_millis()], read)?;
         Ok(rows.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
@@ -162,13 +151,7 @@ mod tests {
             ServerId { host: Some("box".into()), socket: Socket::Default },
             ServerId { host: Some("box".into()), socket: Socket::Name("box".into()) },
         ];
-        let standing = |server: String| Standing {
-            server,
-            rank: Rank::Watch,
-            at: now,
-            counts: BTreeMap::new(),
-            needs: Vec::new(),
-        };
+        let standing = |server: String| Standing { server, at: now, counts: BTreeMap::new(), needs: Vec::new() };
         for server in &servers {
             standing(server.word()).write(&connection, &Owner::named("one")).unwrap();
             // As an older version called it.

@@ -15,26 +15,44 @@ use super::record::{Message, Record};
 use super::standing::Standing;
 use crate::fleet::TerminalKey;
 use crate::moment::{Moment, Span};
+use crate::private::Held;
 
-/// How long a process that no longer says so still counts as watching. Another one takes its terminals over then.
+/// How long a process that no longer says so still counts as watching.
 pub(super) const LEASE: Span = Span::from_secs(30);
 /// How often a process says that it still watches.
 pub(super) const BEAT: Span = Span::from_secs(10);
 
-/// An open store.
+/// How long it is kept what the leader of a server is to write: longer than it takes until it is known that it has ended.
+const KEPT: Span = Span::from_secs(60);
+
+/// What this process knows of the terminals that it watches, whatever file it writes to.
 ///
-/// Of the processes that watch a terminal, one writes its transitions: the one whose watch is open (table `watches`).
-/// The others keep theirs for as long as a lease lasts and write them when the first one falls silent, so that nothing
-/// is written twice and nothing is lost.
+/// What happens to a terminal is written by the leader of its server. The others keep it for a while, and the one that leads
+/// next writes what the leader before it has not, so that nothing is written twice and nothing is lost.
+#[derive(Clone, Default)]
+pub(super) struct Watching {
+    /// The servers that this process leads, by [`ServerId::word`](crate::place::ServerId::word).
+    pub(super) leads: HashMap<String, Held>,
+    pub(super) terminals: HashMap<TerminalKey, Watched>,
+    /// What the leader is to write; oldest first.
+    pub(super) standby: VecDeque<Arc<Record>>,
+}
+
+/// A terminal that this process watches.
+#[derive(Clone, Copy)]
+pub(super) struct Watched {
+    pub(super) since: Moment,
+    /// Its row in the table `watches`, when this process writes it.
+    pub(super) row: Option<i64>,
+}
+
+/// An open store.
 pub(super) struct Store {
     opened: Opened,
     path: PathBuf,
     owner: Owner,
     codec: Codec,
-    /// The terminals that this process watches, and the open watch of those that it writes.
-    watched: HashMap<TerminalKey, Option<i64>>,
-    /// What another process is to write, should it not do so; oldest first.
-    standby: VecDeque<Arc<Record>>,
+    watching: Watching,
     last_beat: Moment,
     /// The log beside the file, by its inode, once something was written.
     log: Option<u64>,
@@ -70,8 +88,7 @@ impl Store {
             path: path.to_owned(),
             owner: owner.clone(),
             codec: Codec::new()?,
-            watched: HashMap::new(),
-            standby: VecDeque::new(),
+            watching: Watching::default(),
             last_beat: now,
             log: None,
         })
@@ -94,15 +111,15 @@ impl Store {
         is_same_file && has_log
     }
 
-    /// Takes over what another store of this process knew of the watched terminals; their watches have to be opened
-    /// anew.
-    pub(super) fn inherit(&mut self, watched: impl IntoIterator<Item = TerminalKey>) {
-        self.watched.extend(watched.into_iter().map(|key| (key, None)));
+    /// Goes on from what another store of this process knew; watches have to be opened in this file.
+    pub(super) fn inherit(&mut self, mut watching: Watching) {
+        watching.terminals.values_mut().for_each(|watched| watched.row = None);
+        self.watching = watching;
     }
 
-    /// The terminals that this process watches.
-    pub(super) fn watched(&self) -> impl Iterator<Item = &TerminalKey> {
-        self.watched.keys()
+    /// What another store of this process goes on from.
+    pub(super) fn into_watching(self) -> Watching {
+        self.watching
     }
 
     /// Writes messages in one transaction: all of them or none.
@@ -113,25 +130,22 @@ impl Store {
         self.transact(now, |batch| messages.iter().try_for_each(|message| batch.message(message)))
     }
 
-    /// Says that this process still watches, and takes over terminals whose writer fell silent. Due every [`BEAT`], and when
-    /// this process has been `stopped` for a while, with the time at which that began.
+    /// Says that this process still watches. Due every [`BEAT`], and when this process has been `stopped` for a while, with the
+    /// time at which that began.
     ///
     /// # Errors
     /// Nothing was written.
     pub(super) fn beat(&mut self, now: Moment, stopped: Option<Moment>) -> Result<(), Trouble> {
-        if self.watched.is_empty() {
-            self.last_beat = now;
-            return Ok(());
+        self.watching.standby.retain(|record| now.since(record.at()) < KEPT);
+        if !self.watching.terminals.is_empty() {
+            let stopped = stopped.or_else(|| (now.since(self.last_beat) > LEASE).then_some(self.last_beat));
+            self.transact(now, |batch| batch.beat(stopped))?;
         }
-        let stopped = stopped.or_else(|| (now.since(self.last_beat) > LEASE).then_some(self.last_beat));
-        self.transact(now, |batch| batch.beat(stopped))?;
         self.last_beat = now;
-        let oldest = now - LEASE - LEASE;
-        self.standby.retain(|record| record.at() > oldest);
         Ok(())
     }
 
-    /// Ends the watches of this process, so that another one takes over at once.
+    /// Ends the watches of this process.
     ///
     /// # Errors
     /// Nothing was written; the watches run out by themselves.
@@ -139,7 +153,7 @@ impl Store {
         let sql = "UPDATE watches SET seen = ?1, ended = ?1 WHERE owner = ?2 AND ended IS NULL";
         self.opened.connection.execute(sql, params![now.as_millis(), self.owner.as_str()])?;
         Standing::leave(&self.opened.connection, &self.owner)?;
-        self.watched.clear();
+        self.watching = Watching::default();
         // The file is whole by itself then, without its log; a reader that is in the way is not waited for.
         self.opened.connection.pragma_update_and_check(None, "wal_checkpoint", "PASSIVE", |_| Ok(()))?;
         Ok(())
@@ -160,17 +174,14 @@ impl Store {
             transaction,
             codec: &mut self.codec,
             owner: &self.owner,
-            path: &self.path,
             // What a failed transaction changed here must not stay.
-            watched: self.watched.clone(),
-            standby: self.standby.clone(),
+            watching: self.watching.clone(),
             now,
         };
         work(&mut batch)?;
-        let Batch { transaction, watched, standby, .. } = batch;
+        let Batch { transaction, watching, .. } = batch;
         transaction.commit()?;
-        self.watched = watched;
-        self.standby = standby;
+        self.watching = watching;
         if self.log.is_none() {
             self.log = open::log_inode(&self.path);
         }

@@ -23,6 +23,7 @@ use super::retention::{self, Limits};
 use super::store::Store;
 use super::*;
 use crate::fleet::{PaneId, ServerId, TerminalKey};
+use crate::private::Held;
 use crate::screen::Screen;
 use crate::state::{
     Availability, Change, Evidence, OperatorStatus, Phase, State, Summary, TerminalFacts, Transition, TurnResult,
@@ -97,8 +98,20 @@ pub(super) fn place() -> (TempDir, PathBuf) {
     (directory, path)
 }
 
+/// The store of a process that leads.
 pub(super) fn store(path: &Path, owner: &str, now: Moment) -> Store {
+    let mut store = follower(path, owner, now);
+    lead(&mut store, Held::ALWAYS, now);
+    store
+}
+
+/// The store of a process that leads nothing.
+pub(super) fn follower(path: &Path, owner: &str, now: Moment) -> Store {
     Store::open(path, &Owner::named(owner), &Options::default(), now).unwrap()
+}
+
+pub(super) fn lead(store: &mut Store, held: Held, now: Moment) {
+    store.write(&[Message::Lead(ServerId::default(), Some(held))], now).unwrap();
 }
 
 pub(super) fn count(path: &Path, table: &str) -> i64 {
@@ -115,7 +128,9 @@ pub(super) fn wait_until(what: &str, holds: impl Fn() -> bool) {
 }
 
 pub(super) fn running(path: &Path) -> History {
-    History::with(path.to_owned(), Settings::default().limits(), Options::default())
+    let history = History::with(path.to_owned(), Settings::default().limits(), Options::default());
+    history.lead(ServerId::default(), Some(Held::ALWAYS));
+    history
 }
 
 #[test]

@@ -8,13 +8,11 @@ use std::time::{Duration, Instant};
 
 use super::identity::Owner;
 use super::open::Options;
-use super::presence::Presence;
 use super::record::Message;
 use super::retention::{self, Limits};
-use super::store::{BEAT, Store};
+use super::store::{BEAT, Store, Watching};
 use super::trouble::{Condition, Health};
 use super::{Trouble, now};
-use crate::fleet::TerminalKey;
 use crate::moment::{Moment, Span};
 
 /// Messages in one transaction at most, and messages that are kept while the file cannot be written.
@@ -40,8 +38,8 @@ pub(super) struct Writer {
     options: Options,
     health: Arc<Mutex<Health>>,
     store: Option<Store>,
-    /// The terminals of a store that was closed because of trouble.
-    orphans: Vec<TerminalKey>,
+    /// What a store knew that was closed because of trouble.
+    orphaned: Watching,
     /// What is not written yet, oldest first.
     pending: Vec<Message>,
     next_beat: Instant,
@@ -71,7 +69,7 @@ impl Writer {
             options,
             health,
             store: None,
-            orphans: Vec::new(),
+            orphaned: Watching::default(),
             pending: Vec::new(),
             next_beat: now + BEAT_TIME,
             stopped: None,
@@ -84,11 +82,6 @@ impl Writer {
 
     /// Writes what comes until nobody can send any more; `progress` is told of each batch.
     pub(super) fn run(mut self, messages: &Receiver<Message>, progress: &SyncSender<()>) {
-        // Should this process be killed, the next one need not wait until its claims run out.
-        let presence = Presence::show(&self.path, &self.owner);
-        if let Err(error) = &presence {
-            tracing::warn!(%error, "whoever takes over from this process has to wait");
-        }
         loop {
             let open = self.gather(messages);
             if self.work(!open) {
@@ -183,7 +176,7 @@ impl Writer {
                     let mut health = self.health.lock().unwrap_or_else(PoisonError::into_inner);
                     health.set_aside = Some(kept.clone());
                 }
-                store.inherit(self.orphans.drain(..));
+                store.inherit(std::mem::take(&mut self.orphaned));
                 self.store.insert(store)
             }
         };
@@ -234,7 +227,7 @@ impl Writer {
 
     fn close(&mut self) {
         if let Some(store) = self.store.take() {
-            self.orphans.extend(store.watched().cloned());
+            self.orphaned = store.into_watching();
         }
     }
 
@@ -319,6 +312,8 @@ mod tests {
     use super::*;
     use crate::history::tests::{count, message, place, terminal};
     use crate::operation::{Act, Operation, Producer, Recipient, When};
+    use crate::place::ServerId;
+    use crate::private::Held;
     use crate::state::Phase;
 
     fn writer(path: PathBuf) -> Writer {
@@ -336,6 +331,7 @@ mod tests {
     fn what_is_written_stays_written_when_the_chores_fail() {
         let (_directory, path) = place();
         let mut writer = writer(path.clone());
+        writer.pending.push(Message::Lead(ServerId::default(), Some(Held::ALWAYS)));
         assert!(writer.work(false), "the file is made");
         let rename = |from: &str, to: &str| {
             let sql = format!("ALTER TABLE {from} RENAME TO {to}");

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::Notice;
 use super::rule::{Means, Rule};
+use super::{Notice, NoticeId};
 use crate::moment::Moment;
 
 /// Notices that wait for one rule at most; the oldest ones make room.
@@ -73,9 +73,15 @@ impl Lane {
         Some(self.last.map_or(first, |last| last + self.rule.minimum_distance))
     }
 
-    /// What goes out now; what no longer stands is forgotten.
-    pub(super) fn take(&mut self, now: Moment, stands: impl Fn(&Notice) -> bool) -> Option<Delivery> {
+    /// What goes out now; what no longer stands is forgotten, and is among what is `handled`.
+    pub(super) fn take(
+        &mut self,
+        now: Moment,
+        stands: impl Fn(&Notice) -> bool,
+        handled: &mut Vec<NoticeId>,
+    ) -> Option<Delivery> {
         self.due().filter(|due| *due <= now)?;
+        handled.extend(self.waiting.iter().map(|(notice, _)| notice.id()));
         let (notices, means): (Vec<Notice>, Vec<BTreeSet<Means>>) =
             self.waiting.drain(..).filter(|(notice, _)| stands(notice)).unzip();
         if notices.is_empty() {

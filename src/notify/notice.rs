@@ -1,5 +1,6 @@
 //! One thing in words, for people and for programs.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::rule::Occasion;
@@ -29,7 +30,18 @@ pub struct Notice {
     pub(super) thing: Option<Thing>,
 }
 
+/// By what two processes know that they mean the same notice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NoticeId {
+    pub key: TerminalKey,
+    pub text: String,
+}
+
 impl Notice {
+    pub(super) fn id(&self) -> NoticeId {
+        NoticeId { key: self.key.clone(), text: self.text.clone() }
+    }
+
     /// What an agent needs.
     pub(super) fn of_attention(terminal: &Terminal, thing: Thing, now: Moment) -> Self {
         let state = &terminal.state;

@@ -16,6 +16,7 @@ struct Scene {
     now: Moment,
     looks_at: Option<TerminalKey>,
     muted: HashSet<TerminalKey>,
+    leads: bool,
 }
 
 fn rule(on: &[Occasion], by: &[Means]) -> Rule {
@@ -64,7 +65,7 @@ impl Scene {
         let mut terminals: Vec<Terminal> = fleet.view(now).terminals.into_iter().cloned().collect();
         terminals.iter_mut().for_each(|terminal| terminal.state.turn.phase = Phase::Ready);
         let notifier = Notifier::new(rules, TimeZone::UTC);
-        Self { notifier, fleet, terminals, now, looks_at: None, muted: HashSet::new() }
+        Self { notifier, fleet, terminals, now, looks_at: None, muted: HashSet::new(), leads: true }
     }
 
     fn state(&mut self, pane: u32) -> &mut State {
@@ -103,8 +104,9 @@ impl Scene {
             let is_muted = |terminal: &Terminal| self.muted.contains(&terminal.key);
             let looks_at = self.looks_at.as_ref();
             let operator = Operator { looks_at, is_muted: &is_muted, is_task_muted: &|_| false };
-            self.notifier.observe(&view, operator);
-            told.extend(std::iter::from_fn(|| self.notifier.poll(self.now)).map(|delivery| delivery.text()));
+            let leads = |_: &ServerId| self.leads;
+            self.notifier.observe(&view, operator, &leads);
+            told.extend(std::iter::from_fn(|| self.notifier.poll(self.now, &leads)).map(|delivery| delivery.text()));
         }
         told
     }
@@ -267,11 +269,53 @@ fn one_notice_rings_once_however_many_rules_match() {
     for _ in 0..20 {
         scene.now = scene.now + Span::from_millis(100);
         let view = View { terminals: scene.terminals.iter().collect(), ..scene.fleet.view(scene.now) };
-        scene.notifier.observe(&view, Operator { looks_at: None, is_muted: &|_| false, is_task_muted: &|_| false });
-        by.extend(std::iter::from_fn(|| scene.notifier.poll(scene.now)).map(|delivery| delivery.by));
+        let operator = Operator { looks_at: None, is_muted: &|_| false, is_task_muted: &|_| false };
+        scene.notifier.observe(&view, operator, &|_| true);
+        by.extend(std::iter::from_fn(|| scene.notifier.poll(scene.now, &|_| true)).map(|delivery| delivery.by));
     }
     let only = |means| BTreeSet::from([means]);
     assert_eq!(by, [only(Means::Bell), only(Means::Command), only(Means::Command)]);
+}
+
+#[test]
+fn who_takes_over_tells_what_the_leader_has_not() {
+    let told = |scene: &mut Scene| {
+        let notices = scene.notifier.take_handled();
+        notices.into_iter().map(|notice| notice.text).collect::<Vec<_>>()
+    };
+    let (mut leader, mut other) = (Scene::new(vec![all_by_bell()]), Scene::new(vec![all_by_bell()]));
+    other.leads = false;
+    leader.looks_at = Some(key(2));
+    for scene in [&mut leader, &mut other] {
+        scene.finished(1);
+        scene.dialog(2, "Run it?");
+    }
+    assert_eq!(leader.pass(2.0), ["a has finished: All done"]);
+    assert_eq!(other.pass(2.0), [""; 0]);
+    let handled = leader.notifier.take_handled();
+    assert_eq!(handled.len(), 2, "what its operator sees need not be told either");
+    handled.into_iter().for_each(|notice| other.notifier.handled(notice, other.now));
+    // The leader may be a little faster.
+    leader.finished(3);
+    leader.pass(7.0);
+    other.finished(3);
+    leader.notifier.take_handled().into_iter().for_each(|notice| other.notifier.handled(notice, other.now));
+    assert_eq!(other.pass(2.0), [""; 0]);
+    // This one it does not come to tell.
+    other.dialog(3, "Stop it?");
+    other.pass(2.0);
+    other.leads = true;
+    assert_eq!(other.pass(1.0), ["c asks for approval: Stop it?"]);
+    assert_eq!(told(&mut other), ["c asks for approval: Stop it?"]);
+    // What happens while another one leads for long, or was known before this one followed, is no news.
+    other.leads = false;
+    other.dialog(1, "Run make?");
+    other.pass(12.0);
+    other.dialog(2, "Run cargo?");
+    other.notifier.follow(&ServerId::default());
+    other.pass(2.0);
+    other.leads = true;
+    assert_eq!(other.pass(5.0), [""; 0]);
 }
 
 #[test]

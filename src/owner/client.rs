@@ -9,7 +9,7 @@ use tokio::net::unix::OwnedWriteHalf;
 
 use super::lease::Place;
 use super::wire::{Ask, Hello, Lines, Panes, Tell, line};
-use super::{End, Role, Station};
+use super::{End, Event, Own, Rank, Role, Station};
 use crate::fleet::{Input, ServerId, TaskReport};
 
 /// How long an owner may say nothing, though it should several times a second, until it is asked anew. Above what a busy
@@ -26,6 +26,8 @@ const SOON: Duration = Duration::from_millis(1500);
 /// Why following an owner ended.
 pub(super) enum Followed {
     Ended(End),
+    /// It ended or gave way before it said anything.
+    Nothing,
     /// It is stopped: it holds its lease and says nothing.
     Frozen,
     /// It has other rules or another version, as it says.
@@ -77,7 +79,7 @@ pub(super) async fn follow(station: &mut Station, stream: UnixStream) -> Followe
             tracing::debug!(%error, server = %station.server, "the owner ended while it was greeted");
             return match error.kind() {
                 io::ErrorKind::InvalidData => Followed::Refused(OTHER_VERSION.to_owned()),
-                _ => Followed::Ended(End::Changed),
+                _ => Followed::Nothing,
             };
         }
         // Time in which this process was stopped says nothing of the owner.
@@ -85,13 +87,13 @@ pub(super) async fn follow(station: &mut Station, stream: UnixStream) -> Followe
         Err(_) => return Followed::Frozen,
     };
     let (checkpoint, panes, needs_nobody) = match first {
-        Tell::Checkpoint { checkpoint, panes, background } => {
-            (checkpoint, panes, background && station.settings.background)
+        Tell::Checkpoint { checkpoint, panes, rank } => {
+            (checkpoint, panes, rank.max(station.settings.rank) == Rank::Background)
         }
         Tell::Refused { why } => return Followed::Refused(why),
         _ => return Followed::Refused(OTHER_VERSION.to_owned()),
     };
-    if station.be(Role::Client).await == End::Closed {
+    if station.be(Role::Client, None).await == End::Closed {
         return Followed::Ended(End::Closed);
     }
     station.known = checkpoint.terminals().cloned().collect();
@@ -111,14 +113,23 @@ pub(super) async fn follow(station: &mut Station, stream: UnixStream) -> Followe
                 if !needs_nobody {
                     station.is_used();
                 }
-                if let Some(input) = input(told, &mut last, &server)
-                    && station.hand_on(input).await == End::Closed
-                {
+                let handed = match told {
+                    Tell::Handled(notice) => station.send(Event::Handled(notice)).await,
+                    told => match input(told, &mut last, &server) {
+                        Some(input) => station.hand_on(input).await,
+                        None => End::Changed,
+                    },
+                };
+                if handed == End::Closed {
                     return Followed::Ended(End::Closed);
                 }
                 continue;
             }
-            Some(input) = station.told.recv() => Ask::of(&input),
+            Some(told) = station.told.recv() => match told {
+                Own::Input(input) => Ask::of(&input),
+                // It was the owner a moment ago.
+                Own::Handled(_) => None,
+            },
             () = station.wake.notified() => Some(Ask::Wake),
             () = station.events.closed() => return Followed::Ended(End::Closed),
         };
@@ -151,6 +162,6 @@ fn input(told: Tell, last: &mut Last, server: &ServerId) -> Option<Input> {
         Tell::Known { key, known } => Some(Input::Known { key, known }),
         Tell::KnownTasks(tasks) => Some(Input::KnownTasks { server: server.clone(), tasks }),
         Tell::Taken(taken) => taken.input(server),
-        Tell::Alive | Tell::Polled { .. } | Tell::Checkpoint { .. } | Tell::Refused { .. } => None,
+        Tell::Alive | Tell::Handled(_) | Tell::Polled { .. } | Tell::Checkpoint { .. } | Tell::Refused { .. } => None,
     }
 }

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 
 use super::lease::Lease;
 use super::wire::{Ask, Hello, Lines, PROTOCOL, Panes, Tell, line};
-use super::{End, Event, Station};
+use super::{End, Event, Own, Rank, Station};
 use crate::feed;
 use crate::fleet::{Checkpoint, Input, TaskReport};
 
@@ -20,6 +20,8 @@ use crate::fleet::{Checkpoint, Input, TaskReport};
 const BEAT: Duration = Duration::from_millis(250);
 /// How long a client may take to say who it is, and the owner to put together what it knows.
 const GREETING: Duration = Duration::from_secs(1);
+/// How long one that gives way leaves the lease to another process.
+const GIVE_WAY: Duration = Duration::from_millis(500);
 /// Messages that wait for a client at most. One that takes none of them is let go, and may come again.
 const WAITING: usize = 128;
 
@@ -28,8 +30,7 @@ struct Client {
     lines: mpsc::Sender<Arc<[u8]>>,
     /// They read what it asks, and write what it is told.
     tasks: [JoinHandle<()>; 2],
-    /// Whether it watches only so that others need not.
-    background: bool,
+    rank: Rank,
 }
 
 impl Drop for Client {
@@ -45,7 +46,7 @@ impl Station {
     /// Polls and tells, until another process has taken over or nobody wants to be told here.
     pub(super) async fn own(&mut self, mut lease: Lease) -> End {
         let Some((poller, mut looks)) = self.poll() else { return End::Closed };
-        let hello = self.settings.hello(&self.server);
+        let (hello, held) = (self.settings.hello(&self.server), lease.held());
         let (joining, mut newcomers) = mpsc::channel::<Newcomer>(8);
         let (asking, mut asks) = mpsc::channel::<Ask>(64);
         let mut clients = Clients::default();
@@ -55,7 +56,7 @@ impl Station {
             tokio::select! {
                 Some(feed::Polled { began, input }) = looks.recv() => {
                     // What was seen before this process was stopped is no news any more.
-                    if !lease.holds() {
+                    if !held.holds() {
                         return End::Changed;
                     }
                     clients.looked(&input, began);
@@ -71,26 +72,30 @@ impl Station {
                     }
                 }
                 Some((theirs, lines, writer)) = newcomers.recv() => {
-                    match refusal(&hello, &theirs) {
-                        Some(refused) => {
-                            let newer = theirs.is_newer_than(&hello);
-                            let refusing = tokio::spawn(refuse(writer, refused));
-                            if newer {
-                                // The one that was refused takes the lease when it asks again.
-                                let _ = refusing.await;
-                                self.yields = true;
-                                return End::Changed;
-                            }
-                        }
-                        None => {
-                            // One that is told nothing in time comes again.
-                            let known = tokio::time::timeout(GREETING, self.checkpoint()).await;
-                            let Ok(Some(checkpoint)) = known else { continue };
-                            let first = (checkpoint, self.settings.background);
-                            clients.add(first, theirs.background, (lines, writer), asking.clone());
-                            self.is_used();
-                        }
+                    let refused = refusal(&hello, &theirs);
+                    let yields = theirs.outranks(&hello);
+                    if let (Some(refused), false) = (&refused, yields) {
+                        drop(tokio::spawn(say(writer, line(refused))));
+                        continue;
                     }
+                    // One that is told nothing in time comes again.
+                    let known = tokio::time::timeout(GREETING, self.checkpoint()).await;
+                    let Ok(Some(checkpoint)) = known else { continue };
+                    let first = line(&Tell::Checkpoint {
+                        checkpoint,
+                        panes: clients.panes.all(),
+                        rank: self.settings.rank,
+                    });
+                    if yields {
+                        if refused.is_none() {
+                            // It is told what is known, and takes the lease when the connection ends.
+                            let _ = tokio::time::timeout(GREETING, say(writer, first)).await;
+                        }
+                        self.yields_until = Some(Instant::now() + GIVE_WAY);
+                        return End::Changed;
+                    }
+                    clients.add(first, theirs.rank, (lines, writer), asking.clone());
+                    self.is_used();
                 }
                 Some(ask) = asks.recv() => {
                     if let Ask::Poll { by } = ask {
@@ -105,15 +110,18 @@ impl Station {
                         return End::Closed;
                     }
                 }
-                Some(input) = self.told.recv() => clients.taken(&input),
+                Some(told) = self.told.recv() => match told {
+                    Own::Input(input) => clients.taken(&input),
+                    Own::Handled(notice) => clients.tell(&Tell::Handled(notice)),
+                },
                 () = self.wake.notified() => poller.wake(),
                 _ = beat.tick() => {
-                    if !lease.holds() {
+                    if !held.holds() {
                         return End::Changed;
                     }
                     lease.mend_socket();
                     clients.tell(&Tell::Alive);
-                    if clients.all.iter().any(|client| !client.background) {
+                    if clients.all.iter().any(|client| client.rank != Rank::Background) {
                         self.is_used();
                     }
                 }
@@ -141,19 +149,18 @@ struct Clients {
 }
 
 impl Clients {
-    /// Tells a newcomer what is known, and whether this process is in the background.
+    /// Tells a newcomer what is known, which comes first.
     fn add(
         &mut self,
-        (checkpoint, own_background): (Box<Checkpoint>, bool),
-        background: bool,
+        first: io::Result<Arc<[u8]>>,
+        rank: Rank,
         (lines, writer): (Lines, OwnedWriteHalf),
         asking: mpsc::Sender<Ask>,
     ) {
-        let first = line(&Tell::Checkpoint { checkpoint, panes: self.panes.all(), background: own_background });
         let (sender, waiting) = mpsc::channel(WAITING);
         let reader = tokio::spawn(read(lines, asking));
         let writer = tokio::spawn(write(writer, waiting));
-        let client = Client { lines: sender, tasks: [reader, writer], background };
+        let client = Client { lines: sender, tasks: [reader, writer], rank };
         match first.map(|first| client.lines.try_send(first)) {
             Ok(Ok(())) => {
                 self.all.push(client);
@@ -235,8 +242,9 @@ fn refusal(own: &Hello, theirs: &Hello) -> Option<Tell> {
     Some(Tell::Refused { why })
 }
 
-async fn refuse(mut writer: OwnedWriteHalf, refused: Tell) -> io::Result<()> {
-    writer.write_all(&line(&refused)?).await
+/// Says one thing to one that is no client.
+async fn say(mut writer: OwnedWriteHalf, line: io::Result<Arc<[u8]>>) -> io::Result<()> {
+    writer.write_all(&line?).await
 }
 
 async fn read(mut lines: Lines, asking: mpsc::Sender<Ask>) {

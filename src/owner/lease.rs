@@ -1,7 +1,7 @@
 //! Who polls a server: the process that holds a lock on a file, which the system takes back when it ends, however it ends.
 //! It listens on the socket beside the file.
 
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -11,7 +11,7 @@ use tokio::net::{UnixListener, UnixStream};
 
 use crate::fleet::ServerId;
 use crate::history::state_directory;
-use crate::private;
+use crate::private::{self, Held, Lock};
 
 /// The longest path that a socket's directory may have, in bytes: that of a socket has 104 on some systems.
 const LONGEST: usize = 75;
@@ -51,7 +51,7 @@ impl Place {
 
     /// Whether nobody has the lease.
     pub(super) fn is_free(&self) -> bool {
-        matches!(self.try_lock(), Ok(Some(_)))
+        matches!(Lock::try_take(&self.lock), Ok(Some(_)))
     }
 
     /// Whether somebody listens.
@@ -77,15 +77,6 @@ impl Place {
         Ok(listener)
     }
 
-    fn try_lock(&self) -> io::Result<Option<File>> {
-        let file = private::open(&self.lock)?;
-        match file.try_lock() {
-            Ok(()) => Ok(is_in_place(&file, &self.lock).then_some(file)),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(error),
-        }
-    }
-
     /// The file that is the lock now.
     pub(super) fn lock_inode(&self) -> Option<u64> {
         inode(&self.lock)
@@ -93,19 +84,16 @@ impl Place {
 
     /// Takes the lease, if nobody has it.
     fn try_lease(&self) -> io::Result<Option<Lease>> {
-        let Some(lock) = self.try_lock()? else { return Ok(None) };
+        let Some(lock) = Lock::try_take(&self.lock)? else { return Ok(None) };
         let listener = self.listen()?;
         let lease = Lease { socket: inode(&self.socket), place: self.clone(), lock, listener };
-        Ok(lease.holds().then_some(lease))
+        Ok(lease.held().holds().then_some(lease))
     }
 
     /// Takes the lease from an owner that is stopped and answers nobody: its lock stays with a file that is no longer there,
     /// which it finds out when it goes on. Whoever else does so has to wait, and finds another lock then.
     fn take_over(&self, frozen: u64) -> io::Result<Option<Lease>> {
-        let turn = private::open(&self.lock.with_extension("turn"))?;
-        if turn.try_lock().is_err() {
-            return Ok(None);
-        }
+        let Some(_turn) = Lock::try_take(&self.lock.with_extension("turn"))? else { return Ok(None) };
         if self.lock_inode() == Some(frozen) {
             fs::remove_file(&self.lock)?;
         }
@@ -122,7 +110,7 @@ fn inode(path: &Path) -> Option<u64> {
 #[derive(Debug)]
 pub(super) struct Lease {
     place: Place,
-    lock: File,
+    lock: Lock,
     pub(super) listener: UnixListener,
     /// The file of the socket on which it listens.
     socket: Option<u64>,
@@ -130,8 +118,8 @@ pub(super) struct Lease {
 
 impl Lease {
     /// Whether this process still is the owner. It is not when another one took over while this one was stopped.
-    pub(super) fn holds(&self) -> bool {
-        is_in_place(&self.lock, &self.place.lock)
+    pub(super) fn held(&self) -> Held {
+        self.lock.held()
     }
 
     /// Listens again where the socket was removed, or is another one.
@@ -146,19 +134,12 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        if self.holds() {
+        if self.held().holds() {
             // The next owner makes both again.
             let _ = fs::remove_file(&self.place.socket);
             let _ = fs::remove_file(&self.place.lock);
         }
     }
-}
-
-/// Whether an open file is the one that its path leads to.
-fn is_in_place(file: &File, path: &Path) -> bool {
-    let there = fs::metadata(path).map(|data| (data.dev(), data.ino()));
-    let own = file.metadata().map(|data| (data.dev(), data.ino()));
-    matches!((there, own), (Ok(there), Ok(own)) if there == own)
 }
 
 /// What asking for a server came to.
@@ -167,32 +148,40 @@ pub(super) enum Acquired {
     Lease(Lease),
     /// Another process has the lease, and listens.
     Connection(UnixStream),
-    /// Another process has the lease, and does not listen yet.
+    /// Nobody listens, and this process does not have the lease.
     Silence,
-    /// There is no owner, and this process cannot be it.
+    /// There can be no owner here.
     Nothing,
 }
 
-/// Takes the lease of a server, if this process may and nobody has it, else connects to its owner. An owner that is frozen,
-/// and held this lock, loses it.
-pub(super) async fn acquire(place: &Place, may_own: bool, frozen: Option<u64>) -> Acquired {
-    if may_own {
-        let lease = match frozen {
-            Some(lock) => place.take_over(lock),
-            None => place.try_lease(),
-        };
-        match lease {
-            Ok(Some(lease)) => return Acquired::Lease(lease),
-            Ok(None) => {}
-            Err(error) => {
-                tracing::warn!(%error, socket = %place.socket.display(), "this process polls for itself alone");
-                return Acquired::Nothing;
-            }
+/// How a process asks for a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bid {
+    /// It only wants to be told.
+    Follow,
+    /// It owns the server if nobody does.
+    Own,
+    /// It owns the server in place of an owner that is frozen, and held this lock.
+    Replace(u64),
+}
+
+/// Takes the lease of a server, if this process may and nobody has it, else connects to its owner.
+pub(super) async fn acquire(place: &Place, bid: Bid) -> Acquired {
+    let lease = match bid {
+        Bid::Follow => Ok(None),
+        Bid::Own => place.try_lease(),
+        Bid::Replace(lock) => place.take_over(lock),
+    };
+    match lease {
+        Ok(Some(lease)) => return Acquired::Lease(lease),
+        Ok(None) => {}
+        Err(error) => {
+            tracing::warn!(%error, socket = %place.socket.display(), "this process polls for itself alone");
+            return Acquired::Nothing;
         }
     }
     match place.connect().await {
         Ok(stream) => Acquired::Connection(stream),
-        Err(_) if may_own => Acquired::Silence,
-        Err(_) => Acquired::Nothing,
+        Err(_) => Acquired::Silence,
     }
 }

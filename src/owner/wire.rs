@@ -9,15 +9,17 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::net::unix::OwnedReadHalf;
 
+use super::Rank;
 use crate::fleet::{
     Capture, Checkpoint, Input, Known, PaneReport, PollResult, ServerId, ServerReport, TaskReport, TerminalKey,
     WindowId,
 };
 use crate::moment::Moment;
+use crate::notify::NoticeId;
 use crate::task;
 
 /// Changes with the meaning of a message.
-pub(super) const PROTOCOL: u32 = 2;
+pub(super) const PROTOCOL: u32 = 3;
 /// The longest line, in bytes: a checkpoint of thousands of terminals is shorter.
 const LONGEST: u64 = 256 << 20;
 
@@ -29,32 +31,24 @@ pub(super) struct Hello {
     pub server: ServerId,
     /// Which configuration and profiles its process has.
     pub rules: u64,
-    /// Whether it watches only so that others need not.
-    pub background: bool,
-    /// Whether it would own the server itself.
-    pub may_own: bool,
+    /// What its process is for; another version may not say so.
+    #[serde(default)]
+    pub rank: Rank,
 }
 
 impl Hello {
-    pub(super) fn new(server: ServerId, rules: u64, background: bool) -> Self {
-        Self {
-            protocol: PROTOCOL,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            server,
-            rules,
-            background,
-            may_own: false,
-        }
+    pub(super) fn new(server: ServerId, rules: u64, rank: Rank) -> Self {
+        Self { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned(), server, rules, rank }
     }
-}
 
-impl Hello {
-    /// Whether it is a later release of fleetwatch that takes over from an earlier one.
-    pub(super) fn is_newer_than(&self, other: &Hello) -> bool {
+    /// Whether its process is to own the server in place of another one: a later release of fleetwatch, or one of the same
+    /// release with a higher rank.
+    pub(super) fn outranks(&self, other: &Hello) -> bool {
         let numbers = |hello: &Hello| -> Vec<u64> {
             hello.version.split(['.', '-', '+']).map_while(|number| number.parse().ok()).collect()
         };
-        self.may_own && (self.protocol, numbers(self)) > (other.protocol, numbers(other))
+        let place = |hello: &Hello| (hello.protocol, numbers(hello), hello.rank);
+        self.rank.may_own() && place(self) > place(other)
     }
 }
 
@@ -110,8 +104,8 @@ pub(super) enum Tell {
     Checkpoint {
         checkpoint: Box<Checkpoint>,
         panes: Vec<PaneReport>,
-        /// Whether the owner watches only so that others need not.
-        background: bool,
+        /// What the owner's process is for.
+        rank: Rank,
     },
     /// A look, by what is new in it.
     Looked {
@@ -135,6 +129,8 @@ pub(super) enum Tell {
     },
     /// What this or another process has taken in.
     Taken(Ask),
+    /// A notice went out, or nobody is to be told.
+    Handled(NoticeId),
     /// The owner runs, and has nothing to say.
     Alive,
 }
@@ -255,17 +251,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_later_release_is_newer() {
-        let hello = |protocol, version: &str| Hello {
+    fn a_later_release_owns_before_an_earlier_one_and_a_dashboard_before_watch() {
+        let hello = |protocol, version: &str, rank| Hello {
             protocol,
             version: version.to_owned(),
-            may_own: true,
-            ..Hello::new(ServerId::default(), 0, false)
+            ..Hello::new(ServerId::default(), 0, rank)
         };
-        let is_newer =
-            |one: (u32, &str), other: (u32, &str)| hello(one.0, one.1).is_newer_than(&hello(other.0, other.1));
-        assert!(is_newer((1, "0.10.0"), (1, "0.9.3")) && !is_newer((1, "0.9.3"), (1, "0.10.0")));
-        assert!(is_newer((2, "0.9.3"), (1, "0.9.3")) && !is_newer((1, "0.9.3"), (1, "0.9.3")));
+        let outranks = |one: (u32, &str, Rank), other: (u32, &str, Rank)| {
+            hello(one.0, one.1, one.2).outranks(&hello(other.0, other.1, other.2))
+        };
+        let (new, old) = ((1, "0.10.0", Rank::Watch), (1, "0.9.3", Rank::Watch));
+        assert!(outranks(new, old) && !outranks(old, new) && !outranks(old, old));
+        assert!(outranks((2, "0.9.3", Rank::Watch), new));
+        let dashboard = (1, "0.9.3", Rank::Dashboard);
+        assert!(outranks(dashboard, old) && !outranks(old, dashboard) && !outranks(dashboard, new));
+        assert!(!outranks((3, "1.0.0", Rank::Reader), old), "it does not stay");
     }
 
     #[test]

@@ -2,9 +2,8 @@
 //! sees to that, among the processes of a user a locked file, which the system lets go when its process ends.
 
 use std::collections::HashMap;
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,7 +13,7 @@ use tokio::time::Instant;
 use super::Refusal;
 use crate::fleet::TerminalKey;
 use crate::fnv::Fnv;
-use crate::private;
+use crate::private::{self, Lock};
 
 /// How long another process may take, which has limits of its own.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -40,7 +39,7 @@ pub(super) struct Turn {
 #[derive(Debug)]
 struct Claim {
     path: PathBuf,
-    _locked: File,
+    _locked: Lock,
 }
 
 impl Drop for Claim {
@@ -82,6 +81,11 @@ impl Turns {
         }
     }
 
+    /// Whether another process sends to a terminal, or is stopped while it does.
+    pub(super) fn is_taken(&self, key: &TerminalKey) -> bool {
+        self.directory.as_ref().is_some_and(|directory| Lock::is_taken(&directory.join(name(key))))
+    }
+
     /// Says why other processes cannot be kept from sending to a terminal at the same time.
     pub(super) fn check(&self) -> Result<(), String> {
         let Some(directory) = &self.directory else {
@@ -95,19 +99,7 @@ impl Turns {
 /// Takes a lock; `None` when another process has it.
 fn claim(path: &Path) -> io::Result<Option<Claim>> {
     path.parent().map_or(Ok(()), private::make_directory)?;
-    loop {
-        let file = private::open(path)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
-        // The process before may have removed it after it was opened here.
-        let locked = file.metadata()?;
-        if fs::metadata(path).is_ok_and(|found| (found.ino(), found.dev()) == (locked.ino(), locked.dev())) {
-            return Ok(Some(Claim { path: path.to_owned(), _locked: file }));
-        }
-    }
+    Ok(Lock::try_take(path)?.map(|locked| Claim { path: path.to_owned(), _locked: locked }))
 }
 
 /// A pane by its machine and its process: the same server has several names.
@@ -119,6 +111,8 @@ fn name(key: &TerminalKey) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::MetadataExt;
+
     use super::*;
     use crate::fleet::{PaneId, ServerId, Socket};
 
@@ -137,6 +131,7 @@ mod tests {
         assert!(two.take(&other).await.is_ok(), "another terminal is free");
         let waits = tokio::time::timeout(Duration::from_millis(100), two.take(&path)).await;
         assert!(waits.is_err(), "the other process sends there");
+        assert!(two.is_taken(&path) && !two.is_taken(&other));
         drop(first);
         let second = two.take(&path).await.unwrap();
         let file = fs::read_dir(directory.path().join("turns")).unwrap().next().unwrap().unwrap();

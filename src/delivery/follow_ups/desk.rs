@@ -2,8 +2,9 @@
 //!
 //! A message is sent by the process that has claimed it, which prolongs its claim for as long as it sends: however slow
 //! a server is, nobody else takes the message for abandoned. Only a process that stands still or dies lets its claim run
-//! out. What it attempted is looked into then ([`settling`]) and, unless its agent shows that nothing came, never sent
-//! again; and who looks into it must have the duty for the server, which a process that stands still keeps.
+//! out. What it attempted is looked into then ([`settling`]) by the leader of the server and, unless its agent shows that
+//! nothing came, never sent again; a process that is stopped while it sends keeps its turn at the terminal, and is waited
+//! for.
 
 mod settling;
 
@@ -16,12 +17,12 @@ use tokio::sync::oneshot;
 
 use super::{Looked, Order, Post};
 use crate::delivery::Told;
-use crate::delivery::duty::{Duties, Duty};
 use crate::follow_up::{self, FollowUpRule, Posture};
-use crate::history::{self, Intent, IntentId, Intents, Owner, Rank, Stopped, Trouble};
+use crate::history::{self, Intent, IntentId, Intents, Owner, Stopped, Trouble};
 use crate::moment::{Moment, Span};
 use crate::operation::Outcome;
 use crate::place::TerminalKey;
+use crate::private::Held;
 
 /// How often the store is looked at for what other processes queued or left behind.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -37,7 +38,8 @@ pub(super) struct Desk {
     rules: Vec<FollowUpRule>,
     post: Post,
     intents: Option<Intents>,
-    duties: Duties,
+    /// The servers for which this process acts, by their words.
+    leads: HashMap<String, Held>,
     looked: Looked,
     /// Since when it is known that the sender of a message has died.
     abandoned: HashMap<IntentId, Moment>,
@@ -65,14 +67,13 @@ struct Sending {
 
 impl Desk {
     pub(super) fn new(path: PathBuf, owner: Owner, rules: Vec<FollowUpRule>, post: Post) -> Self {
-        let duties = Duties::new(path.parent(), Rank::Watch);
         Self {
             path,
             owner,
             rules,
             post,
             intents: None,
-            duties,
+            leads: HashMap::new(),
             looked: Looked::default(),
             abandoned: HashMap::new(),
             sending: HashMap::new(),
@@ -116,11 +117,15 @@ impl Desk {
         let now = history::now();
         match order {
             Order::Rules(rules) => self.rules = rules,
+            Order::Lead(server, Some(held)) => drop(self.leads.insert(server, held)),
+            Order::Lead(server, None) => drop(self.leads.remove(&server)),
             Order::Looked(looked) => self.looked = looked,
             Order::MaySend { id, text, events, answer } => {
+                let to = self.sending.get(&id).map(|sending| sending.to.server.word());
+                let leads = to.is_some_and(|server| self.leads(&server));
                 let allowed = match &mut self.intents {
-                    Some(intents) => intents.attempt(id, &text, events, now).unwrap_or(false),
-                    None => false,
+                    Some(intents) if leads => intents.attempt(id, &text, events, now).unwrap_or(false),
+                    _ => false,
                 };
                 // The task that asks waits for this very answer.
                 let _ = answer.send(allowed);
@@ -128,6 +133,11 @@ impl Desk {
             Order::Ended { id, outcome } => self.outcomes.push((id, outcome)),
             Order::Finish(done) => self.leaving.push(done),
         }
+    }
+
+    /// Whether this process acts for a server.
+    fn leads(&self, server: &str) -> bool {
+        self.leads.get(server).is_some_and(Held::holds)
     }
 
     /// Queues what has happened since, whoever saw it.
@@ -147,6 +157,9 @@ impl Desk {
         self.open(now)?;
         self.conclude(now)?;
         self.hold(now)?;
+        if !self.leads.values().any(Held::holds) {
+            return Ok(());
+        }
         self.take_in(now)?;
         self.expire(now)?;
         self.give_up(now)?;
@@ -174,7 +187,7 @@ impl Desk {
             if seen.target.posture != Posture::Ready
                 || is_served
                 || rests
-                || !self.duties.has(Duty::FollowUps, &key.server.word(), now)
+                || !self.leads.get(&key.server.word()).is_some_and(Held::holds)
                 || !intents.claim(intent.id, now, HOLD)?
             {
                 continue;

@@ -89,7 +89,9 @@ fn locked(path: &Path) -> (History, Connection) {
     let blocker = Connection::open(path).unwrap();
     blocker.execute_batch("BEGIN EXCLUSIVE").unwrap();
     let options = Options { patience: Duration::from_millis(50), ..Options::default() };
-    (History::with(path.to_owned(), Settings::default().limits(), options), blocker)
+    let history = History::with(path.to_owned(), Settings::default().limits(), options);
+    history.lead(ServerId::default(), Some(Held::ALWAYS));
+    (history, blocker)
 }
 
 #[test]
@@ -133,6 +135,7 @@ fn a_full_disk_is_told_and_leaves_what_was_written() {
     let (_directory, path) = place();
     let options = Options { most_pages: Some(60), ..Options::default() };
     let history = History::with(path.clone(), Settings::default().limits(), options);
+    history.lead(ServerId::default(), Some(Held::ALWAYS));
     for second in 0..3000 {
         history.record(Record::Transition(transition(1, second, Phase::Ready, &format!("screen {second}"))));
         if history.health().condition == Condition::Degraded(Trouble::Full) {

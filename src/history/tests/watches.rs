@@ -10,70 +10,66 @@ fn times(path: &Path) -> Vec<i64> {
 }
 
 #[test]
-fn two_dashboards_write_each_transition_once() {
+fn the_leader_writes_and_the_others_do_not() {
     let (_directory, path) = place();
-    let (mut first, mut second) = (store(&path, "a", at(0)), store(&path, "b", at(0)));
+    let (mut leader, mut other) = (store(&path, "a", at(0)), follower(&path, "b", at(0)));
     for time in 0..20 {
-        first.write(&[message(1, time, Phase::Ready, "x")], at(time)).unwrap();
-        second.write(&[message(1, time, Phase::Ready, "x")], at(time)).unwrap();
-        // What only one of them watches is its own to write.
-        second.write(&[message(2, time, Phase::Ready, "y")], at(time)).unwrap();
+        leader.write(&[message(1, time, Phase::Ready, "x")], at(time)).unwrap();
+        other.write(&[message(1, time, Phase::Ready, "x")], at(time)).unwrap();
+        other.beat(at(time), None).unwrap();
     }
-    assert_eq!(times(&path), (0..20).flat_map(|time| [time, time]).collect::<Vec<_>>());
+    assert_eq!(times(&path), (0..20).collect::<Vec<_>>());
 }
 
 #[test]
 fn when_one_leaves_the_other_takes_over_without_a_gap() {
     let (_directory, path) = place();
-    let (mut first, mut second) = (store(&path, "a", at(0)), store(&path, "b", at(0)));
+    let (mut first, mut second) = (store(&path, "a", at(0)), follower(&path, "b", at(0)));
     for time in 0..10 {
         first.write(&[message(1, time, Phase::Ready, "x")], at(time)).unwrap();
         second.write(&[message(1, time, Phase::Ready, "x")], at(time)).unwrap();
     }
     first.leave(at(10)).unwrap();
-    // Seen before the second one knows that it is alone.
+    // Seen before the second one knows that it leads.
     second.write(&[message(1, 12, Phase::Active, "x")], at(12)).unwrap();
-    second.beat(at(13), None).unwrap();
+    lead(&mut second, Held::ALWAYS, at(13));
     assert_eq!(times(&path), (0..10).chain([12]).collect::<Vec<_>>());
     let watched = Reader::open(&path).unwrap().watched(&terminal(1), at(0), at(100)).unwrap();
     assert_eq!(watched, [(at(0), at(10)), (at(10), at(13))]);
 }
 
 #[test]
-fn what_happened_while_the_writer_lay_dead_is_caught_up() {
+fn what_the_leader_did_not_come_to_write_the_next_one_does() {
     let (_directory, path) = place();
-    let (mut dead, mut other) = (store(&path, "a", at(0)), store(&path, "b", at(0)));
+    let (mut dead, mut other) = (store(&path, "a", at(0)), follower(&path, "b", at(0)));
     dead.write(&[message(1, 0, Phase::Ready, "x")], at(0)).unwrap();
     other.write(&[message(1, 0, Phase::Ready, "x")], at(0)).unwrap();
-    // Killed after this; the other one sees it a moment later.
+    // Killed after this; a timer of the other one is a little late.
     dead.write(&[message(1, 4, Phase::Active, "x")], at(4)).unwrap();
-    other.write(&[message(1, 5, Phase::Active, "x")], at(5)).unwrap();
+    other.write(&[message(1, 5, Phase::Active, "x"), message(1, 6, Phase::Ready, "x")], at(6)).unwrap();
     drop(dead);
-    for time in [10, 20, 30] {
-        other.write(&[message(1, time, Phase::Ready, "x")], at(time)).unwrap();
-        other.beat(at(time), None).unwrap();
-    }
-    other.beat(at(40), None).unwrap();
-    assert_eq!(times(&path), [0, 4, 10, 20, 30]);
-    other.write(&[message(1, 41, Phase::Ready, "x")], at(41)).unwrap();
-    assert_eq!(times(&path), [0, 4, 10, 20, 30, 41]);
+    assert_eq!(times(&path), [0, 4]);
+    lead(&mut other, Held::ALWAYS, at(7));
+    other.write(&[message(1, 8, Phase::Active, "x")], at(8)).unwrap();
+    assert_eq!(times(&path), [0, 4, 6, 8]);
 }
 
 #[test]
-fn what_a_process_wrote_that_is_known_to_have_died_is_nobodys_at_once() {
+fn one_that_was_stopped_writes_nothing_when_it_goes_on() {
     let (_directory, path) = place();
-    let (mut dead, mut other) = (store(&path, "a", at(0)), store(&path, "b", at(0)));
-    let presence = presence::Presence::show(&path, &Owner::named("a")).unwrap();
-    dead.write(&[message(1, 0, Phase::Ready, "x")], at(0)).unwrap();
-    other.write(&[message(1, 1, Phase::Active, "x")], at(1)).unwrap();
-    assert_eq!(times(&path), [0], "the first one lives");
-    // As the system does when a process is killed: its sign stays, and the lock goes.
-    let sign = path.with_file_name("history.db.alive").join("a");
-    std::fs::remove_file(&sign).unwrap();
-    drop(presence);
-    std::fs::write(&sign, "").unwrap();
-    other.write(&[message(1, 9, Phase::Ready, "x")], at(9)).unwrap();
-    assert_eq!(times(&path), [0, 1, 9]);
+    let lock = path.parent().unwrap().with_extension("lock");
+    let held = crate::private::Lock::try_take(&lock).unwrap().unwrap();
+    let (mut stopped, mut other) = (follower(&path, "a", at(0)), follower(&path, "b", at(0)));
+    lead(&mut stopped, held.held(), at(0));
+    stopped.write(&[message(1, 0, Phase::Ready, "x")], at(0)).unwrap();
+    std::fs::remove_file(&lock).unwrap();
+    lead(&mut other, Held::ALWAYS, at(3));
+    other.write(&[message(1, 4, Phase::Active, "x")], at(4)).unwrap();
+    stopped.write(&[message(1, 9, Phase::Ready, "x")], at(9)).unwrap();
+    stopped.beat(at(10), None).unwrap();
+    assert_eq!(times(&path), [0, 4]);
+    let watched = Reader::open(&path).unwrap().watched(&terminal(1), at(0), at(100)).unwrap();
+    assert_eq!(watched, [(at(0), at(0)), (at(4), at(4))]);
 }
 
 /// The end of a task as a process sees it: that it is gone, and that it is watched no longer.
@@ -87,36 +83,28 @@ fn end(millis: i64) -> [Message; 2] {
 }
 
 #[test]
-fn an_end_that_two_processes_see_is_written_once_whoever_is_first() {
-    // The second one's news come behind, between or before those of the one that writes; a poll may be slow.
-    for (order, late) in [("fsFS", 700), ("fFsS", 700), ("sSfF", -300), ("sfSF", 0), ("fFsS", 4800)] {
-        let (_directory, path) = place();
-        let (mut first, mut second) = (store(&path, "a", at(0)), store(&path, "b", at(0)));
-        first.write(&[message(1, 0, Phase::Active, "x")], at(0)).unwrap();
-        second.write(&[message(1, 0, Phase::Active, "x")], at(0)).unwrap();
-        let ([f, big_f], [s, big_s]) = (end(0), end(late));
-        for which in order.chars() {
-            let (store, message) = match which {
-                'f' => (&mut first, &f),
-                'F' => (&mut first, &big_f),
-                's' => (&mut second, &s),
-                _ => (&mut second, &big_s),
-            };
-            store.write(std::slice::from_ref(message), at(21)).unwrap();
-            second.beat(at(21), None).unwrap();
+fn an_end_that_two_processes_see_is_written_once_however_far_the_first_one_came() {
+    for written in 0..=2 {
+        for late in [0, 700] {
+            let (_directory, path) = place();
+            let (mut first, mut second) = (store(&path, "a", at(0)), follower(&path, "b", at(0)));
+            first.write(&[message(1, 0, Phase::Active, "x")], at(0)).unwrap();
+            second.write(&[message(1, 0, Phase::Active, "x")], at(0)).unwrap();
+            first.write(&end(0)[..written], at(20)).unwrap();
+            second.write(&end(late), at(21)).unwrap();
+            lead(&mut second, Held::ALWAYS, at(22));
+            assert_eq!(count(&path, "records WHERE kind = 'task_event'"), 1, "{written}, {late} ms later");
+            assert_eq!(count(&path, "transitions WHERE note = 'left the fleet'"), 1, "{written}, {late} ms later");
         }
-        second.beat(at(60), None).unwrap();
-        assert_eq!(count(&path, "records WHERE kind = 'task_event'"), 1, "{order}, {late} ms later");
-        assert_eq!(count(&path, "transitions WHERE note = 'left the fleet'"), 1, "{order}, {late} ms later");
     }
 }
 
 #[test]
 fn an_end_that_a_stopped_process_finds_later_is_not_written_again() {
     let (_directory, path) = place();
-    let (mut stopped, mut other) = (store(&path, "a", at(0)), store(&path, "b", at(0)));
+    let (mut stopped, mut other) = (follower(&path, "a", at(0)), store(&path, "b", at(0)));
     stopped.write(&[message(1, 0, Phase::Active, "x")], at(0)).unwrap();
-    other.write(&[message(1, 0, Phase::Active, "x"), Message::TakeOver(terminal(1).server)], at(3)).unwrap();
+    other.write(&[message(1, 0, Phase::Active, "x")], at(3)).unwrap();
     let gone = |seconds| {
         let mut gone = transition(1, seconds, Phase::Unknown, "");
         gone.transition.summary.availability = Availability::Unavailable;
@@ -127,21 +115,8 @@ fn an_end_that_a_stopped_process_finds_later_is_not_written_again() {
     other.write(&gone(10), at(40)).unwrap();
     stopped.beat(at(100), Some(at(2))).unwrap();
     stopped.write(&gone(100), at(130)).unwrap();
+    lead(&mut stopped, Held::ALWAYS, at(131));
     assert_eq!(times(&path), [0, 10, 40]);
-}
-
-#[test]
-fn an_end_that_was_written_by_one_that_leaves_is_not_written_again() {
-    let (_directory, path) = place();
-    let (mut first, mut second) = (store(&path, "a", at(0)), store(&path, "b", at(0)));
-    first.write(&[message(1, 0, Phase::Active, "x")], at(0)).unwrap();
-    second.write(&[message(1, 0, Phase::Active, "x")], at(0)).unwrap();
-    let ([gone, _], [again, left]) = (end(0), end(400));
-    first.write(&[gone], at(20)).unwrap();
-    first.leave(at(21)).unwrap();
-    second.write(&[again, left], at(21)).unwrap();
-    assert_eq!(count(&path, "records WHERE kind = 'task_event'"), 1);
-    assert_eq!(count(&path, "transitions WHERE note = 'left the fleet'"), 1, "nobody else wrote that");
 }
 
 #[test]
@@ -166,7 +141,7 @@ fn a_process_that_was_stopped_did_not_watch_meanwhile() {
     store.write(&[message(1, 30, Phase::Ready, "x")], at(30)).unwrap();
     let mut reader = Reader::open(&path).unwrap();
     let watched = reader.watched(&terminal(1), at(0), at(31)).unwrap();
-    assert_eq!(watched, [(at(0), at(14)), (at(30), at(30))]);
+    assert_eq!(watched, [(at(0), at(14)), (at(30), at(31))], "it lives as far as is known");
     let points = reader.line(&terminal(1), None, at(40)).unwrap().points;
     let line: Vec<_> = timeline(&points, &watched, at(0), at(30)).iter().map(|s| (s.holder, s.to)).collect();
     assert_eq!(line, [(Holder::Working, at(14)), (Holder::Unwatched, at(30))]);
@@ -193,7 +168,6 @@ fn a_batch_that_fails_changes_nothing() {
         |uid: &str| Message::InputBegun { uid: uid.to_owned(), operation: super::inputs::prompt(2, 1, "hello") };
     store.write(&[message(2, 1, Phase::Ready, "x"), twice("u"), twice("u")], at(1)).unwrap_err();
     assert_eq!(times(&path), [0]);
-    assert_eq!(store.watched().count(), 1);
     store.write(&[message(2, 2, Phase::Ready, "x")], at(2)).unwrap();
     assert_eq!(times(&path), [0, 2]);
 }
@@ -201,18 +175,19 @@ fn a_batch_that_fails_changes_nothing() {
 #[test]
 fn who_lives_has_watched_until_now_and_who_died_until_it_last_said_so() {
     let (_directory, path) = place();
-    let mut first = store(&path, "a", at(0));
+    let mut first = store(&path, Owner::of_process(at(0)).as_str(), at(0));
     first.write(&[message(1, 0, Phase::Active, "x")], at(0)).unwrap();
     first.beat(at(10), None).unwrap();
     let reader = Reader::open(&path).unwrap();
     let watched = |from, to| reader.watched(&terminal(1), at(from), at(to)).unwrap();
-    assert_eq!(watched(0, 18), [(at(0), at(10))], "nobody knows whether it lives");
-    let presence = presence::Presence::show(&path, &Owner::named("a")).unwrap();
     assert_eq!(watched(0, 18), [(at(0), at(18))]);
     assert_eq!(watched(15, 18), [(at(0), at(18))]);
     assert_eq!(watched(0, 7), [(at(0), at(10))], "as it was then");
     assert_eq!(watched(0, 60), [(at(0), at(10))], "it has been silent for too long: the machine slept");
-    drop(presence);
+    let mut child = std::process::Command::new("true").spawn().unwrap();
+    child.wait().unwrap();
+    let gone = format!("{}-1-0", child.id());
+    first.connection().execute("UPDATE watches SET owner = ?1", [gone]).unwrap();
     assert_eq!(watched(0, 18), [(at(0), at(10))]);
     assert_eq!(watched(15, 18), []);
 }

@@ -114,6 +114,16 @@ impl PrivateTmux {
         &self.name
     }
 
+    /// The process of fleetwatch that watches this server in the background, by its id.
+    pub fn background_watch(&self) -> Option<String> {
+        let words = format!("-L\0{}\0watch\0--background", self.name);
+        let is_it = |process: &std::fs::DirEntry| {
+            std::fs::read_to_string(process.path().join("cmdline")).is_ok_and(|cmdline| cmdline.contains(&words))
+        };
+        let process = std::fs::read_dir("/proc").unwrap().flatten().find(is_it)?;
+        Some(process.file_name().to_string_lossy().into_owned())
+    }
+
     pub fn id(&self) -> ServerId {
         ServerId { host: None, socket: Socket::Name(self.name.clone()) }
     }

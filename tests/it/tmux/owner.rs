@@ -219,7 +219,6 @@ fn a_client_goes_on_when_the_owner_is_killed() {
         client.wait_for("main", |line| line["state"]["last_turn"]["result"] == "success")
     };
     assert_eq!(done["state"]["since_exact"], true);
-    // The store's claim of the dead process runs out first.
     let is_done = |kept: &[(String, String)]| kept.iter().any(|(_, changed)| changed.contains(r#""to":"success""#));
     let until = Instant::now() + PATIENCE;
     let mut kept = cage.transitions("main");
@@ -266,6 +265,67 @@ fn an_owner_that_is_stopped_yields_and_is_told_what_it_missed() {
         kept = cage.transitions("main");
     }
     assert_eq!(asks(&kept), 1, "{kept:#?}");
+}
+
+/// The operator and the agents are told of what happens while the owner is stopped, by the process that takes over, and only
+/// by it.
+#[test]
+fn what_a_stopped_owner_does_not_tell_another_process_tells_once() {
+    let cage = Cage::new();
+    let told = cage.home.path().join("told");
+    let config = format!(
+        "[[notify]]\nterminal = \"[mj]*\"\non = [\"finished\", \"exited\"]\nby = [\"command\"]\ncommand = [\"tee\", \"-a\", {told:?}]\n\
+         minimum_distance_seconds = 0\n[[follow_up]]\nto = \"other\"\nfrom = \"main\"\non = [\"finished\"]\n"
+    );
+    fs::write(cage.home.path().join("fleetwatch/config.toml"), config).unwrap();
+    let told = || -> Vec<String> {
+        let told = fs::read_to_string(&told).unwrap_or_default();
+        let event = |line: &str| serde_json::from_str::<Value>(line).unwrap()["event"].as_str().unwrap().to_owned();
+        told.lines().map(event).collect()
+    };
+    let messages = || {
+        let other = cage.tmux.run(&["capture-pane", "-p", "-J", "-S", "-", "-t", "other:"]);
+        other.matches("» [fleetwatch notification").count()
+    };
+    let wait = |what: &str, holds: &dyn Fn() -> bool| {
+        let until = Instant::now() + PATIENCE;
+        while !holds() {
+            assert!(Instant::now() < until, "waited in vain for {what}: {:?}, {} messages", told(), messages());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    let owner = cage.watch("owner");
+    owner.wait_for_phase("main", "ready");
+    let client = cage.watch("client");
+    client.wait_for_phase("main", "ready");
+    let ran = cage.fleetwatch("run", &["run", "job", "--", "cat"]).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    client.wait_for("job", |_| true);
+    cage.prompt("main", "hold");
+    client.wait_for_phase("main", "active");
+    owner.signal("-STOP");
+    fs::write(cage.home.path().join("go"), "").unwrap();
+    cage.tmux.run(&["send-keys", "-t", "tasks:job", "C-d"]);
+    wait("a notice, a task's end and a message", &|| told().len() >= 2 && messages() >= 1);
+    owner.signal("-CONT");
+    // It is told what it missed, and leaves it at that.
+    owner.wait_for("main", |line| line["state"]["last_turn"]["result"] == "success");
+    cage.prompt("main", "nap 1.5");
+    wait("the second turn", &|| told().len() >= 3 && messages() >= 2);
+    // It takes over again when the other one dies, and knows by then what that one has told.
+    let begun = jiff::Timestamp::now().to_string();
+    cage.prompt("main", "hold");
+    owner.wait_for("main", |line| {
+        let turn = &line["state"]["turn"];
+        turn["phase"] == "active" && turn["since"].as_str() > Some(begun.as_str())
+    });
+    client.signal("-KILL");
+    fs::write(cage.home.path().join("go"), "").unwrap();
+    wait("the third turn", &|| told().len() >= 4 && messages() >= 3);
+    let mut told = told();
+    told.sort();
+    assert_eq!(told, ["exited", "finished", "finished", "finished"]);
+    assert_eq!(messages(), 3);
 }
 
 /// What a client knew before it was stopped is old, and must not become the truth.
@@ -373,12 +433,8 @@ fn one_that_watches_in_the_background_knows_what_happened_meanwhile() {
         (count, _) = (count + 1, std::thread::sleep(Duration::from_millis(300)));
     }
     // It is no child of this test, and ends as it is asked to.
-    let words = format!("-L\0{}\0watch\0--background", cage.tmux.name());
-    let is_it = |process: &fs::DirEntry| {
-        fs::read_to_string(process.path().join("cmdline")).is_ok_and(|cmdline| cmdline.contains(&words))
-    };
-    let process = fs::read_dir("/proc").unwrap().flatten().find(is_it).unwrap();
-    assert!(Command::new("kill").arg(process.file_name()).status().unwrap().success());
+    let process = cage.tmux.background_watch().unwrap();
+    assert!(Command::new("kill").arg(process).status().unwrap().success());
     while owner() {
         assert!(Instant::now() < until + PATIENCE, "it does not end");
         std::thread::sleep(Duration::from_millis(20));

@@ -2,7 +2,6 @@
 
 use super::{Desk, HOLD, RESPITE, Sending, unclear};
 use crate::delivery::Told;
-use crate::delivery::duty::Duty;
 use crate::delivery::follow_ups::producer;
 use crate::follow_up::{self, Fate, Posture};
 use crate::history::{Intent, IntentState, Trouble};
@@ -107,7 +106,7 @@ impl Desk {
                 Some(seen) => seen.target.posture == Posture::Gone,
                 None => now.since(*self.missing.entry(prompt.id).or_insert(now)) >= IS_FOUND,
             };
-            if has_ended && self.duties.has(Duty::FollowUps, &key.server.word(), now) {
+            if has_ended && self.leads(&key.server.word()) {
                 let intents = self.open(now)?;
                 if intents.claim(prompt.id, now, HOLD)? {
                     intents.finish(prompt.id, IntentState::Failed, Some("the agent has ended"), now)?;
@@ -130,10 +129,10 @@ impl Desk {
             let attempted = intent.attempted_at.unwrap_or(intent.created);
             let recorded = self.open(now)?.outcome_by(&producer(&intent).to_string(), attempted)?;
             let target = self.looked.target(&intent).map(|seen| &seen.target);
-            // A process that stands still keeps the duty: what it attempted may yet arrive.
-            if let Some(seen) = self.looked.target(&intent)
-                && !self.duties.has(Duty::FollowUps, &seen.recipient.key.server.word(), now)
-            {
+            // What a process attempted that stands still may yet arrive.
+            let key = self.looked.target(&intent).map(|seen| &seen.recipient.key);
+            if key.is_some_and(|key| !self.leads(&key.server.word()) || self.post.is_taken(key)) {
+                self.abandoned.insert(intent.id, now);
                 continue;
             }
             let kept = intent.expires.is_none_or(|expires| expires > now);

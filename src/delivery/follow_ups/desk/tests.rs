@@ -48,6 +48,7 @@ impl World {
             wanted: Wanted::default(),
         };
         let mut desk = Desk::new(path.clone(), Owner::named("ours"), Vec::new(), post);
+        desk.leads.insert(ServerId::default().word(), Held::ALWAYS);
         let key = TerminalKey { server: ServerId::default(), pane: PaneId(1), pid: 1, instance: Default::default() };
         let recipient = Recipient::new(key, "lead".to_owned());
         let target = Target::new(Posture::Ready, Tri::No, "nothing", true);
