@@ -17,12 +17,12 @@ use crate::fleet::{self, ServerId};
 /// The configuration is wrong, or there is no terminal to draw on.
 pub async fn run(options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
-    show(Settings {
-        config: watched.loaded.config,
-        library: watched.library,
-        servers: watched.servers,
-        feed: watched.feed,
-        fleet: watched.fleet,
+    let done = show(Settings {
+        config: watched.loaded.config.clone(),
+        library: Arc::clone(&watched.library),
+        servers: watched.servers.clone(),
+        feed: watched.feed.clone(),
+        fleet: watched.fleet.clone(),
         source: Source::new(
             candidates(options),
             {
@@ -36,7 +36,10 @@ pub async fn run(options: &GlobalOptions) -> Done {
             learning(options),
         ),
     })
-    .await
+    .await;
+    // The one in the background may have been killed meanwhile.
+    watched.leave_to_background(options).await;
+    done
 }
 
 /// Opens the dashboard on one server with a configuration of its own; only its looks are the user's.

@@ -1,7 +1,7 @@
 //! One look at all servers, for the commands that answer once.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
@@ -23,6 +23,10 @@ use crate::tmux;
 /// How long a task that may stand at a prompt is watched at most: what only looks like a question is one after a second of
 /// standing still.
 const PROMPTS: Duration = Duration::from_millis(1800);
+
+/// How long another process may take to own what this one has owned, and how often that is asked.
+const HANDOVER: Duration = Duration::from_millis(500);
+const ASK: Duration = Duration::from_millis(20);
 
 /// How new what is known of servers has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,14 +76,30 @@ impl Watched {
 
     /// Starts a process that watches in the background, where the configuration wants one and nobody watches.
     fn ensure_background(&self, options: &GlobalOptions) {
-        let is_owned = |server| owner::is_owned(&self.watching(self.feed.clone(), Rank::Reader), server);
-        if !self.loaded.config.watch.background || self.servers.iter().all(is_owned) {
+        if !self.loaded.config.watch.background || self.is_owned() {
             return;
         }
         if let Err(error) = watch::start_in_background(options) {
             let what = format!("no process could be started that watches in the background: {error}");
             Failure::refused(what).hint("`fleetwatch watch` in a window of its own does the same").warn();
         }
+    }
+
+    /// The same once this process does not watch any more: another one may be about to take over.
+    pub(super) async fn leave_to_background(&self, options: &GlobalOptions) {
+        if self.loaded.config.watch.background {
+            let until = Instant::now() + HANDOVER;
+            while !self.is_owned() && Instant::now() < until {
+                tokio::time::sleep(ASK).await;
+            }
+            self.ensure_background(options);
+        }
+    }
+
+    /// Whether each server is owned by some process.
+    fn is_owned(&self) -> bool {
+        let settings = self.watching(self.feed.clone(), Rank::Reader);
+        self.servers.iter().all(|server| owner::is_owned(&settings, server))
     }
 
     /// What sends to what is watched.

@@ -17,6 +17,8 @@ use crate::task::Task;
 
 /// How long a standing holds when nobody renews it: then nothing is watching any more.
 pub const STANDING_LASTS: Span = Span::from_secs(15);
+/// How long it holds when its process has ended.
+const HANDOVER: Span = Span::from_secs(1);
 /// Terminals that are named; the others are counted.
 const NAMED: usize = 50;
 
@@ -89,9 +91,10 @@ impl Standing {
         Ok(())
     }
 
-    /// Takes away what a process that ends has said.
-    pub(super) fn leave(connection: &Connection, owner: &Owner) -> Result<(), Trouble> {
-        connection.execute("DELETE FROM standings WHERE owner = ?1", [owner.as_str()])?;
+    /// What a process has said that ends holds for a moment only, in which the next one says the same.
+    pub(super) fn leave(connection: &Connection, owner: &Owner, now: Moment) -> Result<(), Trouble> {
+        let then = (now - STANDING_LASTS + HANDOVER).as_millis();
+        connection.execute("UPDATE standings SET at = ?1 WHERE owner = ?2", params![then, owner.as_str()])?;
         Ok(())
     }
 }

@@ -152,7 +152,7 @@ impl Store {
     pub(super) fn leave(&mut self, now: Moment) -> Result<(), Trouble> {
         let sql = "UPDATE watches SET seen = ?1, ended = ?1 WHERE owner = ?2 AND ended IS NULL";
         self.opened.connection.execute(sql, params![now.as_millis(), self.owner.as_str()])?;
-        Standing::leave(&self.opened.connection, &self.owner)?;
+        Standing::leave(&self.opened.connection, &self.owner, now)?;
         self.watching = Watching::default();
         // The file is whole by itself then, without its log; a reader that is in the way is not waited for.
         self.opened.connection.pragma_update_and_check(None, "wal_checkpoint", "PASSIVE", |_| Ok(()))?;

@@ -291,3 +291,21 @@ fn of_several_that_watch_one_runs_the_commands_and_the_next_one_takes_over() {
     let others = std::fs::read_to_string(desk.directory.path().join("others")).unwrap();
     assert_eq!(others.lines().count(), 3, "both rules ran their commands each time");
 }
+
+#[test]
+fn one_that_watches_in_the_background_is_there_again_when_the_dashboard_is_left() {
+    let desk = Desk::configured("[watch]\nbackground = true\n");
+    let kill = |signal: &str, process: &str| Command::new("kill").args([signal, process]).status().unwrap().success();
+    desk.open();
+    desk.wait("1 ready");
+    wait_until("one in the background", || desk.watched.background_watch().is_some());
+    let first = desk.watched.background_watch().unwrap();
+    assert!(kill("-KILL", &first));
+    wait_until("its end", || desk.watched.background_watch().is_none());
+    desk.press("q");
+    desk.expect_restored();
+    wait_until("another one", || desk.watched.background_watch().is_some_and(|process| process != first));
+    wait_until("it to watch", || status(&desk, "plain").0 == "1 ready\n");
+    assert!(kill("-TERM", &desk.watched.background_watch().unwrap()));
+    wait_until("its end", || desk.watched.background_watch().is_none());
+}
