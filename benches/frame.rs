@@ -4,9 +4,9 @@
 mod sample_fleet;
 
 use divan::Bencher;
-use fleetwatch::moment::Span;
 use fleetwatch::state::Phase;
-use fleetwatch::ui::{Options, Ui};
+use fleetwatch::time::Span;
+use fleetwatch::ui::{Ui, UiOptions};
 use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
@@ -23,7 +23,7 @@ fn main() {
 fn frame_of_200_terminals(bencher: Bencher<'_, '_>, (width, height): (u16, u16)) {
     let fleet = SampleFleet::of(200);
     let area = Rect::new(0, 0, width, height);
-    let mut ui = Ui::new(Options::default());
+    let mut ui = Ui::new(UiOptions::default());
     let mut buffer = Buffer::empty(area);
     bencher.bench_local(|| {
         let view = fleet.view();
@@ -40,7 +40,7 @@ fn frame_of_200_terminals(bencher: Bencher<'_, '_>, (width, height): (u16, u16))
 #[divan::bench(args = ["", "b", "bb", "/ae$", "b/is:working !x$"], sample_count = 500, sample_size = 1)]
 fn key_to_changed_frame(bencher: Bencher<'_, '_>, arranged: &str) {
     let mut fleet = SampleFleet::of(200);
-    let mut ui = Ui::new(Options::default());
+    let mut ui = Ui::new(UiOptions::default());
     let viewport = Viewport::Fixed(Rect::new(0, 0, 200, 50));
     let backend = CrosstermBackend::new(std::io::sink());
     let Ok(mut terminal) = Terminal::with_options(backend, TerminalOptions { viewport }) else { return };

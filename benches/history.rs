@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 
 use divan::Bencher;
 use fleetwatch::fleet::{
-    Capture, Effect, Fleet, Input, PaneId, PaneReport, Place, PollResult, ServerId, ServerReport, TerminalKey,
+    Capture, Effect, Fleet, Input, PaneId, PaneLocation, PaneReport, PollResult, ServerId, ServerReport, TerminalKey,
 };
-use fleetwatch::history::{Body, Filter, History, PublicState, Reader, Record, Settings, TransitionRecord};
-use fleetwatch::moment::Moment;
+use fleetwatch::history::{Body, History, PublicState, Reader, Record, RecordFilter, Settings, TransitionRecord};
 use fleetwatch::private::Held;
-use fleetwatch::profile::Library;
+use fleetwatch::profile::ProfileSet;
 use fleetwatch::recording::{Archive, Player, Recording, program};
+use fleetwatch::time::Timestamp;
 use tempfile::TempDir;
 
 fn main() {
@@ -46,7 +46,7 @@ fn transitions() -> &'static [TransitionRecord] {
     ALL.get_or_init(|| {
         let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst");
         let archive = Archive::open(&archive).expect("the archive is in the repository");
-        let library = Arc::new(Library::builtin());
+        let library = Arc::new(ProfileSet::builtin());
         let mut all = Vec::new();
         for (pane, name) in (1..).zip(archive.names()) {
             let recording = archive.recording(name).expect("a recording can be read");
@@ -56,10 +56,15 @@ fn transitions() -> &'static [TransitionRecord] {
     })
 }
 
-fn watch(recording: &Recording, pane: u32, library: &Arc<Library>, all: &mut Vec<TransitionRecord>) {
+fn watch(recording: &Recording, pane: u32, library: &Arc<ProfileSet>, all: &mut Vec<TransitionRecord>) {
     let mut fleet = Fleet::new(fleetwatch::fleet::Settings::default(), Arc::clone(library));
     let key = TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid: pane, instance: Default::default() };
-    let place = Place { session: recording.name.clone(), window_panes: 1, session_windows: 1, ..Place::default() };
+    let place = PaneLocation {
+        session: recording.name.clone(),
+        window_panes: 1,
+        session_windows: 1,
+        ..PaneLocation::default()
+    };
     let (tool, version) = (recording.header.tool.as_deref(), recording.header.version.as_deref());
     for frame in Player::new(recording) {
         let at = recording.began() + frame.at;
@@ -86,7 +91,7 @@ fn watch(recording: &Recording, pane: u32, library: &Arc<Library>, all: &mut Vec
     }
 }
 
-fn collect(fleet: &mut Fleet, key: &TerminalKey, now: Moment, all: &mut Vec<TransitionRecord>) {
+fn collect(fleet: &mut Fleet, key: &TerminalKey, now: Timestamp, all: &mut Vec<TransitionRecord>) {
     while let Some(effect) = fleet.poll_effect() {
         if let Effect::Changed { id, transition, screen, .. } = effect {
             let state = fleet.state(key, now).map(Box::new);
@@ -143,7 +148,7 @@ fn read_a_page(bencher: Bencher) {
 fn read_a_screen(bencher: Bencher) {
     let (directory, _) = write(&transitions()[..200]);
     let mut reader = Reader::open(&path(&directory)).expect("the history opens");
-    let records = reader.records(&Filter::default()).expect("the records");
+    let records = reader.records(&RecordFilter::default()).expect("the records");
     let screen = records.iter().find_map(|record| match &record.body {
         Body::Transition(transition) => transition.screen,
         _ => None,

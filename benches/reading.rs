@@ -7,9 +7,9 @@
 use std::sync::Arc;
 
 use divan::{Bencher, black_box};
-use fleetwatch::moment::Moment;
-use fleetwatch::profile::{Library, Profile, Temporal};
+use fleetwatch::profile::{Profile, ProfileSet, Temporal};
 use fleetwatch::screen::{PaneFacts, Screen};
+use fleetwatch::time::Timestamp;
 use fleetwatch::tracker::{self, Observation, Tracker};
 
 fn main() {
@@ -34,7 +34,7 @@ fn capture() -> Vec<u8> {
 }
 
 fn profile(tool: &str) -> Arc<Profile> {
-    Library::builtin().select(tool, None, false).expect("the tool is built in").profile
+    ProfileSet::builtin().select(tool, None, false).expect("the tool is built in").profile
 }
 
 #[divan::bench]
@@ -54,12 +54,12 @@ fn read_screen(bencher: Bencher, tool: &str) {
 fn tracker_step(bencher: Bencher) {
     let screen = Screen::from_capture(&capture(), 120, 40);
     let reading = profile("claude").read(&screen, &PaneFacts::default());
-    let mut tracker = Tracker::new(tracker::Settings::default(), Moment::default());
+    let mut tracker = Tracker::new(tracker::Settings::default(), Timestamp::default());
     let mut ms = 0;
     bencher.bench_local(|| {
         ms += 500;
         let temporal = Temporal::default();
-        tracker.handle(Observation::Read { reading: &reading, temporal, resized: false }, Moment::from_millis(ms))
+        tracker.handle(Observation::Read { reading: &reading, temporal, resized: false }, Timestamp::from_millis(ms))
     });
 }
 
@@ -67,19 +67,19 @@ fn tracker_step(bencher: Bencher) {
 fn tracker_step_unchanged(bencher: Bencher) {
     let screen = Screen::from_capture(&capture(), 120, 40);
     let reading = profile("claude").read(&screen, &PaneFacts::default());
-    let mut tracker = Tracker::new(tracker::Settings::default(), Moment::default());
+    let mut tracker = Tracker::new(tracker::Settings::default(), Timestamp::default());
     tracker.handle(
         Observation::Read { reading: &reading, temporal: Temporal::default(), resized: false },
-        Moment::default(),
+        Timestamp::default(),
     );
     let mut ms = 0;
     bencher.bench_local(|| {
         ms += 500;
-        tracker.handle(Observation::Unchanged, Moment::from_millis(ms))
+        tracker.handle(Observation::Unchanged, Timestamp::from_millis(ms))
     });
 }
 
 #[divan::bench]
 fn library(bencher: Bencher) {
-    bencher.bench(Library::builtin);
+    bencher.bench(ProfileSet::builtin);
 }

@@ -8,7 +8,7 @@ mod private_tmux;
 
 use divan::Bencher;
 use fleetwatch::fleet::PaneId;
-use fleetwatch::tmux::Look;
+use fleetwatch::tmux::Listing;
 use private_tmux::{PrivateTmux, wait_until};
 
 fn main() {
@@ -35,7 +35,7 @@ fn output(panes: usize, captures: usize) -> String {
 #[divan::bench(args = [(100, 0), (500, 0), (500, 50)])]
 fn read_output(bencher: Bencher<'_, '_>, (panes, captures): (usize, usize)) {
     let text = output(panes, captures);
-    bencher.bench(|| Look::parse(divan::black_box(&text), MARK).unwrap());
+    bencher.bench(|| Listing::parse(divan::black_box(&text), MARK).unwrap());
 }
 
 /// A server with as many panes as wanted, each with a screen full of coloured text.

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 
-use fleetwatch::fnv::fnv;
+use fleetwatch::hash::fnv;
 use fleetwatch::recording::Archive;
 
 fn main() -> Result<(), Box<dyn Error>> {

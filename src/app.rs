@@ -29,25 +29,25 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::config::Config;
-use crate::delivery::{Outside, Told};
-use crate::feed;
+use crate::delivery::{DeliveryEvent, Outside};
 use crate::fleet::{self, Fleet, Input, ServerId};
 use crate::history::{Answer, History, Intent, IntentId, IntentNews, Questions, Record, Submission};
-use crate::moment::{Moment, Span};
-use crate::owner::{self, Event as ServerEvent, Rank, Watcher};
-use crate::profile::Library;
+use crate::owner::{self, OwnerEvent as ServerEvent, Rank, Watcher};
+use crate::poll;
+use crate::profile::ProfileSet;
 use crate::sender::OperationEvent;
 use crate::state::Attention;
 use crate::status::Status;
-use crate::ui::{Options, Topic, Ui};
-use actors::{Actors, News};
-use drafts::Keeper;
+use crate::time::{Span, Timestamp};
+use crate::ui::{Topic, Ui, UiOptions};
+use actors::{ActorNews, Actors};
+use drafts::DraftStore;
 use drain::at_once;
 use lending::{Lent, given_back};
 pub use look::LookError;
-pub use reload::{Learning, Reading, Source};
-use reload::{Watch, watch};
-use signals::{Asked, Signals};
+use reload::{FileWatch, watch};
+pub use reload::{Learning, LoadResult, LoadSource};
+use signals::{SignalRequest, Signals};
 use terminal::Tty;
 
 /// Reports that may wait until they are taken in; more than that and the pollers wait themselves.
@@ -65,17 +65,17 @@ const EVENTS_AT_ONCE: usize = 256;
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub config: Config,
-    pub library: Arc<Library>,
+    pub library: Arc<ProfileSet>,
     pub servers: Vec<ServerId>,
-    pub feed: feed::Settings,
+    pub feed: poll::Settings,
     pub fleet: fleet::Settings,
     /// Where all of that comes from, to read it again.
-    pub source: Source,
+    pub source: LoadSource,
 }
 
 /// Why the dashboard could not be shown, or not any longer.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum AppError {
     #[error("the dashboard needs a terminal, and standard output is not one")]
     NotATerminal,
     #[error(transparent)]
@@ -90,15 +90,15 @@ pub enum Error {
     Panicked,
 }
 
-impl Error {
+impl AppError {
     /// What the user can do about it.
     pub fn hint(&self) -> String {
         match self {
-            Error::NotATerminal => "`fleetwatch list` and `fleetwatch watch` print to anything".to_owned(),
-            Error::Server(error) => error.hint(),
-            Error::Look(error) => error.hint.clone(),
-            Error::Terminal(_) => "run it in a terminal of its own, not in the background".to_owned(),
-            Error::Panicked => "please report what was printed above".to_owned(),
+            AppError::NotATerminal => "`fleetwatch list` and `fleetwatch watch` print to anything".to_owned(),
+            AppError::Server(error) => error.hint(),
+            AppError::Look(error) => error.hint.clone(),
+            AppError::Terminal(_) => "run it in a terminal of its own, not in the background".to_owned(),
+            AppError::Panicked => "please report what was printed above".to_owned(),
         }
     }
 }
@@ -107,7 +107,7 @@ impl Error {
 ///
 /// # Errors
 /// There is no terminal, it cannot be used, or a server's name is not fit for a command line.
-pub async fn run(settings: Settings) -> Result<(), Error> {
+pub async fn run(settings: Settings) -> Result<(), AppError> {
     terminal::check()?;
     let mut app = App::start(settings)?;
     app.run().await
@@ -117,7 +117,7 @@ struct App {
     fleet: Fleet,
     ui: Ui,
     actors: Actors,
-    drafts: Keeper,
+    drafts: DraftStore,
     history: History,
     /// What other processes send.
     submissions: mpsc::UnboundedReceiver<Submission>,
@@ -128,19 +128,19 @@ struct App {
     answers: mpsc::UnboundedReceiver<Answer>,
     /// What holds now of the configuration.
     config: Config,
-    library: Arc<Library>,
-    watch: Watch,
+    library: Arc<ProfileSet>,
+    watch: FileWatch,
     watchers: Vec<(ServerId, Watcher)>,
-    feed: feed::Settings,
+    feed: poll::Settings,
     /// Where watchers send what they are told, and where it arrives.
     events_of_servers: mpsc::Sender<ServerEvent>,
     from_servers: mpsc::Receiver<ServerEvent>,
-    news: mpsc::UnboundedReceiver<News>,
+    news: mpsc::UnboundedReceiver<ActorNews>,
     /// How far operations have come.
     operations: mpsc::UnboundedReceiver<OperationEvent>,
     outside: Outside,
     /// What became of what was told outside.
-    told: mpsc::UnboundedReceiver<Told>,
+    told: mpsc::UnboundedReceiver<DeliveryEvent>,
     signals: Signals,
     /// Whoever holds the terminal reads its events; nobody else may.
     events: Option<EventStream>,
@@ -154,18 +154,18 @@ struct App {
 }
 
 impl App {
-    fn start(settings: Settings) -> Result<Self, Error> {
+    fn start(settings: Settings) -> Result<Self, AppError> {
         let (events_of_servers, from_servers) = mpsc::channel(WAITING_REPORTS);
         let (told, news) = mpsc::unbounded_channel();
         let (telling_operations, operations) = mpsc::unbounded_channel();
         let (telling, told_outside) = mpsc::unbounded_channel();
-        let feed = feed::Settings { keeper: Some(feed::owner()), ..settings.feed.clone() };
+        let feed = poll::Settings { keeper: Some(poll::owner()), ..settings.feed.clone() };
         let (library, fleet) = (Arc::clone(&settings.library), settings.fleet.clone());
         let watching = owner::Settings { feed, library, fleet, rank: Rank::Dashboard };
         let watchers = watch(&watching, &settings.servers, &events_of_servers)?;
         let look = look::options(&settings.config.ui, &settings.source.directories())?;
-        let mut ui = Ui::new(Options { templates: settings.config.templates.clone(), ..look });
-        let drafts = Keeper::start(&settings.config.history, &mut ui);
+        let mut ui = Ui::new(UiOptions { templates: settings.config.templates.clone(), ..look });
+        let drafts = DraftStore::start(&settings.config.history, &mut ui);
         let history = History::start(&settings.config.history);
         let (questions, answers) = history.questions(Arc::clone(&settings.library));
         let actors = Actors::new(&settings, history.clone(), told, telling_operations);
@@ -184,7 +184,7 @@ impl App {
             questions,
             answers,
             history,
-            watch: Watch::new(settings.source.clone(), &settings.config.ui.theme),
+            watch: FileWatch::new(settings.source.clone(), &settings.config.ui.theme),
             config: settings.config.clone(),
             library: Arc::clone(&settings.library),
             watchers,
@@ -205,7 +205,7 @@ impl App {
         })
     }
 
-    async fn run(&mut self) -> Result<(), Error> {
+    async fn run(&mut self) -> Result<(), AppError> {
         self.wait_for_first_answers().await;
         // What there is from the start is no news; what comes while the first frame is drawn is.
         self.tell_outside()?;
@@ -223,7 +223,7 @@ impl App {
             }
             terminal::panic_on_request();
             if !self.tty.is_held() {
-                return Err(Error::Panicked);
+                return Err(AppError::Panicked);
             }
         }
         self.finish().await;
@@ -233,7 +233,7 @@ impl App {
     /// Takes in reports until every server has answered once, or for so long that something must be shown.
     async fn wait_for_first_answers(&mut self) {
         let limit = Instant::now() + FIRST_FRAME;
-        while self.fleet.view(feed::now()).servers.len() < self.watchers.len() {
+        while self.fleet.view(poll::now()).servers.len() < self.watchers.len() {
             match tokio::time::timeout_at(limit, self.from_servers.recv()).await {
                 Ok(Some(event)) => self.on_server_event(event),
                 Ok(None) | Err(_) => return,
@@ -242,13 +242,13 @@ impl App {
     }
 
     /// Waits until something happens, keys first, and takes in all that has happened by then.
-    async fn wait(&mut self) -> Result<(), Error> {
+    async fn wait(&mut self) -> Result<(), AppError> {
         let wake = self.due.unwrap_or_else(|| self.wake_at());
         tokio::select! {
             biased;
             asked = self.signals.asked(self.lent.is_some()) => match asked {
-                Asked::End => self.wants_to_end = true,
-                Asked::Continue => self.carry_on()?,
+                SignalRequest::End => self.wants_to_end = true,
+                SignalRequest::Continue => self.carry_on()?,
             },
             status = given_back(&mut self.lent) => self.on_given_back(status)?,
             event = next_event(&mut self.events) => {
@@ -279,7 +279,7 @@ impl App {
                 self.want_frame(FRAME);
             }
             Some(submission) = self.submissions.recv() => {
-                if let Some(input) = submission.input_for(&self.fleet, feed::now()) {
+                if let Some(input) = submission.input_for(&self.fleet, poll::now()) {
                     self.take(input);
                     self.want_frame(FRAME);
                 }
@@ -289,7 +289,7 @@ impl App {
                 self.want_frame(FRAME);
             }
             Some(answer) = self.answers.recv() => {
-                self.ui.told(&answer, &self.fleet.view(feed::now()));
+                self.ui.told(&answer, &self.fleet.view(poll::now()));
                 self.want_frame(KEY_FRAME);
             }
             () = tokio::time::sleep_until(wake) => self.want_frame(Duration::ZERO),
@@ -308,20 +308,20 @@ impl App {
 
     /// When something will have changed by itself: a time on the frame, or the fleet.
     fn wake_at(&self) -> Instant {
-        let now = feed::now();
+        let now = poll::now();
         let frame = match self.lent {
             // The files are followed all the same.
             Some(_) => now + Span::from_secs(1),
             None => self.ui.wake_at(&self.fleet.view(now)),
         };
         let timeouts = [self.fleet.poll_timeout(), self.outside.poll_timeout()];
-        let next = timeouts.into_iter().flatten().fold(frame, Moment::min);
+        let next = timeouts.into_iter().flatten().fold(frame, Timestamp::min);
         Instant::now() + Duration::from_millis(next.since(now).as_millis())
     }
 
     /// Lets the fleet and the dashboard follow the time and each other.
-    async fn follow(&mut self) -> Result<(), Error> {
-        let now = feed::now();
+    async fn follow(&mut self) -> Result<(), AppError> {
+        let now = poll::now();
         if self.fleet.poll_timeout().is_some_and(|at| at <= now) {
             self.take(Input::TimePassed);
         }
@@ -345,7 +345,7 @@ impl App {
             ServerEvent::Input(input) => self.take(input),
             ServerEvent::Refused { server, why } => {
                 let told = owner::refusal(&server, &why);
-                self.ui.notify_about(Topic::Owner, Status::Unknown, told, feed::now());
+                self.ui.notify_about(Topic::Owner, Status::Unknown, told, poll::now());
             }
             ServerEvent::Checkpoint { server, reply } => {
                 owner::reply(self.fleet.checkpoint(&server), self.history.clone(), reply);
@@ -356,7 +356,7 @@ impl App {
 
     /// Takes in what happened in this process, which the others are told.
     fn take_here(&mut self, input: Input) {
-        self.keep_what_is_seen(&input, feed::now());
+        self.keep_what_is_seen(&input, poll::now());
         let server = match &input {
             Input::Seen { key } => Some(&key.server),
             Input::TaskKilled { server, .. } => Some(server),
@@ -378,7 +378,7 @@ impl App {
             // It was on its way when its server was let go, and comes too late.
             return;
         }
-        let now = input.at().unwrap_or_else(feed::now);
+        let now = input.at().unwrap_or_else(poll::now);
         self.fleet.handle(input, now);
         while let Some(effect) = self.fleet.poll_effect() {
             self.outside.effect(&effect, &self.fleet, now);
@@ -387,7 +387,7 @@ impl App {
     }
 
     /// Writes down that the operator sees how a turn ended, for whoever watches later.
-    fn keep_what_is_seen(&self, input: &Input, now: Moment) {
+    fn keep_what_is_seen(&self, input: &Input, now: Timestamp) {
         let Input::Seen { key } = input else { return };
         let Some(terminal) = self.fleet.terminal(key) else { return };
         if matches!(terminal.state.attention, Attention::Failed | Attention::Interrupted | Attention::Finished) {
@@ -395,21 +395,21 @@ impl App {
         }
     }
 
-    fn draw(&mut self) -> Result<(), Error> {
-        let view = self.fleet.view(feed::now());
+    fn draw(&mut self) -> Result<(), AppError> {
+        let view = self.fleet.view(poll::now());
         self.tty.draw(|frame| self.ui.draw(frame, &view))?;
         self.last_frame = Instant::now();
         self.due = None;
         Ok(())
     }
 
-    async fn on_event(&mut self, event: Option<io::Result<Event>>) -> Result<(), Error> {
+    async fn on_event(&mut self, event: Option<io::Result<Event>>) -> Result<(), AppError> {
         let Some(Ok(event)) = event else {
             // The terminal is gone, and with it the operator.
             self.wants_to_end = true;
             return Ok(());
         };
-        let requests = self.ui.handle(&event, &self.fleet.view(feed::now()));
+        let requests = self.ui.handle(&event, &self.fleet.view(poll::now()));
         for request in requests {
             self.carry_out(request).await?;
         }

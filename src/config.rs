@@ -23,8 +23,8 @@ pub use template::{Field, Template};
 use crate::fleet::ServerId;
 use crate::follow_up::FollowUpRule;
 use crate::history;
-use crate::moment::Span;
 use crate::notify;
+use crate::time::Span;
 use crate::tracker;
 
 /// The names that `theme` may have.
@@ -39,7 +39,7 @@ pub const SCHEMA: &str = include_str!("../config/fleetwatch.schema.json");
 /// Everything that the user can choose, checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    pub watch: Watch,
+    pub watch: WatchConfig,
     /// The tmux servers to watch when the command line names none; empty means the default server.
     pub servers: Vec<ServerId>,
     /// Which panes are watched, and what is known of them beforehand.
@@ -48,9 +48,9 @@ pub struct Config {
     pub history: history::Settings,
     /// Prompts to begin with.
     pub templates: Vec<Template>,
-    pub ui: Ui,
+    pub ui: UiConfig,
     /// What is told outside of the dashboard.
-    pub notify: Vec<notify::Rule>,
+    pub notify: Vec<notify::NotifyRule>,
     /// Which agents are told what happens in other terminals.
     pub follow_up: Vec<FollowUpRule>,
 }
@@ -60,7 +60,7 @@ const BACKGROUND_MINUTES: u64 = 30;
 
 /// How the servers are looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Watch {
+pub struct WatchConfig {
     /// The time between two looks at a server that neither stands still nor changes much.
     pub tick: Span,
     /// The time between two looks while something changes.
@@ -74,7 +74,7 @@ pub struct Watch {
     pub background_idle: Span,
 }
 
-impl Default for Watch {
+impl Default for WatchConfig {
     fn default() -> Self {
         Self {
             tick: Span::from_millis(500),
@@ -89,7 +89,7 @@ impl Default for Watch {
 
 /// How the dashboard looks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ui {
+pub struct UiConfig {
     /// The theme's name.
     pub theme: String,
     /// Whether glyphs beyond ASCII may be drawn.
@@ -102,7 +102,7 @@ pub struct Ui {
     pub confirm: bool,
 }
 
-impl Default for Ui {
+impl Default for UiConfig {
     fn default() -> Self {
         Self { theme: "dark".to_owned(), unicode: true, motion: true, mouse: true, confirm: true }
     }

@@ -19,10 +19,10 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::config::Config;
 use crate::fleet::{Effect, Fleet, ServerId, View};
 use crate::history::{self, History};
-use crate::moment::Moment;
-use crate::notify::{Delivery, Means, Notifier, Operator};
-use crate::owner::{Event, Lead};
+use crate::notify::{Dispatch, Means, Notifier, Suppression};
+use crate::owner::{Lead, OwnerEvent};
 use crate::sender::Sender;
+use crate::time::Timestamp;
 use crate::tmux;
 use beacon::Beacon;
 use carrier::Carrier;
@@ -32,7 +32,7 @@ pub use terminal::Around;
 
 /// What is told of the telling itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum DeliveryEvent {
     /// Something could not be told, in a whole sentence.
     Trouble(String),
     /// An agent was told something.
@@ -64,7 +64,7 @@ impl Outside {
         history: &History,
         has_terminal: bool,
         (sender, tmux): (Sender, tmux::Settings),
-        told: UnboundedSender<Told>,
+        told: UnboundedSender<DeliveryEvent>,
     ) -> Self {
         let office = Office::new(history.clone(), sender, told.clone());
         Self {
@@ -82,9 +82,9 @@ impl Outside {
     }
 
     /// Takes in what this process is to a server, and what the leader of one has seen to.
-    pub fn server_event(&mut self, event: Event) {
+    pub fn server_event(&mut self, event: OwnerEvent) {
         match event {
-            Event::Role { server, lead, .. } => {
+            OwnerEvent::Role { server, lead, .. } => {
                 let held = lead.as_ref().map(Lead::held);
                 self.history.lead(server.clone(), held.clone());
                 if let Some(follow_ups) = &self.follow_ups {
@@ -98,8 +98,8 @@ impl Outside {
                     }
                 }
             }
-            Event::Handled(notice) => self.notifier.handled(notice, history::now()),
-            Event::Input(_) | Event::Refused { .. } | Event::Checkpoint { .. } => {}
+            OwnerEvent::Handled(notice) => self.notifier.handled(notice, history::now()),
+            OwnerEvent::Input(_) | OwnerEvent::Refused { .. } | OwnerEvent::Checkpoint { .. } => {}
         }
     }
 
@@ -123,7 +123,7 @@ impl Outside {
     }
 
     /// Keeps what the fleet tells, and takes it in; the next [`Outside::follow`] passes it on.
-    pub fn effect(&mut self, effect: &Effect, fleet: &Fleet, now: Moment) {
+    pub fn effect(&mut self, effect: &Effect, fleet: &Fleet, now: Timestamp) {
         self.history.effect(effect, fleet, now);
         let Effect::Tasks(batch) = effect else { return };
         self.notifier.tasks(batch, now);
@@ -139,7 +139,7 @@ impl Outside {
 
     /// Takes in what the fleet shows now. What is due is carried out; the rest is to be written to the operator's
     /// terminal.
-    pub fn follow(&mut self, view: &View<'_>, operator: Operator<'_>) -> Vec<u8> {
+    pub fn follow(&mut self, view: &View<'_>, operator: Suppression<'_>) -> Vec<u8> {
         let leads = |server: &ServerId| self.leads.get(server).is_some_and(Lead::holds);
         self.beacon.follow(view, operator, &leads);
         if let Some(follow_ups) = &mut self.follow_ups {
@@ -150,7 +150,7 @@ impl Outside {
         }
         self.notifier.observe(view, operator, &leads);
         let mut bytes = Vec::new();
-        let deliveries: Vec<Delivery> = std::iter::from_fn(|| self.notifier.poll(view.now, &leads)).collect();
+        let deliveries: Vec<Dispatch> = std::iter::from_fn(|| self.notifier.poll(view.now, &leads)).collect();
         // The others know it first: should this process be killed now, nothing is told twice.
         for notice in self.notifier.take_handled() {
             let lead = self.leads.get(&notice.key.server);
@@ -159,13 +159,13 @@ impl Outside {
         for delivery in deliveries {
             let able = |means: &Means| self.has_terminal || matches!(means, Means::Desktop | Means::Command);
             let by: BTreeSet<Means> = delivery.by.iter().copied().filter(able).collect();
-            bytes.extend(self.carrier.carry_out(&Delivery { by, ..delivery }));
+            bytes.extend(self.carrier.carry_out(&Dispatch { by, ..delivery }));
         }
         bytes
     }
 
     /// When to call [`Outside::follow`] again at the latest.
-    pub fn poll_timeout(&self) -> Option<Moment> {
+    pub fn poll_timeout(&self) -> Option<Timestamp> {
         let notices = if self.has_notices { self.notifier.poll_timeout() } else { None };
         [notices, self.beacon.poll_timeout()].into_iter().flatten().min()
     }

@@ -18,18 +18,18 @@ pub use checkpoint::Checkpoint;
 use entry::Entry;
 pub use report::{Capture, Declared, PaneReport, PollResult, ServerReport};
 pub use tasks::{FoundSession, TaskReport, TaskTransition};
-pub use view::{DeclaredBy, Health, RecentTransition, ServerView, SessionView, Terminal, View};
-pub use why::{Rules, Why};
+pub use view::{DeclaredBy, RecentTransition, ServerHealth, ServerView, SessionView, Terminal, View};
+pub use why::{RuleSelection, Why};
 
-use crate::moment::{Moment, Span};
-pub use crate::place::{PaneId, Place, ServerId, SessionId, Socket, TerminalKey, WindowId};
-use crate::profile::Library;
+pub use crate::ids::{PaneId, PaneLocation, ServerId, SessionId, Socket, TerminalKey, WindowId};
+use crate::profile::ProfileSet;
 use crate::screen::Screen;
 use crate::state::{
     Availability, LEFT, LEFT_UNWATCHED, OperatorStatus, Phase, Problem, State, Summary, Transition, UiContext,
 };
 use crate::task::{self, Batch, Task};
-pub use crate::tracker::Known;
+use crate::time::{Span, Timestamp};
+pub use crate::tracker::TerminalHistory;
 use crate::tracker::{self, Observation, SurfaceEvent, Timer};
 use tasks::{Taken, Tasks};
 
@@ -43,13 +43,13 @@ pub enum Input {
     /// The operator kills a task, here or in another process of fleetwatch; `reason` says so to people.
     TaskKilled { server: ServerId, window: WindowId, reason: String },
     /// What the history says of a terminal, before its first look.
-    Known { key: TerminalKey, known: Box<Known> },
+    Known { key: TerminalKey, known: Box<TerminalHistory> },
     /// What another process knows of a server, in place of what is known here.
     Checkpoint { server: ServerId, checkpoint: Box<Checkpoint> },
     /// What the history says of the tasks on a server, before the first look at it.
-    KnownTasks { server: ServerId, tasks: Vec<task::Known> },
+    KnownTasks { server: ServerId, tasks: Vec<task::TaskHistory> },
     /// A prompt went into a terminal through fleetwatch at this time, here or in another process of it.
-    Submitted { key: TerminalKey, at: Moment, text: String },
+    Submitted { key: TerminalKey, at: Timestamp, text: String },
     /// The operator has seen the terminal: selected it for a second, jumped to it or answered it (SPEC §2).
     Seen { key: TerminalKey },
     /// Nothing happened but time.
@@ -60,7 +60,7 @@ pub enum Input {
 
 impl Input {
     /// When it was seen, where that is a part of it.
-    pub fn at(&self) -> Option<Moment> {
+    pub fn at(&self) -> Option<Timestamp> {
         match self {
             Input::Server(report) => Some(report.at),
             Input::Tasks(report) => Some(report.at),
@@ -112,20 +112,20 @@ impl Default for Settings {
 /// All watched terminals and servers.
 pub struct Fleet {
     settings: Settings,
-    library: Arc<Library>,
+    library: Arc<ProfileSet>,
     entries: BTreeMap<TerminalKey, Entry>,
     /// What is known of terminals that have not been seen yet, and since when it is.
-    known: BTreeMap<TerminalKey, (Known, Moment)>,
+    known: BTreeMap<TerminalKey, (TerminalHistory, Timestamp)>,
     servers: BTreeMap<ServerId, ServerView>,
     recent: VecDeque<RecentTransition>,
     tasks: Tasks,
     effects: VecDeque<Effect>,
-    now: Moment,
+    now: Timestamp,
 }
 
 impl Fleet {
     /// A fleet without terminals.
-    pub fn new(settings: Settings, library: Arc<Library>) -> Self {
+    pub fn new(settings: Settings, library: Arc<ProfileSet>) -> Self {
         Self {
             settings,
             library,
@@ -135,7 +135,7 @@ impl Fleet {
             recent: VecDeque::new(),
             tasks: Tasks::default(),
             effects: VecDeque::new(),
-            now: Moment::default(),
+            now: Timestamp::default(),
         }
     }
 
@@ -145,7 +145,7 @@ impl Fleet {
     }
 
     /// Takes in what happened. Inputs come in the order of their times; an earlier time is read as the latest one.
-    pub fn handle(&mut self, input: Input, now: Moment) {
+    pub fn handle(&mut self, input: Input, now: Timestamp) {
         self.now = self.now.max(now);
         match input {
             Input::Server(report) => self.server(report),
@@ -172,7 +172,7 @@ impl Fleet {
     }
 
     /// Reads screens by other profiles from the next look on; what is known of each terminal stays.
-    pub fn learn(&mut self, library: Arc<Library>) {
+    pub fn learn(&mut self, library: Arc<ProfileSet>) {
         self.entries.values_mut().for_each(|entry| entry.learn(&library));
         self.library = library;
     }
@@ -183,7 +183,7 @@ impl Fleet {
     }
 
     /// When the fleet wants to be called with [`Input::TimePassed`] at the latest.
-    pub fn poll_timeout(&self) -> Option<Moment> {
+    pub fn poll_timeout(&self) -> Option<Timestamp> {
         let leaves = |entry: &Entry| entry.gone_since().map(|since| since + self.settings.keep_gone);
         self.entries.values().flat_map(|entry| [entry.next_timeout(), leaves(entry)]).flatten().min()
     }
@@ -194,7 +194,7 @@ impl Fleet {
     }
 
     /// The public state of a terminal with its times as of `now`.
-    pub fn state(&self, key: &TerminalKey, now: Moment) -> Option<State> {
+    pub fn state(&self, key: &TerminalKey, now: Timestamp) -> Option<State> {
         self.entries.get(key).map(|entry| entry.state(now))
     }
 
@@ -215,7 +215,7 @@ impl Fleet {
     }
 
     /// What was named between consecutive assessments of a terminal (SPEC §6), newest last, bounded.
-    pub fn surface_events(&self, key: &TerminalKey) -> impl Iterator<Item = (Moment, SurfaceEvent)> {
+    pub fn surface_events(&self, key: &TerminalKey) -> impl Iterator<Item = (Timestamp, SurfaceEvent)> {
         self.entries.get(key).into_iter().flat_map(|entry| entry.events().iter().copied())
     }
 
@@ -225,7 +225,7 @@ impl Fleet {
     }
 
     /// Why a terminal is said to be what it is at `now`; `None` when no profile has read a screen of it.
-    pub fn explain(&self, key: &TerminalKey, now: Moment) -> Option<String> {
+    pub fn explain(&self, key: &TerminalKey, now: Timestamp) -> Option<String> {
         self.entries.get(key).and_then(|entry| entry.explain(now))
     }
 
@@ -235,7 +235,7 @@ impl Fleet {
     }
 
     /// What there is to show at a time, most urgent terminal first.
-    pub fn view(&self, now: Moment) -> View<'_> {
+    pub fn view(&self, now: Timestamp) -> View<'_> {
         let mut terminals: Vec<&Terminal> = self.entries.values().map(Entry::terminal).collect();
         terminals.sort_by(|a, b| view::urgency(a).cmp(&view::urgency(b)));
         View {
@@ -255,17 +255,17 @@ impl Fleet {
         let is_first = view.answered_at.is_none();
         match outcome {
             PollResult::Listed(panes) => {
-                view.health = Health::Up;
+                view.health = ServerHealth::Up;
                 view.answered_at = Some(at);
                 self.listed(&server, panes, is_first);
             }
             PollResult::NoServer(problem) => {
-                view.health = Health::NoServer(problem);
+                view.health = ServerHealth::NoServer(problem);
                 view.answered_at = Some(at);
                 self.listed(&server, Vec::new(), is_first);
             }
             PollResult::Failed(problem) => {
-                view.health = Health::Failed(problem.clone());
+                view.health = ServerHealth::Failed(problem.clone());
                 self.probe_failed(&server, &problem);
             }
         }
@@ -319,11 +319,11 @@ impl Fleet {
     fn miss(&mut self, server: &ServerId) {
         let now = self.now;
         let is_missing =
-            |key: &TerminalKey, since: Moment| key.server == *server && now.since(since) >= COMES_INTO_VIEW;
+            |key: &TerminalKey, since: Timestamp| key.server == *server && now.since(since) >= COMES_INTO_VIEW;
         let missing = self.known.iter().filter(|(key, (_, since))| is_missing(key, *since));
         let missing: Vec<TerminalKey> = missing.map(|(key, _)| key.clone()).collect();
         for key in missing {
-            let Some((Known { state, .. }, _)) = self.known.remove(&key) else { continue };
+            let Some((TerminalHistory { state, .. }, _)) = self.known.remove(&key) else { continue };
             let was_gone = matches!(state.diagnostics.availability, Availability::TuiDown | Availability::Unavailable);
             let summary = Summary {
                 availability: Availability::Unavailable,

@@ -11,7 +11,7 @@ mod rule;
 mod target;
 
 pub use chain::{COUNTED, chain, closes_a_loop};
-pub use event::Event;
+pub use event::FollowUpEvent;
 pub use message::{message, tag, told};
 pub use rule::{FollowUpRule, Wanted, wanted};
 pub use target::{Fate, Posture, Target, fate};

@@ -3,7 +3,7 @@
 //! One SQLite file for all processes of fleetwatch on a machine. [`History`] takes records and never waits: a thread of
 //! its own writes them in batches. [`Reader`] answers the command line and the drill-down from a connection of its own.
 //! [`Intents`] keeps what is to be sent until it is. A full disk, a locked, unwritable or damaged file shows in
-//! [`Health`] and nowhere else; watching goes on.
+//! [`HistoryHealth`] and nowhere else; watching goes on.
 
 mod batch;
 mod drafts;
@@ -34,22 +34,22 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 pub use drafts::{Draft, Drafts};
-pub use filter::Filter;
+pub use filter::RecordFilter;
 pub use handle::{History, Ticket};
 pub use identity::{Owner, same_terminal, stored_server};
 pub use intents::{Decided, Intent, IntentId, IntentNews, IntentState, Intents, NewEvent, Queued, Stopped};
 pub use kills::Kills;
-pub use questions::{Answer, Ask, Question, Questions, Shown, Told};
+pub use questions::{Answer, HistoryAnswer, HistoryQuestion, QuestionKind, Questions, StoredScreen};
 pub use reader::{Line, Reader, StoredTerminal};
 pub use recall::Recall;
 pub use record::{Kind, NamedEvent, OperatorAction, PublicState, Record, Sent, TaskRecord, TransitionRecord, What};
 pub use schema::VERSION;
-pub use standing::{Need, STANDING_LASTS, Standing};
+pub use standing::{Need, STANDING_LASTS, ServerSummary};
 pub use stored::{Body, FollowUpRecord, RecordId, ScreenId, Stored, StoredInput, StoredTransition, Submission};
-pub use timeline::{Holder, Point, Stretch, timeline, totals, turns};
-pub use trouble::{Condition, Health, Trouble};
+pub use timeline::{Holder, Point, TimelineSpan, timeline, totals, turns};
+pub use trouble::{HistoryHealth, Trouble, WriterState};
 
-use crate::moment::{Clock, Moment, Span};
+use crate::time::{Clock, Span, Timestamp};
 
 /// The file's name in the state directory.
 const FILE_NAME: &str = "history.db";
@@ -80,8 +80,8 @@ impl Settings {
         self.path.clone().or_else(|| Some(state_directory()?.join(FILE_NAME)))
     }
 
-    fn limits(&self) -> retention::Limits {
-        retention::Limits { keep: self.keep, max_bytes: self.max_bytes }
+    fn limits(&self) -> retention::RetentionLimits {
+        retention::RetentionLimits { keep: self.keep, max_bytes: self.max_bytes }
     }
 }
 
@@ -104,7 +104,7 @@ pub fn lock_directory() -> Option<PathBuf> {
 }
 
 /// What time it is, for the whole process: it never runs backwards, whatever happens to the clock on the wall.
-pub fn now() -> Moment {
+pub fn now() -> Timestamp {
     static CLOCK: LazyLock<(Instant, Mutex<Clock>)> =
         LazyLock::new(|| (Instant::now(), Mutex::new(Clock::new(wall_clock()))));
     let (began, clock) = &*CLOCK;
@@ -113,9 +113,9 @@ pub fn now() -> Moment {
     clock.at(wall_clock(), Span::from_millis(elapsed))
 }
 
-fn wall_clock() -> Moment {
+fn wall_clock() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Moment::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]

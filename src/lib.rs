@@ -9,10 +9,10 @@
 //!
 //! | floor | module | what it is |
 //! |---|---|---|
-//! | 0 | [`moment`] | time as a number that somebody else read from a clock |
-//! | 0 | [`place`] | hosts, servers, sessions, windows and panes by their names and ids |
+//! | 0 | [`time`] | time as a number that somebody else read from a clock |
+//! | 0 | [`ids`] | hosts, servers, sessions, windows and panes by their names and ids |
 //! | 0 | [`pattern`] | globs of names |
-//! | 0 | [`fnv`] | a hash that is the same in every run and build |
+//! | 0 | [`hash`] | a hash that is the same in every run and build |
 //! | 0 | [`screen`] | one capture as rows of styled cells, and the facts of its pane |
 //! | 0 | [`state`] | the words of the contract as types: everything that is said of a terminal |
 //! | 0 | [`status`] | what an agent or a task is to a person: one word, its urgency, and what a transition changed |
@@ -31,7 +31,7 @@
 //! | 1 | [`history`] | what happened and what was sent, in a file that survives crashes |
 //! | 1 | [`config`] | the configuration file and the sessions chosen to be tasks in, checked values out |
 //! | 2 | [`sender`] | performs operations: written down, done, and what came of it written down |
-//! | 2 | [`feed`] | pollers that turn tmux, processes and time into the fleet's inputs |
+//! | 2 | [`poll`] | pollers that turn tmux, processes and time into the fleet's inputs |
 //! | 2 | [`owner`] | one process polls each server and acts for it, and the others are told by it |
 //! | 2 | [`delivery`] | what is told outside: bells, notices, commands, follow-ups |
 //! | 2 | [`ui`] | the view to a frame, a key to an action; no tokio, no tmux, no clock |
@@ -45,7 +45,7 @@
 //! tmux servers (local, ssh)               keys, mouse
 //!     │ one short process a tick               │
 //!     ▼                                        ▼
-//!   feed ──Input──▶ fleet (pure) ──View──▶ what is shown
+//!   poll ──Input──▶ fleet (pure) ──View──▶ what is shown
 //!                     │  ▲                     │
 //!                     │  └───── Input ◀────────┘
 //!                     └──Effect──▶ whoever prints, sends, stores
@@ -74,17 +74,16 @@ pub mod config;
 pub mod delivery;
 pub mod demo;
 pub mod dialog;
-pub mod feed;
 pub mod fleet;
-pub mod fnv;
 pub mod follow_up;
+pub mod hash;
 pub mod history;
-pub mod moment;
+pub mod ids;
 pub mod notify;
 pub mod operation;
 pub mod owner;
 pub mod pattern;
-pub mod place;
+pub mod poll;
 pub mod private;
 pub mod process;
 pub mod profile;
@@ -94,6 +93,7 @@ pub mod sender;
 pub mod state;
 pub mod status;
 pub mod task;
+pub mod time;
 pub mod tmux;
 pub mod tracker;
 pub mod ui;

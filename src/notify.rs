@@ -16,12 +16,12 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use jiff::tz::TimeZone;
 
 use crate::fleet::{ServerId, Terminal, TerminalKey, View};
-use crate::moment::{Moment, Span};
 use crate::task::{Batch, Task};
-pub use lane::Delivery;
+use crate::time::{Span, Timestamp};
+pub use lane::Dispatch;
 use lane::Lane;
 pub use notice::{Notice, NoticeId, statement};
-pub use rule::{Means, Occasion, QuietHours, Rule};
+pub use rule::{Means, NotifyRule, Occasion, QuietHours};
 use thing::Thing;
 
 /// How long something must stand until it is told.
@@ -32,7 +32,7 @@ const KEPT: Span = Span::from_secs(10);
 
 /// What the operator does not want to be told of.
 #[derive(Clone, Copy)]
-pub struct Operator<'a> {
+pub struct Suppression<'a> {
     /// The terminal that is in view while the operator sits in front of it.
     pub looks_at: Option<&'a TerminalKey>,
     /// Which terminals are muted.
@@ -41,7 +41,7 @@ pub struct Operator<'a> {
     pub is_task_muted: &'a dyn Fn(&Task) -> bool,
 }
 
-impl Operator<'_> {
+impl Suppression<'_> {
     fn wants_to_know_of(&self, terminal: &Terminal) -> bool {
         self.looks_at != Some(&terminal.key) && !(self.is_muted)(terminal)
     }
@@ -58,9 +58,9 @@ pub struct Notifier {
     servers: HashSet<ServerId>,
     muted: bool,
     /// What the leaders of other servers have to tell, and since when.
-    kept: Vec<(Moment, Notice)>,
+    kept: Vec<(Timestamp, Notice)>,
     /// What they have seen to before it was due here, and when.
-    told_there: Vec<(Moment, NoticeId)>,
+    told_there: Vec<(Timestamp, NoticeId)>,
     /// What went out since it was last asked, or need not.
     handled: Vec<NoticeId>,
     /// Counts the looks, to tell which terminals are still there.
@@ -72,21 +72,21 @@ pub struct Notifier {
 struct Known {
     thing: Option<Thing>,
     /// Since when it stands.
-    since: Moment,
+    since: Timestamp,
     /// What was told last, or was not because nobody wanted to know.
     told: Option<Thing>,
     look: u64,
 }
 
 impl Known {
-    fn due(&self) -> Option<Moment> {
+    fn due(&self) -> Option<Timestamp> {
         (self.thing.is_some() && self.thing != self.told).then(|| self.since + HOLD)
     }
 }
 
 impl Notifier {
     /// A notifier that has seen nothing yet.
-    pub fn new(rules: Vec<Rule>, zone: TimeZone) -> Self {
+    pub fn new(rules: Vec<NotifyRule>, zone: TimeZone) -> Self {
         let lanes = rules.into_iter().map(Lane::new).collect();
         Self {
             lanes,
@@ -102,7 +102,7 @@ impl Notifier {
     }
 
     /// Follows other rules from now on; the same ones again go on as they are.
-    pub fn obey(&mut self, rules: &[Rule]) {
+    pub fn obey(&mut self, rules: &[NotifyRule]) {
         if !self.lanes.iter().map(Lane::rule).eq(rules) {
             self.lanes = rules.iter().cloned().map(Lane::new).collect();
         }
@@ -117,7 +117,7 @@ impl Notifier {
     }
 
     /// Takes in what the fleet shows now; `leads` says of which servers this process notifies.
-    pub fn observe(&mut self, view: &View<'_>, operator: Operator<'_>, leads: &dyn Fn(&ServerId) -> bool) {
+    pub fn observe(&mut self, view: &View<'_>, operator: Suppression<'_>, leads: &dyn Fn(&ServerId) -> bool) {
         self.look += 1;
         for terminal in &view.terminals {
             if let Some(thing) = self.due_thing(terminal, view.now) {
@@ -147,12 +147,12 @@ impl Notifier {
     }
 
     /// Takes in what happened to tasks; that is told with the next look, because it does not pass.
-    pub fn tasks(&mut self, batch: &Batch, now: Moment) {
+    pub fn tasks(&mut self, batch: &Batch, now: Timestamp) {
         self.kept.extend(batch.events.iter().map(|event| (now, Notice::of_task(event))));
     }
 
     /// The next delivery that is due, of what this process notifies.
-    pub fn poll(&mut self, now: Moment, leads: &dyn Fn(&ServerId) -> bool) -> Option<Delivery> {
+    pub fn poll(&mut self, now: Timestamp, leads: &dyn Fn(&ServerId) -> bool) -> Option<Dispatch> {
         let Self { lanes, known, handled, .. } = self;
         let stands = |notice: &Notice| {
             let is_so = notice
@@ -177,18 +177,18 @@ impl Notifier {
     }
 
     /// Another process has seen to a notice, which may not be due here yet.
-    pub fn handled(&mut self, handled: NoticeId, now: Moment) {
+    pub fn handled(&mut self, handled: NoticeId, now: Timestamp) {
         self.told_there.push((now, handled));
     }
 
     /// When to call [`Notifier::observe`] and [`Notifier::poll`] again at the latest.
-    pub fn poll_timeout(&self) -> Option<Moment> {
+    pub fn poll_timeout(&self) -> Option<Timestamp> {
         let known = self.known.values().filter_map(Known::due);
         known.chain(self.lanes.iter().filter_map(Lane::due)).min()
     }
 
     /// What is to be told of a terminal now; from here on it counts as told.
-    fn due_thing(&mut self, terminal: &Terminal, now: Moment) -> Option<Thing> {
+    fn due_thing(&mut self, terminal: &Terminal, now: Timestamp) -> Option<Thing> {
         let thing = Thing::of(&terminal.state);
         let is_news = self.servers.contains(&terminal.key.server);
         let known = self.known.entry(terminal.key.clone()).or_insert_with(|| Known {
@@ -210,7 +210,7 @@ impl Notifier {
         known.thing.clone()
     }
 
-    fn tell(&mut self, notice: Notice, now: Moment) {
+    fn tell(&mut self, notice: Notice, now: Timestamp) {
         let (mut used, mut is_wanted) = (BTreeSet::new(), false);
         if self.muted {
             return self.handled.push(notice.id());

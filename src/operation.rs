@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use crate::dialog::{Dialog, NoChoice};
 use crate::fleet::{Terminal, TerminalKey};
-use crate::moment::Moment;
 use crate::state::{ProcessState, UiContext};
 use crate::task::Task;
+use crate::time::Timestamp;
 use crate::tmux::{Error, Key, Obstacle, PasteText, UnfitText};
 
 /// Something that is done to one terminal, once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
     /// When it was asked for.
-    pub at: Moment,
+    pub at: Timestamp,
     pub producer: Producer,
     pub to: Recipient,
     pub act: Act,

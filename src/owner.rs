@@ -29,15 +29,15 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use client::{Followed, follow};
-use lease::{Acquired, Bid, Place, acquire};
+use lease::{Acquired, Bid, LeasePath, acquire};
 use wire::Hello;
 
-use crate::feed;
 use crate::fleet::{self, Checkpoint, Input, ServerId, TerminalKey};
 use crate::history::History;
 use crate::notify::NoticeId;
+use crate::poll;
 use crate::private::Held;
-use crate::profile::Library;
+use crate::profile::ProfileSet;
 use crate::tmux::{Error, Server};
 
 /// How often a process that polls by itself asks whether there is an owner to follow.
@@ -53,7 +53,7 @@ const TRIES: u32 = 100;
 
 /// What a process is told of a server.
 #[derive(Debug)]
-pub enum Event {
+pub enum OwnerEvent {
     /// Something for the fleet.
     Input(Input),
     /// What this process is to the server from now on; with the lead, it acts for the server.
@@ -137,8 +137,8 @@ enum Own {
 /// What is watched, and by which rules: processes that differ in it do not follow each other.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    pub feed: feed::Settings,
-    pub library: Arc<Library>,
+    pub feed: poll::Settings,
+    pub library: Arc<ProfileSet>,
     pub fleet: fleet::Settings,
     pub rank: Rank,
 }
@@ -184,7 +184,7 @@ impl Watcher {
         let _ = self.told.send(Own::Input(input));
     }
 
-    /// Whether it has set something in the server that [`feed::release`] takes back.
+    /// Whether it has set something in the server that [`poll::release`] takes back.
     pub fn has_tended(&self) -> bool {
         self.tended.load(Ordering::Relaxed)
     }
@@ -200,13 +200,13 @@ impl Drop for Watcher {
 ///
 /// # Errors
 /// The server's name is not fit for a command line.
-pub fn spawn(settings: Settings, server: ServerId, events: mpsc::Sender<Event>) -> Result<Watcher, Error> {
+pub fn spawn(settings: Settings, server: ServerId, events: mpsc::Sender<OwnerEvent>) -> Result<Watcher, Error> {
     // The name is checked here, where somebody can be told.
     Server::new(server.clone(), settings.feed.tmux.clone())?;
     let (wake, tended): (Arc<Notify>, Arc<AtomicBool>) = Default::default();
     let (told, from_app) = mpsc::unbounded_channel();
     let used = Arc::new(Mutex::new(Instant::now()));
-    let place = Place::of(&server, settings.feed.history.as_deref(), settings.rank.may_own());
+    let place = LeasePath::of(&server, settings.feed.history.as_deref(), settings.rank.may_own());
     let station = Station {
         settings,
         server,
@@ -230,7 +230,7 @@ pub fn spawn(settings: Settings, server: ServerId, events: mpsc::Sender<Event>) 
 /// What the owner of a server knows of it, with `fresh` after it has looked again; what is known then, or `None` when there
 /// is no owner that this process can follow.
 pub async fn ask(settings: &Settings, server: &ServerId, fresh: bool) -> Option<Vec<Input>> {
-    let place = Place::of(server, settings.feed.history.as_deref(), false)?;
+    let place = LeasePath::of(server, settings.feed.history.as_deref(), false)?;
     client::ask(&place, &settings.hello(server), fresh).await
 }
 
@@ -251,7 +251,7 @@ pub fn refusal(server: &ServerId, why: &str) -> String {
 
 /// Whether some process owns a server that this one could follow. May take a moment, but waits for nobody.
 pub fn is_owned(settings: &Settings, server: &ServerId) -> bool {
-    Place::of(server, settings.feed.history.as_deref(), false).is_some_and(|place| place.is_listened())
+    LeasePath::of(server, settings.feed.history.as_deref(), false).is_some_and(|place| place.is_listened())
 }
 
 /// One server, as a process watches it.
@@ -259,8 +259,8 @@ struct Station {
     settings: Settings,
     server: ServerId,
     /// Where the lease is; `None` where there is no place for one.
-    place: Option<Place>,
-    events: mpsc::Sender<Event>,
+    place: Option<LeasePath>,
+    events: mpsc::Sender<OwnerEvent>,
     /// What the process itself has taken in.
     told: mpsc::UnboundedReceiver<Own>,
     telling: mpsc::UnboundedSender<Own>,
@@ -374,15 +374,15 @@ impl Station {
         }
         tracing::debug!(server = %self.server, ?role, "role");
         let lead = held.map(|held| Lead { held, told: self.telling.clone() });
-        self.send(Event::Role { server: self.server.clone(), role, lead }).await
+        self.send(OwnerEvent::Role { server: self.server.clone(), role, lead }).await
     }
 
     /// Starts to poll.
-    fn poll(&self) -> Option<(feed::Poller, mpsc::Receiver<feed::Polled>)> {
+    fn poll(&self) -> Option<(poll::Poller, mpsc::Receiver<poll::Polled>)> {
         let (sender, looks) = mpsc::channel(8);
         let (feed, library) = (self.settings.feed.clone(), Arc::clone(&self.settings.library));
-        let since = feed::Since { known: self.known.clone(), tended: Arc::clone(&self.tended) };
-        let poller = feed::spawn(feed, library, self.server.clone(), sender, since);
+        let since = poll::StartingPoint { known: self.known.clone(), tended: Arc::clone(&self.tended) };
+        let poller = poll::spawn(feed, library, self.server.clone(), sender, since);
         // Its name was checked when all began.
         poller.ok().map(|poller| (poller, looks))
     }
@@ -394,7 +394,7 @@ impl Station {
         if before.is_some_and(|(before, _)| before == why) {
             return End::Changed;
         }
-        self.send(Event::Refused { server: self.server.clone(), why }).await
+        self.send(OwnerEvent::Refused { server: self.server.clone(), why }).await
     }
 
     /// Whether one that polls for itself could own the server now, or follow its owner.
@@ -437,10 +437,10 @@ impl Station {
         {
             self.known = panes.iter().map(|pane| pane.key.clone()).collect();
         }
-        self.send(Event::Input(input)).await
+        self.send(OwnerEvent::Input(input)).await
     }
 
-    async fn send(&self, event: Event) -> End {
+    async fn send(&self, event: OwnerEvent) -> End {
         match self.events.send(event).await {
             Ok(()) => End::Changed,
             Err(_) => End::Closed,

@@ -1,5 +1,6 @@
 //! Rules as data, and the small engine that reads a screen with them (SPEC §4–6).
 
+mod classification;
 mod color;
 mod compile;
 mod conclusion;
@@ -7,22 +8,21 @@ mod engine;
 mod explain;
 mod front;
 mod input;
-mod library;
 mod projection;
-mod reading;
 mod rules;
-mod sight;
+mod screen_view;
+mod set;
 mod transcript;
 mod version;
 
+pub use classification::{Activity, Classification, Composed, EndMark, Family, Submitted, TurnEnd, TurnRegion};
 pub use compile::{Profile, ProfileError, Temporal, Versions};
 pub use engine::Miss;
 pub use explain::{Explanation, PromptFound, RegionFound, RowFound, RuleTried};
-pub use input::{Input, TakenAs};
-pub use library::{Library, Selected, Selection};
+pub use input::{RefusedInputs, TakenAs};
 pub use projection::{AnswerAssociator, DialogProjection, ProjectedRow, Projector, RowReason, TailRegex, normalized};
-pub use reading::{Activity, Composed, EndMark, Family, Reading, Submitted, TurnEnd, TurnRegion};
 pub use rules::{Region, Signal, StopKey};
+pub use set::{ProfileSet, Selected, Selection};
 pub use transcript::{GAP, Said, Transcript};
 
 /// What runs in a pane, as its processes tell (SPEC §3).

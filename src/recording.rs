@@ -19,10 +19,10 @@ use std::path::Path;
 pub use archive::Archive;
 pub use parallel::in_parallel;
 pub use player::{Frame, Player};
-pub use replay::{Options, Sampling, Version, program, replay};
-pub use writer::Writer;
+pub use replay::{ReplayOptions, Sampling, VersionSource, program, replay};
+pub use writer::RecordingWriter;
 
-use crate::moment::{Moment, Span};
+use crate::time::{Span, Timestamp};
 
 /// The most columns and the most rows that a recording may have: far above any real terminal, far below what would
 /// take memory in earnest.
@@ -35,7 +35,7 @@ pub struct Recording {
     pub name: String,
     pub header: Header,
     /// In the order of their times.
-    pub events: Vec<Event>,
+    pub events: Vec<RecordedEvent>,
 }
 
 /// What the first line of a recording says.
@@ -48,7 +48,7 @@ pub struct Header {
     pub situation: Option<String>,
     pub size: Size,
     /// When the recording began.
-    pub began: Option<Moment>,
+    pub began: Option<Timestamp>,
 }
 
 /// A terminal's size in cells; both sides lie between 1 and [`LARGEST_SIDE`].
@@ -60,7 +60,7 @@ pub struct Size {
 
 /// One line of a recording after the header.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct RecordedEvent {
     /// Time since the start of the recording.
     pub at: Span,
     /// The line of the file, from 1.
@@ -110,7 +110,7 @@ impl Recording {
     }
 
     /// When the recording began; the Unix epoch when it does not say.
-    pub fn began(&self) -> Moment {
+    pub fn began(&self) -> Timestamp {
         self.header.began.unwrap_or_default()
     }
 }

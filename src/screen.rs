@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use unicode_width::UnicodeWidthChar;
 
-use crate::moment::Moment;
+use crate::time::Timestamp;
 
 /// A colour as the program in the pane asked for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -290,7 +290,7 @@ pub struct PaneFacts {
 /// One capture of the visible screen with its pane facts, at one time (SPEC §1).
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    pub at: Moment,
+    pub at: Timestamp,
     pub screen: Arc<Screen>,
     pub facts: PaneFacts,
 }

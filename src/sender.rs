@@ -15,21 +15,21 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedSender;
 
-pub use steps::Limits;
+pub use steps::StepLimits;
 
 use crate::dialog::Dialog;
 use crate::fleet::TerminalKey;
 use crate::history::{History, now};
-use crate::moment::Span;
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
 use crate::process;
-use crate::profile::{Input, Library, Profile, Program, Reading};
+use crate::profile::{Classification, Profile, ProfileSet, Program, RefusedInputs};
 use crate::screen::{PaneFacts, Screen};
 use crate::state::Phase;
+use crate::time::Span;
 use crate::tmux::{self, CapturedPane, Delivery, Guard, Key, Misread, Obstacle, PasteText, Server, UnfitText};
-use answering::{After, Answering, Look};
-use steps::{Prompt, Seen, Step, Steps};
-use turns::{Turn, Turns};
+use answering::{After, Answering, DialogFrame};
+use steps::{Prompt, PromptFrame, Step, Steps};
+use turns::{SendLock, Turns};
 
 /// How often keys are tried while the program's name changes.
 const TRIES: u32 = 3;
@@ -37,11 +37,11 @@ const TRIES: u32 = 3;
 /// Performs operations on the terminals of any server. Clones share their queues.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    library: Arc<RwLock<Arc<Library>>>,
+    library: Arc<RwLock<Arc<ProfileSet>>>,
     tmux: tmux::Settings,
     turns: Arc<Turns>,
     history: History,
-    limits: Limits,
+    limits: StepLimits,
     events: Option<UnboundedSender<OperationEvent>>,
 }
 
@@ -71,14 +71,14 @@ impl Gate for () {}
 impl Sender {
     /// A sender that reads screens with a library's profiles, writes down in a history what it does, and takes turns with
     /// others that have the same directory for locks.
-    pub fn new(library: Arc<Library>, tmux: tmux::Settings, history: History, locks: Option<PathBuf>) -> Self {
+    pub fn new(library: Arc<ProfileSet>, tmux: tmux::Settings, history: History, locks: Option<PathBuf>) -> Self {
         let (library, turns) = (Arc::new(RwLock::new(library)), Arc::new(Turns::new(locks)));
-        Self { library, tmux, turns, history, limits: Limits::default(), events: None }
+        Self { library, tmux, turns, history, limits: StepLimits::default(), events: None }
     }
 
     /// The same with other limits.
     #[must_use]
-    pub fn within(self, limits: Limits) -> Self {
+    pub fn within(self, limits: StepLimits) -> Self {
         Self { limits, ..self }
     }
 
@@ -99,16 +99,16 @@ impl Sender {
     }
 
     /// Reads screens with another library's profiles from now on; so do all clones.
-    pub fn learn(&self, library: Arc<Library>) {
+    pub fn learn(&self, library: Arc<ProfileSet>) {
         *self.library.write().unwrap_or_else(PoisonError::into_inner) = library;
     }
 
-    fn library(&self) -> Arc<Library> {
+    fn library(&self) -> Arc<ProfileSet> {
         Arc::clone(&self.library.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// What the agent that a recipient stands for makes of texts that are no plain prompts.
-    fn input(&self, to: &Recipient) -> Input {
+    fn input(&self, to: &Recipient) -> RefusedInputs {
         to.tool.as_deref().map(|tool| self.library().input(tool)).unwrap_or_default()
     }
 
@@ -239,19 +239,19 @@ impl Sender {
         let elapsed = stopwatch();
         self.check_program(&mut pane, to).await?;
         let mut answering = Answering::new(seen, reply, self.limits);
-        let mut step = answering::Step::Look { after: Span::ZERO };
+        let mut step = answering::AnswerStep::Look { after: Span::ZERO };
         loop {
             let done = match step {
-                answering::Step::End(outcome) => return Ok(outcome),
-                answering::Step::Look { after } => {
+                answering::AnswerStep::End(outcome) => return Ok(outcome),
+                answering::AnswerStep::Look { after } => {
                     tokio::time::sleep(Duration::from_millis(after.as_millis())).await;
                     pane.look_at_dialog().await.map(|look| answering.saw(&look, elapsed()))
                 }
-                answering::Step::Paste(text) => {
+                answering::AnswerStep::Paste(text) => {
                     begin();
                     pane.paste(&text).await.map(|()| answering.delivered(elapsed()))
                 }
-                answering::Step::Press(keys) => {
+                answering::AnswerStep::Press(keys) => {
                     begin();
                     pane.press_as_seen(&keys).await.map(|()| answering.delivered(elapsed()))
                 }
@@ -339,7 +339,7 @@ impl Sender {
     }
 
     /// Looks at a terminal in which the agent must still run. Agents change their names, and start programs.
-    async fn look(&self, pane: &mut Pane, to: &Recipient) -> Result<Seen, Refusal> {
+    async fn look(&self, pane: &mut Pane, to: &Recipient) -> Result<PromptFrame, Refusal> {
         let (seen, facts) = pane.look().await?;
         if !facts.dead && pane.command.as_ref() != Some(&facts.command) {
             self.check_program(pane, to).await?;
@@ -348,7 +348,7 @@ impl Sender {
     }
 
     /// Waits for the right to send to a terminal, which lasts as long as what is returned beside its pane.
-    async fn take_turn(&self, to: &Recipient) -> Result<(Turn, Pane), Refusal> {
+    async fn take_turn(&self, to: &Recipient) -> Result<(SendLock, Pane), Refusal> {
         let turn = self.turns.take(&to.key).await?;
         Ok((turn, self.open(to).map_err(Refusal::Tmux)?))
     }
@@ -390,12 +390,12 @@ impl Pane {
         }
     }
 
-    async fn look(&mut self) -> Result<(Seen, PaneFacts), Refusal> {
+    async fn look(&mut self) -> Result<(PromptFrame, PaneFacts), Refusal> {
         let (CapturedPane { pane, screen }, reading) = self.read().await?;
-        Ok((Seen::new(&screen.unwrap_or_default(), &pane.facts, reading.as_ref()), pane.facts))
+        Ok((PromptFrame::new(&screen.unwrap_or_default(), &pane.facts, reading.as_ref()), pane.facts))
     }
 
-    async fn look_at_dialog(&mut self) -> Result<Look, Refusal> {
+    async fn look_at_dialog(&mut self) -> Result<DialogFrame, Refusal> {
         let (captured, reading) = self.read().await?;
         let after = match reading.as_ref().map(|reading| (reading.dialog.is_some(), reading.phase)) {
             _ if captured.pane.facts.dead => After::Gone,
@@ -404,10 +404,10 @@ impl Pane {
             Some((_, Phase::Ready)) => After::Ready,
             Some((_, Phase::Unknown)) | None => After::Unknown,
         };
-        Ok(Look { dialog: reading.and_then(|reading| reading.dialog), after })
+        Ok(DialogFrame { dialog: reading.and_then(|reading| reading.dialog), after })
     }
 
-    async fn read(&mut self) -> Result<(CapturedPane, Option<Reading>), Refusal> {
+    async fn read(&mut self) -> Result<(CapturedPane, Option<Classification>), Refusal> {
         let captured = self.capture().await?;
         let no_screen = || Refusal::Other("tmux printed no screen for the pane".to_owned());
         let screen = captured.screen.as_ref().ok_or_else(no_screen)?;
@@ -450,7 +450,7 @@ impl Pane {
 }
 
 /// The rows of the dialog or else of the prompt that takes the keys, and those below that may tick.
-fn live_rows(reading: &Reading, screen: &Screen) -> (Vec<usize>, Range<usize>) {
+fn live_rows(reading: &Classification, screen: &Screen) -> (Vec<usize>, Range<usize>) {
     let prompt = |rows: Range<usize>| (rows.clone().collect(), rows.end..screen.last_row().map_or(0, |y| y + 1));
     match &reading.dialog {
         Some(dialog) => dialog.live_rows(screen),

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::moment::Moment;
+use crate::time::Timestamp;
 
 /// Declares an enum whose variants have the fixed public names of the contract.
 macro_rules! words {
@@ -224,7 +224,7 @@ pub struct Turn {
     pub phase: Phase,
     pub background_work: Tri,
     /// When this phase began.
-    pub since: Moment,
+    pub since: Timestamp,
     /// Seconds since then, at the time of the state.
     pub elapsed_seconds: f64,
     /// Whether that was seen; if not, the phase has lasted since then at least (SPEC §10).
@@ -241,7 +241,7 @@ impl Turn {
 /// When something began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Since {
-    pub at: Moment,
+    pub at: Timestamp,
     /// Whether its beginning was seen; if not, it was there then, and may be older (SPEC §10).
     pub exact: bool,
 }
@@ -251,7 +251,7 @@ pub struct Since {
 pub struct LastTurn {
     pub result: TurnResult,
     pub source: TurnSource,
-    pub at: Option<Moment>,
+    pub at: Option<Timestamp>,
     /// The failure or interruption line.
     pub detail: Option<String>,
 }
@@ -303,8 +303,8 @@ pub struct LifecycleAuthority {
     pub completion_authority: CompletionAuthority,
     pub turn_anchor_state: AnchorState,
     pub completion_monitoring_armed: bool,
-    pub anchor_armed_at: Option<Moment>,
-    pub anchor_lost_at: Option<Moment>,
+    pub anchor_armed_at: Option<Timestamp>,
+    pub anchor_lost_at: Option<Timestamp>,
     pub anchor_loss_reason: Option<String>,
 }
 
@@ -315,7 +315,7 @@ pub struct Stability {
     pub signature: String,
     pub stable: bool,
     pub stable_for_seconds: f64,
-    pub stable_since: Moment,
+    pub stable_since: Timestamp,
 }
 
 /// A rule of the profile that fired, and where on the screen.
@@ -332,7 +332,7 @@ pub struct Evidence {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stale {
     /// When it was read.
-    pub at: Moment,
+    pub at: Timestamp,
     pub surface: Surface,
     pub phase: Phase,
 }
@@ -353,7 +353,7 @@ pub struct State {
     pub attention: Attention,
     /// When that began which is said of the terminal in one word, its attention or else what it does: this dialog, this
     /// result, this phase, its being gone.
-    pub since: Moment,
+    pub since: Timestamp,
     /// Whether that was seen; if not, it has lasted since then at least (SPEC §10).
     pub since_exact: bool,
     pub evidence: Vec<Evidence>,
@@ -362,7 +362,7 @@ pub struct State {
     /// One line of what it waits for or does: the dialog's question, the running tool, the answer's first line.
     pub activity: Option<String>,
     /// When the state was last confirmed by looking.
-    pub observed_at: Moment,
+    pub observed_at: Timestamp,
 }
 
 impl State {
@@ -448,7 +448,7 @@ impl TaskStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transition {
     /// The time of the observation that showed it.
-    pub at: Moment,
+    pub at: Timestamp,
     pub changed: Vec<Change>,
     pub summary: Summary,
     /// What was decided beside the plain reading: `premature success retracted`, a recovery's name, `left the fleet`.
@@ -466,7 +466,7 @@ pub const RETRACTION_UNDONE: &str = "retraction undone: a new turn began";
 
 impl Transition {
     /// The last transition of a terminal.
-    pub fn last(summary: Summary, note: &str, at: Moment) -> Self {
+    pub fn last(summary: Summary, note: &str, at: Timestamp) -> Self {
         Self { at, changed: Vec::new(), summary, note: Some(note.to_owned()), evidence: Vec::new() }
     }
 }

@@ -1,6 +1,6 @@
 //! Tasks: watched windows that run something else than a known agent, and what happens in them (SPEC §9).
 //!
-//! [`Watch`] compares consecutive looks at the task windows of one server and says what happened between them. It is
+//! [`TaskTracker`] compares consecutive looks at the task windows of one server and says what happened between them. It is
 //! pure: the same looks with the same times give the same [`TaskEvent`]s, and it knows no clock, no tmux and no file.
 
 mod event;
@@ -12,7 +12,9 @@ mod watch;
 mod why;
 
 pub use event::{Batch, Happening, Level, TaskEvent};
-pub use prompt::Prompt;
-pub use snapshot::{Known, Look, PaneState, Preview, Registration, SessionSnapshot, Shown, TaskFields, TaskSnapshot};
+pub use prompt::TaskPrompt;
+pub use snapshot::{
+    PaneState, Preview, Registration, SessionSnapshot, TaskDisplay, TaskFields, TaskHistory, TaskPoll, TaskSnapshot,
+};
 pub use standing::SETTLED;
-pub use watch::{Task, Watch};
+pub use watch::{Task, TaskTracker};

@@ -28,7 +28,7 @@ use std::time::Duration;
 pub use clipboard::Clipboard;
 pub use error::{Error, check_version};
 pub use jump::{Inside, Jump};
-pub use listing::{CapturedPane, ListedPane, Look, Marks};
+pub use listing::{CapturedPane, ListedPane, Listing, Marks};
 pub use send::{Delivery, Guard, Key, Misread, Obstacle, PasteText, UnfitText, UnknownKey};
 pub use task::{Argv, Begun, Counting, NewTask, Start, TaskPlace, Trace};
 pub use words::{check_name, quote};
@@ -89,16 +89,16 @@ impl Server {
     /// Lists every pane of the server and captures the given ones, in one process.
     ///
     /// A pane that is gone is in neither list; that is no error.
-    pub async fn look(&self, captures: &[PaneId]) -> Result<Look, Error> {
+    pub async fn look(&self, captures: &[PaneId]) -> Result<Listing, Error> {
         self.ask(true, captures).await
     }
 
     /// Captures panes without listing the others.
-    pub async fn capture(&self, panes: &[PaneId]) -> Result<Look, Error> {
+    pub async fn capture(&self, panes: &[PaneId]) -> Result<Listing, Error> {
         self.ask(false, panes).await
     }
 
-    async fn ask(&self, list: bool, captures: &[PaneId]) -> Result<Look, Error> {
+    async fn ask(&self, list: bool, captures: &[PaneId]) -> Result<Listing, Error> {
         let mismatch = match self.ask_once(list, captures).await {
             Err(error @ Error::Mismatch { .. }) => error,
             answer => return answer,
@@ -120,7 +120,7 @@ impl Server {
         Some(harmless(told.trim().trim_start_matches("tmux "))).filter(|version| !version.is_empty())
     }
 
-    async fn ask_once(&self, list: bool, captures: &[PaneId]) -> Result<Look, Error> {
+    async fn ask_once(&self, list: bool, captures: &[PaneId]) -> Result<Listing, Error> {
         let nonce = Nonce::new();
         let mut script = Script::new();
         script.header(&nonce, self.id.host.is_some());
@@ -132,7 +132,7 @@ impl Server {
         }
         script.end(&nonce);
         let output = self.run_script(script).await?;
-        match Look::parse(&String::from_utf8_lossy(&output.stdout), nonce.as_str()) {
+        match Listing::parse(&String::from_utf8_lossy(&output.stdout), nonce.as_str()) {
             Ok(look) => Ok(look),
             Err(Error::TooOld { found, .. }) => Err(Error::TooOld { found, host: self.id.host.clone() }),
             // What tmux or ssh said on standard error explains better what is wrong than what was not printed.

@@ -31,7 +31,7 @@ mod turn;
 
 use ages::Ages;
 pub use events::{Assessed, SurfaceEvent, surface_events};
-pub use known::Known;
+pub use known::TerminalHistory;
 use lifecycle::Lifecycle;
 use loss::{Loss, aside, available, evidence_of};
 pub use observation::Observation;
@@ -42,13 +42,13 @@ use turn::{Sighting, TurnMachine, TurnStage};
 
 use serde_json::json;
 
-use crate::moment::{Moment, Span};
-use crate::profile::{Reading, Temporal};
+use crate::profile::{Classification, Temporal};
 use crate::state::{
     AssessedAvailability, Attention, Availability, BusinessState, Change, Diagnostics, ParseStatus, Phase, Problem,
     ProcessState, Since, Stability, Stale, State, Summary, TerminalFacts, Transition, TransportState, Tri, Turn,
     TurnResult, UiContext,
 };
+use crate::time::{Span, Timestamp};
 
 /// One terminal over time.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -60,27 +60,27 @@ pub struct Tracker {
     /// The signature of the published state.
     signature: u64,
     /// When the published state last changed in a way that its signature covers.
-    stable_since: Moment,
+    stable_since: Timestamp,
     ages: Ages,
     /// The last reading and its time; it outlives failed probes.
-    last_reading: Option<(Reading, Moment)>,
+    last_reading: Option<(Classification, Timestamp)>,
     /// Whether that is of the screen that was shown before this tracker began.
     is_remembered: bool,
     temporal: Temporal,
     /// When the first of an unbroken row of failed probes came, and how many came since.
-    failing: Option<(Moment, u32)>,
+    failing: Option<(Timestamp, u32)>,
     /// Since when the screen makes no sense.
-    doubt_since: Option<Moment>,
+    doubt_since: Option<Timestamp>,
     /// The reading of such a screen that comes to be believed when it stays.
-    held_back: Option<Reading>,
+    held_back: Option<Classification>,
     unseen: bool,
-    observed_at: Moment,
-    now: Moment,
+    observed_at: Timestamp,
+    now: Timestamp,
 }
 
 impl Tracker {
     /// A tracker that has not seen anything yet.
-    pub fn new(settings: Settings, now: Moment) -> Self {
+    pub fn new(settings: Settings, now: Timestamp) -> Self {
         let published = Published::unknown();
         Self {
             turn: TurnMachine::new(&settings, now),
@@ -103,7 +103,7 @@ impl Tracker {
     }
 
     /// The same of a terminal that has just come to be: what it shows first did not begin before.
-    pub fn begun(settings: Settings, now: Moment) -> Self {
+    pub fn begun(settings: Settings, now: Timestamp) -> Self {
         let mut tracker = Self::new(settings, now);
         tracker.turn.begins();
         tracker
@@ -112,7 +112,7 @@ impl Tracker {
     /// Takes in an observation. The transition says what changed, if anything did.
     ///
     /// Time never runs backwards: an observation that comes with an earlier time is taken for one of now.
-    pub fn handle(&mut self, observation: Observation<'_>, now: Moment) -> Option<Transition> {
+    pub fn handle(&mut self, observation: Observation<'_>, now: Timestamp) -> Option<Transition> {
         let now = now.max(self.now);
         self.now = now;
         let mut next = self.published.clone();
@@ -160,12 +160,12 @@ impl Tracker {
     }
 
     /// When the terminal was last looked at with success.
-    pub fn observed_at(&self) -> Moment {
+    pub fn observed_at(&self) -> Timestamp {
         self.observed_at
     }
 
     /// The public state at a time.
-    pub fn state(&self, terminal: TerminalFacts, now: Moment) -> State {
+    pub fn state(&self, terminal: TerminalFacts, now: Timestamp) -> State {
         let now = now.max(self.now);
         let published = &self.published;
         let stable_for = now.since(self.stable_since);
@@ -209,7 +209,7 @@ impl Tracker {
         }
     }
 
-    fn observed(&mut self, now: Moment) {
+    fn observed(&mut self, now: Timestamp) {
         self.observed_at = now;
         self.failing = None;
         self.turn.looked(now);
@@ -218,9 +218,9 @@ impl Tracker {
     /// A screen was read.
     fn read(
         &mut self,
-        reading: &Reading,
+        reading: &Classification,
         resized: bool,
-        now: Moment,
+        now: Timestamp,
         next: &mut Published,
         notes: &mut Vec<&'static str>,
     ) {
@@ -257,7 +257,7 @@ impl Tracker {
     }
 
     /// Whether a screen that makes no sense is still taken for a half-drawn one, so that what was known holds.
-    fn is_half_drawn(&mut self, reading: &Reading, now: Moment) -> bool {
+    fn is_half_drawn(&mut self, reading: &Classification, now: Timestamp) -> bool {
         let since = *self.doubt_since.get_or_insert(now);
         self.last_reading.is_some()
             && self.published.diagnostics.availability == Availability::Available
@@ -266,13 +266,13 @@ impl Tracker {
 
     /// How long a screen that makes no sense is waited for. One that shows nothing at all is an agent between two
     /// paints or an empty capture, which SPEC §3 bears as long as a failed probe.
-    fn patience(&self, reading: Option<&Reading>) -> Span {
+    fn patience(&self, reading: Option<&Classification>) -> Span {
         let blank = reading.is_some_and(|reading| reading.blank);
         if blank { self.settings.failed_probe_time } else { self.settings.doubt }
     }
 
     /// Nothing new is on the screen; only time has passed.
-    fn unchanged(&mut self, now: Moment, next: &mut Published, notes: &mut Vec<&'static str>) {
+    fn unchanged(&mut self, now: Timestamp, next: &mut Published, notes: &mut Vec<&'static str>) {
         let patience = self.patience(self.held_back.as_ref());
         let coverage = self.turn.coverage();
         let stays = self.doubt_since.is_some_and(|since| now.since(coverage.begun(since)) >= patience);
@@ -303,15 +303,15 @@ impl Tracker {
             next.evidence.push(aside("unsupported-surface", "no rule knows what the screen shows"));
         }
         match self.turn.overlay(next.phase) {
-            turn::Overlay::None if reading.menu_by_either && self.turn.goes_on() => next.wait_in_mid_turn(),
-            turn::Overlay::None => {}
-            turn::Overlay::Active(why) => {
+            turn::PhaseOverlay::None if reading.menu_by_either && self.turn.goes_on() => next.wait_in_mid_turn(),
+            turn::PhaseOverlay::None => {}
+            turn::PhaseOverlay::Active(why) => {
                 next.phase = Phase::Active;
                 next.surface.ready_posture = Tri::No;
                 next.assessment.business_state = BusinessState::Working;
                 next.evidence.push(why.evidence());
             }
-            turn::Overlay::Moving => {
+            turn::PhaseOverlay::Moving => {
                 next.phase = Phase::Unknown;
                 next.surface.ready_posture = Tri::Unknown;
                 next.assessment.business_state = BusinessState::Unknown;
@@ -319,15 +319,15 @@ impl Tracker {
                     .push(aside("unrecorded-version", "no recording shows this version, and the screen moves"));
             }
             // A list at the prompt is no place to submit, and without a prompt nothing is ready.
-            turn::Overlay::SetAside if next.surface.accepting_input != Tri::Yes => {}
-            turn::Overlay::Frozen => {
+            turn::PhaseOverlay::SetAside if next.surface.accepting_input != Tri::Yes => {}
+            turn::PhaseOverlay::Frozen => {
                 next.phase = Phase::Unknown;
                 next.surface.ready_posture = Tri::Unknown;
                 next.assessment.business_state = BusinessState::Unknown;
                 let why = "the status row stands still, and still offers to stop the work";
                 next.evidence.push(aside("stale-active-recovery", why));
             }
-            turn::Overlay::SetAside => {
+            turn::PhaseOverlay::SetAside => {
                 let at_prompt = matches!(next.assessment.ui_context, UiContext::NormalPrompt | UiContext::ErrorBanner);
                 next.phase = if at_prompt { Phase::Ready } else { Phase::Unknown };
                 next.surface.ready_posture = if at_prompt { Tri::Yes } else { Tri::No };
@@ -339,7 +339,7 @@ impl Tracker {
     }
 
     /// The terminal cannot show an agent any more.
-    fn lost(&mut self, loss: Loss, now: Moment, next: &mut Published) {
+    fn lost(&mut self, loss: Loss, now: Timestamp, next: &mut Published) {
         self.observed(now);
         self.doubt_since = None;
         self.held_back = None;
@@ -348,7 +348,7 @@ impl Tracker {
     }
 
     /// A probe failed; one failure is not a change of the agent's state (SPEC §3).
-    fn probe_failed(&mut self, problem: Problem, now: Moment, next: &mut Published, notes: &mut Vec<&'static str>) {
+    fn probe_failed(&mut self, problem: Problem, now: Timestamp, next: &mut Published, notes: &mut Vec<&'static str>) {
         let (since, count) = self.failing.map_or((now, 1), |(since, count)| (since, count + 1));
         self.failing = Some((since, count));
         let repeats = count >= self.settings.failed_probes || now.since(since) >= self.settings.failed_probe_time;

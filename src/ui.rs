@@ -60,25 +60,25 @@ pub use follow_ups::{Decision, decided};
 pub use keymap::{Binding, Context, Keymap, KeymapError};
 pub use outcome::told;
 pub use overlay::Waiting;
-pub use theme::{Depth, Look, Theme, ThemeError};
+pub use theme::{Appearance, Depth, Theme, ThemeError};
 pub use toast::Topic;
 pub use transitions::happening_status;
 
 use crate::config::Template;
 use crate::fleet::{ServerId, Terminal, TerminalKey, View, WindowId};
-use crate::history::{Intent, IntentId, Question};
-use crate::moment::Moment;
+use crate::history::{HistoryQuestion, Intent, IntentId};
 use crate::operation::Operation;
 use crate::status::Status;
 use crate::task::Task;
-use arrangement::{Row, RowKey};
+use crate::time::Timestamp;
+use arrangement::{RowKey, TableRow};
 use layout::{Divider, Panes, Regions, Shown};
-use order::Cursor;
-use overlay::{Memory, Overlay};
+use order::RowSelection;
+use overlay::{Overlay, OverlayMemory};
 
 /// What the dashboard looks like and listens to.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Options {
+pub struct UiOptions {
     pub keymap: Keymap,
     pub theme: Theme,
     /// Where the operator's clock stands.
@@ -94,7 +94,7 @@ pub struct Options {
     pub confirm: bool,
 }
 
-impl Options {
+impl UiOptions {
     /// With the theme as this terminal can show it.
     fn suited(mut self) -> Self {
         self.theme = self.theme.suited_to(self.depth);
@@ -102,7 +102,7 @@ impl Options {
     }
 }
 
-impl Default for Options {
+impl Default for UiOptions {
     /// The shipped keymap and the dark theme, in UTC.
     fn default() -> Self {
         let theme = Theme::shipped("dark").unwrap_or_default();
@@ -180,7 +180,7 @@ pub enum Request {
         decision: Decision,
     },
     /// Ask the history; the answer comes by [`Ui::told`].
-    Ask(Question),
+    Ask(HistoryQuestion),
     /// Take back what waits for a terminal, by [`Ui::taken_back`].
     Unqueue {
         key: TerminalKey,
@@ -234,11 +234,11 @@ struct Drawn {
 /// The state of the dashboard.
 #[derive(Debug)]
 pub struct Ui {
-    options: Arc<Options>,
-    cursor: Cursor,
+    options: Arc<UiOptions>,
+    cursor: RowSelection,
     /// What lies over the table, the last one on top; it has the keyboard.
     overlays: Vec<Box<dyn Overlay>>,
-    memory: Memory,
+    memory: OverlayMemory,
     /// The row that was selected when the filter was begun.
     before_filter: Option<RowKey>,
     below: Below,
@@ -252,21 +252,21 @@ pub struct Ui {
     /// What is wrong with the history, for as long as it is.
     history_trouble: Option<&'static str>,
     /// When the operator last did something.
-    touched: Option<Moment>,
-    last_click: Option<(RowKey, Moment)>,
+    touched: Option<Timestamp>,
+    last_click: Option<(RowKey, Timestamp)>,
     /// The result that was last told to have been seen, so that it is told once.
-    told_seen: Option<(TerminalKey, Moment)>,
+    told_seen: Option<(TerminalKey, Timestamp)>,
     drawn: Drawn,
 }
 
 impl Ui {
     /// A dashboard that has shown nothing yet.
-    pub fn new(options: Options) -> Self {
+    pub fn new(options: UiOptions) -> Self {
         Self {
             options: Arc::new(options.suited()),
-            cursor: Cursor::default(),
+            cursor: RowSelection::default(),
             overlays: Vec::new(),
-            memory: Memory::default(),
+            memory: OverlayMemory::default(),
             before_filter: None,
             below: Below::default(),
             panes: Panes::default(),
@@ -292,7 +292,7 @@ impl Ui {
     }
 
     /// The rows of the table, top first.
-    fn rows<'a>(&self, view: &View<'a>) -> Vec<Row<'a>> {
+    fn rows<'a>(&self, view: &View<'a>) -> Vec<TableRow<'a>> {
         self.cursor.keep(self.memory.arrangement.rows(view), view.now)
     }
 
@@ -322,7 +322,7 @@ impl Ui {
     }
 
     /// What it looks like and listens to now.
-    pub fn options(&self) -> &Options {
+    pub fn options(&self) -> &UiOptions {
         &self.options
     }
 
@@ -332,12 +332,12 @@ impl Ui {
     }
 
     /// Looks like something else and listens to other keys from now on.
-    pub fn look_like(&mut self, options: Options) {
+    pub fn look_like(&mut self, options: UiOptions) {
         self.options = Arc::new(options.suited());
     }
 
     /// The operator sees it again after another program had the terminal: what came meanwhile stays as if it had come now.
-    pub fn is_seen_again(&mut self, now: Moment) {
+    pub fn is_seen_again(&mut self, now: Timestamp) {
         self.memory.toasts.renew(now);
     }
 
@@ -347,12 +347,12 @@ impl Ui {
     }
 
     /// Shows a message that goes by itself.
-    pub fn notify(&mut self, status: Status, text: String, now: Moment) {
+    pub fn notify(&mut self, status: Status, text: String, now: Timestamp) {
         self.memory.toasts.push(None, status, text, now);
     }
 
     /// Shows a message that goes by itself, in place of the last one on the same topic.
-    pub fn notify_about(&mut self, topic: Topic, status: Status, text: String, now: Moment) {
+    pub fn notify_about(&mut self, topic: Topic, status: Status, text: String, now: Timestamp) {
         self.memory.toasts.push(Some(topic), status, text, now);
     }
 }

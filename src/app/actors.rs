@@ -22,7 +22,7 @@ const RECALLED: usize = 200;
 
 /// What a task has to tell.
 #[derive(Debug)]
-pub(super) enum News {
+pub(super) enum ActorNews {
     /// A prompt waits for its terminal, or why it does not.
     Queued {
         prompt: Operation,
@@ -72,7 +72,7 @@ pub(super) struct Actors {
     tmux: tmux::Settings,
     inside: Option<Inside>,
     history: History,
-    told: UnboundedSender<News>,
+    told: UnboundedSender<ActorNews>,
     /// What must not be left half done: a prompt that is pasted but not submitted.
     sends: JoinSet<()>,
     /// The keys of each terminal, in their order.
@@ -85,7 +85,7 @@ impl Actors {
     pub(super) fn new(
         settings: &Settings,
         history: History,
-        told: UnboundedSender<News>,
+        told: UnboundedSender<ActorNews>,
         operations: UnboundedSender<OperationEvent>,
     ) -> Self {
         let tmux = settings.feed.tmux.clone();
@@ -148,7 +148,7 @@ impl Actors {
             let own = key.map(|key| reader.prompts(Some(&key), RECALLED)).transpose();
             let (own, all) =
                 (own.ok().flatten().unwrap_or_default(), reader.prompts(None, RECALLED).unwrap_or_default());
-            tell(&told, News::Prompts { own, all });
+            tell(&told, ActorNews::Prompts { own, all });
         });
     }
 
@@ -160,12 +160,12 @@ impl Actors {
                 Some(inside) => Some(inside.clipboard(tmux).await),
                 None => None,
             };
-            News::Copied { clip, clipboard }
+            ActorNews::Copied { clip, clipboard }
         });
     }
 
     /// Does something that takes time; what came of it is told.
-    pub(super) fn work(&self, work: impl Future<Output = News> + Send + 'static) {
+    pub(super) fn work(&self, work: impl Future<Output = ActorNews> + Send + 'static) {
         let told = self.told.clone();
         tokio::spawn(async move { tell(&told, work.await) });
     }
@@ -185,7 +185,7 @@ impl Actors {
                 Ok(kept) => kept.map_err(|error| error.to_string()),
                 Err(error) => Err(error.to_string()),
             };
-            News::Adopted { server, session, adopt, kept }
+            ActorNews::Adopted { server, session, adopt, kept }
         });
     }
 
@@ -204,13 +204,13 @@ impl Actors {
                 Ok(server) => server.jump(&key, inside.as_ref()).await,
                 Err(error) => Err(error),
             };
-            News::Jumped { key, jump }
+            ActorNews::Jumped { key, jump }
         });
     }
 }
 
 /// Nobody listens any more when the dashboard has been left.
-fn tell(told: &UnboundedSender<News>, news: News) {
+fn tell(told: &UnboundedSender<ActorNews>, news: ActorNews) {
     let _ = told.send(news);
 }
 

@@ -8,9 +8,9 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::App;
-use crate::feed;
 use crate::fleet::TerminalKey;
 use crate::history::{Draft, Drafts, Settings};
+use crate::poll;
 use crate::status::Status;
 use crate::ui::Ui;
 
@@ -18,7 +18,7 @@ use crate::ui::Ui;
 const SOON: Duration = Duration::from_secs(1);
 
 /// Whoever keeps drafts.
-pub(super) struct Keeper {
+pub(super) struct DraftStore {
     drafts: Option<Arc<Drafts>>,
     /// What was kept last.
     kept: Vec<Draft>,
@@ -29,7 +29,7 @@ pub(super) struct Keeper {
     found: Vec<Draft>,
 }
 
-impl Keeper {
+impl DraftStore {
     /// Takes over what was left. Where that is not possible drafts live as long as the dashboard.
     pub(super) fn start(settings: &Settings, ui: &mut Ui) -> Self {
         let (drafts, found) = match Drafts::start(settings) {
@@ -58,7 +58,7 @@ impl App {
         let names: Vec<&str> = found.iter().filter_map(name).collect();
         if !names.is_empty() {
             let told = format!("drafts restored: {}", names.join(", "));
-            self.ui.notify(Status::Ready, told, feed::now());
+            self.ui.notify(Status::Ready, told, poll::now());
         }
     }
 

@@ -13,14 +13,14 @@ const USUAL: &str = "vi";
 const LONGEST: u64 = 1 << 20;
 
 /// A prompt in a file of its own that nobody else may read; it goes when this is dropped.
-pub(super) struct Draft {
+pub(super) struct DraftFile {
     path: PathBuf,
     /// What was written into it at first.
     text: String,
     is_kept: bool,
 }
 
-impl Draft {
+impl DraftFile {
     /// Writes a prompt into a new file.
     pub(super) fn write(text: String) -> io::Result<Self> {
         let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
@@ -68,7 +68,7 @@ impl Draft {
     }
 }
 
-impl Drop for Draft {
+impl Drop for DraftFile {
     fn drop(&mut self) {
         if !self.is_kept {
             let _ = fs::remove_file(&self.path);

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use super::App;
-use crate::feed;
 use crate::operation::Producer;
+use crate::poll;
 use crate::screen::harmless;
 use crate::sender::OperationEvent;
 use crate::ui::told;
@@ -33,7 +33,7 @@ impl App {
                     let _ = writeln!(io::stderr(), "warning: {}", harmless(&told(&operation, &outcome)));
                 }
                 // What has arrived is no draft.
-                self.ui.ended(&operation, &outcome, &self.fleet.view(feed::now()));
+                self.ui.ended(&operation, &outcome, &self.fleet.view(poll::now()));
             }
         }
         self.leave_drafts().await;

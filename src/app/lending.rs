@@ -11,10 +11,10 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr};
 use tokio::time::timeout;
 
-use super::editor::Draft;
-use super::{App, Error, signals};
-use crate::feed;
+use super::editor::DraftFile;
+use super::{App, AppError, signals};
 use crate::fleet::TerminalKey;
+use crate::poll;
 use crate::screen::harmless;
 
 /// A program that has the terminal now.
@@ -25,15 +25,15 @@ pub(super) struct Lent {
     /// The end of what it wrote there.
     said: Vec<u8>,
     name: String,
-    purpose: Purpose,
+    purpose: LendPurpose,
 }
 
 /// What the terminal is lent for.
-pub(super) enum Purpose {
+pub(super) enum LendPurpose {
     /// The operator looks at a terminal, and acts there.
     Jump(TerminalKey),
     /// The operator writes a prompt.
-    Edit(Draft),
+    Edit(DraftFile),
 }
 
 /// Bytes of standard error that are kept.
@@ -83,7 +83,7 @@ impl Lent {
 
 impl App {
     /// Gives the terminal to another program until it ends; the operator is told when it cannot be started.
-    pub(super) fn hand_over(&mut self, command: Command, name: String, purpose: Purpose) -> Result<(), Error> {
+    pub(super) fn hand_over(&mut self, command: Command, name: String, purpose: LendPurpose) -> Result<(), AppError> {
         self.let_go();
         match tokio::process::Command::from(command).kill_on_drop(true).spawn() {
             Ok(mut child) => {
@@ -101,23 +101,23 @@ impl App {
     }
 
     /// Takes the terminal back from a program that has ended, and what was done in it.
-    pub(super) fn on_given_back(&mut self, status: io::Result<ExitStatus>) -> Result<(), Error> {
+    pub(super) fn on_given_back(&mut self, status: io::Result<ExitStatus>) -> Result<(), AppError> {
         let Some(lent) = self.lent.take() else { return Ok(()) };
         self.take_back()?;
-        self.ui.is_seen_again(feed::now());
+        self.ui.is_seen_again(poll::now());
         let failure = lent.failure(status?);
         match lent.purpose {
-            Purpose::Jump(key) => {
+            LendPurpose::Jump(key) => {
                 self.saw(key, "jumped to it");
                 failure.iter().for_each(|failure| self.complain(failure));
             }
-            Purpose::Edit(draft) => {
+            LendPurpose::Edit(draft) => {
                 let text = match failure {
                     None => draft.read().map_err(|error| format!("the editor's text cannot be read: {error}")),
                     Some(failure) => Err(failure),
                 };
                 match text {
-                    Ok(text) => self.ui.edited(&text, &self.fleet.view(feed::now())),
+                    Ok(text) => self.ui.edited(&text, &self.fleet.view(poll::now())),
                     Err(why) => {
                         let kept = draft.keep_if_changed().map(|path| format!("; it is kept in {}", path.display()));
                         self.complain(&format!("{why}{}", kept.unwrap_or_default()));
@@ -132,7 +132,7 @@ impl App {
     pub(super) async fn call_in(&mut self) {
         let Some(Lent { mut child, purpose, .. }) = self.lent.take() else { return };
         signals::terminate(&mut child).await;
-        if let Purpose::Edit(draft) = purpose
+        if let LendPurpose::Edit(draft) = purpose
             && let Some(path) = draft.keep_if_changed()
         {
             let told = format!("the unsent prompt is kept in {}", path.display());
@@ -142,8 +142,8 @@ impl App {
     }
 
     /// Lets the operator write a prompt in an editor of their own.
-    pub(super) fn edit(&mut self, text: String) -> Result<(), Error> {
-        let draft = match Draft::write(text) {
+    pub(super) fn edit(&mut self, text: String) -> Result<(), AppError> {
+        let draft = match DraftFile::write(text) {
             Ok(draft) => draft,
             Err(error) => {
                 self.complain(&format!("no file can be made for the editor: {error}"));
@@ -151,11 +151,11 @@ impl App {
             }
         };
         let (name, command) = draft.editor();
-        self.hand_over(command, name, Purpose::Edit(draft))
+        self.hand_over(command, name, LendPurpose::Edit(draft))
     }
 
     /// Stops the process as the shell expects it after Ctrl-Z, and goes on when the shell says so.
-    pub(super) async fn suspend(&mut self) -> Result<(), Error> {
+    pub(super) async fn suspend(&mut self) -> Result<(), AppError> {
         self.let_go();
         signals::stop_self().await;
         self.take_back()
@@ -163,7 +163,7 @@ impl App {
 
     /// Takes the terminal once more after the process was stopped from outside and goes on: the shell has set its modes
     /// and written to it meanwhile. Who has it now does so itself.
-    pub(super) fn carry_on(&mut self) -> Result<(), Error> {
+    pub(super) fn carry_on(&mut self) -> Result<(), AppError> {
         if self.lent.is_none() {
             self.tty.take_again()?;
             self.want_frame(Duration::ZERO);
@@ -178,7 +178,7 @@ impl App {
         self.tty.release();
     }
 
-    fn take_back(&mut self) -> Result<(), Error> {
+    fn take_back(&mut self) -> Result<(), AppError> {
         self.tty.retake()?;
         self.events = Some(EventStream::new());
         self.want_frame(Duration::ZERO);

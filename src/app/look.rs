@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use jiff::tz::TimeZone;
 
 use crate::config::{self, Position};
-use crate::ui::{Depth, Keymap, Options, Theme, Topic};
+use crate::ui::{Depth, Keymap, Theme, Topic, UiOptions};
 
 /// A keymap or theme of the operator's that is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,17 +36,17 @@ impl fmt::Display for LookError {
 ///
 /// # Errors
 /// One of them cannot be read or is wrong, or there is no theme of the wanted name.
-pub(super) fn options(wanted: &config::Ui, directories: &[PathBuf]) -> Result<Options, LookError> {
+pub(super) fn options(wanted: &config::UiConfig, directories: &[PathBuf]) -> Result<UiOptions, LookError> {
     let environment = Environment::of_process();
     Ok(environment.options(wanted, keymap(directories)?, theme(environment.theme(wanted), directories)?))
 }
 
 /// The same, read again: what is wrong stays as it was before, and is told.
 pub(super) fn options_again(
-    wanted: &config::Ui,
+    wanted: &config::UiConfig,
     directories: &[PathBuf],
-    before: &Options,
-) -> (Options, [Option<(Topic, LookError)>; 2]) {
+    before: &UiOptions,
+) -> (UiOptions, [Option<(Topic, LookError)>; 2]) {
     let environment = Environment::of_process();
     let (keymap, keymap_fault) = or_before(keymap(directories), &before.keymap);
     let (theme, theme_fault) = or_before(theme(environment.theme(wanted), directories), &before.theme);
@@ -143,8 +143,8 @@ impl Environment {
         }
     }
 
-    fn options(&self, wanted: &config::Ui, keymap: Keymap, theme: Theme) -> Options {
-        Options {
+    fn options(&self, wanted: &config::UiConfig, keymap: Keymap, theme: Theme) -> UiOptions {
+        UiOptions {
             keymap,
             theme,
             zone: TimeZone::system(),
@@ -157,7 +157,7 @@ impl Environment {
     }
 
     /// The name of the theme: the wanted one, where there are colours.
-    fn theme<'a>(&self, wanted: &'a config::Ui) -> &'a str {
+    fn theme<'a>(&self, wanted: &'a config::UiConfig) -> &'a str {
         if self.depth() == Depth::None { "no-colour" } else { &wanted.theme }
     }
 
@@ -187,7 +187,7 @@ mod tests {
     fn the_operators_own_files_are_found_and_checked() {
         let directory = tempfile::tempdir().expect("a directory");
         let directories = [directory.path().join("nothing"), directory.path().to_owned()];
-        let wanted = |theme: &str| config::Ui { theme: theme.to_owned(), ..config::Ui::default() };
+        let wanted = |theme: &str| config::UiConfig { theme: theme.to_owned(), ..config::UiConfig::default() };
         let refused = |theme: &str| options(&wanted(theme), &directories).expect_err("a refusal").to_string();
         assert!(options(&wanted("dark"), &directories).is_ok());
         let own = directory.path().join("keymap.toml");

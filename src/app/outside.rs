@@ -1,22 +1,22 @@
 //! What is told outside of the dashboard: it follows what the dashboard shows.
 
 use super::App;
-use super::actors::News;
-use crate::delivery::Told;
-use crate::feed;
+use super::actors::ActorNews;
+use crate::delivery::DeliveryEvent;
 use crate::fleet::Terminal;
 use crate::history::{Decided, IntentId, IntentNews, Intents, Owner, Trouble};
-use crate::notify::Operator;
+use crate::notify::Suppression;
+use crate::poll;
 use crate::status::Status;
 use crate::task::Task;
 use crate::ui::{Decision, decided};
 
 impl App {
     /// Shows what became of what was told.
-    pub(super) fn on_told(&mut self, told: Told) {
+    pub(super) fn on_told(&mut self, told: DeliveryEvent) {
         match told {
-            Told::Trouble(trouble) => self.complain(&trouble),
-            Told::FollowUp(text) => self.ui.notify(Status::Ready, text, feed::now()),
+            DeliveryEvent::Trouble(trouble) => self.complain(&trouble),
+            DeliveryEvent::FollowUp(text) => self.ui.notify(Status::Ready, text, poll::now()),
         }
     }
 
@@ -38,7 +38,7 @@ impl App {
         let Some(path) = self.history.path().map(ToOwned::to_owned) else { return };
         self.actors.work(async move {
             let decide = move || -> Result<Decided, Trouble> {
-                let now = feed::now();
+                let now = poll::now();
                 let mut intents = Intents::open(&path, Owner::of_process(now), now)?;
                 match decision {
                     Decision::Resend => intents.resend(id, now),
@@ -53,18 +53,18 @@ impl App {
                 Ok(Err(trouble)) => Err(format!("message {} was not changed: {trouble}", id.0)),
                 Err(error) => Err(format!("message {} was not changed: {error}", id.0)),
             };
-            News::Decided { told }
+            ActorNews::Decided { told }
         });
     }
 
     /// Tells what the rules want told of what is shown now.
     pub(super) fn tell_outside(&mut self) -> std::io::Result<()> {
         self.outside.mute(self.ui.mutes_all());
-        let view = self.fleet.view(feed::now());
+        let view = self.fleet.view(poll::now());
         let is_muted = |terminal: &Terminal| self.ui.mutes(terminal);
         let is_task_muted = |task: &Task| self.ui.mutes_task(task);
         let looks_at = self.ui.looked_at(view.now);
-        let operator = Operator { looks_at, is_muted: &is_muted, is_task_muted: &is_task_muted };
+        let operator = Suppression { looks_at, is_muted: &is_muted, is_task_muted: &is_task_muted };
         let bytes = self.outside.follow(&view, operator);
         self.tty.ring(&bytes)
     }

@@ -12,12 +12,12 @@ use tokio::time::Instant;
 
 use super::{App, look};
 use crate::config::{Config, ConfigError};
-use crate::feed;
 use crate::fleet::{Input, ServerId};
-use crate::owner::{self, Event, Rank, Watcher};
-use crate::profile::Library;
+use crate::owner::{self, OwnerEvent, Rank, Watcher};
+use crate::poll;
+use crate::profile::ProfileSet;
 use crate::status::Status;
-use crate::ui::{Options, Topic};
+use crate::ui::{Topic, UiOptions};
 
 /// How often the files are looked at.
 const EVERY: Duration = Duration::from_secs(1);
@@ -26,24 +26,24 @@ const EVERY: Duration = Duration::from_secs(1);
 const PROFILES: &str = "profiles";
 
 /// What is to be shown, by a configuration as it stands in the files now.
-pub type Reading = Result<(Config, Vec<ServerId>), ConfigError>;
+pub type LoadResult = Result<(Config, Vec<ServerId>), ConfigError>;
 
 /// The profiles as they stand in the files now, or what is wrong with them and what to do about it.
-pub type Learning = Result<Library, (String, String)>;
+pub type Learning = Result<ProfileSet, (String, String)>;
 
 /// How configuration and profiles are read, and where they may be.
 #[derive(Clone)]
-pub struct Source {
-    read: Arc<dyn Fn() -> Reading + Send + Sync>,
+pub struct LoadSource {
+    read: Arc<dyn Fn() -> LoadResult + Send + Sync>,
     learn: Arc<dyn Fn() -> Learning + Send + Sync>,
     candidates: Vec<PathBuf>,
 }
 
-impl Source {
+impl LoadSource {
     /// A source that reads what the candidates say, and the profiles beside them.
     pub fn new(
         candidates: Vec<PathBuf>,
-        read: impl Fn() -> Reading + Send + Sync + 'static,
+        read: impl Fn() -> LoadResult + Send + Sync + 'static,
         learn: impl Fn() -> Learning + Send + Sync + 'static,
     ) -> Self {
         Self { read: Arc::new(read), learn: Arc::new(learn), candidates }
@@ -55,9 +55,9 @@ impl Source {
     }
 }
 
-impl fmt::Debug for Source {
+impl fmt::Debug for LoadSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Source").field("candidates", &self.candidates).finish_non_exhaustive()
+        f.debug_struct("LoadSource").field("candidates", &self.candidates).finish_non_exhaustive()
     }
 }
 
@@ -65,8 +65,8 @@ impl fmt::Debug for Source {
 type Stamps = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
 
 /// The files as they were when they were last read.
-pub(super) struct Watch {
-    source: Source,
+pub(super) struct FileWatch {
+    source: LoadSource,
     read: Stamps,
     /// The profiles that hold. Wrong ones are told of again whenever anything is read again.
     learned: Stamps,
@@ -76,9 +76,9 @@ pub(super) struct Watch {
     next: Instant,
 }
 
-impl Watch {
+impl FileWatch {
     /// Watches the files that have just been read.
-    pub(super) fn new(source: Source, theme: &str) -> Self {
+    pub(super) fn new(source: LoadSource, theme: &str) -> Self {
         let read = stamps(&source, theme);
         let learned = profiles(&read);
         Self { source, read, learned, changing: None, next: Instant::now() + EVERY }
@@ -112,7 +112,7 @@ impl Watch {
     }
 }
 
-fn stamps(source: &Source, theme: &str) -> Stamps {
+fn stamps(source: &LoadSource, theme: &str) -> Stamps {
     let own = [PathBuf::from("keymap.toml"), PathBuf::from("themes").join(format!("{theme}.toml"))];
     let beside = source.directories();
     let looks = beside.iter().flat_map(|directory| own.iter().map(|name| directory.join(name)));
@@ -156,7 +156,7 @@ impl App {
         }
         let directories = self.watch.source.directories();
         let (options, wrong) = look::options_again(&self.config.ui, &directories, self.ui.options());
-        self.ui.look_like(Options { templates: self.config.templates.clone(), ..options });
+        self.ui.look_like(UiOptions { templates: self.config.templates.clone(), ..options });
         let wrong = wrong.into_iter().flatten();
         faults.extend(wrong.map(|(topic, fault)| (topic, format!("{fault} ({})", fault.hint))));
         // Also what is wrong is read once, and again when it has changed.
@@ -170,7 +170,7 @@ impl App {
         [Topic::Files, Topic::Config, Topic::Keymap, Topic::Theme, Topic::Profiles]
             .iter()
             .for_each(|topic| self.ui.retire(topic));
-        let now = feed::now();
+        let now = poll::now();
         if changed || faults.is_empty() {
             let later = match later {
                 [] => String::new(),
@@ -224,7 +224,7 @@ impl App {
 
     /// Looks at servers by other rules from now on. Those that are watched no longer leave the fleet.
     fn watch_anew(&mut self, config: &Config, servers: &[ServerId]) -> Result<(), crate::tmux::Error> {
-        let feed = feed::Settings { keeper: self.feed.keeper.clone(), ..feed::Settings::new(config) };
+        let feed = poll::Settings { keeper: self.feed.keeper.clone(), ..poll::Settings::new(config) };
         let (library, fleet) = (Arc::clone(&self.library), self.fleet.settings().clone());
         let settings = owner::Settings { feed, library, fleet, rank: Rank::Dashboard };
         let watchers = watch(&settings, servers, &self.events_of_servers)?;
@@ -234,7 +234,7 @@ impl App {
             if watcher.has_tended() {
                 let (feed, server) = (self.feed.clone(), server.clone());
                 drop(watcher);
-                tokio::spawn(async move { feed::release(&feed, &server).await });
+                tokio::spawn(async move { poll::release(&feed, &server).await });
             }
             self.take(Input::Unwatched { server });
         }
@@ -246,7 +246,7 @@ impl App {
 pub(super) fn watch(
     settings: &owner::Settings,
     servers: &[ServerId],
-    events: &Sender<Event>,
+    events: &Sender<OwnerEvent>,
 ) -> Result<Vec<(ServerId, Watcher)>, crate::tmux::Error> {
     let watched = |server: &ServerId| {
         let watcher = owner::spawn(settings.clone(), server.clone(), events.clone())?;
@@ -265,8 +265,8 @@ mod tests {
         let file = directory.path().join("config.toml");
         std::fs::write(&file, "1").expect("a file");
         let read = || Ok((Config::default(), Vec::new()));
-        let source = Source::new(vec![file.clone()], read, || Ok(Library::builtin()));
-        let mut watch = Watch::new(source.clone(), "dark");
+        let source = LoadSource::new(vec![file.clone()], read, || Ok(ProfileSet::builtin()));
+        let mut watch = FileWatch::new(source.clone(), "dark");
         let before = stamps(&source, "dark");
         std::fs::write(&file, "12").expect("a file");
         watch.note(before, "dark");

@@ -1,19 +1,19 @@
 //! What the operator asks for is carried out, and what came of it is told.
 
-use super::actors::News;
-use super::lending::Purpose;
-use super::{App, Error, copy};
-use crate::feed;
+use super::actors::ActorNews;
+use super::lending::LendPurpose;
+use super::{App, AppError, copy};
 use crate::fleet::{Input, TerminalKey};
 use crate::history::{OperatorAction, Record};
 use crate::operation::{Act, Producer, Refusal, When};
+use crate::poll;
 use crate::sender::OperationEvent;
 use crate::status::Status;
 use crate::tmux::Jump;
 use crate::ui::{Copied, Request, Topic};
 
 impl App {
-    pub(super) async fn carry_out(&mut self, request: Request) -> Result<(), Error> {
+    pub(super) async fn carry_out(&mut self, request: Request) -> Result<(), AppError> {
         match request {
             Request::Quit => self.wants_to_end = true,
             Request::Reload => self.reload(),
@@ -25,10 +25,10 @@ impl App {
             Request::KillTasks { tasks } => self.kill_tasks(tasks),
             Request::RerunTask { key, window } => self.rerun_task(key, window),
             Request::AdoptSession { server, session, adopt } => self.actors.adopt(server, session, adopt),
-            Request::Explain { key } => self.ui.explained(&key, self.fleet.explain(&key, feed::now()), feed::now()),
+            Request::Explain { key } => self.ui.explained(&key, self.fleet.explain(&key, poll::now()), poll::now()),
             Request::Copy { key, what } => self.copy(&key, what)?,
             Request::Reasons { key } => {
-                let now = feed::now();
+                let now = poll::now();
                 let text = self.fleet.explain(&key, now);
                 self.ui.reasons(&key, text.as_deref(), &self.fleet.view(now));
             }
@@ -45,33 +45,33 @@ impl App {
         Ok(())
     }
 
-    pub(super) async fn on_news(&mut self, news: News) -> Result<(), Error> {
+    pub(super) async fn on_news(&mut self, news: ActorNews) -> Result<(), AppError> {
         match news {
-            News::Queued { posted: Ok(()), .. } => {}
-            News::Queued { prompt, posted: Err(why) } => {
-                self.ui.ended(&prompt, &Refusal::Other(why).into(), &self.fleet.view(feed::now()));
+            ActorNews::Queued { posted: Ok(()), .. } => {}
+            ActorNews::Queued { prompt, posted: Err(why) } => {
+                self.ui.ended(&prompt, &Refusal::Other(why).into(), &self.fleet.view(poll::now()));
             }
-            News::TakenBack { key, texts: Ok(texts) } => {
-                self.ui.taken_back(&key, &texts, &self.fleet.view(feed::now()));
+            ActorNews::TakenBack { key, texts: Ok(texts) } => {
+                self.ui.taken_back(&key, &texts, &self.fleet.view(poll::now()));
             }
-            News::TakenBack { texts: Err(why), .. } => self.complain(&format!("nothing was taken back: {why}")),
-            News::Prompts { own, all } => self.ui.prompts(&own, &all, &self.fleet.view(feed::now())),
-            News::Task { key, told } => {
+            ActorNews::TakenBack { texts: Err(why), .. } => self.complain(&format!("nothing was taken back: {why}")),
+            ActorNews::Prompts { own, all } => self.ui.prompts(&own, &all, &self.fleet.view(poll::now())),
+            ActorNews::Task { key, told } => {
                 self.wake(&key);
                 let (status, told) = match told {
                     Ok(told) => (Status::Finished, told),
                     Err(trouble) => (Status::Error, trouble),
                 };
-                self.ui.notify_about(Topic::Task(key), status, told, feed::now());
+                self.ui.notify_about(Topic::Task(key), status, told, poll::now());
             }
-            News::Copied { clip, clipboard } => {
+            ActorNews::Copied { clip, clipboard } => {
                 let (status, told) = copy::told(&clip, clipboard.as_ref());
-                self.ui.notify_about(Topic::Clipboard, status, told, feed::now());
+                self.ui.notify_about(Topic::Clipboard, status, told, poll::now());
             }
-            News::Adopted { server, session, adopt, kept } => self.adopted(server, session, adopt, kept),
-            News::Decided { told: Ok(told) } => self.ui.notify(Status::Finished, told, feed::now()),
-            News::Decided { told: Err(trouble) } => self.complain(&trouble),
-            News::Jumped { key, jump: Ok(Jump::Switched) } => {
+            ActorNews::Adopted { server, session, adopt, kept } => self.adopted(server, session, adopt, kept),
+            ActorNews::Decided { told: Ok(told) } => self.ui.notify(Status::Finished, told, poll::now()),
+            ActorNews::Decided { told: Err(trouble) } => self.complain(&trouble),
+            ActorNews::Jumped { key, jump: Ok(Jump::Switched) } => {
                 self.saw(key, "jumped to it");
                 // A popup would go on to hide what was jumped to.
                 if self.actors.in_popup() && self.lent.is_none() {
@@ -79,12 +79,12 @@ impl App {
                 }
             }
             // The key was pressed twice, or something else was begun meanwhile.
-            News::Jumped { jump: Ok(Jump::Attach(_)), .. } if self.lent.is_some() => {}
-            News::Jumped { key, jump: Ok(Jump::Attach(command)) } => {
+            ActorNews::Jumped { jump: Ok(Jump::Attach(_)), .. } if self.lent.is_some() => {}
+            ActorNews::Jumped { key, jump: Ok(Jump::Attach(command)) } => {
                 let name = key.server.host.as_ref().map_or_else(|| "tmux".to_owned(), |host| format!("ssh to {host}"));
-                self.hand_over(command, name, Purpose::Jump(key))?;
+                self.hand_over(command, name, LendPurpose::Jump(key))?;
             }
-            News::Jumped { jump: Err(error), .. } => self.complain(&error.to_string()),
+            ActorNews::Jumped { jump: Err(error), .. } => self.complain(&error.to_string()),
         }
         Ok(())
     }
@@ -94,7 +94,7 @@ impl App {
         match event {
             OperationEvent::Begun(operation) => {
                 let Act::Prompt { text, .. } = &operation.act else { return };
-                self.take(Input::Submitted { key: operation.to.key.clone(), at: feed::now(), text: text.clone() });
+                self.take(Input::Submitted { key: operation.to.key.clone(), at: poll::now(), text: text.clone() });
             }
             OperationEvent::Ended(operation, outcome) => {
                 if matches!(operation.act, Act::Answer { .. }) && outcome.is_accepted() {
@@ -102,7 +102,7 @@ impl App {
                 }
                 // What becomes of messages in the outbox the history tells.
                 if operation.producer == Producer::Dashboard {
-                    self.ui.ended(operation, outcome, &self.fleet.view(feed::now()));
+                    self.ui.ended(operation, outcome, &self.fleet.view(poll::now()));
                 }
             }
         }
@@ -110,7 +110,7 @@ impl App {
         self.wake(&operation.to.key);
     }
 
-    fn copy(&mut self, key: &TerminalKey, what: Copied) -> Result<(), Error> {
+    fn copy(&mut self, key: &TerminalKey, what: Copied) -> Result<(), AppError> {
         if let Some(clip) = copy::clip(&self.fleet, key, what) {
             self.tty.copy(&clip.text)?;
             self.actors.follow_clip(clip);
@@ -120,7 +120,7 @@ impl App {
             Copied::Dialog => "no dialog waits there, so nothing was copied",
             Copied::Name | Copied::Transcript => "there is nothing to copy",
         };
-        self.ui.notify_about(Topic::Clipboard, Status::Ready, told.to_owned(), feed::now());
+        self.ui.notify_about(Topic::Clipboard, Status::Ready, told.to_owned(), poll::now());
         Ok(())
     }
 
@@ -133,7 +133,7 @@ impl App {
     /// Keeps what the operator did beside inputs (SPEC §10).
     fn note(&self, key: Option<TerminalKey>, action: &'static str) {
         let name = key.as_ref().and_then(|key| self.fleet.name_of(key)).unwrap_or("dashboard").to_owned();
-        self.history.record(Record::Action { key, name, at: feed::now(), action: OperatorAction::of_word(action) });
+        self.history.record(Record::Action { key, name, at: poll::now(), action: OperatorAction::of_word(action) });
     }
 
     /// Looks at a terminal's server at once, as something was done there.
@@ -144,6 +144,6 @@ impl App {
     }
 
     pub(super) fn complain(&mut self, what: &str) {
-        self.ui.notify(Status::Error, what.to_owned(), feed::now());
+        self.ui.notify(Status::Error, what.to_owned(), poll::now());
     }
 }

@@ -14,7 +14,7 @@ const GIVE_BACK: Duration = Duration::from_secs(1);
 
 /// What a signal asks of the dashboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum SignalRequest {
     /// To end in order.
     End,
     /// To take the terminal once more: the process was stopped, and a shell may have had it meanwhile.
@@ -44,14 +44,14 @@ impl Signals {
 
     /// Waits until somebody wants something of the program. What a terminal sends for Ctrl-C and Ctrl-\ reaches every program
     /// on it; while another one has the terminal it is meant for that one, as it is for a shell's command (`system(3)`).
-    pub(super) async fn asked(&mut self, lent: bool) -> Asked {
+    pub(super) async fn asked(&mut self, lent: bool) -> SignalRequest {
         loop {
             tokio::select! {
-                _ = self.interrupt.recv() => if !lent { return Asked::End },
-                _ = self.quit.recv() => if !lent { return Asked::End },
-                _ = self.terminate.recv() => return Asked::End,
-                _ = self.hangup.recv() => return Asked::End,
-                _ = self.carry_on.recv() => return Asked::Continue,
+                _ = self.interrupt.recv() => if !lent { return SignalRequest::End },
+                _ = self.quit.recv() => if !lent { return SignalRequest::End },
+                _ = self.terminate.recv() => return SignalRequest::End,
+                _ = self.hangup.recv() => return SignalRequest::End,
+                _ = self.carry_on.recv() => return SignalRequest::Continue,
             }
         }
     }

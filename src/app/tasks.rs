@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::App;
-use super::actors::News;
-use crate::feed;
+use super::actors::ActorNews;
 use crate::fleet::{Effect, FoundSession, Input};
 use crate::history::{OperatorAction, Record};
-use crate::place::{ServerId, TerminalKey, WindowId};
+use crate::ids::{ServerId, TerminalKey, WindowId};
+use crate::poll;
 use crate::status::Status;
 use crate::task::{Batch, Happening, TaskEvent};
 use crate::tmux::{Server, Start};
@@ -27,7 +27,7 @@ impl App {
             let (name, ended) = (task.id.clone(), task.is_dead());
             let (server, reason) = (key.server.clone(), KILLED.to_owned());
             if !ended {
-                self.history.record(Record::kill(key.clone(), name.clone(), feed::now(), KILLED));
+                self.history.record(Record::kill(key.clone(), name.clone(), poll::now(), KILLED));
                 self.take_here(Input::TaskKilled { server, window, reason });
             }
             let (history, tmux) = (self.history.clone(), self.feed.tmux.clone());
@@ -42,7 +42,7 @@ impl App {
                     Ok(false) => Err(format!("{name} is gone already")),
                     Err(error) => Err(format!("{name}: {error}")),
                 };
-                News::Task { key, told }
+                ActorNews::Task { key, told }
             });
         }
     }
@@ -53,7 +53,7 @@ impl App {
         let tmux = self.feed.tmux.clone();
         self.actors.work(async move {
             let begun = match Server::new(key.server.clone(), tmux) {
-                Ok(server) => server.begin_again(&key, window, None, feed::now().as_millis()).await,
+                Ok(server) => server.begin_again(&key, window, None, poll::now().as_millis()).await,
                 Err(error) => Err(error),
             };
             let told = match begun {
@@ -61,18 +61,18 @@ impl App {
                 Ok(Start::Overtaken) => Err(format!("{name} runs again already, or is gone")),
                 Err(error) => Err(format!("{name}: {error}")),
             };
-            News::Task { key, told }
+            ActorNews::Task { key, told }
         });
     }
 
     /// A session is treated as tasks from now on, or no longer; the pollers read the choice with their next look.
     pub(super) fn adopted(&mut self, server: ServerId, session: String, adopt: bool, kept: Result<(), String>) {
         if let Err(error) = kept {
-            return self.ui.notify(Status::Failed, format!("nothing was changed: {error}"), feed::now());
+            return self.ui.notify(Status::Failed, format!("nothing was changed: {error}"), poll::now());
         }
         let run = self
             .fleet
-            .view(feed::now())
+            .view(poll::now())
             .tasks
             .into_iter()
             .any(|task| task.key.server == server && task.session == session && task.registration.at().is_some());
@@ -83,8 +83,8 @@ impl App {
         };
         let action = if adopt { "treated as tasks" } else { "treated as tasks no longer" };
         let (name, action) = (session.clone(), OperatorAction::of_word(action));
-        self.history.record(Record::Action { key: None, name, at: feed::now(), action });
-        self.ui.notify(Status::Finished, format!("{session} {told}"), feed::now());
+        self.history.record(Record::Action { key: None, name, at: poll::now(), action });
+        self.ui.notify(Status::Finished, format!("{session} {told}"), poll::now());
         self.watchers.iter().filter(|(id, _)| *id == server).for_each(|(_, watcher)| watcher.wake());
         if !adopt {
             let tmux = self.feed.tmux.clone();
@@ -104,13 +104,13 @@ impl App {
         }
         if let Effect::TasksFound { sessions } = effect {
             let prune = self.ui.key_for(Action::PruneTasks);
-            self.ui.notify(Status::Finished, found(sessions, prune.as_deref()), feed::now());
+            self.ui.notify(Status::Finished, found(sessions, prune.as_deref()), poll::now());
         }
     }
 
     /// Shows what happened to tasks as messages (SPEC §9), the urgent ones last, which are the last ones to give way.
     fn show_task_events(&mut self, batch: &Batch) {
-        let now = feed::now();
+        let now = poll::now();
         let view = self.fleet.view(now);
         let is_muted = |key: &TerminalKey| view.tasks.iter().any(|task| task.key == *key && self.ui.mutes_task(task));
         // What was asked for here has been answered here.
@@ -133,7 +133,7 @@ impl App {
             let tended = watcher.has_tended();
             // The watcher must not set again what is taken back.
             drop(watcher);
-            if tended && let Err(error) = feed::release(&self.feed, &server).await {
+            if tended && let Err(error) = poll::release(&self.feed, &server).await {
                 tracing::warn!(%server, %error, "what counts bells was left behind");
             }
         }

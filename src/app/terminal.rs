@@ -15,7 +15,7 @@ use ratatui::crossterm::{cursor, execute, queue};
 use ratatui::layout::{Position, Rect};
 use ratatui::{Frame, Terminal};
 
-use super::Error;
+use super::AppError;
 
 /// Bytes of a frame that are collected before they are written; a full repaint of a large terminal fits.
 const FRAME_BYTES: usize = 256 << 10;
@@ -29,8 +29,8 @@ const TAKE_MOUSE: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 static HELD: AtomicBool = AtomicBool::new(false);
 
 /// Fails when there is no terminal to draw on.
-pub(super) fn check() -> Result<(), Error> {
-    if io::stdout().is_terminal() { Ok(()) } else { Err(Error::NotATerminal) }
+pub(super) fn check() -> Result<(), AppError> {
+    if io::stdout().is_terminal() { Ok(()) } else { Err(AppError::NotATerminal) }
 }
 
 /// The terminal while the dashboard has it.

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use super::App;
-use super::actors::News;
-use crate::feed;
+use super::actors::ActorNews;
 use crate::fleet::{TerminalKey, View};
 use crate::history::{Intent, IntentState, Intents, Owner, Trouble, same_terminal};
-use crate::moment::Moment;
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, When};
+use crate::poll;
+use crate::time::Timestamp;
 use crate::ui::Waiting;
 
 impl App {
@@ -18,27 +18,27 @@ impl App {
         let Act::Prompt { text, .. } = act else { return };
         self.in_outbox(
             move |outbox, now| outbox.post(&key, &name, &text, now).map(drop),
-            move |posted| News::Queued { prompt, posted },
+            move |posted| ActorNews::Queued { prompt, posted },
         );
     }
 
     /// Gives the prompts back that wait for a terminal.
     pub(super) fn unqueue(&mut self, key: TerminalKey) {
         let to = key.clone();
-        self.in_outbox(move |outbox, now| outbox.take_back(&to, now), move |texts| News::TakenBack { key, texts });
+        self.in_outbox(move |outbox, now| outbox.take_back(&to, now), move |texts| ActorNews::TakenBack { key, texts });
     }
 
     /// Does something in the outbox, which takes time, and tells what came of it.
     fn in_outbox<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Intents, Moment) -> Result<T, Trouble> + Send + 'static,
-        told: impl FnOnce(Result<T, String>) -> News + Send + 'static,
+        work: impl FnOnce(&mut Intents, Timestamp) -> Result<T, Trouble> + Send + 'static,
+        told: impl FnOnce(Result<T, String>) -> ActorNews + Send + 'static,
     ) {
         let path = self.history.path().map(ToOwned::to_owned);
         self.actors.work(async move {
             let Some(path) = path else { return told(Err("no history is kept, where prompts wait".to_owned())) };
             let work = move || {
-                let now = feed::now();
+                let now = poll::now();
                 work(&mut Intents::open(&path, Owner::of_process(now), now)?, now)
             };
             let done = match tokio::task::spawn_blocking(work).await {
@@ -51,7 +51,7 @@ impl App {
 
     /// Tells what became of a prompt that waited.
     pub(super) fn tell_of_prompt(&mut self, prompt: &Intent) {
-        let view = self.fleet.view(feed::now());
+        let view = self.fleet.view(poll::now());
         let Some(key) = here(prompt, &view) else { return };
         let why = prompt.detail.clone().unwrap_or_default();
         let outcome = match prompt.state {
@@ -67,7 +67,7 @@ impl App {
 
     /// Shows which prompts wait.
     pub(super) fn show_queue(&mut self) {
-        let view = self.fleet.view(feed::now());
+        let view = self.fleet.view(poll::now());
         let mut waiting: HashMap<TerminalKey, Vec<Waiting>> = HashMap::new();
         for prompt in self.follow_ups.values().filter(|it| waits(it)) {
             let Some(key) = here(prompt, &view) else { continue };

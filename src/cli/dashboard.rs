@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions};
-use crate::app::{self, Learning, Settings, Source};
+use crate::app::{self, Learning, LoadSource, Settings};
 use crate::config::{Config, Loaded};
-use crate::feed;
 use crate::fleet::{self, ServerId};
+use crate::poll;
 
 /// Opens the dashboard on what the options and the configuration ask to watch.
 ///
@@ -23,7 +23,7 @@ pub async fn run(options: &GlobalOptions) -> Done {
         servers: watched.servers.clone(),
         feed: watched.feed.clone(),
         fleet: watched.fleet.clone(),
-        source: Source::new(
+        source: LoadSource::new(
             candidates(options),
             {
                 let options = options.clone();
@@ -54,11 +54,11 @@ pub async fn run_on(server: ServerId, config: Config, options: &GlobalOptions) -
             Ok((Config { ui: own.ui, templates: own.templates, ..config.clone() }, vec![server.clone()]))
         }
     };
-    let source = Source::new(candidates(options), read, learning(options));
+    let source = LoadSource::new(candidates(options), read, learning(options));
     let own = options.load()?.config;
     let config = Config { ui: own.ui, templates: own.templates, ..config };
     let library = Arc::new(options.library()?);
-    let feed = feed::Settings::new(&config);
+    let feed = poll::Settings::new(&config);
     let fleet = fleet::Settings { tracker: config.tracker.clone(), ..fleet::Settings::default() };
     show(Settings { config, library, servers: vec![server], feed, fleet, source }).await
 }

@@ -13,9 +13,9 @@ use super::options::user_profiles;
 use super::survey::{Freshness, Watched};
 use super::{Done, Failure, GlobalOptions, output};
 use crate::config::Loaded;
-use crate::feed;
 use crate::fleet::ServerId;
 use crate::history::{self, History, Reader, Trouble};
+use crate::poll;
 use crate::private;
 use crate::screen::harmless;
 use crate::tmux;
@@ -249,11 +249,11 @@ async fn ask(watched: &Watched, id: &ServerId) -> Result<Answer, tmux::Error> {
     let start = Instant::now();
     server.look(&[]).await?;
     let first = start.elapsed();
-    let (start, asked_at) = (Instant::now(), feed::now());
+    let (start, asked_at) = (Instant::now(), poll::now());
     let look = server.look(&[]).await?;
     let next = start.elapsed();
     // The server tells whole seconds, of some moment between the question and the answer.
-    let (clock, asked, answered) = (look.clock, asked_at.as_millis() / 1000, feed::now().as_millis() / 1000);
+    let (clock, asked, answered) = (look.clock, asked_at.as_millis() / 1000, poll::now().as_millis() / 1000);
     let ahead = if clock > answered { clock - answered } else { (clock - asked).min(0) };
     Ok(Answer { panes: look.panes.len(), version: look.version, first, next, ahead })
 }

@@ -7,9 +7,9 @@ use super::target::{Meant, Purpose};
 use super::wait::seconds;
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::config::{Match, PaneAddress};
-use crate::fleet::{Rules, Terminal, Why};
+use crate::fleet::{RuleSelection, Terminal, Why};
 use crate::process;
-use crate::profile::{Explanation, ProcessInfo, Program, Reading, Selected};
+use crate::profile::{Classification, Explanation, ProcessInfo, Program, Selected};
 use crate::screen::{Screen, harmless};
 use crate::state::State;
 use crate::tmux::Server;
@@ -34,7 +34,7 @@ pub struct Args {
 pub(super) struct Read<'a> {
     pub screen: &'a Screen,
     pub selected: Selected,
-    pub reading: Reading,
+    pub reading: Classification,
     pub explanation: Explanation,
 }
 
@@ -77,7 +77,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         timers: &timers,
         now: survey.now,
     };
-    let rules = if args.fired { Rules::Fired } else { Rules::Tried };
+    let rules = if args.fired { RuleSelection::Fired } else { RuleSelection::Tried };
     output::print(&format!("{}\n{}{}", why.answer(), heading(terminal, &read), why.text(rules)))
 }
 

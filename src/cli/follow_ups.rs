@@ -9,18 +9,18 @@ use serde_json::{Value, json};
 use super::failure::BadValue;
 use super::{Done, Failure, GlobalOptions, output};
 use crate::history::{self, Decided, Intent, IntentId, IntentState, Intents, Owner, Trouble};
-use crate::moment::Moment;
 use crate::screen::harmless;
+use crate::time::Timestamp;
 
 /// List messages to agents that wait or may not have arrived; resend or dismiss them.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub command: Option<FollowUpsCommand>,
 }
 
 #[derive(Clone, Debug, Subcommand)]
-pub enum Command {
+pub enum FollowUpsCommand {
     /// Print messages that wait, are being sent, may or may not have arrived, or expired (the default).
     List {
         /// Print one JSON array.
@@ -58,11 +58,11 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
         Failure::refused("no history is kept, and follow-ups are kept there").hint("set `enabled = true` in [history]")
     })?;
     let now = history::now();
-    let command = args.command.as_ref().unwrap_or(&Command::List { json: false });
+    let command = args.command.as_ref().unwrap_or(&FollowUpsCommand::List { json: false });
     if !path.exists() {
         return match command {
-            Command::List { json } => list(&[], *json, now),
-            Command::Resend { numbers } | Command::Dismiss { numbers } => {
+            FollowUpsCommand::List { json } => list(&[], *json, now),
+            FollowUpsCommand::Resend { numbers } | FollowUpsCommand::Dismiss { numbers } => {
                 Err(missing(numbers.first().copied().unwrap_or_default()).into())
             }
         };
@@ -70,9 +70,9 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
     let unusable = |trouble: Trouble| super::history::unusable(&path, &trouble);
     let mut intents = Intents::open(&path, Owner::of_process(now), now).map_err(unusable)?;
     match command {
-        Command::List { json } => list(&intents.open_matters().map_err(unusable)?, *json, now),
-        Command::Resend { numbers } => each(numbers, |id| intents.resend(id, now).map_err(unusable)),
-        Command::Dismiss { numbers } => each(numbers, |id| intents.dismiss(id, now).map_err(unusable)),
+        FollowUpsCommand::List { json } => list(&intents.open_matters().map_err(unusable)?, *json, now),
+        FollowUpsCommand::Resend { numbers } => each(numbers, |id| intents.resend(id, now).map_err(unusable)),
+        FollowUpsCommand::Dismiss { numbers } => each(numbers, |id| intents.dismiss(id, now).map_err(unusable)),
     }
 }
 
@@ -96,7 +96,7 @@ fn each(numbers: &[i64], mut decide: impl FnMut(IntentId) -> Result<Decided, Fai
     Err(last.into())
 }
 
-fn list(intents: &[Intent], json: bool, now: Moment) -> Done {
+fn list(intents: &[Intent], json: bool, now: Timestamp) -> Done {
     if json {
         let all: Vec<Value> = intents.iter().map(fields).collect();
         return output::print(&output::json_line(&all)?);

@@ -12,16 +12,18 @@ use std::time::Duration;
 use clap::ValueEnum;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
-use jiff::{Span, Timestamp, ToSpan, Zoned};
+use jiff::{Span, ToSpan, Zoned};
 use ratatui::crossterm::style::{Color, Stylize};
 
 use super::failure::BadValue;
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::fleet::{ServerId, TerminalKey};
-use crate::history::{Body, Condition, Filter, History, Kind, Reader, Stored, StoredTerminal, Trouble, same_terminal};
-use crate::moment::Moment;
+use crate::history::{
+    Body, History, Kind, Reader, RecordFilter, Stored, StoredTerminal, Trouble, WriterState, same_terminal,
+};
 use crate::screen::harmless;
 use crate::status::Status;
+use crate::time::Timestamp;
 use crate::ui::text;
 
 /// Lines that are printed when nothing says which.
@@ -35,10 +37,10 @@ pub struct Args {
     /// Start: an age (30m, 2h, 3d), a day (today, yesterday, 2026-11-21), a time of day (09:00, its last occurrence),
     /// or both (2026-11-21T09:00, 2026-11-21T09:00:00Z).
     #[arg(long, value_name = "WHEN", value_parser = moment, allow_hyphen_values = true)]
-    pub since: Option<Moment>,
+    pub since: Option<Timestamp>,
     /// End, in the same forms.
     #[arg(long, value_name = "WHEN", value_parser = moment, allow_hyphen_values = true)]
-    pub until: Option<Moment>,
+    pub until: Option<Timestamp>,
     /// Only this kind; may be repeated.
     #[arg(long, value_name = "KIND")]
     pub kind: Vec<KindName>,
@@ -106,7 +108,7 @@ fn read(args: &Args, options: &GlobalOptions, path: &Path) -> Done {
         let chosen = known.iter().filter(|one| terminals.as_ref().is_none_or(|keys| keys.contains(&one.key)));
         return totals::print(args, &mut reader, &chosen.cloned().collect::<Vec<_>>());
     }
-    let filter = Filter {
+    let filter = RecordFilter {
         terminals,
         since: args.since,
         until: args.until,
@@ -135,7 +137,7 @@ const KEPT: Duration = Duration::from_secs(2);
 /// Waits until what a command does is kept, so that other processes know of it, and says when it is not.
 pub(super) async fn keep(history: &History) {
     let is_kept = history.written(KEPT).await;
-    if !is_kept && matches!(history.health().condition, Condition::Starting | Condition::Good) {
+    if !is_kept && matches!(history.health().condition, WriterState::Starting | WriterState::Good) {
         return Failure::refused("history is not written yet").hint(Trouble::Locked.hint()).warn();
     }
     warn_of(history);
@@ -146,7 +148,7 @@ pub(super) fn warn_of(history: &History) {
     let Some(warning) = history.new_warning() else { return };
     let failure = Failure::refused(warning);
     match history.health().condition {
-        Condition::Degraded(trouble) => failure.hint(trouble.hint()).warn(),
+        WriterState::Degraded(trouble) => failure.hint(trouble.hint()).warn(),
         _ => failure.warn(),
     }
 }
@@ -206,7 +208,7 @@ fn find(
     }
 }
 
-fn print_json(reader: &mut Reader, filter: &Filter) -> Done {
+fn print_json(reader: &mut Reader, filter: &RecordFilter) -> Done {
     let mut written = Ok(());
     reader.each(filter, |record| {
         written = output::json_line(&record.to_json()).and_then(|line| output::write_whole(&line));
@@ -215,7 +217,7 @@ fn print_json(reader: &mut Reader, filter: &Filter) -> Done {
     output::conclude(written)
 }
 
-fn print_text(reader: &mut Reader, filter: &Filter) -> Done {
+fn print_text(reader: &mut Reader, filter: &RecordFilter) -> Done {
     let records = reader.records(filter)?;
     if records.is_empty() {
         eprintln!("the history has nothing of that");
@@ -244,8 +246,8 @@ fn wants_color() -> bool {
 }
 
 /// The time as the clock on the wall shows it.
-fn local(at: Moment, zone: &TimeZone) -> String {
-    Timestamp::from_millisecond(at.as_millis())
+fn local(at: Timestamp, zone: &TimeZone) -> String {
+    jiff::Timestamp::from_millisecond(at.as_millis())
         .map_or_else(|_| at.to_string(), |time| time.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string())
 }
 
@@ -281,16 +283,16 @@ fn what(record: &Stored) -> String {
 }
 
 /// Reads a point in time: how long ago, or a day or time in the zone of this machine.
-fn moment(text: &str) -> Result<Moment, BadValue> {
+fn moment(text: &str) -> Result<Timestamp, BadValue> {
     let found = moment_at(text.trim(), &Zoned::now()).ok_or(BadValue {
         what: "this is no time",
         hint: "write how long ago (30m, 2h, 3d), a day (today, yesterday, 2026-11-21), a time (09:00), or both \
                (2026-11-21T09:00, 2026-11-21T09:00:00Z)",
     })?;
-    Ok(Moment::from_millis(found.as_millisecond()))
+    Ok(Timestamp::from_millis(found.as_millisecond()))
 }
 
-fn moment_at(text: &str, now: &Zoned) -> Option<Timestamp> {
+fn moment_at(text: &str, now: &Zoned) -> Option<jiff::Timestamp> {
     let at = |time: DateTime| time.to_zoned(now.time_zone().clone()).ok().map(|zoned| zoned.timestamp());
     let day = |ago: i64| at(now.date().checked_sub(ago.days()).ok()?.to_datetime(Time::midnight()));
     match text {
@@ -301,7 +303,7 @@ fn moment_at(text: &str, now: &Zoned) -> Option<Timestamp> {
     }
     if let Ok(span) = text.parse::<Span>() {
         now.checked_sub(span.abs()).ok().map(|zoned| zoned.timestamp())
-    } else if let Ok(timestamp) = text.parse::<Timestamp>() {
+    } else if let Ok(timestamp) = text.parse::<jiff::Timestamp>() {
         Some(timestamp)
     } else if let Ok(time) = text.parse::<DateTime>() {
         at(time)

@@ -7,13 +7,13 @@ use tokio::sync::mpsc;
 
 use super::Failure;
 use super::survey::Watched;
-use crate::feed;
-use crate::fleet::{Effect, Fleet, Health, Input, ServerId};
+use crate::fleet::{Effect, Fleet, Input, ServerHealth, ServerId};
 use crate::history::Submission;
-use crate::moment::Moment;
 use crate::operation::Act;
-use crate::owner::{self, Event, Rank, Watcher};
+use crate::owner::{self, OwnerEvent, Rank, Watcher};
+use crate::poll;
 use crate::sender::OperationEvent;
+use crate::time::Timestamp;
 
 /// Reports that may wait until they are taken in; more than that and the pollers wait themselves.
 const WAITING_REPORTS: usize = 64;
@@ -21,10 +21,10 @@ const WAITING_REPORTS: usize = 64;
 /// A fleet that is kept up to date.
 pub(super) struct Live {
     pub fleet: Fleet,
-    events: mpsc::Receiver<Event>,
-    feed: feed::Settings,
+    events: mpsc::Receiver<OwnerEvent>,
+    feed: poll::Settings,
     /// What is no input for the fleet, for whoever tells outside what happens.
-    pub about_servers: Vec<Event>,
+    pub about_servers: Vec<OwnerEvent>,
     /// Dropping a watcher ends it.
     watchers: Vec<(ServerId, Watcher)>,
 }
@@ -43,10 +43,10 @@ impl Live {
     /// # Errors
     /// A server's name is not fit for a command line.
     pub(super) fn start_owning(watched: &Watched, rank: Rank) -> Result<Self, Failure> {
-        Self::with(watched, feed::Settings { keeper: Some(feed::owner()), ..watched.feed.clone() }, rank)
+        Self::with(watched, poll::Settings { keeper: Some(poll::owner()), ..watched.feed.clone() }, rank)
     }
 
-    fn with(watched: &Watched, feed: feed::Settings, rank: Rank) -> Result<Self, Failure> {
+    fn with(watched: &Watched, feed: poll::Settings, rank: Rank) -> Result<Self, Failure> {
         let (sender, events) = mpsc::channel(WAITING_REPORTS);
         let settings = watched.watching(feed.clone(), rank);
         let spawn = |server: &ServerId| {
@@ -63,8 +63,8 @@ impl Live {
         let input = tokio::select! {
             // The watchers hold the other ends and run as long as `self` lives.
             Some(event) = self.events.recv() => match event {
-                Event::Input(input) => input,
-                Event::Refused { server, why } => {
+                OwnerEvent::Input(input) => input,
+                OwnerEvent::Refused { server, why } => {
                     Failure::refused(owner::refusal(&server, &why)).warn();
                     return Vec::new();
                 }
@@ -75,7 +75,7 @@ impl Live {
             },
             () = sleep_until(self.fleet.poll_timeout()) => Input::TimePassed,
         };
-        let now = input.at().unwrap_or_else(feed::now);
+        let now = input.at().unwrap_or_else(poll::now);
         self.fleet.handle(input, now);
         std::iter::from_fn(|| self.fleet.poll_effect()).collect()
     }
@@ -90,7 +90,7 @@ impl Live {
         if let OperationEvent::Begun(operation) = event
             && let Act::Prompt { text, .. } = &operation.act
         {
-            let (key, at) = (operation.to.key.clone(), feed::now());
+            let (key, at) = (operation.to.key.clone(), poll::now());
             self.fleet.handle(Input::Submitted { key, at, text: text.clone() }, at);
         }
         std::iter::from_fn(|| self.fleet.poll_effect()).collect()
@@ -102,7 +102,7 @@ impl Live {
             let tended = watcher.has_tended();
             // The watcher must not set again what is taken back.
             drop(watcher);
-            if tended && let Err(error) = feed::release(&self.feed, &server).await {
+            if tended && let Err(error) = poll::release(&self.feed, &server).await {
                 eprintln!("warning: {server}: what counts bells was left behind: {error}");
             }
         }
@@ -110,8 +110,8 @@ impl Live {
 
     /// Takes in what another process of fleetwatch sent.
     pub(super) fn submitted(&mut self, submission: &Submission) -> Vec<Effect> {
-        if let Some(input) = submission.input_for(&self.fleet, feed::now()) {
-            self.fleet.handle(input, feed::now());
+        if let Some(input) = submission.input_for(&self.fleet, poll::now()) {
+            self.fleet.handle(input, poll::now());
         }
         std::iter::from_fn(|| self.fleet.poll_effect()).collect()
     }
@@ -126,16 +126,17 @@ impl Live {
     }
 
     fn is_waiting(&self) -> bool {
-        let view = self.fleet.view(Moment::default());
+        let view = self.fleet.view(Timestamp::default());
         // A server that has not reported yet is not known to the fleet at all.
-        view.servers.len() < self.watchers.len() || view.servers.iter().any(|server| server.health == Health::Waiting)
+        view.servers.len() < self.watchers.len()
+            || view.servers.iter().any(|server| server.health == ServerHealth::Waiting)
     }
 }
 
 /// Waits until a moment has come; for ever when there is none.
-pub(super) async fn sleep_until(moment: Option<Moment>) {
+pub(super) async fn sleep_until(moment: Option<Timestamp>) {
     match moment {
-        Some(at) => tokio::time::sleep(Duration::from_millis(at.since(feed::now()).as_millis())).await,
+        Some(at) => tokio::time::sleep(Duration::from_millis(at.since(poll::now()).as_millis())).await,
         None => std::future::pending().await,
     }
 }

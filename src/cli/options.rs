@@ -9,7 +9,7 @@ use clap::Args;
 use super::{Failure, sockets};
 use crate::config::{Config, ConfigError, Loaded, SearchPath};
 use crate::fleet::{ServerId, Socket};
-use crate::profile::Library;
+use crate::profile::ProfileSet;
 
 /// Options of every command.
 #[derive(Clone, Debug, Default, Args)]
@@ -50,8 +50,8 @@ impl GlobalOptions {
     ///
     /// # Errors
     /// One of the user's profiles cannot be read or is wrong.
-    pub fn library(&self) -> Result<Library, Failure> {
-        let mut library = Library::builtin();
+    pub fn library(&self) -> Result<ProfileSet, Failure> {
+        let mut library = ProfileSet::builtin();
         for path in user_profiles(&self.search_path())? {
             let text = std::fs::read_to_string(&path)
                 .map_err(|error| Failure::from(ConfigError::unreadable(&path, &error)))?;

@@ -8,7 +8,7 @@ use clap::Subcommand;
 
 use super::{Done, Failure, GlobalOptions, output, score};
 use crate::config::ConfigError;
-use crate::profile::{Library, Versions};
+use crate::profile::{ProfileSet, Versions};
 
 /// List the agents' profiles, show one, or check one.
 #[derive(Clone, Debug, clap::Args)]
@@ -42,7 +42,7 @@ enum Command {
 pub fn run(args: &Args, options: &GlobalOptions) -> Done {
     match &args.command {
         Command::List => list(&options.library()?),
-        Command::Show { tool } => match Library::shipped(tool) {
+        Command::Show { tool } => match ProfileSet::shipped(tool) {
             Some(text) => output::print(text),
             None => Err(Failure::usage(format!("no profile of `{tool}` is compiled in"))
                 .hint("`fleetwatch profiles list` lists the known agents")
@@ -52,7 +52,7 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
     }
 }
 
-fn list(library: &Library) -> Done {
+fn list(library: &ProfileSet) -> Done {
     let mut text = String::new();
     for profile in library.profiles() {
         let label = library.label(profile.tool()).unwrap_or_default();
@@ -72,7 +72,7 @@ fn check(file: &Path, recordings: &[PathBuf], options: &GlobalOptions) -> Done {
     let name = file.display().to_string();
     let content =
         std::fs::read_to_string(file).map_err(|error| Failure::from(ConfigError::unreadable(file, &error)))?;
-    let profiles = Library::check(&name, &content).map_err(Failure::usage)?;
+    let profiles = ProfileSet::check(&name, &content).map_err(Failure::usage)?;
     let code = output::print(&format!("{name}: right: {}\n", profiles.join(", ")))?;
     if recordings.is_empty() {
         return Ok(code);

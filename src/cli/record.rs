@@ -11,11 +11,11 @@ use anyhow::Context as _;
 
 use super::Failure;
 use super::live::end_asked_for;
-use crate::feed;
 use crate::fleet::TerminalKey;
-use crate::moment::{Moment, Span};
+use crate::poll;
 use crate::profile::Program;
-use crate::recording::{Header, Size, Writer};
+use crate::recording::{Header, RecordingWriter, Size};
+use crate::time::{Span, Timestamp};
 use crate::tmux::{CapturedPane, Server};
 
 /// Record a terminal until it is gone or until Ctrl-C.
@@ -48,13 +48,14 @@ pub async fn run(args: &Args, server: &Server, key: &TerminalKey, program: &Prog
     let Some(first) = look(server, key).await? else {
         return Err(Failure::refused(format!("the terminal {} is gone", args.target)).into());
     };
-    let began = feed::now();
+    let began = poll::now();
     let header = header(program, args.situation.clone(), &first, began);
-    let mut recorder = Recorder { writer: Writer::new(create(&args.output, args.force)?, &header)?, began, frames: 0 };
+    let mut recorder =
+        Recorder { writer: RecordingWriter::new(create(&args.output, args.force)?, &header)?, began, frames: 0 };
     recorder.take(&first, began)?;
     eprintln!("recording {} to {}; Ctrl-C ends it", args.target, args.output.display());
     let ended = record(args, server, key, &mut recorder).await?;
-    let seconds = feed::now().since(began).as_secs();
+    let seconds = poll::now().since(began).as_secs();
     eprintln!("{ended}: {} frames in {seconds:.1} s", recorder.frames);
     Ok(ExitCode::SUCCESS)
 }
@@ -77,7 +78,7 @@ async fn record(
             () = &mut end => return Ok("ended"),
         }
         match look(server, key).await {
-            Ok(Some(pane)) => recorder.take(&pane, feed::now())?,
+            Ok(Some(pane)) => recorder.take(&pane, poll::now())?,
             Ok(None) => return Ok("the terminal is gone"),
             // A busy server may miss a look; the recording stands still meanwhile.
             Err(error) if answered.elapsed() > PATIENCE => return Err(error),
@@ -96,7 +97,7 @@ async fn look(server: &Server, key: &TerminalKey) -> anyhow::Result<Option<Captu
     }
 }
 
-fn header(program: &Program, situation: Option<String>, first: &CapturedPane, began: Moment) -> Header {
+fn header(program: &Program, situation: Option<String>, first: &CapturedPane, began: Timestamp) -> Header {
     let (tool, version) = match program {
         Program::Agent { tool, version } => (tool.clone(), version.clone()),
         // Recordings without an agent say so, that a replay does not take the command for one.
@@ -131,13 +132,13 @@ fn unwritable(path: &Path, error: &io::Error) -> Failure {
 
 /// The recording that is being written.
 struct Recorder {
-    writer: Writer<File>,
-    began: Moment,
+    writer: RecordingWriter<File>,
+    began: Timestamp,
     frames: usize,
 }
 
 impl Recorder {
-    fn take(&mut self, pane: &CapturedPane, now: Moment) -> anyhow::Result<()> {
+    fn take(&mut self, pane: &CapturedPane, now: Timestamp) -> anyhow::Result<()> {
         // A pane whose screen could not be had shows what it showed before.
         let Some(screen) = &pane.screen else { return Ok(()) };
         let at: Span = now.since(self.began);

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::output;
-use crate::moment::{Moment, Span};
-use crate::profile::Library;
-use crate::recording::{Options, Recording, Sampling, Version, replay};
+use crate::profile::ProfileSet;
+use crate::recording::{Recording, ReplayOptions, Sampling, VersionSource, replay};
 use crate::state::{LifecycleTiming, Stability, State, TerminalFacts, Turn};
+use crate::time::{Span, Timestamp};
 
 /// Show what fleetwatch says about a recorded terminal, at the start and at each change.
 #[derive(Clone, Debug, clap::Args)]
@@ -44,14 +44,14 @@ pub struct ReplayArgs {
 
 impl ReplayArgs {
     /// The options with the default settings of the fleet.
-    pub fn options(&self) -> Options {
+    pub fn options(&self) -> ReplayOptions {
         let version = match &self.tool_version {
-            _ if self.no_version => Version::Withheld,
-            Some(version) => Version::Given(version.clone()),
-            None => Version::FromHeader,
+            _ if self.no_version => VersionSource::Withheld,
+            Some(version) => VersionSource::Given(version.clone()),
+            None => VersionSource::FromHeader,
         };
         let sampling = self.tick.map_or(Sampling::EveryFrame, |ms| Sampling::Every(Span::from_millis(ms)));
-        Options { tool: self.tool.clone(), version, sampling, ..Options::default() }
+        ReplayOptions { tool: self.tool.clone(), version, sampling, ..ReplayOptions::default() }
     }
 }
 
@@ -59,7 +59,7 @@ impl ReplayArgs {
 ///
 /// # Errors
 /// The recording cannot be read, or standard output cannot be written.
-pub fn run(args: &Args, library: Arc<Library>) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args, library: Arc<ProfileSet>) -> anyhow::Result<ExitCode> {
     let recording = Recording::open(&args.file)?;
     let out = BufWriter::new(io::stdout().lock());
     output::conclude(write_changes(&recording, library, &args.options.options(), args.json, out))
@@ -68,8 +68,8 @@ pub fn run(args: &Args, library: Arc<Library>) -> anyhow::Result<ExitCode> {
 /// Writes the state at the start and at each change.
 fn write_changes(
     recording: &Recording,
-    library: Arc<Library>,
-    options: &Options,
+    library: Arc<ProfileSet>,
+    options: &ReplayOptions,
     json: bool,
     mut out: impl Write,
 ) -> io::Result<()> {
@@ -134,7 +134,7 @@ fn timeless(state: &State) -> State {
             ..state.lifecycle_timing
         },
         stability: Stability { stable_for_seconds: 0.0, ..state.stability.clone() },
-        observed_at: Moment::default(),
+        observed_at: Timestamp::default(),
         ..state.clone()
     }
 }

@@ -7,11 +7,11 @@ use serde::Serialize;
 use super::history::keep;
 use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions, output};
-use crate::feed;
 use crate::fleet::ServerId;
 use crate::history::{History, OperatorAction, Record};
-use crate::place::{SessionId, TerminalKey, WindowId};
-use crate::tmux::{Argv, Begun, ListedPane, Look, NewTask, Server, Start, TaskPlace};
+use crate::ids::{SessionId, TerminalKey, WindowId};
+use crate::poll;
+use crate::tmux::{Argv, Begun, ListedPane, Listing, NewTask, Server, Start, TaskPlace};
 
 /// The longest name of a task or a session.
 const LONGEST_NAME: usize = 64;
@@ -76,13 +76,13 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let server = Server::new(id.clone(), watched.feed.tmux.clone())
         .map_err(|error| Failure::usage(&error).hint(error.hint()))?;
     let cwd = directory(args.cwd.as_deref(), id)?;
-    let task = NewTask { name: &args.name, cwd: cwd.as_deref(), argv: &argv, now: feed::now().as_millis() };
+    let task = NewTask { name: &args.name, cwd: cwd.as_deref(), argv: &argv, now: poll::now().as_millis() };
     let (again, begun) = start(&server, &args.session, &task, &options.program()).await?;
     let history = History::start(&watched.loaded.config.history);
     history.record(Record::Action {
         key: Some(begun.key.clone()),
         name: args.name.clone(),
-        at: feed::now(),
+        at: poll::now(),
         action: OperatorAction::Run { window: begun.window.to_string(), command: args.command.clone(), again },
     });
     keep(&history).await;
@@ -138,7 +138,7 @@ fn tell(args: &Args, begun: &Begun, again: bool) -> Done {
 }
 
 /// Whether there is room for the task.
-fn find(look: &Look, server: &ServerId, session: &str, name: &str, program: &str) -> Result<There, Failure> {
+fn find(look: &Listing, server: &ServerId, session: &str, name: &str, program: &str) -> Result<There, Failure> {
     let in_session: Vec<&ListedPane> = look.panes.iter().filter(|pane| pane.place.session == session).collect();
     let Some(first) = in_session.first() else { return Ok(There::Nothing(TaskPlace::NewSession(session.to_owned()))) };
     let named = in_session.iter().filter(|pane| pane.place.window_name == name);

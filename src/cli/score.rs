@@ -14,12 +14,12 @@ use report::{Report, Scored};
 
 use super::replay::ReplayArgs;
 use super::{Failure, output};
-use crate::profile::Library;
+use crate::profile::ProfileSet;
 use crate::recording::doubts::Doubts;
 use crate::recording::score::score;
 use crate::recording::score::tasks::score_task;
 use crate::recording::truth::Field;
-use crate::recording::{Archive, Options, Recording, RecordingError, in_parallel};
+use crate::recording::{Archive, Recording, RecordingError, ReplayOptions, in_parallel};
 use crate::screen::harmless;
 
 /// Compare what fleetwatch says about labelled recordings with their labels.
@@ -63,7 +63,7 @@ impl Args {
 ///
 /// # Errors
 /// A recording cannot be read, none is found, or standard output cannot be written.
-pub fn run(args: &Args, library: Arc<Library>) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args, library: Arc<ProfileSet>) -> anyhow::Result<ExitCode> {
     let sources = find(&args.paths)?;
     let doubts = args.doubts.as_deref().map_or_else(|| Ok(Doubts::default()), read_doubts)?;
     let scored = score_all(&sources, &library, &args.options.options(), &doubts)?;
@@ -152,8 +152,8 @@ fn read_doubts(path: &Path) -> anyhow::Result<Doubts> {
 /// Scores recordings on all processors; the result does not depend on how many there are.
 fn score_all(
     sources: &[Source],
-    library: &Arc<Library>,
-    options: &Options,
+    library: &Arc<ProfileSet>,
+    options: &ReplayOptions,
     doubts: &Doubts,
 ) -> Result<Vec<Scored>, RecordingError> {
     in_parallel(sources, |source| score_one(source, library, options, doubts)).into_iter().collect()
@@ -161,8 +161,8 @@ fn score_all(
 
 fn score_one(
     source: &Source,
-    library: &Arc<Library>,
-    options: &Options,
+    library: &Arc<ProfileSet>,
+    options: &ReplayOptions,
     doubts: &Doubts,
 ) -> Result<Scored, RecordingError> {
     let (recording, path) = (source.read()?, source.name());

@@ -10,13 +10,13 @@ use super::target::{Meant, Purpose};
 use super::wait::{self, Found, Limit, seconds};
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::dialog::{Cut, Dialog, NoChoice, TextEntry};
-use crate::feed;
 use crate::fleet::{Terminal, TerminalKey};
 use crate::history::History;
-use crate::moment::Span;
 use crate::operation::{Act, Operation, Outcome, Privacy, Producer, Recipient, Refusal, Reply, When};
+use crate::poll;
 use crate::screen::harmless;
-use crate::sender::{Gate, Limits, Sender};
+use crate::sender::{Gate, Sender, StepLimits};
+use crate::time::Span;
 use crate::tmux::{Key, PasteText, UnknownKey};
 
 /// Send a prompt to an agent and say whether it took it.
@@ -82,8 +82,8 @@ pub async fn send(args: &SendArgs, options: &GlobalOptions) -> Done {
     let survey = watched.survey().await?;
     let to = Recipient::of(survey.terminal(&args.target)?);
     let when = if args.force { When::Anyway } else { When::Now };
-    let reaction = args.timeout.map_or(Limits::default().reaction, span);
-    let sender = sender(&watched).await.within(Limits { reaction, ..Limits::default() });
+    let reaction = args.timeout.map_or(StepLimits::default().reaction, span);
+    let sender = sender(&watched).await.within(StepLimits { reaction, ..StepLimits::default() });
     perform(&sender, to, Act::Prompt { text, when }, ()).await
 }
 
@@ -310,7 +310,7 @@ async fn sender(watched: &Watched) -> Sender {
 }
 
 fn operation(to: Recipient, act: Act) -> Operation {
-    Operation { at: feed::now(), producer: Producer::CommandLine, to, act }
+    Operation { at: poll::now(), producer: Producer::CommandLine, to, act }
 }
 
 /// Performs an act and says what came of it.

@@ -9,10 +9,10 @@ use serde_json::json;
 use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions, output};
 use crate::fleet::{ServerId, Terminal};
-use crate::history::{self, Need, Reader, Standing, Trouble};
-use crate::moment::Moment;
+use crate::history::{self, Need, Reader, ServerSummary, Trouble};
 use crate::screen::harmless;
 use crate::status::Status;
+use crate::time::Timestamp;
 
 /// Print a one-line summary from a running dashboard or `watch`, without asking tmux.
 ///
@@ -99,7 +99,7 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
 ///
 /// # Errors
 /// The history is there and cannot be read.
-fn stored(settings: &history::Settings, now: Moment) -> Result<Vec<Standing>, Failure> {
+fn stored(settings: &history::Settings, now: Timestamp) -> Result<Vec<ServerSummary>, Failure> {
     let Some(path) = settings.location().filter(|_| settings.enabled) else { return Ok(Vec::new()) };
     match Reader::open(&path).and_then(|reader| reader.standings(now)) {
         Err(Trouble::Missing(_)) => Ok(Vec::new()),
@@ -108,12 +108,12 @@ fn stored(settings: &history::Settings, now: Moment) -> Result<Vec<Standing>, Fa
 }
 
 /// Looks at every server once.
-async fn poll(options: &GlobalOptions, now: Moment) -> anyhow::Result<Vec<Standing>> {
+async fn poll(options: &GlobalOptions, now: Timestamp) -> anyhow::Result<Vec<ServerSummary>> {
     let watched = Watched::new(options)?;
     let survey = watched.survey_with_prompts().await?;
     let view = survey.fleet.view(now);
     let is_muted = |terminal: &Terminal| terminal.declared.muted;
-    Ok(view.servers.iter().map(|server| Standing::of(&view, &server.id, &is_muted, &|_| false)).collect())
+    Ok(view.servers.iter().map(|server| ServerSummary::of(&view, &server.id, &is_muted, &|_| false)).collect())
 }
 
 /// All servers together.
@@ -123,7 +123,7 @@ struct Summary {
 }
 
 impl Summary {
-    fn of(standings: &[Standing]) -> Self {
+    fn of(standings: &[ServerSummary]) -> Self {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         for (word, count) in standings.iter().flat_map(|standing| &standing.counts) {
             *counts.entry(word.clone()).or_default() += count;
@@ -163,7 +163,7 @@ impl Summary {
         format!("{}\n", parts.join(" "))
     }
 
-    fn json(&self, now: Moment, is_watched: bool) -> serde_json::Value {
+    fn json(&self, now: Timestamp, is_watched: bool) -> serde_json::Value {
         json!({ "at": now, "watched": is_watched, "counts": self.counts, "needs": self.needs })
     }
 }

@@ -10,14 +10,14 @@ use super::live::Live;
 use super::target::{self, Meant, Purpose};
 use super::{Failure, GlobalOptions, watch};
 use crate::config::Loaded;
-use crate::feed;
-use crate::fleet::{self, Fleet, Health, ServerId, Terminal};
+use crate::fleet::{self, Fleet, ServerHealth, ServerId, Terminal};
 use crate::history::{self, History};
-use crate::moment::Moment;
 use crate::owner::{self, Rank};
-use crate::profile::Library;
+use crate::poll;
+use crate::profile::ProfileSet;
 use crate::sender::Sender;
 use crate::state::Problem;
+use crate::time::Timestamp;
 use crate::tmux;
 
 /// How long a task that may stand at a prompt is watched at most: what only looks like a question is one after a second of
@@ -40,9 +40,9 @@ pub(super) enum Freshness {
 /// What the options and the configuration ask to watch.
 pub(super) struct Watched {
     pub loaded: Loaded,
-    pub library: Arc<Library>,
+    pub library: Arc<ProfileSet>,
     pub servers: Vec<ServerId>,
-    pub feed: feed::Settings,
+    pub feed: poll::Settings,
     pub fleet: fleet::Settings,
 }
 
@@ -61,7 +61,7 @@ impl Watched {
     /// As [`Watched::new`].
     pub(super) fn in_background(options: &GlobalOptions) -> Result<Self, Failure> {
         let watched = Self::of(options)?;
-        let feed = feed::Settings { own: feed::Own::default(), ..watched.feed };
+        let feed = poll::Settings { own: poll::Own::default(), ..watched.feed };
         Ok(Self { feed, ..watched })
     }
 
@@ -69,7 +69,7 @@ impl Watched {
         let loaded = options.load()?;
         let library = Arc::new(options.library()?);
         let servers = options.servers(&loaded.config);
-        let feed = feed::Settings::new(&loaded.config);
+        let feed = poll::Settings::new(&loaded.config);
         let fleet = fleet::Settings { tracker: loaded.config.tracker.clone(), ..fleet::Settings::default() };
         Ok(Self { loaded, library, servers, feed, fleet })
     }
@@ -109,7 +109,7 @@ impl Watched {
     }
 
     /// What every watcher of what is watched has to know.
-    pub(super) fn watching(&self, feed: feed::Settings, rank: Rank) -> owner::Settings {
+    pub(super) fn watching(&self, feed: poll::Settings, rank: Rank) -> owner::Settings {
         owner::Settings { feed, library: Arc::clone(&self.library), fleet: self.fleet.clone(), rank }
     }
 
@@ -133,7 +133,7 @@ impl Watched {
     /// As [`Watched::survey`], or a server's name is not fit for a command line.
     pub(super) async fn survey_with_prompts(&self) -> Result<Survey, Failure> {
         let survey = self.survey_quietly(Freshness::Known).await?;
-        let is_open = |fleet: &Fleet| fleet.view(Moment::default()).tasks.iter().any(|task| task.may_ask());
+        let is_open = |fleet: &Fleet| fleet.view(Timestamp::default()).tasks.iter().any(|task| task.may_ask());
         if is_open(&survey.fleet) { self.survey_while(PROMPTS, is_open).await } else { self.told(survey).await }
     }
 
@@ -155,7 +155,7 @@ impl Watched {
         };
         // That the time is over is what ends the watching.
         let _over = tokio::time::timeout(time, watching).await;
-        self.told(Survey { fleet: live.fleet, now: feed::now() }).await
+        self.told(Survey { fleet: live.fleet, now: poll::now() }).await
     }
 
     /// Says which servers do not answer.
@@ -190,7 +190,7 @@ impl Watched {
             looks.spawn(async move {
                 match owner::ask(&settings, &server, freshness == Freshness::Now).await {
                     Some(known) => known,
-                    None => feed::look(settings.feed, settings.library, server).await.inputs().collect(),
+                    None => poll::look(settings.feed, settings.library, server).await.inputs().collect(),
                 }
             });
         }
@@ -198,16 +198,16 @@ impl Watched {
         while let Some(inputs) = looks.join_next().await {
             let inputs = inputs.map_err(|error| Failure::refused(format!("polling a server failed: {error}")))?;
             for input in inputs {
-                let at = input.at().unwrap_or_else(feed::now);
+                let at = input.at().unwrap_or_else(poll::now);
                 fleet.handle(input, at);
             }
         }
-        Ok(Survey { fleet, now: feed::now() })
+        Ok(Survey { fleet, now: poll::now() })
     }
 
     /// Why each server that does not answer does not.
     async fn troubles(&self, fleet: &Fleet) -> Vec<Failure> {
-        let view = fleet.view(feed::now());
+        let view = fleet.view(poll::now());
         let silent = view.servers.iter().filter_map(|server| Some((&server.id, problem(&server.health)?)));
         join_all(silent.map(|(server, problem)| self.explain(server, problem))).await
     }
@@ -228,23 +228,23 @@ impl Watched {
 }
 
 /// What is wrong with a server, if something is.
-pub(super) fn problem(health: &Health) -> Option<&Problem> {
+pub(super) fn problem(health: &ServerHealth) -> Option<&Problem> {
     match health {
-        Health::NoServer(problem) | Health::Failed(problem) => Some(problem),
-        Health::Waiting | Health::Up => None,
+        ServerHealth::NoServer(problem) | ServerHealth::Failed(problem) => Some(problem),
+        ServerHealth::Waiting | ServerHealth::Up => None,
     }
 }
 
 /// The fleet as one look at all servers shows it.
 pub(super) struct Survey {
     pub fleet: Fleet,
-    pub now: Moment,
+    pub now: Timestamp,
 }
 
 impl Survey {
     /// Whether no server at all has answered.
     fn is_blind(&self) -> bool {
-        self.fleet.view(self.now).servers.iter().all(|server| server.health != Health::Up)
+        self.fleet.view(self.now).servers.iter().all(|server| server.health != ServerHealth::Up)
     }
 
     /// The terminal that a target means, to do something to it.

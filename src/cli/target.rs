@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::Failure;
-use crate::fleet::{PaneId, Place, Terminal};
-use crate::place::WindowId;
+use crate::fleet::{PaneId, PaneLocation, Terminal};
+use crate::ids::WindowId;
 use crate::profile::Program;
 use crate::state::ProcessState;
 use crate::task::Task;
@@ -56,7 +56,7 @@ pub(super) fn resolve_any<'a>(
     tasks: &[&'a Task],
     purpose: Purpose,
 ) -> Result<Meant<'a>, Failure> {
-    let places: Vec<Place> = tasks.iter().map(|task| place(task)).collect();
+    let places: Vec<PaneLocation> = tasks.iter().map(|task| place(task)).collect();
     let mut candidates: Vec<Candidate<'_>> = terminals.iter().map(|terminal| Candidate::of(terminal)).collect();
     candidates.extend(tasks.iter().zip(&places).map(|(task, place)| Candidate::of_task(task, place)));
     let one = find_one(target, &candidates, AGENTS, purpose)?;
@@ -78,18 +78,18 @@ pub(super) fn is_a_task(name: &str) -> Failure {
 /// # Errors
 /// No task fits, or several do; the hint names them.
 pub(super) fn resolve_task<'a>(target: &str, tasks: &[&'a Task]) -> Result<&'a Task, Failure> {
-    let places: Vec<Place> = tasks.iter().map(|task| place(task)).collect();
+    let places: Vec<PaneLocation> = tasks.iter().map(|task| place(task)).collect();
     let candidates: Vec<Candidate<'_>> =
         tasks.iter().zip(&places).map(|(task, place)| Candidate::of_task(task, place)).collect();
     find_one(target, &candidates, TASKS, Purpose::Acting).map(|one| tasks[one])
 }
 
-fn place(task: &Task) -> Place {
-    Place {
+fn place(task: &Task) -> PaneLocation {
+    PaneLocation {
         session: task.session.clone(),
         window_index: task.index,
         window_name: task.name.clone(),
-        ..Place::default()
+        ..PaneLocation::default()
     }
 }
 
@@ -112,7 +112,7 @@ struct Candidate<'a> {
     pane: PaneId,
     /// Of a task, which is a window more than a pane.
     window: Option<WindowId>,
-    place: &'a Place,
+    place: &'a PaneLocation,
 }
 
 impl<'a> Candidate<'a> {
@@ -121,7 +121,7 @@ impl<'a> Candidate<'a> {
         Self { id: &terminal.state.terminal.id, host, pane: terminal.key.pane, window: None, place: &terminal.place }
     }
 
-    fn of_task(task: &'a Task, place: &'a Place) -> Self {
+    fn of_task(task: &'a Task, place: &'a PaneLocation) -> Self {
         let host = task.key.server.host.as_deref();
         Self { id: &task.id, host, pane: task.key.pane, window: Some(task.window), place }
     }
@@ -133,7 +133,7 @@ impl<'a> Candidate<'a> {
 
     /// Whether a tmux target names the pane; a session or a window names all of its panes.
     fn is_at(&self, target: &str) -> bool {
-        let Place { session, window_index, window_name, pane_index, .. } = self.place;
+        let PaneLocation { session, window_index, window_name, pane_index, .. } = self.place;
         let Some(rest) = target.strip_prefix(session.as_str()) else { return false };
         if rest.is_empty() {
             return true;
@@ -149,7 +149,7 @@ impl<'a> Candidate<'a> {
 }
 
 /// Whether a target names a pane by its id or by its place, watched or not.
-pub(super) fn names_pane(target: &str, pane: PaneId, place: &Place) -> bool {
+pub(super) fn names_pane(target: &str, pane: PaneId, place: &PaneLocation) -> bool {
     target == pane.to_string() || Candidate { id: "", host: None, pane, window: None, place }.is_at(target)
 }
 
@@ -241,11 +241,17 @@ fn ambiguous<'a>(target: &str, found: impl Iterator<Item = &'a Candidate<'a>>, s
 mod tests {
     use super::*;
 
-    fn place(session: &str, window_index: u32, window_name: &str, pane_index: u32) -> Place {
-        Place { session: session.into(), window_index, window_name: window_name.into(), pane_index, ..Place::default() }
+    fn place(session: &str, window_index: u32, window_name: &str, pane_index: u32) -> PaneLocation {
+        PaneLocation {
+            session: session.into(),
+            window_index,
+            window_name: window_name.into(),
+            pane_index,
+            ..PaneLocation::default()
+        }
     }
 
-    fn candidate<'a>(id: &'a str, pane: u32, place: &'a Place) -> Candidate<'a> {
+    fn candidate<'a>(id: &'a str, pane: u32, place: &'a PaneLocation) -> Candidate<'a> {
         Candidate { id, host: None, pane: PaneId(pane), window: None, place }
     }
 

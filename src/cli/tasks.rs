@@ -10,10 +10,10 @@ use super::run::refused;
 use super::survey::{Survey, Watched};
 use super::{Done, Failure, GlobalOptions, output, table, target};
 use crate::config::{Adopted, AdoptedError};
-use crate::feed::{self, Looked};
 use crate::fleet::{self, DeclaredBy};
 use crate::history::{History, Record};
-use crate::place::ServerId;
+use crate::ids::ServerId;
+use crate::poll::{self, ServerPoll};
 use crate::task::Task;
 use crate::tmux::{Server, Start};
 
@@ -21,11 +21,11 @@ use crate::tmux::{Server, Start};
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub command: Option<TasksCommand>,
 }
 
 #[derive(Clone, Debug, Subcommand)]
-pub enum Command {
+pub enum TasksCommand {
     /// Print every task (the default).
     List {
         /// Print one JSON array with the fields of each task.
@@ -74,29 +74,29 @@ pub enum Command {
 /// No such task, it is not as it would have to be, or tmux says no.
 pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
-    if let Some(Command::Adopt { session, undo }) = &args.command {
+    if let Some(TasksCommand::Adopt { session, undo }) = &args.command {
         return adopt(&watched, session, !undo).await;
     }
-    let command = args.command.as_ref().unwrap_or(&Command::List { json: false });
+    let command = args.command.as_ref().unwrap_or(&TasksCommand::List { json: false });
     let survey = match command {
-        Command::List { .. } => watched.survey_with_prompts().await?,
+        TasksCommand::List { .. } => watched.survey_with_prompts().await?,
         _ => watched.survey().await?,
     };
     let acting = Acting { watched: &watched, survey: &survey };
     match command {
-        Command::List { json } => acting.list(*json),
-        Command::Kill { targets } => {
+        TasksCommand::List { json } => acting.list(*json),
+        TasksCommand::Kill { targets } => {
             let tasks = targets.iter().map(|target| acting.task(target)).collect::<Result<Vec<_>, _>>()?;
             acting.kill(&tasks).await
         }
-        Command::Rerun { target } => acting.rerun(acting.task(target)?).await,
-        Command::Prune { session } => {
+        TasksCommand::Rerun { target } => acting.rerun(acting.task(target)?).await,
+        TasksCommand::Prune { session } => {
             let ended: Vec<&Task> = acting.tasks(session.as_deref()).filter(|task| task.is_dead()).collect();
             acting.kill(&ended).await
         }
         // It needs no look at the tasks that there are.
-        Command::Adopt { .. } => Ok(ExitCode::SUCCESS),
-        Command::KillAll { session, yes } => {
+        TasksCommand::Adopt { .. } => Ok(ExitCode::SUCCESS),
+        TasksCommand::KillAll { session, yes } => {
             let tasks: Vec<&Task> = acting.tasks(session.as_deref()).collect();
             if !yes && !tasks.is_empty() {
                 let names: Vec<String> =
@@ -120,9 +120,9 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool) -> Done {
     let mut trouble = None;
     for id in &watched.servers {
         // Without a server there is no session, but perhaps a choice that is to be taken back.
-        let known = match feed::look(watched.feed.clone(), Arc::clone(&watched.library), id.clone()).await {
-            Looked { tasks: Some(report), .. } => report.sessions,
-            Looked { server, .. } => {
+        let known = match poll::look(watched.feed.clone(), Arc::clone(&watched.library), id.clone()).await {
+            ServerPoll { tasks: Some(report), .. } => report.sessions,
+            ServerPoll { server, .. } => {
                 trouble = trouble.or(Some(server));
                 continue;
             }
@@ -197,7 +197,7 @@ impl<'a> Acting<'a> {
             history.record(Record::kill(
                 task.key.clone(),
                 task.id.clone(),
-                feed::now(),
+                poll::now(),
                 "killed from the command line",
             ));
         }
@@ -230,7 +230,7 @@ impl<'a> Acting<'a> {
                 .hint(format!("`fleetwatch tasks kill {}` ends it", task.id))
                 .into());
         }
-        let begun = self.server(task)?.begin_again(&task.key, task.window, None, feed::now().as_millis()).await;
+        let begun = self.server(task)?.begin_again(&task.key, task.window, None, poll::now().as_millis()).await;
         let Start::Begun(begun) = begun.map_err(|error| refused(&error))? else {
             return Err(
                 Failure::refused(format!("{} ({}) runs again already, or is gone", task.id, task.window)).into()

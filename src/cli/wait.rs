@@ -12,10 +12,10 @@ use super::survey::Watched;
 use super::target::{Meant, Purpose};
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::fleet::{Fleet, ServerId, Terminal, TerminalKey, WindowId};
-use crate::moment::Moment;
 use crate::state::{Attention, Availability, BusinessState, Phase, State, Tri, TurnResult};
 use crate::status::Status;
 use crate::task::Task;
+use crate::time::Timestamp;
 
 /// Wait until a terminal or task is in a given state.
 #[derive(Clone, Debug, clap::Args)]
@@ -24,7 +24,7 @@ pub struct Args {
     pub target: String,
     /// What to wait for; with several, the first to come.
     #[arg(long = "for", value_name = "STATE", required = true, value_delimiter = ',')]
-    pub condition: Vec<Condition>,
+    pub condition: Vec<WaitCondition>,
     /// Give up after this many seconds, with exit code 1.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<Duration>,
@@ -35,7 +35,7 @@ pub struct Args {
 
 /// What can be waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Condition {
+pub enum WaitCondition {
     /// A prompt may be sent: the agent is ready, has no draft, and is not in copy mode.
     Ready,
     /// A turn is in flight.
@@ -74,30 +74,30 @@ pub enum Condition {
     Notify,
 }
 
-impl Condition {
+impl WaitCondition {
     /// Whether a terminal is as it is waited for.
     pub fn holds(self, terminal: &Terminal) -> bool {
         let state = &terminal.state;
         let available = state.diagnostics.availability == Availability::Available;
         let ended = |result| available && state.turn.phase == Phase::Ready && state.last_turn.result == result;
         match self {
-            Condition::Ready => terminal.takes_a_prompt(),
-            Condition::Working => available && state.turn.phase == Phase::Active,
-            Condition::Idle => available && state.assessment.business_state == BusinessState::Idle,
-            Condition::NeedsYou => available && state.assessment.business_state == BusinessState::AwaitingOperator,
-            Condition::Success => ended(TurnResult::Success),
-            Condition::Failed => ended(TurnResult::KnownFailure),
-            Condition::Interrupted => ended(TurnResult::Interrupted),
-            Condition::Approval => state.attention == Attention::Approval,
-            Condition::Question => state.attention == Attention::Question,
-            Condition::Trust => state.attention == Attention::Trust,
-            Condition::Setup => state.attention == Attention::Setup,
-            Condition::Finished => state.attention == Attention::Finished,
-            Condition::Stalled => state.attention == Attention::Stalled,
-            Condition::Gone | Condition::Exited => state.has_ended(),
-            Condition::Input => Condition::NeedsYou.holds(terminal),
+            WaitCondition::Ready => terminal.takes_a_prompt(),
+            WaitCondition::Working => available && state.turn.phase == Phase::Active,
+            WaitCondition::Idle => available && state.assessment.business_state == BusinessState::Idle,
+            WaitCondition::NeedsYou => available && state.assessment.business_state == BusinessState::AwaitingOperator,
+            WaitCondition::Success => ended(TurnResult::Success),
+            WaitCondition::Failed => ended(TurnResult::KnownFailure),
+            WaitCondition::Interrupted => ended(TurnResult::Interrupted),
+            WaitCondition::Approval => state.attention == Attention::Approval,
+            WaitCondition::Question => state.attention == Attention::Question,
+            WaitCondition::Trust => state.attention == Attention::Trust,
+            WaitCondition::Setup => state.attention == Attention::Setup,
+            WaitCondition::Finished => state.attention == Attention::Finished,
+            WaitCondition::Stalled => state.attention == Attention::Stalled,
+            WaitCondition::Gone | WaitCondition::Exited => state.has_ended(),
+            WaitCondition::Input => WaitCondition::NeedsYou.holds(terminal),
             // A bell says nothing of an agent that its screen does not say better.
-            Condition::Notify => false,
+            WaitCondition::Notify => false,
         }
     }
 }
@@ -140,7 +140,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
 }
 
 /// The first of the words that were asked for which fits, and the table's word where that says something else.
-fn met(asked: &[Condition], terminal: &Terminal) -> String {
+fn met(asked: &[WaitCondition], terminal: &Terminal) -> String {
     let asked = asked.iter().find(|condition| condition.holds(terminal)).and_then(ValueEnum::to_possible_value);
     let (word, asked) = (Status::of(&terminal.state).word(), asked.map(|value| value.get_name().to_owned()));
     match asked {
@@ -287,7 +287,7 @@ async fn find_soon(live: &mut Live, watched: &Watched, target: &str) -> Result<K
     loop {
         let found = find(&live.fleet, watched, target, Purpose::Reading).await;
         let in_trouble = |fleet: &Fleet| {
-            let view = fleet.view(Moment::default());
+            let view = fleet.view(Timestamp::default());
             view.servers.iter().any(|server| super::survey::problem(&server.health).is_some())
         };
         if found.is_ok() || in_trouble(&live.fleet) || tokio::time::Instant::now() >= deadline {
@@ -302,7 +302,7 @@ async fn find_soon(live: &mut Live, watched: &Watched, target: &str) -> Result<K
 
 /// What a target means now.
 async fn find(fleet: &Fleet, watched: &Watched, target: &str, purpose: Purpose) -> Result<Key, Failure> {
-    let view = fleet.view(Moment::default());
+    let view = fleet.view(Timestamp::default());
     match target::resolve_any(target, &view.terminals, &view.tasks, purpose) {
         Ok(Meant::Terminal(terminal)) => Ok(Key::Terminal(terminal.key.clone())),
         Ok(Meant::Task(task)) => Ok(Key::Task(task.key.server.clone(), task.window)),

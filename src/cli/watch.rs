@@ -16,17 +16,17 @@ use super::history::warn_of;
 use super::live::{Live, end_asked_for, sleep_until};
 use super::survey::{Watched, problem};
 use super::{Done, GlobalOptions, follow_ups, output};
-use crate::delivery::{Outside, Told};
-use crate::feed;
-use crate::fleet::{Effect, Fleet, Health, ServerId, TerminalKey};
+use crate::delivery::{DeliveryEvent, Outside};
+use crate::fleet::{Effect, Fleet, ServerHealth, ServerId, TerminalKey};
 use crate::history::{History, Intent, IntentState, Stored, same_terminal};
-use crate::moment::Moment;
-use crate::notify::Operator;
-use crate::owner::{self, Event, Rank};
+use crate::notify::Suppression;
+use crate::owner::{self, OwnerEvent, Rank};
+use crate::poll;
 use crate::screen::harmless;
 use crate::state::{Change, Evidence, State, Transition};
 use crate::status::{Status, changed};
 use crate::task::{Happening, Task, TaskEvent, TaskFields};
+use crate::time::Timestamp;
 
 /// Print a line for each terminal, then one for each transition, task event, input and follow-up.
 #[derive(Clone, Debug, clap::Args)]
@@ -102,8 +102,8 @@ async fn print(args: &Args, watched: &Watched, live: &mut Live, history: &Histor
             effects = live.next() => effects,
             () = sleep_until(outside.poll_timeout()) => Vec::new(),
             Some(told) = told.recv() => match told {
-                Told::FollowUp(_) => Vec::new(),
-                Told::Trouble(trouble) => {
+                DeliveryEvent::FollowUp(_) => Vec::new(),
+                DeliveryEvent::Trouble(trouble) => {
                     eprintln!("warning: {}", harmless(&trouble));
                     Vec::new()
                 }
@@ -139,10 +139,10 @@ async fn print(args: &Args, watched: &Watched, live: &mut Live, history: &Histor
                 failure.warn();
             }
         }
-        let now = feed::now();
+        let now = poll::now();
         for event in std::mem::take(&mut live.about_servers) {
             match event {
-                Event::Checkpoint { server, reply } => {
+                OwnerEvent::Checkpoint { server, reply } => {
                     owner::reply(live.fleet.checkpoint(&server), history.clone(), reply);
                 }
                 event => outside.server_event(event),
@@ -166,8 +166,8 @@ async fn print(args: &Args, watched: &Watched, live: &mut Live, history: &Histor
 }
 
 /// Nobody sits in front of `watch`; only the configuration mutes.
-const NOBODY: Operator<'_> =
-    Operator { looks_at: None, is_muted: &|terminal| terminal.declared.muted, is_task_muted: &|_| false };
+const NOBODY: Suppression<'_> =
+    Suppression { looks_at: None, is_muted: &|terminal| terminal.declared.muted, is_task_muted: &|_| false };
 
 /// Writes a bell or a notice to the operator's terminal, where standard error is one: the output may go to a program.
 fn ring(bytes: &[u8]) {
@@ -179,9 +179,9 @@ fn ring(bytes: &[u8]) {
 }
 
 /// The servers whose health is another than before.
-fn changed_health(fleet: &Fleet, known: &mut BTreeMap<ServerId, Health>) -> Vec<(ServerId, Health)> {
-    let view = fleet.view(Moment::default());
-    let changed: Vec<(ServerId, Health)> = view
+fn changed_health(fleet: &Fleet, known: &mut BTreeMap<ServerId, ServerHealth>) -> Vec<(ServerId, ServerHealth)> {
+    let view = fleet.view(Timestamp::default());
+    let changed: Vec<(ServerId, ServerHealth)> = view
         .servers
         .iter()
         .filter(|server| known.get(&server.id) != Some(&server.health))
@@ -202,7 +202,7 @@ struct Printer {
 /// One JSON line (SPEC §12).
 #[derive(Serialize)]
 struct Line<'a> {
-    at: Moment,
+    at: Timestamp,
     kind: &'static str,
     terminal: &'a str,
     state: &'a State,
@@ -220,7 +220,7 @@ struct Transitioned<'a> {
 /// The same of a task.
 #[derive(Serialize)]
 struct TaskLine<'a> {
-    at: Moment,
+    at: Timestamp,
     kind: &'static str,
     terminal: &'a str,
     state: &'a TaskFields,
@@ -342,7 +342,7 @@ impl Printer {
     /// # Errors
     /// It cannot be written as JSON.
     fn follow_up_line(&self, intent: &Intent, fleet: &Fleet) -> io::Result<String> {
-        let at = feed::now();
+        let at = poll::now();
         // That it is on its way says nothing yet, and what becomes of a prompt is told of the input that it is.
         if intent.state == IntentState::Attempted || intent.recipient.is_some() {
             return Ok(String::new());
@@ -382,7 +382,7 @@ impl Printer {
         Ok(format!("{}  {}  input {what}\n", self.clock(input.at), harmless(&input.name)))
     }
 
-    fn clock(&self, at: Moment) -> String {
+    fn clock(&self, at: Timestamp) -> String {
         jiff::Timestamp::from_millisecond(at.as_millis()).map_or_else(
             |_| at.to_string(),
             |time| time.to_zoned(self.zone.clone()).strftime("%H:%M:%S.%3f").to_string(),
@@ -391,7 +391,7 @@ impl Printer {
 }
 
 /// The public state of the terminal that has a name.
-fn state_of<'a>(fleet: &'a Fleet, name: &str, at: Moment) -> Option<&'a State> {
+fn state_of<'a>(fleet: &'a Fleet, name: &str, at: Timestamp) -> Option<&'a State> {
     let view = fleet.view(at);
     view.terminals.into_iter().map(|terminal| &terminal.state).find(|state| state.terminal.id == name)
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::history::{state_directory, stored_server};
-use crate::place::ServerId;
+use crate::ids::ServerId;
 use crate::private;
 
 /// The file's name in the state directory.
@@ -108,7 +108,7 @@ fn locked(path: &Path) -> std::io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place::Socket;
+    use crate::ids::Socket;
 
     #[test]
     fn a_choice_is_kept_for_its_server_and_taken_back() {

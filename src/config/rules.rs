@@ -2,7 +2,7 @@
 
 use globset::GlobSet;
 
-use crate::fleet::{Declared, PaneId, Place, ServerId, Socket};
+use crate::fleet::{Declared, PaneId, PaneLocation, ServerId, Socket};
 use crate::pattern::Pattern;
 
 /// The panes that the configuration names.
@@ -32,7 +32,7 @@ pub struct TerminalRule {
 #[derive(Clone, Copy, Debug)]
 pub struct PaneAddress<'a> {
     pub server: &'a ServerId,
-    pub place: &'a Place,
+    pub place: &'a PaneLocation,
     pub pane: PaneId,
 }
 
@@ -126,7 +126,7 @@ impl TerminalRule {
 impl PaneAddress<'_> {
     /// Every way in which people write the pane down.
     fn spellings(&self) -> [String; 6] {
-        let Place { session, window_index, window_name, pane_index, .. } = self.place;
+        let PaneLocation { session, window_index, window_name, pane_index, .. } = self.place;
         [
             session.clone(),
             format!("{session}:{window_index}"),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use rstest::rstest;
 
 use super::*;
-use crate::fleet::{Declared, PaneId, Place, Socket};
+use crate::fleet::{Declared, PaneId, PaneLocation, Socket};
 
 fn parse(text: &str) -> Result<Config, ConfigError> {
     Config::parse(text, Path::new("test.toml"))
@@ -144,11 +144,17 @@ fn a_file_is_needed_only_where_it_was_asked_for() {
     );
 }
 
-fn place(session: &str, window_index: u32, window_name: &str, pane_index: u32) -> Place {
-    Place { session: session.into(), window_index, window_name: window_name.into(), pane_index, ..Place::default() }
+fn place(session: &str, window_index: u32, window_name: &str, pane_index: u32) -> PaneLocation {
+    PaneLocation {
+        session: session.into(),
+        window_index,
+        window_name: window_name.into(),
+        pane_index,
+        ..PaneLocation::default()
+    }
 }
 
-fn decide(config: &Config, server: &ServerId, place: &Place, pane: u32) -> Match {
+fn decide(config: &Config, server: &ServerId, place: &PaneLocation, pane: u32) -> Match {
     config.rules.of_pane(PaneAddress { server, place, pane: PaneId(pane) })
 }
 

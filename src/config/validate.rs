@@ -14,11 +14,11 @@ use toml::de::{DeTable, DeValue};
 
 use super::file::{File, HistoryTable, ServerTable, TerminalTable, TrackerTable, WatchTable};
 use super::rules::Patterns;
-use super::{BACKGROUND_MINUTES, Config, ConfigError, Rules, TerminalRule, Watch};
+use super::{BACKGROUND_MINUTES, Config, ConfigError, Rules, TerminalRule, WatchConfig};
 use crate::fleet::{Declared, ServerId, Socket};
 use crate::history;
-use crate::moment::Span;
 use crate::pattern::Pattern;
+use crate::time::Span;
 use crate::{tmux, tracker};
 
 /// Milliseconds of a day.
@@ -67,12 +67,12 @@ impl Source<'_> {
         })
     }
 
-    fn watch(&self, table: &WatchTable) -> Result<Watch, ConfigError> {
-        let default = Watch::default();
+    fn watch(&self, table: &WatchTable) -> Result<WatchConfig, ConfigError> {
+        let default = WatchConfig::default();
         let milliseconds = |key, value: Option<i64>, default: Span, least, most| {
             self.whole("watch", key, value, default.as_millis(), least, most).map(Span::from_millis)
         };
-        let watch = Watch {
+        let watch = WatchConfig {
             tick: milliseconds("tick_ms", table.tick_ms, default.tick, 50, 60_000)?,
             fastest_tick: milliseconds("fastest_tick_ms", table.fastest_tick_ms, default.fastest_tick, 50, 60_000)?,
             slowest_tick: milliseconds("slowest_tick_ms", table.slowest_tick_ms, default.slowest_tick, 50, 60_000)?,

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::fleet::{Health, ServerView, View};
-use crate::history::{History, Standing};
-use crate::moment::{Moment, Span};
-use crate::notify::Operator;
-use crate::place::ServerId;
+use crate::fleet::{ServerHealth, ServerView, View};
+use crate::history::{History, ServerSummary};
+use crate::ids::ServerId;
+use crate::notify::Suppression;
+use crate::time::{Span, Timestamp};
 
 /// How often it is said again although nothing has changed; well within the time that it holds.
 const AGAIN: Span = Span::from_secs(5);
@@ -15,7 +15,7 @@ const AGAIN: Span = Span::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Beacon {
     history: History,
-    said: HashMap<ServerId, Standing>,
+    said: HashMap<ServerId, ServerSummary>,
 }
 
 impl Beacon {
@@ -24,18 +24,18 @@ impl Beacon {
     }
 
     /// Says what has changed since, and what was not said for a while, of the servers that this process leads.
-    pub(super) fn follow(&mut self, view: &View<'_>, operator: Operator<'_>, leads: &dyn Fn(&ServerId) -> bool) {
+    pub(super) fn follow(&mut self, view: &View<'_>, operator: Suppression<'_>, leads: &dyn Fn(&ServerId) -> bool) {
         if self.history.path().is_none() {
             return;
         }
-        let answers = |server: &&&ServerView| matches!(server.health, Health::Up | Health::NoServer(_));
+        let answers = |server: &&&ServerView| matches!(server.health, ServerHealth::Up | ServerHealth::NoServer(_));
         let answering = || view.servers.iter().filter(answers).filter(|server| leads(&server.id));
         // What nobody says again must not be waited for.
         self.said.retain(|id, _| answering().any(|server| server.id == *id));
         for server in answering() {
-            let standing = Standing::of(view, &server.id, operator.is_muted, operator.is_task_muted);
+            let standing = ServerSummary::of(view, &server.id, operator.is_muted, operator.is_task_muted);
             let is_said = self.said.get(&server.id).is_some_and(|said| {
-                Standing { at: said.at, ..standing.clone() } == *said && view.now.since(said.at) < AGAIN
+                ServerSummary { at: said.at, ..standing.clone() } == *said && view.now.since(said.at) < AGAIN
             });
             if !is_said {
                 self.history.standing(standing.clone());
@@ -45,7 +45,7 @@ impl Beacon {
     }
 
     /// When something has to be said again at the latest.
-    pub(super) fn poll_timeout(&self) -> Option<Moment> {
+    pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
         self.said.values().map(|said| said.at + AGAIN).min()
     }
 }
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
     use crate::fleet::{Fleet, Input, PollResult, ServerReport, Settings};
     use crate::history;
-    use crate::profile::Library;
+    use crate::profile::ProfileSet;
     use crate::state::Problem;
 
     #[test]
@@ -64,12 +64,12 @@ mod tests {
         let path = Some(directory.path().join("history.db"));
         let history = History::start(&history::Settings { path, ..history::Settings::default() });
         let mut beacon = Beacon::new(history);
-        let mut fleet = Fleet::new(Settings::default(), Library::builtin().into());
-        let now = Moment::from_millis(1_800_000_000_000);
+        let mut fleet = Fleet::new(Settings::default(), ProfileSet::builtin().into());
+        let now = Timestamp::from_millis(1_800_000_000_000);
         let mut follow = |outcome| {
             let server = ServerId::default();
             fleet.handle(Input::Server(ServerReport { server, at: now, outcome }), now);
-            let operator = Operator { looks_at: None, is_muted: &|_| false, is_task_muted: &|_| false };
+            let operator = Suppression { looks_at: None, is_muted: &|_| false, is_task_muted: &|_| false };
             beacon.follow(&fleet.view(now), operator, &|_| true);
             beacon.poll_timeout()
         };

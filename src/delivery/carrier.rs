@@ -7,8 +7,8 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::terminal::{Around, bytes};
-use super::{Told, command, desktop};
-use crate::notify::{Delivery, Means};
+use super::{DeliveryEvent, command, desktop};
+use crate::notify::{Dispatch, Means};
 
 /// Commands that run at the same time at most; a burst of events must not become a burst of processes.
 const COMMANDS_AT_ONCE: usize = 4;
@@ -28,11 +28,11 @@ pub(super) struct Carrier {
 #[derive(Clone, Debug)]
 pub(super) struct Troubles {
     told: Arc<Mutex<HashSet<String>>>,
-    to: UnboundedSender<Told>,
+    to: UnboundedSender<DeliveryEvent>,
 }
 
 impl Carrier {
-    pub(super) fn new(around: Around, told: UnboundedSender<Told>) -> Self {
+    pub(super) fn new(around: Around, told: UnboundedSender<DeliveryEvent>) -> Self {
         Self {
             around,
             running: Arc::new(Semaphore::new(COMMANDS_AT_ONCE)),
@@ -42,7 +42,7 @@ impl Carrier {
     }
 
     /// Starts what takes time, and gives what is to be written to the operator's terminal.
-    pub(super) fn carry_out(&self, delivery: &Delivery) -> Vec<u8> {
+    pub(super) fn carry_out(&self, delivery: &Dispatch) -> Vec<u8> {
         if delivery.by.contains(&Means::Command) {
             self.run(delivery);
         }
@@ -52,7 +52,7 @@ impl Carrier {
         bytes(&delivery.text(), &delivery.by, self.around)
     }
 
-    fn run(&self, delivery: &Delivery) {
+    fn run(&self, delivery: &Dispatch) {
         let program = delivery.rule.command.first().cloned().unwrap_or_default();
         let Ok(place) = Arc::clone(&self.waiting).try_acquire_owned() else {
             return self.troubles.tell(&program, "too many wait for their turn; an event was not handed over");
@@ -77,7 +77,7 @@ impl Troubles {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.insert(subject.to_owned()) {
             // Nobody listens any more when the program ends.
-            let _ = self.to.send(Told::Trouble(format!("{subject}: {trouble}")));
+            let _ = self.to.send(DeliveryEvent::Trouble(format!("{subject}: {trouble}")));
         }
     }
 

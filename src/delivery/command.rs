@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
-use crate::notify::Rule;
+use crate::notify::NotifyRule;
 
 /// What every command gets of the environment: what programs need to run and to reach the desktop or a service. Keys and
 /// tokens that agents were started with are none of its business.
@@ -43,7 +43,7 @@ const USUAL_FAMILIES: &[&str] = &["LC_", "XDG_"];
 ///
 /// # Errors
 /// In words: it cannot be started, it says that it failed, or it was ended at its deadline.
-pub(super) async fn run(rule: &Rule, input: String) -> Result<(), String> {
+pub(super) async fn run(rule: &NotifyRule, input: String) -> Result<(), String> {
     let Some((program, arguments)) = rule.command.split_first() else { return Err("no program is named".to_owned()) };
     let deadline = rule.command_deadline;
     let is_passed_on = |name: &str| {

@@ -2,7 +2,7 @@
 //! again.
 
 use crate::fleet::{Fleet, TerminalKey};
-use crate::place::WindowId;
+use crate::ids::WindowId;
 use crate::task::{Batch, Happening};
 use crate::tmux::{self, Server};
 

@@ -14,15 +14,15 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
-use super::Told;
+use super::DeliveryEvent;
 use crate::fleet::{ServerId, Terminal, TerminalKey, View};
 use crate::follow_up::{FollowUpRule, Target};
 use crate::history::{History, Intent, IntentId, same_terminal};
-use crate::moment::Moment;
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, When};
 use crate::private::Held;
 use crate::sender::{Gate, Sender};
-use desk::Desk;
+use crate::time::Timestamp;
+use desk::Worker;
 
 /// What the thread is told.
 pub(super) enum Order {
@@ -76,9 +76,9 @@ type Recipients = Vec<(String, Option<TerminalKey>)>;
 
 /// The same as the thread last read it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Wanted(Arc<Mutex<Recipients>>);
+pub(super) struct WantedMessages(Arc<Mutex<Recipients>>);
 
-impl Wanted {
+impl WantedMessages {
     fn set(&self, intents: &[Intent]) {
         let wanted = intents.iter().map(|intent| (intent.target.clone(), intent.recipient.clone())).collect();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = wanted;
@@ -93,7 +93,7 @@ impl Wanted {
 #[derive(Debug)]
 pub(super) struct FollowUps {
     orders: OrderSender<Order>,
-    wanted: Wanted,
+    wanted: WantedMessages,
     /// What the thread was told last.
     looked: Looked,
 }
@@ -103,11 +103,11 @@ pub(super) struct FollowUps {
 pub(super) struct Office {
     history: History,
     sender: Sender,
-    told: UnboundedSender<Told>,
+    told: UnboundedSender<DeliveryEvent>,
 }
 
 impl Office {
-    pub(super) fn new(history: History, sender: Sender, told: UnboundedSender<Told>) -> Self {
+    pub(super) fn new(history: History, sender: Sender, told: UnboundedSender<DeliveryEvent>) -> Self {
         Self { history, sender, told }
     }
 
@@ -115,7 +115,7 @@ impl Office {
     /// where rules want something.
     pub(super) fn open(&self, rules: &[FollowUpRule]) -> Option<FollowUps> {
         // Nobody listens any more when the program ends.
-        let trouble = |text: String| drop(self.told.send(Told::Trouble(text)));
+        let trouble = |text: String| drop(self.told.send(DeliveryEvent::Trouble(text)));
         let (Some(path), Some(owner)) = (self.history.path(), self.history.owner()) else {
             if !rules.is_empty() {
                 trouble("follow-ups are not sent, as no history is kept".to_owned());
@@ -123,10 +123,10 @@ impl Office {
             return None;
         };
         let (orders, received) = mpsc::channel();
-        let wanted = Wanted::default();
+        let wanted = WantedMessages::default();
         let post =
             Post { orders: orders.clone(), runtime: Handle::current(), office: self.clone(), wanted: wanted.clone() };
-        let desk = Desk::new(path.to_owned(), owner.clone(), rules.to_vec(), post);
+        let desk = Worker::new(path.to_owned(), owner.clone(), rules.to_vec(), post);
         if let Err(error) = thread::Builder::new().name("outbox".to_owned()).spawn(move || desk.run(&received)) {
             trouble(format!("what waits is not sent: {error}"));
             return None;
@@ -188,7 +188,7 @@ pub(super) struct Post {
     orders: OrderSender<Order>,
     runtime: Handle,
     office: Office,
-    wanted: Wanted,
+    wanted: WantedMessages,
 }
 
 impl Post {
@@ -198,7 +198,7 @@ impl Post {
     }
 
     /// Sends a message in a task of its own, which asks the thread right before the first byte, and tells it the outcome.
-    fn send(&self, intent: &Intent, to: Recipient, text: String, now: Moment) {
+    fn send(&self, intent: &Intent, to: Recipient, text: String, now: Timestamp) {
         let (id, orders, sender) = (intent.id, self.orders.clone(), self.office.sender.clone());
         let gate = Claimed { orders: orders.clone(), id, text: text.clone(), events: intent.events.len() };
         let act = Act::Prompt { text, when: When::Ready };
@@ -210,14 +210,14 @@ impl Post {
     }
 
     /// Keeps a prompt that was not sent where it can be found again.
-    fn keep_unsent(&self, prompt: &Intent, why: &str, now: Moment) {
+    fn keep_unsent(&self, prompt: &Intent, why: &str, now: Timestamp) {
         let (Some(key), Some(text)) = (prompt.recipient.clone(), prompt.text.clone()) else { return };
         let (to, act) = (Recipient::new(key, prompt.target.clone()), Act::Prompt { text, when: When::Ready });
         let operation = Operation { at: now, producer: producer(prompt), to, act };
         self.office.history.begin_input(&Arc::new(operation)).ended(Refusal::Other(why.to_owned()).into(), now);
     }
 
-    fn tell(&self, told: Told) {
+    fn tell(&self, told: DeliveryEvent) {
         // Nobody listens any more when the program ends.
         let _ = self.office.told.send(told);
     }

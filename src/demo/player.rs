@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use super::scenes::Scene;
 use super::{alive, stage};
-use crate::moment::Span;
 use crate::recording::{EventKind, Recording};
+use crate::time::Span;
 
 /// How soon the agent of a scene reacts to an answer.
 const REACTION: Duration = Duration::from_millis(300);

@@ -1,7 +1,7 @@
 //! Who plays what in the demo.
 
-use crate::moment::Span;
 use crate::recording::{Archive, Recording, RecordingError};
+use crate::time::Span;
 
 /// The recordings of the demo, as `examples/recordings.rs` packs them.
 const ARCHIVE: &[u8] = include_bytes!("../../recordings/demo.zst");

@@ -26,7 +26,7 @@ const TICKS: [char; 2] = ['✔', '✓'];
 
 /// A row without what is drawn around it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line<'a> {
+pub(super) struct DialogLine<'a> {
     /// From the top of the screen.
     y: usize,
     row: &'a Row,
@@ -49,7 +49,8 @@ struct Found {
 
 pub(super) fn read(screen: &Screen, rows: Range<usize>) -> Dialog {
     let rows = rows.start.min(screen.rows().len())..rows.end.min(screen.rows().len());
-    let lines: Vec<Line<'_>> = rows.clone().map(|y| line(y, &screen.rows()[y], screen.columns().into())).collect();
+    let lines: Vec<DialogLine<'_>> =
+        rows.clone().map(|y| line(y, &screen.rows()[y], screen.columns().into())).collect();
     let found = rows::numbered(&lines)
         .or_else(|| rows::marked(&lines))
         .or_else(|| letters::find(&lines))
@@ -60,7 +61,7 @@ pub(super) fn read(screen: &Screen, rows: Range<usize>) -> Dialog {
         Manner::Letters => found.rows.end,
         _ => found.rows.start,
     });
-    let above: Vec<Line<'_>> = lines.iter().filter(|line| line.y < end).copied().collect();
+    let above: Vec<DialogLine<'_>> = lines.iter().filter(|line| line.y < end).copied().collect();
     let text = text::logical(&above);
     let last = found.as_ref().map_or(rows.end, |found| found.rows.end);
     let end = last.clamp(rows.start, rows.end) - rows.start;
@@ -84,17 +85,17 @@ pub(super) fn read(screen: &Screen, rows: Range<usize>) -> Dialog {
     Dialog { rows, option_rows, options, manner, marked, typed, taken, text, cuts, submit, question }
 }
 
-fn line(y: usize, row: &Row, columns: usize) -> Line<'_> {
+fn line(y: usize, row: &Row, columns: usize) -> DialogLine<'_> {
     let is_around = |c: char| c.is_whitespace() || BORDERS.contains(&c);
     let behind = row.text().trim_start_matches(is_around);
     let column = row.text()[..row.text().len() - behind.len()].chars().count();
     let text = behind.trim_end_matches(is_around);
     let border = behind[text.len()..].find(|c| BORDERS.contains(&c));
     let room = border.map_or(columns, |border| column + behind[..text.len() + border].width());
-    Line { y, row, text, column, room }
+    DialogLine { y, row, text, column, room }
 }
 
-impl<'a> Line<'a> {
+impl<'a> DialogLine<'a> {
     /// Whether the text ends where there is no more room for it, but for a blank before what is drawn around it.
     pub(super) fn reaches_edge(&self) -> bool {
         let behind = &self.row.text()[self.row.text().rfind(self.text).map_or(0, |start| start + self.text.len())..];
@@ -125,7 +126,7 @@ fn untick(text: &str) -> &str {
 
 /// What the dialog says above its options, without marks, ticks and spinners. What stands below the options are hints for
 /// keys, which agents change with the mark.
-fn question(lines: &[Line<'_>], found: Option<&Found>) -> String {
+fn question(lines: &[DialogLine<'_>], found: Option<&Found>) -> String {
     let end = found.map_or(usize::MAX, |found| match found.manner {
         Manner::Letters | Manner::Buttons => found.rows.end,
         _ => found.rows.start,

@@ -7,7 +7,7 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::Cut;
-use super::read::Line;
+use super::read::DialogLine;
 
 /// Cells that agents leave free at the right edge of what they wrap.
 const PADDING: usize = 4;
@@ -22,8 +22,8 @@ const ITEMS: [&str; 6] = ["- ", "+ ", "* ", "• ", "$ ", "☐ "];
 const BREAKS: [char; 3] = ['/', '-', '–'];
 
 /// The logical lines of a dialog's rows. Their indentation stays, as far as they differ in it.
-pub(super) fn logical(lines: &[Line<'_>]) -> Vec<String> {
-    let shown = |line: &&Line<'_>| !line.text.is_empty() && !is_rule(line.text);
+pub(super) fn logical(lines: &[DialogLine<'_>]) -> Vec<String> {
+    let shown = |line: &&DialogLine<'_>| !line.text.is_empty() && !is_rule(line.text);
     let left = lines.iter().filter(shown).map(|line| line.column).min().unwrap_or(0);
     let mut logical: Vec<String> = Vec::new();
     for paragraph in lines.split(|line| line.text.is_empty() || is_rule(line.text)).filter(|it| !it.is_empty()) {
@@ -32,7 +32,7 @@ pub(super) fn logical(lines: &[Line<'_>]) -> Vec<String> {
         }
         let texts: Vec<&str> = paragraph.iter().map(|line| line.text).collect();
         let same = paragraph.windows(2).all(|pair| pair[0].column == pair[1].column);
-        let indent = |line: &Line<'_>| " ".repeat(line.column - left);
+        let indent = |line: &DialogLine<'_>| " ".repeat(line.column - left);
         match same && is_prose(&texts) && paragraph.windows(2).all(|pair| had_no_room(&pair[0], &pair[1])) {
             true => logical.push(indent(&paragraph[0]) + &texts.join(" ")),
             false => logical.extend(paragraph.iter().map(|line| indent(line) + line.text)),
@@ -43,8 +43,8 @@ pub(super) fn logical(lines: &[Line<'_>]) -> Vec<String> {
 
 /// The whole label of an option, whose first row has stood without its mark and number, and the lines below that explain it.
 /// What goes on below a label that had no more room belongs to it.
-pub(super) fn of_option(label: &str, rows: &[Line<'_>]) -> (String, Vec<String>) {
-    let goes_on = |pair: &&[Line<'_>]| had_no_room(&pair[0], &pair[1]) && !pair[0].text.ends_with(BREAKS);
+pub(super) fn of_option(label: &str, rows: &[DialogLine<'_>]) -> (String, Vec<String>) {
+    let goes_on = |pair: &&[DialogLine<'_>]| had_no_room(&pair[0], &pair[1]) && !pair[0].text.ends_with(BREAKS);
     let wrapped = rows.windows(2).take_while(goes_on).count();
     let below = rows.iter().skip(1).map(|line| line.text);
     let label = std::iter::once(label).chain(below.clone().take(wrapped)).collect::<Vec<_>>().join(" ");
@@ -52,7 +52,7 @@ pub(super) fn of_option(label: &str, rows: &[Line<'_>]) -> (String, Vec<String>)
 }
 
 /// Rows in which the agent says that it left something out.
-pub(super) fn left_out(lines: &[Line<'_>]) -> Vec<Cut> {
+pub(super) fn left_out(lines: &[DialogLine<'_>]) -> Vec<Cut> {
     lines
         .iter()
         .map(|line| line.text)
@@ -62,8 +62,8 @@ pub(super) fn left_out(lines: &[Line<'_>]) -> Vec<Cut> {
 }
 
 /// Rows that end where there is no more room, without a row below that goes on with them: what came behind is not shown.
-pub(super) fn at_edge(lines: &[Line<'_>], end: usize) -> Vec<Cut> {
-    let cut = |(place, line): (usize, &Line<'_>)| {
+pub(super) fn at_edge(lines: &[DialogLine<'_>], end: usize) -> Vec<Cut> {
+    let cut = |(place, line): (usize, &DialogLine<'_>)| {
         let says = !line.text.is_empty() && !is_rule(line.text) && !is_left_out(line.text);
         let goes_on = lines.get(place + 1).is_some_and(|below| goes_on(line, below));
         (says && line.reaches_edge() && !goes_on).then(|| Cut::Edge(line.unmarked().0.to_owned()))
@@ -72,7 +72,7 @@ pub(super) fn at_edge(lines: &[Line<'_>], end: usize) -> Vec<Cut> {
 }
 
 /// Whether a row may be the rest of the one above: it stands below its text, and begins nothing of its own.
-fn goes_on(line: &Line<'_>, below: &Line<'_>) -> bool {
+fn goes_on(line: &DialogLine<'_>, below: &DialogLine<'_>) -> bool {
     let is_item = |text: &str| {
         let number = text.trim_start_matches(|c: char| c.is_ascii_digit());
         let is_numbered = number.len() < text.len() && number.starts_with(['.', ')', ' ', ':']);
@@ -113,7 +113,7 @@ fn is_prose(rows: &[&str]) -> bool {
 }
 
 /// Whether the first word of the next row would have had no room at the end of this one.
-pub(super) fn had_no_room(line: &Line<'_>, next: &Line<'_>) -> bool {
+pub(super) fn had_no_room(line: &DialogLine<'_>, next: &DialogLine<'_>) -> bool {
     let word = next.text.split_whitespace().next().unwrap_or_default();
     line.column + line.text.width() + 1 + word.width() + PADDING > line.room
 }

@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::{self, Entry};
 use super::{Effect, Fleet, RecentTransition, ServerId, ServerView, TerminalKey, tasks};
-use crate::moment::Moment;
+use crate::time::Timestamp;
 
 /// All that a fleet knows of one server. A fleet that takes it in does with the same inputs what the other one does.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Checkpoint {
     /// `None` when the server has not been looked at.
     server: Option<ServerView>,
-    entries: Vec<entry::Checkpoint>,
-    tasks: tasks::Checkpoint,
+    entries: Vec<entry::TerminalCheckpoint>,
+    tasks: tasks::TasksCheckpoint,
     recent: Vec<RecentTransition>,
 }
 
@@ -58,7 +58,7 @@ impl Fleet {
             match before.remove(&key) {
                 None => self.effects.push_back(Effect::Introduced { key }),
                 Some(old) => {
-                    let last = old.terminal().transitions.back().map_or(Moment::default(), |last| last.at);
+                    let last = old.terminal().transitions.back().map_or(Timestamp::default(), |last| last.at);
                     let missed = transitions.into_iter().filter(|transition| transition.at > last);
                     let told = missed.map(|transition| {
                         let (key, id, screen) = (key.clone(), id.clone(), screen.clone());

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use super::report::{Capture, Declared, PaneReport};
 use super::view::Terminal;
 use super::why::Why;
-use crate::moment::Moment;
-use crate::place::{Place, TerminalKey};
-use crate::profile::{Input, Library, Program, Projector, Selected, Selection};
+use crate::ids::{PaneLocation, TerminalKey};
+use crate::profile::{ProfileSet, Program, Projector, RefusedInputs, Selected, Selection};
 use crate::screen::{PaneFacts, Screen};
 use crate::state::{Anomaly, Availability, LEFT, Problem, State, TerminalFacts, Transition};
-use crate::tracker::{self, Assessed, Known, Observation, SurfaceEvent, Timer, Tracker, surface_events};
+use crate::time::Timestamp;
+use crate::tracker::{self, Assessed, Observation, SurfaceEvent, TerminalHistory, Timer, Tracker, surface_events};
 
 /// Named events that are kept for each terminal.
 const KEPT_EVENTS: usize = 64;
@@ -24,13 +24,13 @@ pub(super) struct Entry {
     settings: tracker::Settings,
     tracker: Tracker,
     /// What the history says of it, until its first look.
-    known: Option<Known>,
+    known: Option<TerminalHistory>,
     agent: Option<Agent>,
-    gone_since: Option<Moment>,
+    gone_since: Option<Timestamp>,
     /// A hash of the last captured screen's normalized text.
     text_hash: u64,
     assessed: Option<Assessed>,
-    events: VecDeque<(Moment, SurfaceEvent)>,
+    events: VecDeque<(Timestamp, SurfaceEvent)>,
 }
 
 /// The agent that runs in the terminal, or that ran there last.
@@ -45,9 +45,9 @@ struct Agent {
 
 /// All that a terminal's entry cannot find out again from its screen and the profiles (SPEC §15).
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct Checkpoint {
+pub(super) struct TerminalCheckpoint {
     pub key: TerminalKey,
-    place: Place,
+    place: PaneLocation,
     declared: Declared,
     named: TerminalFacts,
     facts: PaneFacts,
@@ -57,12 +57,12 @@ pub(super) struct Checkpoint {
     tracker: Tracker,
     /// The agent's tool, the version that was told, and the one in its banner.
     agent: Option<(String, Option<String>, Option<String>)>,
-    gone_since: Option<Moment>,
-    events: VecDeque<(Moment, SurfaceEvent)>,
+    gone_since: Option<Timestamp>,
+    events: VecDeque<(Timestamp, SurfaceEvent)>,
 }
 
 /// What came of one look.
-pub(super) struct Looked {
+pub(super) struct EntryUpdate {
     /// What names the terminal has changed.
     pub renamed: bool,
     pub transition: Option<Transition>,
@@ -73,9 +73,9 @@ impl Entry {
     pub(super) fn new(
         key: TerminalKey,
         settings: tracker::Settings,
-        known: Option<Known>,
+        known: Option<TerminalHistory>,
         is_new: bool,
-        now: Moment,
+        now: Timestamp,
     ) -> Self {
         let begin = if is_new { Tracker::begun } else { Tracker::new };
         let tracker = begin(settings.clone(), now);
@@ -87,14 +87,14 @@ impl Entry {
             ..TerminalFacts::default()
         };
         let terminal = Terminal {
-            place: Place::default(),
+            place: PaneLocation::default(),
             declared: Declared::default(),
             state: tracker.state(facts, now),
             facts: PaneFacts::default(),
             screen: None,
             dialog: None,
             interrupt: Vec::new(),
-            input: Input::default(),
+            input: RefusedInputs::default(),
             transitions: VecDeque::new(),
             key,
         };
@@ -113,10 +113,10 @@ impl Entry {
     }
 
     /// All of it that another process needs to go on as this one would.
-    pub(super) fn checkpoint(&self) -> Checkpoint {
+    pub(super) fn checkpoint(&self) -> TerminalCheckpoint {
         let Terminal { key, place, declared, state, facts, screen, transitions, .. } = self.terminal.clone();
         let agent = self.agent.as_ref().map(|agent| (agent.tool.clone(), agent.told.clone(), agent.banner.clone()));
-        Checkpoint {
+        TerminalCheckpoint {
             key,
             place,
             declared,
@@ -133,7 +133,12 @@ impl Entry {
     }
 
     /// The entry that a checkpoint was taken of.
-    pub(super) fn restored(from: Checkpoint, settings: tracker::Settings, library: &Library, now: Moment) -> Self {
+    pub(super) fn restored(
+        from: TerminalCheckpoint,
+        settings: tracker::Settings,
+        library: &ProfileSet,
+        now: Timestamp,
+    ) -> Self {
         let mut entry = Self::new(from.key, settings, None, false, now);
         entry.tracker = from.tracker;
         (entry.cwd, entry.gone_since, entry.events) = (from.cwd, from.gone_since, from.events);
@@ -162,16 +167,16 @@ impl Entry {
         &self.terminal
     }
 
-    pub(super) fn next_timeout(&self) -> Option<Moment> {
+    pub(super) fn next_timeout(&self) -> Option<Timestamp> {
         self.tracker.next_timeout()
     }
 
     /// Since when the pane is gone.
-    pub(super) fn gone_since(&self) -> Option<Moment> {
+    pub(super) fn gone_since(&self) -> Option<Timestamp> {
         self.gone_since
     }
 
-    pub(super) fn state(&self, now: Moment) -> State {
+    pub(super) fn state(&self, now: Timestamp) -> State {
         let mut state = self.tracker.state(self.terminal.state.terminal.clone(), now);
         state.assessment.anomalies = self.anomalies(std::mem::take(&mut state.assessment.anomalies));
         state
@@ -190,7 +195,7 @@ impl Entry {
     }
 
     /// Why the terminal is said to be what it is.
-    pub(super) fn explain(&self, now: Moment) -> Option<String> {
+    pub(super) fn explain(&self, now: Timestamp) -> Option<String> {
         let profile = &self.agent.as_ref()?.selected.as_ref()?.profile;
         let screen = self.terminal.screen.as_deref()?;
         let (reading, explanation) = profile.explain(screen, &self.terminal.facts);
@@ -219,7 +224,7 @@ impl Entry {
     }
 
     /// Takes in a listing's report of this pane.
-    pub(super) fn look(&mut self, report: PaneReport, library: &Library, now: Moment) -> Looked {
+    pub(super) fn look(&mut self, report: PaneReport, library: &ProfileSet, now: Timestamp) -> EntryUpdate {
         self.gone_since = None;
         let renamed = self.take_facts(&report);
         let resized = match (&report.capture, &self.terminal.screen) {
@@ -255,7 +260,7 @@ impl Entry {
                 self.observe(Observation::TuiDown, now)
             }
         };
-        Looked { renamed, transition }
+        EntryUpdate { renamed, transition }
     }
 
     fn show(&mut self, screen: Arc<Screen>) {
@@ -292,14 +297,14 @@ impl Entry {
     }
 
     /// Takes the profile that another library has for the agent.
-    pub(super) fn learn(&mut self, library: &Library) {
+    pub(super) fn learn(&mut self, library: &ProfileSet) {
         if let Some(Agent { tool, told, banner, .. }) = &self.agent {
             self.choose(tool.clone(), told.clone(), banner.clone(), library);
         }
     }
 
     /// Hands an observation to the tracker and shows what came of it.
-    pub(super) fn observe(&mut self, observation: Observation<'_>, now: Moment) -> Option<Transition> {
+    pub(super) fn observe(&mut self, observation: Observation<'_>, now: Timestamp) -> Option<Transition> {
         if matches!(observation, Observation::Gone) {
             self.gone_since.get_or_insert(now);
         }
@@ -315,16 +320,16 @@ impl Entry {
     }
 
     /// The last transition of a terminal that leaves the fleet.
-    pub(super) fn farewell(&self, now: Moment) -> Transition {
+    pub(super) fn farewell(&self, now: Timestamp) -> Transition {
         Transition::last(self.tracker.summary(), LEFT, now)
     }
 
     /// What was named between consecutive assessments, newest last (SPEC §6).
-    pub(super) fn events(&self) -> &VecDeque<(Moment, SurfaceEvent)> {
+    pub(super) fn events(&self) -> &VecDeque<(Timestamp, SurfaceEvent)> {
         &self.events
     }
 
-    fn refresh(&mut self, now: Moment) {
+    fn refresh(&mut self, now: Timestamp) {
         self.terminal.state = self.state(now);
         let assessment = self.terminal.state.assessment.clone();
         let assessed = Assessed { assessment, normalized_text: self.text_hash };
@@ -364,7 +369,7 @@ impl Entry {
     }
 
     /// Notes which agent runs; another tool or version than before gets a fresh tracker (SPEC §5). Whether it did.
-    fn agent_runs(&mut self, tool: String, version: Option<String>, library: &Library, now: Moment) -> bool {
+    fn agent_runs(&mut self, tool: String, version: Option<String>, library: &ProfileSet, now: Timestamp) -> bool {
         let told = self.terminal.declared.version.clone().or(version);
         let known = self.agent.as_ref().filter(|agent| agent.tool == tool);
         let other = known.is_none_or(|agent| differ(agent.told.as_ref(), told.as_ref()));
@@ -379,7 +384,7 @@ impl Entry {
         other
     }
 
-    fn choose(&mut self, tool: String, told: Option<String>, banner: Option<String>, library: &Library) {
+    fn choose(&mut self, tool: String, told: Option<String>, banner: Option<String>, library: &ProfileSet) {
         let configured = self.terminal.declared.version.is_some();
         let version = if configured { told.clone() } else { banner.clone().or_else(|| told.clone()) };
         let selected = library.select(&tool, version.as_deref(), configured);
@@ -392,7 +397,7 @@ impl Entry {
         self.agent = Some(Agent { tool, told, banner, selected });
     }
 
-    fn read(&mut self, changed: bool, resized: bool, library: &Library, now: Moment) -> Option<Transition> {
+    fn read(&mut self, changed: bool, resized: bool, library: &ProfileSet, now: Timestamp) -> Option<Transition> {
         // A profile that only stands in for one reads nothing.
         let own = |agent: &Agent| agent.selected.clone().filter(|selected| selected.profile.tool() == agent.tool);
         let Some(mut selected) = self.agent.as_ref().and_then(own) else {
@@ -419,7 +424,7 @@ impl Entry {
 
     /// A banner on the screen tells the version better than the package on the disk does (SPEC §3); whether that changes
     /// the profile or how far it is trusted.
-    fn learn_version(&mut self, banner: Option<String>, library: &Library, now: Moment) -> bool {
+    fn learn_version(&mut self, banner: Option<String>, library: &ProfileSet, now: Timestamp) -> bool {
         let (Some(banner), Some(agent)) = (banner, &self.agent) else { return false };
         if self.terminal.declared.version.is_some() || agent.banner.as_ref() == Some(&banner) {
             return false;

@@ -1,19 +1,19 @@
-//! What the feed tells the fleet of one look at one tmux server.
+//! What a poller tells the fleet of one look at one tmux server.
 
 use std::sync::Arc;
 
-use crate::moment::Moment;
-use crate::place::{Place, ServerId, TerminalKey};
+use crate::ids::{PaneLocation, ServerId, TerminalKey};
 use crate::profile::Program;
 use crate::screen::{PaneFacts, Screen};
 use crate::state::Problem;
+use crate::time::Timestamp;
 
 /// One look at one server.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct ServerReport {
     pub server: ServerId,
     /// When tmux answered.
-    pub at: Moment,
+    pub at: Timestamp,
     pub outcome: PollResult,
 }
 
@@ -32,7 +32,7 @@ pub enum PollResult {
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PaneReport {
     pub key: TerminalKey,
-    pub place: Place,
+    pub place: PaneLocation,
     pub cwd: Option<String>,
     pub facts: PaneFacts,
     /// What runs in the pane.

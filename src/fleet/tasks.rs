@@ -9,17 +9,17 @@ use standing::Standings;
 pub use standing::TaskTransition;
 
 use super::view::SessionView;
-use crate::moment::Moment;
-use crate::place::{ServerId, TerminalKey, WindowId};
-use crate::task::{Batch, Known, Look, Registration, Task, TaskEvent, Watch};
+use crate::ids::{ServerId, TerminalKey, WindowId};
+use crate::task::{Batch, Registration, Task, TaskEvent, TaskHistory, TaskPoll, TaskTracker};
+use crate::time::Timestamp;
 
 /// What one look at one server showed of its tasks.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct TaskReport {
     pub server: ServerId,
     /// When tmux answered.
-    pub at: Moment,
-    pub look: Look,
+    pub at: Timestamp,
+    pub look: TaskPoll,
     /// Every session of the server, whatever runs in it.
     pub sessions: Vec<SessionView>,
 }
@@ -38,11 +38,11 @@ pub struct FoundSession {
 /// The tasks of all servers.
 #[derive(Default)]
 pub(super) struct Tasks {
-    watches: BTreeMap<ServerId, Watch>,
+    watches: BTreeMap<ServerId, TaskTracker>,
     sessions: BTreeMap<ServerId, Vec<SessionView>>,
     standings: Standings,
     /// What is known of tasks on servers that have not been looked at yet.
-    known: BTreeMap<ServerId, Vec<Known>>,
+    known: BTreeMap<ServerId, Vec<TaskHistory>>,
     /// What the names of the tasks follow from, as it was when they were given.
     named: Option<u64>,
     recent: VecDeque<TaskEvent>,
@@ -50,9 +50,9 @@ pub(super) struct Tasks {
 
 /// All that is known of the tasks of one server.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct Checkpoint {
+pub(super) struct TasksCheckpoint {
     /// `None` when the server has not been looked at.
-    watch: Option<Watch>,
+    watch: Option<TaskTracker>,
     sessions: Vec<SessionView>,
     recent: Vec<TaskEvent>,
 }
@@ -65,17 +65,17 @@ pub(super) struct Taken {
     pub found: Vec<FoundSession>,
     pub batch: Batch,
     /// How tasks stand otherwise than their events tell, and which ones are watched no longer.
-    pub standings: standing::Told,
+    pub standings: standing::TaskChanges,
 }
 
 impl Tasks {
     /// Takes in a report. `names` are the ids of terminals, which tasks must not have as well.
-    pub(super) fn take(&mut self, report: TaskReport, now: Moment, names: &BTreeSet<&str>, keep: usize) -> Taken {
+    pub(super) fn take(&mut self, report: TaskReport, now: Timestamp, names: &BTreeSet<&str>, keep: usize) -> Taken {
         let TaskReport { server, look, sessions, .. } = report;
         self.sessions.insert(server.clone(), sessions);
         let first = !self.watches.contains_key(&server);
         let known = self.known.remove(&server).unwrap_or_default();
-        let watch = self.watches.entry(server.clone()).or_insert_with(|| Watch::known(known));
+        let watch = self.watches.entry(server.clone()).or_insert_with(|| TaskTracker::known(known));
         let remembered: Vec<Task> = watch.tasks().filter(|_| first).cloned().collect();
         // Of those that are only known nobody was told yet.
         let before: BTreeSet<WindowId> = watch.tasks().filter(|_| !first).map(|task| task.window).collect();
@@ -96,7 +96,7 @@ impl Tasks {
                 }
             }
         }
-        let tasks = self.watches.get(&server).into_iter().flat_map(Watch::tasks);
+        let tasks = self.watches.get(&server).into_iter().flat_map(TaskTracker::tasks);
         let standings = self.standings.take(&server, tasks, &events, now);
         self.recent.extend(events.iter().cloned());
         while self.recent.len() > keep {
@@ -105,8 +105,8 @@ impl Tasks {
         Taken { introduced: introduced.into_iter().collect(), found, batch: Batch { server, events }, standings }
     }
 
-    pub(super) fn checkpoint(&self, server: &ServerId) -> Checkpoint {
-        Checkpoint {
+    pub(super) fn checkpoint(&self, server: &ServerId) -> TasksCheckpoint {
+        TasksCheckpoint {
             watch: self.watches.get(server).cloned(),
             sessions: self.sessions.get(server).cloned().unwrap_or_default(),
             recent: self.recent.iter().filter(|event| event.key.server == *server).cloned().collect(),
@@ -114,9 +114,9 @@ impl Tasks {
     }
 
     /// Goes on from a checkpoint; the windows of tasks that were not known here.
-    pub(super) fn restore(&mut self, server: &ServerId, checkpoint: Checkpoint) -> Vec<WindowId> {
-        let Checkpoint { watch, sessions, recent } = checkpoint;
-        self.standings.restore(server, watch.iter().flat_map(Watch::tasks));
+    pub(super) fn restore(&mut self, server: &ServerId, checkpoint: TasksCheckpoint) -> Vec<WindowId> {
+        let TasksCheckpoint { watch, sessions, recent } = checkpoint;
+        self.standings.restore(server, watch.iter().flat_map(TaskTracker::tasks));
         self.recent.retain(|event| event.key.server != *server);
         self.recent.extend(recent);
         self.recent.make_contiguous().sort_by_key(|event| event.at);
@@ -126,19 +126,19 @@ impl Tasks {
             None => self.watches.remove(server),
         };
         let is_known = |task: &&Task| before.as_ref().is_some_and(|watch| watch.task(task.window).is_some());
-        let tasks = self.watches.get(server).into_iter().flat_map(Watch::tasks);
+        let tasks = self.watches.get(server).into_iter().flat_map(TaskTracker::tasks);
         tasks.filter(|task| !is_known(task)).map(|task| task.window).collect()
     }
 
     /// The history says this of the tasks on a server that is looked at for the first time.
-    pub(super) fn remember(&mut self, server: ServerId, known: Vec<Known>) {
+    pub(super) fn remember(&mut self, server: ServerId, known: Vec<TaskHistory>) {
         if !self.watches.contains_key(&server) {
             self.known.insert(server, known);
         }
     }
 
     /// A server is watched no longer.
-    pub(super) fn forget(&mut self, server: &ServerId, now: Moment) -> Vec<TaskTransition> {
+    pub(super) fn forget(&mut self, server: &ServerId, now: Timestamp) -> Vec<TaskTransition> {
         self.watches.remove(server);
         self.sessions.remove(server);
         self.standings.forget(server, now)
@@ -153,7 +153,7 @@ impl Tasks {
 
     /// All tasks, those that need somebody first.
     pub(super) fn all(&self) -> Vec<&Task> {
-        let mut tasks: Vec<&Task> = self.watches.values().flat_map(Watch::tasks).collect();
+        let mut tasks: Vec<&Task> = self.watches.values().flat_map(TaskTracker::tasks).collect();
         tasks.sort_by(|a, b| {
             let order =
                 a.as_status().urgency().cmp(&b.as_status().urgency()).then_with(|| a.key.server.cmp(&b.key.server));
@@ -190,7 +190,7 @@ impl Tasks {
         let levels: [fn(&Task) -> String; 3] = [window_name, session_and_window, session_and_id];
         let mut wanted: BTreeMap<String, Vec<(ServerId, WindowId)>> = BTreeMap::new();
         let mut given = Vec::new();
-        let all: Vec<&Task> = self.watches.values().flat_map(Watch::tasks).collect();
+        let all: Vec<&Task> = self.watches.values().flat_map(TaskTracker::tasks).collect();
         let mut unnamed: Vec<&Task> = all;
         for level in levels {
             wanted.clear();
@@ -256,7 +256,7 @@ fn on_host(task: &Task, name: String) -> String {
 }
 
 /// The task sessions of a server that were there before this process.
-fn found(server: &ServerId, watch: &Watch) -> Vec<FoundSession> {
+fn found(server: &ServerId, watch: &TaskTracker) -> Vec<FoundSession> {
     let mut sessions: BTreeMap<&str, FoundSession> = BTreeMap::new();
     for task in watch.tasks() {
         // What `run` started a moment ago is no leftover.

@@ -7,7 +7,7 @@ use crate::screen::PaneFacts;
 fn pane(pane: u32, pid: u32) -> PaneReport {
     PaneReport {
         key: TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid, instance: Default::default() },
-        place: Place { session: "web".to_owned(), ..Place::default() },
+        place: PaneLocation { session: "web".to_owned(), ..PaneLocation::default() },
         cwd: None,
         facts: PaneFacts::default(),
         program: Program::Agent { tool: "claude".to_owned(), version: None },
@@ -18,7 +18,7 @@ fn pane(pane: u32, pid: u32) -> PaneReport {
 
 /// The names after a look, by pane and process.
 fn names(fleet: &mut Fleet, second: i64, panes: Vec<PaneReport>) -> Vec<(u32, u32, String)> {
-    let at = Moment::from_millis(1_700_000_000_000 + second * 1000);
+    let at = Timestamp::from_millis(1_700_000_000_000 + second * 1000);
     let report = ServerReport { server: ServerId::default(), at, outcome: PollResult::Listed(panes) };
     fleet.handle(Input::Server(report), at);
     while fleet.poll_effect().is_some() {}
@@ -31,7 +31,7 @@ fn named(pane: u32, pid: u32, id: &str) -> (u32, u32, String) {
 
 #[test]
 fn one_that_is_gone_takes_its_name_from_nobody_who_is_there() {
-    let mut fleet = Fleet::new(Settings::default(), Arc::new(Library::builtin()));
+    let mut fleet = Fleet::new(Settings::default(), Arc::new(ProfileSet::builtin()));
     assert_eq!(names(&mut fleet, 0, vec![pane(0, 10)]), [named(0, 10, "web")]);
     // Another agent in a new pane, and another one in the same pane.
     assert_eq!(names(&mut fleet, 1, vec![pane(3, 11)]), [named(0, 10, "web %0"), named(3, 11, "web")]);

@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use super::report::Declared;
 use crate::dialog::Dialog;
-use crate::moment::Moment;
-use crate::place::{Place, ServerId, TerminalKey};
-use crate::profile::{Input, StopKey};
+use crate::ids::{PaneLocation, ServerId, TerminalKey};
+use crate::profile::{RefusedInputs, StopKey};
 use crate::screen::{PaneFacts, Screen};
 use crate::state::{Problem, State, Transition};
 use crate::status::Status;
 use crate::task::{Task, TaskEvent};
+use crate::time::Timestamp;
 
 /// One watched terminal.
 #[derive(Clone, Debug)]
 pub struct Terminal {
     pub key: TerminalKey,
-    pub place: Place,
+    pub place: PaneLocation,
     /// What the configuration says of it.
     pub declared: Declared,
     /// The public state (SPEC §2), with its times as of the last input that concerned the terminal: who shows running
@@ -29,7 +29,7 @@ pub struct Terminal {
     /// The keys that stop the agent's turn, one after the other; none where that is not known.
     pub interrupt: Vec<StopKey>,
     /// What the agent makes of texts that are no plain prompts.
-    pub input: Input,
+    pub input: RefusedInputs,
     /// The dialog or menu on that screen which takes the keys.
     pub dialog: Option<Arc<Dialog>>,
     /// Newest last, bounded.
@@ -45,7 +45,7 @@ impl Terminal {
 
 /// How a server answers.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum Health {
+pub enum ServerHealth {
     /// It has not been asked yet.
     Waiting,
     Up,
@@ -57,9 +57,9 @@ pub enum Health {
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct ServerView {
     pub id: ServerId,
-    pub health: Health,
+    pub health: ServerHealth,
     /// When it last answered a listing.
-    pub answered_at: Option<Moment>,
+    pub answered_at: Option<Timestamp>,
     /// Watched terminals on it.
     pub terminals: usize,
 }
@@ -67,7 +67,7 @@ pub struct ServerView {
 impl ServerView {
     /// A server that has not answered yet.
     pub(super) fn waiting(id: ServerId) -> Self {
-        Self { id, health: Health::Waiting, answered_at: None, terminals: 0 }
+        Self { id, health: ServerHealth::Waiting, answered_at: None, terminals: 0 }
     }
 }
 
@@ -111,7 +111,7 @@ pub struct RecentTransition {
 /// What there is to show at one time.
 #[derive(Clone, Debug)]
 pub struct View<'a> {
-    pub now: Moment,
+    pub now: Timestamp,
     /// Most urgent first.
     pub terminals: Vec<&'a Terminal>,
     pub servers: Vec<&'a ServerView>,

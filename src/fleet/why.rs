@@ -5,15 +5,15 @@ mod answer;
 
 use std::fmt::Write as _;
 
-use crate::moment::Moment;
-use crate::profile::{Explanation, Reading};
+use crate::profile::{Classification, Explanation};
 use crate::screen::{Screen, harmless};
 use crate::state::{State, TurnResult};
+use crate::time::Timestamp;
 use crate::tracker::Timer;
 
 /// Which rules are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rules {
+pub enum RuleSelection {
     /// Every one that was tried.
     Tried,
     /// Those that fired.
@@ -24,17 +24,17 @@ pub enum Rules {
 #[derive(Clone, Copy, Debug)]
 pub struct Why<'a> {
     pub screen: &'a Screen,
-    pub reading: &'a Reading,
+    pub reading: &'a Classification,
     pub explanation: &'a Explanation,
     pub state: &'a State,
     /// The timers that run, the next deadline first.
     pub timers: &'a [Timer],
-    pub now: Moment,
+    pub now: Timestamp,
 }
 
 impl Why<'_> {
     /// The details behind [`Why::answer`] for people, several lines of harmless text.
-    pub fn text(&self, rules: Rules) -> String {
+    pub fn text(&self, rules: RuleSelection) -> String {
         let mut text = String::new();
         push_screen(&mut text, self.screen, self.explanation);
         push_rules(&mut text, self.explanation, rules);
@@ -48,7 +48,7 @@ impl Why<'_> {
         let mut text = String::new();
         push_state(&mut text, self.reading, self.state);
         push_timers(&mut text, self.timers, self.now);
-        push_rules(&mut text, self.explanation, Rules::Fired);
+        push_rules(&mut text, self.explanation, RuleSelection::Fired);
         text
     }
 }
@@ -81,9 +81,9 @@ fn push_screen(text: &mut String, screen: &Screen, explanation: &Explanation) {
     }
 }
 
-fn push_rules(text: &mut String, explanation: &Explanation, rules: Rules) {
+fn push_rules(text: &mut String, explanation: &Explanation, rules: RuleSelection) {
     text.push_str("\nRules, in the order in which they are tried\n");
-    for rule in explanation.rules.iter().filter(|rule| rule.fired || rules == Rules::Tried) {
+    for rule in explanation.rules.iter().filter(|rule| rule.fired || rules == RuleSelection::Tried) {
         let mark = if rule.fired { '✓' } else { '·' };
         let rows = rule.rows.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
         let why = match (&rule.because, rows.as_str()) {
@@ -95,7 +95,7 @@ fn push_rules(text: &mut String, explanation: &Explanation, rules: Rules) {
     }
 }
 
-fn push_state(text: &mut String, reading: &Reading, state: &State) {
+fn push_state(text: &mut String, reading: &Classification, state: &State) {
     let State { diagnostics, surface, turn, last_turn, assessment, operator, lifecycle_timing, .. } = state;
     text.push_str("\nWhat follows\n");
     let mut line = |name: &str, value: String| {
@@ -149,7 +149,7 @@ fn push_state(text: &mut String, reading: &Reading, state: &State) {
 }
 
 /// The timers that run: what is going to happen by itself if nothing changes, and when.
-fn push_timers(text: &mut String, timers: &[Timer], now: Moment) {
+fn push_timers(text: &mut String, timers: &[Timer], now: Timestamp) {
     text.push_str("\nTimers\n");
     if timers.is_empty() {
         text.push_str("  none runs\n");
@@ -163,7 +163,7 @@ fn push_timers(text: &mut String, timers: &[Timer], now: Moment) {
 }
 
 /// The time of day in UTC: `14:02:11.031Z`.
-fn time_of_day(moment: Moment) -> String {
+fn time_of_day(moment: Timestamp) -> String {
     let written = moment.to_string();
     written.split_once('T').map_or(written.clone(), |(_, time)| time.to_owned())
 }

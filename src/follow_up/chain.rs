@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::moment::Span;
+use crate::time::Span;
 
 /// Messages from one terminal to one agent within [`COUNTED`] at most: an agent that starts a task again whenever it is
 /// told of its end is a loop, too, that no chain shows.

@@ -1,11 +1,11 @@
 //! Something that happened in a terminal and that an agent may be told, by what the history says of it.
 
-use crate::moment::Moment;
+use crate::ids::TerminalKey;
 use crate::notify::{Occasion, statement};
-use crate::place::TerminalKey;
 use crate::screen::harmless;
 use crate::state::{State, TurnResult};
 use crate::task::{Happening, Preview, TaskFields};
+use crate::time::Timestamp;
 
 /// Useful lines of a task's output that a message shows (SPEC §9).
 const OUTPUT_LINES: usize = 3;
@@ -14,12 +14,12 @@ const LONGEST: usize = 200;
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct FollowUpEvent {
     /// The terminal's name.
     pub source: String,
     pub occasion: Occasion,
     /// When it began.
-    pub at: Moment,
+    pub at: Timestamp,
     /// Its name, which nothing else has that ever happens.
     pub key: String,
     /// What happened, in one harmless line.
@@ -28,15 +28,15 @@ pub struct Event {
     pub output: Vec<String>,
 }
 
-impl Event {
-    fn new(key: &TerminalKey, source: &str, occasion: Occasion, at: Moment, text: &str) -> Self {
+impl FollowUpEvent {
+    fn new(key: &TerminalKey, source: &str, occasion: Occasion, at: Timestamp, text: &str) -> Self {
         let identity = format!("{}/{}/{}", key.server.word(), key.pane, key.pid);
         let key = format!("{identity}|{occasion}|{}", at.as_millis());
         Self { source: source.to_owned(), occasion, at, key, text: line(text), output: Vec::new() }
     }
 
     /// What happened to a task whose public fields are these since.
-    pub fn of_task(key: &TerminalKey, source: &str, at: Moment, happening: &Happening, task: &TaskFields) -> Self {
+    pub fn of_task(key: &TerminalKey, source: &str, at: Timestamp, happening: &Happening, task: &TaskFields) -> Self {
         let text = format!("task {source} ({}) {}", task.window_id, happening.text());
         let output = Preview::of_lines(&task.preview).useful(OUTPUT_LINES).into_iter().map(line).collect();
         Self { output, ..Self::new(key, source, Occasion::of_task(happening), at, &text) }
@@ -58,7 +58,7 @@ impl Event {
     }
 
     /// An agent was gone when somebody looked again.
-    pub fn of_lost(key: &TerminalKey, source: &str, at: Moment) -> Self {
+    pub fn of_lost(key: &TerminalKey, source: &str, at: Timestamp) -> Self {
         Self::new(key, source, Occasion::Gone, at, &format!("{source} is gone, its end was not watched"))
     }
 

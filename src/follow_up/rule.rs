@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::event::Event;
-use crate::moment::Span;
+use super::event::FollowUpEvent;
 use crate::notify::Occasion;
 use crate::pattern::Pattern;
+use crate::time::Span;
 
 /// One `[[follow_up]]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct Wanted {
 
 /// Who is to be told an event. `chain` are the agents that led to it. An agent is told nothing of itself;
 /// of several rules for one agent the first one holds.
-pub fn wanted(rules: &[FollowUpRule], event: &Event, chain: &[String]) -> Vec<Wanted> {
+pub fn wanted(rules: &[FollowUpRule], event: &FollowUpEvent, chain: &[String]) -> Vec<Wanted> {
     let mut wanted: Vec<Wanted> = Vec::new();
     for rule in rules {
         let fits = rule.on.contains(&event.occasion) && rule.from.matches(&event.source);
@@ -60,7 +60,7 @@ pub fn wanted(rules: &[FollowUpRule], event: &Event, chain: &[String]) -> Vec<Wa
 }
 
 /// The fields of a template; everything else in it stands for itself, so that no text of a terminal is filled in twice.
-fn filled(template: &str, event: &Event) -> String {
+fn filled(template: &str, event: &FollowUpEvent) -> String {
     let mut text = String::new();
     let mut rest = template;
     while let Some(open) = rest.find('{') {

@@ -2,9 +2,9 @@
 
 use super::message::tag;
 use crate::fleet::Terminal;
-use crate::moment::Span;
 use crate::screen::Screen;
 use crate::state::{Availability, Tri};
+use crate::time::Span;
 
 /// How long what a process that died had begun is waited for: a tmux that it started may still deliver, and the agent draws
 /// what it got.

@@ -8,10 +8,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::*;
-use crate::moment::{Moment, Span};
 use crate::notify::Occasion;
 use crate::pattern::Pattern;
 use crate::state::Tri;
+use crate::time::{Span, Timestamp};
 
 /// A file under `tests/follow_ups/`.
 #[derive(Debug, Deserialize)]
@@ -91,13 +91,13 @@ struct Told {
     /// Since each one's last turn ended.
     since_end: HashMap<String, Vec<Value>>,
     /// Of which source, whom, and when.
-    queued: Vec<(String, String, Moment)>,
+    queued: Vec<(String, String, Timestamp)>,
 }
 
 impl Told {
-    fn times(&self, source: &str, to: &str, now: Moment) -> u64 {
+    fn times(&self, source: &str, to: &str, now: Timestamp) -> u64 {
         let counts =
-            |(of, told, at): &&(String, String, Moment)| of == source && told == to && now.since(*at) < COUNTED;
+            |(of, told, at): &&(String, String, Timestamp)| of == source && told == to && now.since(*at) < COUNTED;
         self.queued.iter().filter(counts).count() as u64
     }
 }
@@ -115,7 +115,7 @@ fn story(#[files("tests/follow_ups/*.toml")] path: PathBuf) {
     let mut waiting: Vec<Wanted> = Vec::new();
     for step in &story.steps {
         let at = format!("{} at {}", story.title, step.at);
-        let now = Moment::from_millis((step.at * 1000.0) as i64);
+        let now = Timestamp::from_millis((step.at * 1000.0) as i64);
         if let Some(happened) = &step.event {
             let event = event(happened);
             let chain = match event.is_of_an_agent() {
@@ -166,11 +166,11 @@ fn rule(rule: &StoryRule) -> FollowUpRule {
     }
 }
 
-fn event(event: &StoryEvent) -> Event {
-    Event {
+fn event(event: &StoryEvent) -> FollowUpEvent {
+    FollowUpEvent {
         source: event.source.clone(),
         occasion: event.event,
-        at: Moment::default(),
+        at: Timestamp::default(),
         key: event.source.clone(),
         text: event.text.clone(),
         output: event.output.clone(),

@@ -11,27 +11,27 @@ use super::identity::{Columns, Owner};
 use super::record::{
     Kind, Message, PublicState, Record, Sent, TaskRecord, TransitionRecord, read_summary, write_summary,
 };
-use super::store::{Watched, Watching};
+use super::store::{WatchedTerminal, Watching};
 use crate::fleet::{ServerId, TerminalKey};
-use crate::moment::{Moment, Span};
 use crate::operation::Operation;
 use crate::private::Held;
 use crate::screen::Screen;
 use crate::state::{Availability, LEFT, LEFT_UNWATCHED};
+use crate::time::{Span, Timestamp};
 
 /// How far apart two processes may see the same change.
 const SAME_CHANGE: Span = Span::from_secs(3);
 
 /// One transaction in the making.
-pub(super) struct Batch<'a> {
+pub(super) struct WriteBatch<'a> {
     pub(super) transaction: Transaction<'a>,
     pub(super) codec: &'a mut Codec,
     pub(super) owner: &'a Owner,
     pub(super) watching: Watching,
-    pub(super) now: Moment,
+    pub(super) now: Timestamp,
 }
 
-impl Batch<'_> {
+impl WriteBatch<'_> {
     /// Adds a message to the transaction.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl Batch<'_> {
         if self.watching.terminals.get(key).is_some_and(|watched| watched.row.is_none()) && self.has_left(key)? {
             return Ok(());
         }
-        self.watching.terminals.entry(key.clone()).or_insert(Watched { since, row: None });
+        self.watching.terminals.entry(key.clone()).or_insert(WatchedTerminal { since, row: None });
         if self.leads(&key.server) {
             self.open_watch(key, record.name())?;
             return self.write(record);
@@ -119,7 +119,7 @@ impl Batch<'_> {
             Record::Transition(record) => self.transition(record).map(drop),
             Record::Left(record) => {
                 self.transition(record)?;
-                if let Some(Watched { row: Some(watch), .. }) = self.watching.terminals.remove(&record.key) {
+                if let Some(WatchedTerminal { row: Some(watch), .. }) = self.watching.terminals.remove(&record.key) {
                     let sql = "UPDATE watches SET seen = max(seen, ?1), ended = max(seen, ?1) WHERE id = ?2";
                     self.sql(sql)?.execute(params![record.transition.at.as_millis(), watch])?;
                 }
@@ -141,7 +141,7 @@ impl Batch<'_> {
         let terminal = self.terminal(key, name)?;
         let id = self.insert(transition.at, Kind::Transition, Some(terminal), name, &record.document())?;
         let screen = screen.as_deref().map(|screen| self.screen(screen)).transpose()?;
-        let turn_ended = state.as_ref().and_then(PublicState::turn_ended).map(Moment::as_millis);
+        let turn_ended = state.as_ref().and_then(PublicState::turn_ended).map(Timestamp::as_millis);
         let sql = "INSERT INTO transitions (record, summary, turn_ended, note, screen) VALUES (?1, ?2, ?3, ?4, ?5)";
         let summary = write_summary(&transition.summary);
         self.sql(sql)?.execute(params![id, summary, turn_ended, transition.note, screen])?;
@@ -160,7 +160,7 @@ impl Batch<'_> {
 
     fn insert(
         &mut self,
-        at: Moment,
+        at: Timestamp,
         kind: Kind,
         terminal: Option<i64>,
         name: &str,
@@ -208,31 +208,31 @@ impl Batch<'_> {
     /// Opens a watch of a terminal in place of the one that another process has left open; watching has no gap where this
     /// one has watched all along.
     fn open_watch(&mut self, key: &TerminalKey, name: &str) -> Result<(), Trouble> {
-        let Some(&Watched { since, row: None }) = self.watching.terminals.get(key) else { return Ok(()) };
+        let Some(&WatchedTerminal { since, row: None }) = self.watching.terminals.get(key) else { return Ok(()) };
         let terminal = self.terminal(key, name)?;
         self.sql("UPDATE watches SET ended = seen WHERE terminal = ?1 AND ended IS NULL")?.execute([terminal])?;
         let sql = "SELECT max(seen) FROM watches WHERE terminal = ?1";
         let seen: Option<i64> = self.sql(sql)?.query_row([terminal], |row| row.get(0))?;
-        let from = seen.map_or(since, |seen| since.max(Moment::from_millis(seen))).min(self.now);
+        let from = seen.map_or(since, |seen| since.max(Timestamp::from_millis(seen))).min(self.now);
         let sql = "INSERT INTO watches (terminal, owner, started, seen) VALUES (?1, ?2, ?3, ?4)";
         let values = params![terminal, self.owner.as_str(), from.as_millis(), self.now.as_millis()];
         let row = Some(self.sql(sql)?.insert(values)?);
-        self.watching.terminals.insert(key.clone(), Watched { since, row });
+        self.watching.terminals.insert(key.clone(), WatchedTerminal { since, row });
         Ok(())
     }
 
     /// Prolongs the watches of this process, after a stop by beginning them anew.
     ///
     /// # Errors
-    /// As [`Batch::message`].
-    pub(super) fn beat(&mut self, stopped: Option<Moment>) -> Result<(), Trouble> {
+    /// As [`WriteBatch::message`].
+    pub(super) fn beat(&mut self, stopped: Option<Timestamp>) -> Result<(), Trouble> {
         let owner = self.owner.as_str();
         if let Some(at) = stopped {
             // The machine was asleep or this process stopped: nobody watched in the meantime.
             let sql =
                 "UPDATE watches SET seen = max(seen, ?1), ended = max(seen, ?1) WHERE owner = ?2 AND ended IS NULL";
             self.sql(sql)?.execute(params![at.as_millis(), owner])?;
-            let anew = Watched { since: self.now, row: None };
+            let anew = WatchedTerminal { since: self.now, row: None };
             self.watching.terminals.values_mut().for_each(|watched| *watched = anew);
         }
         let sql = "UPDATE watches SET seen = max(seen, ?1) WHERE owner = ?2 AND ended IS NULL";
@@ -270,7 +270,7 @@ impl Batch<'_> {
                      AND r.kind IN ('transition', 'task_event')
                    ORDER BY r.at DESC, r.id DESC LIMIT 8";
         let read = |row: &rusqlite::Row<'_>| {
-            let at = Moment::from_millis(row.get(0)?);
+            let at = Timestamp::from_millis(row.get(0)?);
             let (summary, note): (Option<String>, Option<String>) = (row.get(1)?, row.get(2)?);
             Ok((at, summary, note, row.get::<_, Option<Vec<u8>>>(3)?))
         };

@@ -6,7 +6,7 @@
 
 use zstd::bulk::{Compressor, Decompressor};
 
-use crate::fnv::fnv;
+use crate::hash::fnv;
 use crate::screen::{Color, Row, RowBuilder, Screen, Style};
 
 /// The first byte of an encoded screen.

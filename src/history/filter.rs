@@ -6,17 +6,17 @@ use super::identity::Columns;
 use super::record::Kind;
 use super::stored::RecordId;
 use crate::fleet::TerminalKey;
-use crate::moment::Moment;
+use crate::time::Timestamp;
 
 /// Which records are asked for. What is left out does not restrict.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub struct RecordFilter {
     /// These terminals only; `None` is all of them, and what belongs to none.
     pub terminals: Option<Vec<TerminalKey>>,
     /// From this time on.
-    pub since: Option<Moment>,
+    pub since: Option<Timestamp>,
     /// Before this time.
-    pub until: Option<Moment>,
+    pub until: Option<Timestamp>,
     /// Records before this one, for paging backwards.
     pub before: Option<RecordId>,
     /// Empty means all kinds.
@@ -31,7 +31,7 @@ pub(super) const COLUMNS: &str = "r.id, r.at, r.kind, r.name, r.document, n.host
 pub(super) const TABLES: &str = "records r LEFT JOIN terminals n ON n.id = r.terminal
                       LEFT JOIN transitions t ON t.record = r.id LEFT JOIN inputs i ON i.record = r.id";
 
-impl Filter {
+impl RecordFilter {
     /// Asks for the records, oldest first.
     pub(super) fn statement(&self) -> (String, Vec<Sql>) {
         let (wheres, mut values) = conditions(self);
@@ -51,7 +51,7 @@ impl Filter {
     }
 }
 
-fn conditions(filter: &Filter) -> (String, Vec<Sql>) {
+fn conditions(filter: &RecordFilter) -> (String, Vec<Sql>) {
     let mut wheres = vec!["TRUE".to_owned()];
     let mut values: Vec<Sql> = Vec::new();
     if let Some(terminals) = &filter.terminals {
@@ -100,10 +100,10 @@ mod tests {
 
     use super::*;
     use crate::history::schema;
-    use crate::place::{PaneId, ServerId};
+    use crate::ids::{PaneId, ServerId};
 
     /// How SQLite finds what a filter asks for.
-    fn plan(filter: &Filter) -> String {
+    fn plan(filter: &RecordFilter) -> String {
         let mut connection = Connection::open_in_memory().unwrap();
         schema::migrate(&mut connection).unwrap();
         let (sql, values) = filter.statement();
@@ -115,10 +115,10 @@ mod tests {
     #[test]
     fn a_page_costs_what_is_on_it_however_long_the_history_is() {
         let key = TerminalKey { server: ServerId::default(), pane: PaneId(1), pid: 1, instance: Default::default() };
-        let page = Filter { limit: Some(50), ..Filter::default() };
-        let of_one = Filter { terminals: Some(vec![key]), ..page.clone() };
-        let earlier = Filter { before: Some(RecordId(7)), ..of_one.clone() };
-        let rare = Filter { kinds: vec![Kind::Action], ..page.clone() };
+        let page = RecordFilter { limit: Some(50), ..RecordFilter::default() };
+        let of_one = RecordFilter { terminals: Some(vec![key]), ..page.clone() };
+        let earlier = RecordFilter { before: Some(RecordId(7)), ..of_one.clone() };
+        let rare = RecordFilter { kinds: vec![Kind::Action], ..page.clone() };
         for (filter, index) in [
             (page, "INDEX records_by_time"),
             (of_one, "INDEX records_by_terminal (terminal=?)"),

@@ -9,18 +9,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::identity::Owner;
-use super::open::Options;
+use super::open::HistoryOptions;
 use super::record::{self, Message, NamedEvent, PublicState, Record, TransitionRecord};
-use super::retention::Limits;
-use super::standing::Standing;
-use super::trouble::{Condition, Health};
+use super::retention::RetentionLimits;
+use super::standing::ServerSummary;
+use super::trouble::{HistoryHealth, WriterState};
 use super::writer::{Writer, set};
 use super::{Settings, now};
 use crate::fleet::{Effect, Fleet, ServerId, TerminalKey};
-use crate::moment::Moment;
 use crate::operation::{Operation, Outcome};
 use crate::private::Held;
 use crate::state::State;
+use crate::time::Timestamp;
 
 /// Messages that wait for the thread at most; more than that are counted as lost, because watching must not wait.
 const QUEUE: usize = 1024;
@@ -35,7 +35,7 @@ const LONGEST_FAREWELL: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub struct History {
     inner: Option<Arc<Inner>>,
-    health: Arc<Mutex<Health>>,
+    health: Arc<Mutex<HistoryHealth>>,
 }
 
 #[derive(Debug)]
@@ -56,33 +56,33 @@ struct LastTold {
     /// For its last transition, when the fleet does not have it any more.
     state: Option<Box<State>>,
     /// The time of its last transition.
-    at: Option<Moment>,
+    at: Option<Timestamp>,
 }
 
 impl History {
     /// A history that keeps nothing.
     pub fn off() -> Self {
-        Self { inner: None, health: Arc::new(Mutex::new(Health::new(Condition::Off))) }
+        Self { inner: None, health: Arc::new(Mutex::new(HistoryHealth::new(WriterState::Off))) }
     }
 
     /// Begins to write the history that the settings name. It never fails and never waits: whether it can be written
     /// shows in [`History::health`].
     pub fn start(settings: &Settings) -> Self {
         match settings.location() {
-            Some(path) if settings.enabled => Self::with(path, settings.limits(), Options::default()),
+            Some(path) if settings.enabled => Self::with(path, settings.limits(), HistoryOptions::default()),
             _ => Self::off(),
         }
     }
 
-    pub(super) fn with(path: PathBuf, limits: Limits, options: Options) -> Self {
-        let health = Arc::new(Mutex::new(Health::new(Condition::Starting)));
+    pub(super) fn with(path: PathBuf, limits: RetentionLimits, options: HistoryOptions) -> Self {
+        let health = Arc::new(Mutex::new(HistoryHealth::new(WriterState::Starting)));
         let (queue, messages) = mpsc::sync_channel(QUEUE);
         let (told, progress) = mpsc::sync_channel(1);
         let owner = Owner::of_process(now());
         let writer = Writer::new(path.clone(), owner.clone(), limits, options, Arc::clone(&health));
         let thread = thread::Builder::new().name("history".to_owned()).spawn(move || writer.run(&messages, &told));
         if let Err(error) = thread {
-            set(&health, Condition::Degraded(error.into()));
+            set(&health, WriterState::Degraded(error.into()));
             return Self { inner: None, health };
         }
         let inner = Inner {
@@ -107,7 +107,7 @@ impl History {
     }
 
     /// How the writing goes.
-    pub fn health(&self) -> Health {
+    pub fn health(&self) -> HistoryHealth {
         self.health.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -116,7 +116,7 @@ impl History {
     pub fn new_warning(&self) -> Option<String> {
         let mut health = self.health.lock().unwrap_or_else(PoisonError::into_inner);
         // That more and more is lost is the same trouble.
-        let trouble = Health { lost: health.lost.min(1), ..health.clone() }.warning();
+        let trouble = HistoryHealth { lost: health.lost.min(1), ..health.clone() }.warning();
         let is_new = trouble != health.told;
         health.told = trouble;
         health.warning().filter(|_| is_new)
@@ -128,7 +128,7 @@ impl History {
     }
 
     /// Keeps what an effect of the fleet tells.
-    pub fn effect(&self, effect: &Effect, fleet: &Fleet, now: Moment) {
+    pub fn effect(&self, effect: &Effect, fleet: &Fleet, now: Timestamp) {
         let Some(inner) = &self.inner else { return };
         let mut told = inner.told.lock().unwrap_or_else(PoisonError::into_inner);
         let (key, name, transition, state, screen, events) = match effect {
@@ -151,7 +151,7 @@ impl History {
             Effect::Changed { key, id, transition, screen } => {
                 let state = fleet.state(key, now).map(Box::new);
                 let last = told.entry(key.clone()).or_default();
-                let is_new = |(at, _): &(Moment, _)| last.at.is_none_or(|last| *at > last);
+                let is_new = |(at, _): &(Timestamp, _)| last.at.is_none_or(|last| *at > last);
                 let events = fleet.surface_events(key).filter(is_new);
                 let events = events.map(|(at, event)| NamedEvent { at, event }).collect();
                 (last.state, last.at) = (state.clone(), Some(transition.at));
@@ -182,7 +182,7 @@ impl History {
     }
 
     /// Keeps how things stand on a server now, in place of how they stood.
-    pub fn standing(&self, standing: Standing) {
+    pub fn standing(&self, standing: ServerSummary) {
         self.tell(Message::Standing(standing));
     }
 
@@ -246,14 +246,14 @@ pub struct Ticket {
 impl Ticket {
     /// The first bytes are about to reach the terminal. From here on the other processes take its turn for an explicit
     /// input.
-    pub fn delivered(&self, at: Moment) {
+    pub fn delivered(&self, at: Timestamp) {
         if let Some(uid) = self.uid.clone() {
             self.history.tell(Message::InputDelivered { uid, at });
         }
     }
 
     /// What became of it.
-    pub fn ended(&self, outcome: Outcome, at: Moment) {
+    pub fn ended(&self, outcome: Outcome, at: Timestamp) {
         if let Some(uid) = self.uid.clone() {
             self.history.tell(Message::InputEnded { uid, outcome, at });
         }

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::fleet::{PaneId, ServerId, Socket, TerminalKey};
-use crate::moment::Moment;
-use crate::place::ServerInstance;
+use crate::ids::ServerInstance;
+use crate::time::Timestamp;
 
 /// A process of fleetwatch, as it signs what it writes: process id and start, which together do not come back.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -12,7 +12,7 @@ pub struct Owner(String);
 
 impl Owner {
     /// The name of this process, given the time; each call makes another one.
-    pub fn of_process(now: Moment) -> Self {
+    pub fn of_process(now: Timestamp) -> Self {
         static MADE: AtomicU64 = AtomicU64::new(0);
         Self(format!("{}-{}-{}", std::process::id(), now.as_millis(), MADE.fetch_add(1, Ordering::Relaxed)))
     }
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_process_lives_until_it_has_ended() {
-        let own = Owner::of_process(Moment::default());
+        let own = Owner::of_process(Timestamp::default());
         for unknown in [own.as_str(), "", "a", "0-1-2", "-1-1"] {
             assert!(!Owner::has_ended(unknown), "{unknown}");
         }

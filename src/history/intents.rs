@@ -18,13 +18,13 @@ use serde_json::Value;
 use super::Trouble;
 use super::encoding::Codec;
 use super::identity::{Columns, Owner};
-use super::open::{self, Options, Synchronous};
+use super::open::{self, HistoryOptions, Synchronous};
 use super::record::Kind;
 use super::stored::FollowUpRecord;
 use crate::follow_up::told;
-use crate::moment::{Moment, Span};
-use crate::place::TerminalKey;
+use crate::ids::TerminalKey;
 use crate::state::words;
+use crate::time::{Span, Timestamp};
 pub use decision::Decided;
 pub use intake::Stopped;
 pub use news::IntentNews;
@@ -85,13 +85,13 @@ pub struct Intent {
     pub target: String,
     /// The one terminal that a prompt is for; `None` of a message to whoever has the name.
     pub recipient: Option<TerminalKey>,
-    pub created: Moment,
-    pub expires: Option<Moment>,
+    pub created: Timestamp,
+    pub expires: Option<Timestamp>,
     pub state: IntentState,
     /// The process that has claimed it, and until when the claim holds.
     pub owner: Option<String>,
-    pub claimed_until: Option<Moment>,
-    pub attempted_at: Option<Moment>,
+    pub claimed_until: Option<Timestamp>,
+    pub attempted_at: Option<Timestamp>,
     /// The text as it was or will be sent; `None` until it is attempted.
     pub text: Option<String>,
     pub detail: Option<String>,
@@ -121,8 +121,8 @@ impl Intents {
     ///
     /// # Errors
     /// The file cannot be opened, locked or written.
-    pub fn open(path: &Path, owner: Owner, now: Moment) -> Result<Self, Trouble> {
-        let options = Options { synchronous: Synchronous::Power, ..Options::default() };
+    pub fn open(path: &Path, owner: Owner, now: Timestamp) -> Result<Self, Trouble> {
+        let options = HistoryOptions { synchronous: Synchronous::Power, ..HistoryOptions::default() };
         let connection = open::open(path, &options, now)?.connection;
         Ok(Self { connection, codec: Codec::new()?, owner })
     }
@@ -131,7 +131,7 @@ impl Intents {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn pending(&self, now: Moment) -> Result<Vec<Intent>, Trouble> {
+    pub fn pending(&self, now: Timestamp) -> Result<Vec<Intent>, Trouble> {
         self.select("state = 'pending' AND (expires IS NULL OR expires > ?1)", now)
     }
 
@@ -139,8 +139,8 @@ impl Intents {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn abandoned(&self, now: Moment) -> Result<Vec<Intent>, Trouble> {
-        let mut attempted = self.select("state = 'attempted' AND id > ?1", Moment::from_millis(0))?;
+    pub fn abandoned(&self, now: Timestamp) -> Result<Vec<Intent>, Trouble> {
+        let mut attempted = self.select("state = 'attempted' AND id > ?1", Timestamp::from_millis(0))?;
         attempted.retain(|intent| intent.claimed_until.is_none_or(|until| until <= now) || self.is_orphan(intent));
         Ok(attempted)
     }
@@ -156,7 +156,7 @@ impl Intents {
     /// # Errors
     /// The file cannot be read.
     pub fn get(&self, id: IntentId) -> Result<Option<Intent>, Trouble> {
-        Ok(self.select("id = ?1", Moment::from_millis(id.0))?.pop())
+        Ok(self.select("id = ?1", Timestamp::from_millis(id.0))?.pop())
     }
 
     /// Takes an intent that is pending, or that was attempted and abandoned, for this process, for as long as `hold`
@@ -165,7 +165,7 @@ impl Intents {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn claim(&mut self, id: IntentId, now: Moment, hold: Span) -> Result<bool, Trouble> {
+    pub fn claim(&mut self, id: IntentId, now: Timestamp, hold: Span) -> Result<bool, Trouble> {
         let Some(intent) = self.get(id)? else { return Ok(false) };
         let dead = intent.owner.as_deref().filter(|_| self.is_orphan(&intent)).unwrap_or_default();
         let sql = "UPDATE outbox SET owner = ?1, claimed_until = ?2
@@ -190,7 +190,7 @@ impl Intents {
     ///
     /// # Errors
     /// The file cannot be written; the text must not be sent.
-    pub fn attempt(&mut self, id: IntentId, text: &str, events: usize, now: Moment) -> Result<bool, Trouble> {
+    pub fn attempt(&mut self, id: IntentId, text: &str, events: usize, now: Timestamp) -> Result<bool, Trouble> {
         let sql = "UPDATE outbox SET state = 'attempted', text = ?1, attempted_at = ?2
                    WHERE id = ?3 AND owner = ?4 AND state = 'pending' AND claimed_until > ?2
                      AND (expires IS NULL OR expires > ?2)
@@ -219,7 +219,7 @@ impl Intents {
         id: IntentId,
         state: IntentState,
         detail: Option<&str>,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<bool, Trouble> {
         self.end(id, state, detail, now, "owner = ?2")
     }
@@ -234,7 +234,7 @@ impl Intents {
         id: IntentId,
         state: IntentState,
         detail: Option<&str>,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<bool, Trouble> {
         self.end(id, state, detail, now, "(owner = ?2 OR state = 'pending')")
     }
@@ -243,7 +243,7 @@ impl Intents {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn prolong(&mut self, id: IntentId, expires: Moment) -> Result<bool, Trouble> {
+    pub fn prolong(&mut self, id: IntentId, expires: Timestamp) -> Result<bool, Trouble> {
         let sql = "UPDATE outbox SET expires = ?1 WHERE id = ?2 AND state = 'pending' AND expires < ?1";
         self.change(sql, params![expires.as_millis(), id.0])
     }
@@ -253,7 +253,7 @@ impl Intents {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn outcome_by(&self, sender: &str, since: Moment) -> Result<Option<String>, Trouble> {
+    pub fn outcome_by(&self, sender: &str, since: Timestamp) -> Result<Option<String>, Trouble> {
         let sql = "SELECT outcome FROM inputs WHERE sender = ?1 AND ended_at >= ?2 ORDER BY record DESC LIMIT 1";
         let mut statement = self.connection.prepare_cached(sql)?;
         Ok(statement.query_row(params![sender, since.as_millis()], |row| row.get(0)).optional()?.flatten())
@@ -263,7 +263,7 @@ impl Intents {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn cancel(&mut self, id: IntentId, now: Moment) -> Result<bool, Trouble> {
+    pub fn cancel(&mut self, id: IntentId, now: Timestamp) -> Result<bool, Trouble> {
         self.end(id, IntentState::Cancelled, None, now, "state = 'pending' AND ?2 <> ''")
     }
 
@@ -271,7 +271,7 @@ impl Intents {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn expire(&mut self, now: Moment) -> Result<Vec<Intent>, Trouble> {
+    pub fn expire(&mut self, now: Timestamp) -> Result<Vec<Intent>, Trouble> {
         let mut expired = Vec::new();
         for intent in self.select("state = 'pending' AND expires <= ?1", now)? {
             let detail = Some("it could not be sent in time");
@@ -287,7 +287,7 @@ impl Intents {
         id: IntentId,
         state: IntentState,
         detail: Option<&str>,
-        now: Moment,
+        now: Timestamp,
         condition: &str,
     ) -> Result<bool, Trouble> {
         let Some(intent) = self.get(id)? else { return Ok(false) };
@@ -309,7 +309,7 @@ impl Intents {
         Ok(self.connection.prepare_cached(sql)?.execute(values)? > 0)
     }
 
-    fn select(&self, condition: &str, number: Moment) -> Result<Vec<Intent>, Trouble> {
+    fn select(&self, condition: &str, number: Timestamp) -> Result<Vec<Intent>, Trouble> {
         select(&self.connection, condition, number.as_millis())
     }
 }
@@ -320,7 +320,7 @@ fn keep_record(
     codec: &mut Codec,
     intent: &Intent,
     (state, detail): (IntentState, Option<&str>),
-    now: Moment,
+    now: Timestamp,
 ) -> Result<(), Trouble> {
     if intent.recipient.is_some() {
         // What becomes of a prompt stands with the input that it is.
@@ -368,7 +368,7 @@ fn select(connection: &Connection, condition: &str, number: i64) -> Result<Vec<I
 }
 
 fn intent(row: &Row<'_>) -> rusqlite::Result<Intent> {
-    let moment = |column: usize| row.get::<_, Option<i64>>(column).map(|at| at.map(Moment::from_millis));
+    let moment = |column: usize| row.get::<_, Option<i64>>(column).map(|at| at.map(Timestamp::from_millis));
     let word: String = row.get(4)?;
     let state = IntentState::of_word(&word);
     let recipient =
@@ -376,7 +376,7 @@ fn intent(row: &Row<'_>) -> rusqlite::Result<Intent> {
     Ok(Intent {
         id: IntentId(row.get(0)?),
         target: row.get(1)?,
-        created: Moment::from_millis(row.get(2)?),
+        created: Timestamp::from_millis(row.get(2)?),
         expires: moment(3)?,
         state: state.ok_or(rusqlite::Error::InvalidColumnType(4, word, rusqlite::types::Type::Text))?,
         owner: row.get(5)?,

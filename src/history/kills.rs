@@ -3,22 +3,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::filter::Filter;
+use super::filter::RecordFilter;
 use super::identity::same_terminal;
 use super::reader::Reader;
 use super::record::{Kind, OperatorAction, Record};
 use super::stored::{Body, Stored};
 use crate::fleet::{Input, TaskReport};
-use crate::moment::{Moment, Span};
-use crate::place::{TerminalKey, WindowId};
+use crate::ids::{TerminalKey, WindowId};
 use crate::task::TaskSnapshot;
+use crate::time::{Span, Timestamp};
 
 /// How long after a kill the window may still be there.
 const TAKES: Span = Span::from_secs(60);
 
 impl Record {
     /// The operator kills a task; `reason` says so to people. It is to be written before the task is killed.
-    pub fn kill(key: TerminalKey, name: String, at: Moment, reason: &str) -> Self {
+    pub fn kill(key: TerminalKey, name: String, at: Timestamp, reason: &str) -> Self {
         Record::Action { key: Some(key), name, at, action: OperatorAction::Kill { reason: reason.to_owned() } }
     }
 }
@@ -60,9 +60,13 @@ impl Kills {
 
 /// The tasks among `keys` that somebody has just killed through fleetwatch, with what is said of it. A history that
 /// cannot be read tells of none.
-fn kills(path: &Path, keys: Vec<TerminalKey>, now: Moment) -> Vec<(TerminalKey, String)> {
-    let filter =
-        Filter { terminals: Some(keys), since: Some(now - TAKES), kinds: vec![Kind::Action], ..Filter::default() };
+fn kills(path: &Path, keys: Vec<TerminalKey>, now: Timestamp) -> Vec<(TerminalKey, String)> {
+    let filter = RecordFilter {
+        terminals: Some(keys),
+        since: Some(now - TAKES),
+        kinds: vec![Kind::Action],
+        ..RecordFilter::default()
+    };
     let records = Reader::open(path).and_then(|mut reader| reader.records(&filter)).unwrap_or_default();
     let kill = |record: Stored| match record.body {
         Body::Action(OperatorAction::Kill { reason }) => Some((record.key?, reason)),

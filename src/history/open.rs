@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags};
 
 use super::{Trouble, schema};
-use crate::moment::Moment;
 use crate::private;
+use crate::time::Timestamp;
 
 /// How the file is opened.
 #[derive(Clone, Debug)]
-pub(super) struct Options {
+pub(super) struct HistoryOptions {
     /// How long another process's lock is waited for.
     pub patience: Duration,
     /// Whether every commit reaches the disk before it counts, and not only the operating system.
@@ -31,7 +31,7 @@ pub(super) enum Synchronous {
     Power,
 }
 
-impl Default for Options {
+impl Default for HistoryOptions {
     fn default() -> Self {
         Self { patience: Duration::from_secs(2), synchronous: Synchronous::Process, most_pages: None }
     }
@@ -56,7 +56,7 @@ pub(super) struct Opened {
 ///
 /// # Errors
 /// It cannot be opened, locked or written, or a newer fleetwatch wrote it.
-pub(super) fn open(path: &Path, options: &Options, now: Moment) -> Result<Opened, Trouble> {
+pub(super) fn open(path: &Path, options: &HistoryOptions, now: Timestamp) -> Result<Opened, Trouble> {
     open_with(path, options, now, |_| Ok(()))
 }
 
@@ -65,7 +65,7 @@ pub(super) fn open(path: &Path, options: &Options, now: Moment) -> Result<Opened
 ///
 /// # Errors
 /// As [`open`].
-pub(super) fn open_after_damage(path: &Path, options: &Options, now: Moment) -> Result<Opened, Trouble> {
+pub(super) fn open_after_damage(path: &Path, options: &HistoryOptions, now: Timestamp) -> Result<Opened, Trouble> {
     open_with(path, options, now, |connection| {
         let verdict: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
         if verdict == "ok" { Ok(()) } else { Err(Trouble::Damaged) }
@@ -103,7 +103,7 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, Trouble> {
         false => {
             // An older file becomes a present one by being opened to write, which a reader may do as well.
             drop(connection);
-            drop(open(path, &Options::default(), super::now())?);
+            drop(open(path, &HistoryOptions::default(), super::now())?);
             connect_to_read(path, flags)
         }
     }
@@ -130,8 +130,8 @@ fn open_unwritable(path: &Path) -> Result<Connection, Trouble> {
 
 fn open_with(
     path: &Path,
-    options: &Options,
-    now: Moment,
+    options: &HistoryOptions,
+    now: Timestamp,
     check: impl Fn(&Connection) -> Result<(), Trouble>,
 ) -> Result<Opened, Trouble> {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
@@ -156,7 +156,7 @@ fn open_with(
     Ok(Opened { connection, inode: inode(path), set_aside })
 }
 
-fn connect(path: &Path, options: &Options) -> Result<Connection, Trouble> {
+fn connect(path: &Path, options: &HistoryOptions) -> Result<Connection, Trouble> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(options.patience)?;
@@ -196,7 +196,7 @@ fn lock(path: &Path, patience: Duration) -> Result<File, Trouble> {
 }
 
 /// Renames a damaged file with its side files; what can be saved from it may still be wanted.
-fn move_aside(path: &Path, now: Moment) -> Result<PathBuf, Trouble> {
+fn move_aside(path: &Path, now: Timestamp) -> Result<PathBuf, Trouble> {
     let stamp: String = now.to_string().chars().filter(|c| c.is_ascii_alphanumeric()).collect();
     let kept = beside(path, &format!(".damaged-{stamp}"));
     fs::rename(path, &kept)?;

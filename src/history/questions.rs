@@ -8,16 +8,16 @@ use std::thread;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::Trouble;
-use super::filter::Filter;
+use super::filter::RecordFilter;
 use super::following::OpenFile;
 use super::handle::History;
 use super::reader::{Line, Reader};
 use super::record::{Kind, PublicState};
 use super::stored::{Body, RecordId, ScreenId, Stored};
 use crate::fleet::TerminalKey;
-use crate::moment::{Moment, Span};
-use crate::profile::{Library, Projector, Said, Transcript, normalized};
+use crate::profile::{ProfileSet, Projector, Said, Transcript, normalized};
 use crate::screen::{PaneFacts, Screen};
+use crate::time::{Span, Timestamp};
 
 /// Records in a page.
 const PAGE: u32 = 200;
@@ -26,14 +26,14 @@ const SCREENS: u32 = 200;
 
 /// What is asked about a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
+pub struct HistoryQuestion {
     pub key: TerminalKey,
-    pub ask: Ask,
+    pub ask: QuestionKind,
 }
 
 /// A kind of question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ask {
+pub enum QuestionKind {
     /// What happened: the newest records, or those before one.
     Page { before: Option<RecordId> },
     /// The newest records once more, none if nothing was written since that was asked last. It costs next to nothing.
@@ -41,14 +41,14 @@ pub enum Ask {
     /// A screen as it was.
     Screen(ScreenId),
     /// Who had the turn from a time on, or since the beginning.
-    Line { since: Option<Moment>, until: Moment },
+    Line { since: Option<Timestamp>, until: Timestamp },
     /// What was said up to a time, the screen of that time last.
-    Transcript { until: Moment, last: Option<Shown> },
+    Transcript { until: Timestamp, last: Option<StoredScreen> },
 }
 
 /// A screen, and whose it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct StoredScreen {
     pub screen: Arc<Screen>,
     pub facts: PaneFacts,
     pub tool: String,
@@ -59,12 +59,12 @@ pub struct Shown {
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub key: TerminalKey,
-    pub told: Told,
+    pub told: HistoryAnswer,
 }
 
-/// An answer, in the order of [`Ask`].
+/// An answer, in the order of [`QuestionKind`].
 #[derive(Clone, Debug)]
-pub enum Told {
+pub enum HistoryAnswer {
     /// Records before one or the newest, oldest first; `earlier` says that there are more before them.
     Page {
         before: Option<RecordId>,
@@ -74,17 +74,17 @@ pub enum Told {
     /// `None` when it was let go.
     Screen(ScreenId, Option<Arc<Screen>>),
     Line {
-        since: Option<Moment>,
+        since: Option<Timestamp>,
         line: Line,
     },
     /// The lines, oldest first. Without a history they are those of the last screen.
     Transcript {
-        until: Moment,
+        until: Timestamp,
         lines: Vec<Said>,
     },
     /// The history cannot be read now.
     Failed {
-        ask: Ask,
+        ask: QuestionKind,
         trouble: Trouble,
     },
 }
@@ -92,12 +92,12 @@ pub enum Told {
 /// Where questions go. The thread that answers them ends when this is dropped.
 #[derive(Clone, Debug)]
 pub struct Questions {
-    queue: Sender<Question>,
+    queue: Sender<HistoryQuestion>,
 }
 
 impl Questions {
     /// Asks; the answer comes by itself. A question that nobody can answer any more is forgotten.
-    pub fn ask(&self, question: Question) {
+    pub fn ask(&self, question: HistoryQuestion) {
         let _ = self.queue.send(question);
     }
 }
@@ -105,7 +105,7 @@ impl Questions {
 impl History {
     /// Answers questions, in the order in which they are asked. It does so without a history as well, and says then that
     /// none is kept.
-    pub fn questions(&self, library: Arc<Library>) -> (Questions, UnboundedReceiver<Answer>) {
+    pub fn questions(&self, library: Arc<ProfileSet>) -> (Questions, UnboundedReceiver<Answer>) {
         let (queue, questions) = mpsc::channel();
         let (answers, receiver) = unbounded_channel();
         let clerk = Clerk { path: self.path().map(ToOwned::to_owned), library, open: None, told: None };
@@ -120,19 +120,19 @@ impl History {
 /// Answers from one history.
 struct Clerk {
     path: Option<PathBuf>,
-    library: Arc<Library>,
+    library: Arc<ProfileSet>,
     open: Option<OpenFile>,
     /// What was told last is of this version of the file.
     told: Option<i64>,
 }
 
 impl Clerk {
-    fn run(mut self, questions: &Receiver<Question>, answers: &UnboundedSender<Answer>) {
-        while let Ok(Question { key, ask }) = questions.recv() {
+    fn run(mut self, questions: &Receiver<HistoryQuestion>, answers: &UnboundedSender<Answer>) {
+        while let Ok(HistoryQuestion { key, ask }) = questions.recv() {
             let told = self.answer(&key, ask.clone()).unwrap_or_else(|trouble| {
                 tracing::debug!(%trouble, "a question about the history has no answer");
                 (self.open, self.told) = (None, None);
-                Told::Failed { ask, trouble }
+                HistoryAnswer::Failed { ask, trouble }
             });
             if answers.send(Answer { key, told }).is_err() {
                 return;
@@ -140,30 +140,38 @@ impl Clerk {
         }
     }
 
-    fn answer(&mut self, key: &TerminalKey, ask: Ask) -> Result<Told, Trouble> {
+    fn answer(&mut self, key: &TerminalKey, ask: QuestionKind) -> Result<HistoryAnswer, Trouble> {
         match ask {
-            Ask::Page { before } => self.page(key, before),
-            Ask::Again => {
+            QuestionKind::Page { before } => self.page(key, before),
+            QuestionKind::Again => {
                 let version = self.reader()?.data_version()?;
                 if self.told.replace(version) == Some(version) {
-                    return Ok(Told::Page { before: None, records: Vec::new(), earlier: false });
+                    return Ok(HistoryAnswer::Page { before: None, records: Vec::new(), earlier: false });
                 }
                 self.page(key, None)
             }
-            Ask::Screen(id) => Ok(Told::Screen(id, self.reader()?.screen(id)?.map(Arc::new))),
-            Ask::Line { since, until } => Ok(Told::Line { since, line: self.reader()?.line(key, since, until)? }),
-            Ask::Transcript { until, last } => self.transcript(key, until, last),
+            QuestionKind::Screen(id) => Ok(HistoryAnswer::Screen(id, self.reader()?.screen(id)?.map(Arc::new))),
+            QuestionKind::Line { since, until } => {
+                Ok(HistoryAnswer::Line { since, line: self.reader()?.line(key, since, until)? })
+            }
+            QuestionKind::Transcript { until, last } => self.transcript(key, until, last),
         }
     }
 
-    fn page(&mut self, key: &TerminalKey, before: Option<RecordId>) -> Result<Told, Trouble> {
-        let filter = Filter { terminals: Some(vec![key.clone()]), before, limit: Some(PAGE), ..Filter::default() };
+    fn page(&mut self, key: &TerminalKey, before: Option<RecordId>) -> Result<HistoryAnswer, Trouble> {
+        let filter =
+            RecordFilter { terminals: Some(vec![key.clone()]), before, limit: Some(PAGE), ..RecordFilter::default() };
         let records = self.reader()?.records(&filter)?;
         let earlier = u32::try_from(records.len()).is_ok_and(|count| count == PAGE);
-        Ok(Told::Page { before, records, earlier })
+        Ok(HistoryAnswer::Page { before, records, earlier })
     }
 
-    fn transcript(&mut self, key: &TerminalKey, until: Moment, last: Option<Shown>) -> Result<Told, Trouble> {
+    fn transcript(
+        &mut self,
+        key: &TerminalKey,
+        until: Timestamp,
+        last: Option<StoredScreen>,
+    ) -> Result<HistoryAnswer, Trouble> {
         let mut transcript = Transcript::default();
         match self.stored_dialogs(key, until, &mut transcript) {
             // What is on the screen can be told without a history.
@@ -173,17 +181,17 @@ impl Clerk {
         if let Some(shown) = last {
             transcript.add(self.dialog(&shown));
         }
-        Ok(Told::Transcript { until, lines: transcript.into_lines() })
+        Ok(HistoryAnswer::Transcript { until, lines: transcript.into_lines() })
     }
 
     /// Adds the dialogs of the stored screens up to a time.
-    fn stored_dialogs(&mut self, key: &TerminalKey, until: Moment, to: &mut Transcript) -> Result<(), Trouble> {
-        let filter = Filter {
+    fn stored_dialogs(&mut self, key: &TerminalKey, until: Timestamp, to: &mut Transcript) -> Result<(), Trouble> {
+        let filter = RecordFilter {
             terminals: Some(vec![key.clone()]),
             until: Some(until + Span::from_millis(1)),
             kinds: vec![Kind::Transition],
             limit: Some(SCREENS),
-            ..Filter::default()
+            ..RecordFilter::default()
         };
         let records = self.reader()?.records(&filter)?;
         let mut before = None;
@@ -195,15 +203,15 @@ impl Clerk {
             let Some(screen) = self.reader()?.screen(id)? else { continue };
             let facts = transition.state.as_ref().and_then(PublicState::terminal).unwrap_or_default();
             let (tool, version) = (facts.tool, facts.observed_tool_version);
-            let shown = Shown { screen: Arc::new(screen), facts: PaneFacts::default(), tool, version };
+            let shown = StoredScreen { screen: Arc::new(screen), facts: PaneFacts::default(), tool, version };
             to.add(self.dialog(&shown));
         }
         Ok(())
     }
 
     /// The dialog on a screen, as the agent's profile knows it; of a program without one it is all that stands there.
-    fn dialog(&self, shown: &Shown) -> Vec<Said> {
-        let Shown { screen, facts, tool, version } = shown;
+    fn dialog(&self, shown: &StoredScreen) -> Vec<Said> {
+        let StoredScreen { screen, facts, tool, version } = shown;
         match self.library.select(tool, version.as_deref(), false) {
             Some(selected) => selected.profile.project(screen, facts, Projector::Profile).said(screen),
             None => normalized(screen).lines().map(|line| Said { text: line.to_owned(), by_user: false }).collect(),

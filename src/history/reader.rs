@@ -8,7 +8,7 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::encoding::Codec;
-use super::filter::{COLUMNS, Filter, TABLES};
+use super::filter::{COLUMNS, RecordFilter, TABLES};
 use super::identity::{Columns, Owner, stored_server};
 use super::record::{Kind, Sent, TaskRecord, TransitionDocument, read_summary};
 use super::store::LEASE;
@@ -16,9 +16,9 @@ use super::stored::{Body, RecordId, ScreenId, Stored, StoredInput, StoredTransit
 use super::timeline::{Holder, Point};
 use super::{Trouble, open, retention};
 use crate::fleet::{ServerId, TerminalKey};
-use crate::moment::Moment;
 use crate::screen::Screen;
 use crate::state::{LEFT, LEFT_UNWATCHED, Summary, Transition};
+use crate::time::Timestamp;
 
 /// A terminal that the history knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct StoredTerminal {
     /// Its latest name.
     pub name: String,
     /// When something was last written of it.
-    pub last: Option<Moment>,
+    pub last: Option<Timestamp>,
 }
 
 /// What the time line of a terminal is drawn from.
@@ -36,7 +36,7 @@ pub struct Line {
     /// By time.
     pub points: Vec<Point>,
     /// When somebody watched, by beginning.
-    pub watched: Vec<(Moment, Moment)>,
+    pub watched: Vec<(Timestamp, Timestamp)>,
 }
 
 /// An open history.
@@ -70,7 +70,7 @@ impl Reader {
         let mut statement = self.connection.prepare_cached(sql)?;
         let rows = statement.query_map([], |row| {
             let last: Option<i64> = row.get(5)?;
-            Ok(StoredTerminal { key: key(row, 0)?, name: row.get(4)?, last: last.map(Moment::from_millis) })
+            Ok(StoredTerminal { key: key(row, 0)?, name: row.get(4)?, last: last.map(Timestamp::from_millis) })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
@@ -101,7 +101,7 @@ impl Reader {
     ///
     /// # Errors
     /// As [`Reader::each`].
-    pub fn current(&mut self, now: Moment) -> Result<Vec<Stored>, Trouble> {
+    pub fn current(&mut self, now: Timestamp) -> Result<Vec<Stored>, Trouble> {
         let sql = format!(
             "SELECT {COLUMNS} FROM {TABLES} WHERE r.id IN (
                  SELECT (SELECT id FROM records WHERE terminal = w.terminal AND kind = 'transition'
@@ -144,7 +144,7 @@ impl Reader {
     ///
     /// # Errors
     /// The file cannot be read, or something in it is no record.
-    pub fn each(&mut self, filter: &Filter, mut take: impl FnMut(Stored) -> bool) -> Result<(), Trouble> {
+    pub fn each(&mut self, filter: &RecordFilter, mut take: impl FnMut(Stored) -> bool) -> Result<(), Trouble> {
         let (sql, values) = filter.statement();
         let mut statement = self.connection.prepare(&sql)?;
         let mut rows = statement.query(rusqlite::params_from_iter(values))?;
@@ -160,7 +160,7 @@ impl Reader {
     ///
     /// # Errors
     /// As [`Reader::each`].
-    pub fn records(&mut self, filter: &Filter) -> Result<Vec<Stored>, Trouble> {
+    pub fn records(&mut self, filter: &RecordFilter) -> Result<Vec<Stored>, Trouble> {
         let mut records = Vec::new();
         self.each(filter, |record| {
             records.push(record);
@@ -181,7 +181,7 @@ impl Reader {
     ) -> Result<Vec<Stored>, Trouble> {
         let kinds = vec![Kind::Transition];
         let terminals = Some(vec![key.clone()]);
-        self.records(&Filter { terminals, before, kinds, limit: Some(count), ..Filter::default() })
+        self.records(&RecordFilter { terminals, before, kinds, limit: Some(count), ..RecordFilter::default() })
     }
 
     /// A screen as it was; `None` when it was let go.
@@ -200,7 +200,12 @@ impl Reader {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn watched(&self, key: &TerminalKey, from: Moment, to: Moment) -> Result<Vec<(Moment, Moment)>, Trouble> {
+    pub fn watched(
+        &self,
+        key: &TerminalKey,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<Vec<(Timestamp, Timestamp)>, Trouble> {
         let Columns { host, socket, pane, pid, .. } = Columns::of(key);
         let sql = "SELECT w.started, w.seen, iif(w.ended IS NULL AND w.seen > ?7, w.owner, NULL)
                    FROM watches w JOIN terminals n ON n.id = w.terminal
@@ -209,7 +214,7 @@ impl Reader {
         let mut statement = self.connection.prepare_cached(sql)?;
         let values = params![host, socket, pane, pid, from.as_millis(), to.as_millis(), (to - LEASE).as_millis()];
         let rows = statement.query_map(values, |row| {
-            let (started, seen) = (Moment::from_millis(row.get(0)?), Moment::from_millis(row.get(1)?));
+            let (started, seen) = (Timestamp::from_millis(row.get(0)?), Timestamp::from_millis(row.get(1)?));
             let watches = row.get::<_, Option<String>>(2)?.is_some_and(|owner| !Owner::has_ended(&owner));
             Ok((started, if watches { seen.max(to) } else { seen }))
         })?;
@@ -222,9 +227,9 @@ impl Reader {
     ///
     /// # Errors
     /// The file cannot be read, or something in it is no record.
-    pub fn line(&mut self, key: &TerminalKey, since: Option<Moment>, until: Moment) -> Result<Line, Trouble> {
+    pub fn line(&mut self, key: &TerminalKey, since: Option<Timestamp>, until: Timestamp) -> Result<Line, Trouble> {
         let Columns { host, socket, pane, pid, .. } = Columns::of(key);
-        let since = since.map_or(i64::MIN, Moment::as_millis);
+        let since = since.map_or(i64::MIN, Timestamp::as_millis);
         let sql = "WITH one AS (SELECT id FROM terminals WHERE host = ?1 AND socket = ?2 AND pane = ?3 AND pid = ?4)
                    SELECT r.at, t.summary, t.turn_ended, iif(r.kind = 'task_event', r.document, NULL)
                    FROM records r LEFT JOIN transitions t ON t.record = r.id
@@ -238,7 +243,7 @@ impl Reader {
         // The same few come again and again.
         let mut summaries: HashMap<String, Summary> = HashMap::new();
         while let Some(row) = rows.next()? {
-            let at = Moment::from_millis(row.get(0)?);
+            let at = Timestamp::from_millis(row.get(0)?);
             if let Some(document) = row.get_ref(3)?.as_blob_or_null().map_err(|_| Trouble::Damaged)? {
                 let document = self.codec.unpack_document(document)?;
                 // An event that another version wrote says nothing of who had the turn.
@@ -252,12 +257,12 @@ impl Reader {
                 Some(known) => known,
                 None => summaries.entry(words.to_owned()).or_insert(read_summary(words).ok_or(Trouble::Damaged)?),
             };
-            let turn_ended = row.get::<_, Option<i64>>(2)?.map(Moment::from_millis);
+            let turn_ended = row.get::<_, Option<i64>>(2)?.map(Timestamp::from_millis);
             points.push(Point { at, holder: Holder::of(summary), result: summary.result, turn_ended });
         }
         drop(rows);
         drop(statement);
-        Ok(Line { points, watched: self.watched(key, Moment::from_millis(since), until)? })
+        Ok(Line { points, watched: self.watched(key, Timestamp::from_millis(since), until)? })
     }
 
     /// The last prompts that were sent, newest first, each text once: to one terminal, or to any.
@@ -268,7 +273,8 @@ impl Reader {
         let terminals = key.map(|key| vec![key.clone()]);
         // Some of the inputs are keys and answers, and some are the same text again.
         let limit = u32::try_from(count.saturating_mul(8)).ok();
-        let mut inputs = self.records(&Filter { terminals, kinds: vec![Kind::Input], limit, ..Filter::default() })?;
+        let mut inputs =
+            self.records(&RecordFilter { terminals, kinds: vec![Kind::Input], limit, ..RecordFilter::default() })?;
         let mut prompts: Vec<String> = Vec::new();
         while let Some(input) = inputs.pop() {
             if let Body::Input(StoredInput { sent: Sent::Prompt { text }, .. }) = input.body
@@ -331,7 +337,7 @@ impl Reader {
             let document = self.codec.unpack_document(document)?;
             found.push(Submission {
                 number: row.get(4)?,
-                at: Moment::from_millis(row.get(5)?),
+                at: Timestamp::from_millis(row.get(5)?),
                 key: key(row, 0)?,
                 owner: row.get(6)?,
                 sender: row.get(7)?,
@@ -349,7 +355,7 @@ impl Reader {
 
 /// A record from a row of [`COLUMNS`].
 pub(super) fn stored(row: &Row<'_>, codec: &mut Codec) -> Result<Stored, Trouble> {
-    let at = Moment::from_millis(row.get(1)?);
+    let at = Timestamp::from_millis(row.get(1)?);
     let kind: String = row.get(2)?;
     let document = codec.unpack_document(row.get_ref(4)?.as_blob().map_err(|_| Trouble::Damaged)?)?;
     let body = match body(row, &kind, at, &document)? {
@@ -367,7 +373,7 @@ pub(super) fn stored(row: &Row<'_>, codec: &mut Codec) -> Result<Stored, Trouble
 }
 
 /// What a kind of record has of its own; `None` when this version cannot read it.
-fn body(row: &Row<'_>, kind: &str, at: Moment, document: &str) -> rusqlite::Result<Option<Body>> {
+fn body(row: &Row<'_>, kind: &str, at: Timestamp, document: &str) -> rusqlite::Result<Option<Body>> {
     Ok(match Kind::of_word(kind) {
         Some(Kind::Transition) => {
             let summary = row.get::<_, Option<String>>(9)?.as_deref().and_then(read_summary);
@@ -381,7 +387,7 @@ fn body(row: &Row<'_>, kind: &str, at: Moment, document: &str) -> rusqlite::Resu
         }
         Some(Kind::Input) => {
             let (sender, outcome, detail) = (row.get(12)?, row.get(13)?, row.get(14)?);
-            let ended_at = row.get::<_, Option<i64>>(15)?.map(Moment::from_millis);
+            let ended_at = row.get::<_, Option<i64>>(15)?.map(Timestamp::from_millis);
             parsed(document).map(|sent| Body::Input(StoredInput { sender, sent, outcome, detail, ended_at }))
         }
         Some(Kind::TaskEvent) => parsed(document).map(Body::TaskEvent),

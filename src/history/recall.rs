@@ -4,22 +4,22 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::filter::Filter;
+use super::filter::RecordFilter;
 use super::reader::Reader;
 use super::record::{Kind, OperatorAction, PublicState, Record};
 use super::stored::{Body, Stored, StoredTransition};
 use super::{Trouble, now};
-use crate::fleet::{Input, Known, PollResult, ServerReport};
-use crate::moment::Moment;
-use crate::place::{ServerId, TerminalKey};
+use crate::fleet::{Input, PollResult, ServerReport, TerminalHistory};
+use crate::ids::{ServerId, TerminalKey};
 use crate::task::{self, TaskFields};
+use crate::time::Timestamp;
 
 /// How long a first look waits for the history; without it everything is as if it had just been found.
 const LONGEST: Duration = Duration::from_secs(2);
 
 impl Record {
     /// The operator has seen how a turn ended, which nothing else that is kept may tell.
-    pub fn seen(key: TerminalKey, name: String, at: Moment) -> Self {
+    pub fn seen(key: TerminalKey, name: String, at: Timestamp) -> Self {
         Record::Action { key: Some(key), name, at, action: OperatorAction::Seen }
     }
 }
@@ -97,11 +97,16 @@ fn agent(reader: &mut Reader, key: TerminalKey, last: Stored) -> Result<Option<I
     let watched = reader.watched(&key, last.at, now())?;
     let watched_until = watched.into_iter().map(|(_, end)| end).max().unwrap_or(last.at).max(last.at);
     let kinds = vec![Kind::Action, Kind::Input];
-    let done = Filter { terminals: Some(vec![key.clone()]), since: state.last_turn.at, kinds, ..Filter::default() };
+    let done = RecordFilter {
+        terminals: Some(vec![key.clone()]),
+        since: state.last_turn.at,
+        kinds,
+        ..RecordFilter::default()
+    };
     // Whoever sends something has seen what stands there.
     let sees = |record: &Stored| matches!(record.body, Body::Input(_) | Body::Action(OperatorAction::Seen));
     let seen = state.last_turn.at.is_some() && reader.records(&done)?.iter().any(sees);
-    let known = Box::new(Known { state: *state, screen: screen.map(Into::into), watched_until, seen });
+    let known = Box::new(TerminalHistory { state: *state, screen: screen.map(Into::into), watched_until, seen });
     Ok(Some(Input::Known { key, known }))
 }
 
@@ -109,12 +114,17 @@ fn agent(reader: &mut Reader, key: TerminalKey, last: Stored) -> Result<Option<I
 ///
 /// # Errors
 /// The file cannot be read.
-fn task(reader: &mut Reader, key: TerminalKey, fields: &TaskFields, at: Moment) -> Result<task::Known, Trouble> {
+fn task(
+    reader: &mut Reader,
+    key: TerminalKey,
+    fields: &TaskFields,
+    at: Timestamp,
+) -> Result<task::TaskHistory, Trouble> {
     let terminals = Some(vec![key.clone()]);
-    let since = Filter { terminals, since: Some(at), kinds: vec![Kind::Action], ..Filter::default() };
+    let since = RecordFilter { terminals, since: Some(at), kinds: vec![Kind::Action], ..RecordFilter::default() };
     let kill = reader.records(&since)?.into_iter().rev().find_map(|record| match record.body {
         Body::Action(OperatorAction::Kill { reason }) => Some(reason),
         _ => None,
     });
-    Ok(task::Known { key, fields: fields.clone(), killed: kill })
+    Ok(task::TaskHistory { key, fields: fields.clone(), killed: kill })
 }

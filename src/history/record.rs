@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::identity::Owner;
-use super::standing::Standing;
+use super::standing::ServerSummary;
 use crate::fleet::{ServerId, TaskTransition, TerminalKey};
-use crate::moment::Moment;
 use crate::operation::{Act, Operation, Outcome, Privacy};
 use crate::private::Held;
 use crate::screen::Screen;
@@ -19,6 +18,7 @@ use crate::state::{
     TurnSource, UiContext, words,
 };
 use crate::task::{Happening, TaskEvent, TaskFields};
+use crate::time::Timestamp;
 use crate::tmux::Key;
 use crate::tracker::SurfaceEvent;
 
@@ -26,15 +26,15 @@ use crate::tracker::SurfaceEvent;
 #[derive(Clone, Debug)]
 pub enum Record {
     /// A terminal is watched from now on, or has another name.
-    Introduced { key: TerminalKey, name: String, at: Moment },
+    Introduced { key: TerminalKey, name: String, at: Timestamp },
     /// The public state changed (SPEC §2).
     Transition(TransitionRecord),
     /// The terminal left the fleet; its last transition.
     Left(TransitionRecord),
     /// A task event (SPEC §9).
-    TaskEvent { key: TerminalKey, name: String, at: Moment, event: TaskRecord },
+    TaskEvent { key: TerminalKey, name: String, at: Timestamp, event: TaskRecord },
     /// The operator did something that is no input.
-    Action { key: Option<TerminalKey>, name: String, at: Moment, action: OperatorAction },
+    Action { key: Option<TerminalKey>, name: String, at: Timestamp, action: OperatorAction },
 }
 
 /// A transition with what surrounds it.
@@ -65,7 +65,7 @@ pub(super) struct TransitionDocument<'a> {
 /// What was named between two assessments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedEvent {
-    pub at: Moment,
+    pub at: Timestamp,
     pub event: SurfaceEvent,
 }
 
@@ -81,7 +81,7 @@ pub enum PublicState {
 
 impl PublicState {
     /// When the last turn of an agent ended.
-    pub(super) fn turn_ended(&self) -> Option<Moment> {
+    pub(super) fn turn_ended(&self) -> Option<Timestamp> {
         match self {
             PublicState::Agent(state) => state.last_turn.at,
             // The end of a task's run is an event.
@@ -164,7 +164,7 @@ impl Record {
         }
     }
 
-    pub(super) fn at(&self) -> Moment {
+    pub(super) fn at(&self) -> Timestamp {
         match self {
             Record::Introduced { at, .. } | Record::TaskEvent { at, .. } | Record::Action { at, .. } => *at,
             Record::Transition(record) | Record::Left(record) => record.transition.at,
@@ -258,16 +258,16 @@ pub(super) enum Message {
     /// The first bytes are about to reach the terminal.
     InputDelivered {
         uid: String,
-        at: Moment,
+        at: Timestamp,
     },
     /// How things stand on one server.
-    Standing(Standing),
+    Standing(ServerSummary),
     /// This process writes what happens on a server as long as the lead holds, or no longer.
     Lead(ServerId, Option<Held>),
     InputEnded {
         uid: String,
         outcome: Outcome,
-        at: Moment,
+        at: Timestamp,
     },
     /// Whoever waits is told whether all before this is in the store.
     Flush(tokio::sync::oneshot::Sender<bool>),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::Trouble;
-use crate::moment::{Moment, Span};
+use crate::time::{Span, Timestamp};
 
 /// When the first check comes after the start, and how far apart the others are.
 pub(super) const FIRST: Duration = Duration::from_secs(20);
@@ -19,7 +19,7 @@ const PAGES: i64 = 1000;
 
 /// How much is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Limits {
+pub(super) struct RetentionLimits {
     pub keep: Span,
     pub max_bytes: u64,
 }
@@ -28,7 +28,7 @@ pub(super) struct Limits {
 ///
 /// # Errors
 /// The file cannot be written; what was removed until then stays removed.
-pub(super) fn run(connection: &mut Connection, limits: &Limits, now: Moment) -> Result<(), Trouble> {
+pub(super) fn run(connection: &mut Connection, limits: &RetentionLimits, now: Timestamp) -> Result<(), Trouble> {
     if is_due(connection, "age", now)? {
         let oldest = now - limits.keep;
         while remove_before(connection, oldest)? {}
@@ -53,15 +53,15 @@ pub(super) fn used(connection: &Connection) -> Result<u64, Trouble> {
     Ok(u64::try_from(pages * pragma("page_size")?).unwrap_or(0))
 }
 
-fn is_due(connection: &Connection, chore: &str, now: Moment) -> Result<bool, Trouble> {
+fn is_due(connection: &Connection, chore: &str, now: Timestamp) -> Result<bool, Trouble> {
     let sql = "SELECT done_at FROM chores WHERE name = ?1";
     let done: Option<i64> = connection.query_row(sql, [chore], |row| row.get(0)).optional()?;
     // A time in the future comes from a clock that was set back since.
-    Ok(done.map(Moment::from_millis).is_none_or(|done| done > now || now.since(done) >= AGE_CHECK))
+    Ok(done.map(Timestamp::from_millis).is_none_or(|done| done > now || now.since(done) >= AGE_CHECK))
 }
 
 /// Removes some of the records before a time; whether there were any.
-fn remove_before(connection: &mut Connection, oldest: Moment) -> Result<bool, Trouble> {
+fn remove_before(connection: &mut Connection, oldest: Timestamp) -> Result<bool, Trouble> {
     let sql = "DELETE FROM records WHERE id IN (SELECT id FROM records WHERE at < ?1 ORDER BY at LIMIT ?2)";
     Ok(connection.execute(sql, params![oldest.as_millis(), CHUNK])? > 0)
 }
@@ -84,7 +84,7 @@ fn remove_loose(connection: &mut Connection) -> Result<(), Trouble> {
 }
 
 /// Removes watches that ended before a time, terminals of which nothing is left, and intents that are long done.
-fn forget_watches(connection: &mut Connection, oldest: Moment) -> Result<(), Trouble> {
+fn forget_watches(connection: &mut Connection, oldest: Timestamp) -> Result<(), Trouble> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute("DELETE FROM watches WHERE seen < ?1", [oldest.as_millis()])?;
     transaction.execute("DELETE FROM outbox WHERE ended_at < ?1", [oldest.as_millis()])?;

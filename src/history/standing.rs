@@ -9,11 +9,11 @@ use super::Trouble;
 use super::identity::Owner;
 use super::reader::Reader;
 use crate::fleet::{Terminal, View};
-use crate::moment::{Moment, Span};
-use crate::place::ServerId;
+use crate::ids::ServerId;
 use crate::state::Attention;
 use crate::status::Status;
 use crate::task::Task;
+use crate::time::{Span, Timestamp};
 
 /// How long a standing holds when nobody renews it: then nothing is watching any more.
 pub const STANDING_LASTS: Span = Span::from_secs(15);
@@ -24,10 +24,10 @@ const NAMED: usize = 50;
 
 /// How things stand on one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct ServerSummary {
     /// [`ServerId::word`], which no two servers share.
     pub server: String,
-    pub at: Moment,
+    pub at: Timestamp,
     /// Terminals by what they need, else by what they do: the words of `attention`, then `working`, `ready`, `error` and
     /// `unknown`. Muted ones need nothing.
     pub counts: BTreeMap<String, usize>,
@@ -49,7 +49,7 @@ struct Body {
     needs: Vec<Need>,
 }
 
-impl Standing {
+impl ServerSummary {
     /// How things stand on a server that is in view; the last two say whose needs do not count.
     pub fn of(
         view: &View<'_>,
@@ -92,7 +92,7 @@ impl Standing {
     }
 
     /// What a process has said that ends holds for a moment only, in which the next one says the same.
-    pub(super) fn leave(connection: &Connection, owner: &Owner, now: Moment) -> Result<(), Trouble> {
+    pub(super) fn leave(connection: &Connection, owner: &Owner, now: Timestamp) -> Result<(), Trouble> {
         let then = (now - STANDING_LASTS + HANDOVER).as_millis();
         connection.execute("UPDATE standings SET at = ?1 WHERE owner = ?2", params![then, owner.as_str()])?;
         Ok(())
@@ -104,15 +104,16 @@ impl Reader {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn standings(&self, now: Moment) -> Result<Vec<Standing>, Trouble> {
+    pub fn standings(&self, now: Timestamp) -> Result<Vec<ServerSummary>, Trouble> {
         let sql = "SELECT server, at, body FROM standings WHERE at > ?1 ORDER BY server";
         let mut statement = self.connection().prepare_cached(sql)?;
         let read = |row: &rusqlite::Row<'_>| {
-            let (server, at, body): (String, _, String) = (row.get(0)?, Moment::from_millis(row.get(1)?), row.get(2)?);
+            let (server, at, body): (String, _, String) =
+                (row.get(0)?, Timestamp::from_millis(row.get(1)?), row.get(2)?);
             // A row that another version of fleetwatch wrote in another way says nothing to this one. Of servers by other
             // words it may say once more what is said already.
             let body: Option<Body> = serde_json::from_str(&body).ok().filter(|_| is_word(&server));
-            Ok(body.map(|Body { counts, needs }| Standing { server, at, counts, needs }))
+            Ok(body.map(|Body { counts, needs }| ServerSummary { server, at, counts, needs }))
         };
         let rows = statement.query_map([(now - STANDING_LASTS).as_millis()], read)?;
         Ok(rows.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
@@ -136,15 +137,15 @@ const fn quiet(status: Status) -> Status {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::open::{Options, open};
-    use crate::place::Socket;
+    use crate::history::open::{HistoryOptions, open};
+    use crate::ids::Socket;
 
     #[test]
     fn each_server_has_a_standing_of_its_own_whatever_it_is_called() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("history.db");
-        let now = Moment::from_millis(1_800_000_000_000);
-        drop(open(&path, &Options::default(), now).unwrap());
+        let now = Timestamp::from_millis(1_800_000_000_000);
+        drop(open(&path, &HistoryOptions::default(), now).unwrap());
         let connection = Connection::open(&path).unwrap();
         let socket = |socket| ServerId { host: None, socket };
         let servers = [
@@ -154,7 +155,7 @@ mod tests {
             ServerId { host: Some("box".into()), socket: Socket::Default },
             ServerId { host: Some("box".into()), socket: Socket::Name("box".into()) },
         ];
-        let standing = |server: String| Standing { server, at: now, counts: BTreeMap::new(), needs: Vec::new() };
+        let standing = |server: String| ServerSummary { server, at: now, counts: BTreeMap::new(), needs: Vec::new() };
         for server in &servers {
             standing(server.word()).write(&connection, &Owner::named("one")).unwrap();
             // As an older version called it.

@@ -7,15 +7,15 @@ use std::sync::Arc;
 use rusqlite::{TransactionBehavior, params};
 
 use super::Trouble;
-use super::batch::Batch;
+use super::batch::WriteBatch;
 use super::encoding::Codec;
 use super::identity::Owner;
-use super::open::{self, Opened, Options};
+use super::open::{self, HistoryOptions, Opened};
 use super::record::{Message, Record};
-use super::standing::Standing;
+use super::standing::ServerSummary;
 use crate::fleet::TerminalKey;
-use crate::moment::{Moment, Span};
 use crate::private::Held;
+use crate::time::{Span, Timestamp};
 
 /// How long a process that no longer says so still counts as watching.
 pub(super) const LEASE: Span = Span::from_secs(30);
@@ -31,17 +31,17 @@ const KEPT: Span = Span::from_secs(60);
 /// next writes what the leader before it has not, so that nothing is written twice and nothing is lost.
 #[derive(Clone, Default)]
 pub(super) struct Watching {
-    /// The servers that this process leads, by [`ServerId::word`](crate::place::ServerId::word).
+    /// The servers that this process leads, by [`ServerId::word`](crate::ids::ServerId::word).
     pub(super) leads: HashMap<String, Held>,
-    pub(super) terminals: HashMap<TerminalKey, Watched>,
+    pub(super) terminals: HashMap<TerminalKey, WatchedTerminal>,
     /// What the leader is to write; oldest first.
     pub(super) standby: VecDeque<Arc<Record>>,
 }
 
 /// A terminal that this process watches.
 #[derive(Clone, Copy)]
-pub(super) struct Watched {
-    pub(super) since: Moment,
+pub(super) struct WatchedTerminal {
+    pub(super) since: Timestamp,
     /// Its row in the table `watches`, when this process writes it.
     pub(super) row: Option<i64>,
 }
@@ -53,7 +53,7 @@ pub(super) struct Store {
     owner: Owner,
     codec: Codec,
     watching: Watching,
-    last_beat: Moment,
+    last_beat: Timestamp,
     /// The log beside the file, by its inode, once something was written.
     log: Option<u64>,
 }
@@ -63,7 +63,7 @@ impl Store {
     ///
     /// # Errors
     /// As there.
-    pub(super) fn open(path: &Path, owner: &Owner, options: &Options, now: Moment) -> Result<Self, Trouble> {
+    pub(super) fn open(path: &Path, owner: &Owner, options: &HistoryOptions, now: Timestamp) -> Result<Self, Trouble> {
         Self::with(open::open(path, options, now)?, path, owner, now)
     }
 
@@ -74,13 +74,13 @@ impl Store {
     pub(super) fn open_after_damage(
         path: &Path,
         owner: &Owner,
-        options: &Options,
-        now: Moment,
+        options: &HistoryOptions,
+        now: Timestamp,
     ) -> Result<Self, Trouble> {
         Self::with(open::open_after_damage(path, options, now)?, path, owner, now)
     }
 
-    fn with(opened: Opened, path: &Path, owner: &Owner, now: Moment) -> Result<Self, Trouble> {
+    fn with(opened: Opened, path: &Path, owner: &Owner, now: Timestamp) -> Result<Self, Trouble> {
         // Every statement of the writer stays prepared; there are about thirty.
         opened.connection.set_prepared_statement_cache_capacity(64);
         Ok(Self {
@@ -126,7 +126,7 @@ impl Store {
     ///
     /// # Errors
     /// Nothing was written.
-    pub(super) fn write(&mut self, messages: &[Message], now: Moment) -> Result<(), Trouble> {
+    pub(super) fn write(&mut self, messages: &[Message], now: Timestamp) -> Result<(), Trouble> {
         self.transact(now, |batch| messages.iter().try_for_each(|message| batch.message(message)))
     }
 
@@ -135,7 +135,7 @@ impl Store {
     ///
     /// # Errors
     /// Nothing was written.
-    pub(super) fn beat(&mut self, now: Moment, stopped: Option<Moment>) -> Result<(), Trouble> {
+    pub(super) fn beat(&mut self, now: Timestamp, stopped: Option<Timestamp>) -> Result<(), Trouble> {
         self.watching.standby.retain(|record| now.since(record.at()) < KEPT);
         if !self.watching.terminals.is_empty() {
             let stopped = stopped.or_else(|| (now.since(self.last_beat) > LEASE).then_some(self.last_beat));
@@ -149,10 +149,10 @@ impl Store {
     ///
     /// # Errors
     /// Nothing was written; the watches run out by themselves.
-    pub(super) fn leave(&mut self, now: Moment) -> Result<(), Trouble> {
+    pub(super) fn leave(&mut self, now: Timestamp) -> Result<(), Trouble> {
         let sql = "UPDATE watches SET seen = ?1, ended = ?1 WHERE owner = ?2 AND ended IS NULL";
         self.opened.connection.execute(sql, params![now.as_millis(), self.owner.as_str()])?;
-        Standing::leave(&self.opened.connection, &self.owner, now)?;
+        ServerSummary::leave(&self.opened.connection, &self.owner, now)?;
         self.watching = Watching::default();
         // The file is whole by itself then, without its log; a reader that is in the way is not waited for.
         self.opened.connection.pragma_update_and_check(None, "wal_checkpoint", "PASSIVE", |_| Ok(()))?;
@@ -166,11 +166,11 @@ impl Store {
 
     fn transact(
         &mut self,
-        now: Moment,
-        work: impl FnOnce(&mut Batch<'_>) -> Result<(), Trouble>,
+        now: Timestamp,
+        work: impl FnOnce(&mut WriteBatch<'_>) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
         let transaction = self.opened.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut batch = Batch {
+        let mut batch = WriteBatch {
             transaction,
             codec: &mut self.codec,
             owner: &self.owner,
@@ -179,7 +179,7 @@ impl Store {
             now,
         };
         work(&mut batch)?;
-        let Batch { transaction, watching, .. } = batch;
+        let WriteBatch { transaction, watching, .. } = batch;
         transaction.commit()?;
         self.watching = watching;
         if self.log.is_none() {

@@ -7,10 +7,10 @@ use super::identity::same_terminal;
 use super::intents::{IntentId, IntentState};
 use super::record::{Kind, NamedEvent, OperatorAction, PublicState, Sent, TaskRecord};
 use crate::fleet::{Fleet, Input, TerminalKey};
-use crate::moment::Moment;
 use crate::state::{LEFT, LEFT_UNWATCHED, State, Transition};
 use crate::status::{Status, changed};
 use crate::task::{Happening, TaskFields};
+use crate::time::Timestamp;
 
 /// The number of a record. Later ones were written later, which is not always the order in which they happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,7 +24,7 @@ pub struct ScreenId(pub i64);
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
     pub id: RecordId,
-    pub at: Moment,
+    pub at: Timestamp,
     /// `None` for what belongs to no terminal.
     pub key: Option<TerminalKey>,
     /// The terminal's id at that time.
@@ -67,7 +67,7 @@ pub struct StoredInput {
     /// The outcome's public name. `None` while it is under way, and for ever when its process died before it knew.
     pub outcome: Option<String>,
     pub detail: Option<String>,
-    pub ended_at: Option<Moment>,
+    pub ended_at: Option<Timestamp>,
 }
 
 /// What became of a message to an agent.
@@ -79,7 +79,7 @@ pub struct FollowUpRecord {
     pub detail: Option<String>,
     /// What it tells of, in the order in which it happened.
     pub events: Vec<Value>,
-    pub created: Moment,
+    pub created: Timestamp,
     pub intent: IntentId,
 }
 
@@ -87,7 +87,7 @@ pub struct FollowUpRecord {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submission {
     pub number: i64,
-    pub at: Moment,
+    pub at: Timestamp,
     pub key: TerminalKey,
     /// The process, as [`super::Owner`] names it.
     pub owner: String,
@@ -98,7 +98,7 @@ pub struct Submission {
 impl Submission {
     /// What it means to a fleet that watches the terminal, by whatever name of the server: a prompt begins a turn, an
     /// answered dialog was seen, and what other keys do only the screen tells.
-    pub fn input_for(&self, fleet: &Fleet, now: Moment) -> Option<Input> {
+    pub fn input_for(&self, fleet: &Fleet, now: Timestamp) -> Option<Input> {
         let view = fleet.view(now);
         let key =
             view.terminals.iter().map(|terminal| &terminal.key).find(|key| same_terminal(key, &self.key))?.clone();

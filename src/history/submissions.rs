@@ -12,7 +12,7 @@ use super::handle::History;
 use super::identity::Owner;
 use super::reader::Reader;
 use super::stored::{Body, RecordId, Stored, Submission};
-use crate::moment::Span;
+use crate::time::Span;
 
 /// How often the file is asked whether something was written; far less than a tick.
 const LOOK: Duration = Duration::from_millis(150);

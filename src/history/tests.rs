@@ -17,9 +17,9 @@ use rusqlite::Connection;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::open::Options;
+use super::open::HistoryOptions;
 use super::record::Message;
-use super::retention::{self, Limits};
+use super::retention::{self, RetentionLimits};
 use super::store::Store;
 use super::*;
 use crate::fleet::{PaneId, ServerId, TerminalKey};
@@ -32,15 +32,15 @@ use crate::state::{
 use crate::task::{Happening, TaskFields};
 use crate::tracker::{self, Tracker};
 
-pub(super) fn at(seconds: i64) -> Moment {
-    Moment::from_millis(1_800_000_000_000 + seconds * 1000)
+pub(super) fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_millis(1_800_000_000_000 + seconds * 1000)
 }
 
 pub(super) fn terminal(pane: u32) -> TerminalKey {
     TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid: 1000 + pane, instance: Default::default() }
 }
 
-pub(super) fn state(now: Moment) -> State {
+pub(super) fn state(now: Timestamp) -> State {
     let facts = TerminalFacts {
         id: "api".to_owned(),
         socket: Some("default".to_owned()),
@@ -99,18 +99,18 @@ pub(super) fn place() -> (TempDir, PathBuf) {
 }
 
 /// The store of a process that leads.
-pub(super) fn store(path: &Path, owner: &str, now: Moment) -> Store {
+pub(super) fn store(path: &Path, owner: &str, now: Timestamp) -> Store {
     let mut store = follower(path, owner, now);
     lead(&mut store, Held::ALWAYS, now);
     store
 }
 
 /// The store of a process that leads nothing.
-pub(super) fn follower(path: &Path, owner: &str, now: Moment) -> Store {
-    Store::open(path, &Owner::named(owner), &Options::default(), now).unwrap()
+pub(super) fn follower(path: &Path, owner: &str, now: Timestamp) -> Store {
+    Store::open(path, &Owner::named(owner), &HistoryOptions::default(), now).unwrap()
 }
 
-pub(super) fn lead(store: &mut Store, held: Held, now: Moment) {
+pub(super) fn lead(store: &mut Store, held: Held, now: Timestamp) {
     store.write(&[Message::Lead(ServerId::default(), Some(held))], now).unwrap();
 }
 
@@ -128,7 +128,7 @@ pub(super) fn wait_until(what: &str, holds: impl Fn() -> bool) {
 }
 
 pub(super) fn running(path: &Path) -> History {
-    let history = History::with(path.to_owned(), Settings::default().limits(), Options::default());
+    let history = History::with(path.to_owned(), Settings::default().limits(), HistoryOptions::default());
     history.lead(ServerId::default(), Some(Held::ALWAYS));
     history
 }
@@ -140,7 +140,7 @@ fn a_transition_comes_back_with_its_state_and_its_screen() {
     store.write(&[message(1, 5, Phase::Ready, "> _")], at(5)).unwrap();
 
     let mut reader = Reader::open(&path).unwrap();
-    let records = reader.records(&Filter::default()).unwrap();
+    let records = reader.records(&RecordFilter::default()).unwrap();
     let [record] = &records[..] else { panic!("one record was written: {records:?}") };
     assert_eq!((record.at, record.name.as_str(), &record.key), (at(5), "t1", &Some(terminal(1))));
     let Body::Transition(transition) = &record.body else { panic!("it is a transition") };
@@ -180,7 +180,7 @@ fn other_screens_under_the_same_hash_stay_apart() {
     store.write(&[message(1, 1, Phase::Ready, "two")], at(1)).unwrap();
     let mut reader = Reader::open(&path).unwrap();
     let shown: Vec<_> = reader
-        .records(&Filter::default())
+        .records(&RecordFilter::default())
         .unwrap()
         .iter()
         .filter_map(|record| match &record.body {
@@ -222,19 +222,19 @@ fn filters_take_what_they_say() {
         Record::Action { key: None, name: String::new(), at: at(20), action: OperatorAction::of_word("muted") };
     store.write(&[Message::Record(Arc::new(action))], at(20)).unwrap();
     let mut reader = Reader::open(&path).unwrap();
-    let mut times = |filter: Filter| -> Vec<i64> {
+    let mut times = |filter: RecordFilter| -> Vec<i64> {
         let seconds = |record: &Stored| (record.at.as_millis() - at(0).as_millis()) / 1000;
         reader.records(&filter).unwrap().iter().map(seconds).collect()
     };
-    let all = Filter::default();
-    assert_eq!(times(Filter { since: Some(at(7)), ..all.clone() }), [7, 8, 9, 20]);
-    assert_eq!(times(Filter { until: Some(at(2)), ..all.clone() }), [0, 1]);
-    assert_eq!(times(Filter { limit: Some(2), ..all.clone() }), [9, 20]);
-    assert_eq!(times(Filter { kinds: vec![Kind::Action], ..all.clone() }), [20]);
-    assert_eq!(times(Filter { terminals: Some(vec![terminal(1)]), limit: Some(2), ..all.clone() }), [7, 9]);
+    let all = RecordFilter::default();
+    assert_eq!(times(RecordFilter { since: Some(at(7)), ..all.clone() }), [7, 8, 9, 20]);
+    assert_eq!(times(RecordFilter { until: Some(at(2)), ..all.clone() }), [0, 1]);
+    assert_eq!(times(RecordFilter { limit: Some(2), ..all.clone() }), [9, 20]);
+    assert_eq!(times(RecordFilter { kinds: vec![Kind::Action], ..all.clone() }), [20]);
+    assert_eq!(times(RecordFilter { terminals: Some(vec![terminal(1)]), limit: Some(2), ..all.clone() }), [7, 9]);
     let both = Some(vec![terminal(0), terminal(1)]);
-    assert_eq!(times(Filter { terminals: both, since: Some(at(8)), ..all.clone() }), [8, 9]);
-    assert_eq!(times(Filter { terminals: Some(Vec::new()), ..all }), [0; 0]);
+    assert_eq!(times(RecordFilter { terminals: both, since: Some(at(8)), ..all.clone() }), [8, 9]);
+    assert_eq!(times(RecordFilter { terminals: Some(Vec::new()), ..all }), [0; 0]);
     let terminals = reader.terminals().unwrap();
     let names: Vec<_> = terminals.iter().map(|terminal| (terminal.name.as_str(), terminal.last)).collect();
     assert_eq!(names, [("t1", Some(at(9))), ("t0", Some(at(8)))]);
@@ -305,7 +305,7 @@ fn documents_of_every_version_are_read_and_told() {
     }
     let mut reader = Reader::open(&path).unwrap();
     let records: Vec<Stored> =
-        reader.records(&Filter::default()).unwrap().into_iter().filter(|it| it.id.0 > 1).collect();
+        reader.records(&RecordFilter::default()).unwrap().into_iter().filter(|it| it.id.0 > 1).collect();
     assert_eq!(records.len(), documents.len());
     for (record, (kind, document, what)) in records.iter().zip(&documents) {
         assert_eq!(record.body.what(), *what);
@@ -348,7 +348,7 @@ fn an_older_file_becomes_a_present_one_and_keeps_its_records() {
     oldest_file(&path);
     let mut store = store(&path, "a", at(0));
     store.write(&[message(1, 0, Phase::Ready, "new")], at(0)).unwrap();
-    let records = Reader::open(&path).unwrap().records(&Filter::default()).unwrap();
+    let records = Reader::open(&path).unwrap().records(&RecordFilter::default()).unwrap();
     let unread = Body::Other { kind: "action".to_owned(), document: json!({ "a": 1 }) };
     assert_eq!((records[0].name.as_str(), &records[0].body), ("old", &unread));
     assert_eq!((records.len(), count(&path, "outbox")), (2, 0));
@@ -358,7 +358,7 @@ fn an_older_file_becomes_a_present_one_and_keeps_its_records() {
 fn who_only_reads_an_older_file_brings_it_up_to_date_too() {
     let (_directory, path) = place();
     oldest_file(&path);
-    assert_eq!(Reader::open(&path).unwrap().records(&Filter::default()).unwrap().len(), 1);
+    assert_eq!(Reader::open(&path).unwrap().records(&RecordFilter::default()).unwrap().len(), 1);
 }
 
 #[test]
@@ -398,9 +398,9 @@ fn what_is_too_old_goes_and_takes_its_screens_with_it() {
     for second in 0..1200 {
         store.write(&[message(1, second, Phase::Ready, &format!("screen {second}"))], at(second)).unwrap();
     }
-    let limits = Limits { keep: Span::from_secs(100), max_bytes: u64::MAX };
+    let limits = RetentionLimits { keep: Span::from_secs(100), max_bytes: u64::MAX };
     retention::run(store.connection(), &limits, at(1200)).unwrap();
-    let records = Reader::open(&path).unwrap().records(&Filter::default()).unwrap();
+    let records = Reader::open(&path).unwrap().records(&RecordFilter::default()).unwrap();
     assert_eq!((records.len(), records[0].at), (100, at(1100)));
     assert_eq!(count(&path, "screens"), 100);
     // The next look comes much later; a second process need not do the same again.
@@ -421,11 +421,11 @@ fn the_oldest_goes_when_there_is_too_much_and_the_file_shrinks() {
         store.write(&[message(1, second, Phase::Ready, &noise(second))], at(second)).unwrap();
     }
     let before = retention::used(store.connection()).unwrap();
-    let limits = Limits { keep: Span::from_secs(1_000_000), max_bytes: before / 2 };
+    let limits = RetentionLimits { keep: Span::from_secs(1_000_000), max_bytes: before / 2 };
     retention::run(store.connection(), &limits, at(3000)).unwrap();
     let after = retention::used(store.connection()).unwrap();
     assert!(after <= before / 2 && after > before / 4, "{before} bytes became {after}");
-    let records = Reader::open(&path).unwrap().records(&Filter::default()).unwrap();
+    let records = Reader::open(&path).unwrap().records(&RecordFilter::default()).unwrap();
     assert_eq!(records.last().unwrap().at, at(2999));
     let pages: i64 = store.connection().pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
     assert!(pages * 4096 < before as i64 * 3 / 4, "{pages} pages are left in the file");

@@ -1,9 +1,9 @@
 //! Who had the turn when: pure functions over transitions.
 
 use super::store::BEAT;
-use crate::moment::{Moment, Span};
 use crate::state::{Availability, OperatorStatus, Phase, Summary, TaskStatus, TurnResult, words};
 use crate::task::{Happening, TaskFields};
+use crate::time::{Span, Timestamp};
 
 words! {
     /// Who has the turn.
@@ -35,16 +35,16 @@ impl Holder {
 /// What of a transition the time line needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
-    pub at: Moment,
+    pub at: Timestamp,
     pub holder: Holder,
     /// The result of the last turn that had ended then, and when it did.
     pub result: TurnResult,
-    pub turn_ended: Option<Moment>,
+    pub turn_ended: Option<Timestamp>,
 }
 
 impl Point {
     /// What an event of a task says of its time line; a run that ends is like a turn that does.
-    pub fn of_task_event(at: Moment, happening: &Happening, state: &TaskFields) -> Self {
+    pub fn of_task_event(at: Timestamp, happening: &Happening, state: &TaskFields) -> Self {
         let summary = match happening {
             // It is gone, and its last fields are of before.
             Happening::Disappeared { .. } => TaskStatus::Exited.summary(None),
@@ -58,13 +58,13 @@ impl Point {
 
 /// A stretch of time in which the turn was with one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct TimelineSpan {
     pub holder: Holder,
-    pub from: Moment,
-    pub to: Moment,
+    pub from: Timestamp,
+    pub to: Timestamp,
 }
 
-impl Stretch {
+impl TimelineSpan {
     /// Its length.
     pub fn length(&self) -> Span {
         self.to.since(self.from)
@@ -77,7 +77,12 @@ impl Stretch {
 /// times in which somebody looked. Nothing is claimed of the others: an agent that was at work when the watching ended
 /// need not have worked all night. A watch that begins without a transition goes on from what was known (SPEC §10): the
 /// first look of one that knows nothing always makes one.
-pub fn timeline(points: &[Point], watched: &[(Moment, Moment)], from: Moment, to: Moment) -> Vec<Stretch> {
+pub fn timeline(
+    points: &[Point],
+    watched: &[(Timestamp, Timestamp)],
+    from: Timestamp,
+    to: Timestamp,
+) -> Vec<TimelineSpan> {
     let mut line = Line { done: Vec::new(), at: from, end: to };
     for (begin, end) in merged(watched) {
         line.until(begin, Holder::Unwatched);
@@ -97,7 +102,7 @@ pub fn timeline(points: &[Point], watched: &[(Moment, Moment)], from: Moment, to
 }
 
 /// How long each holder had the turn, in the order of [`Holder::ALL`], without those that never had it.
-pub fn totals(line: &[Stretch]) -> Vec<(Holder, Span)> {
+pub fn totals(line: &[TimelineSpan]) -> Vec<(Holder, Span)> {
     let total = |holder| {
         let of_it = line.iter().filter(|stretch| stretch.holder == holder).map(|stretch| stretch.length().as_millis());
         (holder, Span::from_millis(of_it.sum()))
@@ -106,8 +111,8 @@ pub fn totals(line: &[Stretch]) -> Vec<(Holder, Span)> {
 }
 
 /// The turns that ended, by when they did. A success that was withdrawn (SPEC §7, rule 5) is none.
-pub fn turns(points: &[Point]) -> Vec<(Moment, TurnResult)> {
-    let mut turns: Vec<(Moment, TurnResult)> = Vec::new();
+pub fn turns(points: &[Point]) -> Vec<(Timestamp, TurnResult)> {
+    let mut turns: Vec<(Timestamp, TurnResult)> = Vec::new();
     for point in points {
         let Some(ended) = point.turn_ended.filter(|_| point.result != TurnResult::None) else { continue };
         // Only a withdrawal brings an earlier end back.
@@ -123,10 +128,10 @@ pub fn turns(points: &[Point]) -> Vec<(Moment, TurnResult)> {
 }
 
 /// Watches that overlap or touch, as one each.
-fn merged(watched: &[(Moment, Moment)]) -> Vec<(Moment, Moment)> {
+fn merged(watched: &[(Timestamp, Timestamp)]) -> Vec<(Timestamp, Timestamp)> {
     let mut sorted = watched.to_vec();
     sorted.sort();
-    let mut merged: Vec<(Moment, Moment)> = Vec::new();
+    let mut merged: Vec<(Timestamp, Timestamp)> = Vec::new();
     for (begin, end) in sorted {
         match merged.last_mut() {
             Some((_, last)) if begin.since(*last) <= SEAM => *last = end.max(*last),
@@ -138,20 +143,20 @@ fn merged(watched: &[(Moment, Moment)]) -> Vec<(Moment, Moment)> {
 
 /// A time line in the making.
 struct Line {
-    done: Vec<Stretch>,
-    at: Moment,
-    end: Moment,
+    done: Vec<TimelineSpan>,
+    at: Timestamp,
+    end: Timestamp,
 }
 
 impl Line {
-    fn until(&mut self, to: Moment, holder: Holder) {
+    fn until(&mut self, to: Timestamp, holder: Holder) {
         let to = to.min(self.end);
         if to <= self.at {
             return;
         }
         match self.done.last_mut() {
             Some(last) if last.holder == holder => last.to = to,
-            _ => self.done.push(Stretch { holder, from: self.at, to }),
+            _ => self.done.push(TimelineSpan { holder, from: self.at, to }),
         }
         self.at = to;
     }
@@ -163,15 +168,15 @@ mod tests {
 
     use super::*;
 
-    fn at(seconds: i64) -> Moment {
-        Moment::from_millis(seconds * 1000)
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_millis(seconds * 1000)
     }
 
     fn point(seconds: i64, holder: Holder) -> Point {
         Point { at: at(seconds), holder, result: TurnResult::None, turn_ended: None }
     }
 
-    fn words(line: &[Stretch]) -> String {
+    fn words(line: &[TimelineSpan]) -> String {
         line.iter()
             .map(|s| format!("{} {}-{}", s.holder, s.from.as_millis() / 1000, s.to.as_millis() / 1000))
             .collect::<Vec<_>>()

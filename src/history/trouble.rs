@@ -94,8 +94,8 @@ impl From<Garbled> for Trouble {
 
 /// How the writing of the history goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Health {
-    pub condition: Condition,
+pub struct HistoryHealth {
+    pub condition: WriterState,
     /// Records that could not be kept.
     pub lost: u64,
     /// Where a damaged file was moved to, when this process found one.
@@ -106,7 +106,7 @@ pub struct Health {
 
 /// Whether the history is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Condition {
+pub enum WriterState {
     /// The configuration switches it off.
     Off,
     /// The file is not open yet.
@@ -116,15 +116,15 @@ pub enum Condition {
     Degraded(Trouble),
 }
 
-impl Health {
-    pub(super) const fn new(condition: Condition) -> Self {
+impl HistoryHealth {
+    pub(super) const fn new(condition: WriterState) -> Self {
         Self { condition, lost: 0, set_aside: None, told: None }
     }
 
     /// What is wrong now, in a word or two that stand as long as it is; `None` while all is well.
     pub fn trouble(&self) -> Option<&'static str> {
         match &self.condition {
-            Condition::Degraded(trouble) => Some(trouble.word()),
+            WriterState::Degraded(trouble) => Some(trouble.word()),
             _ if self.lost > 0 => Some("has gaps"),
             _ => None,
         }
@@ -138,7 +138,7 @@ impl Health {
             many => format!(" ({many} records lost)"),
         };
         match (&self.condition, &self.set_aside) {
-            (Condition::Degraded(trouble), _) => Some(format!("history is not written: {trouble}{lost}")),
+            (WriterState::Degraded(trouble), _) => Some(format!("history is not written: {trouble}{lost}")),
             (_, Some(path)) => {
                 Some(format!("history was damaged; it is kept as {}, and a new one was begun{lost}", path.display()))
             }

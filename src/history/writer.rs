@@ -7,13 +7,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::identity::Owner;
-use super::open::Options;
+use super::open::HistoryOptions;
 use super::record::Message;
-use super::retention::{self, Limits};
+use super::retention::{self, RetentionLimits};
 use super::store::{BEAT, Store, Watching};
-use super::trouble::{Condition, Health};
+use super::trouble::{HistoryHealth, WriterState};
 use super::{Trouble, now};
-use crate::moment::{Moment, Span};
+use crate::time::{Span, Timestamp};
 
 /// Messages in one transaction at most, and messages that are kept while the file cannot be written.
 const BATCH: usize = 256;
@@ -26,7 +26,7 @@ const STOPPED: Span = Span::from_secs(4);
 const RETRY: Duration = Duration::from_secs(2);
 
 /// Says how the writing goes.
-pub(super) fn set(health: &Mutex<Health>, condition: Condition) {
+pub(super) fn set(health: &Mutex<HistoryHealth>, condition: WriterState) {
     health.lock().unwrap_or_else(PoisonError::into_inner).condition = condition;
 }
 
@@ -34,9 +34,9 @@ pub(super) fn set(health: &Mutex<Health>, condition: Condition) {
 pub(super) struct Writer {
     path: PathBuf,
     owner: Owner,
-    limits: Limits,
-    options: Options,
-    health: Arc<Mutex<Health>>,
+    limits: RetentionLimits,
+    options: HistoryOptions,
+    health: Arc<Mutex<HistoryHealth>>,
     store: Option<Store>,
     /// What a store knew that was closed because of trouble.
     orphaned: Watching,
@@ -44,7 +44,7 @@ pub(super) struct Writer {
     pending: Vec<Message>,
     next_beat: Instant,
     /// When this process was stopped or its machine suspended, until that is written.
-    stopped: Option<Moment>,
+    stopped: Option<Timestamp>,
     next_chores: Instant,
     /// Not to be tried before.
     not_before: Instant,
@@ -57,9 +57,9 @@ impl Writer {
     pub(super) fn new(
         path: PathBuf,
         owner: Owner,
-        limits: Limits,
-        options: Options,
-        health: Arc<Mutex<Health>>,
+        limits: RetentionLimits,
+        options: HistoryOptions,
+        health: Arc<Mutex<HistoryHealth>>,
     ) -> Self {
         let now = Instant::now();
         Self {
@@ -143,7 +143,7 @@ impl Writer {
             Ok(()) => {
                 self.damaged = false;
                 self.look_after(at);
-                let condition = self.neglected.clone().map_or(Condition::Good, Condition::Degraded);
+                let condition = self.neglected.clone().map_or(WriterState::Good, WriterState::Degraded);
                 set(&self.health, condition);
                 true
             }
@@ -153,7 +153,7 @@ impl Writer {
                 let mend = trouble == Trouble::Damaged && !self.damaged;
                 self.not_before = if mend { Instant::now() } else { Instant::now() + RETRY };
                 self.heed(&trouble);
-                set(&self.health, Condition::Degraded(trouble));
+                set(&self.health, WriterState::Degraded(trouble));
                 // Last, as whoever is answered asks the health for the reason.
                 self.answer(false);
                 false
@@ -162,7 +162,7 @@ impl Writer {
     }
 
     /// Writes what is pending, which holds afterwards what is not in the file.
-    fn try_write(&mut self, at: Moment) -> Result<(), Trouble> {
+    fn try_write(&mut self, at: Timestamp) -> Result<(), Trouble> {
         if self.store.as_ref().is_some_and(|store| !store.is_in_place()) {
             // Another process moved the file aside, or somebody removed it: what is written there nobody reads.
             self.close();
@@ -189,7 +189,7 @@ impl Writer {
 
     /// Does the chores that are due. What they meet is told, but what was written before them stays written, and they
     /// do not keep what comes from being written.
-    fn look_after(&mut self, at: Moment) {
+    fn look_after(&mut self, at: Timestamp) {
         if Instant::now() < self.next_beat.min(self.next_chores) {
             return;
         }
@@ -204,7 +204,7 @@ impl Writer {
         self.neglected = done.err();
     }
 
-    fn try_chores(&mut self, at: Moment) -> Result<(), Trouble> {
+    fn try_chores(&mut self, at: Timestamp) -> Result<(), Trouble> {
         let Some(store) = &mut self.store else { return Ok(()) };
         if Instant::now() >= self.next_beat {
             store.beat(at, None)?;
@@ -252,7 +252,12 @@ fn settle(message: Message, written: bool) {
 
 /// Writes what is pending, which holds afterwards what is to be tried again. A message that cannot be written for a
 /// reason of its own must not hold up the others, so after such a failure each goes alone, and those that fail are lost.
-fn write(store: &mut Store, pending: &mut Vec<Message>, health: &Mutex<Health>, at: Moment) -> Result<(), Trouble> {
+fn write(
+    store: &mut Store,
+    pending: &mut Vec<Message>,
+    health: &Mutex<HistoryHealth>,
+    at: Timestamp,
+) -> Result<(), Trouble> {
     if pending.is_empty() {
         return Ok(());
     }
@@ -311,15 +316,15 @@ mod tests {
 
     use super::*;
     use crate::history::tests::{count, message, place, terminal};
+    use crate::ids::ServerId;
     use crate::operation::{Act, Operation, Producer, Recipient, When};
-    use crate::place::ServerId;
     use crate::private::Held;
     use crate::state::Phase;
 
     fn writer(path: PathBuf) -> Writer {
-        let health = Arc::new(Mutex::new(Health::new(Condition::Starting)));
+        let health = Arc::new(Mutex::new(HistoryHealth::new(WriterState::Starting)));
         let limits = super::super::Settings::default().limits();
-        Writer::new(path, Owner::named("a"), limits, Options::default(), health)
+        Writer::new(path, Owner::named("a"), limits, HistoryOptions::default(), health)
     }
 
     fn flush() -> (Message, tokio::sync::oneshot::Receiver<bool>) {
@@ -353,7 +358,7 @@ mod tests {
             writer.next_chores = before;
             assert!(writer.work(false), "records do not wait for the chores");
             let condition = writer.health.lock().unwrap().condition.clone();
-            assert!(matches!(condition, Condition::Degraded(Trouble::Other(_))), "{condition:?}");
+            assert!(matches!(condition, WriterState::Degraded(Trouble::Other(_))), "{condition:?}");
             assert!(writer.pending.is_empty() && writer.next_chores >= before + RETRY);
         }
         assert_eq!(answer.try_recv(), Ok(true), "what was flushed is in the file");
@@ -362,10 +367,10 @@ mod tests {
         writer.next_beat = Instant::now() + Duration::from_secs(3600);
         writer.next_chores = writer.next_beat;
         assert!(writer.work(false));
-        assert_ne!(writer.health.lock().unwrap().condition, Condition::Good, "they were not tried again yet");
+        assert_ne!(writer.health.lock().unwrap().condition, WriterState::Good, "they were not tried again yet");
         writer.next_chores = Instant::now();
         assert!(writer.work(false));
-        assert_eq!(writer.health.lock().unwrap().condition, Condition::Good);
+        assert_eq!(writer.health.lock().unwrap().condition, WriterState::Good);
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::rule::{Means, Rule};
+use super::rule::{Means, NotifyRule};
 use super::{Notice, NoticeId};
-use crate::moment::Moment;
+use crate::time::Timestamp;
 
 /// Notices that wait for one rule at most; the oldest ones make room.
 const WAITING: usize = 64;
@@ -14,24 +14,24 @@ const NAMED: usize = 3;
 /// One rule at work.
 #[derive(Clone, Debug)]
 pub(super) struct Lane {
-    rule: Rule,
+    rule: NotifyRule,
     /// When something last went out.
-    last: Option<Moment>,
+    last: Option<Timestamp>,
     waiting: Vec<(Notice, BTreeSet<Means>)>,
 }
 
 /// What goes out by one rule at one moment.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Delivery {
+pub struct Dispatch {
     /// By which means.
     pub by: BTreeSet<Means>,
     /// The rule; its command and its deadline are wanted for [`Means::Command`].
-    pub rule: Rule,
+    pub rule: NotifyRule,
     /// Oldest first, never empty.
     pub notices: Vec<Notice>,
 }
 
-impl Delivery {
+impl Dispatch {
     /// Everything in one line: one notice in its own words, several by their first ones and a count.
     pub fn text(&self) -> String {
         let named: Vec<&str> = self.notices.iter().take(NAMED).map(|notice| notice.text.as_str()).collect();
@@ -48,11 +48,11 @@ impl Delivery {
 }
 
 impl Lane {
-    pub(super) fn new(rule: Rule) -> Self {
+    pub(super) fn new(rule: NotifyRule) -> Self {
         Self { rule, last: None, waiting: Vec::new() }
     }
 
-    pub(super) fn rule(&self) -> &Rule {
+    pub(super) fn rule(&self) -> &NotifyRule {
         &self.rule
     }
 
@@ -68,18 +68,18 @@ impl Lane {
     }
 
     /// When what waits may go out.
-    pub(super) fn due(&self) -> Option<Moment> {
-        let first = (!self.waiting.is_empty()).then_some(Moment::default())?;
+    pub(super) fn due(&self) -> Option<Timestamp> {
+        let first = (!self.waiting.is_empty()).then_some(Timestamp::default())?;
         Some(self.last.map_or(first, |last| last + self.rule.minimum_distance))
     }
 
     /// What goes out now; what no longer stands is forgotten, and is among what is `handled`.
     pub(super) fn take(
         &mut self,
-        now: Moment,
+        now: Timestamp,
         stands: impl Fn(&Notice) -> bool,
         handled: &mut Vec<NoticeId>,
-    ) -> Option<Delivery> {
+    ) -> Option<Dispatch> {
         self.due().filter(|due| *due <= now)?;
         handled.extend(self.waiting.iter().map(|(notice, _)| notice.id()));
         let (notices, means): (Vec<Notice>, Vec<BTreeSet<Means>>) =
@@ -88,6 +88,6 @@ impl Lane {
             return None;
         }
         self.last = Some(now);
-        Some(Delivery { by: means.into_iter().flatten().collect(), rule: self.rule.clone(), notices })
+        Some(Dispatch { by: means.into_iter().flatten().collect(), rule: self.rule.clone(), notices })
     }
 }

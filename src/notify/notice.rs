@@ -7,10 +7,10 @@ use super::rule::Occasion;
 use super::thing::Thing;
 use crate::dialog::{Dialog, asked};
 use crate::fleet::{Terminal, TerminalKey};
-use crate::moment::Moment;
 use crate::screen::harmless;
 use crate::state::State;
 use crate::task::TaskEvent;
+use crate::time::Timestamp;
 
 /// The longest text of one notice, in characters.
 const LONGEST: usize = 160;
@@ -43,7 +43,7 @@ impl Notice {
     }
 
     /// What an agent needs.
-    pub(super) fn of_attention(terminal: &Terminal, thing: Thing, now: Moment) -> Self {
+    pub(super) fn of_attention(terminal: &Terminal, thing: Thing, now: Timestamp) -> Self {
         let state = &terminal.state;
         let (name, occasion) = (state.terminal.id.clone(), thing.occasion);
         let text = statement(state, terminal.dialog.as_deref(), occasion);

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 
 use super::Notice;
-use crate::moment::{Moment, Span};
 use crate::pattern::Pattern;
 use crate::state::{Attention, words};
 use crate::task::Happening;
+use crate::time::{Span, Timestamp};
 
 words! {
     /// What can be told: the kinds of attention (SPEC §2) and the events of tasks (SPEC §9).
@@ -67,7 +66,7 @@ impl Occasion {
 
 /// One `[[notify]]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rule {
+pub struct NotifyRule {
     pub on: BTreeSet<Occasion>,
     /// The terminals that it is about, by their names; `None` is all of them.
     pub terminal: Option<Pattern>,
@@ -83,8 +82,8 @@ pub struct Rule {
     pub minimum_distance: Span,
 }
 
-impl Rule {
-    pub(super) fn wants(&self, notice: &Notice, now: Moment, zone: &TimeZone) -> bool {
+impl NotifyRule {
+    pub(super) fn wants(&self, notice: &Notice, now: Timestamp, zone: &TimeZone) -> bool {
         self.on.contains(&notice.occasion)
             && self.terminal.as_ref().is_none_or(|pattern| pattern.matches(&notice.name))
             && !self.quiet_hours.is_some_and(|hours| hours.hold(now, zone))
@@ -108,8 +107,8 @@ impl QuietHours {
     }
 
     /// Whether they hold at a moment, on the clock of a time zone.
-    pub fn hold(self, now: Moment, zone: &TimeZone) -> bool {
-        let Ok(timestamp) = Timestamp::from_millisecond(now.as_millis()) else { return false };
+    pub fn hold(self, now: Timestamp, zone: &TimeZone) -> bool {
+        let Ok(timestamp) = jiff::Timestamp::from_millisecond(now.as_millis()) else { return false };
         let time = zone.to_datetime(timestamp).time();
         match self.from < self.to {
             true => (self.from..self.to).contains(&time),

@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::fleet::{self, Capture, Declared, Fleet, Input, PaneId, PaneReport, Place, PollResult, ServerReport};
+use crate::fleet::{self, Capture, Declared, Fleet, Input, PaneId, PaneLocation, PaneReport, PollResult, ServerReport};
 use crate::pattern::Pattern;
-use crate::profile::{Library, Program};
+use crate::profile::{ProfileSet, Program};
 use crate::screen::PaneFacts;
 use crate::state::{Attention, Phase, State, UiContext};
 
@@ -13,14 +13,14 @@ struct Scene {
     fleet: Fleet,
     /// What the fleet is taken to show.
     terminals: Vec<Terminal>,
-    now: Moment,
+    now: Timestamp,
     looks_at: Option<TerminalKey>,
     muted: HashSet<TerminalKey>,
     leads: bool,
 }
 
-fn rule(on: &[Occasion], by: &[Means]) -> Rule {
-    Rule {
+fn rule(on: &[Occasion], by: &[Means]) -> NotifyRule {
+    NotifyRule {
         on: on.iter().copied().collect(),
         terminal: None,
         by: by.iter().copied().collect(),
@@ -32,7 +32,7 @@ fn rule(on: &[Occasion], by: &[Means]) -> Rule {
     }
 }
 
-fn all_by_bell() -> Rule {
+fn all_by_bell() -> NotifyRule {
     rule(Occasion::ALL, &[Means::Bell])
 }
 
@@ -42,24 +42,24 @@ fn key(pane: u32) -> TerminalKey {
 
 impl Scene {
     /// Terminals `a`, `b` and `c`, which are ready and were looked at once.
-    fn new(rules: Vec<Rule>) -> Self {
+    fn new(rules: Vec<NotifyRule>) -> Self {
         let mut scene = Self::unseen(rules);
         scene.pass(1.0);
         scene
     }
 
-    fn unseen(rules: Vec<Rule>) -> Self {
-        let now = Moment::from_millis(1_700_000_000_000);
+    fn unseen(rules: Vec<NotifyRule>) -> Self {
+        let now = Timestamp::from_millis(1_700_000_000_000);
         let pane = |(pane, name): (u32, &str)| PaneReport {
             key: key(pane),
-            place: Place::default(),
+            place: PaneLocation::default(),
             cwd: None,
             facts: PaneFacts::default(),
             program: Program::Agent { tool: "claude".to_owned(), version: None },
             capture: Capture::Unchanged,
             declared: Some(Declared { name: Some(name.to_owned()), ..Declared::default() }),
         };
-        let mut fleet = Fleet::new(fleet::Settings::default(), Arc::new(Library::builtin()));
+        let mut fleet = Fleet::new(fleet::Settings::default(), Arc::new(ProfileSet::builtin()));
         let outcome = PollResult::Listed([(1, "a"), (2, "b"), (3, "c")].map(pane).into());
         fleet.handle(Input::Server(ServerReport { server: ServerId::default(), at: now, outcome }), now);
         let mut terminals: Vec<Terminal> = fleet.view(now).terminals.into_iter().cloned().collect();
@@ -103,7 +103,7 @@ impl Scene {
             let view = View { terminals: self.terminals.iter().collect(), ..self.fleet.view(self.now) };
             let is_muted = |terminal: &Terminal| self.muted.contains(&terminal.key);
             let looks_at = self.looks_at.as_ref();
-            let operator = Operator { looks_at, is_muted: &is_muted, is_task_muted: &|_| false };
+            let operator = Suppression { looks_at, is_muted: &is_muted, is_task_muted: &|_| false };
             let leads = |_: &ServerId| self.leads;
             self.notifier.observe(&view, operator, &leads);
             told.extend(std::iter::from_fn(|| self.notifier.poll(self.now, &leads)).map(|delivery| delivery.text()));
@@ -116,7 +116,7 @@ impl Scene {
 fn what_the_first_answer_shows_is_no_news_although_the_server_failed_before() {
     let mut scene = Scene::unseen(vec![all_by_bell()]);
     let terminals = std::mem::take(&mut scene.terminals);
-    scene.fleet = Fleet::new(fleet::Settings::default(), Arc::new(Library::builtin()));
+    scene.fleet = Fleet::new(fleet::Settings::default(), Arc::new(ProfileSet::builtin()));
     let at = scene.now;
     let report = |outcome| Input::Server(ServerReport { server: ServerId::default(), at, outcome });
     let problem = crate::state::Problem { kind: "timeout".to_owned(), message: "no answer".to_owned() };
@@ -249,7 +249,8 @@ fn a_rule_keeps_its_distance_and_tells_the_rest_together() {
 
 #[test]
 fn a_rule_is_about_its_terminals_and_occasions() {
-    let only = Rule { terminal: Some(Pattern::new("[bc]").unwrap()), ..rule(&[Occasion::Approval], &[Means::Bell]) };
+    let only =
+        NotifyRule { terminal: Some(Pattern::new("[bc]").unwrap()), ..rule(&[Occasion::Approval], &[Means::Bell]) };
     let mut scene = Scene::new(vec![only]);
     scene.dialog(1, "Run make?");
     scene.dialog(2, "Run make?");
@@ -259,7 +260,7 @@ fn a_rule_is_about_its_terminals_and_occasions() {
 
 #[test]
 fn one_notice_rings_once_however_many_rules_match() {
-    let command = |program: &str| Rule {
+    let command = |program: &str| NotifyRule {
         command: vec![program.to_owned()],
         ..rule(Occasion::ALL, &[Means::Bell, Means::Command])
     };
@@ -269,7 +270,7 @@ fn one_notice_rings_once_however_many_rules_match() {
     for _ in 0..20 {
         scene.now = scene.now + Span::from_millis(100);
         let view = View { terminals: scene.terminals.iter().collect(), ..scene.fleet.view(scene.now) };
-        let operator = Operator { looks_at: None, is_muted: &|_| false, is_task_muted: &|_| false };
+        let operator = Suppression { looks_at: None, is_muted: &|_| false, is_task_muted: &|_| false };
         scene.notifier.observe(&view, operator, &|_| true);
         by.extend(std::iter::from_fn(|| scene.notifier.poll(scene.now, &|_| true)).map(|delivery| delivery.by));
     }
@@ -322,7 +323,7 @@ fn who_takes_over_tells_what_the_leader_has_not() {
 fn quiet_hours_are_silent_also_over_midnight() {
     let at = |time: &str| {
         let timestamp: jiff::Timestamp = format!("2026-11-21T{time}:00Z").parse().unwrap();
-        Moment::from_millis(timestamp.as_millisecond())
+        Timestamp::from_millis(timestamp.as_millisecond())
     };
     let hold = |hours: &str, time: &str| QuietHours::parse(hours).unwrap().hold(at(time), &TimeZone::UTC);
     assert!(hold("22:00-07:00", "22:00") && hold("22:00-07:00", "03:10") && !hold("22:00-07:00", "07:00"));

@@ -1,8 +1,8 @@
 //! What a terminal needs, told apart from the next thing of the same kind.
 
 use super::rule::Occasion;
-use crate::moment::Moment;
 use crate::state::{Phase, State};
+use crate::time::Timestamp;
 
 /// One thing that an operator may be told, once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ enum Mark {
     /// A dialog by its words; the mark of the selected option moves.
     Dialog(String),
     /// The end of a turn by its time.
-    TurnEnd(Option<Moment>),
+    TurnEnd(Option<Timestamp>),
     /// There is only one until it is over.
     Condition,
 }

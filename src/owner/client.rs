@@ -7,9 +7,9 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixStream;
 use tokio::net::unix::OwnedWriteHalf;
 
-use super::lease::Place;
-use super::wire::{Ask, Hello, Lines, Panes, Tell, line};
-use super::{End, Event, Own, Rank, Role, Station};
+use super::lease::LeasePath;
+use super::wire::{ClientMessage, Hello, LastPanes, Lines, OwnerMessage, line};
+use super::{End, Own, OwnerEvent, Rank, Role, Station};
 use crate::fleet::{Input, ServerId, TaskReport};
 
 /// How long an owner may say nothing, though it should several times a second, until it is asked anew. Above what a busy
@@ -35,7 +35,7 @@ pub(super) enum Followed {
 }
 
 /// Says who this process is, and takes in what the owner knows.
-async fn greet(stream: UnixStream, hello: &Hello) -> io::Result<(Lines, OwnedWriteHalf, Tell)> {
+async fn greet(stream: UnixStream, hello: &Hello) -> io::Result<(Lines, OwnedWriteHalf, OwnerMessage)> {
     let (reader, mut writer) = stream.into_split();
     writer.write_all(&line(hello)?).await?;
     let mut lines = Lines::new(reader);
@@ -44,21 +44,23 @@ async fn greet(stream: UnixStream, hello: &Hello) -> io::Result<(Lines, OwnedWri
 }
 
 /// What an owner knows of a server, asked once; with `fresh` after it has looked again.
-pub(super) async fn ask(place: &Place, hello: &Hello, fresh: bool) -> Option<Vec<Input>> {
+pub(super) async fn ask(place: &LeasePath, hello: &Hello, fresh: bool) -> Option<Vec<Input>> {
     let asked = async {
         let (mut lines, mut writer, first) = greet(place.connect().await?, hello).await?;
-        let Tell::Checkpoint { checkpoint, panes, .. } = first else { return Err(io::ErrorKind::Unsupported.into()) };
+        let OwnerMessage::Checkpoint { checkpoint, panes, .. } = first else {
+            return Err(io::ErrorKind::Unsupported.into());
+        };
         let server = &hello.server;
         // What the owner has not looked at yet is no answer.
         let has_looked = checkpoint.has_looked();
         let mut inputs = vec![Input::Checkpoint { server: server.clone(), checkpoint }];
         if fresh || !has_looked {
-            let mut last = Last { panes: Panes::new(panes), tasks: None };
+            let mut last = Last { panes: LastPanes::new(panes), tasks: None };
             let by = std::process::id();
-            writer.write_all(&line(&Ask::Poll { by })?).await?;
+            writer.write_all(&line(&ClientMessage::Poll { by })?).await?;
             loop {
                 match lines.next().await?.ok_or(io::ErrorKind::UnexpectedEof)? {
-                    Tell::Polled { by: asked } if asked == by => break,
+                    OwnerMessage::Polled { by: asked } if asked == by => break,
                     told => inputs.extend(input(told, &mut last, server)),
                 }
             }
@@ -87,24 +89,24 @@ pub(super) async fn follow(station: &mut Station, stream: UnixStream) -> Followe
         Err(_) => return Followed::Frozen,
     };
     let (checkpoint, panes, needs_nobody) = match first {
-        Tell::Checkpoint { checkpoint, panes, rank } => {
+        OwnerMessage::Checkpoint { checkpoint, panes, rank } => {
             (checkpoint, panes, rank.max(station.settings.rank) == Rank::Background)
         }
-        Tell::Refused { why } => return Followed::Refused(why),
+        OwnerMessage::Refused { why } => return Followed::Refused(why),
         _ => return Followed::Refused(OTHER_VERSION.to_owned()),
     };
     if station.be(Role::Client, None).await == End::Closed {
         return Followed::Ended(End::Closed);
     }
     station.known = checkpoint.terminals().cloned().collect();
-    let mut last = Last { panes: Panes::new(panes), tasks: None };
+    let mut last = Last { panes: LastPanes::new(panes), tasks: None };
     let server = station.server.clone();
     if station.hand_on(Input::Checkpoint { server: server.clone(), checkpoint }).await == End::Closed {
         return Followed::Ended(End::Closed);
     }
     loop {
         let asked = tokio::select! {
-            next = tokio::time::timeout(SILENCE, lines.next::<Tell>()) => {
+            next = tokio::time::timeout(SILENCE, lines.next::<OwnerMessage>()) => {
                 let told = match next {
                     Ok(Ok(Some(told))) => told,
                     // After silence it is asked anew: perhaps it was this process that was stopped.
@@ -114,7 +116,7 @@ pub(super) async fn follow(station: &mut Station, stream: UnixStream) -> Followe
                     station.is_used();
                 }
                 let handed = match told {
-                    Tell::Handled(notice) => station.send(Event::Handled(notice)).await,
+                    OwnerMessage::Handled(notice) => station.send(OwnerEvent::Handled(notice)).await,
                     told => match input(told, &mut last, &server) {
                         Some(input) => station.hand_on(input).await,
                         None => End::Changed,
@@ -126,11 +128,11 @@ pub(super) async fn follow(station: &mut Station, stream: UnixStream) -> Followe
                 continue;
             }
             Some(told) = station.told.recv() => match told {
-                Own::Input(input) => Ask::of(&input),
+                Own::Input(input) => ClientMessage::of(&input),
                 // It was the owner a moment ago.
                 Own::Handled(_) => None,
             },
-            () = station.wake.notified() => Some(Ask::Wake),
+            () = station.wake.notified() => Some(ClientMessage::Wake),
             () = station.events.closed() => return Followed::Ended(End::Closed),
         };
         let Some(asked) = asked else { continue };
@@ -146,22 +148,26 @@ pub(super) async fn follow(station: &mut Station, stream: UnixStream) -> Followe
 
 /// What was told last, with which the next message is put together.
 struct Last {
-    panes: Panes,
+    panes: LastPanes,
     tasks: Option<TaskReport>,
 }
 
 /// What the fleet is told of a message.
-fn input(told: Tell, last: &mut Last, server: &ServerId) -> Option<Input> {
+fn input(told: OwnerMessage, last: &mut Last, server: &ServerId) -> Option<Input> {
     match told {
-        Tell::Looked { at, outcome } => Some(Input::Server(last.panes.report(server, at, outcome))),
-        Tell::Tasks { report: Some(report), .. } => Some(Input::Tasks(last.tasks.insert(*report).clone())),
-        Tell::Tasks { at, report: None } => {
+        OwnerMessage::Looked { at, outcome } => Some(Input::Server(last.panes.report(server, at, outcome))),
+        OwnerMessage::Tasks { report: Some(report), .. } => Some(Input::Tasks(last.tasks.insert(*report).clone())),
+        OwnerMessage::Tasks { at, report: None } => {
             let report = last.tasks.clone()?;
             Some(Input::Tasks(TaskReport { at, ..report }))
         }
-        Tell::Known { key, known } => Some(Input::Known { key, known }),
-        Tell::KnownTasks(tasks) => Some(Input::KnownTasks { server: server.clone(), tasks }),
-        Tell::Taken(taken) => taken.input(server),
-        Tell::Alive | Tell::Handled(_) | Tell::Polled { .. } | Tell::Checkpoint { .. } | Tell::Refused { .. } => None,
+        OwnerMessage::Known { key, known } => Some(Input::Known { key, known }),
+        OwnerMessage::KnownTasks(tasks) => Some(Input::KnownTasks { server: server.clone(), tasks }),
+        OwnerMessage::Taken(taken) => taken.input(server),
+        OwnerMessage::Alive
+        | OwnerMessage::Handled(_)
+        | OwnerMessage::Polled { .. }
+        | OwnerMessage::Checkpoint { .. }
+        | OwnerMessage::Refused { .. } => None,
     }
 }

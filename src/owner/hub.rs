@@ -11,10 +11,10 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::lease::Lease;
-use super::wire::{Ask, Hello, Lines, PROTOCOL, Panes, Tell, line};
-use super::{End, Event, Own, Rank, Station};
-use crate::feed;
+use super::wire::{ClientMessage, Hello, LastPanes, Lines, OwnerMessage, PROTOCOL, line};
+use super::{End, Own, OwnerEvent, Rank, Station};
 use crate::fleet::{Checkpoint, Input, TaskReport};
+use crate::poll;
 
 /// How often clients hear from the owner at least.
 const BEAT: Duration = Duration::from_millis(250);
@@ -48,13 +48,13 @@ impl Station {
         let Some((poller, mut looks)) = self.poll() else { return End::Closed };
         let (hello, held) = (self.settings.hello(&self.server), lease.held());
         let (joining, mut newcomers) = mpsc::channel::<Newcomer>(8);
-        let (asking, mut asks) = mpsc::channel::<Ask>(64);
+        let (asking, mut asks) = mpsc::channel::<ClientMessage>(64);
         let mut clients = Clients::default();
         let mut beat = tokio::time::interval(BEAT);
         beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                Some(feed::Polled { began, input }) = looks.recv() => {
+                Some(poll::Polled { began, input }) = looks.recv() => {
                     // What was seen before this process was stopped is no news any more.
                     if !held.holds() {
                         return End::Changed;
@@ -81,7 +81,7 @@ impl Station {
                     // One that is told nothing in time comes again.
                     let known = tokio::time::timeout(GREETING, self.checkpoint()).await;
                     let Ok(Some(checkpoint)) = known else { continue };
-                    let first = line(&Tell::Checkpoint {
+                    let first = line(&OwnerMessage::Checkpoint {
                         checkpoint,
                         panes: clients.panes.all(),
                         rank: self.settings.rank,
@@ -98,7 +98,7 @@ impl Station {
                     self.is_used();
                 }
                 Some(ask) = asks.recv() => {
-                    if let Ask::Poll { by } = ask {
+                    if let ClientMessage::Poll { by } = ask {
                         clients.waiting.push((by, Instant::now()));
                     }
                     let Some(input) = ask.input(&self.server) else {
@@ -112,7 +112,7 @@ impl Station {
                 }
                 Some(told) = self.told.recv() => match told {
                     Own::Input(input) => clients.taken(&input),
-                    Own::Handled(notice) => clients.tell(&Tell::Handled(notice)),
+                    Own::Handled(notice) => clients.tell(&OwnerMessage::Handled(notice)),
                 },
                 () = self.wake.notified() => poller.wake(),
                 _ = beat.tick() => {
@@ -120,7 +120,7 @@ impl Station {
                         return End::Changed;
                     }
                     lease.mend_socket();
-                    clients.tell(&Tell::Alive);
+                    clients.tell(&OwnerMessage::Alive);
                     if clients.all.iter().any(|client| client.rank != Rank::Background) {
                         self.is_used();
                     }
@@ -133,7 +133,7 @@ impl Station {
     /// What the fleet of this process knows of the server.
     async fn checkpoint(&mut self) -> Option<Box<Checkpoint>> {
         let (reply, checkpoint) = oneshot::channel();
-        self.events.send(Event::Checkpoint { server: self.server.clone(), reply }).await.ok()?;
+        self.events.send(OwnerEvent::Checkpoint { server: self.server.clone(), reply }).await.ok()?;
         checkpoint.await.ok().map(Box::new)
     }
 }
@@ -142,7 +142,7 @@ impl Station {
 #[derive(Default)]
 struct Clients {
     all: Vec<Client>,
-    panes: Panes,
+    panes: LastPanes,
     tasks: Option<TaskReport>,
     /// The processes that asked for a poll which has not been made yet, and when they asked.
     waiting: Vec<(u32, Instant)>,
@@ -155,7 +155,7 @@ impl Clients {
         first: io::Result<Arc<[u8]>>,
         rank: Rank,
         (lines, writer): (Lines, OwnedWriteHalf),
-        asking: mpsc::Sender<Ask>,
+        asking: mpsc::Sender<ClientMessage>,
     ) {
         let (sender, waiting) = mpsc::channel(WAITING);
         let reader = tokio::spawn(read(lines, asking));
@@ -175,7 +175,7 @@ impl Clients {
     fn looked(&mut self, input: &Input, began: Instant) {
         if self.all.is_empty() {
             // Nothing is compared for nobody: the first client is told the next look as a whole.
-            self.panes = Panes::default();
+            self.panes = LastPanes::default();
             self.waiting.clear();
             return;
         }
@@ -185,7 +185,7 @@ impl Clients {
                 self.tell(&delta);
                 // The server's report is the last of a poll.
                 for (by, _) in self.waiting.extract_if(.., |(_, asked)| *asked <= began).collect::<Vec<_>>() {
-                    self.tell(&Tell::Polled { by });
+                    self.tell(&OwnerMessage::Polled { by });
                 }
             }
             Input::Tasks(report) => {
@@ -194,22 +194,22 @@ impl Clients {
                 if is_new {
                     self.tasks = Some(report.clone());
                 }
-                self.tell(&Tell::Tasks { at: report.at, report: is_new.then(|| Box::new(report.clone())) });
+                self.tell(&OwnerMessage::Tasks { at: report.at, report: is_new.then(|| Box::new(report.clone())) });
             }
-            Input::Known { key, known } => self.tell(&Tell::Known { key: key.clone(), known: known.clone() }),
-            Input::KnownTasks { tasks, .. } => self.tell(&Tell::KnownTasks(tasks.clone())),
+            Input::Known { key, known } => self.tell(&OwnerMessage::Known { key: key.clone(), known: known.clone() }),
+            Input::KnownTasks { tasks, .. } => self.tell(&OwnerMessage::KnownTasks(tasks.clone())),
             input => self.taken(input),
         }
     }
 
     /// Tells of what this or another process has taken in.
     fn taken(&mut self, input: &Input) {
-        if let Some(taken) = Ask::of(input) {
-            self.tell(&Tell::Taken(taken));
+        if let Some(taken) = ClientMessage::of(input) {
+            self.tell(&OwnerMessage::Taken(taken));
         }
     }
 
-    fn tell(&mut self, message: &Tell) {
+    fn tell(&mut self, message: &OwnerMessage) {
         if self.all.is_empty() {
             return;
         }
@@ -231,7 +231,7 @@ async fn greet(stream: UnixStream, joining: mpsc::Sender<Newcomer>) {
 }
 
 /// Why a process cannot be a client of this one.
-fn refusal(own: &Hello, theirs: &Hello) -> Option<Tell> {
+fn refusal(own: &Hello, theirs: &Hello) -> Option<OwnerMessage> {
     let why = if theirs.protocol != PROTOCOL || theirs.version != own.version {
         format!("it is fleetwatch {}", own.version)
     } else if (&theirs.server, theirs.rules) != (&own.server, own.rules) {
@@ -239,7 +239,7 @@ fn refusal(own: &Hello, theirs: &Hello) -> Option<Tell> {
     } else {
         return None;
     };
-    Some(Tell::Refused { why })
+    Some(OwnerMessage::Refused { why })
 }
 
 /// Says one thing to one that is no client.
@@ -247,7 +247,7 @@ async fn say(mut writer: OwnedWriteHalf, line: io::Result<Arc<[u8]>>) -> io::Res
     writer.write_all(&line?).await
 }
 
-async fn read(mut lines: Lines, asking: mpsc::Sender<Ask>) {
+async fn read(mut lines: Lines, asking: mpsc::Sender<ClientMessage>) {
     while let Ok(Some(ask)) = lines.next().await {
         if asking.send(ask).await.is_err() {
             return;

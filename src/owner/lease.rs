@@ -34,12 +34,12 @@ fn directory(may_own: bool) -> Option<PathBuf> {
 
 /// Where the lease of a server is.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct LeasePath {
     lock: PathBuf,
     socket: PathBuf,
 }
 
-impl Place {
+impl LeasePath {
     /// The place that all processes with this history share; `None` where there is no directory for sockets.
     pub(super) fn of(server: &ServerId, history: Option<&Path>, may_own: bool) -> Option<Self> {
         let directory = directory(may_own)?;
@@ -109,7 +109,7 @@ fn inode(path: &Path) -> Option<u64> {
 /// The right to poll a server and tell the others. Dropping it gives it back.
 #[derive(Debug)]
 pub(super) struct Lease {
-    place: Place,
+    place: LeasePath,
     lock: Lock,
     pub(super) listener: UnixListener,
     /// The file of the socket on which it listens.
@@ -166,7 +166,7 @@ pub(super) enum Bid {
 }
 
 /// Takes the lease of a server, if this process may and nobody has it, else connects to its owner.
-pub(super) async fn acquire(place: &Place, bid: Bid) -> Acquired {
+pub(super) async fn acquire(place: &LeasePath, bid: Bid) -> Acquired {
     let lease = match bid {
         Bid::Follow => Ok(None),
         Bid::Own => place.try_lease(),

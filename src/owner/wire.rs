@@ -11,12 +11,12 @@ use tokio::net::unix::OwnedReadHalf;
 
 use super::Rank;
 use crate::fleet::{
-    Capture, Checkpoint, Input, Known, PaneReport, PollResult, ServerId, ServerReport, TaskReport, TerminalKey,
-    WindowId,
+    Capture, Checkpoint, Input, PaneReport, PollResult, ServerId, ServerReport, TaskReport, TerminalHistory,
+    TerminalKey, WindowId,
 };
-use crate::moment::Moment;
 use crate::notify::NoticeId;
 use crate::task;
+use crate::time::Timestamp;
 
 /// Changes with the meaning of a message.
 pub(super) const PROTOCOL: u32 = 3;
@@ -55,7 +55,7 @@ impl Hello {
 /// What a client says afterwards.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Ask {
+pub(super) enum ClientMessage {
     /// Something was sent: look at once.
     Wake,
     /// Poll once more, and say when all inputs of a poll have been told that began after this.
@@ -72,12 +72,12 @@ pub(super) enum Ask {
     },
 }
 
-impl Ask {
+impl ClientMessage {
     /// What a client tells of an input that it has taken in by itself; `None` where that concerns nobody else.
     pub(super) fn of(input: &Input) -> Option<Self> {
         match input.clone() {
-            Input::Seen { key } => Some(Ask::Seen { key }),
-            Input::TaskKilled { window, reason, .. } => Some(Ask::TaskKilled { window, reason }),
+            Input::Seen { key } => Some(ClientMessage::Seen { key }),
+            Input::TaskKilled { window, reason, .. } => Some(ClientMessage::TaskKilled { window, reason }),
             _ => None,
         }
     }
@@ -85,9 +85,11 @@ impl Ask {
     /// The input that it is to everybody else; `None` when it is none.
     pub(super) fn input(self, server: &ServerId) -> Option<Input> {
         match self {
-            Ask::Wake | Ask::Poll { .. } => None,
-            Ask::Seen { key } => Some(Input::Seen { key }),
-            Ask::TaskKilled { window, reason } => Some(Input::TaskKilled { server: server.clone(), window, reason }),
+            ClientMessage::Wake | ClientMessage::Poll { .. } => None,
+            ClientMessage::Seen { key } => Some(Input::Seen { key }),
+            ClientMessage::TaskKilled { window, reason } => {
+                Some(Input::TaskKilled { server: server.clone(), window, reason })
+            }
         }
     }
 }
@@ -95,7 +97,7 @@ impl Ask {
 /// What the owner says.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Tell {
+pub(super) enum OwnerMessage {
     /// The client is none of this owner's: why, for people.
     Refused {
         why: String,
@@ -109,26 +111,26 @@ pub(super) enum Tell {
     },
     /// A look, by what is new in it.
     Looked {
-        at: Moment,
+        at: Timestamp,
         outcome: Delta,
     },
     /// What the same look showed of tasks; `None` when that is what the last one did.
     Tasks {
-        at: Moment,
+        at: Timestamp,
         report: Option<Box<TaskReport>>,
     },
     Known {
         key: TerminalKey,
-        known: Box<Known>,
+        known: Box<TerminalHistory>,
     },
     /// What the history says of tasks that have not been looked at.
-    KnownTasks(Vec<task::Known>),
+    KnownTasks(Vec<task::TaskHistory>),
     /// A poll that began after this process asked for it has been told.
     Polled {
         by: u32,
     },
     /// What this or another process has taken in.
-    Taken(Ask),
+    Taken(ClientMessage),
     /// A notice went out, or nobody is to be told.
     Handled(NoticeId),
     /// The owner runs, and has nothing to say.
@@ -149,9 +151,9 @@ pub(super) enum Delta {
 
 /// The last look, with which the next one is compared.
 #[derive(Debug, Default)]
-pub(super) struct Panes(BTreeMap<TerminalKey, PaneReport>);
+pub(super) struct LastPanes(BTreeMap<TerminalKey, PaneReport>);
 
-impl Panes {
+impl LastPanes {
     pub(super) fn new(panes: Vec<PaneReport>) -> Self {
         Self(panes.into_iter().map(|pane| (pane.key.clone(), pane)).collect())
     }
@@ -161,7 +163,7 @@ impl Panes {
     }
 
     /// What is new in a report, which is the last one from now on.
-    pub(super) fn delta(&mut self, report: &ServerReport) -> Tell {
+    pub(super) fn delta(&mut self, report: &ServerReport) -> OwnerMessage {
         let outcome = match &report.outcome {
             PollResult::Listed(panes) => {
                 let mut before = std::mem::take(&mut self.0);
@@ -178,11 +180,11 @@ impl Panes {
             }
             other => Delta::Other(other.clone()),
         };
-        Tell::Looked { at: report.at, outcome }
+        OwnerMessage::Looked { at: report.at, outcome }
     }
 
     /// The report that a delta was made of.
-    pub(super) fn report(&mut self, server: &ServerId, at: Moment, delta: Delta) -> ServerReport {
+    pub(super) fn report(&mut self, server: &ServerId, at: Timestamp, delta: Delta) -> ServerReport {
         let outcome = match delta {
             Delta::Listed { changed, gone } => {
                 gone.iter().for_each(|key| drop(self.0.remove(key)));
@@ -270,13 +272,13 @@ mod tests {
 
     #[test]
     fn a_look_comes_back_from_what_is_new_in_it() {
-        use crate::fleet::{PaneId, Place};
+        use crate::fleet::{PaneId, PaneLocation};
         use crate::profile::Program;
         use crate::screen::{PaneFacts, Screen};
         let server = ServerId::default();
         let pane = |pane, title: &str, capture| PaneReport {
             key: TerminalKey { server: server.clone(), pane: PaneId(pane), pid: 7, instance: Default::default() },
-            place: Place::default(),
+            place: PaneLocation::default(),
             cwd: None,
             facts: PaneFacts { title: title.to_owned(), ..PaneFacts::default() },
             program: Program::Other { command: "sh".to_owned() },
@@ -291,13 +293,15 @@ mod tests {
             vec![pane(1, "a", Capture::Unchanged), pane(3, "", fresh())],
             vec![],
         ];
-        let (mut owner, mut client) = (Panes::default(), Panes::default());
+        let (mut owner, mut client) = (LastPanes::default(), LastPanes::default());
         let mut told = Vec::new();
         for panes in looks {
-            let at = Moment::from_millis(1);
+            let at = Timestamp::from_millis(1);
             let report = ServerReport { server: server.clone(), at, outcome: PollResult::Listed(panes.clone()) };
             let message = line(&owner.delta(&report)).unwrap();
-            let Tell::Looked { at, outcome } = serde_json::from_slice(&message).unwrap() else { panic!("no look") };
+            let OwnerMessage::Looked { at, outcome } = serde_json::from_slice(&message).unwrap() else {
+                panic!("no look")
+            };
             let Delta::Listed { changed, gone } = &outcome else { panic!("no list") };
             told.push((changed.len(), gone.len()));
             let PollResult::Listed(back) = client.report(&server, at, outcome).outcome else { panic!("no list") };

@@ -13,19 +13,19 @@ use toml::Spanned;
 pub(super) use kind::{Kind, Kinds, RowKind, StyleTest};
 use kind::{row_kind, style_test};
 pub use source::ProfileError;
-use source::{Names, Source};
+use source::{Names, SourceText};
 
-use super::input::{Input, Special, TakenAs};
-use super::reading::Family;
+use super::classification::Family;
+use super::input::{RefusedInputs, Special, TakenAs};
 use super::rules::{
     ComposerData, ComposerTest, CursorData, InputData, ProfileData, Region, RuleData, Signal, ToolData, ToolFile,
     TurnData,
 };
 use super::version::Version;
-use crate::moment::Span;
+use crate::time::Span;
 
 #[derive(Clone, Debug)]
-pub(super) struct Composer {
+pub(super) struct ComposerRules {
     pub prompt: Kind,
     pub continuation: Option<Kind>,
     pub above: Option<Kind>,
@@ -67,7 +67,7 @@ pub struct Temporal {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Rule {
+pub(super) struct ScreenRule {
     pub id: String,
     pub gives: Signal,
     pub region: Region,
@@ -107,9 +107,9 @@ pub struct Profile {
     pub(super) families: BTreeMap<Family, String>,
     pub(super) rows: Vec<RowKind>,
     pub(super) patterns: RegexSet,
-    pub(super) composer: Option<Composer>,
+    pub(super) composer: Option<ComposerRules>,
     pub(super) turn: TurnRules,
-    pub(super) rules: Vec<Rule>,
+    pub(super) rules: Vec<ScreenRule>,
 }
 
 /// A tool, as its file describes it.
@@ -118,7 +118,7 @@ pub(super) struct Tool {
     pub data: ToolData,
     pub executables: Vec<Regex>,
     pub scripts: Vec<Regex>,
-    pub input: Input,
+    pub input: RefusedInputs,
 }
 
 /// A profile as it is written. Compiling its patterns takes milliseconds, so that is left until it is needed.
@@ -146,7 +146,7 @@ impl Written {
     /// # Errors
     /// The first name or pattern that is wrong, with its place.
     pub(super) fn compile(&self) -> Result<Profile, ProfileError> {
-        profile(&Source { file: &self.file, text: &self.text }, self)
+        profile(&SourceText { file: &self.file, text: &self.text }, self)
     }
 }
 
@@ -155,7 +155,7 @@ impl Written {
 /// # Errors
 /// When it is no TOML of this form; patterns and names of rows are checked by [`Written::compile`].
 pub(super) fn read(file: &str, text: &str) -> Result<(Tool, Vec<Written>), ProfileError> {
-    let source = Source { file, text };
+    let source = SourceText { file, text };
     let parsed: ToolFile =
         toml::from_str(text).map_err(|error| source.error(error.span().unwrap_or(0..0), error.message().to_owned()))?;
     let patterns = |written: &[Spanned<String>]| {
@@ -183,10 +183,10 @@ pub(super) fn read(file: &str, text: &str) -> Result<(Tool, Vec<Written>), Profi
             data,
         });
     }
-    Ok((Tool { data: parsed.tool, executables, scripts, input: Input::new(input) }, profiles))
+    Ok((Tool { data: parsed.tool, executables, scripts, input: RefusedInputs::new(input) }, profiles))
 }
 
-fn special(source: &Source<'_>, data: &InputData) -> Result<Special, ProfileError> {
+fn special(source: &SourceText<'_>, data: &InputData) -> Result<Special, ProfileError> {
     let InputData { text, taken, prompt, pad } = data;
     if taken.is_none() && pad.is_empty() {
         let message = "say what becomes of such a text: `taken` or `pad`".to_owned();
@@ -199,7 +199,7 @@ fn special(source: &Source<'_>, data: &InputData) -> Result<Special, ProfileErro
 
 /// Adds what the extended profile says where the extending one is silent.
 fn inherit(
-    source: &Source<'_>,
+    source: &SourceText<'_>,
     mut data: ProfileData,
     written: &BTreeMap<String, ProfileData>,
 ) -> Result<ProfileData, ProfileError> {
@@ -233,7 +233,7 @@ fn merged<T>(own: Option<Spanned<T>>, other: Option<Spanned<T>>, or: fn(T, T) ->
     }
 }
 
-fn profile(source: &Source<'_>, written: &Written) -> Result<Profile, ProfileError> {
+fn profile(source: &SourceText<'_>, written: &Written) -> Result<Profile, ProfileError> {
     let data = &written.data;
     if data.rows.len() > 128 {
         return Err(source.error(data.id.span(), "a profile has room for 128 kinds of rows".to_owned()));
@@ -263,10 +263,10 @@ fn profile(source: &Source<'_>, written: &Written) -> Result<Profile, ProfileErr
     })
 }
 
-fn composer(names: &Names<'_>, span: Range<usize>, data: &ComposerData) -> Result<Composer, ProfileError> {
+fn composer(names: &Names<'_>, span: Range<usize>, data: &ComposerData) -> Result<ComposerRules, ProfileError> {
     let optional = |name: &Option<String>| name.as_deref().map(|name| names.kind(&span, name)).transpose();
     let missing = |key: &str| names.source.error(span.clone(), format!("the composer needs `{key}`"));
-    Ok(Composer {
+    Ok(ComposerRules {
         prompt: optional(&data.prompt)?.ok_or_else(|| missing("prompt"))?,
         continuation: optional(&data.continuation)?,
         above: optional(&data.above)?,
@@ -307,13 +307,13 @@ fn turn(names: &Names<'_>, span: Range<usize>, data: &TurnData) -> Result<TurnRu
     })
 }
 
-fn rule(names: &Names<'_>, span: Range<usize>, data: &RuleData) -> Result<Rule, ProfileError> {
+fn rule(names: &Names<'_>, span: Range<usize>, data: &RuleData) -> Result<ScreenRule, ProfileError> {
     if data.rows.is_empty() && data.title.is_none() && data.composer.is_none() && data.prompt.is_none() {
         let message = format!("rule `{}` asks for nothing: give it rows, a title, a composer or a prompt", data.id);
         return Err(names.source.error(span, message));
     }
     let optional = |name: &Option<String>| name.as_deref().map(|name| names.kind(&span, name)).transpose();
-    Ok(Rule {
+    Ok(ScreenRule {
         id: data.id.clone(),
         gives: data.gives,
         region: data.region,

@@ -4,18 +4,18 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use std::sync::Arc;
 
+use super::classification::{Activity, Classification, Composed, EndMark, Family, Submitted, TurnEnd, TurnRegion};
 use super::compile::Kind;
 use super::engine::Fired;
 use super::front::Front;
-use super::reading::{Activity, Composed, EndMark, Family, Reading, Submitted, TurnEnd, TurnRegion};
 use super::rules::{Region, Signal};
-use super::sight::{Draft, Sight};
+use super::screen_view::{DraftText, ScreenView};
 use crate::dialog::Dialog;
 use crate::state::{AssessedAvailability, Assessment, Evidence, Tri, UiContext};
 
 /// Draws a reading from what fired.
 pub(super) struct Conclusion<'a> {
-    pub sight: &'a Sight<'a>,
+    pub sight: &'a ScreenView<'a>,
     pub fired: &'a [Fired<'a>],
 }
 
@@ -50,7 +50,7 @@ impl Conclusion<'_> {
         commanded && !said.any(|&kind| sight.region(Region::Turn).any(|y| sight.is(y, kind)))
     }
 
-    pub(super) fn reading(&self) -> Reading {
+    pub(super) fn reading(&self) -> Classification {
         let front = self.front();
         let working = self.has(Signal::Working);
         let doubt = self.doubt(front);
@@ -60,7 +60,7 @@ impl Conclusion<'_> {
         let supported = front != Front::Nothing;
         let asking = self.dialog(front);
         let dialog = asking.map(|fired| self.read_dialog(fired));
-        Reading {
+        Classification {
             phase: front.phase(working, doubt.is_some()),
             in_dialog: matches!(front, Front::Dialog(_)),
             menu_by_either: front == Front::Menu && asking.is_some_and(|f| f.rule.by_either) && !self.operator_opened(),
@@ -96,8 +96,8 @@ impl Conclusion<'_> {
             transcript_rows: self.transcript_rows(),
             submitted: self.sight.submitted.last().map(|&y| letters(self.sight.submitted_text(y))),
             submitted_rows: self.sight.submitted.last().map(|&y| self.submitted(y)),
-            draft: self.sight.prompt.as_ref().filter(|p| p.draft == Draft::Text).map(|p| letters(&p.text)),
-            composed: self.sight.prompt.as_ref().filter(|p| p.draft == Draft::Text).map(|p| Composed::of(&p.typed)),
+            draft: self.sight.prompt.as_ref().filter(|p| p.draft == DraftText::Text).map(|p| letters(&p.text)),
+            composed: self.sight.prompt.as_ref().filter(|p| p.draft == DraftText::Text).map(|p| Composed::of(&p.typed)),
             doubt,
             evidence: self.evidence(),
             blank: self.sight.screen.is_blank(),
@@ -134,7 +134,7 @@ impl Conclusion<'_> {
         }
         let prompt_idle = front == Front::Prompt
             && !self.has(Signal::Doubt)
-            && self.sight.prompt.as_ref().is_some_and(|p| p.draft != Draft::Text);
+            && self.sight.prompt.as_ref().is_some_and(|p| p.draft != DraftText::Text);
         Activity { fingerprint: hasher.finish(), ticks, status_row_only, offers_stop, titled, prompt_idle }
     }
 

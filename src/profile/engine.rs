@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
-use super::compile::{Profile, Rule};
+use super::classification::Classification;
+use super::compile::{Profile, ScreenRule};
 use super::conclusion::Conclusion;
-use super::reading::Reading;
 use super::rules::{ComposerTest, CursorData};
-use super::sight::{Draft, LivePrompt, Sight};
+use super::screen_view::{DraftText, LivePrompt, ScreenView};
 use crate::screen::{PaneFacts, Screen};
 
 /// A rule that fired, with the rows that it fired on from top to bottom.
 pub(super) struct Fired<'a> {
-    pub rule: &'a Rule,
+    pub rule: &'a ScreenRule,
     pub rows: Vec<usize>,
 }
 
@@ -32,14 +32,14 @@ pub enum Miss {
 
 impl Profile {
     /// Reads one screen. It never fails; what cannot be told is unknown.
-    pub fn read(&self, screen: &Screen, facts: &PaneFacts) -> Reading {
-        Sight::new(self, screen, facts).read()
+    pub fn read(&self, screen: &Screen, facts: &PaneFacts) -> Classification {
+        ScreenView::new(self, screen, facts).read()
     }
 }
 
-impl Sight<'_> {
+impl ScreenView<'_> {
     /// Reads what is seen with the profile's rules.
-    pub(super) fn read(&self) -> Reading {
+    pub(super) fn read(&self) -> Classification {
         let fire = |rule| try_rule(self, rule).ok().map(|rows| Fired { rule, rows });
         let fired: Vec<Fired<'_>> = self.profile.rules.iter().filter_map(fire).collect();
         Conclusion { sight: self, fired: &fired }.reading()
@@ -47,7 +47,7 @@ impl Sight<'_> {
 }
 
 /// Tries one rule: the rows that it fires on, or why it does not.
-pub(super) fn try_rule(sight: &Sight<'_>, rule: &Rule) -> Result<Vec<usize>, Miss> {
+pub(super) fn try_rule(sight: &ScreenView<'_>, rule: &ScreenRule) -> Result<Vec<usize>, Miss> {
     if rule.title.as_ref().is_some_and(|title| !title.is_match(&sight.facts.title)) {
         return Err(Miss::Title);
     }
@@ -75,7 +75,7 @@ pub(super) fn try_rule(sight: &Sight<'_>, rule: &Rule) -> Result<Vec<usize>, Mis
 }
 
 /// Finds the rule's rows in their order, as far down as they go.
-fn find_rows(sight: &Sight<'_>, rule: &Rule, part: Range<usize>) -> Result<Vec<usize>, Miss> {
+fn find_rows(sight: &ScreenView<'_>, rule: &ScreenRule, part: Range<usize>) -> Result<Vec<usize>, Miss> {
     let mut end = part.end;
     let mut rows = Vec::with_capacity(rule.rows.len());
     for &kind in rule.rows.iter().rev() {
@@ -92,7 +92,7 @@ fn composer_is(prompt: Option<&LivePrompt>, wanted: ComposerTest) -> bool {
     match wanted {
         ComposerTest::Present => prompt.is_some(),
         ComposerTest::Absent => prompt.is_none(),
-        ComposerTest::Empty => prompt.is_some_and(|p| p.draft != Draft::Text),
-        ComposerTest::Draft => prompt.is_some_and(|p| p.draft == Draft::Text),
+        ComposerTest::Empty => prompt.is_some_and(|p| p.draft != DraftText::Text),
+        ComposerTest::Draft => prompt.is_some_and(|p| p.draft == DraftText::Text),
     }
 }

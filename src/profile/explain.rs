@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use super::compile::{Profile, Rule};
+use super::classification::Classification;
+use super::compile::{Profile, ScreenRule};
 use super::engine::{Miss, try_rule};
-use super::reading::Reading;
 use super::rules::{Region, Signal};
-use super::sight::{Draft, Sight};
+use super::screen_view::{DraftText, ScreenView};
 use crate::screen::{PaneFacts, Screen};
 
 /// Everything that went into one reading.
@@ -64,14 +64,14 @@ pub struct RuleTried {
 
 impl Profile {
     /// Reads a screen and tells how it came to the reading.
-    pub fn explain(&self, screen: &Screen, facts: &PaneFacts) -> (Reading, Explanation) {
-        let sight = Sight::new(self, screen, facts);
+    pub fn explain(&self, screen: &Screen, facts: &PaneFacts) -> (Classification, Explanation) {
+        let sight = ScreenView::new(self, screen, facts);
         let prompt = sight.prompt.as_ref().map(|prompt| PromptFound {
             row: prompt.row,
             holds: match prompt.draft {
-                Draft::Empty => "empty",
-                Draft::Ghost => "placeholder",
-                Draft::Text => "draft",
+                DraftText::Empty => "empty",
+                DraftText::Ghost => "placeholder",
+                DraftText::Text => "draft",
             },
             focused: prompt.focused,
         });
@@ -86,17 +86,17 @@ impl Profile {
     }
 }
 
-fn region_found(sight: &Sight<'_>, name: Region) -> RegionFound {
+fn region_found(sight: &ScreenView<'_>, name: Region) -> RegionFound {
     let rows = sight.region(name);
     RegionFound { name, from: rows.start, to: rows.end }
 }
 
-fn row_found(sight: &Sight<'_>, row: usize) -> Option<RowFound> {
+fn row_found(sight: &ScreenView<'_>, row: usize) -> Option<RowFound> {
     let kinds = sight.kind_names(row);
     (!kinds.is_empty()).then(|| RowFound { row, kinds, text: sight.row(row).to_owned() })
 }
 
-fn tried(sight: &Sight<'_>, rule: &Rule) -> RuleTried {
+fn tried(sight: &ScreenView<'_>, rule: &ScreenRule) -> RuleTried {
     let outcome = try_rule(sight, rule);
     RuleTried {
         rule: rule.id.clone(),
@@ -108,7 +108,7 @@ fn tried(sight: &Sight<'_>, rule: &Rule) -> RuleTried {
     }
 }
 
-fn because(sight: &Sight<'_>, miss: &Miss) -> String {
+fn because(sight: &ScreenView<'_>, miss: &Miss) -> String {
     match miss {
         Miss::Title => format!("the title is `{}`", sight.facts.title.trim_end()),
         Miss::Cursor if sight.facts.cursor.visible => "the cursor is visible".to_owned(),

@@ -1,9 +1,9 @@
 //! What has the operator's attention on a screen, and what that says of the surface (SPEC §4).
 
+use super::classification::{EndMark, TurnEnd};
 use super::conclusion::Conclusion;
-use super::reading::{EndMark, TurnEnd};
 use super::rules::Signal;
-use super::sight::Draft;
+use super::screen_view::DraftText;
 use crate::state::{BusinessState, InputMode, Phase, Surface, Tri, UiContext};
 
 /// What has the operator's attention on the screen, most binding first.
@@ -67,8 +67,8 @@ impl Conclusion<'_> {
     ) -> (Surface, BusinessState, InputMode, UiContext) {
         let pending_input = if self.has(Signal::Queued) { Tri::Yes } else { Tri::No };
         let editing = match self.sight.prompt.as_ref().map(|p| &p.draft) {
-            Some(Draft::Text) => Tri::Yes,
-            Some(Draft::Empty | Draft::Ghost) => Tri::No,
+            Some(DraftText::Text) => Tri::Yes,
+            Some(DraftText::Empty | DraftText::Ghost) => Tri::No,
             // A list that covers the prompt is open because something was typed there.
             None if matches!(front, Front::List(_)) => Tri::Yes,
             None => Tri::Unknown,

@@ -28,9 +28,9 @@ pub enum TakenAs {
 
 /// All such kinds of one agent.
 #[derive(Clone, Debug, Default)]
-pub struct Input(Arc<[Special]>);
+pub struct RefusedInputs(Arc<[Special]>);
 
-impl Input {
+impl RefusedInputs {
     pub(super) fn new(specials: Vec<Special>) -> Self {
         Self(specials.into())
     }

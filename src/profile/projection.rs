@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::compile::Profile;
 use super::rules::Region;
-use super::sight::Sight;
+use super::screen_view::ScreenView;
 use crate::screen::{PaneFacts, Row, Screen};
 use crate::state::Anomaly;
 
@@ -90,7 +90,7 @@ pub struct DialogProjection {
 impl Profile {
     /// Projects a screen.
     pub fn project(&self, screen: &Screen, facts: &PaneFacts, projector: Projector) -> DialogProjection {
-        let sight = Sight::new(self, screen, facts);
+        let sight = ScreenView::new(self, screen, facts);
         match projector {
             Projector::Profile => {
                 let in_dialog = sight.read().assessment.operator_excerpt.is_some();
@@ -154,7 +154,7 @@ fn project(screen: &Screen, reason: impl Fn(usize) -> RowReason) -> DialogProjec
     }
 }
 
-fn reason(sight: &Sight<'_>, y: usize, in_dialog: bool, banner: &BTreeSet<usize>) -> RowReason {
+fn reason(sight: &ScreenView<'_>, y: usize, in_dialog: bool, banner: &BTreeSet<usize>) -> RowReason {
     let turn = &sight.profile.turn;
     let in_region = |region| sight.region(region).contains(&y);
     if sight.is_blank(y) {
@@ -182,7 +182,7 @@ fn reason(sight: &Sight<'_>, y: usize, in_dialog: bool, banner: &BTreeSet<usize>
 
 /// The rows of banners: what stands above the first submitted prompt and around the agent's name and version, up to the
 /// next blank row.
-fn banner_rows(sight: &Sight<'_>) -> BTreeSet<usize> {
+fn banner_rows(sight: &ScreenView<'_>) -> BTreeSet<usize> {
     let Some(banner) = &sight.profile.banner else { return BTreeSet::new() };
     let first_prompt = sight.submitted.first().copied().unwrap_or(usize::MAX);
     let rows: Vec<usize> = (0..sight.screen.rows().len()).collect();
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_claude_screen_is_reduced_to_what_was_said() {
-        let library = crate::profile::Library::builtin();
+        let library = crate::profile::ProfileSet::builtin();
         let profile = library.select("claude", Some("2.1.197"), false).expect("it is built in").profile;
         let rule = "─".repeat(40);
         let text = format!(

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::reading::Family;
+use super::classification::Family;
 use crate::state::words;
 
 /// One file of profiles.

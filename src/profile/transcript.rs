@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_blank_line_stands_where_blank_rows_were() {
-        let library = crate::profile::Library::builtin();
+        let library = crate::profile::ProfileSet::builtin();
         let profile = library.select("claude", Some("2.1.197"), false).expect("it is built in").profile;
         let rule = "─".repeat(40);
         let text = format!(

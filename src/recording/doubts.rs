@@ -5,7 +5,7 @@
 
 use super::RecordingError;
 use super::truth::{Field, Truth};
-use crate::moment::Span;
+use crate::time::Span;
 
 /// Doubted labels of any number of recordings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

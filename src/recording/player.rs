@@ -3,9 +3,9 @@
 use std::num::NonZeroU16;
 use std::sync::Arc;
 
-use super::{Event, EventKind, Recording, Size};
-use crate::moment::Span;
+use super::{EventKind, RecordedEvent, Recording, Size};
 use crate::screen::{Cursor, PaneFacts, Screen, harmless};
+use crate::time::Span;
 
 /// The variation selector that asks for the character before it as an emoji.
 const EMOJI_SELECTOR: char = '\u{fe0f}';
@@ -24,7 +24,7 @@ pub struct Frame {
 /// Steps through a recording, a frame for every time at which something happened that can be seen from outside: output,
 /// a resize, another program, the end. Input, truth and other markers are passed over.
 pub struct Player<'a> {
-    events: std::iter::Peekable<std::slice::Iter<'a, Event>>,
+    events: std::iter::Peekable<std::slice::Iter<'a, RecordedEvent>>,
     terminal: vt100::Parser<Heard>,
     /// tmux's `pane_current_command`; `None` until a marker tells it.
     command: Option<&'a str>,

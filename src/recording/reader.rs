@@ -7,8 +7,8 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Event, EventKind, Header, LARGEST_SIDE, Recording, RecordingError, Size};
-use crate::moment::{Moment, Span};
+use super::{EventKind, Header, LARGEST_SIDE, RecordedEvent, Recording, RecordingError, Size};
+use crate::time::{Span, Timestamp};
 
 /// The largest file that is read, in bytes; the longest day of a busy terminal stays below it.
 const LARGEST_FILE: u64 = 512 << 20;
@@ -105,13 +105,15 @@ impl Reader<'_> {
         self.format = if raw.version == 3 { Format::V3 } else { Format::V2 };
         let (tool, version, situation) = names(raw.command.as_deref(), &raw.tags);
         // A time outside of what a moment can hold says nothing.
-        let began =
-            raw.timestamp.filter(|s| s.is_finite() && s.abs() < 1e12).map(|s| Moment::from_millis((s * 1000.0) as i64));
+        let began = raw
+            .timestamp
+            .filter(|s| s.is_finite() && s.abs() < 1e12)
+            .map(|s| Timestamp::from_millis((s * 1000.0) as i64));
         Ok(Header { tool, version, situation, size: self.size(columns, rows)?, began })
     }
 
     /// Reads one line after the header; blank lines, comments and unknown events are nothing.
-    fn event(&mut self, line: &[u8]) -> Result<Option<Event>, RecordingError> {
+    fn event(&mut self, line: &[u8]) -> Result<Option<RecordedEvent>, RecordingError> {
         let text = self.text(line)?.trim_ascii();
         if text.is_empty() || text.starts_with('#') {
             return Ok(None);
@@ -139,7 +141,7 @@ impl Reader<'_> {
             ),
             _ => marker(data),
         };
-        Ok(Some(Event { at, line: self.line, kind }))
+        Ok(Some(RecordedEvent { at, line: self.line, kind }))
     }
 
     fn advance(&mut self, time: f64) -> Result<Span, RecordingError> {

@@ -5,26 +5,26 @@ use std::sync::Arc;
 
 use super::{Frame, Player, Recording};
 use crate::fleet::{
-    Capture, Declared, Fleet, Input, PaneId, PaneReport, Place, PollResult, ServerId, ServerReport, Settings,
+    Capture, Declared, Fleet, Input, PaneId, PaneLocation, PaneReport, PollResult, ServerId, ServerReport, Settings,
     TerminalKey,
 };
-use crate::moment::{Moment, Span};
-use crate::profile::{Library, Program};
+use crate::profile::{ProfileSet, Program};
 use crate::state::State;
+use crate::time::{Span, Timestamp};
 
 /// How a recording is replayed.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct ReplayOptions {
     /// The agent, instead of the one that the header names.
     pub tool: Option<String>,
-    pub version: Version,
+    pub version: VersionSource,
     pub sampling: Sampling,
     pub settings: Settings,
 }
 
 /// Where the agent's version comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Version {
+pub enum VersionSource {
     #[default]
     FromHeader,
     Given(String),
@@ -46,8 +46,8 @@ pub enum Sampling {
 /// terminal and after every timer, whether or not the state changed.
 pub fn replay(
     recording: &Recording,
-    library: Arc<Library>,
-    options: &Options,
+    library: Arc<ProfileSet>,
+    options: &ReplayOptions,
     mut published: impl FnMut(Span, &State),
 ) {
     let began = recording.began();
@@ -101,27 +101,27 @@ fn is_interpreter(command: &str) -> bool {
 struct Watch<'a> {
     fleet: Fleet,
     key: TerminalKey,
-    place: Place,
+    place: PaneLocation,
     name: &'a str,
     tool: Option<&'a str>,
     version: Option<&'a str>,
     /// The version that is given in place of all that is seen.
     configured: Option<&'a str>,
-    began: Moment,
-    now: Moment,
+    began: Timestamp,
+    now: Timestamp,
     /// What was seen at the last look.
     last: Option<Frame>,
 }
 
 impl<'a> Watch<'a> {
-    fn new(recording: &'a Recording, library: Arc<Library>, options: &'a Options) -> Self {
+    fn new(recording: &'a Recording, library: Arc<ProfileSet>, options: &'a ReplayOptions) -> Self {
         let header = &recording.header;
-        let place = Place {
+        let place = PaneLocation {
             session: recording.name.clone(),
             window_name: recording.name.clone(),
             window_panes: 1,
             session_windows: 1,
-            ..Place::default()
+            ..PaneLocation::default()
         };
         Self {
             fleet: Fleet::new(options.settings.clone(), library),
@@ -129,10 +129,10 @@ impl<'a> Watch<'a> {
             place,
             name: &recording.name,
             tool: options.tool.as_deref().or(header.tool.as_deref()),
-            version: header.version.as_deref().filter(|_| options.version == Version::FromHeader),
+            version: header.version.as_deref().filter(|_| options.version == VersionSource::FromHeader),
             configured: match &options.version {
-                Version::Given(version) => Some(version),
-                Version::FromHeader | Version::Withheld => None,
+                VersionSource::Given(version) => Some(version),
+                VersionSource::FromHeader | VersionSource::Withheld => None,
             },
             began: recording.began(),
             now: recording.began(),
@@ -141,7 +141,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Lets the fleet's timers run until `until`, exclusively, while nobody looks.
-    fn wait(&mut self, until: Moment, published: &mut impl FnMut(Span, &State)) {
+    fn wait(&mut self, until: Timestamp, published: &mut impl FnMut(Span, &State)) {
         while let Some(due) = self.fleet.poll_timeout().filter(|due| *due < until) {
             // A timer that is due at once must not stop the time.
             self.handle(Input::TimePassed, due.max(self.now + Span::from_millis(1)).min(until), published);
@@ -154,7 +154,7 @@ impl<'a> Watch<'a> {
     /// Lets time pass until `until`, exclusively. A recording knows that nothing was printed, so it is as if somebody had
     /// looked all the time: at each of the fleet's timers, and often enough that no gap is left between two looks. While no
     /// timer runs, each distance is twice the one before, which is none: a year of silence takes a few looks.
-    fn pass_time(&mut self, until: Moment, published: &mut impl FnMut(Span, &State)) {
+    fn pass_time(&mut self, until: Timestamp, published: &mut impl FnMut(Span, &State)) {
         const OFTEN: Span = Span::from_secs(1);
         let mut distance = OFTEN;
         while let Some(last) = self.last.clone() {
@@ -191,7 +191,7 @@ impl<'a> Watch<'a> {
         self.handle(Input::Server(ServerReport { server: self.key.server.clone(), at, outcome }), at, published);
     }
 
-    fn handle(&mut self, input: Input, now: Moment, published: &mut impl FnMut(Span, &State)) {
+    fn handle(&mut self, input: Input, now: Timestamp, published: &mut impl FnMut(Span, &State)) {
         self.now = now;
         self.fleet.handle(input, now);
         while self.fleet.poll_effect().is_some() {}

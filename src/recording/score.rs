@@ -14,10 +14,10 @@ use judging::{Judging, Stretch};
 
 use super::doubts::Doubts;
 use super::truth::{Field, Truth};
-use super::{Options, Recording, RecordingError, replay};
-use crate::moment::Span;
-use crate::profile::Library;
+use super::{Recording, RecordingError, ReplayOptions, replay};
+use crate::profile::ProfileSet;
 use crate::state::{BusinessState, InputMode, State, TurnResult, UiContext};
+use crate::time::Span;
 
 /// How long a state may lag the truth.
 pub const LAG: Span = Span::from_secs(1);
@@ -101,8 +101,8 @@ impl Spell {
 pub fn score(
     recording: &Recording,
     source_name: &str,
-    library: Arc<Library>,
-    options: &Options,
+    library: Arc<ProfileSet>,
+    options: &ReplayOptions,
     doubts: &Doubts,
 ) -> Result<Score, RecordingError> {
     let labelled = Truth::of(recording, source_name)?;

@@ -36,7 +36,7 @@ fn version_2_counts_from_the_start() {
     assert_eq!(read.events[1].kind, EventKind::Resize(Size { columns: 80, rows: 24 }));
     assert_eq!(read.header.tool.as_deref(), Some("codex"));
     assert_eq!(read.header.version, None);
-    assert_eq!(read.header.began, Some(Moment::from_millis(1_700_000_000_000)));
+    assert_eq!(read.header.began, Some(Timestamp::from_millis(1_700_000_000_000)));
 }
 
 #[test]
@@ -180,7 +180,7 @@ mod hostile {
             let header =
                 Header { tool: None, version: None, situation: None, size: Size { columns, rows }, began: None };
             let events = kinds.into_iter().enumerate();
-            let events = events.map(|(n, kind)| Event { at: Span::from_millis(n as u64), line: n, kind }).collect();
+            let events = events.map(|(n, kind)| RecordedEvent { at: Span::from_millis(n as u64), line: n, kind }).collect();
             let recording = Recording { name: "hostile".to_owned(), header, events };
             for frame in Player::new(&recording) {
                 prop_assert!(!frame.facts.title.chars().any(char::is_control));

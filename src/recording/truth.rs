@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::{EventKind, Recording, RecordingError};
-use crate::moment::Span;
 use crate::state::{Availability, Phase, Tri, TurnResult, words};
+use crate::time::Span;
 
 words! {
     /// A field of the public state that recordings judge, by its name in `truth` markers, in the order of SPEC §13.

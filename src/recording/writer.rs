@@ -9,11 +9,11 @@ use std::io::{self, Write};
 use serde_json::json;
 
 use super::{Header, Size};
-use crate::moment::Span;
 use crate::screen::{Color, PaneFacts, Row, Screen, Style, harmless};
+use crate::time::Span;
 
 /// Writes one recording, a frame at a time. Every event is one line and is written with one call.
-pub struct Writer<W> {
+pub struct RecordingWriter<W> {
     out: W,
     /// The time of the last event.
     at: Span,
@@ -23,7 +23,7 @@ pub struct Writer<W> {
     facts: Option<PaneFacts>,
 }
 
-impl<W: Write> Writer<W> {
+impl<W: Write> RecordingWriter<W> {
     /// Begins a recording by writing its header.
     ///
     /// # Errors

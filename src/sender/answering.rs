@@ -6,9 +6,9 @@
 
 mod entering;
 
-use super::{Limits, Outcome, Refusal, Reply};
+use super::{Outcome, Refusal, Reply, StepLimits};
 use crate::dialog::{Dialog, Manner, Press};
-use crate::moment::Span;
+use crate::time::Span;
 use crate::tmux::{Key, PasteText};
 
 /// How many times the time for one reaction an answer may take.
@@ -38,7 +38,7 @@ fn accepted(after: After) -> Outcome {
 
 /// What matters of one look at the terminal.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Look {
+pub(super) struct DialogFrame {
     pub dialog: Option<Dialog>,
     /// What it shows beside.
     pub after: After,
@@ -46,7 +46,7 @@ pub(super) struct Look {
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum AnswerStep {
     Look { after: Span },
     Press(Vec<Key>),
     Paste(PasteText),
@@ -58,7 +58,7 @@ pub(super) enum Step {
 pub(super) struct Answering<'a> {
     seen: &'a Dialog,
     reply: &'a Reply,
-    limits: Limits,
+    limits: StepLimits,
     stage: Stage,
     /// The stage before, which counts again when what was to be pressed was not.
     previous: Stage,
@@ -112,24 +112,24 @@ enum Enter {
 }
 
 impl<'a> Answering<'a> {
-    pub(super) fn new(seen: &'a Dialog, reply: &'a Reply, limits: Limits) -> Self {
+    pub(super) fn new(seen: &'a Dialog, reply: &'a Reply, limits: StepLimits) -> Self {
         Self { seen, reply, limits, stage: Stage::First, previous: Stage::First, review: None, since: Span::ZERO }
     }
 
     /// Takes in a look at the terminal, `now` after the beginning.
-    pub(super) fn saw(&mut self, look: &Look, now: Span) -> Step {
+    pub(super) fn saw(&mut self, look: &DialogFrame, now: Span) -> AnswerStep {
         if now.as_millis() >= self.limits.reaction.as_millis().saturating_mul(LONGEST) {
             if self.stage == Stage::First {
-                return Step::End(Refusal::Obstacle(crate::tmux::Obstacle::Changed).into());
+                return AnswerStep::End(Refusal::Obstacle(crate::tmux::Obstacle::Changed).into());
             }
-            return Step::End(unverified("the dialog comes and goes"));
+            return AnswerStep::End(unverified("the dialog comes and goes"));
         }
         let same = look.dialog.as_ref().filter(|dialog| self.is_same(dialog));
         match self.stage.clone() {
             Stage::First => match (&look.dialog, same) {
-                (None, _) => Step::End(Refusal::NoDialog.into()),
-                (Some(_), None) => Step::End(Refusal::AnotherDialog.into()),
-                (Some(_), Some(dialog)) if !dialog.typed.is_empty() => Step::End(Refusal::Begun.into()),
+                (None, _) => AnswerStep::End(Refusal::NoDialog.into()),
+                (Some(_), None) => AnswerStep::End(Refusal::AnotherDialog.into()),
+                (Some(_), Some(dialog)) if !dialog.typed.is_empty() => AnswerStep::End(Refusal::Begun.into()),
                 (Some(_), Some(dialog)) => self.begin(dialog, now),
             },
             Stage::Moving { to, at } => self.moving(same, to, at, now),
@@ -154,25 +154,25 @@ impl<'a> Answering<'a> {
                 if let Some(review) = look.dialog.as_ref().filter(|dialog| self.reviews(dialog)) {
                     self.review = Some(review.clone());
                     self.go(Stage::Closing { enter: None, was_taken: review.taken }, now);
-                    return Step::Press(vec![Key::enter()]);
+                    return AnswerStep::Press(vec![Key::enter()]);
                 }
                 let late = self.waited(now) >= self.limits.enter_again.as_millis();
                 match look.after {
                     After::Unknown if !late => self.look(),
-                    after => Step::End(accepted(after)),
+                    after => AnswerStep::End(accepted(after)),
                 }
             }
         }
     }
 
     /// Takes in that tmux has delivered the keys.
-    pub(super) fn delivered(&mut self, now: Span) -> Step {
+    pub(super) fn delivered(&mut self, now: Span) -> AnswerStep {
         self.since = now;
         self.look()
     }
 
     /// Takes in that nothing was pressed, as the terminal was not as it was seen any more: it is looked at again.
-    pub(super) fn undelivered(&mut self) -> Step {
+    pub(super) fn undelivered(&mut self) -> AnswerStep {
         self.stage = self.previous.clone();
         if matches!(self.stage, Stage::Gone { .. }) {
             self.review = None;
@@ -193,12 +193,12 @@ impl<'a> Answering<'a> {
         }
     }
 
-    fn begin(&mut self, dialog: &Dialog, now: Span) -> Step {
+    fn begin(&mut self, dialog: &Dialog, now: Span) -> AnswerStep {
         let was_taken = dialog.taken;
         let option = match self.reply {
             Reply::Keys(keys) => {
                 self.go(Stage::Closing { enter: None, was_taken }, now);
-                return Step::Press(keys.clone());
+                return AnswerStep::Press(keys.clone());
             }
             Reply::Ticks(_) => {
                 self.go(Stage::Ticking { pressed: None }, now);
@@ -209,7 +209,7 @@ impl<'a> Answering<'a> {
         };
         let presses = dialog.presses(option);
         let (stage, press) = match (presses.first(), dialog.manner, dialog.marked) {
-            (None, ..) => return Step::End(Refusal::NoSuchOption.into()),
+            (None, ..) => return AnswerStep::End(Refusal::NoSuchOption.into()),
             (Some(&press @ Press::Character(letter)), Manner::Letters, _) => {
                 (Stage::Closing { enter: Some(Enter::Typed(letter)), was_taken }, press)
             }
@@ -221,10 +221,10 @@ impl<'a> Answering<'a> {
             }
             (Some(Press::Enter), ..) => (Stage::Closing { enter: None, was_taken }, Press::Enter),
             (Some(&press), _, Some(marked)) => (Stage::Moving { to: option, at: towards(marked, option) }, press),
-            (Some(_), _, None) => return Step::End(Refusal::NoSuchOption.into()),
+            (Some(_), _, None) => return AnswerStep::End(Refusal::NoSuchOption.into()),
         };
         self.go(stage, now);
-        Step::Press(vec![press.into()])
+        AnswerStep::Press(vec![press.into()])
     }
 
     /// Whether a dialog is the one that is answered, as far as the answer itself has not changed it.
@@ -245,28 +245,28 @@ impl<'a> Answering<'a> {
             && options.iter().all(|option| said.contains(&self.seen.options[*option].label))
     }
 
-    fn moving(&mut self, dialog: Option<&Dialog>, to: usize, at: usize, now: Span) -> Step {
+    fn moving(&mut self, dialog: Option<&Dialog>, to: usize, at: usize, now: Span) -> AnswerStep {
         match dialog {
             Some(dialog) if dialog.marked == Some(at) && at == to => {
                 self.go(Stage::Closing { enter: None, was_taken: dialog.taken }, now);
-                Step::Press(vec![Key::enter()])
+                AnswerStep::Press(vec![Key::enter()])
             }
             Some(dialog) if dialog.marked == Some(at) => match dialog.presses(to).first() {
                 Some(&press) => {
                     self.go(Stage::Moving { to, at: towards(at, to) }, now);
-                    Step::Press(vec![press.into()])
+                    AnswerStep::Press(vec![press.into()])
                 }
-                None => Step::End(not_taken("the options changed, and Enter was not pressed")),
+                None => AnswerStep::End(not_taken("the options changed, and Enter was not pressed")),
             },
             _ if self.waited(now) < self.limits.reaction.as_millis() => self.look(),
-            Some(_) => Step::End(not_taken("the mark is not where it was moved to, and Enter was not pressed")),
-            None => Step::End(not_taken("the dialog changed, and Enter was not pressed")),
+            Some(_) => AnswerStep::End(not_taken("the mark is not where it was moved to, and Enter was not pressed")),
+            None => AnswerStep::End(not_taken("the dialog changed, and Enter was not pressed")),
         }
     }
 
-    fn closing(&mut self, dialog: &Dialog, enter: Option<Enter>, was_taken: bool, now: Span) -> Step {
+    fn closing(&mut self, dialog: &Dialog, enter: Option<Enter>, was_taken: bool, now: Span) -> AnswerStep {
         if dialog.taken && !was_taken {
-            return Step::End(accepted(After::Unknown));
+            return AnswerStep::End(accepted(After::Unknown));
         }
         let wanted = match enter {
             Some(Enter::Typed(letter)) => dialog.typed.eq_ignore_ascii_case(&letter.to_string()),
@@ -279,11 +279,11 @@ impl<'a> Answering<'a> {
         };
         if wanted {
             self.go(Stage::Closing { enter: None, was_taken }, now);
-            return Step::Press(vec![Key::enter()]);
+            return AnswerStep::Press(vec![Key::enter()]);
         }
         if self.waited(now) >= self.limits.reaction.as_millis() {
             let seconds = self.limits.reaction.as_millis() as f64 / 1000.0;
-            return Step::End(unverified(&format!("the dialog was still there after {seconds} s")));
+            return AnswerStep::End(unverified(&format!("the dialog was still there after {seconds} s")));
         }
         self.look()
     }
@@ -293,8 +293,8 @@ impl<'a> Answering<'a> {
         self.since = now;
     }
 
-    fn look(&self) -> Step {
-        Step::Look { after: self.limits.look }
+    fn look(&self) -> AnswerStep {
+        AnswerStep::Look { after: self.limits.look }
     }
 
     fn waited(&self, now: Span) -> u64 {

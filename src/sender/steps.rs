@@ -6,14 +6,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use super::{Outcome, Refusal, When};
-use crate::moment::Span;
-use crate::profile::{Composed, Reading, Submitted};
+use crate::profile::{Classification, Composed, Submitted};
 use crate::screen::{PaneFacts, Row, Screen};
 use crate::state::{AssessedAvailability, InputMode, Phase, Tri};
+use crate::time::Span;
 
 /// How long the steps may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct StepLimits {
     /// Between the two looks that must agree before anything is sent: text that grows between them is an answer that
     /// is still being written.
     pub quiet: Span,
@@ -33,7 +33,7 @@ pub struct Limits {
     pub look: Span,
 }
 
-impl Default for Limits {
+impl Default for StepLimits {
     fn default() -> Self {
         Self {
             quiet: Span::from_millis(250),
@@ -50,7 +50,7 @@ impl Default for Limits {
 
 /// What matters of one look at the terminal.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Seen {
+pub(super) struct PromptFrame {
     /// A hash of the screen and the cursor.
     screen: u64,
     dead: bool,
@@ -81,8 +81,8 @@ struct Read {
     edge: Arc<[u64]>,
 }
 
-impl Seen {
-    pub(super) fn new(screen: &Screen, facts: &PaneFacts, reading: Option<&Reading>) -> Self {
+impl PromptFrame {
+    pub(super) fn new(screen: &Screen, facts: &PaneFacts, reading: Option<&Classification>) -> Self {
         let hash = |rows: &[Row]| {
             let mut hasher = DefaultHasher::new();
             (rows, facts.cursor).hash(&mut hasher);
@@ -146,7 +146,7 @@ impl Seen {
     }
 
     /// Whether what was said differs, so that something moves.
-    fn differs_from(&self, earlier: &Seen) -> bool {
+    fn differs_from(&self, earlier: &PromptFrame) -> bool {
         let differs = |(then, now): (&Read, &Read)| {
             let drawn = now.edge.iter().any(|row| !then.edge.contains(row));
             drawn || then.turn != now.turn || then.prompt != now.prompt
@@ -155,7 +155,7 @@ impl Seen {
     }
 
     /// Whether the terminal shows that it has taken what was submitted after `before`.
-    fn reacts_to(&self, before: &Seen) -> bool {
+    fn reacts_to(&self, before: &PromptFrame) -> bool {
         match (&before.read, &self.read) {
             (Some(before), Some(now)) => {
                 (now.working && !before.working)
@@ -184,7 +184,7 @@ pub(super) enum Step {
 pub(super) struct Steps<'a> {
     prompt: Prompt<'a>,
     when: When,
-    limits: Limits,
+    limits: StepLimits,
     stage: Stage,
 }
 
@@ -200,12 +200,12 @@ pub(super) struct Prompt<'a> {
 enum Stage {
     Calming(Calming),
     ToPaste {
-        before: Box<Seen>,
+        before: Box<PromptFrame>,
         began: Span,
     },
     /// `at` is when it was pasted.
     Pasted {
-        before: Box<Seen>,
+        before: Box<PromptFrame>,
         at: Span,
         last: Option<u64>,
     },
@@ -226,7 +226,7 @@ struct Calming {
     /// The first look, once there was one.
     began: Option<Span>,
     /// What has stood still, and since when.
-    still: Option<(Box<Seen>, Span)>,
+    still: Option<(Box<PromptFrame>, Span)>,
     moved: bool,
     /// Whether the last look refused for a reason that may be over at the next one.
     refused: bool,
@@ -236,19 +236,19 @@ struct Calming {
 #[derive(Debug)]
 struct Entry {
     /// Before the paste.
-    before: Seen,
+    before: PromptFrame,
     /// With the text in the prompt.
-    pasted: Seen,
+    pasted: PromptFrame,
     presses: u32,
 }
 
 impl<'a> Steps<'a> {
-    pub(super) fn new(prompt: Prompt<'a>, when: When, limits: Limits) -> Self {
+    pub(super) fn new(prompt: Prompt<'a>, when: When, limits: StepLimits) -> Self {
         Self { prompt, when, limits, stage: Stage::Calming(Calming::default()) }
     }
 
     /// Takes in a look at the terminal, `now` after the beginning.
-    pub(super) fn saw(&mut self, seen: Seen, now: Span) -> Step {
+    pub(super) fn saw(&mut self, seen: PromptFrame, now: Span) -> Step {
         match std::mem::replace(&mut self.stage, Stage::Calming(Calming::default())) {
             Stage::Calming(calming) => self.calming(calming, seen, now),
             Stage::Pasted { before, at, last } => self.pasted(before, at, last, seen, now),
@@ -322,7 +322,7 @@ impl<'a> Steps<'a> {
 
     /// Waits until two looks agree. What a polite prompt is refused for must be seen twice: right after an interruption
     /// a last stroke of work may still be on the screen.
-    fn calming(&mut self, mut calming: Calming, seen: Seen, now: Span) -> Step {
+    fn calming(&mut self, mut calming: Calming, seen: PromptFrame, now: Span) -> Step {
         let began = *calming.began.get_or_insert(now);
         let passed = |since: Span| now.as_millis().saturating_sub(since.as_millis());
         let polite = self.when != When::Anyway;
@@ -354,7 +354,7 @@ impl<'a> Steps<'a> {
         Step::Look { after: self.limits.quiet }
     }
 
-    fn pasted(&mut self, before: Box<Seen>, at: Span, last: Option<u64>, seen: Seen, now: Span) -> Step {
+    fn pasted(&mut self, before: Box<PromptFrame>, at: Span, last: Option<u64>, seen: PromptFrame, now: Span) -> Step {
         if let Some(end) = stop_before_enter(&seen) {
             return Step::End(end);
         }
@@ -378,7 +378,7 @@ impl<'a> Steps<'a> {
         Step::Look { after: self.limits.look }
     }
 
-    fn entered(&mut self, mut entry: Box<Entry>, at: Span, seen: &Seen, now: Span) -> Step {
+    fn entered(&mut self, mut entry: Box<Entry>, at: Span, seen: &PromptFrame, now: Span) -> Step {
         // It may have ended before it read Enter.
         if seen.dead && !self.prompt.ends {
             return Step::End(unverified("Enter was pressed, and the agent has ended"));
@@ -439,14 +439,14 @@ impl<'a> Steps<'a> {
     }
 }
 
-impl Seen {
+impl PromptFrame {
     /// Whether more than the text can be seen in the prompt, or something else.
     fn holds_something_else_than(&self, text: &str) -> bool {
         self.composed.as_ref().is_some_and(|composed| !composed.is_part_of(text))
     }
 
     /// Whether a prompt that was not there before shows the text and something else.
-    fn has_submitted_more_than(&self, text: &str, before: &Seen) -> bool {
+    fn has_submitted_more_than(&self, text: &str, before: &PromptFrame) -> bool {
         let was = before.submitted.as_ref().map(Submitted::first);
         let new = self.submitted.as_ref().filter(|submitted| was != Some(submitted.first()));
         new.is_some_and(|submitted| submitted.is_more_than(text))
@@ -454,7 +454,7 @@ impl Seen {
 }
 
 /// Between the paste and Enter a dialog may come up, which Enter would answer, or the agent may end.
-fn stop_before_enter(seen: &Seen) -> Option<Outcome> {
+fn stop_before_enter(seen: &PromptFrame) -> Option<Outcome> {
     let why = match (seen.dialog, seen.dead) {
         (true, _) => "a dialog came up, and Enter was not pressed",
         (_, true) => "the agent has ended, and Enter was not pressed",

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::Refusal;
 use crate::fleet::TerminalKey;
-use crate::fnv::Fnv;
+use crate::hash::Fnv;
 use crate::private::{self, Lock};
 
 /// How long another process may take, which has limits of its own.
@@ -30,7 +30,7 @@ pub(super) struct Turns {
 
 /// The right to send to a terminal, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct SendLock {
     _file: Option<Claim>,
     _here: tokio::sync::OwnedMutexGuard<()>,
 }
@@ -58,24 +58,24 @@ impl Turns {
     ///
     /// # Errors
     /// Another process does not let go of it.
-    pub(super) async fn take(&self, key: &TerminalKey) -> Result<Turn, Refusal> {
+    pub(super) async fn take(&self, key: &TerminalKey) -> Result<SendLock, Refusal> {
         let here = {
             let mut turns = self.here.lock().unwrap_or_else(PoisonError::into_inner);
             turns.retain(|_, turn| Arc::strong_count(turn) > 1);
             Arc::clone(turns.entry(key.clone()).or_default())
         };
         let here = here.lock_owned().await;
-        let Some(directory) = &self.directory else { return Ok(Turn { _file: None, _here: here }) };
+        let Some(directory) = &self.directory else { return Ok(SendLock { _file: None, _here: here }) };
         let path = directory.join(name(key));
         let deadline = Instant::now() + PATIENCE;
         loop {
             match claim(&path) {
-                Ok(Some(claim)) => return Ok(Turn { _file: Some(claim), _here: here }),
+                Ok(Some(claim)) => return Ok(SendLock { _file: Some(claim), _here: here }),
                 Ok(None) if Instant::now() >= deadline => return Err(Refusal::Occupied(PATIENCE.as_secs())),
                 Ok(None) => tokio::time::sleep(ASK).await,
                 Err(error) => {
                     tracing::warn!(%error, path = %path.display(), "other processes may send there at the same time");
-                    return Ok(Turn { _file: None, _here: here });
+                    return Ok(SendLock { _file: None, _here: here });
                 }
             }
         }

@@ -155,14 +155,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::moment::Moment;
     use crate::state::{OperatorStatus, TurnSource};
+    use crate::time::Timestamp;
 
     fn told(phase: Phase, ui_context: UiContext, fields: &[Change]) -> String {
         let status = OperatorStatus::Unknown;
         let (availability, result, source) = (Availability::Available, TurnResult::None, TurnSource::None);
         let summary = Summary { availability, phase, result, source, ui_context, status };
-        let (at, evidence) = (Moment::default(), Vec::new());
+        let (at, evidence) = (Timestamp::default(), Vec::new());
         let transition = Transition { at, changed: fields.to_vec(), summary, note: None, evidence };
         changed(&transition).into_iter().map(|changed| changed.text).collect::<Vec<_>>().join(", ")
     }

@@ -1,15 +1,15 @@
 //! What happens to tasks, in the words of SPEC §9.
 
 use super::snapshot::{Preview, TaskFields};
-use crate::moment::Moment;
-use crate::place::{ServerId, TerminalKey, WindowId};
+use crate::ids::{ServerId, TerminalKey, WindowId};
 use crate::state::words;
+use crate::time::Timestamp;
 
 /// Something that happened to a task.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TaskEvent {
     /// When it was observed.
-    pub at: Moment,
+    pub at: Timestamp,
     /// The task's name in the fleet, unique at that time; `from` patterns of follow-ups are matched against it.
     pub id: String,
     pub window: WindowId,

@@ -9,7 +9,7 @@ use super::snapshot::Preview;
 
 /// A question that stands at the end of a task's output.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Prompt {
+pub struct TaskPrompt {
     /// The row that asks, without the blanks around it.
     pub text: String,
     pub(super) form: Form,
@@ -62,7 +62,7 @@ const GAP: usize = 2;
 /// Rows above a bare sigil in which its question is looked for.
 const MENU_ROWS: usize = 12;
 
-impl Prompt {
+impl TaskPrompt {
     /// Whether the prompt still stands in a later preview, even with an answer half typed behind it.
     pub(super) fn stands_in(&self, preview: &Preview) -> bool {
         let Some(caret) = preview.caret() else { return false };
@@ -85,11 +85,11 @@ impl Prompt {
 }
 
 /// The question that the last lines of a task ask, if any; `command` is what runs in its pane.
-pub(super) fn find(preview: &Preview, command: &str) -> Option<Prompt> {
+pub(super) fn find(preview: &Preview, command: &str) -> Option<TaskPrompt> {
     let caret = preview.caret()?;
     let lines = preview.lines();
     let last = lines.last()?.trim();
-    let found = |form| Some(Prompt { text: last.to_owned(), form });
+    let found = |form| Some(TaskPrompt { text: last.to_owned(), form });
     if caret.line + 1 == lines.len() {
         if !(caret.width..=caret.width + GAP).contains(&caret.column) || shell::is_prompt(last, command) {
             return None;
@@ -98,7 +98,7 @@ pub(super) fn find(preview: &Preview, command: &str) -> Option<Prompt> {
             return found(Form::Open);
         }
         if SIGILS.contains(&last) {
-            return above(&lines[..lines.len() - 1]).map(|text| Prompt { text, form: Form::Above });
+            return above(&lines[..lines.len() - 1]).map(|text| TaskPrompt { text, form: Form::Above });
         }
         return if asks(last) { found(Form::Asking) } else { None };
     }
@@ -230,7 +230,7 @@ mod tests {
     use crate::screen::{Cursor, Screen};
 
     /// The prompt on a screen with `█` as its cursor, under a program.
-    fn found(command: &str, screen: &str) -> Option<Prompt> {
+    fn found(command: &str, screen: &str) -> Option<TaskPrompt> {
         let row = screen.lines().position(|line| line.contains('█')).unwrap_or(screen.lines().count());
         let line = screen.lines().nth(row).unwrap_or_default();
         let column = line.split('█').next().unwrap_or_default().chars().count();

@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::moment::Moment;
-use crate::place::{SessionId, TerminalKey, WindowId};
+use crate::ids::{SessionId, TerminalKey, WindowId};
 use crate::screen::{Cursor, Screen, harmless};
 use crate::state::TaskStatus;
 use crate::status::Status;
+use crate::time::Timestamp;
 
 /// Lines of output that a preview holds (SPEC §9).
 const PREVIEW_LINES: usize = 20;
 
 /// One look at the task windows of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Look {
+pub struct TaskPoll {
     /// The declared task sessions that exist, and sessions with single task windows.
     pub sessions: Vec<SessionSnapshot>,
     /// Windows of the server that are there and are no tasks: a task that is among them was moved, or has become an
@@ -48,12 +48,12 @@ pub struct TaskSnapshot {
     /// What the bell counter says; `None` where none is installed.
     pub bells: Option<u64>,
     pub registration: Registration,
-    pub shown: Shown,
+    pub shown: TaskDisplay,
 }
 
 /// How the configuration wants a task to be shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Shown {
+pub struct TaskDisplay {
     /// What it is grouped by in the dashboard.
     pub label: Option<String>,
     /// Whether it stands at the top of the dashboard, and whether it never counts as needing the operator.
@@ -67,14 +67,14 @@ pub enum Registration {
     #[default]
     None,
     /// At this time; that its program ended has not been told by this kind of watcher.
-    Started(Moment),
+    Started(Timestamp),
     /// At this time; its end has been told already.
-    Told(Moment),
+    Told(Timestamp),
 }
 
 impl Registration {
     /// When `fleetwatch run` started the program.
-    pub const fn at(self) -> Option<Moment> {
+    pub const fn at(self) -> Option<Timestamp> {
         match self {
             Registration::None => None,
             Registration::Started(at) | Registration::Told(at) => Some(at),
@@ -180,9 +180,9 @@ pub struct TaskFields {
     /// Whether the state of the pane is known.
     pub known: bool,
     pub status: TaskStatus,
-    pub since: Moment,
+    pub since: Timestamp,
     /// When the program began to run, or was first seen.
-    pub started_at: Moment,
+    pub started_at: Timestamp,
     pub command: Option<String>,
     pub start_command: Option<String>,
     pub cwd: Option<String>,
@@ -209,7 +209,7 @@ impl TaskFields {
 
 /// What the history says of a task.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub struct Known {
+pub struct TaskHistory {
     pub key: TerminalKey,
     /// Its public fields after what was written last of it.
     pub fields: TaskFields,

@@ -1,10 +1,10 @@
 //! What a task is doing now, and whether it stands at a prompt.
 
-use super::prompt::{self, Form, Prompt};
+use super::prompt::{self, Form, TaskPrompt};
 use super::shell;
 use super::snapshot::{PaneState, Preview};
-use crate::moment::{Moment, Span};
 use crate::state::TaskStatus;
+use crate::time::{Span, Timestamp};
 
 /// How long a screen must stand still before a row that only looks like a question is one. A program that goes on after
 /// a colon is quicker.
@@ -19,31 +19,31 @@ pub const SETTLED: Span = FULL_SCREEN;
 
 /// What is remembered of a pane from look to look.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub(super) struct Standing {
+pub(super) struct PromptDetector {
     preview: Option<Preview>,
     /// What ran then, and the question that those two show: it is looked for only in what is new.
     command: String,
-    asked: Option<Prompt>,
+    asked: Option<TaskPrompt>,
     /// Since when the preview is the same.
-    still_since: Moment,
+    still_since: Timestamp,
     /// The prompt of the last look, which is told only when the next look shows it as well.
-    found: Option<Prompt>,
+    found: Option<TaskPrompt>,
     /// The prompt that stands.
-    prompt: Option<Prompt>,
+    prompt: Option<TaskPrompt>,
     /// A prompt behind which the cursor was and is no more: it was answered, though its row is still the last one.
     answered: Option<String>,
     /// The prompt that stood before this process looked, as long as it may be the same one.
     known: Option<String>,
 }
 
-impl Standing {
+impl PromptDetector {
     /// Of a task that stood at a prompt before this process looked.
     pub(super) fn known(prompt: Option<String>) -> Self {
         Self { known: prompt, ..Self::default() }
     }
 
     /// Takes in a look; gives the prompt that has come to stand with it.
-    pub(super) fn look(&mut self, pane: &PaneState, now: Moment) -> Option<&str> {
+    pub(super) fn look(&mut self, pane: &PaneState, now: Timestamp) -> Option<&str> {
         if pane.dead {
             *self = Self::default();
             return None;
@@ -88,7 +88,7 @@ impl Standing {
     }
 
     /// What the pane is doing.
-    pub(super) fn status(&self, pane: &PaneState, now: Moment) -> TaskStatus {
+    pub(super) fn status(&self, pane: &PaneState, now: Timestamp) -> TaskStatus {
         let caret = pane.preview.caret();
         let row = caret.and_then(|caret| pane.preview.lines().get(caret.line));
         if pane.dead {
@@ -106,7 +106,7 @@ impl Standing {
     }
 
     /// The prompt that was found, unless it is one that the cursor has left.
-    fn unanswered(&mut self, found: Option<Prompt>) -> Option<Prompt> {
+    fn unanswered(&mut self, found: Option<TaskPrompt>) -> Option<TaskPrompt> {
         let Some(prompt) = found else {
             self.answered = None;
             return None;

@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::event::{Happening, TaskEvent};
 use super::snapshot::{
-    Known, Look, PaneState, Preview, Registration, SessionSnapshot, Shown, TaskFields, TaskSnapshot,
+    PaneState, Preview, Registration, SessionSnapshot, TaskDisplay, TaskFields, TaskHistory, TaskPoll, TaskSnapshot,
 };
-use super::standing::Standing;
-use crate::moment::Moment;
-use crate::place::{SessionId, TerminalKey, WindowId};
+use super::standing::PromptDetector;
+use crate::ids::{SessionId, TerminalKey, WindowId};
 use crate::state::TaskStatus;
 use crate::status::Status;
+use crate::time::Timestamp;
 
 /// The tasks of one server over time. The first look at a session is its baseline and makes no events, but for what
 /// `fleetwatch run` started and nobody has told of.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub struct Watch {
+pub struct TaskTracker {
     /// Whether the server was looked at before: a window of `run` in a session that was not there then is news.
     has_looked: bool,
     /// The sessions whose baseline is known.
@@ -40,9 +40,9 @@ pub struct Task {
     pub session_id: SessionId,
     pub status: TaskStatus,
     /// When the status began.
-    pub since: Moment,
+    pub since: Timestamp,
     /// When the program began to run, or was first seen.
-    pub started_at: Moment,
+    pub started_at: Timestamp,
     /// The last known state of the pane.
     pub pane: Option<PaneState>,
     /// Whether that state is of the last look.
@@ -51,7 +51,7 @@ pub struct Task {
     /// Bells since the program was first seen.
     pub bells: u64,
     pub registration: Registration,
-    pub shown: Shown,
+    pub shown: TaskDisplay,
     /// Whether it was known before the first look, and this process has not looked at it yet.
     unwatched: bool,
     counter: Option<u64>,
@@ -59,14 +59,14 @@ pub struct Task {
     flag_awaits_counter: bool,
     /// The flag went up in the last look, where there was no counter, and was counted.
     counted_by_flag: bool,
-    standing: Standing,
+    standing: PromptDetector,
 }
 
-impl Watch {
+impl TaskTracker {
     /// Goes on from what is known of the tasks before the first look, which shows what happened to them since.
-    pub fn known(known: Vec<Known>) -> Self {
+    pub fn known(known: Vec<TaskHistory>) -> Self {
         let mut watch = Self::default();
-        for Known { key, fields, killed } in known {
+        for TaskHistory { key, fields, killed } in known {
             let Some(task) = Task::known(key, fields) else { continue };
             watch.killed.extend(killed.map(|reason| (task.window, reason)));
             watch.tasks.insert(task.window, task);
@@ -75,9 +75,9 @@ impl Watch {
     }
 
     /// Takes in a look; gives what happened since the one before, windows that are gone first.
-    pub fn take(&mut self, look: Look, now: Moment) -> Vec<TaskEvent> {
+    pub fn take(&mut self, look: TaskPoll, now: Timestamp) -> Vec<TaskEvent> {
         let mut events = Vec::new();
-        let Look { sessions, elsewhere } = look;
+        let TaskPoll { sessions, elsewhere } = look;
         let there: BTreeSet<WindowId> =
             sessions.iter().flat_map(|session| session.windows.iter().map(|window| window.window)).collect();
         self.let_go(&there, &elsewhere, now, &mut events);
@@ -132,7 +132,7 @@ impl Watch {
         &mut self,
         there: &BTreeSet<WindowId>,
         elsewhere: &BTreeSet<WindowId>,
-        now: Moment,
+        now: Timestamp,
         events: &mut Vec<TaskEvent>,
     ) {
         let gone: Vec<WindowId> = self.tasks.keys().filter(|window| !there.contains(window)).copied().collect();
@@ -178,12 +178,12 @@ impl Task {
             bell: fields.bell,
             bells: fields.bells,
             registration: Registration::None,
-            shown: Shown::default(),
+            shown: TaskDisplay::default(),
             unwatched: true,
             counter: Some(fields.bells),
             flag_awaits_counter: false,
             counted_by_flag: false,
-            standing: Standing::known(fields.prompt),
+            standing: PromptDetector::known(fields.prompt),
         })
     }
 
@@ -192,7 +192,7 @@ impl Task {
         session_id: SessionId,
         session: &str,
         is_baseline: bool,
-        now: Moment,
+        now: Timestamp,
         events: &mut Vec<TaskEvent>,
     ) -> Self {
         let registration = window.registration;
@@ -218,7 +218,7 @@ impl Task {
             counter: window.bells.map(|bells| if is_baseline { bells } else { bells.max(u64::from(window.bell)) }),
             flag_awaits_counter: false,
             counted_by_flag: window.bells.is_none() && window.bell && !is_baseline,
-            standing: Standing::default(),
+            standing: PromptDetector::default(),
         };
         let prompt = task.take_pane(window.pane, now);
         debug_assert!(prompt.is_none(), "a prompt is told in the second look");
@@ -245,7 +245,7 @@ impl Task {
         window: TaskSnapshot,
         session_id: SessionId,
         session: &str,
-        now: Moment,
+        now: Timestamp,
         events: &mut Vec<TaskEvent>,
     ) {
         let again = !window.key.may_be(&self.key);
@@ -359,7 +359,7 @@ impl Task {
     }
 
     /// Takes in the state of the pane, if it is known; gives the prompt that has come to stand.
-    fn take_pane(&mut self, pane: Option<PaneState>, now: Moment) -> Option<String> {
+    fn take_pane(&mut self, pane: Option<PaneState>, now: Timestamp) -> Option<String> {
         let pane = pane?;
         let prompt = self.standing.look(&pane, now).map(str::to_owned);
         let status = self.standing.status(&pane, now);
@@ -371,12 +371,12 @@ impl Task {
     }
 
     /// Another program runs in the same window.
-    fn begin_anew(&mut self, now: Moment) {
+    fn begin_anew(&mut self, now: Timestamp) {
         self.started_at = self.registration.at().map_or(now, |at| at.min(now));
         self.since = now;
         self.pane = None;
         self.status = TaskStatus::Unknown;
-        self.standing = Standing::default();
+        self.standing = PromptDetector::default();
         self.bells = 0;
     }
 
@@ -402,18 +402,18 @@ impl Task {
         rung
     }
 
-    fn ended(&self, bells: u64, now: Moment, events: &mut Vec<TaskEvent>) {
+    fn ended(&self, bells: u64, now: Timestamp, events: &mut Vec<TaskEvent>) {
         events.push(self.event(now, Happening::Exited { code: self.exit_code(), bells }));
     }
 
-    fn rang(&self, bells: u64, now: Moment, events: &mut Vec<TaskEvent>) {
+    fn rang(&self, bells: u64, now: Timestamp, events: &mut Vec<TaskEvent>) {
         if bells > 0 {
             events.push(self.event(now, Happening::Notify { bells }));
         }
     }
 
     /// Something that happened to it.
-    pub(crate) fn event(&self, at: Moment, happening: Happening) -> TaskEvent {
+    pub(crate) fn event(&self, at: Timestamp, happening: Happening) -> TaskEvent {
         TaskEvent {
             at,
             id: self.id.clone(),
@@ -431,7 +431,7 @@ impl Task {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place::{PaneId, ServerId};
+    use crate::ids::{PaneId, ServerId};
     use crate::screen::{Cursor, Screen};
 
     fn key(pane: u32) -> TerminalKey {
@@ -451,23 +451,23 @@ mod tests {
             pane: Some(pane),
             bell: false,
             bells: Some(bells),
-            registration: Registration::Started(Moment::from_millis(1)),
-            shown: Shown::default(),
+            registration: Registration::Started(Timestamp::from_millis(1)),
+            shown: TaskDisplay::default(),
         }
     }
 
-    fn look(watch: &mut Watch, windows: Vec<TaskSnapshot>, seconds: i64) -> Vec<String> {
+    fn look(watch: &mut TaskTracker, windows: Vec<TaskSnapshot>, seconds: i64) -> Vec<String> {
         let session = SessionSnapshot { id: SessionId(1), name: "builds".to_owned(), windows };
-        let events =
-            watch.take(Look { sessions: vec![session], ..Look::default() }, Moment::from_millis(seconds * 1000));
+        let events = watch
+            .take(TaskPoll { sessions: vec![session], ..TaskPoll::default() }, Timestamp::from_millis(seconds * 1000));
         events.iter().map(TaskEvent::text).collect()
     }
 
     #[test]
     fn a_watch_that_goes_on_tells_what_happened_since_and_nothing_else() {
         let asks = "Proceed? [y/N] ";
-        let mut before = Watch::default();
-        let windows = |watch: &mut Watch, at| {
+        let mut before = TaskTracker::default();
+        let windows = |watch: &mut TaskTracker, at| {
             let windows = vec![
                 window(1, "one", None, 0),
                 window(2, "two", None, 0),
@@ -484,9 +484,9 @@ mod tests {
         let known = |task: &Task| {
             let fields = serde_json::to_value(task.fields()).unwrap();
             let killed = (task.window == WindowId(6)).then(|| "killed from the dashboard".to_owned());
-            Known { key: task.key.clone(), fields: serde_json::from_value(fields).unwrap(), killed }
+            TaskHistory { key: task.key.clone(), fields: serde_json::from_value(fields).unwrap(), killed }
         };
-        let mut after = Watch::known(before.tasks().map(known).collect());
+        let mut after = TaskTracker::known(before.tasks().map(known).collect());
         let now = vec![
             window(1, "one and more", None, 0),
             window(2, "two", Some(3), 0),
@@ -504,7 +504,7 @@ mod tests {
             ]
         );
         let first = after.task(WindowId(1)).unwrap();
-        assert_eq!((first.started_at, first.since), (Moment::from_millis(1), Moment::from_millis(1)));
+        assert_eq!((first.started_at, first.since), (Timestamp::from_millis(1), Timestamp::from_millis(1)));
         assert_eq!(after.task(WindowId(3)).map(Task::prompt), Some(Some(asks.trim())));
         assert_eq!([look(&mut after, now.clone(), 102), look(&mut after, now, 104)], [vec![""; 0], vec![""; 0]]);
     }

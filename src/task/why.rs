@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::snapshot::Registration;
 use super::watch::Task;
-use crate::moment::{Moment, Span};
 use crate::state::TaskStatus;
+use crate::time::{Span, Timestamp};
 
 /// Lines of output that are told of a program that has ended.
 const LAST: usize = 3;
@@ -18,7 +18,7 @@ const SIGNALS: i32 = 128;
 
 impl Task {
     /// Why it is said to stand as it does, as text for people; headings stand at the margin.
-    pub fn why(&self, now: Moment) -> String {
+    pub fn why(&self, now: Timestamp) -> String {
         let word = self.as_status().word();
         // What a first look finds may have been so for long.
         let is_new = now.since(self.since) < FIRST_LOOK;

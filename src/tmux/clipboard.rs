@@ -2,7 +2,7 @@
 
 use super::jump::Inside;
 use super::{Error, Server, Settings, run};
-use crate::place::{ServerId, Socket};
+use crate::ids::{ServerId, Socket};
 
 /// What tmux does with the clipboard of the programs in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

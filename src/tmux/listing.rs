@@ -9,14 +9,14 @@ pub(super) mod marks;
 use super::nonce::Nonce;
 use super::words::is_plain;
 use super::{Error, error};
-use crate::fleet::{PaneId, Place};
-use crate::place::{ServerInstance, TerminalKey};
+use crate::fleet::{PaneId, PaneLocation};
+use crate::ids::{ServerInstance, TerminalKey};
 use crate::screen::{Cursor, PaneFacts, Row, Screen, harmless};
 pub use marks::Marks;
 
 /// What a server answered to one look.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Look {
+pub struct Listing {
     /// tmux's version, as it writes it: `3.3a`.
     pub version: String,
     /// The process id of the server; another one is another server on the same socket.
@@ -42,7 +42,7 @@ pub struct ListedPane {
     pub session_id: u32,
     /// tmux's number of the window, without its `@`.
     pub window_id: u32,
-    pub place: Place,
+    pub place: PaneLocation,
     /// When something was last printed in the pane's window, in seconds of the server's clock.
     pub activity: i64,
     pub columns: u16,
@@ -68,7 +68,7 @@ pub struct CapturedPane {
 
 /// What a row is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ListedKind {
     Pane,
     Capture,
 }
@@ -102,10 +102,10 @@ pub(super) fn end_format(nonce: &Nonce) -> String {
     format!("{nonce}E{nonce}")
 }
 
-pub(super) fn row_format(nonce: &Nonce, kind: Kind) -> String {
+pub(super) fn row_format(nonce: &Nonce, kind: ListedKind) -> String {
     let kind = match kind {
-        Kind::Pane => 'P',
-        Kind::Capture => 'C',
+        ListedKind::Pane => 'P',
+        ListedKind::Capture => 'C',
     };
     // Formats that a tmux does not know are empty there: pane_dead_signal is younger than 3.2.
     let numbers = "#{pane_id},#{pane_pid},#{session_id},#{window_id},#{window_index},#{pane_index},#{window_panes},\
@@ -119,7 +119,7 @@ pub(super) fn row_format(nonce: &Nonce, kind: Kind) -> String {
     )
 }
 
-impl Look {
+impl Listing {
     /// Reads the whole output of a look whose parts are framed by `mark`.
     ///
     /// Fails when a mark is missing, so that half an answer is never taken for a smaller fleet, and when tmux is too
@@ -134,11 +134,11 @@ impl Look {
     }
 }
 
-fn parse(text: &str, mark: &str) -> Result<Look, Error> {
+fn parse(text: &str, mark: &str) -> Result<Listing, Error> {
     let mut parts = text.split(mark);
     // Nothing of ours stands before the first mark.
     parts.next();
-    let mut look = Look::default();
+    let mut look = Listing::default();
     let mut headed = false;
     while let Some(head) = parts.next() {
         let Some(kind) = head.chars().next() else { return Err(garbled("a record without a kind")) };
@@ -176,7 +176,7 @@ fn garbled(what: &str) -> Error {
     Error::Garbled(what.to_owned())
 }
 
-fn read_header(look: &mut Look, numbers: &str) -> Result<(), Error> {
+fn read_header(look: &mut Listing, numbers: &str) -> Result<(), Error> {
     let mut fields = numbers.splitn(4, ',');
     let mut next = || fields.next().unwrap_or_default();
     let (pid, clock, version, instance) = (next(), next(), next(), next());
@@ -226,7 +226,7 @@ fn read_row(numbers: &str, texts: [&str; TEXTS]) -> Option<ListedPane> {
         pid,
         session_id,
         window_id,
-        place: Place {
+        place: PaneLocation {
             session: harmless(session),
             window_index,
             window_name: harmless(window),

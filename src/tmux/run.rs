@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::{Error, Settings, words};
 use crate::fleet::ServerId;
-use crate::fnv::fnv;
+use crate::hash::fnv;
 
 /// What a server prints at most in one call. Five hundred full screens are a tenth of it.
 const OUTPUT_LIMIT: usize = 64 << 20;

@@ -29,13 +29,13 @@ impl Script {
 
     /// Every pane of every session.
     pub(super) fn list(&mut self, nonce: &Nonce) {
-        self.push(ListPanes::new().all().format(listing::row_format(nonce, listing::Kind::Pane)).build());
+        self.push(ListPanes::new().all().format(listing::row_format(nonce, listing::ListedKind::Pane)).build());
     }
 
     /// One pane's facts, and its screen with one row of the scrollback above it: a pane that dies scrolls by a row. All is
     /// taken in the same pass of the server, so that it belongs together.
     pub(super) fn capture(&mut self, nonce: &Nonce, pane: PaneId) {
-        let facts = listing::row_format(nonce, listing::Kind::Capture);
+        let facts = listing::row_format(nonce, listing::ListedKind::Capture);
         self.push(DisplayMessage::new().print().target_pane(pane.to_string()).message(facts).build());
         self.push(
             CapturePane::new().stdout().escape_sequences().start_line("-1").target_pane(pane.to_string()).build(),

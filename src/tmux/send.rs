@@ -13,9 +13,9 @@ pub use text::{PasteText, UnfitText};
 use super::listing::instance_format;
 use super::nonce::Nonce;
 use super::script::{Script, line};
-use super::{Error, Look, Server, run};
+use super::{Error, Listing, Server, run};
 use crate::fleet::TerminalKey;
-use crate::place::ServerInstance;
+use crate::ids::ServerInstance;
 
 /// What became of a text or of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +112,7 @@ impl Server {
         let text = String::from_utf8_lossy(&output.stdout);
         let holds: Vec<bool> =
             text.lines().filter_map(|line| line.strip_prefix(word.as_str())).map(|told| told == "holds").collect();
-        let look = Look::parse(&text, mark.as_str())?;
+        let look = Listing::parse(&text, mark.as_str())?;
         let captured = look.captures.first().and_then(|captured| Some((&captured.pane, captured.screen.as_ref()?)));
         Ok(match captured.filter(|(pane, _)| look.shows(pane, key)) {
             Some((pane, screen)) => guard.misread(&holds, &pane.facts, screen),

@@ -13,7 +13,7 @@ use super::nonce::Nonce;
 use super::script::{Script, line};
 use super::send::{guarded_by_pid, sequence};
 use super::{Error, Server, run};
-use crate::place::{PaneId, ServerId, SessionId, TerminalKey, WindowId};
+use crate::ids::{PaneId, ServerId, SessionId, TerminalKey, WindowId};
 pub use bells::{Counting, Trace};
 
 /// A program with its arguments.

@@ -1,8 +1,8 @@
 //! Since when a terminal is what it is said to be: each age is that of the thing it stands beside (SPEC §10).
 
 use super::publish::Published;
-use crate::moment::Moment;
 use crate::state::{Attention, Availability, Phase, Since, State, UiContext};
+use crate::time::Timestamp;
 
 /// What an age is counted from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -29,7 +29,7 @@ pub(super) struct Ages {
 
 impl Ages {
     /// Nothing has been seen yet.
-    pub(super) fn new(published: &Published, now: Moment) -> Self {
+    pub(super) fn new(published: &Published, now: Timestamp) -> Self {
         let since = Since { at: now, exact: false };
         Self { phase: since, doing: (Doing::of(published), since), attention: (Attention::None, since), dialog: None }
     }

@@ -2,7 +2,7 @@
 
 use super::Settings;
 use super::timers::{Timer, TimerName};
-use crate::moment::{Moment, Span};
+use crate::time::{Span, Timestamp};
 
 /// Looks that are further apart leave a gap between them, unless they come as slowly all along.
 const GAP: Span = Span::from_secs(3);
@@ -17,8 +17,8 @@ const HOLDS: Span = Span::from_millis(750);
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Coverage {
     /// The first look after the last gap.
-    from: Moment,
-    last: Moment,
+    from: Timestamp,
+    last: Timestamp,
     /// How far the last two looks were apart.
     distance: Span,
     holds: Span,
@@ -30,7 +30,7 @@ pub(super) struct Coverage {
 }
 
 impl Coverage {
-    pub(super) fn new(settings: &Settings, now: Moment) -> Self {
+    pub(super) fn new(settings: &Settings, now: Timestamp) -> Self {
         let holds = HOLDS.min(Span::from_millis(settings.settle.as_millis() * 3 / 4));
         Self { from: now, last: now, distance: Span::ZERO, holds, is_first: true, is_new: false, after_gap: false }
     }
@@ -41,12 +41,12 @@ impl Coverage {
     }
 
     /// Somebody else looked until then.
-    pub(super) fn continues(&mut self, until: Moment) {
+    pub(super) fn continues(&mut self, until: Timestamp) {
         (self.from, self.last, self.is_first) = (until.min(self.from), until, false);
     }
 
     /// Takes in a look.
-    pub(super) fn looked(&mut self, now: Moment) {
+    pub(super) fn looked(&mut self, now: Timestamp) {
         let distance = now.since(self.last);
         let usual = Span::from_millis(self.distance.as_millis() * UNUSUAL);
         self.after_gap = distance > GAP.max(usual) || (self.is_first && !self.is_new);
@@ -67,17 +67,17 @@ impl Coverage {
     }
 
     /// Whether what the last look showed is still taken to hold: only then a window may end.
-    pub(super) fn holds(&self, now: Moment) -> bool {
+    pub(super) fn holds(&self, now: Timestamp) -> bool {
         now.since(self.last) <= self.holds
     }
 
     /// A window as far as looks have covered it.
-    pub(super) fn window(&self, name: TimerName, since: Moment, window: Span) -> Timer {
+    pub(super) fn window(&self, name: TimerName, since: Timestamp, window: Span) -> Timer {
         Timer::new(name, self.begun(since), window)
     }
 
     /// When what began at a time began for a window: what is older than the last gap counts from there.
-    pub(super) fn begun(&self, since: Moment) -> Moment {
+    pub(super) fn begun(&self, since: Timestamp) -> Timestamp {
         since.max(self.from)
     }
 }

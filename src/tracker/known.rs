@@ -5,20 +5,20 @@ use std::sync::Arc;
 use super::Tracker;
 use super::ages::Ages;
 use super::publish::Published;
-use crate::moment::Moment;
-use crate::profile::{Reading, Temporal};
+use crate::profile::{Classification, Temporal};
 use crate::screen::Screen;
 use crate::state::{Attention, State};
+use crate::time::Timestamp;
 
 /// What the history says of a terminal.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub struct Known {
+pub struct TerminalHistory {
     /// The public state after the last transition.
     pub state: State,
     /// What was shown then.
     pub screen: Option<Arc<Screen>>,
     /// Until when somebody watched, and nothing changed any more.
-    pub watched_until: Moment,
+    pub watched_until: Timestamp,
     /// Whether the operator has seen how the last turn ended.
     pub seen: bool,
 }
@@ -26,7 +26,7 @@ pub struct Known {
 impl Tracker {
     /// Goes on from what was known before the first look. `reading` is what was read then from the screen that was shown
     /// then. What the next look finds changed is a transition; what happened in between is not made up.
-    pub fn remember(&mut self, known: &Known, reading: Option<&Reading>, temporal: Temporal) {
+    pub fn remember(&mut self, known: &TerminalHistory, reading: Option<&Classification>, temporal: Temporal) {
         let state = &known.state;
         self.published = Published::known(state);
         self.signature = self.published.signature();

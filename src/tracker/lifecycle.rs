@@ -5,11 +5,11 @@ use super::coverage::Coverage;
 use super::publish::Published;
 use super::timers::{Timer, TimerName};
 use super::turn::{TurnMachine, TurnStage};
-use crate::moment::{Moment, Span};
 use crate::state::{
     Anomaly, AssessedAvailability, Availability, BusinessState, Completion, LifecycleTiming, Phase, Readiness, State,
     Tri, TurnResult,
 };
+use crate::time::{Span, Timestamp};
 
 /// Readiness and completion as they follow from the published state and the turn.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -17,9 +17,9 @@ pub(super) struct Lifecycle {
     readiness: Readiness,
     completion: Completion,
     /// Since when nothing can be told; it runs through all polls until something is known again.
-    unknown_since: Option<Moment>,
-    completion_unknown_since: Option<Moment>,
-    candidate_since: Option<Moment>,
+    unknown_since: Option<Timestamp>,
+    completion_unknown_since: Option<Timestamp>,
+    candidate_since: Option<Timestamp>,
     /// Whether the present readiness came right after a stall.
     recovered: bool,
 }
@@ -67,12 +67,12 @@ impl Lifecycle {
         }
     }
 
-    pub(super) fn update(&mut self, published: &Published, turn: &TurnMachine, settings: &Settings, now: Moment) {
+    pub(super) fn update(&mut self, published: &Published, turn: &TurnMachine, settings: &Settings, now: Timestamp) {
         let known = readiness_of(published);
         self.unknown_since = (known == Readiness::Unknown).then(|| self.unknown_since.unwrap_or(now));
         let coverage = turn.coverage();
         // What has stalled stays so as long as nothing is known, whether it was looked at all the time or not.
-        let stalls = |since: Option<Moment>, stalled: bool| {
+        let stalls = |since: Option<Timestamp>, stalled: bool| {
             let timer =
                 since.map(|since| coverage.window(TimerName::UnknownToStalled, since, settings.unknown_to_stalled));
             timer.is_some_and(|timer| stalled || (coverage.holds(now) && timer.is_over(now)))
@@ -120,14 +120,14 @@ impl Lifecycle {
 
     /// Since when nothing can be told, until that is a stall.
     pub(super) fn timers(&self, settings: &Settings, coverage: Coverage) -> impl Iterator<Item = Timer> {
-        let stalls = |since: Option<Moment>, name| Some(coverage.window(name, since?, settings.unknown_to_stalled));
+        let stalls = |since: Option<Timestamp>, name| Some(coverage.window(name, since?, settings.unknown_to_stalled));
         let readiness = stalls(self.unknown_since, TimerName::UnknownToStalled);
         let completion = stalls(self.completion_unknown_since, TimerName::CompletionUnknownToStalled);
         readiness.into_iter().chain(completion)
     }
 
-    pub(super) fn timing(&self, settings: &Settings, now: Moment) -> LifecycleTiming {
-        let elapsed = |since: Option<Moment>| since.map(|since| now.since(since).as_secs());
+    pub(super) fn timing(&self, settings: &Settings, now: Timestamp) -> LifecycleTiming {
+        let elapsed = |since: Option<Timestamp>| since.map(|since| now.since(since).as_secs());
         LifecycleTiming {
             readiness_unknown_elapsed_seconds: elapsed(self.unknown_since),
             completion_unknown_elapsed_seconds: elapsed(self.completion_unknown_since),

@@ -1,14 +1,14 @@
 //! What a tracker is told.
 
-use crate::moment::Moment;
-use crate::profile::{Reading, TakenAs, Temporal};
+use crate::profile::{Classification, TakenAs, Temporal};
 use crate::state::Problem;
+use crate::time::Timestamp;
 
 /// What was found when the terminal was looked at.
 #[derive(Clone, Debug)]
 pub enum Observation<'a> {
     /// A known agent runs and its screen was read with a profile. `temporal` is what the profile says of time.
-    Read { reading: &'a Reading, temporal: Temporal, resized: bool },
+    Read { reading: &'a Classification, temporal: Temporal, resized: bool },
     /// A known agent runs and nothing of its screen, title or cursor has changed since it was last read.
     Unchanged,
     /// The pane is there, but no known agent runs in it.
@@ -20,7 +20,7 @@ pub enum Observation<'a> {
     /// tmux or the processes could not be asked.
     ProbeFailed(Problem),
     /// A prompt went in through fleetwatch, at this time; another process of it tells that a moment later.
-    Submitted { at: Moment, taken: TakenAs },
+    Submitted { at: Timestamp, taken: TakenAs },
     /// The operator has seen the terminal.
     Seen,
     /// Nothing but time.

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::ages::DialogName;
 use super::loss::aside;
-use crate::fnv::{Fnv, fnv};
+use crate::hash::{Fnv, fnv};
 use crate::state::{
     AssessedAvailability, Assessment, Availability, BusinessState, Change, Diagnostics, Evidence, InputMode, LastTurn,
     OperatorStatus, ParseStatus, Phase, ProcessState, State, Summary, Surface, TransportState, Tri, UiContext,

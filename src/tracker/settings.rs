@@ -1,6 +1,6 @@
 //! The windows and limits of the tracker.
 
-use crate::moment::Span;
+use crate::time::Span;
 
 /// The windows and limits of the tracker; the defaults are SPEC §7's.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

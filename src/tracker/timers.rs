@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::{Settings, Tracker};
-use crate::moment::{Moment, Span};
 use crate::state::words;
+use crate::time::{Span, Timestamp};
 
 words! {
     /// What a timer waits for.
@@ -71,20 +71,20 @@ impl TimerName {
 pub struct Timer {
     pub name: TimerName,
     /// When it began.
-    pub since: Moment,
+    pub since: Timestamp,
     /// Its deadline.
-    pub until: Moment,
+    pub until: Timestamp,
     /// What happens then.
     pub then: &'static str,
 }
 
 impl Timer {
-    pub(super) fn new(name: TimerName, since: Moment, window: Span) -> Self {
+    pub(super) fn new(name: TimerName, since: Timestamp, window: Span) -> Self {
         Self { name, since, until: since + window, then: name.then() }
     }
 
     /// Whether its time is over at `now`.
-    pub(super) fn is_over(&self, now: Moment) -> bool {
+    pub(super) fn is_over(&self, now: Timestamp) -> bool {
         self.until <= now
     }
 }
@@ -100,7 +100,7 @@ impl Tracker {
     /// When the tracker wants to be called with [`Observation::Nothing`] at the latest, because something is due.
     ///
     /// [`Observation::Nothing`]: super::Observation::Nothing
-    pub fn next_timeout(&self) -> Option<Moment> {
+    pub fn next_timeout(&self) -> Option<Timestamp> {
         self.running().filter(|timer| timer.name.acts()).map(|timer| timer.until).min()
     }
 

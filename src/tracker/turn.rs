@@ -11,20 +11,20 @@ mod waiting;
 use std::borrow::Cow;
 
 use ending::immediate_result;
-use flight::{Completed, Flight, Retraction, Seen, dialog_is_work, same_turn};
+use flight::{Completed, Flight, LastScreen, Retraction, dialog_is_work, same_turn};
 
 use super::coverage::Coverage;
 use super::{Settings, aside};
-use crate::moment::{Moment, Span};
-use crate::profile::{Activity, Reading, Temporal, TurnEnd, TurnRegion};
+use crate::profile::{Activity, Classification, Temporal, TurnEnd, TurnRegion};
 use crate::state::{
     AnchorState, CompletionAuthority, Evidence, LastTurn, LifecycleAuthority, Phase, RETRACTION_UNDONE, Since, Tri,
     TurnSource,
 };
+use crate::time::{Span, Timestamp};
 
 /// One reading with what the profile says of time and what the tracker knows of the readings before it.
 pub(super) struct Sighting<'a> {
-    pub reading: &'a Reading,
+    pub reading: &'a Classification,
     /// The turn's text grew since the last reading.
     pub grew: bool,
     /// The reading before is one that is remembered: what was printed since may all be old.
@@ -44,7 +44,7 @@ pub(super) enum TurnStage {
 
 /// What is laid over the phase that the screen by itself supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Overlay {
+pub(super) enum PhaseOverlay {
     None,
     /// A turn goes on although the screen looks idle.
     Active(GoesOn),
@@ -96,7 +96,7 @@ impl TurnNote {
 /// Why and when an anchor went.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 struct AnchorLoss {
-    at: Moment,
+    at: Timestamp,
     reason: Cow<'static, str>,
 }
 
@@ -117,27 +117,27 @@ pub(super) struct TurnMachine {
     /// The region of the last turn that ended, or of the first screen at rest.
     ended_region: Option<TurnRegion>,
     /// When the turn that ended last had been armed.
-    ended_armed_at: Option<Moment>,
-    seen: Option<Seen>,
+    ended_armed_at: Option<Timestamp>,
+    seen: Option<LastScreen>,
     /// The screen before that one, for an input that is told after its turn was seen.
-    seen_before: Option<Seen>,
+    seen_before: Option<LastScreen>,
     /// The activity on the screen and since when it looks as it does.
-    activity: Option<(Activity, Moment)>,
+    activity: Option<(Activity, Timestamp)>,
     /// The fingerprint of left-over activity that a recovery does not believe any more.
     set_aside: Option<u64>,
     stands_still: bool,
     /// When something last moved on a screen of a version that nobody has recorded, and how long that counts.
-    moved: Option<(Moment, Span)>,
+    moved: Option<(Timestamp, Span)>,
     is_moving: bool,
     /// When such a version was first seen at its prompt.
-    greeted_at: Option<Moment>,
+    greeted_at: Option<Timestamp>,
     /// Whether the title was seen to tell work: then growth need not.
     title_tells: bool,
     /// When the answer last grew, and the longest pause between two growths of this turn.
-    growth: Option<(Moment, Span)>,
+    growth: Option<(Timestamp, Span)>,
     /// When the terminal last changed its size.
-    resized_at: Option<Moment>,
-    anchor_armed_at: Option<Moment>,
+    resized_at: Option<Timestamp>,
+    anchor_armed_at: Option<Timestamp>,
     anchor_lost: Option<AnchorLoss>,
     /// Whether a turn was in flight when its surface was lost, and none was armed since.
     surface_is_lost: bool,
@@ -145,7 +145,7 @@ pub(super) struct TurnMachine {
 }
 
 impl TurnMachine {
-    pub(super) fn new(settings: &Settings, now: Moment) -> Self {
+    pub(super) fn new(settings: &Settings, now: Timestamp) -> Self {
         Self {
             settings: settings.clone(),
             coverage: Coverage::new(settings, now),
@@ -186,7 +186,7 @@ impl TurnMachine {
     }
 
     /// The terminal is looked at.
-    pub(super) fn looked(&mut self, now: Moment) {
+    pub(super) fn looked(&mut self, now: Timestamp) {
         self.coverage.looked(now);
         if let Some(flight) = self.flight.as_mut().filter(|_| self.coverage.is_after_gap()) {
             flight.is_unwatched = true;
@@ -215,7 +215,7 @@ impl TurnMachine {
         self.flight.as_ref().is_some_and(|flight| flight.is_unwatched)
     }
 
-    pub(super) fn settling_since(&self) -> Option<Moment> {
+    pub(super) fn settling_since(&self) -> Option<Timestamp> {
         self.flight.as_ref().and_then(|flight| flight.settling.as_ref()).map(|(since, _)| *since)
     }
 
@@ -240,7 +240,7 @@ impl TurnMachine {
     }
 
     /// A readable screen was seen.
-    pub(super) fn sighted(&mut self, sighting: &Sighting<'_>, now: Moment, notes: &mut Vec<&'static str>) {
+    pub(super) fn sighted(&mut self, sighting: &Sighting<'_>, now: Timestamp, notes: &mut Vec<&'static str>) {
         let reading = sighting.reading;
         let believed = self.note_activity(reading, now);
         // What a command prints and the picker that it opens are not the work of a turn.
@@ -277,7 +277,7 @@ impl TurnMachine {
     }
 
     /// What happens by itself: the end of a turn, settle, silence, recoveries.
-    pub(super) fn pass_time(&mut self, now: Moment, temporal: Temporal, notes: &mut Vec<&'static str>) {
+    pub(super) fn pass_time(&mut self, now: Timestamp, temporal: Temporal, notes: &mut Vec<&'static str>) {
         if !self.coverage.holds(now) {
             return;
         }
@@ -292,7 +292,7 @@ impl TurnMachine {
     }
 
     /// Tmux, the TUI or the probe is gone: an anchor is lost, and a turn in flight has no result (SPEC §7).
-    pub(super) fn surface_lost(&mut self, reason: &'static str, now: Moment) {
+    pub(super) fn surface_lost(&mut self, reason: &'static str, now: Timestamp) {
         if let Some(flight) = self.flight.take() {
             self.surface_is_lost = true;
             if flight.source == TurnSource::ExplicitInput {
@@ -306,19 +306,19 @@ impl TurnMachine {
         (self.seen, self.seen_before) = (None, None);
     }
 
-    pub(super) fn overlay(&self, phase: Phase) -> Overlay {
+    pub(super) fn overlay(&self, phase: Phase) -> PhaseOverlay {
         match (&self.flight, phase) {
-            (Some(flight), Phase::Ready) if flight.settling.is_none() => Overlay::Active(match flight.active_at {
+            (Some(flight), Phase::Ready) if flight.settling.is_none() => PhaseOverlay::Active(match flight.active_at {
                 None if flight.source == TurnSource::SurfaceInference => GoesOn::Submitted,
                 None => GoesOn::Sent,
                 Some(_) => GoesOn::WorkWasSeen,
             }),
-            (None, Phase::Ready) if self.is_moving => Overlay::Moving,
+            (None, Phase::Ready) if self.is_moving => PhaseOverlay::Moving,
             (None, Phase::Active) if self.activity_is_set_aside() => {
                 let offers_stop = self.activity.as_ref().is_some_and(|(activity, _)| activity.offers_stop);
-                if offers_stop { Overlay::Frozen } else { Overlay::SetAside }
+                if offers_stop { PhaseOverlay::Frozen } else { PhaseOverlay::SetAside }
             }
-            _ => Overlay::None,
+            _ => PhaseOverlay::None,
         }
     }
 
@@ -354,7 +354,7 @@ impl TurnMachine {
     }
 
     /// Rule 2 and rule 5: work arms a turn, or shows that the last one was not over.
-    fn work_seen(&mut self, reading: &Reading, now: Moment, notes: &mut Vec<&'static str>) {
+    fn work_seen(&mut self, reading: &Classification, now: Timestamp, notes: &mut Vec<&'static str>) {
         self.note = None;
         if let Some(flight) = &mut self.flight {
             flight.sees_work(reading, now);
@@ -382,7 +382,7 @@ impl TurnMachine {
 
     /// Rule 5: whether work soon after a success takes it back. Agents may show their spinner before the new prompt:
     /// then it was not the old turn that went on.
-    fn decide_retraction(&mut self, region: &TurnRegion, now: Moment, notes: &mut Vec<&'static str>) {
+    fn decide_retraction(&mut self, region: &TurnRegion, now: Timestamp, notes: &mut Vec<&'static str>) {
         /// A prompt that was sent is drawn within this time.
         const PROMPT_IS_DRAWN: Span = Span::from_millis(1500);
         let Some(flight) = &mut self.flight else { return };
@@ -410,7 +410,7 @@ impl TurnMachine {
     }
 
     /// Remembers the screen, and tells an end mark at once (rule 4).
-    fn look_at(&mut self, reading: &Reading, now: Moment) {
+    fn look_at(&mut self, reading: &Classification, now: Timestamp) {
         let since = match &self.seen {
             Some(seen) if seen.phase == reading.phase && seen.region == reading.turn && seen.end == reading.end => {
                 seen.since
@@ -420,7 +420,7 @@ impl TurnMachine {
                 now
             }
         };
-        self.seen = Some(Seen::of(reading, since));
+        self.seen = Some(LastScreen::of(reading, since));
         if let Some(completed) = self.completed.as_mut().filter(|_| reading.surface.editing_input == Tri::Yes) {
             completed.drafted = true;
         }

@@ -14,8 +14,8 @@ use rank::{natural, rank};
 
 use super::filter::Filter;
 use crate::fleet::{TerminalKey, View};
-use crate::moment::Moment;
 use crate::status::Status;
+use crate::time::Timestamp;
 
 /// What the rows are sorted by. Equals stand in the order of their names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,7 +127,7 @@ pub enum RowKey {
 
 /// A row of the table.
 #[derive(Clone, Debug)]
-pub enum Row<'a> {
+pub enum TableRow<'a> {
     Head(Head),
     Item(Item<'a>),
 }
@@ -152,20 +152,20 @@ impl Head {
     }
 }
 
-impl<'a> Row<'a> {
+impl<'a> TableRow<'a> {
     /// The identity of the row.
     pub fn key(&self) -> RowKey {
         match self {
-            Row::Head(head) => RowKey::Head(head.group.clone()),
-            Row::Item(item) => RowKey::Terminal(item.key().clone()),
+            TableRow::Head(head) => RowKey::Head(head.group.clone()),
+            TableRow::Item(item) => RowKey::Terminal(item.key().clone()),
         }
     }
 
     /// Whether it is the row with an identity.
     pub fn is(&self, key: &RowKey) -> bool {
         match (self, key) {
-            (Row::Head(head), RowKey::Head(group)) => head.group == *group,
-            (Row::Item(item), RowKey::Terminal(key)) => item.key() == key,
+            (TableRow::Head(head), RowKey::Head(group)) => head.group == *group,
+            (TableRow::Item(item), RowKey::Terminal(key)) => item.key() == key,
             _ => false,
         }
     }
@@ -173,8 +173,8 @@ impl<'a> Row<'a> {
     /// What the row is about, if it is not a head.
     pub fn item(&self) -> Option<Item<'a>> {
         match self {
-            Row::Head(_) => None,
-            Row::Item(item) => Some(*item),
+            TableRow::Head(_) => None,
+            TableRow::Item(item) => Some(*item),
         }
     }
 }
@@ -199,9 +199,9 @@ struct Placed<'a> {
 /// What an order compares, worked out once for each row.
 enum SortKey {
     /// How urgent it is, and since when the operator is waited for.
-    Attention(usize, Option<Moment>),
+    Attention(usize, Option<Timestamp>),
     Phase(usize),
-    Since(Moment),
+    Since(Timestamp),
     Agent(String),
     /// The item itself says it.
     Item,
@@ -209,11 +209,11 @@ enum SortKey {
 
 impl Arrangement {
     /// The rows, top first.
-    pub fn rows<'a>(&self, view: &View<'a>) -> Vec<Row<'a>> {
+    pub fn rows<'a>(&self, view: &View<'a>) -> Vec<TableRow<'a>> {
         let mut placed: Vec<Placed<'a>> = self.shown(view).map(|item| self.placed(item)).collect();
         placed.sort_by(|a, b| self.compare(a, b));
         if self.grouping == Grouping::None {
-            return placed.into_iter().map(|placed| Row::Item(placed.item)).collect();
+            return placed.into_iter().map(|placed| TableRow::Item(placed.item)).collect();
         }
         let mut rows = Vec::with_capacity(placed.len() + 8);
         for members in placed.chunk_by(|a, b| a.group == b.group) {
@@ -226,9 +226,9 @@ impl Arrangement {
                 worth_a_look[status.place()] += usize::from(status.wants_a_look());
             }
             let marked = members.iter().filter(|member| self.flags.is_marked(member.item)).count();
-            rows.push(Row::Head(Head { group, terminals: members.len(), folded, marked, counts, worth_a_look }));
+            rows.push(TableRow::Head(Head { group, terminals: members.len(), folded, marked, counts, worth_a_look }));
             if !folded {
-                rows.extend(members.iter().map(|member| Row::Item(member.item)));
+                rows.extend(members.iter().map(|member| TableRow::Item(member.item)));
             }
         }
         rows

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use crate::fleet::{TerminalKey, View};
-use crate::moment::Moment;
 use crate::task::Task;
+use crate::time::Timestamp;
 
 /// The tasks that rang.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +17,7 @@ pub struct Bells {
 struct Heard {
     rung: u64,
     /// When the last one was noticed.
-    at: Moment,
+    at: Timestamp,
     seen: u64,
 }
 
@@ -42,7 +42,7 @@ impl Bells {
     }
 
     /// When a task last rang, unless the operator has seen it since.
-    pub fn unseen_since(&self, key: &TerminalKey) -> Option<Moment> {
+    pub fn unseen_since(&self, key: &TerminalKey) -> Option<Timestamp> {
         self.of.get(key).filter(|heard| heard.rung > heard.seen).map(|heard| heard.at)
     }
 

@@ -9,8 +9,8 @@ use super::bells::Bells;
 use super::keymap::Keymap;
 use super::theme::Theme;
 use crate::fleet::TerminalKey;
-use crate::moment::Moment;
 use crate::status::Status;
+use crate::time::Timestamp;
 use crate::ui::overlay::Waiting;
 
 /// The look and the time of one frame.
@@ -18,7 +18,7 @@ pub struct Canvas<'a> {
     pub theme: &'a Theme,
     pub keymap: &'a Keymap,
     pub zone: &'a TimeZone,
-    pub now: Moment,
+    pub now: Timestamp,
     pub ascii: bool,
     /// Whether the spinner turns.
     pub motion: bool,

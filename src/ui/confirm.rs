@@ -9,16 +9,16 @@ use super::action::Action;
 use super::canvas::Canvas;
 use super::footer::Hint;
 use super::keymap::Context;
-use super::overlay::{Desk, Laid, Overlay, Then};
+use super::overlay::{Flow, HitMap, Overlay, OverlayContext};
 use super::reading::Paragraph;
-use super::sheet::{Answers, Asked, Question};
+use super::sheet::{Answers, Question, QuestionText};
 use crate::fleet::View;
 
 /// The question, and what is asked for when the operator says yes.
 #[derive(Debug)]
 pub struct Confirm {
     title: String,
-    asked: Asked,
+    asked: QuestionText,
     answers: Answers,
     requests: Vec<Request>,
     question: Question,
@@ -42,17 +42,17 @@ impl Overlay for Confirm {
         self.answers.hints(self.question.hold(&self.asked, view.now))
     }
 
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Laid {
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
         self.answers.draw(canvas, buffer, area, &mut self.question, (&self.title, &self.asked))
     }
 
-    fn perform(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then {
+    fn perform(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
             // What it does has to be read first; the box says how.
-            Action::Confirm if self.question.hold(&self.asked, desk.view.now).is_some() => Then::Stay,
+            Action::Confirm if self.question.hold(&self.asked, desk.view.now).is_some() => Flow::Stay,
             Action::Confirm => {
                 desk.requests.append(&mut self.requests);
-                Then::Close
+                Flow::Close
             }
             _ => self.question.perform(action),
         }

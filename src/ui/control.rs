@@ -12,20 +12,20 @@ use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind};
 use super::action::Action;
 use super::arrangement::RowKey;
 use super::copy::Copying;
-use super::explanation::Explanation;
+use super::explanation::ExplanationView;
 use super::footer::Hint;
 use super::help::Help;
 use super::keymap::Context;
 use super::outcome;
-use super::overlay::{Desk, News, Overlay, Place, Then};
+use super::overlay::{Flow, OperationNews, Overlay, OverlayContext, OverlayPlace};
 use super::toast::Topic;
 use super::{Request, Ui, find};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::Answer;
-use crate::moment::{Moment, Span};
 use crate::operation::{Act, Operation, Outcome, When};
 use crate::state::{Attention, Availability};
 use crate::status::Status;
+use crate::time::{Span, Timestamp};
 
 /// How long the cursor rests on a terminal until it counts as seen (SPEC §2).
 const SEEN_AFTER: Span = Span::from_secs(1);
@@ -99,7 +99,7 @@ impl Ui {
             Act::Answer { .. } => Topic::Dialog(key.clone()),
             Act::Keys { .. } | Act::Interrupt { .. } => Topic::Keys(key.clone()),
         };
-        self.hear(News::Ended { operation, outcome }, view);
+        self.hear(OperationNews::Ended { operation, outcome }, view);
         // Whoever types sees what the keys do.
         if !(matches!(operation.act, Act::Keys { .. }) && outcome.is_accepted()) {
             self.notify_about(topic, outcome::status(outcome), told, view.now);
@@ -116,7 +116,7 @@ impl Ui {
         match (outcome.is_accepted(), is_draft) {
             (true, true) => drop(self.memory.drafts.remove(key)),
             // The prompt that was opened meanwhile began empty.
-            (false, true) if has_left => self.hear(News::Drafted { key }, view),
+            (false, true) if has_left => self.hear(OperationNews::Drafted { key }, view),
             (false, false) if has_left => self.add_to_draft(key, text, view),
             _ => {}
         }
@@ -134,9 +134,9 @@ impl Ui {
     }
 
     /// Shows why a terminal is said to be what it is; `None` when nothing has read its screen.
-    pub fn explained(&mut self, key: &TerminalKey, text: Option<String>, now: Moment) {
+    pub fn explained(&mut self, key: &TerminalKey, text: Option<String>, now: Timestamp) {
         match text {
-            Some(text) => self.open(Explanation::new(key.clone(), &text)),
+            Some(text) => self.open(ExplanationView::new(key.clone(), &text)),
             None => {
                 let told = "no profile has read a screen of it".to_owned();
                 self.notify_about(Topic::Key, Status::Unknown, told, now);
@@ -146,29 +146,29 @@ impl Ui {
 
     /// Tells the view that asked why a terminal is said to be what it is; `None` when nothing has read its screen.
     pub fn reasons(&mut self, key: &TerminalKey, text: Option<&str>, view: &View<'_>) {
-        self.hear(News::Reasons { key, text }, view);
+        self.hear(OperationNews::Reasons { key, text }, view);
     }
 
     /// Tells the view that asked what the history has answered.
     pub fn told(&mut self, answer: &Answer, view: &View<'_>) {
-        self.hear(News::Told { key: &answer.key, told: &answer.told }, view);
+        self.hear(OperationNews::Told { key: &answer.key, told: &answer.told }, view);
     }
 
     /// The terminal that the operator looks at: the selected one, as long as keys are pressed. A row that came under a
     /// cursor that stays at the top was chosen by nobody, and its notice must not be missed.
-    pub fn looked_at(&self, now: Moment) -> Option<&TerminalKey> {
+    pub fn looked_at(&self, now: Timestamp) -> Option<&TerminalKey> {
         let touched = self.touched.filter(|&touched| now.since(touched) < PRESENT)?;
         self.cursor.key().filter(|_| self.was_chosen(touched))
     }
 
     /// Whether the operator chose the selected row with the last key, and it did not come under the cursor by itself.
-    fn was_chosen(&self, touched: Moment) -> bool {
+    fn was_chosen(&self, touched: Timestamp) -> bool {
         self.cursor.since().since(touched) < SEEN_AFTER
     }
 
     /// When the selected terminal will have been seen: when it was selected for a second (SPEC §2) while the operator was
     /// there. A result that comes while nobody touches a key stays unseen, wherever the cursor happens to be.
-    pub(super) fn seen_at(&self, view: &View<'_>) -> Option<Moment> {
+    pub(super) fn seen_at(&self, view: &View<'_>) -> Option<Timestamp> {
         let terminal = self.cursor.terminal(view).filter(|terminal| terminal.state.attention == Attention::Finished)?;
         let finished = finished_at(terminal);
         let told = self.told_seen.as_ref().is_some_and(|(key, at)| *key == terminal.key && *at == finished);
@@ -176,7 +176,7 @@ impl Ui {
     }
 
     /// The task that is looked at and rang, and when that will have been seen.
-    pub(super) fn bell_seen_at(&self, view: &View<'_>) -> Option<(TerminalKey, Moment)> {
+    pub(super) fn bell_seen_at(&self, view: &View<'_>) -> Option<(TerminalKey, Timestamp)> {
         let key = self.target()?;
         let rang = self.memory.bells.unseen_since(&key)?;
         let is_task = view.tasks.iter().any(|task| task.key == key);
@@ -185,7 +185,7 @@ impl Ui {
 
     /// When something that came to the selected row at a time will have been seen there; never, as long as the operator
     /// was not there for it.
-    fn seen_since(&self, came: Moment) -> Option<Moment> {
+    fn seen_since(&self, came: Timestamp) -> Option<Timestamp> {
         let shown = self.cursor.since().max(came);
         let was_there = self
             .touched
@@ -275,7 +275,7 @@ impl Ui {
 
     /// Whether a whole view stands in place of the table and has the keyboard.
     fn is_table_hidden(&self) -> bool {
-        self.overlays.last().is_some_and(|overlay| overlay.place() == Place::Screen)
+        self.overlays.last().is_some_and(|overlay| overlay.place() == OverlayPlace::Screen)
     }
 
     /// The terminal that an action is about: that of what lies on top, else the selected one.
@@ -315,11 +315,11 @@ impl Ui {
     }
 
     /// Lets all overlays know what came of something.
-    fn hear(&mut self, news: News<'_>, view: &View<'_>) {
+    fn hear(&mut self, news: OperationNews<'_>, view: &View<'_>) {
         for index in 0..self.overlays.len() {
             self.with(index, view, |overlay, desk| {
                 overlay.hear(news, desk);
-                Then::Stay
+                Flow::Stay
             });
         }
     }
@@ -328,7 +328,7 @@ impl Ui {
     fn with_top(
         &mut self,
         view: &View<'_>,
-        handle: impl FnOnce(&mut dyn Overlay, &mut Desk<'_, '_>) -> Then,
+        handle: impl FnOnce(&mut dyn Overlay, &mut OverlayContext<'_, '_>) -> Flow,
     ) -> (bool, Vec<Request>) {
         match self.overlays.len().checked_sub(1) {
             Some(top) => self.with(top, view, handle),
@@ -340,17 +340,17 @@ impl Ui {
         &mut self,
         index: usize,
         view: &View<'_>,
-        handle: impl FnOnce(&mut dyn Overlay, &mut Desk<'_, '_>) -> Then,
+        handle: impl FnOnce(&mut dyn Overlay, &mut OverlayContext<'_, '_>) -> Flow,
     ) -> (bool, Vec<Request>) {
-        let mut desk = Desk { view, options: &self.options, memory: &mut self.memory, requests: Vec::new() };
+        let mut desk = OverlayContext { view, options: &self.options, memory: &mut self.memory, requests: Vec::new() };
         let then = handle(self.overlays[index].as_mut(), &mut desk);
         let requests = desk.requests;
         match then {
-            Then::Stay => {}
-            Then::Pass => return (true, requests),
-            Then::Close => drop(self.overlays.remove(index)),
-            Then::Become(overlay) => self.overlays[index] = overlay,
-            Then::Perform(action) => {
+            Flow::Stay => {}
+            Flow::Pass => return (true, requests),
+            Flow::Close => drop(self.overlays.remove(index)),
+            Flow::Become(overlay) => self.overlays[index] = overlay,
+            Flow::Perform(action) => {
                 self.overlays.remove(index);
                 let more = self.perform(action, view);
                 return (false, requests.into_iter().chain(more).collect());
@@ -360,6 +360,6 @@ impl Ui {
     }
 }
 
-fn finished_at(terminal: &Terminal) -> Moment {
+fn finished_at(terminal: &Terminal) -> Timestamp {
     terminal.state.last_turn.at.unwrap_or_default()
 }

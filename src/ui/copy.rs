@@ -2,8 +2,8 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
-use super::menu::{Entry, Menu};
-use super::overlay::{Desk, Then};
+use super::menu::{Menu, MenuEntry};
+use super::overlay::{Flow, OverlayContext};
 use super::picker::Picker;
 use super::{Copied, Request};
 use crate::fleet::TerminalKey;
@@ -25,7 +25,8 @@ pub struct Copying {
 impl Copying {
     /// What can be copied of a terminal.
     pub fn new(key: TerminalKey) -> Self {
-        let entry = |(key, _, text): &(char, Copied, &str)| Entry { text: (*text).to_owned(), note: key.to_string() };
+        let entry =
+            |(key, _, text): &(char, Copied, &str)| MenuEntry { text: (*text).to_owned(), note: key.to_string() };
         Self { key, menu: Menu::new("copy the …", OFFERED.iter().map(entry).collect()).whole() }
     }
 }
@@ -43,9 +44,9 @@ impl Picker for Copying {
         Some(&self.key)
     }
 
-    fn take(&mut self, index: usize, desk: &mut Desk<'_, '_>) -> Then {
+    fn take(&mut self, index: usize, desk: &mut OverlayContext<'_, '_>) -> Flow {
         desk.ask(Request::Copy { key: self.key.clone(), what: OFFERED[index].1 });
-        Then::Close
+        Flow::Close
     }
 
     fn letter(&self, key: KeyEvent) -> Option<usize> {

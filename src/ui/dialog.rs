@@ -19,17 +19,17 @@ use super::footer::Hint;
 use super::input::LineInput;
 use super::keymap::Context;
 use super::outcome;
-use super::overlay::{Desk, Laid, News, Overlay, Then};
+use super::overlay::{Flow, HitMap, OperationNews, Overlay, OverlayContext};
 use super::raw::Raw;
-use super::sheet::{Asked, Hold, Question};
+use super::sheet::{Hold, Question, QuestionText};
 use super::theme::Theme;
 use super::toast::Topic;
 use crate::dialog::{self, Manner, TextEntry};
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::moment::{Moment, Span};
 use crate::operation::{Act, Operation, Outcome, Recipient, Reply};
 use crate::screen::Screen;
 use crate::status::Status;
+use crate::time::{Span, Timestamp};
 use crate::tmux::PasteText;
 
 /// How long an answered dialog that is still shown is taken for the old one.
@@ -39,7 +39,7 @@ const LINGER: Span = Span::from_secs(1);
 
 /// The dialog of one terminal. It closes when the terminal no longer waits.
 #[derive(Debug)]
-pub struct Dialog {
+pub struct DialogBox {
     key: TerminalKey,
     shown: Option<Shown>,
     /// The option that would be sent, and what was read.
@@ -78,9 +78,9 @@ enum Stage {
     Choosing,
     Sending,
     /// It was answered; this one is over.
-    Answered(Moment),
+    Answered(Timestamp),
     /// It closed by itself.
-    Closed(Moment),
+    Closed(Timestamp),
 }
 
 /// Why the key that answers does nothing.
@@ -98,7 +98,7 @@ enum Held {
     NotWhole,
 }
 
-impl Dialog {
+impl DialogBox {
     /// The dialog of a terminal.
     pub fn new(key: TerminalKey) -> Self {
         Self {
@@ -113,7 +113,7 @@ impl Dialog {
     }
 
     /// Takes over what the terminal shows now, and says when it is another dialog.
-    fn follow(&mut self, terminal: &Terminal, now: Moment) {
+    fn follow(&mut self, terminal: &Terminal, now: Timestamp) {
         let (Some(dialog), Some(screen)) = (&terminal.dialog, &terminal.screen) else { return };
         let before = self.shown.take();
         // What is sent is typed there, row by row.
@@ -169,12 +169,12 @@ impl Dialog {
     }
 
     /// Whether keys do nothing: they may have been meant for what was there before.
-    fn is_deaf(&self, now: Moment) -> bool {
+    fn is_deaf(&self, now: Timestamp) -> bool {
         self.question.is_deaf(now) || matches!(self.stage, Stage::Closed(_))
     }
 
     /// Why the key that answers would send nothing.
-    fn held(&self, now: Moment) -> Option<Held> {
+    fn held(&self, now: Timestamp) -> Option<Held> {
         let shown = self.shown.as_ref()?;
         match self.question.hold(&self.asked(&Theme::default()), now) {
             _ if self.is_deaf(now) => Some(Held::Not(Hold::Changed)),
@@ -191,8 +191,8 @@ impl Dialog {
         }
     }
 
-    fn asked(&self, theme: &Theme) -> Asked {
-        let Some(shown) = &self.shown else { return Asked::default() };
+    fn asked(&self, theme: &Theme) -> QuestionText {
+        let Some(shown) = &self.shown else { return QuestionText::default() };
         let typed = self.typing.as_ref().map_or("", |typing| typing.line.text());
         shown.asked(self.question.chosen(), &self.ticks, typed, theme)
     }
@@ -250,7 +250,7 @@ impl Dialog {
 
     /// Asks for what was chosen, ticked or typed to be sent, with the dialog that it is for. Where a text is wanted, that is
     /// typed first.
-    fn answer(&mut self, anyway: bool, desk: &mut Desk<'_, '_>) {
+    fn answer(&mut self, anyway: bool, desk: &mut OverlayContext<'_, '_>) {
         if self.stage != Stage::Choosing {
             return;
         }
@@ -316,17 +316,17 @@ impl Dialog {
         }
     }
 
-    fn step(&mut self, options: isize) -> Then {
+    fn step(&mut self, options: isize) -> Flow {
         let asked = self.asked(&Theme::default());
         match self.shown.as_ref().map(|shown| &shown.dialog).filter(|dialog| dialog.can_answer()) {
             Some(dialog) => self.question.step(options, &asked, dialog.marked.unwrap_or(0)),
-            None => self.question.step(options, &Asked { options: Vec::new(), ..asked }, 0),
+            None => self.question.step(options, &QuestionText { options: Vec::new(), ..asked }, 0),
         }
-        Then::Stay
+        Flow::Stay
     }
 
     /// The terminal's keyboard. What was read here need not be read there.
-    fn raw(&self, now: Moment) -> Raw {
+    fn raw(&self, now: Timestamp) -> Raw {
         let has_read = !matches!(self.held(now), Some(Held::Not(_) | Held::NoChoice));
         match self.shown.as_ref().filter(|_| has_read) {
             Some(shown) => Raw::after_reading(self.key.clone(), Arc::clone(&shown.dialog)),
@@ -363,7 +363,7 @@ impl Dialog {
     }
 }
 
-impl Overlay for Dialog {
+impl Overlay for DialogBox {
     fn context(&self) -> Context {
         if self.typing.is_some() { Context::Answer } else { Context::Dialog }
     }
@@ -386,7 +386,7 @@ impl Overlay for Dialog {
         hints
     }
 
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Laid {
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap {
         let terminal = super::find(view, &self.key);
         if self.shown.is_none()
             && let Some(terminal) = terminal
@@ -398,30 +398,30 @@ impl Overlay for Dialog {
         self.draw_box(canvas, buffer, area, &title)
     }
 
-    fn perform(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then {
+    fn perform(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow {
         if action == Action::Answer && self.shown.as_ref().is_some_and(|shown| !shown.dialog.can_answer()) {
             // Without options there is nothing to send, and the key closes as it does elsewhere.
-            return if self.is_deaf(desk.view.now) { Then::Stay } else { Then::Close };
+            return if self.is_deaf(desk.view.now) { Flow::Stay } else { Flow::Close };
         }
         match action {
             Action::Close if self.typing.is_some() && !matches!(self.stage, Stage::Closed(_)) => self.typing = None,
-            Action::Close => return Then::Close,
+            Action::Close => return Flow::Close,
             Action::Answer => self.answer(false, desk),
             Action::AnswerAnyway => self.answer(true, desk),
-            Action::Help | Action::Explain | Action::Suspend | Action::Redraw => return Then::Pass,
+            Action::Help | Action::Explain | Action::Suspend | Action::Redraw => return Flow::Pass,
             _ if self.is_deaf(desk.view.now) => {}
-            Action::Raw => return Then::Become(Box::new(self.raw(desk.view.now))),
+            Action::Raw => return Flow::Become(Box::new(self.raw(desk.view.now))),
             Action::Up => return self.step(-1),
             Action::Down => return self.step(1),
             Action::Tick if self.shown.as_ref().is_some_and(|shown| shown.dialog.can_tick()) => self.tick(),
             Action::Tick => return self.question.perform(Action::PageDown),
             _ => return self.question.perform(action),
         }
-        Then::Stay
+        Flow::Stay
     }
 
     /// The dialog's own numbers and letters choose; they send nothing.
-    fn key(&mut self, key: KeyEvent, desk: &mut Desk<'_, '_>) -> Then {
+    fn key(&mut self, key: KeyEvent, desk: &mut OverlayContext<'_, '_>) -> Flow {
         if self.typing.is_some() {
             if !self.is_deaf(desk.view.now) {
                 self.typed(|line| line.key(key));
@@ -430,19 +430,19 @@ impl Overlay for Dialog {
             let named = |option: &dialog::Choice| option.name.eq_ignore_ascii_case(&c.to_string());
             self.choose(shown.dialog.options.iter().position(named));
         }
-        Then::Stay
+        Flow::Stay
     }
 
-    fn paste(&mut self, text: &str, desk: &mut Desk<'_, '_>) -> Then {
+    fn paste(&mut self, text: &str, desk: &mut OverlayContext<'_, '_>) -> Flow {
         if self.typing.is_none() {
             desk.say("a pasted text is no answer; nothing was sent");
         } else if !self.is_deaf(desk.view.now) {
             self.typed(|line| line.paste(text));
         }
-        Then::Stay
+        Flow::Stay
     }
 
-    fn click(&mut self, at: Position, desk: &mut Desk<'_, '_>) -> Then {
+    fn click(&mut self, at: Position, desk: &mut OverlayContext<'_, '_>) -> Flow {
         if let Some(option) = self.question.at(at).filter(|_| !self.is_deaf(desk.view.now) && self.typing.is_none()) {
             let was_chosen = self.question.chosen() == Some(option);
             self.choose(Some(option));
@@ -450,34 +450,36 @@ impl Overlay for Dialog {
                 self.tick();
             }
         }
-        Then::Stay
+        Flow::Stay
     }
 
-    fn update(&mut self, desk: &mut Desk<'_, '_>) -> Then {
+    fn update(&mut self, desk: &mut OverlayContext<'_, '_>) -> Flow {
         let terminal = desk.terminal(&self.key);
         if let Some(terminal) = terminal.filter(|terminal| terminal.state.waits()) {
             self.follow(terminal, desk.view.now);
-            return Then::Stay;
+            return Flow::Stay;
         }
         match self.stage {
             // What became of the answer is still to come.
-            Stage::Sending => Then::Stay,
-            Stage::Answered(_) => Then::Close,
-            Stage::Closed(at) if desk.view.now.since(at) < LINGER || self.typing.is_some() => Then::Stay,
-            Stage::Closed(_) => Then::Close,
+            Stage::Sending => Flow::Stay,
+            Stage::Answered(_) => Flow::Close,
+            Stage::Closed(at) if desk.view.now.since(at) < LINGER || self.typing.is_some() => Flow::Stay,
+            Stage::Closed(_) => Flow::Close,
             Stage::Choosing => {
                 self.stage = Stage::Closed(desk.view.now);
                 self.told = Some((Status::Stalled, "the dialog is closed, nothing was sent".to_owned()));
                 let name = terminal.map_or("the terminal", |terminal| terminal.state.terminal.id.as_str());
                 let told = format!("the dialog of {name} is closed");
                 desk.tell_about(Topic::Dialog(self.key.clone()), Status::Ready, told);
-                Then::Stay
+                Flow::Stay
             }
         }
     }
 
-    fn hear(&mut self, news: News<'_>, desk: &mut Desk<'_, '_>) {
-        let News::Ended { operation: Operation { to, act: Act::Answer { .. }, .. }, outcome } = news else { return };
+    fn hear(&mut self, news: OperationNews<'_>, desk: &mut OverlayContext<'_, '_>) {
+        let OperationNews::Ended { operation: Operation { to, act: Act::Answer { .. }, .. }, outcome } = news else {
+            return;
+        };
         if to.key != self.key || self.stage != Stage::Sending {
             return;
         }

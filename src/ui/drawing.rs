@@ -4,15 +4,15 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::arrangement::{Item, Row};
+use super::arrangement::{Item, TableRow};
 use super::canvas::Canvas;
-use super::layout::{Regions, Size};
-use super::overlay::Place;
+use super::layout::{FrameSize, Regions};
+use super::overlay::OverlayPlace;
 use super::toast::{Free, Keyboard};
 use super::{Below, Drawn, Ui, bar, empty, fit, footer, header, preview, table, theme, transitions};
 use crate::fleet::View;
-use crate::moment::{Moment, Span};
 use crate::status::Status;
+use crate::time::{Span, Timestamp};
 
 impl Ui {
     /// Draws a frame. Nothing of it depends on anything but this dashboard and the view.
@@ -33,7 +33,7 @@ impl Ui {
     }
 
     /// When the frame has to be drawn again at the latest, because a time on it will have changed.
-    pub fn wake_at(&self, view: &View<'_>) -> Moment {
+    pub fn wake_at(&self, view: &View<'_>) -> Timestamp {
         let second = view.now + Span::from_millis(1000);
         let step = theme::SPINNER_STEP;
         let moves = self.options.motion && self.options.theme.spins(self.options.ascii);
@@ -46,7 +46,8 @@ impl Ui {
 
     fn draw_regions(&mut self, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
         let covers = |place| self.overlays.iter().any(|overlay| overlay.place() == place);
-        let (writing, covered) = (covers(Place::Panes), covers(Place::Body) || covers(Place::Screen));
+        let (writing, covered) =
+            (covers(OverlayPlace::Panes), covers(OverlayPlace::Body) || covers(OverlayPlace::Screen));
         let rows = self.rows(view);
         // A filter and folded groups leave room; the panes would only jump about in it.
         let regions = Regions::new(area, rows.len().max(view.terminals.len() + view.tasks.len()), writing, &self.panes);
@@ -65,7 +66,7 @@ impl Ui {
             covered: false,
             arrangement: &self.memory.arrangement,
         };
-        let has_bar = !covered && !covers(Place::Bar) && bar::draw(&canvas, buffer, regions.bar, view);
+        let has_bar = !covered && !covers(OverlayPlace::Bar) && bar::draw(&canvas, buffer, regions.bar, view);
         if regions.bar != regions.header || !has_bar {
             header::draw(&canvas, buffer, regions.header, view);
         }
@@ -79,10 +80,10 @@ impl Ui {
         for (index, overlay) in self.overlays.iter_mut().enumerate() {
             canvas.covered = index < top;
             let place = match overlay.place() {
-                Place::Popup | Place::Screen => above_footer,
-                Place::Panes => regions.lower,
-                Place::Bar => regions.bar,
-                Place::Body => regions.body,
+                OverlayPlace::Popup | OverlayPlace::Screen => above_footer,
+                OverlayPlace::Panes => regions.lower,
+                OverlayPlace::Bar => regions.bar,
+                OverlayPlace::Body => regions.body,
             };
             let laid = overlay.draw(&canvas, buffer, place, view);
             keyboard = Keyboard::of(overlay.as_ref(), laid.place);
@@ -98,10 +99,10 @@ impl Ui {
     }
 
     /// Where the rows are that messages should not hide: the selected one, and those that need the operator.
-    fn rows_that_need(&self, rows: &[Row<'_>]) -> Vec<Rect> {
-        let needs = |row: &Row<'_>| match row {
-            Row::Head(head) => head.wants_a_look(),
-            Row::Item(item) => self.memory.arrangement.wants_a_look(*item),
+    fn rows_that_need(&self, rows: &[TableRow<'_>]) -> Vec<Rect> {
+        let needs = |row: &TableRow<'_>| match row {
+            TableRow::Head(head) => head.wants_a_look(),
+            TableRow::Item(item) => self.memory.arrangement.wants_a_look(*item),
         };
         let shown = rows.iter().enumerate().skip(self.drawn.first).zip(&self.drawn.rows);
         let kept = shown.filter(|((index, row), _)| *index == self.cursor.index() || needs(row));
@@ -114,7 +115,7 @@ impl Ui {
         canvas: &Canvas<'_>,
         buffer: &mut Buffer,
         view: &View<'_>,
-        rows: &[Row<'_>],
+        rows: &[TableRow<'_>],
         writing: bool,
     ) -> Drawn {
         let (regions, first) = (self.drawn.regions, self.drawn.first);
@@ -123,10 +124,10 @@ impl Ui {
             empty::draw(canvas, buffer, below, view);
             return Drawn { regions, first, ..Drawn::default() };
         }
-        let table::Drawn { rows: shown, first, page } =
+        let table::TableHits { rows: shown, first, page } =
             table::draw(canvas, buffer, regions.table, rows, self.cursor.index(), first);
         let any_spinner = rows.iter().skip(first).take(page).any(turns);
-        let has_panes = !writing && regions.size == Size::Full && !regions.left.is_empty();
+        let has_panes = !writing && regions.size == FrameSize::Full && !regions.left.is_empty();
         let transitions = if has_panes { self.draw_panes(canvas, buffer, view) } else { Rect::ZERO };
         Drawn { regions, first, rows: shown, count: rows.len(), page, any_spinner, transitions, ..Drawn::default() }
     }
@@ -158,17 +159,17 @@ impl Ui {
 }
 
 /// Whether a row shows a spinner.
-fn turns(row: &Row<'_>) -> bool {
+fn turns(row: &TableRow<'_>) -> bool {
     match row {
-        Row::Head(head) => head.folded && head.counts[Status::Working.place()] > 0,
-        Row::Item(item @ Item::Terminal(_)) => item.status() == Status::Working,
+        TableRow::Head(head) => head.folded && head.counts[Status::Working.place()] > 0,
+        TableRow::Item(item @ Item::Terminal(_)) => item.status() == Status::Working,
         // Nothing is known of how a task gets on, and its glyph stands still.
-        Row::Item(Item::Task(_)) => false,
+        TableRow::Item(Item::Task(_)) => false,
     }
 }
 
 /// How far a moment lies behind the last full step, in milliseconds.
-fn position(now: Moment, step: Span) -> u64 {
+fn position(now: Timestamp, step: Span) -> u64 {
     let step = step.as_millis().max(1);
     u64::try_from(now.as_millis()).map_or(0, |now| now % step)
 }

@@ -22,16 +22,16 @@ use super::action::Action;
 use super::canvas::Canvas;
 use super::footer::Hint;
 use super::keymap::Context;
-use super::overlay::{Desk, Laid, News, Overlay, Place, Then, Waiting};
+use super::overlay::{Flow, HitMap, OperationNews, Overlay, OverlayContext, OverlayPlace, Waiting};
 use super::viewport::Viewport;
 use crate::fleet::{TerminalKey, View};
-use crate::moment::Moment;
 use crate::status::Status;
+use crate::time::Timestamp;
 use asking::Asking;
-use steps::{StepId, Steps};
+use steps::{StepId, TimelineEntries};
 use strip::Strip;
 use subject::Subject;
-use transcript::Transcript;
+use transcript::TranscriptView;
 
 /// Rows that one turn of the wheel, or one scroll beside the list, moves.
 const FEW: isize = 3;
@@ -76,8 +76,8 @@ pub struct Drill {
     shown: Subject,
     /// Whether it is in the fleet now, and until when it was.
     here: bool,
-    until: Moment,
-    steps: Steps,
+    until: Timestamp,
+    steps: TimelineEntries,
     strip: Strip,
     /// `None` is now.
     selected: Option<StepId>,
@@ -89,7 +89,7 @@ pub struct Drill {
     lifted: usize,
     why: Viewport,
     facts: Viewport,
-    transcript: Transcript,
+    transcript: TranscriptView,
     asking: Asking,
     /// The prompts that wait for it.
     waiting: Vec<Waiting>,
@@ -99,7 +99,7 @@ pub struct Drill {
 /// What the last frame showed where.
 #[derive(Clone, Debug, Default)]
 struct Drawn {
-    list: list::Drawn,
+    list: list::ListHits,
     list_place: Rect,
     side_place: Rect,
     tabs: Vec<(Rect, Side)>,
@@ -114,12 +114,12 @@ impl Drill {
     pub fn of(key: &TerminalKey, view: &View<'_>) -> Option<Self> {
         let agent = super::find(view, key).map(Subject::agent);
         let task = || view.tasks.iter().find(|task| task.key == *key).map(|task| Subject::task(task));
-        let mut steps = Steps::default();
+        let mut steps = TimelineEntries::default();
         see(&mut steps, key, view);
         Some(Self::with(agent.or_else(task)?, steps, view.now))
     }
 
-    fn with(shown: Subject, steps: Steps, now: Moment) -> Self {
+    fn with(shown: Subject, steps: TimelineEntries, now: Timestamp) -> Self {
         Self {
             strip: Strip::of(&shown),
             shown,
@@ -133,7 +133,7 @@ impl Drill {
             lifted: 0,
             why: Viewport::from_start(),
             facts: Viewport::from_start(),
-            transcript: Transcript::new(),
+            transcript: TranscriptView::new(),
             asking: Asking::default(),
             waiting: Vec::new(),
             drawn: Drawn::default(),
@@ -153,7 +153,7 @@ impl Drill {
     }
 
     /// Does something that may put steps in front of others; what is in view stays there.
-    fn keep_place(&mut self, change: impl FnOnce(&mut Steps) -> bool) -> bool {
+    fn keep_place(&mut self, change: impl FnOnce(&mut TimelineEntries) -> bool) -> bool {
         let before = self.steps.id(self.first.saturating_sub(1));
         let changed = change(&mut self.steps);
         if self.first > 0 {
@@ -241,8 +241,8 @@ impl Overlay for Drill {
         if self.transcript.is_typing() { Context::Search } else { Context::Drill }
     }
 
-    fn place(&self) -> Place {
-        Place::Screen
+    fn place(&self) -> OverlayPlace {
+        OverlayPlace::Screen
     }
 
     fn terminal(&self) -> Option<&TerminalKey> {
@@ -277,13 +277,13 @@ impl Overlay for Drill {
         hints
     }
 
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Laid {
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap {
         self.draw_all(canvas, buffer, area, view);
         let below = |place: Rect| Rect { y: place.y + 1, height: place.height.saturating_sub(1), ..place };
-        Laid::at(if self.focus == Focus::List { below(self.drawn.list_place) } else { self.drawn.side_place })
+        HitMap::at(if self.focus == Focus::List { below(self.drawn.list_place) } else { self.drawn.side_place })
     }
 
-    fn perform(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then {
+    fn perform(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
             Action::Close if self.transcript.is_typing() => self.transcript.end_search(false),
             Action::Confirm => self.transcript.end_search(true),
@@ -316,27 +316,27 @@ impl Overlay for Drill {
             Action::Prompt | Action::Open => {
                 desk.tell(Status::Gone, format!("{} is gone", self.shown.name()));
             }
-            _ => return Then::Pass,
+            _ => return Flow::Pass,
         }
-        Then::Stay
+        Flow::Stay
     }
 
-    fn key(&mut self, key: KeyEvent, _desk: &mut Desk<'_, '_>) -> Then {
+    fn key(&mut self, key: KeyEvent, _desk: &mut OverlayContext<'_, '_>) -> Flow {
         if self.transcript.typing().is_some_and(|typing| typing.key(key)) {
             self.transcript.typed();
         }
-        Then::Stay
+        Flow::Stay
     }
 
-    fn paste(&mut self, text: &str, _desk: &mut Desk<'_, '_>) -> Then {
-        let Some(typing) = self.transcript.typing() else { return Then::Pass };
+    fn paste(&mut self, text: &str, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+        let Some(typing) = self.transcript.typing() else { return Flow::Pass };
         if typing.paste(text) {
             self.transcript.typed();
         }
-        Then::Stay
+        Flow::Stay
     }
 
-    fn click(&mut self, at: Position, _desk: &mut Desk<'_, '_>) -> Then {
+    fn click(&mut self, at: Position, _desk: &mut OverlayContext<'_, '_>) -> Flow {
         if let Some((_, side)) = self.drawn.tabs.iter().find(|(place, _)| place.contains(at)).cloned() {
             (self.side, self.focus) = (side, Focus::Side);
         } else if let Some((_, index)) = self.drawn.list.rows.iter().find(|(place, _)| place.contains(at)).cloned() {
@@ -345,19 +345,19 @@ impl Overlay for Drill {
         } else if self.drawn.side_place.contains(at) {
             self.focus = Focus::Side;
         }
-        Then::Stay
+        Flow::Stay
     }
 
-    fn wheel(&mut self, direction: isize, at: Position, _desk: &mut Desk<'_, '_>) -> Then {
+    fn wheel(&mut self, direction: isize, at: Position, _desk: &mut OverlayContext<'_, '_>) -> Flow {
         if self.drawn.list_place.contains(at) {
             self.select(self.index().saturating_add_signed(direction));
         } else {
             self.scroll(direction * FEW);
         }
-        Then::Stay
+        Flow::Stay
     }
 
-    fn update(&mut self, desk: &mut Desk<'_, '_>) -> Then {
+    fn update(&mut self, desk: &mut OverlayContext<'_, '_>) -> Flow {
         let subject = self.shown.now(desk.view);
         self.here = subject.is_some();
         if let Some(subject) = subject {
@@ -370,20 +370,20 @@ impl Overlay for Drill {
             self.asking.changed(desk.view.now);
         }
         self.ask(desk);
-        Then::Stay
+        Flow::Stay
     }
 
-    fn hear(&mut self, news: News<'_>, desk: &mut Desk<'_, '_>) {
+    fn hear(&mut self, news: OperationNews<'_>, desk: &mut OverlayContext<'_, '_>) {
         match news {
-            News::Told { key, told } if key == self.shown.key() => self.told(told, desk.view.now),
-            News::Reasons { key, text } if key == self.shown.key() => self.asking.explained(text),
+            OperationNews::Told { key, told } if key == self.shown.key() => self.told(told, desk.view.now),
+            OperationNews::Reasons { key, text } if key == self.shown.key() => self.asking.explained(text),
             _ => {}
         }
     }
 }
 
 /// Takes in what this process saw of a terminal. Returns whether there is something new.
-fn see(steps: &mut Steps, key: &TerminalKey, view: &View<'_>) -> bool {
+fn see(steps: &mut TimelineEntries, key: &TerminalKey, view: &View<'_>) -> bool {
     if let Some(terminal) = super::find(view, key) {
         return steps.see(terminal.transitions.iter());
     }

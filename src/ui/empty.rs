@@ -7,7 +7,7 @@ use super::action::Action;
 use super::canvas::Canvas;
 use super::keymap::Context;
 use super::text::{self, Pen};
-use crate::fleet::{Health, View};
+use crate::fleet::{ServerHealth, View};
 
 /// What is the matter, then what to do about it.
 type Explanation = (String, Vec<String>);
@@ -45,7 +45,7 @@ fn filter_hint(canvas: &Canvas<'_>) -> String {
 
 fn explanation(view: &View<'_>) -> Explanation {
     let lines = |hints: &[&str]| hints.iter().map(|hint| (*hint).to_owned()).collect();
-    if view.servers.iter().any(|server| server.health == Health::Up) {
+    if view.servers.iter().any(|server| server.health == ServerHealth::Up) {
         let names: Vec<String> = view.servers.iter().map(|server| server.id.to_string()).collect();
         return (
             "No agents found".to_owned(),
@@ -57,8 +57,8 @@ fn explanation(view: &View<'_>) -> Explanation {
         );
     }
     let troubled = view.servers.iter().find_map(|server| match &server.health {
-        Health::NoServer(problem) | Health::Failed(problem) => Some((server, problem)),
-        Health::Up | Health::Waiting => None,
+        ServerHealth::NoServer(problem) | ServerHealth::Failed(problem) => Some((server, problem)),
+        ServerHealth::Up | ServerHealth::Waiting => None,
     });
     let Some((server, problem)) = troubled else {
         return ("Asking tmux …".to_owned(), lines(&["The first answer takes a moment."]));
@@ -72,7 +72,7 @@ fn explanation(view: &View<'_>) -> Explanation {
             ]),
         ),
         "tmux_too_old" => (problem.message.clone(), lines(&["fleetwatch needs tmux 3.2 or newer."])),
-        _ if matches!(server.health, Health::NoServer(_)) => (
+        _ if matches!(server.health, ServerHealth::NoServer(_)) => (
             format!("No tmux server is running on {}", server.id),
             lines(&[
                 "Start one with `tmux new -s work`, and an agent in it: it appears here.",

@@ -3,16 +3,16 @@
 
 use super::Request;
 use super::confirm::Confirm;
-use super::menu::{Entry, Menu};
-use super::overlay::{Desk, Then};
+use super::menu::{Menu, MenuEntry};
+use super::overlay::{Flow, OverlayContext};
 use super::picker::Picker;
 use super::times;
 use crate::history::{Intent, IntentId, IntentState};
-use crate::moment::Moment;
+use crate::time::Timestamp;
 
 /// The list of messages, or what can become of one of them.
 #[derive(Debug)]
-pub struct FollowUps {
+pub struct FollowUpList {
     intents: Vec<Intent>,
     /// The message that was chosen, and what can become of it.
     chosen: Option<(Intent, Vec<Decision>)>,
@@ -26,15 +26,15 @@ pub enum Decision {
     Dismiss,
 }
 
-impl FollowUps {
+impl FollowUpList {
     /// The messages that are open, those that the operator has to decide of first.
-    pub fn new(intents: &[Intent], now: Moment) -> Self {
+    pub fn new(intents: &[Intent], now: Timestamp) -> Self {
         let mut intents = intents.to_vec();
         intents.sort_by_key(|intent| (!needs_decision(intent), intent.id));
         let entry = |intent: &Intent| {
             let text = format!("{} to {}: {}", intent.id.0, intent.target, intent.told());
             let age = times::running(now.since(intent.created));
-            Entry { text, note: format!("{} {age}", word(intent.state)) }
+            MenuEntry { text, note: format!("{} {age}", word(intent.state)) }
         };
         let entries = intents.iter().map(entry).collect();
         Self { intents, chosen: None, menu: Menu::new("messages to agents", entries) }
@@ -52,25 +52,25 @@ impl FollowUps {
                 (Decision::Dismiss, IntentState::Pending) => "do not send it",
                 (Decision::Dismiss, _) => "dismiss it",
             };
-            Entry { text: text.to_owned(), note: String::new() }
+            MenuEntry { text: text.to_owned(), note: String::new() }
         };
         let entries = decisions.iter().map(entry).collect();
         let menu = Menu::new(format!("message {} to {}", intent.id.0, intent.target), entries);
         Self { intents: Vec::new(), chosen: Some((intent, decisions)), menu }
     }
 
-    fn choose(&self, index: usize, desk: &mut Desk<'_, '_>) -> Then {
+    fn choose(&self, index: usize, desk: &mut OverlayContext<'_, '_>) -> Flow {
         match (&self.chosen, self.intents.get(index)) {
             (Some((intent, decisions)), _) => match decisions.get(index) {
-                Some(decision) => Then::Become(Box::new(question(intent, *decision))),
-                None => Then::Stay,
+                Some(decision) => Flow::Become(Box::new(question(intent, *decision))),
+                None => Flow::Stay,
             },
             (None, Some(intent)) if intent.state == IntentState::Attempted => {
                 desk.say("it is being sent; the outcome will be shown");
-                Then::Stay
+                Flow::Stay
             }
-            (None, Some(intent)) => Then::Become(Box::new(Self::of(intent.clone()))),
-            (None, None) => Then::Stay,
+            (None, Some(intent)) => Flow::Become(Box::new(Self::of(intent.clone()))),
+            (None, None) => Flow::Stay,
         }
     }
 }
@@ -122,7 +122,7 @@ pub fn decided(id: IntentId, decision: Decision, next: Option<IntentId>) -> Stri
     }
 }
 
-impl Picker for FollowUps {
+impl Picker for FollowUpList {
     fn menu(&mut self) -> &mut Menu {
         &mut self.menu
     }
@@ -131,7 +131,7 @@ impl Picker for FollowUps {
         ["decide", "down", "close"]
     }
 
-    fn take(&mut self, index: usize, desk: &mut Desk<'_, '_>) -> Then {
+    fn take(&mut self, index: usize, desk: &mut OverlayContext<'_, '_>) -> Flow {
         self.choose(index, desk)
     }
 }

@@ -9,9 +9,9 @@ use super::canvas::Canvas;
 use super::table::MUTED;
 use super::text::{self, Pen};
 use super::times;
-use crate::fleet::{Health, ServerView, View};
-use crate::moment::{Moment, Span};
+use crate::fleet::{ServerHealth, ServerView, View};
 use crate::status::Status;
+use crate::time::{Span, Timestamp};
 
 /// A frame is drawn this much before the age that it states is reached, so that it is never older than it says.
 const EARLY: Span = Span::from_millis(100);
@@ -38,7 +38,7 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_
     let each = each_server(canvas, view);
     let servers = [
         listed(canvas, each.iter().map(|(_, part)| part)),
-        listed(canvas, each.iter().filter(|(health, _)| **health != Health::Up).map(|(_, part)| part)),
+        listed(canvas, each.iter().filter(|(health, _)| **health != ServerHealth::Up).map(|(_, part)| part)),
         failing(canvas, view),
         Vec::new(),
     ];
@@ -120,7 +120,7 @@ fn width(part: &[Part]) -> usize {
 }
 
 /// The moment at which the age that a header drawn now states will no longer be true.
-pub fn stale_at(view: &View<'_>) -> Option<Moment> {
+pub fn stale_at(view: &View<'_>) -> Option<Timestamp> {
     let oldest = oldest_answer(view)?;
     let (_, limit) = bound(view.now.since(oldest));
     Some(oldest + limit - EARLY)
@@ -132,14 +132,14 @@ struct Counts {
     /// Those that count nowhere else.
     muted: usize,
     /// Since when the operator is waited for longest.
-    longest: Option<Moment>,
+    longest: Option<Timestamp>,
     /// What is said where there is nothing to count.
     nothing: &'static str,
 }
 
 impl Counts {
     fn of(canvas: &Canvas<'_>, view: &View<'_>) -> Self {
-        let is_asking = view.servers.iter().all(|server| server.health == Health::Waiting);
+        let is_asking = view.servers.iter().all(|server| server.health == ServerHealth::Waiting);
         let nothing = if is_asking { "asking tmux" } else { "no terminals" };
         let mut counts = Self { of: [0; Status::GROUPS.len()], muted: 0, longest: None, nothing };
         for item in arrangement::all(view) {
@@ -157,7 +157,7 @@ impl Counts {
     }
 
     /// The same counts as if each number had a second digit, and the longest wait its most.
-    fn roomy(&self, now: Moment) -> Self {
+    fn roomy(&self, now: Timestamp) -> Self {
         let wide = |count: usize| if count == 0 { 0 } else { count.max(10) };
         let longest = self.longest.map(|_| now - LONGEST);
         Self { of: self.of.map(wide), muted: wide(self.muted), longest, nothing: self.nothing }
@@ -217,7 +217,7 @@ impl Counts {
 }
 
 /// Each server with its terminals, or with what is wrong with it.
-fn each_server<'a>(canvas: &Canvas<'_>, view: &View<'a>) -> Vec<(&'a Health, Part)> {
+fn each_server<'a>(canvas: &Canvas<'_>, view: &View<'a>) -> Vec<(&'a ServerHealth, Part)> {
     let part = |server: &ServerView| {
         let kind = if server.id.host.is_some() { " (ssh)" } else { "" };
         let tasks = view.tasks.iter().filter(|task| task.key.server == server.id).count();
@@ -243,7 +243,8 @@ fn listed<'a>(canvas: &Canvas<'_>, parts: impl Iterator<Item = &'a Part>) -> Vec
 
 /// That something is wrong with a server, or with how many of them.
 fn failing(canvas: &Canvas<'_>, view: &View<'_>) -> Vec<Part> {
-    let failing: Vec<&ServerView> = view.servers.iter().copied().filter(|server| server.health != Health::Up).collect();
+    let failing: Vec<&ServerView> =
+        view.servers.iter().copied().filter(|server| server.health != ServerHealth::Up).collect();
     let told = match &failing[..] {
         [] => return Vec::new(),
         [one] => one.id.to_string(),
@@ -253,12 +254,12 @@ fn failing(canvas: &Canvas<'_>, view: &View<'_>) -> Vec<Part> {
 }
 
 /// What is wrong with a server, in a few words.
-fn health(server: &ServerView, now: Moment) -> Option<String> {
+fn health(server: &ServerView, now: Timestamp) -> Option<String> {
     match &server.health {
-        Health::Up => None,
-        Health::Waiting => Some("no answer yet".to_owned()),
-        Health::NoServer(_) => Some("no server".to_owned()),
-        Health::Failed(problem) => {
+        ServerHealth::Up => None,
+        ServerHealth::Waiting => Some("no answer yet".to_owned()),
+        ServerHealth::NoServer(_) => Some("no server".to_owned()),
+        ServerHealth::Failed(problem) => {
             let since = server.answered_at.map(|at| format!(" {}", times::age(now.since(at)))).unwrap_or_default();
             Some(format!("! {}{since}", problem.kind.replace('_', " ")))
         }
@@ -306,7 +307,7 @@ fn bound(age: Span) -> (String, Span) {
 }
 
 /// The oldest answer that anything on the frame rests on. A server that never answered shows nothing.
-fn oldest_answer(view: &View<'_>) -> Option<Moment> {
+fn oldest_answer(view: &View<'_>) -> Option<Timestamp> {
     view.servers.iter().filter_map(|server| server.answered_at).min()
 }
 

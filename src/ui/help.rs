@@ -8,8 +8,8 @@ use super::action::Action;
 use super::canvas::Canvas;
 use super::footer::Hint;
 use super::keymap::{Binding, Context, show};
-use super::overlay::{Desk, Laid, Overlay, Then};
-use super::popup::{self, Line};
+use super::overlay::{Flow, HitMap, Overlay, OverlayContext};
+use super::popup::{self, StyledLine};
 use super::search::Search;
 use super::table::{INFERRED_MARK, MARKED, MUTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
 use super::text;
@@ -66,18 +66,18 @@ impl Overlay for Help {
         found.into_iter().chain(rest).collect()
     }
 
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Laid {
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
         let lines = lines(canvas, self.of);
         self.texts = lines.iter().map(|line| line.iter().map(|(text, _)| text.as_str()).collect()).collect();
         let marked = |(index, line)| self.search.marked(canvas, index, line);
-        let lines: Vec<Line> = lines.into_iter().enumerate().map(marked).collect();
+        let lines: Vec<StyledLine> = lines.into_iter().enumerate().map(marked).collect();
         let title = self.search.found().map_or_else(|| "keys".to_owned(), |found| format!("keys   {found}"));
         let inner = popup::draw(canvas, buffer, area, &title, &lines, &mut self.view);
         self.search.draw(canvas, buffer, inner);
-        Laid::at(popup::around(inner))
+        HitMap::at(popup::around(inner))
     }
 
-    fn perform(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then {
+    fn perform(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
             Action::Search => self.search.begin(),
             Action::Confirm => self.search.end(true),
@@ -89,28 +89,28 @@ impl Overlay for Help {
             Action::NextMatch | Action::PreviousMatch => desk.say("nothing is searched for yet"),
             _ => return self.view.perform(action),
         }
-        Then::Stay
+        Flow::Stay
     }
 
-    fn key(&mut self, key: KeyEvent, _desk: &mut Desk<'_, '_>) -> Then {
+    fn key(&mut self, key: KeyEvent, _desk: &mut OverlayContext<'_, '_>) -> Flow {
         if self.search.typing().is_some_and(|typing| typing.key(key)) {
             self.typed();
         }
-        Then::Stay
+        Flow::Stay
     }
 
-    fn paste(&mut self, text: &str, _desk: &mut Desk<'_, '_>) -> Then {
-        let Some(typing) = self.search.typing() else { return Then::Pass };
+    fn paste(&mut self, text: &str, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+        let Some(typing) = self.search.typing() else { return Flow::Pass };
         if typing.paste(text) {
             self.typed();
         }
-        Then::Stay
+        Flow::Stay
     }
 }
 
-fn lines(canvas: &Canvas<'_>, of: Context) -> Vec<Line> {
+fn lines(canvas: &Canvas<'_>, of: Context) -> Vec<StyledLine> {
     let (parts, keymap) = (&canvas.theme.parts, canvas.keymap);
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<StyledLine> = Vec::new();
     let keys = |binding: &Binding| binding.keys.iter().map(|key| show(*key)).collect::<Vec<_>>().join("  ");
     let others = Context::ALL.iter().copied().filter(|&context| context != of);
     for context in std::iter::once(of).chain(others) {

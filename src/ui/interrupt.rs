@@ -11,18 +11,18 @@ use super::action::Action;
 use super::canvas::Canvas;
 use super::footer::Hint;
 use super::keymap::Context;
-use super::overlay::{Desk, Laid, Overlay, Then};
+use super::overlay::{Flow, HitMap, Overlay, OverlayContext};
 use super::raw::spoken_all;
 use super::reading::Paragraph;
-use super::sheet::{Answers, Asked, Hold, Question};
+use super::sheet::{Answers, Hold, Question, QuestionText};
 use super::text;
 use super::theme::Theme;
 use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::moment::Moment;
 use crate::operation::{Act, Operation, Producer, Recipient};
 use crate::state::{Availability, Phase, Tri};
 use crate::status::Status;
+use crate::time::Timestamp;
 use crate::tmux::Key;
 
 /// Keys that stop programs, the usual one first, for what the agent's own profile does not say.
@@ -108,7 +108,7 @@ impl Interrupt {
     }
 
     /// What is asked for without a question, where the operator has configured it so.
-    pub fn at_once(terminal: &Terminal, now: Moment) -> Request {
+    pub fn at_once(terminal: &Terminal, now: Timestamp) -> Request {
         let keys = choices(terminal).into_iter().next().map(|(keys, _)| keys);
         let act = Act::Interrupt { keys: keys.unwrap_or_default(), dialog: Shown::of(terminal).dialog };
         Request::Perform(Operation { at: now, producer: Producer::Dashboard, to: Recipient::as_shown(terminal), act })
@@ -134,7 +134,7 @@ impl Interrupt {
     }
 
     /// Whom it goes to, where that does not stand in the title, and the keys.
-    fn asked(&self, theme: &Theme) -> Asked {
+    fn asked(&self, theme: &Theme) -> QuestionText {
         let parts = &theme.parts;
         let told: Vec<String> = match &self.shown[..] {
             [_] => Vec::new(),
@@ -148,7 +148,7 @@ impl Interrupt {
             let line = format!("{:<widest$}   {note}", spoken_all(keys));
             Paragraph::plain(line, parts.text).led_by(vec![lead]).on(base)
         };
-        Asked {
+        QuestionText {
             text: told.into_iter().map(|told| Paragraph::plain(told, parts.text)).collect(),
             options: self.choices.iter().enumerate().map(option).collect(),
             picked: Vec::new(),
@@ -156,7 +156,7 @@ impl Interrupt {
     }
 
     /// Why no key is pressed yet.
-    fn hold(&self, now: Moment) -> Option<Hold> {
+    fn hold(&self, now: Timestamp) -> Option<Hold> {
         self.question.hold(&self.asked(&Theme::default()), now)
     }
 }
@@ -193,45 +193,45 @@ impl Overlay for Interrupt {
         hints
     }
 
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Laid {
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
         let (title, asked) = (self.title(), self.asked(canvas.theme));
         ANSWERS.draw(canvas, buffer, area, &mut self.question, (&title, &asked))
     }
 
-    fn perform(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then {
+    fn perform(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow {
         self.follow(desk.view);
         let asked = self.asked(&Theme::default());
         match action {
-            Action::Close => return Then::Close,
+            Action::Close => return Flow::Close,
             Action::Choose => {
                 let chosen = self.question.chosen().filter(|_| self.hold(desk.view.now).is_none());
-                let Some((keys, _)) = chosen.and_then(|chosen| self.choices.get(chosen)) else { return Then::Stay };
+                let Some((keys, _)) = chosen.and_then(|chosen| self.choices.get(chosen)) else { return Flow::Stay };
                 for (key, shown) in self.keys.iter().zip(&self.shown) {
                     let Some(terminal) = desk.terminal(key) else { continue };
                     let act = Act::Interrupt { keys: keys.clone(), dialog: shown.dialog.clone() };
                     desk.perform(Recipient::as_shown(terminal), act);
                 }
-                return Then::Close;
+                return Flow::Close;
             }
             _ if self.question.is_deaf(desk.view.now) => {}
             Action::Down => self.question.step(1, &asked, 0),
             Action::Up => self.question.step(-1, &asked, 0),
             _ => return self.question.perform(action),
         }
-        Then::Stay
+        Flow::Stay
     }
 
     /// Pressing takes the key; a click only chooses it.
-    fn click(&mut self, at: Position, desk: &mut Desk<'_, '_>) -> Then {
+    fn click(&mut self, at: Position, desk: &mut OverlayContext<'_, '_>) -> Flow {
         let asked = self.asked(&Theme::default());
         if let Some(option) = self.question.at(at).filter(|_| !self.question.is_deaf(desk.view.now)) {
             self.question.choose(option, &asked);
         }
-        Then::Stay
+        Flow::Stay
     }
 
-    fn update(&mut self, desk: &mut Desk<'_, '_>) -> Then {
+    fn update(&mut self, desk: &mut OverlayContext<'_, '_>) -> Flow {
         self.follow(desk.view);
-        Then::Stay
+        Flow::Stay
     }
 }

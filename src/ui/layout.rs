@@ -13,7 +13,7 @@ const SMALLEST_FULL: (u16, u16) = (46, 10);
 
 /// How much room the frame has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Size {
+pub enum FrameSize {
     /// Everything has its place.
     #[default]
     Full,
@@ -24,7 +24,7 @@ pub enum Size {
 /// The regions of a frame. A region that has no room is empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Regions {
-    pub size: Size,
+    pub size: FrameSize,
     pub header: Rect,
     pub table: Rect,
     /// The pane on the left, or the only one.
@@ -59,7 +59,7 @@ impl Regions {
         let beside = frame.width >= SIDE_BY_SIDE && panes.shown == Shown::All;
         let (left, right) = if beside { halves(lower, panes) } else { (lower, Rect::ZERO) };
         Self {
-            size: Size::Full,
+            size: FrameSize::Full,
             header: row(0, 1),
             table: row(2, table),
             left,
@@ -79,7 +79,7 @@ impl Regions {
         let panes = if writing { body.saturating_sub(body / 3) } else { 0 };
         let lower = row(header + body - panes, panes);
         Self {
-            size: Size::Small,
+            size: FrameSize::Small,
             header: row(0, header),
             table: row(header, body - panes),
             left: lower,

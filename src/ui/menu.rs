@@ -21,7 +21,7 @@ const HIGHEST: usize = 14;
 
 /// One entry of a menu.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
+pub struct MenuEntry {
     pub text: String,
     /// What stands at the right: a key, a count, a time.
     pub note: String,
@@ -31,7 +31,7 @@ pub struct Entry {
 #[derive(Clone, Debug, Default)]
 pub struct Menu {
     title: String,
-    entries: Vec<Entry>,
+    entries: Vec<MenuEntry>,
     /// What is typed is looked for in these, one of each entry.
     texts: Vec<String>,
     /// The cells of the widest entry.
@@ -50,11 +50,11 @@ pub struct Menu {
 
 impl Menu {
     /// A menu of entries, the first one selected.
-    pub fn new(title: impl Into<String>, entries: Vec<Entry>) -> Self {
+    pub fn new(title: impl Into<String>, entries: Vec<MenuEntry>) -> Self {
         let title = title.into();
         let shown = (0..entries.len()).collect();
         let texts = entries.iter().map(|entry| format!("{} {}", entry.text, entry.note)).collect();
-        let cells = |entry: &Entry| text::width(&entry.text) + text::width(&entry.note) + 4;
+        let cells = |entry: &MenuEntry| text::width(&entry.text) + text::width(&entry.note) + 4;
         let widest = entries.iter().map(cells).max().unwrap_or(0).max(text::width(&title) + 2).clamp(24, WIDEST);
         Self { title, entries, texts, widest, shown, ..Self::default() }
     }

@@ -1,10 +1,10 @@
 //! The cursor: where nobody has moved it, it is at the top, whatever stands there; then it stays on its row while the
 //! rows move.
 
-use super::arrangement::{Item, Row, RowKey};
+use super::arrangement::{Item, RowKey, TableRow};
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::moment::{Moment, Span};
 use crate::status::Status;
+use crate::time::{Span, Timestamp};
 
 /// How long the selected row keeps its place after the operator last did something. Then the most urgent come first
 /// again without exception.
@@ -24,22 +24,22 @@ enum Anchor {
 
 /// Which row is selected and where it is kept.
 #[derive(Clone, Debug, Default)]
-pub struct Cursor {
+pub struct RowSelection {
     key: Option<RowKey>,
     /// The place of the selected row among all rows.
     index: usize,
     /// When the cursor came to its row.
-    since: Moment,
+    since: Timestamp,
     /// Until when the row keeps its place.
-    held_until: Moment,
+    held_until: Timestamp,
     anchor: Anchor,
     /// When the cursor came to its row by itself, as the one before left or another one is at the top now.
-    slipped: Option<Moment>,
+    slipped: Option<Timestamp>,
     /// Where it has been since it began to go to those that should be looked at, and what they were then.
     walked: Vec<(TerminalKey, Status)>,
 }
 
-impl Cursor {
+impl RowSelection {
     /// The selected row.
     pub fn row(&self) -> Option<&RowKey> {
         self.key.as_ref()
@@ -59,7 +59,7 @@ impl Cursor {
     }
 
     /// When the cursor came to its row.
-    pub fn since(&self) -> Moment {
+    pub fn since(&self) -> Timestamp {
         self.since
     }
 
@@ -69,17 +69,17 @@ impl Cursor {
     }
 
     /// Takes note that the operator did something: the selected row stays where it is.
-    pub fn hold(&mut self, now: Moment) {
+    pub fn hold(&mut self, now: Timestamp) {
         self.held_until = now + HOLD;
     }
 
     /// Lets the selected row go to where it belongs, because the operator has put the rows into another order.
     pub fn release(&mut self) {
-        self.held_until = Moment::default();
+        self.held_until = Timestamp::default();
     }
 
     /// Whether the cursor came to its row by itself so lately that a key may have been meant for the one before.
-    pub fn has_just_slipped(&self, now: Moment) -> bool {
+    pub fn has_just_slipped(&self, now: Timestamp) -> bool {
         self.slipped.is_some_and(|at| now.since(at) < MEANT)
     }
 
@@ -89,7 +89,7 @@ impl Cursor {
     }
 
     /// Keeps to the top from now on, if it is there.
-    pub fn stay_at_top(&mut self, rows: &[Row<'_>]) {
+    pub fn stay_at_top(&mut self, rows: &[TableRow<'_>]) {
         if self.index == top(rows) {
             self.anchor = Anchor::Top;
         }
@@ -97,12 +97,12 @@ impl Cursor {
 
     /// Keeps the selected row in its place for a while, as far as that is in its group and below those that wait for the
     /// operator and come before it.
-    pub fn keep<'a>(&self, mut rows: Vec<Row<'a>>, now: Moment) -> Vec<Row<'a>> {
+    pub fn keep<'a>(&self, mut rows: Vec<TableRow<'a>>, now: Timestamp) -> Vec<TableRow<'a>> {
         let natural = self.key.as_ref().and_then(|key| rows.iter().position(|row| row.is(key)));
         let is_terminal = |index: &usize| rows[*index].item().is_some();
         if let Some(natural) = natural.filter(is_terminal).filter(|_| now < self.held_until) {
-            let is_head = |row: &Row<'_>| row.item().is_none();
-            let waits = |row: &Row<'_>| row.item().is_some_and(|item| item.status().needs_operator());
+            let is_head = |row: &TableRow<'_>| row.item().is_none();
+            let waits = |row: &TableRow<'_>| row.item().is_some_and(|item| item.status().needs_operator());
             let from = rows[..natural].iter().rposition(is_head).map_or(0, |head| head + 1);
             let to = rows[natural..].iter().position(is_head).map_or(rows.len(), |head| natural + head);
             let below = rows[from..natural].iter().rposition(waits).map_or(from, |last| from + last + 1);
@@ -114,7 +114,7 @@ impl Cursor {
 
     /// Follows the rows: the selected one may have moved or gone, and another one may be at the top. One that left gives
     /// the cursor to the row that took its place.
-    pub fn follow(&mut self, rows: &[Row<'_>], now: Moment) {
+    pub fn follow(&mut self, rows: &[TableRow<'_>], now: Timestamp) {
         let to_top = self.anchor == Anchor::Top && now >= self.held_until;
         if !to_top && self.locate(rows) {
             return;
@@ -128,21 +128,21 @@ impl Cursor {
     }
 
     /// Finds the place of the selected row. Returns whether it is there.
-    pub fn locate(&mut self, rows: &[Row<'_>]) -> bool {
+    pub fn locate(&mut self, rows: &[TableRow<'_>]) -> bool {
         let found = self.key.as_ref().and_then(|key| rows.iter().position(|row| row.is(key)));
         self.index = found.unwrap_or(self.index);
         found.is_some()
     }
 
     /// Selects the row at an index, or nothing when there is none.
-    pub fn select(&mut self, index: usize, rows: &[Row<'_>], now: Moment) {
+    pub fn select(&mut self, index: usize, rows: &[TableRow<'_>], now: Timestamp) {
         self.put(index, rows, now);
         (self.anchor, self.slipped) = (Anchor::Row, None);
         self.walked.clear();
     }
 
-    fn put(&mut self, index: usize, rows: &[Row<'_>], now: Moment) {
-        let key = rows.get(index).map(Row::key);
+    fn put(&mut self, index: usize, rows: &[TableRow<'_>], now: Timestamp) {
+        let key = rows.get(index).map(TableRow::key);
         if key != self.key {
             self.since = now;
         }
@@ -150,7 +150,7 @@ impl Cursor {
     }
 
     /// Moves by a number of rows, and stops at both ends.
-    pub fn step(&mut self, rows_down: isize, rows: &[Row<'_>], now: Moment) {
+    pub fn step(&mut self, rows_down: isize, rows: &[TableRow<'_>], now: Timestamp) {
         let index = self.index.saturating_add_signed(rows_down).min(rows.len().saturating_sub(1));
         self.select(index, rows, now);
     }
@@ -189,16 +189,16 @@ impl Cursor {
     }
 
     /// Selects a row on the way through those that need the operator.
-    pub fn walk_to(&mut self, index: usize, rows: &[Row<'_>], now: Moment) {
+    pub fn walk_to(&mut self, index: usize, rows: &[TableRow<'_>], now: Timestamp) {
         let mut walked = std::mem::take(&mut self.walked);
         self.select(index, rows, now);
-        let item = rows.get(index).and_then(Row::item);
+        let item = rows.get(index).and_then(TableRow::item);
         walked.extend(item.map(|item| (item.key().clone(), item.status())));
         self.walked = walked;
     }
 }
 
 /// The first row that is about something: the head of an open group is above it.
-fn top(rows: &[Row<'_>]) -> usize {
-    usize::from(matches!(rows, [Row::Head(head), Row::Item(_), ..] if !head.folded))
+fn top(rows: &[TableRow<'_>]) -> usize {
+    usize::from(matches!(rows, [TableRow::Head(head), TableRow::Item(_), ..] if !head.folded))
 }

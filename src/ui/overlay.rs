@@ -17,15 +17,15 @@ use super::composer::BroadcastDraft;
 use super::footer::Hint;
 use super::keymap::Context;
 use super::toast::{Toasts, Topic};
-use super::{Options, Request};
+use super::{Request, UiOptions};
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::history::{Intent, Told};
-use crate::moment::Moment;
+use crate::history::{HistoryAnswer, Intent};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient};
+use crate::time::Timestamp;
 
 /// Where an overlay is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum OverlayPlace {
     /// In a box over whatever is there; the area is all that is above the footer.
     Popup,
     /// In the panes below the table, which get more room then.
@@ -40,14 +40,14 @@ pub enum Place {
 
 /// What an overlay has drawn.
 #[derive(Clone, Debug, Default)]
-pub struct Laid {
+pub struct HitMap {
     /// What has the keyboard: no message hides it, and a click beside a popup closes that.
     pub place: Rect,
     /// Where a click performs which action.
     pub buttons: Vec<(Rect, Action)>,
 }
 
-impl Laid {
+impl HitMap {
     /// Something without buttons.
     pub fn at(place: Rect) -> Self {
         Self { place, buttons: Vec::new() }
@@ -56,7 +56,7 @@ impl Laid {
 
 /// What is to become of an overlay after it has handled something.
 #[derive(Debug)]
-pub enum Then {
+pub enum Flow {
     Stay,
     Close,
     /// Another overlay takes the place of this one.
@@ -69,7 +69,7 @@ pub enum Then {
 
 /// What came of something that was asked for.
 #[derive(Clone, Copy, Debug)]
-pub enum News<'a> {
+pub enum OperationNews<'a> {
     /// An operation was performed, or was not.
     Ended { operation: &'a Operation, outcome: &'a Outcome },
     /// Something was added to what was begun for a terminal.
@@ -79,14 +79,14 @@ pub enum News<'a> {
     /// The prompt came back from the operator's editor.
     Edited { text: &'a str },
     /// The history has answered.
-    Told { key: &'a TerminalKey, told: &'a Told },
+    Told { key: &'a TerminalKey, told: &'a HistoryAnswer },
     /// Why a terminal is said to be what it is; `None` when nothing has read its screen.
     Reasons { key: &'a TerminalKey, text: Option<&'a str> },
 }
 
 /// What outlives every overlay.
 #[derive(Clone, Debug, Default)]
-pub struct Memory {
+pub struct OverlayMemory {
     pub toasts: Toasts,
     /// How the terminals are shown, and which of them are marked.
     pub arrangement: Arrangement,
@@ -108,19 +108,19 @@ pub struct Memory {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
     pub text: String,
-    pub since: Moment,
+    pub since: Timestamp,
 }
 
 /// What an overlay can reach while it handles something.
-pub struct Desk<'a, 'v> {
+pub struct OverlayContext<'a, 'v> {
     pub view: &'a View<'v>,
-    pub options: &'a Options,
-    pub memory: &'a mut Memory,
+    pub options: &'a UiOptions,
+    pub memory: &'a mut OverlayMemory,
     /// What the dashboard is to be asked for, in order.
     pub requests: Vec<Request>,
 }
 
-impl<'v> Desk<'_, 'v> {
+impl<'v> OverlayContext<'_, 'v> {
     /// Asks for something that the dashboard cannot do itself.
     pub fn ask(&mut self, request: Request) {
         self.requests.push(request);
@@ -159,13 +159,13 @@ pub trait Overlay: Debug {
     fn context(&self) -> Context;
 
     /// Where it is drawn.
-    fn place(&self) -> Place {
-        Place::Popup
+    fn place(&self) -> OverlayPlace {
+        OverlayPlace::Popup
     }
 
     /// Whether it shows itself as a box over something else, which a click beside it closes.
     fn is_popup(&self) -> bool {
-        self.place() == Place::Popup
+        self.place() == OverlayPlace::Popup
     }
 
     /// The terminal that it is about, which jumps and explanations go to.
@@ -177,36 +177,36 @@ pub trait Overlay: Debug {
     fn hints(&self, view: &View<'_>) -> Vec<Hint>;
 
     /// Draws itself.
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Laid;
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap;
 
     /// Does what an action says.
-    fn perform(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then;
+    fn perform(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow;
 
     /// Takes in a key that its list of keys does not have.
-    fn key(&mut self, _key: KeyEvent, _desk: &mut Desk<'_, '_>) -> Then {
-        Then::Stay
+    fn key(&mut self, _key: KeyEvent, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+        Flow::Stay
     }
 
     /// Takes in a pasted text.
-    fn paste(&mut self, _text: &str, _desk: &mut Desk<'_, '_>) -> Then {
-        Then::Pass
+    fn paste(&mut self, _text: &str, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+        Flow::Pass
     }
 
     /// Takes in a click that is on no button.
-    fn click(&mut self, _at: Position, _desk: &mut Desk<'_, '_>) -> Then {
-        Then::Stay
+    fn click(&mut self, _at: Position, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+        Flow::Stay
     }
 
     /// Takes in a turn of the wheel: 1 is down, -1 is up.
-    fn wheel(&mut self, direction: isize, _at: Position, desk: &mut Desk<'_, '_>) -> Then {
+    fn wheel(&mut self, direction: isize, _at: Position, desk: &mut OverlayContext<'_, '_>) -> Flow {
         self.perform(if direction > 0 { Action::ScrollDown } else { Action::ScrollUp }, desk)
     }
 
     /// Follows the fleet and the time.
-    fn update(&mut self, _desk: &mut Desk<'_, '_>) -> Then {
-        Then::Stay
+    fn update(&mut self, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+        Flow::Stay
     }
 
     /// Takes note of what came of something that was asked for, by whomever.
-    fn hear(&mut self, _news: News<'_>, _desk: &mut Desk<'_, '_>) {}
+    fn hear(&mut self, _news: OperationNews<'_>, _desk: &mut OverlayContext<'_, '_>) {}
 }

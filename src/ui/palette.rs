@@ -2,8 +2,8 @@
 
 use super::action::Action;
 use super::keymap::{Binding, Context, Keymap, show};
-use super::menu::{Entry, Menu};
-use super::overlay::{Desk, Then};
+use super::menu::{Menu, MenuEntry};
+use super::overlay::{Flow, OverlayContext};
 use super::picker::Picker;
 
 /// The list of actions.
@@ -31,7 +31,7 @@ impl Palette {
             let binding = live.iter().find(|binding| binding.action == Some(*action));
             let keys = binding.map(|binding| binding.keys.iter().map(|key| show(*key)).collect::<Vec<_>>().join("  "));
             let text = binding.map_or(action.description(), |binding| binding.description.as_str());
-            Entry { text: text.to_owned(), note: keys.unwrap_or_default() }
+            MenuEntry { text: text.to_owned(), note: keys.unwrap_or_default() }
         };
         let entries = actions.iter().map(entry).collect();
         // The footer and the keymap call them by their names.
@@ -49,7 +49,7 @@ impl Picker for Palette {
         ["do it", "down", "close"]
     }
 
-    fn take(&mut self, index: usize, _desk: &mut Desk<'_, '_>) -> Then {
-        Then::Perform(self.actions[index])
+    fn take(&mut self, index: usize, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+        Flow::Perform(self.actions[index])
     }
 }

@@ -11,7 +11,7 @@ use super::canvas::Canvas;
 use super::footer::Hint;
 use super::keymap::Context;
 use super::menu::Menu;
-use super::overlay::{Desk, Laid, Overlay, Then};
+use super::overlay::{Flow, HitMap, Overlay, OverlayContext};
 use crate::fleet::{TerminalKey, View};
 
 /// A menu of which the operator takes one entry.
@@ -28,7 +28,7 @@ pub trait Picker: Debug {
     }
 
     /// Does what the entry at a place among all stands for.
-    fn take(&mut self, index: usize, desk: &mut Desk<'_, '_>) -> Then;
+    fn take(&mut self, index: usize, desk: &mut OverlayContext<'_, '_>) -> Flow;
 
     /// The entry that a key stands for; other keys narrow the menu down.
     fn letter(&self, _key: KeyEvent) -> Option<usize> {
@@ -50,35 +50,35 @@ impl<P: Picker> Overlay for P {
         vec![(Action::Choose, choose), (Action::Down, down), (Action::Close, close)]
     }
 
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Laid {
-        Laid::at(self.menu().draw(canvas, buffer, area))
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
+        HitMap::at(self.menu().draw(canvas, buffer, area))
     }
 
-    fn perform(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then {
+    fn perform(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
             Action::Choose => match self.menu().chosen() {
                 Some(index) => self.take(index, desk),
-                None => Then::Stay,
+                None => Flow::Stay,
             },
-            _ if self.menu().perform(action) => Then::Stay,
-            _ => Then::Pass,
+            _ if self.menu().perform(action) => Flow::Stay,
+            _ => Flow::Pass,
         }
     }
 
-    fn key(&mut self, key: KeyEvent, desk: &mut Desk<'_, '_>) -> Then {
+    fn key(&mut self, key: KeyEvent, desk: &mut OverlayContext<'_, '_>) -> Flow {
         if let Some(index) = self.letter(key) {
             return self.take(index, desk);
         }
         self.menu().key(key);
-        Then::Stay
+        Flow::Stay
     }
 
-    fn paste(&mut self, text: &str, _desk: &mut Desk<'_, '_>) -> Then {
+    fn paste(&mut self, text: &str, _desk: &mut OverlayContext<'_, '_>) -> Flow {
         self.menu().paste(text);
-        Then::Stay
+        Flow::Stay
     }
 
-    fn click(&mut self, at: Position, desk: &mut Desk<'_, '_>) -> Then {
-        if self.menu().click(at) { self.perform(Action::Choose, desk) } else { Then::Stay }
+    fn click(&mut self, at: Position, desk: &mut OverlayContext<'_, '_>) -> Flow {
+        if self.menu().click(at) { self.perform(Action::Choose, desk) } else { Flow::Stay }
     }
 }

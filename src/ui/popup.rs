@@ -9,7 +9,7 @@ use super::text::{self, Pen};
 use super::viewport::Viewport;
 
 /// One line of a popup: stretches of text in their styles.
-pub type Line = Vec<(String, Style)>;
+pub type StyledLine = Vec<(String, Style)>;
 
 /// The box around what [`frame`] and [`draw`] say is inside.
 pub fn around(inner: Rect) -> Rect {
@@ -25,10 +25,10 @@ pub fn draw(
     buffer: &mut Buffer,
     area: Rect,
     title: &str,
-    lines: &[Line],
+    lines: &[StyledLine],
     view: &mut Viewport,
 ) -> Rect {
-    let line_cells = |line: &Line| line.iter().map(|(text, _)| text::width(text)).sum::<usize>();
+    let line_cells = |line: &StyledLine| line.iter().map(|(text, _)| text::width(text)).sum::<usize>();
     let widest = lines.iter().map(line_cells).max().unwrap_or(0).max(text::width(title) + 2);
     let width = u16::try_from(widest + 4).unwrap_or(u16::MAX);
     let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX);

@@ -11,17 +11,17 @@ use super::action::Action;
 use super::canvas::Canvas;
 use super::footer::Hint;
 use super::keymap::{self, Context, control_character};
-use super::overlay::{Desk, Laid, Overlay, Place, Then};
+use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayPlace};
 use super::sheet::Pause;
 use super::text::{self, Pen};
 use super::{find, popup, preview};
 use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::moment::{Moment, Span};
 use crate::operation::{Act, Privacy, Recipient};
 use crate::screen::{Row, Screen, is_harmless};
 use crate::status::Status;
 use crate::task::Task;
+use crate::time::{Span, Timestamp};
 use crate::tmux::Key;
 
 /// The keyboard of one terminal or task.
@@ -38,7 +38,7 @@ pub struct Raw {
     /// The last keys that went there.
     pressed: Vec<String>,
     /// When a key opened it that may be pressed once too often.
-    opened: Option<Moment>,
+    opened: Option<Timestamp>,
     /// What the task that it was opened for is called; it stays open when that ends, so that what is typed on does not
     /// become keys of the dashboard.
     task: Option<String>,
@@ -97,7 +97,7 @@ impl Raw {
     }
 
     /// The mode for a task that asks, opened with Enter, which is its default answer as well.
-    pub fn answering(task: &Task, now: Moment) -> Self {
+    pub fn answering(task: &Task, now: Timestamp) -> Self {
         Self { opened: Some(now), ..Self::for_task(task) }
     }
 
@@ -116,7 +116,7 @@ impl Raw {
     }
 
     /// Why a key is not let through now.
-    fn held(&self, now: Moment) -> Option<&'static str> {
+    fn held(&self, now: Timestamp) -> Option<&'static str> {
         let has_read = |dialog: &Arc<Dialog>| self.read.as_ref().is_some_and(|read| read.is_same(dialog));
         match &self.dialog {
             _ if !self.is_shown => Some("the terminal was not on the screen yet; nothing was sent"),
@@ -148,8 +148,8 @@ impl Overlay for Raw {
         Context::Raw
     }
 
-    fn place(&self) -> Place {
-        Place::Body
+    fn place(&self) -> OverlayPlace {
+        OverlayPlace::Body
     }
 
     fn terminal(&self) -> Option<&TerminalKey> {
@@ -161,7 +161,7 @@ impl Overlay for Raw {
         vec![(Action::Close, if is_over { "leave" } else { "leave; every other key goes to the terminal" })]
     }
 
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Laid {
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap {
         let (terminal, task) = (find(view, &self.key), self.live_task(view));
         let leave = canvas.keymap.key_for(Context::Raw, Action::Close).unwrap_or_default();
         let title = match (terminal, task, &self.task) {
@@ -171,7 +171,7 @@ impl Overlay for Raw {
             (.., None) => format!("the terminal is gone; {leave} leaves"),
         };
         let Some(inner) = popup::frame(canvas, buffer, area, (area.width, area.height), &title) else {
-            return Laid::default();
+            return HitMap::default();
         };
         // The frame says by its colour, too, that this is no view.
         let warning = canvas.theme.style(Status::Approval);
@@ -197,29 +197,29 @@ impl Overlay for Raw {
         }
         let mut pen = Pen::new(buffer, inner, last);
         pen.text("pressed: ", canvas.theme.parts.quiet).text(&self.pressed.join(" "), canvas.theme.parts.text);
-        Laid::at(outer)
+        HitMap::at(outer)
     }
 
-    fn perform(&mut self, action: Action, _desk: &mut Desk<'_, '_>) -> Then {
+    fn perform(&mut self, action: Action, _desk: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
-            Action::Close => Then::Close,
-            _ => Then::Pass,
+            Action::Close => Flow::Close,
+            _ => Flow::Pass,
         }
     }
 
-    fn key(&mut self, key: KeyEvent, desk: &mut Desk<'_, '_>) -> Then {
+    fn key(&mut self, key: KeyEvent, desk: &mut OverlayContext<'_, '_>) -> Flow {
         let is_second = self.opened.take().is_some_and(|opened| desk.view.now.since(opened) < TWICE);
         if (is_second && key.code == KeyCode::Enter) || (self.task.is_some() && self.live_task(desk.view).is_none()) {
-            return Then::Stay;
+            return Flow::Stay;
         }
         if let Some(why) = self.held(desk.view.now) {
             desk.say(why);
-            return Then::Stay;
+            return Flow::Stay;
         }
         let named = name(key).and_then(|name| Some((name.parse().ok()?, name)));
         let Some((pressed, name)) = named else {
             desk.say("tmux has no name for this key; nothing was sent");
-            return Then::Stay;
+            return Flow::Stay;
         };
         self.pressed.push(spoken(&shown(key, &name)));
         let surplus = self.pressed.len().saturating_sub(SHOWN);
@@ -232,26 +232,26 @@ impl Overlay for Raw {
         if let Some((to, privacy)) = to {
             desk.perform(to, Act::Keys { keys: vec![pressed], dialog: self.dialog.clone(), privacy });
         }
-        Then::Stay
+        Flow::Stay
     }
 
-    fn paste(&mut self, _text: &str, desk: &mut Desk<'_, '_>) -> Then {
+    fn paste(&mut self, _text: &str, desk: &mut OverlayContext<'_, '_>) -> Flow {
         desk.say("a pasted text is no key; nothing was sent. Paste it into a prompt");
-        Then::Stay
+        Flow::Stay
     }
 
-    fn wheel(&mut self, _direction: isize, _at: Position, _desk: &mut Desk<'_, '_>) -> Then {
-        Then::Stay
+    fn wheel(&mut self, _direction: isize, _at: Position, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+        Flow::Stay
     }
 
-    fn update(&mut self, desk: &mut Desk<'_, '_>) -> Then {
+    fn update(&mut self, desk: &mut OverlayContext<'_, '_>) -> Flow {
         let terminal = desk.terminal(&self.key);
         self.follow(terminal.filter(|terminal| terminal.state.waits()).and_then(|terminal| terminal.dialog.as_ref()));
         if self.task.is_some() || terminal.is_some() {
-            return Then::Stay;
+            return Flow::Stay;
         }
         desk.tell(Status::Gone, "the terminal is gone".to_owned());
-        Then::Close
+        Flow::Close
     }
 }
 

@@ -10,8 +10,8 @@ use ratatui::style::Style;
 
 use super::action::Action;
 use super::canvas::Canvas;
-use super::overlay::Then;
-use super::popup::Line;
+use super::overlay::Flow;
+use super::popup::StyledLine;
 use super::text::{self, Pen};
 use super::viewport::Viewport;
 use crate::status::Status;
@@ -20,15 +20,15 @@ use crate::status::Status;
 #[derive(Clone, Debug, Default)]
 pub struct Paragraph {
     /// What stands before it in its first row, and leaves as much blank in the others.
-    lead: Line,
-    parts: Line,
+    lead: StyledLine,
+    parts: StyledLine,
     text: String,
     base: Style,
 }
 
 impl Paragraph {
     /// A line of stretches in their styles.
-    pub fn new(parts: Line) -> Self {
+    pub fn new(parts: StyledLine) -> Self {
         let text = parts.iter().map(|(text, _)| text.as_str()).collect();
         Self { parts, text, ..Self::default() }
     }
@@ -39,7 +39,7 @@ impl Paragraph {
     }
 
     /// The line with something before it that need not be read.
-    pub fn led_by(self, lead: Line) -> Self {
+    pub fn led_by(self, lead: StyledLine) -> Self {
         Self { lead, ..self }
     }
 
@@ -88,7 +88,7 @@ impl Paragraph {
 
 /// How far a text is scrolled and read.
 #[derive(Clone, Debug, Default)]
-pub struct Reading {
+pub struct ReadProgress {
     view: Viewport,
     /// How wide the last frame was.
     cells: usize,
@@ -105,7 +105,7 @@ pub fn height(text: &[Paragraph], cells: usize, blanks: bool) -> usize {
     text.iter().filter(|line| blanks || !line.is_blank()).map(|line| line.rows(cells).len()).sum()
 }
 
-impl Reading {
+impl ReadProgress {
     /// Draws the text as far as it is scrolled; without its blank lines where those have no room. What is drawn has been
     /// read, unless something covers it. Returns where each line is.
     pub fn draw(
@@ -205,7 +205,7 @@ impl Reading {
     }
 
     /// Does what an action says of a text that is only read: scroll, or close.
-    pub fn perform(&mut self, action: Action) -> Then {
+    pub fn perform(&mut self, action: Action) -> Flow {
         self.view.perform(action)
     }
 

@@ -8,7 +8,7 @@ use regex::RegexBuilder;
 
 use super::canvas::Canvas;
 use super::input::LineInput;
-use super::popup::{self, Line};
+use super::popup::{self, StyledLine};
 use super::text::Pen;
 
 /// A search.
@@ -97,7 +97,7 @@ impl Search {
     }
 
     /// A line with its hits standing out.
-    pub fn marked(&self, canvas: &Canvas<'_>, index: usize, line: Line) -> Line {
+    pub fn marked(&self, canvas: &Canvas<'_>, index: usize, line: StyledLine) -> StyledLine {
         let parts = &canvas.theme.parts;
         let first = self.hits.partition_point(|(line, _)| *line < index);
         let hits = || (first..).zip(&self.hits[first..]).take_while(|(_, (line, _))| *line == index);

@@ -8,12 +8,12 @@ use super::action::Action;
 use super::canvas::Canvas;
 use super::footer::{self, Hint};
 use super::keymap::Context;
-use super::overlay::{Laid, Then};
+use super::overlay::{Flow, HitMap};
 use super::popup;
-use super::reading::{Paragraph, Reading, height};
+use super::reading::{Paragraph, ReadProgress, height};
 use super::text::{self, Pen};
-use crate::moment::{Moment, Span};
 use crate::status::Status;
+use crate::time::{Span, Timestamp};
 
 /// How long keys do nothing after what they are for has changed: they may have been meant for what was there before.
 const LOOK_FIRST: Span = Span::from_secs(1);
@@ -50,38 +50,38 @@ impl Hold {
 /// The time in which keys do nothing, because what they are for has changed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pause {
-    since: Option<Moment>,
+    since: Option<Timestamp>,
     /// Whether the operator has seen what it changed to.
     shown: bool,
 }
 
 impl Pause {
     /// The pause after a change that the operator could see at a moment.
-    pub fn since(at: Moment) -> Self {
+    pub fn since(at: Timestamp) -> Self {
         Self { since: Some(at), shown: true }
     }
 
     /// Begins with what is drawn next.
     pub fn begin(&mut self) {
-        *self = Self { since: Some(Moment::default()), shown: false };
+        *self = Self { since: Some(Timestamp::default()), shown: false };
     }
 
     /// Takes note that what changed is on the screen.
-    pub fn is_shown(&mut self, now: Moment) {
+    pub fn is_shown(&mut self, now: Timestamp) {
         if self.since.is_some() && !std::mem::replace(&mut self.shown, true) {
             self.since = Some(now);
         }
     }
 
     /// Whether keys do nothing.
-    pub fn holds(&self, now: Moment) -> bool {
+    pub fn holds(&self, now: Timestamp) -> bool {
         // A clock that was set back must not hold them for hours.
         self.since.is_some_and(|since| !self.shown || (since <= now && now.since(since) < LOOK_FIRST))
     }
 }
 
 /// What is to be put into a box.
-pub struct Wanted<'a> {
+pub struct SheetContent<'a> {
     pub title: &'a str,
     pub text: &'a [Paragraph],
     /// The cells that what stands below the text takes.
@@ -107,7 +107,7 @@ pub struct Sheet {
 
 impl Sheet {
     /// Draws an empty box in the middle of an area. Returns where its parts are.
-    pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, wanted: &Wanted<'_>) -> Self {
+    pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, wanted: &SheetContent<'_>) -> Self {
         let area = area.intersection(buffer.area);
         let widest = wanted.text.iter().map(Paragraph::cells).max().unwrap_or(0);
         let widest = widest.max(wanted.cells).max(text::width(wanted.title) + 2) + 4;
@@ -162,14 +162,14 @@ impl Sheet {
 
 /// What is asked: a text, and perhaps options, of which one is chosen.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct QuestionText {
     pub text: Vec<Paragraph>,
     pub options: Vec<Paragraph>,
     /// The options that what is done is about, beside the chosen one.
     pub picked: Vec<usize>,
 }
 
-impl From<Vec<Paragraph>> for Asked {
+impl From<Vec<Paragraph>> for QuestionText {
     fn from(text: Vec<Paragraph>) -> Self {
         Self { text, ..Self::default() }
     }
@@ -180,7 +180,7 @@ impl From<Vec<Paragraph>> for Asked {
 #[derive(Clone, Debug, Default)]
 pub struct Question {
     chosen: Option<usize>,
-    reading: Reading,
+    reading: ReadProgress,
     pause: Pause,
     /// The question itself, where the box is too narrow to have it in its title.
     title: Option<Paragraph>,
@@ -204,12 +204,12 @@ impl Question {
     }
 
     /// Whether keys do nothing.
-    pub fn is_deaf(&self, now: Moment) -> bool {
+    pub fn is_deaf(&self, now: Timestamp) -> bool {
         self.pause.holds(now)
     }
 
     /// Why what is asked cannot be done yet.
-    pub fn hold(&self, asked: &Asked, now: Moment) -> Option<Hold> {
+    pub fn hold(&self, asked: &QuestionText, now: Timestamp) -> Option<Hold> {
         if self.pause.holds(now) {
             return Some(Hold::Changed);
         }
@@ -229,12 +229,12 @@ impl Question {
     }
 
     /// The question could be seen since a moment.
-    pub fn shown_since(&mut self, at: Moment) {
+    pub fn shown_since(&mut self, at: Timestamp) {
         self.pause = Pause::since(at);
     }
 
     /// Chooses an option, and has it in view.
-    pub fn choose(&mut self, option: usize, asked: &Asked) {
+    pub fn choose(&mut self, option: usize, asked: &QuestionText) {
         if option < asked.options.len() {
             self.chosen = Some(option);
             self.reading.show(self.first(asked) + option);
@@ -242,7 +242,7 @@ impl Question {
     }
 
     /// Reads on as long as there is something to be read in that direction; then chooses, from `start` on.
-    pub fn step(&mut self, by: isize, asked: &Asked, start: usize) {
+    pub fn step(&mut self, by: isize, asked: &QuestionText, start: usize) {
         let (unread, hidden) = (self.unread(asked), self.reading.hidden());
         let reads = if by < 0 { unread.0.min(hidden.0) > 0 } else { unread.1.min(hidden.1) > 0 };
         let last = asked.options.len().checked_sub(1).filter(|_| !reads);
@@ -259,7 +259,7 @@ impl Question {
     }
 
     /// Scrolls, or closes.
-    pub fn perform(&mut self, action: Action) -> Then {
+    pub fn perform(&mut self, action: Action) -> Flow {
         self.reading.perform(action)
     }
 
@@ -269,7 +269,7 @@ impl Question {
         canvas: &Canvas<'_>,
         buffer: &mut Buffer,
         area: Rect,
-        (title, asked): (&str, &Asked),
+        (title, asked): (&str, &QuestionText),
         (cells, said): (usize, (u16, u16)),
     ) -> Sheet {
         let frame = if area.height < FRAMED { 0 } else { 6 };
@@ -278,7 +278,7 @@ impl Question {
         let lines: Vec<Paragraph> = self.lines(asked).cloned().collect();
         let was_resized = self.drawn.replace(area.as_size()).is_some_and(|before| before != area.as_size());
         let was_hidden = matches!(self.hold(asked, canvas.now), Some(Hold::TooSmall | Hold::Unread(..)));
-        let sheet = Sheet::draw(canvas, buffer, area, &Wanted { title, text: &lines, cells, said });
+        let sheet = Sheet::draw(canvas, buffer, area, &SheetContent { title, text: &lines, cells, said });
         self.is_enough = sheet.is_enough;
         let (first, places) = (self.first(asked), self.reading.draw(canvas, buffer, sheet.text, &lines));
         self.places = places.into_iter().filter_map(|(place, line)| Some((place, line.checked_sub(first)?))).collect();
@@ -293,23 +293,23 @@ impl Question {
         sheet
     }
 
-    fn lines<'a>(&'a self, asked: &'a Asked) -> impl Iterator<Item = &'a Paragraph> {
+    fn lines<'a>(&'a self, asked: &'a QuestionText) -> impl Iterator<Item = &'a Paragraph> {
         self.title.iter().chain(&asked.text).chain(&asked.options)
     }
 
     /// The line of the first option.
-    fn first(&self, asked: &Asked) -> usize {
+    fn first(&self, asked: &QuestionText) -> usize {
         usize::from(self.title.is_some()) + asked.text.len()
     }
 
     /// What is to be read before something is done.
-    fn needed<'a>(&'a self, asked: &'a Asked) -> impl Iterator<Item = (usize, &'a Paragraph)> {
+    fn needed<'a>(&'a self, asked: &'a QuestionText) -> impl Iterator<Item = (usize, &'a Paragraph)> {
         let first = self.first(asked);
         let is_meant = move |option: usize| self.chosen == Some(option) || asked.picked.contains(&option);
         self.lines(asked).enumerate().filter(move |(index, _)| index.checked_sub(first).is_none_or(is_meant))
     }
 
-    fn unread(&self, asked: &Asked) -> (usize, usize) {
+    fn unread(&self, asked: &QuestionText) -> (usize, usize) {
         self.reading.unread(self.needed(asked))
     }
 }
@@ -350,8 +350,8 @@ impl Answers {
         buffer: &mut Buffer,
         area: Rect,
         question: &mut Question,
-        (title, asked): (&str, &Asked),
-    ) -> Laid {
+        (title, asked): (&str, &QuestionText),
+    ) -> HitMap {
         let cells = footer::cells(canvas, self.context, &self.hints(None));
         let sheet = question.draw(canvas, buffer, area, (title, asked), (cells, (0, 0)));
         let hold = question.hold(asked, canvas.now);
@@ -366,6 +366,6 @@ impl Answers {
             line = Rect { x: start, width: line.right() - start, ..line };
             hints = self.others.to_vec();
         }
-        Laid { place: sheet.place, buttons: footer::draw_buttons(canvas, buffer, line, self.context, &hints) }
+        HitMap { place: sheet.place, buttons: footer::draw_buttons(canvas, buffer, line, self.context, &hints) }
     }
 }

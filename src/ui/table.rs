@@ -7,14 +7,14 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
-use super::arrangement::{Flags, Item, Row, RowKey};
+use super::arrangement::{Flags, Item, RowKey, TableRow};
 use super::canvas::Canvas;
 use super::text::{self, Pen};
 use super::{times, what};
 use crate::fleet::Terminal;
-use crate::moment::Moment;
 use crate::state::{Attention, Since, TurnSource};
 use crate::status::Status;
+use crate::time::Timestamp;
 
 /// Blanks between two columns.
 const GAP: usize = 2;
@@ -99,7 +99,7 @@ impl Columns {
 }
 
 /// What was drawn, for the mouse and for paging.
-pub struct Drawn {
+pub struct TableHits {
     /// The rows that are shown, each with its place.
     pub rows: Vec<(Rect, RowKey)>,
     /// The first row that is shown.
@@ -113,12 +113,12 @@ pub fn draw(
     canvas: &Canvas<'_>,
     buffer: &mut Buffer,
     area: Rect,
-    rows: &[Row<'_>],
+    rows: &[TableRow<'_>],
     selected: usize,
     first: usize,
-) -> Drawn {
+) -> TableHits {
     let heading = u16::from(area.height > 2);
-    let items: Vec<Item<'_>> = rows.iter().filter_map(Row::item).collect();
+    let items: Vec<Item<'_>> = rows.iter().filter_map(TableRow::item).collect();
     let columns = Columns::new(usize::from(area.width), &items, &canvas.arrangement.flags);
     // One row stays blank between the table and what is below it.
     let page = usize::from(area.height.saturating_sub(heading + u16::from(area.height > 4)));
@@ -127,16 +127,16 @@ pub fn draw(
         let room = draw_extent(canvas, buffer, area, rows, first, page);
         draw_heading(canvas, buffer, Rect { width: room, ..area }, &columns);
     }
-    let mut drawn = Drawn { rows: Vec::new(), first, page };
+    let mut drawn = TableHits { rows: Vec::new(), first, page };
     for (offset, row) in rows.iter().enumerate().skip(first).take(page) {
         let y = heading + u16::try_from(offset - first).unwrap_or(u16::MAX);
         let line = Rect { y: area.y + y, height: 1, ..area };
         match row {
-            Row::Head(head) => head::draw(canvas, buffer, line, head, offset == selected),
-            Row::Item(Item::Terminal(terminal)) => {
+            TableRow::Head(head) => head::draw(canvas, buffer, line, head, offset == selected),
+            TableRow::Item(Item::Terminal(terminal)) => {
                 draw_row(canvas, buffer, line, &columns, terminal, offset == selected);
             }
-            Row::Item(Item::Task(task)) => task::draw(canvas, buffer, line, &columns, task, offset == selected),
+            TableRow::Item(Item::Task(task)) => task::draw(canvas, buffer, line, &columns, task, offset == selected),
         }
         drawn.rows.push((line, row.key()));
     }
@@ -174,18 +174,18 @@ fn draw_extent(
     canvas: &Canvas<'_>,
     buffer: &mut Buffer,
     area: Rect,
-    rows: &[Row<'_>],
+    rows: &[TableRow<'_>],
     first: usize,
     page: usize,
 ) -> u16 {
     if rows.len() <= page {
         return area.width;
     }
-    let needing = |rows: &[Row<'_>]| -> usize {
-        let of_row = |row: &Row<'_>| match row {
-            Row::Head(head) if head.folded => head.counts[Status::Approval.place()],
-            Row::Head(_) => 0,
-            Row::Item(item) => usize::from(canvas.arrangement.needs_operator(*item)),
+    let needing = |rows: &[TableRow<'_>]| -> usize {
+        let of_row = |row: &TableRow<'_>| match row {
+            TableRow::Head(head) if head.folded => head.counts[Status::Approval.place()],
+            TableRow::Head(_) => 0,
+            TableRow::Item(item) => usize::from(canvas.arrangement.needs_operator(*item)),
         };
         rows.iter().map(of_row).sum()
     };
@@ -347,7 +347,7 @@ fn draw_result(canvas: &Canvas<'_>, pen: &mut Pen<'_>, terminal: &Terminal, tone
     pen.field("", 1, base).field(if unseen { UNSEEN_MARK } else { "" }, 1, style);
 }
 
-fn age_of(at: Option<Moment>, now: Moment) -> String {
+fn age_of(at: Option<Timestamp>, now: Timestamp) -> String {
     at.map(|at| times::age(now.since(at))).unwrap_or_default()
 }
 

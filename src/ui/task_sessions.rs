@@ -2,8 +2,8 @@
 
 use super::Request;
 use super::confirm::Confirm;
-use super::menu::{Entry, Menu};
-use super::overlay::{Desk, Then};
+use super::menu::{Menu, MenuEntry};
+use super::overlay::{Flow, OverlayContext};
 use super::picker::Picker;
 use super::text;
 use crate::fleet::{DeclaredBy, SessionView, View};
@@ -32,7 +32,7 @@ impl TaskSessions {
             let name = name(session);
             let blank = " ".repeat(widest.saturating_sub(text::width(&name)));
             let windows = text::counted(session.windows, "window");
-            Entry { text: format!("{name}{blank}  {windows}"), note: note(session).to_owned() }
+            MenuEntry { text: format!("{name}{blank}  {windows}"), note: note(session).to_owned() }
         };
         let entries = sessions.iter().map(entry).collect();
         Self { sessions, menu: Menu::new("sessions of tasks", entries) }
@@ -40,12 +40,12 @@ impl TaskSessions {
 }
 
 /// Asks whether a session becomes one of tasks, or is one no longer.
-fn ask_about(session: &SessionView, desk: &mut Desk<'_, '_>) -> Then {
+fn ask_about(session: &SessionView, desk: &mut OverlayContext<'_, '_>) -> Flow {
     let name = &session.name;
     let (title, lines, yes, adopt) = match session.declared_by {
         Some(DeclaredBy::Configuration) => {
             desk.say(&format!("the configuration makes {name} a task session: remove its [[task]]"));
-            return Then::Stay;
+            return Flow::Stay;
         }
         None => (
             format!("treat {name} as tasks?"),
@@ -69,7 +69,7 @@ fn ask_about(session: &SessionView, desk: &mut Desk<'_, '_>) -> Then {
         ),
     };
     let request = Request::AdoptSession { server: session.server.clone(), session: name.clone(), adopt };
-    Then::Become(Box::new(Confirm::new(title, lines.map(str::to_owned).to_vec(), yes, vec![request])))
+    Flow::Become(Box::new(Confirm::new(title, lines.map(str::to_owned).to_vec(), yes, vec![request])))
 }
 
 /// Who says that a session is one of tasks.
@@ -91,7 +91,7 @@ impl Picker for TaskSessions {
         ["change it", "down", "close"]
     }
 
-    fn take(&mut self, index: usize, desk: &mut Desk<'_, '_>) -> Then {
+    fn take(&mut self, index: usize, desk: &mut OverlayContext<'_, '_>) -> Flow {
         ask_about(&self.sessions[index], desk)
     }
 }

@@ -6,8 +6,8 @@ use ratatui::style::{Color, Modifier, Style};
 
 pub use file::ThemeError;
 
-use crate::moment::{Moment, Span};
 use crate::status::Status;
+use crate::time::{Span, Timestamp};
 
 /// How long one frame of a working row's spinner stands.
 pub const SPINNER_STEP: Span = Span::from_millis(200);
@@ -24,7 +24,7 @@ const SHIPPED: [(&str, &str); 4] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Theme {
     /// In the order of [`Status::GROUPS`].
-    looks: [Look; Status::GROUPS.len()],
+    looks: [Appearance; Status::GROUPS.len()],
     spinner: Vec<String>,
     spinner_ascii: Vec<String>,
     pub parts: Parts,
@@ -32,7 +32,7 @@ pub struct Theme {
 
 /// How one status is shown: always by all three of glyph, word and style.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct Appearance {
     pub glyph: String,
     pub ascii: String,
     pub style: Style,
@@ -113,7 +113,7 @@ impl Theme {
     }
 
     /// How a status is shown.
-    pub fn look(&self, status: Status) -> &Look {
+    pub fn look(&self, status: Status) -> &Appearance {
         &self.looks[status.place()]
     }
 
@@ -123,7 +123,7 @@ impl Theme {
     }
 
     /// The glyph of a status; for work it is the spinner's at that time, unless nothing may move.
-    pub fn glyph(&self, status: Status, ascii: bool, now: Option<Moment>) -> &str {
+    pub fn glyph(&self, status: Status, ascii: bool, now: Option<Timestamp>) -> &str {
         let look = self.look(status);
         let frames = if ascii { &self.spinner_ascii } else { &self.spinner };
         if let Some(now) = now.filter(|_| status == Status::Working && !frames.is_empty()) {

@@ -1,10 +1,9 @@
 //! Times as an operator reads them: short and relative, or the clock on the wall.
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::moment::{Moment, Span};
 use crate::state::Since;
+use crate::time::{Span, Timestamp};
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
@@ -24,7 +23,7 @@ pub fn running(span: Span) -> String {
 }
 
 /// How long something has been going on: `>4m12` where it may be longer, because its beginning was not seen.
-pub fn lasting(since: Since, now: Moment) -> String {
+pub fn lasting(since: Since, now: Timestamp) -> String {
     let span = running(now.since(since.at));
     if since.exact { span } else { format!(">{span}") }
 }
@@ -47,8 +46,8 @@ fn days(seconds: u64) -> String {
 }
 
 /// The time of day with milliseconds: `14:02:11.031`.
-pub fn wall(moment: Moment, zone: &TimeZone) -> String {
-    match Timestamp::from_millisecond(moment.as_millis()) {
+pub fn wall(moment: Timestamp, zone: &TimeZone) -> String {
+    match jiff::Timestamp::from_millisecond(moment.as_millis()) {
         Ok(timestamp) => {
             let time = timestamp.to_zoned(zone.clone()).time();
             let (hour, minute, second) = (time.hour(), time.minute(), time.second());
@@ -60,18 +59,18 @@ pub fn wall(moment: Moment, zone: &TimeZone) -> String {
 }
 
 /// The time of day to the minute: `14:02`.
-pub fn clock(moment: Moment, zone: &TimeZone) -> String {
+pub fn clock(moment: Timestamp, zone: &TimeZone) -> String {
     wall(moment, zone).chars().take(5).collect()
 }
 
 /// The day: `Tue 14 Nov`.
-pub fn day(moment: Moment, zone: &TimeZone) -> String {
-    Timestamp::from_millisecond(moment.as_millis())
+pub fn day(moment: Timestamp, zone: &TimeZone) -> String {
+    jiff::Timestamp::from_millisecond(moment.as_millis())
         .map_or_else(|_| "---".to_owned(), |at| at.to_zoned(zone.clone()).strftime("%a %-d %b").to_string())
 }
 
 /// The day and the time of day to the minute.
-pub fn day_and_clock(moment: Moment, zone: &TimeZone) -> String {
+pub fn day_and_clock(moment: Timestamp, zone: &TimeZone) -> String {
     format!("{} {}", day(moment, zone), clock(moment, zone))
 }
 
@@ -115,11 +114,11 @@ mod tests {
 
     #[test]
     fn the_wall_clock_follows_the_time_zone() {
-        let moment = Moment::from_millis(1_700_000_000_031);
+        let moment = Timestamp::from_millis(1_700_000_000_031);
         assert_eq!(wall(moment, &TimeZone::UTC), "22:13:20.031");
         assert_eq!(wall(moment, &TimeZone::fixed(jiff::tz::offset(2))), "00:13:20.031");
-        assert_eq!(wall(Moment::from_millis(i64::MAX), &TimeZone::UTC), "--:--:--.---");
+        assert_eq!(wall(Timestamp::from_millis(i64::MAX), &TimeZone::UTC), "--:--:--.---");
         assert_eq!(day_and_clock(moment, &TimeZone::fixed(jiff::tz::offset(2))), "Wed 15 Nov 00:13");
-        assert_eq!(day_and_clock(Moment::from_millis(i64::MAX), &TimeZone::UTC), "--- --:--");
+        assert_eq!(day_and_clock(Timestamp::from_millis(i64::MAX), &TimeZone::UTC), "--- --:--");
     }
 }

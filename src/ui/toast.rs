@@ -4,12 +4,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Margin, Position, Rect};
 
 use super::canvas::Canvas;
-use super::overlay::{Overlay, Place};
+use super::overlay::{Overlay, OverlayPlace};
 use super::popup;
 use super::text::{self, Pen};
 use crate::fleet::TerminalKey;
-use crate::moment::{Moment, Span};
 use crate::status::Status;
+use crate::time::{Span, Timestamp};
 
 /// Messages shown at a time.
 const SHOWN: usize = 4;
@@ -69,7 +69,7 @@ pub struct Toast {
     pub text: String,
     /// Without one it stands for itself.
     topic: Option<Topic>,
-    until: Moment,
+    until: Timestamp,
 }
 
 /// The messages that are shown, oldest first.
@@ -80,7 +80,7 @@ pub struct Toasts {
 
 impl Toasts {
     /// Shows a message from now on, in place of what was shown on the same topic.
-    pub fn push(&mut self, topic: Option<Topic>, status: Status, text: String, now: Moment) {
+    pub fn push(&mut self, topic: Option<Topic>, status: Status, text: String, now: Timestamp) {
         let until = now + stay(status);
         // The same message again is no news; it only stays longer.
         self.shown.retain(|toast| toast.text != text && (topic.is_none() || toast.topic != topic));
@@ -90,12 +90,12 @@ impl Toasts {
     }
 
     /// Lets all messages stay as if they had come just now.
-    pub fn renew(&mut self, now: Moment) {
+    pub fn renew(&mut self, now: Timestamp) {
         self.shown.iter_mut().for_each(|toast| toast.until = now + stay(toast.status));
     }
 
     /// Takes away the messages whose time has come.
-    pub fn expire(&mut self, now: Moment) {
+    pub fn expire(&mut self, now: Timestamp) {
         self.shown.retain(|toast| toast.until > now);
     }
 
@@ -110,7 +110,7 @@ impl Toasts {
     }
 
     /// When the next message goes.
-    pub fn next_expiry(&self) -> Option<Moment> {
+    pub fn next_expiry(&self) -> Option<Timestamp> {
         self.shown.iter().map(|toast| toast.until).min()
     }
 
@@ -173,9 +173,12 @@ pub struct Keyboard {
 impl Keyboard {
     /// What an overlay has drawn at a place, without the box around it.
     pub fn of(overlay: &dyn Overlay, place: Rect) -> Self {
-        let is_boxed = overlay.is_popup() || overlay.place() == Place::Body;
+        let is_boxed = overlay.is_popup() || overlay.place() == OverlayPlace::Body;
         let inside = place.inner(Margin::new(u16::from(is_boxed), u16::from(is_boxed)));
-        Self { place: inside, is_view: !overlay.is_popup() && matches!(overlay.place(), Place::Body | Place::Screen) }
+        Self {
+            place: inside,
+            is_view: !overlay.is_popup() && matches!(overlay.place(), OverlayPlace::Body | OverlayPlace::Screen),
+        }
     }
 }
 
@@ -262,7 +265,7 @@ mod tests {
             instance: Default::default(),
         };
         let mut toasts = Toasts::default();
-        let now = Moment::default();
+        let now = Timestamp::default();
         let mut push = |topic, text: &str| toasts.push(topic, Status::Ready, text.to_owned(), now);
         push(Some(Topic::Prompt(key(1))), "queued for docs");
         push(Some(Topic::Prompt(key(2))), "queued for web");

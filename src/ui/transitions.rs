@@ -9,10 +9,10 @@ use super::canvas::Canvas;
 use super::text::{self, Pen};
 use super::{pane, times};
 use crate::fleet::{RecentTransition, TerminalKey, View};
-use crate::moment::Moment;
 use crate::state::Transition;
 use crate::status::{Changed, Status, changed};
 use crate::task::{Happening, TaskEvent};
+use crate::time::Timestamp;
 
 /// The widest column for names.
 const NAME_MOST: usize = 16;
@@ -64,7 +64,7 @@ impl<'a> Entry<'a> {
         })
     }
 
-    fn at(&self) -> Moment {
+    fn at(&self) -> Timestamp {
         match self {
             Entry::Terminal(recent) => recent.transition.at,
             Entry::Task(event) => event.at,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::action::Action;
-use super::overlay::Then;
+use super::overlay::Flow;
 
 /// What becomes of the view at the end of a text that grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +96,7 @@ impl Viewport {
     }
 
     /// Does what an action says of a text that is only read: scroll, or close.
-    pub fn perform(&mut self, action: Action) -> Then {
+    pub fn perform(&mut self, action: Action) -> Flow {
         let page = isize::try_from(self.page.max(1)).unwrap_or(isize::MAX);
         match action {
             Action::ScrollUp => self.step(-1),
@@ -105,10 +105,10 @@ impl Viewport {
             Action::PageDown => self.step(page),
             Action::First => self.step(isize::MIN),
             Action::Last => self.step(isize::MAX),
-            Action::Close => return Then::Close,
-            _ => return Then::Pass,
+            Action::Close => return Flow::Close,
+            _ => return Flow::Pass,
         }
-        Then::Stay
+        Flow::Stay
     }
 }
 

@@ -31,13 +31,13 @@ mod tmux {
     mod cli;
     mod dashboard;
     mod demo;
-    mod feed;
     mod follow_ups;
     mod history;
     mod host;
     mod jump;
     mod look;
     mod owner;
+    mod poll;
     mod record;
     mod send;
     mod sender;

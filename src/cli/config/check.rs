@@ -7,7 +7,7 @@ use super::super::options::{toml_files, user_profiles};
 use super::super::{Done, Failure, GlobalOptions, dashboard, output};
 use super::faults::{self, Fault};
 use crate::config::{Config, ConfigError, Position};
-use crate::profile::Library;
+use crate::profile::ProfileSet;
 use crate::ui::{Keymap, Theme};
 
 /// What a file holds.
@@ -114,7 +114,7 @@ fn first(kind: Kind, path: &Path, text: &str) -> Option<Fault> {
             what: error.what,
             hint: error.hint.or_else(|| Some("`fleetwatch config theme dark` prints one to copy from".to_owned())),
         }),
-        Kind::Profiles => Library::check(&path.display().to_string(), text).err().map(|error| Fault {
+        Kind::Profiles => ProfileSet::check(&path.display().to_string(), text).err().map(|error| Fault {
             at: byte(Position { line: error.line, column: error.column }),
             what: error.message,
             hint: Some("`fleetwatch profiles show claude` prints one to copy from".to_owned()),

@@ -4,8 +4,8 @@ use super::super::join::join_all;
 use super::super::survey::Watched;
 use super::Finding;
 use crate::config::{Adopted, AdoptedError, AdoptedSession};
-use crate::feed;
-use crate::place::ServerId;
+use crate::ids::ServerId;
+use crate::poll;
 use crate::tmux::{Server, Trace};
 
 /// The sessions that the operator chose to be tasks, on whatever server.
@@ -41,7 +41,7 @@ async fn findings(watched: &Watched, id: &ServerId, clean: bool) -> Vec<Finding>
     // A server that does not answer is a finding of its own already.
     let Ok(traces) = server.traces().await else { return findings };
     let gone: Vec<String> =
-        traces.values().flat_map(|trace| &trace.watchers).filter(|owner| !feed::is_alive(owner)).cloned().collect();
+        traces.values().flat_map(|trace| &trace.watchers).filter(|owner| !poll::is_alive(owner)).cloned().collect();
     for trace in traces.values() {
         let alive = trace.watchers.iter().filter(|owner| !gone.contains(owner)).count();
         let what = format!("in session {} on {id}, {}", trace.session_name, contents(trace));

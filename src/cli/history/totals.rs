@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use jiff::ToSpan;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan};
 use serde_json::json;
 
 use super::Args;
 use crate::cli::table::aligned;
 use crate::cli::{Done, output};
 use crate::history::{Holder, Line, Reader, StoredTerminal, timeline, totals, turns};
-use crate::moment::{Moment, Span};
 use crate::screen::harmless;
 use crate::state::TurnResult;
+use crate::time::{Span, Timestamp};
 
 /// What one terminal did on one day.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,7 +28,7 @@ struct Day {
 /// The history cannot be read, or standard output cannot be written.
 pub(super) fn print(args: &Args, reader: &mut Reader, terminals: &[StoredTerminal]) -> Done {
     let zone = TimeZone::system();
-    let now = Moment::from_millis(Timestamp::now().as_millisecond());
+    let now = Timestamp::from_millis(jiff::Timestamp::now().as_millisecond());
     let mut days: BTreeMap<(Date, String), Day> = BTreeMap::new();
     for terminal in terminals {
         let until = args.until.map_or(now, |until| until.min(now));
@@ -60,7 +60,7 @@ pub(super) fn print(args: &Args, reader: &mut Reader, terminals: &[StoredTermina
 
 impl Day {
     /// Adds what one terminal did in an interval. A name may have had several.
-    fn add(&mut self, history: &Line, ended: &[(Moment, TurnResult)], from: Moment, to: Moment) {
+    fn add(&mut self, history: &Line, ended: &[(Timestamp, TurnResult)], from: Timestamp, to: Timestamp) {
         for (holder, span) in totals(&timeline(&history.points, &history.watched, from, to)) {
             let sum = self.time.entry(holder).or_default();
             *sum = Span::from_millis(sum.as_millis() + span.as_millis());
@@ -103,11 +103,13 @@ impl Day {
 }
 
 /// The days that an interval touches, each with the part of it that lies in the interval.
-fn days_between(since: Moment, until: Moment, zone: &TimeZone) -> Vec<(Date, Moment, Moment)> {
-    let date = |at: Moment| Timestamp::from_millisecond(at.as_millis()).ok().map(|at| at.to_zoned(zone.clone()).date());
+fn days_between(since: Timestamp, until: Timestamp, zone: &TimeZone) -> Vec<(Date, Timestamp, Timestamp)> {
+    let date = |at: Timestamp| {
+        jiff::Timestamp::from_millisecond(at.as_millis()).ok().map(|at| at.to_zoned(zone.clone()).date())
+    };
     let (Some(first), Some(last)) = (date(since), date(until)) else { return Vec::new() };
     let midnight = |date: Date| {
-        date.to_zoned(zone.clone()).ok().map(|zoned| Moment::from_millis(zoned.timestamp().as_millisecond()))
+        date.to_zoned(zone.clone()).ok().map(|zoned| Timestamp::from_millis(zoned.timestamp().as_millisecond()))
     };
     first
         .series(1.day())
@@ -162,8 +164,8 @@ mod tests {
     use super::*;
     use crate::history::Point;
 
-    fn at(text: &str) -> Moment {
-        Moment::from_millis(text.parse::<Timestamp>().unwrap().as_millisecond())
+    fn at(text: &str) -> Timestamp {
+        Timestamp::from_millis(text.parse::<jiff::Timestamp>().unwrap().as_millisecond())
     }
 
     #[test]

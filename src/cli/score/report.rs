@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::moment::Span;
 use crate::recording::score::tasks::{TaskField, TaskScore, TaskSpell};
 use crate::recording::score::{Delay, Score, Spell, Tally};
 use crate::recording::truth::Field;
+use crate::time::Span;
 
 /// One scored recording.
 #[derive(Clone, Debug)]

@@ -39,7 +39,8 @@ fn scores_add_up_by_version_and_name_what_is_low() {
     let directory = tempfile::tempdir().unwrap();
     written(directory.path());
     let files = find(&[directory.path().to_owned()]).unwrap();
-    let scored = score_all(&files, &Arc::new(Library::builtin()), &Options::default(), &Doubts::default()).unwrap();
+    let scored =
+        score_all(&files, &Arc::new(ProfileSet::builtin()), &ReplayOptions::default(), &Doubts::default()).unwrap();
     let report = Report::new(scored, &[Field::Availability]);
     let versions = report.versions();
     let (count, time, tallies) = versions["claude 9.9"];
@@ -67,7 +68,7 @@ fn one_broken_recording_is_an_error_with_its_place() {
     written(directory.path());
     std::fs::write(directory.path().join("bad.cast"), "{").unwrap();
     let files = find(&[directory.path().to_owned()]).unwrap();
-    let error = score_all(&files, &Arc::new(Library::builtin()), &Options::default(), &Doubts::default())
+    let error = score_all(&files, &Arc::new(ProfileSet::builtin()), &ReplayOptions::default(), &Doubts::default())
         .unwrap_err()
         .to_string();
     assert!(error.contains("bad.cast:1: "), "{error}");
@@ -77,7 +78,8 @@ fn report_on(text: &str) -> String {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("one.cast"), text).unwrap();
     let files = find(&[directory.path().to_owned()]).unwrap();
-    let scored = score_all(&files, &Arc::new(Library::builtin()), &Options::default(), &Doubts::default()).unwrap();
+    let scored =
+        score_all(&files, &Arc::new(ProfileSet::builtin()), &ReplayOptions::default(), &Doubts::default()).unwrap();
     text::print(&Report::new(scored, &[]), 5, true)
 }
 

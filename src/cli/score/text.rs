@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use super::report::{Report, Tallies};
-use crate::moment::Span;
 use crate::recording::score::Tally;
 use crate::recording::score::tasks::TaskField;
 use crate::recording::truth::Field;
 use crate::screen::harmless;
 use crate::state::Phase;
+use crate::time::Span;
 
 /// The report as text: scores by agent version, confused phases, delays, and the longest wrong spells.
 pub fn print(report: &Report, worst: usize, recordings: bool) -> String {

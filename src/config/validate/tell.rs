@@ -6,8 +6,8 @@ use super::{Source, Step, syntax};
 use crate::config::ConfigError;
 use crate::config::file::{FollowUpTable, NotifyTable};
 use crate::follow_up::FollowUpRule;
-use crate::moment::Span;
-use crate::notify::{Means, Occasion, QuietHours, Rule};
+use crate::notify::{Means, NotifyRule, Occasion, QuietHours};
+use crate::time::Span;
 
 /// The shortest time between two deliveries where a rule does not say.
 const DISTANCE: Span = Span::from_secs(5);
@@ -17,11 +17,11 @@ const KEEP_MINUTES: u64 = 60;
 const COMMAND: Span = Span::from_secs(10);
 
 impl Source<'_> {
-    pub(super) fn notify(&self, tables: &[NotifyTable]) -> Result<Vec<Rule>, ConfigError> {
+    pub(super) fn notify(&self, tables: &[NotifyTable]) -> Result<Vec<NotifyRule>, ConfigError> {
         tables.iter().enumerate().map(|(index, table)| self.notify_rule(index, table)).collect()
     }
 
-    fn notify_rule(&self, index: usize, table: &NotifyTable) -> Result<Rule, ConfigError> {
+    fn notify_rule(&self, index: usize, table: &NotifyTable) -> Result<NotifyRule, ConfigError> {
         let at = |key| [Step::Key("notify"), Step::Index(index), Step::Key(key)];
         let on = self.words(&at("on"), "on", &table.on, Occasion::ALL, Occasion::word)?;
         let mut by = self.words(&at("by"), "by", &table.by, Means::ALL, Means::word)?;
@@ -50,7 +50,7 @@ impl Source<'_> {
         };
         let distance = ("minimum_distance_seconds", table.minimum_distance_seconds, DISTANCE, 0.0, 86_400.0);
         let deadline = ("command_seconds", table.command_seconds, COMMAND, 0.1, 600.0);
-        Ok(Rule {
+        Ok(NotifyRule {
             on,
             terminal,
             by,

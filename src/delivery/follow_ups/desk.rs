@@ -16,13 +16,13 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::{Looked, Order, Post};
-use crate::delivery::Told;
+use crate::delivery::DeliveryEvent;
 use crate::follow_up::{self, FollowUpRule, Posture};
 use crate::history::{self, Intent, IntentId, Intents, Owner, Stopped, Trouble};
-use crate::moment::{Moment, Span};
+use crate::ids::TerminalKey;
 use crate::operation::Outcome;
-use crate::place::TerminalKey;
 use crate::private::Held;
+use crate::time::{Span, Timestamp};
 
 /// How often the store is looked at for what other processes queued or left behind.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -32,7 +32,7 @@ const HOLD: Span = Span::from_secs(20);
 const RESPITE: Span = Span::from_secs(2);
 
 /// Everything that waits and is on its way.
-pub(super) struct Desk {
+pub(super) struct Worker {
     path: PathBuf,
     owner: Owner,
     rules: Vec<FollowUpRule>,
@@ -42,15 +42,15 @@ pub(super) struct Desk {
     leads: HashMap<String, Held>,
     looked: Looked,
     /// Since when it is known that the sender of a message has died.
-    abandoned: HashMap<IntentId, Moment>,
+    abandoned: HashMap<IntentId, Timestamp>,
     /// What is being sent, until what became of it is written down.
     sending: HashMap<IntentId, Sending>,
     /// Since when the terminals of prompts are not found.
-    missing: HashMap<IntentId, Moment>,
+    missing: HashMap<IntentId, Timestamp>,
     /// What became of it, in its order.
     outcomes: Vec<(IntentId, Outcome)>,
     /// Agents that are left alone until a moment.
-    respite: HashMap<TerminalKey, Moment>,
+    respite: HashMap<TerminalKey, Timestamp>,
     /// Who waits for the end.
     leaving: Vec<oneshot::Sender<()>>,
     /// What the operator was told that is wrong.
@@ -65,7 +65,7 @@ struct Sending {
     to: TerminalKey,
 }
 
-impl Desk {
+impl Worker {
     pub(super) fn new(path: PathBuf, owner: Owner, rules: Vec<FollowUpRule>, post: Post) -> Self {
         Self {
             path,
@@ -141,19 +141,19 @@ impl Desk {
     }
 
     /// Queues what has happened since, whoever saw it.
-    fn take_in(&mut self, now: Moment) -> Result<(), Trouble> {
+    fn take_in(&mut self, now: Timestamp) -> Result<(), Trouble> {
         let Some(intents) = &mut self.intents else { return Ok(()) };
         for Stopped { source, to, why } in intents.take_in(&self.rules, now)? {
             let text = format!("a loop of follow-ups is stopped: {to} is not told of {source}, as {why}");
             if self.loops.insert((source, to)) {
-                self.post.tell(Told::Trouble(text));
+                self.post.tell(DeliveryEvent::Trouble(text));
             }
         }
         Ok(())
     }
 
     /// Does all that can be done now.
-    fn work(&mut self, now: Moment) -> Result<(), Trouble> {
+    fn work(&mut self, now: Timestamp) -> Result<(), Trouble> {
         self.open(now)?;
         self.conclude(now)?;
         self.hold(now)?;
@@ -169,7 +169,7 @@ impl Desk {
         if self.leaving.is_empty() { self.send(now) } else { Ok(()) }
     }
 
-    fn open(&mut self, now: Moment) -> Result<&mut Intents, Trouble> {
+    fn open(&mut self, now: Timestamp) -> Result<&mut Intents, Trouble> {
         match &mut self.intents {
             Some(intents) => Ok(intents),
             none => Ok(none.insert(Intents::open(&self.path, self.owner.clone(), now)?)),
@@ -177,7 +177,7 @@ impl Desk {
     }
 
     /// Sends what waits for agents that are ready.
-    fn send(&mut self, now: Moment) -> Result<(), Trouble> {
+    fn send(&mut self, now: Timestamp) -> Result<(), Trouble> {
         let Some(intents) = &mut self.intents else { return Ok(()) };
         for intent in intents.pending(now)? {
             let Some(seen) = self.looked.target(&intent) else { continue };
@@ -211,7 +211,7 @@ impl Desk {
             Err(trouble) => {
                 self.intents = None;
                 if self.troubled.as_ref() != Some(&trouble) {
-                    self.post.tell(Told::Trouble(format!(
+                    self.post.tell(DeliveryEvent::Trouble(format!(
                         "what waits is not sent, as the history cannot be used: {trouble}"
                     )));
                     self.troubled = Some(trouble);

@@ -1,14 +1,14 @@
 //! Options that stand side by side, one of which has another background.
 
 use super::super::{Choice, Manner};
-use super::{Found, Line, line};
+use super::{DialogLine, Found, line};
 use crate::screen::{Color, Row};
 
 /// What begins a hint for a key, which stands behind the buttons.
 const HINTS: [&str; 10] = ["ctrl", "alt", "shift", "enter", "esc", "tab", "space", "⇆", "←", "↑"];
 
 /// The lowest row that looks like buttons.
-pub(super) fn find(lines: &[Line<'_>]) -> Option<Found> {
+pub(super) fn find(lines: &[DialogLine<'_>]) -> Option<Found> {
     lines.iter().rev().find_map(buttons)
 }
 
@@ -19,7 +19,7 @@ pub(in crate::dialog) fn with_marked(row: &Row, marked: usize) -> String {
     format!("{}[{label}]{}", &text[..start], &text[start + label.len()..])
 }
 
-fn buttons(line: &Line<'_>) -> Option<Found> {
+fn buttons(line: &DialogLine<'_>) -> Option<Found> {
     let labels = labels(line);
     let look = |byte: usize| {
         let style = line.row.style_at(byte);
@@ -47,7 +47,7 @@ fn buttons(line: &Line<'_>) -> Option<Found> {
 }
 
 /// The texts that two blanks or more part from each other, up to the first hint, with their bytes in the row.
-fn labels<'a>(line: &Line<'a>) -> Vec<(usize, &'a str)> {
+fn labels<'a>(line: &DialogLine<'a>) -> Vec<(usize, &'a str)> {
     let offset = line.row.text().len() - line.row.text().trim_start().len();
     let Some(start) = line.row.text().find(line.text).map(|start| start.max(offset)) else { return Vec::new() };
     let parts = line.text.split("  ").scan(start, |at, part| {

@@ -1,10 +1,10 @@
 //! Options that stand as letters behind a question: `(Y)es/(N)o`, `[y/N]`.
 
 use super::super::{Choice, Manner};
-use super::{Found, Line};
+use super::{DialogLine, Found};
 
 /// Options in the last row that says something.
-pub(super) fn find(lines: &[Line<'_>]) -> Option<Found> {
+pub(super) fn find(lines: &[DialogLine<'_>]) -> Option<Found> {
     let line = lines.iter().rfind(|line| !line.text.is_empty())?;
     let (question, typed) = split_typed(line.text);
     let letters = spelled(question);

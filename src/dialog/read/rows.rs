@@ -1,7 +1,7 @@
 //! Options that stand one below the other.
 
 use super::super::{Choice, Manner, Submit, TextEntry, text};
-use super::{Found, Line, untick};
+use super::{DialogLine, Found, untick};
 
 /// Boxes that can be ticked one by one, and whether they are.
 const BOXES: [(&str, bool); 12] = [
@@ -39,7 +39,7 @@ struct Numbered<'a> {
 
 /// Options with numbers that go up from 1: the lowest such list that has a mark, else the lowest one of several. What
 /// is asked about stands above, and may have numbers, too.
-pub(super) fn numbered(lines: &[Line<'_>]) -> Option<Found> {
+pub(super) fn numbered(lines: &[DialogLine<'_>]) -> Option<Found> {
     let candidates: Vec<Numbered<'_>> = lines.iter().enumerate().filter_map(candidate).collect();
     let mut lists = Vec::new();
     let mut end = candidates.len();
@@ -57,7 +57,7 @@ pub(super) fn numbered(lines: &[Line<'_>]) -> Option<Found> {
     Some(found(lines, &starts, marked, Manner::Numbers, |place| list[place].number.to_string()))
 }
 
-fn candidate<'a>((index, line): (usize, &Line<'a>)) -> Option<Numbered<'a>> {
+fn candidate<'a>((index, line): (usize, &DialogLine<'a>)) -> Option<Numbered<'a>> {
     let (text, column, is_marked) = line.unmarked();
     let digits = text.find(|c: char| !c.is_ascii_digit()).filter(|digits| (1..=2).contains(digits))?;
     let label = text[digits..].strip_prefix(['.', ')'])?;
@@ -80,10 +80,10 @@ fn list_start(candidates: &[Numbered<'_>]) -> usize {
 }
 
 /// Options without numbers, one of which is marked: the rows around it whose texts begin in the same column.
-pub(super) fn marked(lines: &[Line<'_>]) -> Option<Found> {
+pub(super) fn marked(lines: &[DialogLine<'_>]) -> Option<Found> {
     let index = lines.iter().rposition(|line| line.unmarked().2)?;
     let (_, column, _) = lines[index].unmarked();
-    let belongs = |line: &&Line<'_>| !line.text.is_empty() && line.unmarked().1 >= column;
+    let belongs = |line: &&DialogLine<'_>| !line.text.is_empty() && line.unmarked().1 >= column;
     let above = lines[..index].iter().rev().take_while(belongs).count();
     let below = lines[index + 1..].iter().take_while(belongs).count();
     let block = index - above..index + 1 + below;
@@ -94,7 +94,7 @@ pub(super) fn marked(lines: &[Line<'_>]) -> Option<Found> {
 }
 
 fn found(
-    lines: &[Line<'_>],
+    lines: &[DialogLine<'_>],
     starts: &[(usize, &str)],
     marked: Option<usize>,
     manner: Manner,
@@ -105,7 +105,7 @@ fn found(
         let next = starts.get(place + 1).map_or(lines.len(), |(next, _)| *next);
         // A label may go on right below its number, which for the last option only tells when it had no more room.
         let (_, column, _) = lines[*index].unmarked();
-        let belongs = |pair: &&[Line<'_>]| {
+        let belongs = |pair: &&[DialogLine<'_>]| {
             let [line, below] = pair else { return false };
             let is_deeper = below.column > lines[*index].column;
             let goes_on = below.column >= column && (place + 1 < starts.len() || text::had_no_room(line, below));
@@ -137,12 +137,12 @@ fn found(
     Found { manner, options, marked, rows: first..last, typed: String::new(), submit }
 }
 
-fn is_submit(line: &Line<'_>) -> bool {
+fn is_submit(line: &DialogLine<'_>) -> bool {
     SUBMITS.contains(&line.unmarked().0.to_lowercase().as_str())
 }
 
 /// The row that hands in what is ticked, among the options or right below them.
-fn submit(lines: &[Line<'_>], starts: &[(usize, &str)]) -> Option<Submit> {
+fn submit(lines: &[DialogLine<'_>], starts: &[(usize, &str)]) -> Option<Submit> {
     let first = starts.first().map_or(0, |(index, _)| *index);
     let index = (first..lines.len()).find(|&index| is_submit(&lines[index]))?;
     let below = starts.iter().filter(|(start, _)| *start < index).count();

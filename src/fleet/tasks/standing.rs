@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
-use crate::moment::{Moment, Span};
-use crate::place::{ServerId, TerminalKey};
+use crate::ids::{ServerId, TerminalKey};
 use crate::state::{Change, LEFT, Summary, TaskStatus, Transition};
 use crate::task::{Happening, Task, TaskEvent, TaskFields};
+use crate::time::{Span, Timestamp};
 
 /// How long a task stands otherwise before that is told. A full-screen program that repaints itself now and then seems to
 /// run for a moment each time.
@@ -31,7 +31,7 @@ pub(super) struct Standings(BTreeMap<TerminalKey, (String, TaskStatus)>);
 
 /// What is told after a look.
 #[derive(Debug, Default)]
-pub(in crate::fleet) struct Told {
+pub(in crate::fleet) struct TaskChanges {
     pub changed: Vec<TaskTransition>,
     pub left: Vec<TaskTransition>,
 }
@@ -48,9 +48,9 @@ impl Standings {
         server: &ServerId,
         tasks: impl Iterator<Item = &'a Task>,
         events: &[TaskEvent],
-        now: Moment,
-    ) -> Told {
-        let mut told = Told::default();
+        now: Timestamp,
+    ) -> TaskChanges {
+        let mut told = TaskChanges::default();
         let mut here = BTreeSet::new();
         for task in tasks {
             here.insert(&task.key);
@@ -87,19 +87,19 @@ impl Standings {
     }
 
     /// A server is watched no longer.
-    pub(super) fn forget(&mut self, server: &ServerId, now: Moment) -> Vec<TaskTransition> {
+    pub(super) fn forget(&mut self, server: &ServerId, now: Timestamp) -> Vec<TaskTransition> {
         self.take(server, std::iter::empty(), &[], now).left
     }
 }
 
-fn changed(task: &Task, from: TaskStatus, at: Moment) -> TaskTransition {
+fn changed(task: &Task, from: TaskStatus, at: Timestamp) -> TaskTransition {
     let changed = vec![Change { field: "status".into(), from: json!(from), to: json!(task.status) }];
     let summary = task.status.summary(task.exit_code());
     let transition = Transition { at, changed, summary, note: None, evidence: Vec::new() };
     TaskTransition { key: task.key.clone(), id: task.id.clone(), transition, state: Some(Box::new(task.fields())) }
 }
 
-fn left(key: TerminalKey, id: String, at: Moment) -> TaskTransition {
+fn left(key: TerminalKey, id: String, at: Timestamp) -> TaskTransition {
     let summary: Summary = TaskStatus::Exited.summary(None);
     let transition = Transition::last(summary, LEFT, at);
     TaskTransition { key, id, transition, state: None }
@@ -108,20 +108,22 @@ fn left(key: TerminalKey, id: String, at: Moment) -> TaskTransition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place::{PaneId, SessionId, WindowId};
+    use crate::ids::{PaneId, SessionId, WindowId};
     use crate::screen::{Cursor, Screen};
-    use crate::task::{Look, PaneState, Preview, Registration, SessionSnapshot, Shown, TaskSnapshot, Watch};
+    use crate::task::{
+        PaneState, Preview, Registration, SessionSnapshot, TaskDisplay, TaskPoll, TaskSnapshot, TaskTracker,
+    };
 
     /// What is told of a task whose screen, by seconds, is this; `None` is a window that is gone.
     fn told(looks: &[(i64, Option<&str>)]) -> Vec<String> {
-        let (mut watch, mut standings) = (Watch::default(), Standings::default());
+        let (mut watch, mut standings) = (TaskTracker::default(), Standings::default());
         let mut told = Vec::new();
         for &(at, screen) in looks {
-            let now = Moment::from_millis(at * 1000);
+            let now = Timestamp::from_millis(at * 1000);
             let windows = screen.map(window).into_iter().collect();
             let session = SessionSnapshot { id: SessionId(1), name: "builds".to_owned(), windows };
-            let events = watch.take(Look { sessions: vec![session], ..Look::default() }, now);
-            let Told { changed, left } = standings.take(&ServerId::default(), watch.tasks(), &events, now);
+            let events = watch.take(TaskPoll { sessions: vec![session], ..TaskPoll::default() }, now);
+            let TaskChanges { changed, left } = standings.take(&ServerId::default(), watch.tasks(), &events, now);
             told.extend(changed.iter().map(|task| {
                 let Change { from, to, .. } = &task.transition.changed[0];
                 format!("{} {from} {to}", task.transition.at.as_millis() / 1000).replace('"', "")
@@ -148,7 +150,7 @@ mod tests {
             bell: false,
             bells: None,
             registration: Registration::None,
-            shown: Shown::default(),
+            shown: TaskDisplay::default(),
         }
     }
 

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use super::Why;
-use crate::moment::{Moment, Span};
 use crate::screen::harmless;
 use crate::state::{Attention, Availability, BusinessState, Phase, Since, State, UiContext};
+use crate::time::{Span, Timestamp};
 use crate::tracker::TimerName;
 
 /// What began so recently may have begun long before: a first look cannot tell.
@@ -101,7 +101,7 @@ fn changes_with(state: &State) -> &'static str {
     }
 }
 
-fn since(since: Since, now: Moment) -> String {
+fn since(since: Since, now: Timestamp) -> String {
     let elapsed = now.since(since.at);
     if elapsed < FIRST_LOOK {
         return "just now, or from before this look".to_owned();

@@ -4,7 +4,7 @@ use rusqlite::{TransactionBehavior, params};
 
 use super::{Intent, IntentId, IntentState, Intents, OPEN, keep_record};
 use crate::history::Trouble;
-use crate::moment::Moment;
+use crate::time::Timestamp;
 
 /// What came of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,14 +24,14 @@ impl Intents {
     /// # Errors
     /// The file cannot be read.
     pub fn open_matters(&self) -> Result<Vec<Intent>, Trouble> {
-        self.select(OPEN, Moment::from_millis(0))
+        self.select(OPEN, Timestamp::from_millis(0))
     }
 
     /// Leaves an intent at what became of it; one that waits is not sent any more.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn dismiss(&mut self, id: IntentId, now: Moment) -> Result<Decided, Trouble> {
+    pub fn dismiss(&mut self, id: IntentId, now: Timestamp) -> Result<Decided, Trouble> {
         let Some(intent) = self.get(id)? else { return Ok(Decided::Missing) };
         let state = match intent.state {
             IntentState::Pending => IntentState::Cancelled,
@@ -49,7 +49,7 @@ impl Intents {
     ///
     /// # Errors
     /// The file cannot be written; nothing was decided.
-    pub fn resend(&mut self, id: IntentId, now: Moment) -> Result<Decided, Trouble> {
+    pub fn resend(&mut self, id: IntentId, now: Timestamp) -> Result<Decided, Trouble> {
         let Some(intent) = self.get(id)? else { return Ok(Decided::Missing) };
         if !matches!(intent.state, IntentState::Unknown | IntentState::Expired) {
             return Ok(Decided::NotOpen(intent.state));
@@ -64,7 +64,7 @@ impl Intents {
             let sql = "INSERT INTO outbox (target, recipient, producer, text, created, expires, state)
                        SELECT target, recipient, producer, iif(recipient IS NULL, NULL, text), ?2, ?3, 'pending'
                        FROM outbox WHERE id = ?1";
-            transaction.execute(sql, params![id.0, now.as_millis(), expires.map(Moment::as_millis)])?;
+            transaction.execute(sql, params![id.0, now.as_millis(), expires.map(Timestamp::as_millis)])?;
             let next = IntentId(transaction.last_insert_rowid());
             // The events keep their names with the first one, so that nobody queues them anew.
             let sql = "INSERT INTO outbox_events (key, intent, at, body)
@@ -84,7 +84,7 @@ impl Intents {
         intent: &Intent,
         state: IntentState,
         detail: Option<&str>,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<bool, Trouble> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let sql = "UPDATE outbox SET state = ?1, ended_at = ?2 WHERE id = ?3 AND state = ?4";

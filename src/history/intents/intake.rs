@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use super::queueing::queue_in;
 use super::{Intents, NewEvent};
-use crate::follow_up::{COUNTED, Event, FollowUpRule, chain, closes_a_loop, wanted};
+use crate::follow_up::{COUNTED, FollowUpEvent, FollowUpRule, chain, closes_a_loop, wanted};
 use crate::history::Trouble;
 use crate::history::encoding::Codec;
 use crate::history::filter::{COLUMNS, TABLES};
 use crate::history::reader::stored;
 use crate::history::stored::{Body, Stored, StoredTransition};
-use crate::moment::{Moment, Span};
 use crate::state::{LEFT, LEFT_UNWATCHED, RETRACTION_UNDONE, State, Transition};
+use crate::time::{Span, Timestamp};
 
 /// How long what an agent shows must stand until it is told: a dialog may be half drawn, a success premature.
 const HOLD: Span = Span::from_secs(1);
@@ -35,7 +35,7 @@ impl Intents {
     ///
     /// # Errors
     /// The file cannot be read or written; what was not queued is queued by the next call.
-    pub fn take_in(&mut self, rules: &[FollowUpRule], now: Moment) -> Result<Vec<Stopped>, Trouble> {
+    pub fn take_in(&mut self, rules: &[FollowUpRule], now: Timestamp) -> Result<Vec<Stopped>, Trouble> {
         let newest = "SELECT coalesce(max(id), 0) FROM records";
         let newest: i64 = self.connection.prepare_cached(newest)?.query_row([], |row| row.get(0))?;
         let read_to = "SELECT record FROM follow_up_cursor";
@@ -68,7 +68,7 @@ struct Intake<'a> {
     connection: &'a Connection,
     codec: &'a mut Codec,
     rules: &'a [FollowUpRule],
-    now: Moment,
+    now: Timestamp,
     stopped: Vec<Stopped>,
 }
 
@@ -80,7 +80,7 @@ impl Intake<'_> {
         let mut rows = statement.query(params![read_to, BATCH])?;
         let mut last = read_to;
         while let Some(row) = rows.next()? {
-            let (id, at): (i64, Moment) = (row.get(0)?, Moment::from_millis(row.get(2)?));
+            let (id, at): (i64, Timestamp) = (row.get(0)?, Timestamp::from_millis(row.get(2)?));
             let (kind, name): (String, String) = (row.get(1)?, row.get(3)?);
             let is_transition = kind == "transition";
             if (is_transition || kind == "task_event") && self.rules.iter().any(|rule| rule.from.matches(&name)) {
@@ -98,23 +98,23 @@ impl Intake<'_> {
     }
 
     /// What a record says that happened.
-    fn events(&mut self, id: i64) -> Result<Vec<Event>, Trouble> {
-        let Some(record) = self.record("r.id = ?1", id, Moment::default())? else { return Ok(Vec::new()) };
+    fn events(&mut self, id: i64) -> Result<Vec<FollowUpEvent>, Trouble> {
+        let Some(record) = self.record("r.id = ?1", id, Timestamp::default())? else { return Ok(Vec::new()) };
         let Some(key) = record.key.clone() else { return Ok(Vec::new()) };
         let StoredTransition { transition: Transition { note, .. }, .. } = match &record.body {
             Body::Transition(transition) => transition,
             Body::TaskEvent(event) => {
-                return Ok(vec![Event::of_task(&key, &record.name, record.at, &event.happening, &event.state)]);
+                return Ok(vec![FollowUpEvent::of_task(&key, &record.name, record.at, &event.happening, &event.state)]);
             }
             _ => return Ok(Vec::new()),
         };
         match note.as_deref() {
             Some(LEFT) => return Ok(Vec::new()),
-            Some(LEFT_UNWATCHED) => return Ok(vec![Event::of_lost(&key, &record.name, record.at)]),
+            Some(LEFT_UNWATCHED) => return Ok(vec![FollowUpEvent::of_lost(&key, &record.name, record.at)]),
             _ => {}
         }
         let Some(state) = record.body.agent() else { return Ok(Vec::new()) };
-        let mut events = Event::of_agent(&key, state);
+        let mut events = FollowUpEvent::of_agent(&key, state);
         // An end is told of by the transition that it makes. Later ones have it, too, and two processes that see the same
         // end one after the other have two times for it.
         let is_undone = note.as_deref().is_some_and(|note| note.contains(RETRACTION_UNDONE));
@@ -122,7 +122,7 @@ impl Intake<'_> {
         if events.is_empty() {
             return Ok(events);
         }
-        match self.record(&of_same("r.id < ?1"), id, Moment::default())? {
+        match self.record(&of_same("r.id < ?1"), id, Timestamp::default())? {
             // What somebody finds who looks for the first time is no news.
             None => events.retain(|event| !event.is_result() && state.since_exact),
             Some(before) => {
@@ -132,14 +132,15 @@ impl Intake<'_> {
             }
         }
         let stands = self.record(&of_same("r.id >= ?1 AND r.at <= ?2"), id, record.at + HOLD)?;
-        let stands = stands.as_ref().and_then(|last| last.body.agent()).map(|state| Event::of_agent(&key, state));
+        let stands =
+            stands.as_ref().and_then(|last| last.body.agent()).map(|state| FollowUpEvent::of_agent(&key, state));
         let stands = stands.unwrap_or_default();
         events.retain(|event| stands.iter().any(|other| other.key == event.key));
         Ok(events)
     }
 
     /// The last one of the records for which a condition over an id and a time holds.
-    fn record(&mut self, condition: &str, id: i64, at: Moment) -> Result<Option<Stored>, Trouble> {
+    fn record(&mut self, condition: &str, id: i64, at: Timestamp) -> Result<Option<Stored>, Trouble> {
         let sql = format!(
             "SELECT {COLUMNS} FROM {TABLES} WHERE {condition} AND ?2 NOT NULL ORDER BY r.at DESC, r.id DESC LIMIT 1"
         );
@@ -149,7 +150,7 @@ impl Intake<'_> {
     }
 
     /// Queues an event for those who are to be told, unless that would close a loop.
-    fn tell(&mut self, record: i64, event: &Event) -> Result<(), Trouble> {
+    fn tell(&mut self, record: i64, event: &FollowUpEvent) -> Result<(), Trouble> {
         let led_to =
             if event.is_of_an_agent() { chain(&event.source, &self.causes(record, event)?) } else { Vec::new() };
         for wanted in wanted(self.rules, event, &led_to) {
@@ -166,7 +167,7 @@ impl Intake<'_> {
     }
 
     /// What an agent was told between the end of the turn before and what a record says that happened.
-    fn causes(&self, record: i64, event: &Event) -> Result<Vec<Value>, Trouble> {
+    fn causes(&self, record: i64, event: &FollowUpEvent) -> Result<Vec<Value>, Trouble> {
         let sql = "SELECT e.body FROM outbox_events e JOIN outbox i ON i.id = e.intent
                    WHERE i.target = ?1 AND i.state IN ('attempted', 'sent', 'unknown') AND i.attempted_at <= ?2
                      AND i.attempted_at > (SELECT coalesce(max(iif(t.turn_ended < ?2, t.turn_ended, NULL)), min(r.at))

@@ -5,15 +5,15 @@ use rusqlite::{TransactionBehavior, params};
 use super::{IntentId, Intents};
 use crate::history::Trouble;
 use crate::history::identity::{Columns, same_terminal};
-use crate::moment::Moment;
-use crate::place::TerminalKey;
+use crate::ids::TerminalKey;
+use crate::time::Timestamp;
 
 impl Intents {
     /// Has a prompt wait for a terminal, behind those that wait there already.
     ///
     /// # Errors
     /// The file cannot be written; nothing waits.
-    pub fn post(&mut self, to: &TerminalKey, name: &str, text: &str, now: Moment) -> Result<IntentId, Trouble> {
+    pub fn post(&mut self, to: &TerminalKey, name: &str, text: &str, now: Timestamp) -> Result<IntentId, Trouble> {
         let recipient = serde_json::to_string(&Columns::of(to)).map_err(|error| Trouble::Other(error.to_string()))?;
         let sql = "INSERT INTO outbox (target, recipient, producer, text, created, state)
                    VALUES (?1, ?2, 'queue', ?3, ?4, 'pending')";
@@ -25,8 +25,8 @@ impl Intents {
     ///
     /// # Errors
     /// The file cannot be written; they wait on.
-    pub fn take_back(&mut self, to: &TerminalKey, now: Moment) -> Result<Vec<String>, Trouble> {
-        let waiting = self.select("recipient NOT NULL AND state = 'pending' AND id > ?1", Moment::default())?;
+    pub fn take_back(&mut self, to: &TerminalKey, now: Timestamp) -> Result<Vec<String>, Trouble> {
+        let waiting = self.select("recipient NOT NULL AND state = 'pending' AND id > ?1", Timestamp::default())?;
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut texts = Vec::new();
         for prompt in waiting.into_iter().filter(|it| it.recipient.as_ref().is_some_and(|key| same_terminal(key, to))) {

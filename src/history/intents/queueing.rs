@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{IntentId, Intents};
 use crate::history::Trouble;
-use crate::moment::Moment;
+use crate::time::Timestamp;
 
 /// What became of an event that was to be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct NewEvent {
     pub key: String,
     pub body: Value,
     /// How long an intent waits that begins with it.
-    pub expires: Option<Moment>,
+    pub expires: Option<Timestamp>,
 }
 
 impl Intents {
@@ -40,8 +40,8 @@ impl Intents {
         target: &str,
         key: &str,
         event: &Value,
-        now: Moment,
-        expires: Option<Moment>,
+        now: Timestamp,
+        expires: Option<Timestamp>,
     ) -> Result<Queued, Trouble> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let (target, key, body) = (target.to_owned(), key.to_owned(), event.clone());
@@ -52,7 +52,7 @@ impl Intents {
 }
 
 /// Queues an event, as [`Intents::queue`] does, in a transaction.
-pub(super) fn queue_in(connection: &Connection, event: &NewEvent, now: Moment) -> Result<Queued, Trouble> {
+pub(super) fn queue_in(connection: &Connection, event: &NewEvent, now: Timestamp) -> Result<Queued, Trouble> {
     let NewEvent { target, key, body, expires } = event;
     let known = "SELECT intent FROM outbox_events WHERE key = ?1";
     if let Some(id) = connection.query_row(known, [key], |row| row.get(0)).optional()? {
@@ -65,7 +65,7 @@ pub(super) fn queue_in(connection: &Connection, event: &NewEvent, now: Moment) -
         Some(id) => id,
         None => {
             let sql = "INSERT INTO outbox (target, created, expires, state) VALUES (?1, ?2, ?3, 'pending')";
-            connection.execute(sql, params![target, now.as_millis(), expires.map(Moment::as_millis)])?;
+            connection.execute(sql, params![target, now.as_millis(), expires.map(Timestamp::as_millis)])?;
             connection.last_insert_rowid()
         }
     };

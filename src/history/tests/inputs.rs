@@ -15,7 +15,7 @@ pub(in super::super) fn operation(pane: u32, seconds: i64, producer: Producer, a
 }
 
 fn sent(reader: &mut Reader) -> Vec<(String, Option<String>)> {
-    let records = reader.records(&Filter { kinds: vec![Kind::Input], ..Filter::default() }).unwrap();
+    let records = reader.records(&RecordFilter { kinds: vec![Kind::Input], ..RecordFilter::default() }).unwrap();
     records
         .into_iter()
         .map(|record| match record.body {
@@ -44,7 +44,7 @@ fn an_input_is_written_before_it_is_sent_and_its_outcome_after() {
     assert_eq!((submissions.len(), &submissions[0].key, submissions[0].at), (1, &terminal(1), at(1)));
     assert_eq!(reader.submissions_after(submissions[0].number).unwrap(), []);
     assert_eq!(reader.last_submission().unwrap(), submissions[0].number);
-    let line = reader.records(&Filter::default()).unwrap()[0].to_json();
+    let line = reader.records(&RecordFilter::default()).unwrap()[0].to_json();
     let expected = serde_json::json!({
         "at": at(0), "kind": "input", "terminal": "t1", "state": null, "sender": "command line", "input": "prompt",
         "outcome": "accepted", "detail": null, "ended_at": at(2), "text": "do it", "id": 1,
@@ -67,7 +67,7 @@ fn what_was_never_delivered_is_no_submission() {
 fn another_process_learns_within_a_tick_what_was_sent_and_not_what_it_sent_itself() {
     let (_directory, path) = place();
     let (ours, theirs) = (running(&path), running(&path));
-    wait_until("the file is there", || ours.health().condition == Condition::Good);
+    wait_until("the file is there", || ours.health().condition == WriterState::Good);
     let mut received = ours.submissions();
     // The thread that listens may begin late, and what was sent before it did is old.
     let listens = Instant::now();

@@ -115,7 +115,7 @@ fn what_a_dead_process_attempted_is_looked_into_and_never_sent_by_itself() {
     assert!(other.claim(id, at(60), HOLD).unwrap());
     assert!(!other.attempt(id, "text", 1, at(61)).unwrap());
     assert!(other.finish(id, IntentState::Unknown, Some("its process died"), at(62)).unwrap());
-    let records = Reader::open(&path).unwrap().records(&Filter::default()).unwrap();
+    let records = Reader::open(&path).unwrap().records(&RecordFilter::default()).unwrap();
     let line = records[0].to_json();
     assert_eq!(
         (&line["kind"], &line["terminal"], &line["outcome"]),
@@ -182,7 +182,7 @@ fn what_may_have_arrived_is_for_the_operator_to_decide_once() {
     assert_eq!(a.dismiss(next, at(104)).unwrap(), Decided::NotOpen(IntentState::Cancelled));
     assert_eq!(a.dismiss(IntentId(99), at(104)).unwrap(), Decided::Missing);
     assert_eq!(a.open_matters().unwrap(), []);
-    let outcomes: Vec<_> = Reader::open(&path).unwrap().records(&Filter::default()).unwrap();
+    let outcomes: Vec<_> = Reader::open(&path).unwrap().records(&RecordFilter::default()).unwrap();
     let outcome = |record: &Stored| match &record.body {
         Body::FollowUp(record) => record.outcome,
         other => panic!("a follow-up was asked for: {other:?}"),
@@ -211,7 +211,7 @@ fn who_watches_learns_how_far_each_intent_has_come() {
     let (_directory, path) = place();
     let mut a = open(&path, "a");
     let old = queued(&mut a, "old");
-    let history = History::with(path.clone(), Settings::default().limits(), Options::default());
+    let history = History::with(path.clone(), Settings::default().limits(), HistoryOptions::default());
     let mut news = history.intents();
     let mut next = || {
         let news = news.blocking_recv().unwrap();

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::fleet::{Input, TaskReport};
-use crate::place::{SessionId, WindowId};
+use crate::ids::{SessionId, WindowId};
 use crate::screen::Cursor;
-use crate::task::{Look, PaneState, Preview, Registration, SessionSnapshot, Shown, TaskSnapshot};
+use crate::task::{PaneState, Preview, Registration, SessionSnapshot, TaskDisplay, TaskPoll, TaskSnapshot};
 
 fn pane(dead: bool) -> PaneState {
     PaneState {
@@ -29,12 +29,12 @@ fn report(seconds: i64, alive: &[u32], dead: &[u32], elsewhere: &[u32]) -> TaskR
         bell: false,
         bells: None,
         registration: Registration::None,
-        shown: Shown::default(),
+        shown: TaskDisplay::default(),
     };
     let windows =
         alive.iter().map(|number| window(*number, false)).chain(dead.iter().map(|number| window(*number, true)));
     let session = SessionSnapshot { id: SessionId(0), name: "tasks".to_owned(), windows: windows.collect() };
-    let look = Look { sessions: vec![session], elsewhere: elsewhere.iter().copied().map(WindowId).collect() };
+    let look = TaskPoll { sessions: vec![session], elsewhere: elsewhere.iter().copied().map(WindowId).collect() };
     TaskReport { server: ServerId::default(), at: at(seconds), look, sessions: Vec::new() }
 }
 

@@ -1,13 +1,13 @@
 //! Questions are answered from a thread of their own, with a history and without one.
 
 use super::*;
-use crate::profile::Library;
+use crate::profile::ProfileSet;
 use crate::screen::PaneFacts;
 
 /// Asks and waits for the answer.
-fn ask(history: &History, ask: Ask) -> Told {
-    let (questions, mut answers) = history.questions(Arc::new(Library::builtin()));
-    questions.ask(Question { key: terminal(1), ask });
+fn ask(history: &History, ask: QuestionKind) -> HistoryAnswer {
+    let (questions, mut answers) = history.questions(Arc::new(ProfileSet::builtin()));
+    questions.ask(HistoryQuestion { key: terminal(1), ask });
     answers.blocking_recv().expect("an answer").told
 }
 
@@ -30,10 +30,14 @@ fn joined(lines: &[crate::profile::Said]) -> String {
 #[test]
 fn pages_lead_back_to_the_beginning() {
     let (_directory, history) = kept((0..230).map(|n| transition(1, n, Phase::Ready, "api")));
-    let Told::Page { records, earlier: true, .. } = ask(&history, Ask::Page { before: None }) else { panic!("a page") };
+    let HistoryAnswer::Page { records, earlier: true, .. } = ask(&history, QuestionKind::Page { before: None }) else {
+        panic!("a page")
+    };
     assert_eq!((records.len(), records[0].at), (200, at(30)));
     let before = Some(records[0].id);
-    let Told::Page { records, earlier, .. } = ask(&history, Ask::Page { before }) else { panic!("a page") };
+    let HistoryAnswer::Page { records, earlier, .. } = ask(&history, QuestionKind::Page { before }) else {
+        panic!("a page")
+    };
     assert_eq!((records.len(), records[29].at, earlier), (30, at(29), false));
 }
 
@@ -41,11 +45,17 @@ fn pages_lead_back_to_the_beginning() {
 fn screens_and_the_time_line_are_told() {
     let (_directory, history) =
         kept([transition(1, 5, Phase::Active, "first"), transition(1, 9, Phase::Ready, "second")]);
-    let Told::Page { records, .. } = ask(&history, Ask::Page { before: None }) else { panic!("a page") };
+    let HistoryAnswer::Page { records, .. } = ask(&history, QuestionKind::Page { before: None }) else {
+        panic!("a page")
+    };
     let Body::Transition(first) = &records[0].body else { panic!("a transition") };
-    let Told::Screen(_, Some(screen)) = ask(&history, Ask::Screen(first.screen.unwrap())) else { panic!("a screen") };
+    let HistoryAnswer::Screen(_, Some(screen)) = ask(&history, QuestionKind::Screen(first.screen.unwrap())) else {
+        panic!("a screen")
+    };
     assert_eq!(screen.rows()[0].text(), "first");
-    let Told::Line { line, .. } = ask(&history, Ask::Line { since: None, until: at(20) }) else { panic!("a line") };
+    let HistoryAnswer::Line { line, .. } = ask(&history, QuestionKind::Line { since: None, until: at(20) }) else {
+        panic!("a line")
+    };
     assert_eq!(line.points.iter().map(|point| point.holder).collect::<Vec<_>>(), [Holder::Working, Holder::Ready]);
 }
 
@@ -60,8 +70,8 @@ fn a_transcript_is_put_together_from_the_screens_of_a_terminal() {
         state.terminal.tool = "something".to_owned();
         record
     }));
-    let lines = |until, last| match ask(&history, Ask::Transcript { until, last }) {
-        Told::Transcript { lines, .. } => joined(&lines),
+    let lines = |until, last| match ask(&history, QuestionKind::Transcript { until, last }) {
+        HistoryAnswer::Transcript { lines, .. } => joined(&lines),
         other => panic!("{other:?}"),
     };
     assert_eq!(lines(at(9), None), "> first prompt\nworking on it\nit is done\n> second prompt\nfine");
@@ -72,13 +82,16 @@ fn a_transcript_is_put_together_from_the_screens_of_a_terminal() {
 fn without_a_history_the_screen_of_now_is_still_a_transcript() {
     let history = History::off();
     let screen = Arc::new(Screen::from_text("only this", 80));
-    let last = Shown { screen, facts: PaneFacts::default(), tool: "something".to_owned(), version: None };
-    let told = ask(&history, Ask::Transcript { until: at(1), last: Some(last) });
-    assert!(matches!(told, Told::Transcript { lines, .. } if joined(&lines) == "only this"));
-    assert!(matches!(ask(&history, Ask::Page { before: None }), Told::Failed { trouble: Trouble::Off, .. }));
+    let last = StoredScreen { screen, facts: PaneFacts::default(), tool: "something".to_owned(), version: None };
+    let told = ask(&history, QuestionKind::Transcript { until: at(1), last: Some(last) });
+    assert!(matches!(told, HistoryAnswer::Transcript { lines, .. } if joined(&lines) == "only this"));
     assert!(matches!(
-        ask(&history, Ask::Transcript { until: at(1), last: None }),
-        Told::Failed { trouble: Trouble::Off, .. }
+        ask(&history, QuestionKind::Page { before: None }),
+        HistoryAnswer::Failed { trouble: Trouble::Off, .. }
+    ));
+    assert!(matches!(
+        ask(&history, QuestionKind::Transcript { until: at(1), last: None }),
+        HistoryAnswer::Failed { trouble: Trouble::Off, .. }
     ));
 }
 
@@ -87,7 +100,9 @@ fn a_transition_keeps_what_was_named_between_assessments() {
     let mut record = transition(1, 3, Phase::Active, "api");
     record.events = vec![NamedEvent { at: at(2), event: crate::tracker::SurfaceEvent::ProcessingStarted }];
     let (_directory, history) = kept([record]);
-    let Told::Page { records, .. } = ask(&history, Ask::Page { before: None }) else { panic!("a page") };
+    let HistoryAnswer::Page { records, .. } = ask(&history, QuestionKind::Page { before: None }) else {
+        panic!("a page")
+    };
     let json = records[0].to_json();
     assert_eq!(json["events"], serde_json::json!([{ "at": at(2), "event": "processing_started" }]));
 }
@@ -95,11 +110,11 @@ fn a_transition_keeps_what_was_named_between_assessments() {
 #[test]
 fn who_asks_again_is_told_only_what_is_new() {
     let (_directory, history) = kept([transition(1, 1, Phase::Ready, "api")]);
-    let (questions, mut answers) = history.questions(Arc::new(Library::builtin()));
+    let (questions, mut answers) = history.questions(Arc::new(ProfileSet::builtin()));
     let mut again = || {
-        questions.ask(Question { key: terminal(1), ask: Ask::Again });
+        questions.ask(HistoryQuestion { key: terminal(1), ask: QuestionKind::Again });
         match answers.blocking_recv().expect("an answer").told {
-            Told::Page { records, .. } => records.len(),
+            HistoryAnswer::Page { records, .. } => records.len(),
             other => panic!("{other:?}"),
         }
     };

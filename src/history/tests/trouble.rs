@@ -17,7 +17,7 @@ fn a_file_that_is_no_database_is_kept_aside_and_a_new_one_begun() {
     fs::write(&path, b"these are my notes, and no database at all").unwrap();
     let history = running(&path);
     fill(&history, 0..3);
-    wait_until("it is written", || history.health().condition == Condition::Good);
+    wait_until("it is written", || history.health().condition == WriterState::Good);
     let kept = history.health().set_aside.expect("it says where the old file is");
     assert_eq!(fs::read(&kept).unwrap(), b"these are my notes, and no database at all");
     assert!(kept.starts_with(directory.path()));
@@ -40,7 +40,7 @@ fn damage_that_shows_while_writing_is_mended_and_nothing_is_lost() {
     let history = running(&path);
     fill(&history, 500..510);
     wait_until("it is written", || {
-        history.health().set_aside.is_some() && history.health().condition == Condition::Good
+        history.health().set_aside.is_some() && history.health().condition == WriterState::Good
     });
     assert_eq!(history.health().lost, 0);
     drop(history);
@@ -88,7 +88,7 @@ fn locked(path: &Path) -> (History, Connection) {
     drop(store(path, "x", at(0)));
     let blocker = Connection::open(path).unwrap();
     blocker.execute_batch("BEGIN EXCLUSIVE").unwrap();
-    let options = Options { patience: Duration::from_millis(50), ..Options::default() };
+    let options = HistoryOptions { patience: Duration::from_millis(50), ..HistoryOptions::default() };
     let history = History::with(path.to_owned(), Settings::default().limits(), options);
     history.lead(ServerId::default(), Some(Held::ALWAYS));
     (history, blocker)
@@ -101,13 +101,13 @@ fn a_locked_file_is_waited_for_in_the_background() {
     let begun = Instant::now();
     fill(&history, 0..100);
     assert!(begun.elapsed() < Duration::from_secs(10), "recording waited for the file: {:?}", begun.elapsed());
-    wait_until("it says so", || history.health().condition == Condition::Degraded(Trouble::Locked));
+    wait_until("it says so", || history.health().condition == WriterState::Degraded(Trouble::Locked));
     assert_eq!(history.health().trouble(), Some("locked"));
     assert_eq!(history.health().warning().unwrap(), "history is not written: another process has locked it");
     let told = [history.new_warning(), history.new_warning()];
     assert_eq!(told, [history.health().warning(), None], "a warning is told once");
     drop(blocker);
-    wait_until("it is written", || history.health().condition == Condition::Good);
+    wait_until("it is written", || history.health().condition == WriterState::Good);
     assert_eq!((history.health().warning(), history.health().lost), (None, 0));
     drop(history);
     assert_eq!(count(&path, "transitions"), 100);
@@ -123,7 +123,7 @@ fn what_cannot_wait_any_longer_is_lost_and_counted() {
     let lost = history.health().lost;
     assert!(lost > 1000, "{lost} of 4000 records were counted as lost");
     drop(blocker);
-    wait_until("it is written", || history.health().condition == Condition::Good);
+    wait_until("it is written", || history.health().condition == WriterState::Good);
     assert_eq!(history.health().warning().unwrap(), format!("history has gaps ({lost} records lost)"));
     assert_eq!(history.health().trouble(), Some("has gaps"));
     drop(history);
@@ -133,17 +133,17 @@ fn what_cannot_wait_any_longer_is_lost_and_counted() {
 #[test]
 fn a_full_disk_is_told_and_leaves_what_was_written() {
     let (_directory, path) = place();
-    let options = Options { most_pages: Some(60), ..Options::default() };
+    let options = HistoryOptions { most_pages: Some(60), ..HistoryOptions::default() };
     let history = History::with(path.clone(), Settings::default().limits(), options);
     history.lead(ServerId::default(), Some(Held::ALWAYS));
     for second in 0..3000 {
         history.record(Record::Transition(transition(1, second, Phase::Ready, &format!("screen {second}"))));
-        if history.health().condition == Condition::Degraded(Trouble::Full) {
+        if history.health().condition == WriterState::Degraded(Trouble::Full) {
             break;
         }
         std::thread::sleep(Duration::from_millis(1));
     }
-    wait_until("it is full", || history.health().condition == Condition::Degraded(Trouble::Full));
+    wait_until("it is full", || history.health().condition == WriterState::Degraded(Trouble::Full));
     let written = count(&path, "transitions");
     assert!(written > 10, "{written} were written before");
     // There is room again.
@@ -151,7 +151,7 @@ fn a_full_disk_is_told_and_leaves_what_was_written() {
         .unwrap()
         .execute_batch("PRAGMA foreign_keys = ON; DELETE FROM records; DELETE FROM screens")
         .unwrap();
-    wait_until("it is written again", || history.health().condition == Condition::Good);
+    wait_until("it is written again", || history.health().condition == WriterState::Good);
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_place_where_no_file_can_be_is_told() {
     fs::write(&file, "in the way").unwrap();
     let history = running(&file.join("history.db"));
     fill(&history, 0..3);
-    wait_until("it says so", || matches!(history.health().condition, Condition::Degraded(_)));
+    wait_until("it says so", || matches!(history.health().condition, WriterState::Degraded(_)));
     assert!(history.health().warning().unwrap().starts_with("history is not written: "));
     let begun = Instant::now();
     drop(history);
@@ -177,7 +177,7 @@ fn a_file_of_the_future_is_left_alone() {
     let newer = Trouble::Newer { found: i64::from(VERSION) + 1, known: VERSION };
     let history = running(&path);
     fill(&history, 0..3);
-    wait_until("it says so", || history.health().condition == Condition::Degraded(newer.clone()));
+    wait_until("it says so", || history.health().condition == WriterState::Degraded(newer.clone()));
     drop(history);
     assert_eq!(Reader::open(&path).err(), Some(newer));
     assert!(fs::read(&path).unwrap() == before, "not a byte of it is changed");
@@ -187,7 +187,7 @@ fn a_file_of_the_future_is_left_alone() {
 fn one_record_that_cannot_be_written_does_not_hold_up_the_others() {
     let (_directory, path) = place();
     let history = running(&path);
-    wait_until("it is open", || history.health().condition == Condition::Good);
+    wait_until("it is open", || history.health().condition == WriterState::Good);
     let sql = "CREATE TRIGGER fussy BEFORE INSERT ON records WHEN NEW.name = 't7'
                BEGIN SELECT raise(FAIL, 'not this one'); END";
     Connection::open(&path).unwrap().execute_batch(sql).unwrap();
@@ -213,7 +213,7 @@ fn a_history_that_is_switched_off_takes_everything_and_keeps_nothing() {
     let history = History::start(&settings);
     fill(&history, 0..3);
     history.begin_input(&super::inputs::prompt(1, 0, "x")).delivered(at(0));
-    assert_eq!((history.health().condition, history.health().lost), (Condition::Off, 0));
+    assert_eq!((history.health().condition, history.health().lost), (WriterState::Off, 0));
     assert_eq!(history.health().warning(), None);
     drop(history);
     assert!(!path.exists());
@@ -254,7 +254,7 @@ fn opening_a_history_again_leaves_the_locks_of_those_who_have_it_open() {
     let reader = Reader::open(&path).unwrap();
     // A second opening in the same process once took all of its locks with it, so that the next client to close the file
     // removed the log that is written.
-    drop(open::open(&path, &Options::default(), now()).unwrap());
+    drop(open::open(&path, &HistoryOptions::default(), now()).unwrap());
     let mut log = path.clone().into_os_string();
     log.push("-wal");
     let test = "history::tests::trouble::opening_a_history_again_leaves_the_locks_of_those_who_have_it_open";

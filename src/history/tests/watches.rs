@@ -5,7 +5,7 @@ use super::*;
 use crate::state::LEFT;
 
 fn times(path: &Path) -> Vec<i64> {
-    let records = Reader::open(path).unwrap().records(&Filter::default()).unwrap();
+    let records = Reader::open(path).unwrap().records(&RecordFilter::default()).unwrap();
     records.iter().map(|record| (record.at.as_millis() - at(0).as_millis()) / 1000).collect()
 }
 

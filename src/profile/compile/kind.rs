@@ -7,7 +7,7 @@ use toml::Spanned;
 
 use super::super::color::ColorTest;
 use super::super::rules::{RowData, StyleData};
-use super::source::{ProfileError, Source};
+use super::source::{ProfileError, SourceText};
 use crate::screen::{Row, Style};
 
 /// A kind of row, by its place in the profile's table. At most 128 kinds fit into a [`Kinds`].
@@ -100,7 +100,7 @@ impl StyleTest {
 ///
 /// # Errors
 /// A pattern, a colour or a group that is wrong.
-pub(super) fn row_kind(source: &Source<'_>, name: &str, row: &Spanned<RowData>) -> Result<RowKind, ProfileError> {
+pub(super) fn row_kind(source: &SourceText<'_>, name: &str, row: &Spanned<RowData>) -> Result<RowKind, ProfileError> {
     let pattern = source.regex(row.span(), &row.as_ref().text)?;
     let styles = row
         .as_ref()
@@ -116,7 +116,7 @@ pub(super) fn row_kind(source: &Source<'_>, name: &str, row: &Spanned<RowData>) 
 /// # Errors
 /// A colour or a group that is wrong.
 pub(super) fn style_test(
-    source: &Source<'_>,
+    source: &SourceText<'_>,
     span: Range<usize>,
     data: &StyleData,
     pattern: Option<&Regex>,

@@ -20,7 +20,7 @@ pub struct ProfileError {
 
 /// The names of rows that a profile may use.
 pub(super) struct Names<'a> {
-    pub source: &'a Source<'a>,
+    pub source: &'a SourceText<'a>,
     pub rows: &'a [RowKind],
 }
 
@@ -43,12 +43,12 @@ impl Names<'_> {
 }
 
 /// The text that errors point into.
-pub(super) struct Source<'a> {
+pub(super) struct SourceText<'a> {
     pub file: &'a str,
     pub text: &'a str,
 }
 
-impl Source<'_> {
+impl SourceText<'_> {
     pub(super) fn error(&self, span: Range<usize>, message: String) -> ProfileError {
         let before = self.text.get(..span.start).unwrap_or(self.text);
         let line_start = before.rfind('\n').map_or(0, |i| i + 1);

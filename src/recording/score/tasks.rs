@@ -7,11 +7,13 @@ use serde_json::{Map, Value};
 
 use super::Tally;
 use super::judging::{Judging, Stretch};
-use crate::moment::{Moment, Span};
-use crate::place::{PaneId, ServerId, SessionId, TerminalKey, WindowId};
+use crate::ids::{PaneId, ServerId, SessionId, TerminalKey, WindowId};
 use crate::recording::{EventKind, Frame, Player, Recording, RecordingError};
 use crate::state::words;
-use crate::task::{Look, PaneState, Preview, Registration, SETTLED, SessionSnapshot, Shown, Task, TaskSnapshot, Watch};
+use crate::task::{
+    PaneState, Preview, Registration, SETTLED, SessionSnapshot, Task, TaskDisplay, TaskPoll, TaskSnapshot, TaskTracker,
+};
+use crate::time::{Span, Timestamp};
 
 /// How often the window is looked at.
 const POLL: Span = Span::from_millis(250);
@@ -91,7 +93,7 @@ fn truths(recording: &Recording, source_name: &str) -> Result<Truths, RecordingE
 /// What is said of the recorded window, by fields.
 fn answers(recording: &Recording) -> Answers {
     let mut answers = Answers::default();
-    let mut watch = Watch::default();
+    let mut watch = TaskTracker::default();
     let mut frames = Player::new(recording).peekable();
     let mut latest: Option<Frame> = None;
     let mut at = 0;
@@ -101,7 +103,7 @@ fn answers(recording: &Recording) -> Answers {
         }
         let mut quiet = true;
         if let Some(frame) = &latest {
-            watch.take(look(frame), Moment::default() + Span::from_millis(at));
+            watch.take(look(frame), Timestamp::default() + Span::from_millis(at));
             if let Some(task) = watch.tasks().next() {
                 note(&mut answers, task, at);
             }
@@ -126,7 +128,7 @@ fn note(answers: &mut Answers, task: &Task, at: u64) {
     }
 }
 
-fn look(frame: &Frame) -> Look {
+fn look(frame: &Frame) -> TaskPoll {
     let facts = &frame.facts;
     let pane = PaneState {
         command: facts.command.clone(),
@@ -146,10 +148,10 @@ fn look(frame: &Frame) -> Look {
         bell: facts.bell,
         bells: None,
         registration: Registration::None,
-        shown: Shown::default(),
+        shown: TaskDisplay::default(),
     };
     let session = SessionSnapshot { id: SessionId(0), name: "recorded".to_owned(), windows: vec![window] };
-    Look { sessions: vec![session], ..Look::default() }
+    TaskPoll { sessions: vec![session], ..TaskPoll::default() }
 }
 
 fn answer(task: &Task, field: TaskField) -> String {

@@ -1,7 +1,7 @@
 use super::*;
-use crate::moment::Moment;
 use crate::recording::{Archive, Player, Recording};
 use crate::screen::Cursor;
+use crate::time::Timestamp;
 
 fn header() -> Header {
     Header {
@@ -9,13 +9,13 @@ fn header() -> Header {
         version: Some("2.1.197".to_owned()),
         situation: None,
         size: Size { columns: 20, rows: 2 },
-        began: Some(Moment::from_millis(1_700_000_000_500)),
+        began: Some(Timestamp::from_millis(1_700_000_000_500)),
     }
 }
 
-fn text_of(write: impl FnOnce(&mut Writer<&mut Vec<u8>>)) -> String {
+fn text_of(write: impl FnOnce(&mut RecordingWriter<&mut Vec<u8>>)) -> String {
     let mut bytes = Vec::new();
-    write(&mut Writer::new(&mut bytes, &header()).unwrap());
+    write(&mut RecordingWriter::new(&mut bytes, &header()).unwrap());
     String::from_utf8(bytes).unwrap()
 }
 
@@ -52,7 +52,7 @@ fn a_recording_of_a_recording_shows_the_same() {
     for name in archive.names().filter(|name| !name.contains("success")) {
         let original = archive.recording(name).unwrap();
         let mut bytes = Vec::new();
-        let mut writer = Writer::new(&mut bytes, &original.header).unwrap();
+        let mut writer = RecordingWriter::new(&mut bytes, &original.header).unwrap();
         for frame in Player::new(&original) {
             writer.frame(frame.at, &frame.facts, &frame.screen).unwrap();
         }
@@ -77,6 +77,6 @@ fn a_recording_of_a_recording_shows_the_same() {
 fn a_header_without_a_version_is_read_as_it_was_written() {
     let header = Header { version: None, situation: Some("a test".to_owned()), began: None, ..header() };
     let mut bytes = Vec::new();
-    Writer::new(&mut bytes, &header).unwrap();
+    RecordingWriter::new(&mut bytes, &header).unwrap();
     assert_eq!(Recording::parse("x", &bytes).unwrap().header, header);
 }

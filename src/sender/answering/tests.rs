@@ -27,23 +27,23 @@ fn run(
     reply: &Reply,
     mut shows: impl FnMut(&[String], u64) -> (Option<Dialog>, After),
 ) -> (String, Outcome) {
-    let mut answering = Answering::new(seen, reply, Limits::default());
+    let mut answering = Answering::new(seen, reply, StepLimits::default());
     let (mut now, mut pressed) = (0, Vec::new());
-    let mut step = Step::Look { after: Span::ZERO };
+    let mut step = AnswerStep::Look { after: Span::ZERO };
     loop {
         step = match step {
-            Step::End(answered) => return (pressed.join(" "), answered),
-            Step::Look { after } => {
+            AnswerStep::End(answered) => return (pressed.join(" "), answered),
+            AnswerStep::Look { after } => {
                 now += after.as_millis() + 5;
                 let (dialog, after) = shows(&pressed, now);
-                answering.saw(&Look { dialog, after }, Span::from_millis(now))
+                answering.saw(&DialogFrame { dialog, after }, Span::from_millis(now))
             }
-            Step::Paste(_) => {
+            AnswerStep::Paste(_) => {
                 now += 5;
                 pressed.push("paste".to_owned());
                 answering.delivered(Span::from_millis(now))
             }
-            Step::Press(keys) => {
+            AnswerStep::Press(keys) => {
                 now += 5;
                 pressed.extend(keys.iter().map(Key::to_string));
                 answering.delivered(Span::from_millis(now))

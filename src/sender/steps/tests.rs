@@ -1,6 +1,6 @@
 use super::*;
 
-fn seen(screen: u64, change: impl FnOnce(&mut Read)) -> Seen {
+fn seen(screen: u64, change: impl FnOnce(&mut Read)) -> PromptFrame {
     let mut read = Read {
         supported: true,
         phase: Phase::Ready,
@@ -14,23 +14,23 @@ fn seen(screen: u64, change: impl FnOnce(&mut Read)) -> Seen {
         edge: Arc::from([]),
     };
     change(&mut read);
-    Seen { screen, dead: false, dialog: false, read: Some(read), composed: None, composer: 0, submitted: None }
+    PromptFrame { screen, dead: false, dialog: false, read: Some(read), composed: None, composer: 0, submitted: None }
 }
 
-fn ready() -> Seen {
+fn ready() -> PromptFrame {
     seen(1, |_| {})
 }
 
-fn pasted() -> Seen {
+fn pasted() -> PromptFrame {
     seen(2, |read| read.editing = Tri::Yes)
 }
 
-fn working() -> Seen {
+fn working() -> PromptFrame {
     seen(3, |read| (read.phase, read.working, read.posture) = (Phase::Active, true, Tri::No))
 }
 
-fn dialog() -> Seen {
-    Seen { dialog: true, ..seen(4, |read| read.modal = true) }
+fn dialog() -> PromptFrame {
+    PromptFrame { dialog: true, ..seen(4, |read| read.modal = true) }
 }
 
 const HELLO: Prompt<'_> = Prompt { text: "hello", ends: false };
@@ -44,11 +44,11 @@ struct Played {
 
 impl Played {
     fn new(when: When) -> Self {
-        Self { steps: Steps::new(HELLO, when, Limits::default()), now: 0, done: vec![] }
+        Self { steps: Steps::new(HELLO, when, StepLimits::default()), now: 0, done: vec![] }
     }
 
     /// Runs to the end. `shows` is asked at each look with the number of Enters so far, `None` before the paste.
-    fn run(&mut self, mut shows: impl FnMut(Option<usize>, u64) -> Seen) -> Outcome {
+    fn run(&mut self, mut shows: impl FnMut(Option<usize>, u64) -> PromptFrame) -> Outcome {
         let mut step = Step::Look { after: Span::ZERO };
         for _ in 0..1000 {
             step = match step {
@@ -73,12 +73,12 @@ impl Played {
     }
 }
 
-fn polite(shows: impl FnMut(Option<usize>, u64) -> Seen) -> (Outcome, Vec<&'static str>) {
+fn polite(shows: impl FnMut(Option<usize>, u64) -> PromptFrame) -> (Outcome, Vec<&'static str>) {
     let mut played = Played::new(When::Now);
     (played.run(shows), played.done)
 }
 
-fn forced(shows: impl FnMut(Option<usize>, u64) -> Seen) -> (Outcome, Vec<&'static str>) {
+fn forced(shows: impl FnMut(Option<usize>, u64) -> PromptFrame) -> (Outcome, Vec<&'static str>) {
     let mut played = Played::new(When::Anyway);
     (played.run(shows), played.done)
 }
@@ -106,7 +106,7 @@ fn enter_comes_apart_from_the_text() {
         }
     });
     let first = |wanted| times.iter().find(|(enters, _)| *enters == wanted).unwrap().1;
-    assert!(first(Some(1)) - first(Some(0)) >= Limits::default().enter_apart.as_millis() / 2);
+    assert!(first(Some(1)) - first(Some(0)) >= StepLimits::default().enter_apart.as_millis() / 2);
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn a_text_that_stays_in_the_prompt_is_not_taken_where_enter_did_something_else()
     let (outcome, done) = polite(|enters, _| match enters {
         None => ready(),
         Some(0) => pasted(),
-        Some(_) => Seen { composer: 1, ..pasted() },
+        Some(_) => PromptFrame { composer: 1, ..pasted() },
     });
     assert_eq!(outcome, Outcome::NotTaken { why: "the text is still in the prompt".into() });
     assert_eq!(done, ["paste", "enter", "enter"]);
@@ -135,7 +135,7 @@ fn a_text_that_stays_in_the_prompt_is_not_taken_where_enter_did_something_else()
 
 #[test]
 fn enter_is_not_pressed_behind_what_somebody_else_types() {
-    let holds = |text: &str| Seen { composed: Some(Composed::of(text)), ..pasted() };
+    let holds = |text: &str| PromptFrame { composed: Some(Composed::of(text)), ..pasted() };
     for (shown, sends) in [("hello", true), ("ello", true), ("minehello", false), ("hellomine", false), ("mine", false)]
     {
         let (outcome, done) = polite(|enters, _| match enters {
@@ -150,10 +150,10 @@ fn enter_is_not_pressed_behind_what_somebody_else_types() {
 
 #[test]
 fn what_somebody_typed_right_before_enter_is_told_when_it_was_submitted_along() {
-    let shows = |text: &str| Seen { submitted: Some(Submitted::of([text])), ..working() };
+    let shows = |text: &str| PromptFrame { submitted: Some(Submitted::of([text])), ..working() };
     for (shown, accepted) in [("hello", true), ("hellomine", false), ("minehello", false), ("earlier", true)] {
         let (outcome, done) = polite(|enters, _| match enters {
-            None => Seen { submitted: Some(Submitted::of(["earlierhello"])), ..ready() },
+            None => PromptFrame { submitted: Some(Submitted::of(["earlierhello"])), ..ready() },
             Some(0) => pasted(),
             Some(_) => shows(shown),
         });
@@ -161,7 +161,7 @@ fn what_somebody_typed_right_before_enter_is_told_when_it_was_submitted_along() 
         assert!(accepted || outcome.word() == "unverified", "{shown}: {outcome}");
         assert_eq!(done, ["paste", "enter"], "it is submitted once");
     }
-    let same = Seen { submitted: Some(Submitted::of(["hellomine"])), ..working() };
+    let same = PromptFrame { submitted: Some(Submitted::of(["hellomine"])), ..working() };
     assert!(!same.has_submitted_more_than("hello", &same), "it was there before");
 }
 
@@ -169,11 +169,11 @@ fn what_somebody_typed_right_before_enter_is_told_when_it_was_submitted_along() 
 fn what_somebody_begins_after_enter_is_not_submitted_by_another_one() {
     let begun = || {
         let working = seen(5, |read| (read.phase, read.working, read.editing) = (Phase::Active, true, Tri::Yes));
-        Seen { composed: Some(Composed::of("mine")), ..working }
+        PromptFrame { composed: Some(Composed::of("mine")), ..working }
     };
     let told = polite(|enters, _| match enters {
         None => ready(),
-        Some(0) => Seen { composed: Some(Composed::of("hello")), ..pasted() },
+        Some(0) => PromptFrame { composed: Some(Composed::of("hello")), ..pasted() },
         Some(_) => begun(),
     });
     assert_eq!(told, (Outcome::Accepted(None), vec!["paste", "enter"]));
@@ -181,14 +181,14 @@ fn what_somebody_begins_after_enter_is_not_submitted_by_another_one() {
 
 #[test]
 fn what_changed_before_it_was_delivered_is_looked_at_again() {
-    let mut steps = Steps::new(HELLO, When::Now, Limits::default());
+    let mut steps = Steps::new(HELLO, When::Now, StepLimits::default());
     let at = Span::from_millis;
     let looks = |step: Step| matches!(step, Step::Look { .. });
     assert!(looks(steps.saw(ready(), at(0))));
     assert_eq!(steps.saw(ready(), at(300)), Step::Paste);
     assert!(looks(steps.undelivered(at(310))), "nothing was pasted");
     assert_eq!(steps.saw(dialog(), at(400)), Step::End(Refusal::Dialog.into()));
-    let mut steps = Steps::new(HELLO, When::Now, Limits::default());
+    let mut steps = Steps::new(HELLO, When::Now, StepLimits::default());
     steps.saw(ready(), at(0));
     steps.saw(ready(), at(300));
     steps.delivered(at(310));
@@ -197,7 +197,7 @@ fn what_changed_before_it_was_delivered_is_looked_at_again() {
     let Step::End(outcome) = steps.saw(dialog(), at(600)) else { panic!("it goes on") };
     assert_eq!(outcome, not_taken("a dialog came up, and Enter was not pressed"));
     // A terminal that is never as it was a moment ago is given up.
-    let mut steps = Steps::new(HELLO, When::Now, Limits::default());
+    let mut steps = Steps::new(HELLO, When::Now, StepLimits::default());
     steps.saw(ready(), at(0));
     steps.saw(ready(), at(300));
     assert_eq!(steps.undelivered(at(4000)), Step::End(Refusal::Obstacle(crate::tmux::Obstacle::Changed).into()));
@@ -219,7 +219,7 @@ fn an_answer_that_comes_before_the_next_look_is_a_reaction() {
 
 #[test]
 fn nothing_is_sent_where_it_would_do_harm() {
-    let refused = |shown: Seen| {
+    let refused = |shown: PromptFrame| {
         let (outcome, done) = polite(|_, _| shown.clone());
         assert_eq!(done, Vec::<&str>::new());
         let Outcome::Refused(refusal) = outcome else { panic!("{outcome}") };
@@ -231,13 +231,13 @@ fn nothing_is_sent_where_it_would_do_harm() {
     assert_eq!(refused(seen(1, |read| read.modal = true)), Refusal::Menu);
     assert_eq!(refused(seen(1, |read| read.phase = Phase::Unknown)), Refusal::NotReady);
     assert_eq!(refused(seen(1, |read| read.supported = false)), Refusal::NotReady);
-    assert_eq!(refused(Seen { read: None, ..ready() }), Refusal::NotReady);
-    assert_eq!(refused(Seen { dead: true, ..ready() }), Refusal::Obstacle(crate::tmux::Obstacle::Dead));
+    assert_eq!(refused(PromptFrame { read: None, ..ready() }), Refusal::NotReady);
+    assert_eq!(refused(PromptFrame { dead: true, ..ready() }), Refusal::Obstacle(crate::tmux::Obstacle::Dead));
 }
 
 #[test]
 fn force_sends_to_whatever_has_no_dialog() {
-    for shown in [working(), pasted(), Seen { read: None, ..ready() }] {
+    for shown in [working(), pasted(), PromptFrame { read: None, ..ready() }] {
         let (_, done) = forced(|_, _| shown.clone());
         assert!(done.starts_with(&["paste", "enter"]), "{shown:?}");
     }
@@ -246,8 +246,8 @@ fn force_sends_to_whatever_has_no_dialog() {
 
 #[test]
 fn a_message_that_a_working_agent_queues_is_taken() {
-    let queued = || Seen { screen: 8, ..working() };
-    let typed = || Seen { screen: 7, ..seen(7, |read| (read.phase, read.editing) = (Phase::Active, Tri::Yes)) };
+    let queued = || PromptFrame { screen: 8, ..working() };
+    let typed = || PromptFrame { screen: 7, ..seen(7, |read| (read.phase, read.editing) = (Phase::Active, Tri::Yes)) };
     let told = forced(|enters, _| match enters {
         None => working(),
         Some(0) => typed(),
@@ -325,7 +325,7 @@ fn enter_is_not_pressed_into_a_dialog_that_comes_up() {
 
 #[test]
 fn enter_is_not_pressed_when_the_agent_has_ended() {
-    let dead = || Seen { dead: true, ..ready() };
+    let dead = || PromptFrame { dead: true, ..ready() };
     let (outcome, done) = polite(|enters, _| if enters.is_none() { ready() } else { dead() });
     assert_eq!(done, ["paste"]);
     assert!(matches!(outcome, Outcome::NotTaken { why } if why.contains("ended")));
@@ -336,7 +336,7 @@ fn an_agent_that_ends_has_taken_what_asked_it_to() {
     let shell = || Refusal::AgentGone { tool: "claude".into(), command: "dash".into() };
     let at = Span::from_millis;
     for ends in [true, false] {
-        let mut steps = Steps::new(Prompt { ends, ..HELLO }, When::Now, Limits::default());
+        let mut steps = Steps::new(Prompt { ends, ..HELLO }, When::Now, StepLimits::default());
         assert_eq!(steps.stopped(shell()), Outcome::Refused(shell()), "before the paste");
         steps.saw(ready(), at(0));
         steps.saw(ready(), at(300));
@@ -348,7 +348,7 @@ fn an_agent_that_ends_has_taken_what_asked_it_to() {
         );
         assert_eq!(steps.saw(pasted(), at(500)), Step::PressEnter);
         steps.delivered(at(510));
-        let (told, dead) = (steps.stopped(shell()), steps.saw(Seen { dead: true, ..pasted() }, at(600)));
+        let (told, dead) = (steps.stopped(shell()), steps.saw(PromptFrame { dead: true, ..pasted() }, at(600)));
         assert_eq!(told == Outcome::Accepted(None), ends, "{told}");
         assert_eq!(dead == Step::End(Outcome::Accepted(None)), ends);
     }
@@ -358,7 +358,7 @@ fn an_agent_that_ends_has_taken_what_asked_it_to() {
 fn a_tmux_that_does_not_answer_may_have_pressed_enter() {
     let unheard = || Refusal::Tmux(crate::tmux::Error::Garbled("half an answer".into()));
     let at = Span::from_millis;
-    let mut steps = Steps::new(HELLO, When::Now, Limits::default());
+    let mut steps = Steps::new(HELLO, When::Now, StepLimits::default());
     steps.saw(ready(), at(0));
     steps.saw(ready(), at(300));
     assert!(matches!(steps.stopped(unheard()), Outcome::Unverified { .. }), "at the paste");
@@ -372,7 +372,7 @@ fn a_tmux_that_does_not_answer_may_have_pressed_enter() {
 
 #[test]
 fn a_failure_before_the_paste_is_a_refusal_and_after_it_is_not() {
-    let mut steps = Steps::new(HELLO, When::Now, Limits::default());
+    let mut steps = Steps::new(HELLO, When::Now, StepLimits::default());
     let gone = || Refusal::Obstacle(crate::tmux::Obstacle::Gone);
     assert_eq!(steps.stopped(gone()), Outcome::Refused(gone()));
     steps.saw(ready(), Span::ZERO);

@@ -12,8 +12,8 @@ fn output(records: &str) -> String {
     format!("{NONCE}H4211,1795234813,3.3a{NONCE}\n{records}{NONCE}E{NONCE}\n")
 }
 
-fn read(text: &str) -> Result<Look, Error> {
-    Look::parse(text, NONCE)
+fn read(text: &str) -> Result<Listing, Error> {
+    Listing::parse(text, NONCE)
 }
 
 const NUMBERS: &str = "%12,4300,$1,@3,2,0,1,4,1795234800,80,24,5,6,1,0,0,,,1,900,0,0,0";

@@ -16,7 +16,7 @@ use super::super::send::in_instance;
 use super::super::words::owner_words;
 use super::super::{Error, Server};
 use super::{command, option, set, unset};
-use crate::place::{ServerInstance, SessionId, WindowId};
+use crate::ids::{ServerInstance, SessionId, WindowId};
 use crate::screen::harmless;
 
 /// The place of the hook in the array: far from where people put theirs.

@@ -1,14 +1,14 @@
 //! How a turn ends: an end mark at once, a returned prompt, or an answer that settles (SPEC §7, rules 3 and 4).
 
 use super::flight::{Completed, same_turn};
-use super::{Seen, TurnMachine};
-use crate::moment::{Moment, Span};
-use crate::profile::{EndMark, Reading, Temporal, TurnEnd, TurnRegion};
+use super::{LastScreen, TurnMachine};
+use crate::profile::{Classification, EndMark, Temporal, TurnEnd, TurnRegion};
 use crate::state::{LastTurn, TurnResult, TurnSource};
+use crate::time::{Span, Timestamp};
 
 impl TurnMachine {
     /// Rule 4: an end mark that has not been told yet is told at once.
-    pub(super) fn tell_end(&mut self, end: &TurnEnd, result: TurnResult, region: &TurnRegion, now: Moment) {
+    pub(super) fn tell_end(&mut self, end: &TurnEnd, result: TurnResult, region: &TurnRegion, now: Timestamp) {
         let told = self.told_end.as_ref().is_some_and(|(told, prompt)| {
             told == end && (*prompt == region.prompt || prompt.is_none() || region.prompt.is_none())
         });
@@ -26,8 +26,8 @@ impl TurnMachine {
     }
 
     /// A turn that was stopped before its answer: it is gone, and its prompt stands in the live prompt again.
-    pub(super) fn tell_returned_prompt(&mut self, reading: &Reading, now: Moment) {
-        if !self.seen.as_ref().is_some_and(Seen::at_rest) {
+    pub(super) fn tell_returned_prompt(&mut self, reading: &Classification, now: Timestamp) {
+        if !self.seen.as_ref().is_some_and(LastScreen::at_rest) {
             return;
         }
         let Some(flight) = self.flight.as_ref().filter(|flight| flight.active_at.is_some()) else { return };
@@ -43,7 +43,7 @@ impl TurnMachine {
     }
 
     /// Rule 3: the work has ended on a ready surface, and what stands there begins to settle.
-    pub(super) fn end_turn(&mut self, now: Moment, temporal: Temporal) {
+    pub(super) fn end_turn(&mut self, now: Timestamp, temporal: Temporal) {
         let linger = self.linger(temporal);
         let (Some(seen), Some(flight)) = (&self.seen, &mut self.flight) else { return };
         if seen.in_dialog {
@@ -93,14 +93,14 @@ impl TurnMachine {
 
     /// Rule 3: what has stood still for the settle window is a success if it is an answer. Work that has vanished
     /// without one ends the turn without a word; it gets the window too, since an answer may be drawn a moment later.
-    pub(super) fn settle(&mut self, now: Moment, temporal: Temporal) {
+    pub(super) fn settle(&mut self, now: Timestamp, temporal: Temporal) {
         if self.settle_window().is_none_or(|timer| !timer.is_over(now)) {
             return;
         }
         let Some(flight) = &self.flight else { return };
         let Some((_, region)) = flight.settling.clone() else { return };
         let end = self.seen.as_ref().and_then(|seen| seen.end.as_ref());
-        let finished = self.seen.as_ref().is_some_and(Seen::is_finished);
+        let finished = self.seen.as_ref().is_some_and(LastScreen::is_finished);
         if !flight.answered_by(&region, end, self.ended_region.as_ref()) {
             self.flight = None;
             return;
@@ -122,7 +122,7 @@ impl TurnMachine {
 
     /// An answer that was found when this tracker began ends its turn when another prompt comes into view, however soon:
     /// whoever submitted that one saw the agent ready. `answer` is the answer in one line, which is not there any more.
-    pub(in crate::tracker) fn end_resumed(&mut self, next: &Reading, answer: Option<&str>, now: Moment) {
+    pub(in crate::tracker) fn end_resumed(&mut self, next: &Classification, answer: Option<&str>, now: Timestamp) {
         let (Some(flight), Some(seen)) = (&self.flight, &self.seen) else { return };
         let is_answered = seen.at_rest()
             && !same_turn(&seen.region, &next.turn)

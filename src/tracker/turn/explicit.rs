@@ -1,18 +1,18 @@
 //! A prompt that was sent through fleetwatch (SPEC §7, rule 1), here or by another process, which is known a moment later.
 
 use super::TurnMachine;
-use super::flight::{Flight, Retraction, Seen};
-use crate::moment::Moment;
+use super::flight::{Flight, LastScreen, Retraction};
 use crate::profile::TakenAs;
 use crate::state::TurnSource;
+use crate::time::Timestamp;
 
 impl TurnMachine {
     /// Rule 1: an explicit input arms a turn. It was submitted at `at`; what has been seen since belongs to it.
     pub(in crate::tracker) fn submitted(
         &mut self,
-        at: Moment,
+        at: Timestamp,
         taken: TakenAs,
-        now: Moment,
+        now: Timestamp,
         notes: &mut Vec<&'static str>,
     ) {
         self.note = None;
@@ -36,7 +36,7 @@ impl TurnMachine {
     }
 
     /// The turn in flight was begun by this input, and its work was seen before the input was told.
-    fn adopt_flight(&mut self, at: Moment) -> bool {
+    fn adopt_flight(&mut self, at: Timestamp) -> bool {
         let Some(flight) = &mut self.flight else { return false };
         let inferred = flight.source == TurnSource::SurfaceInference || flight.retraction.is_some();
         if !inferred || flight.armed_at < at {
@@ -51,7 +51,7 @@ impl TurnMachine {
     }
 
     /// The turn that this input began has ended already.
-    fn adopt_result(&mut self, at: Moment) -> bool {
+    fn adopt_result(&mut self, at: Timestamp) -> bool {
         let begun = self.ended_armed_at.is_some_and(|armed| armed >= at);
         let ended = self.last_turn.at.is_some_and(|ended| ended >= at);
         let inferred = self.result_is_current && self.last_turn.source == TurnSource::SurfaceInference;
@@ -66,8 +66,8 @@ impl TurnMachine {
     }
 
     /// The last screen that was seen before a time, as far as it is remembered.
-    fn seen_at(&self, at: Moment) -> Option<&Seen> {
-        let is_older = |seen: &&Seen| seen.since <= at;
+    fn seen_at(&self, at: Timestamp) -> Option<&LastScreen> {
+        let is_older = |seen: &&LastScreen| seen.since <= at;
         self.seen.as_ref().filter(is_older).or(self.seen_before.as_ref().filter(is_older))
     }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::moment::Moment;
-use crate::profile::{EndMark, Reading, TakenAs, TurnEnd, TurnRegion};
+use crate::profile::{Classification, EndMark, TakenAs, TurnEnd, TurnRegion};
 use crate::state::{LastTurn, Phase, TurnSource, UiContext};
+use crate::time::Timestamp;
 
 /// A turn that has begun and not ended.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -12,9 +12,9 @@ pub(super) struct Flight {
     pub(super) source: TurnSource,
     /// What the agent takes the text as that was sent to begin it.
     pub(super) taken: TakenAs,
-    pub(super) armed_at: Moment,
+    pub(super) armed_at: Timestamp,
     /// Since when a reaction is waited for.
-    pub(super) waits_since: Moment,
+    pub(super) waits_since: Timestamp,
     /// What the turn region showed when the turn was armed, if it was readable then.
     pub(super) baseline: Option<TurnRegion>,
     /// How long the transcript was then, and how the turn before had ended.
@@ -25,7 +25,7 @@ pub(super) struct Flight {
     /// The submitted prompt, once it was seen during the turn.
     pub(super) prompt: Option<Arc<str>>,
     /// When activity was last seen; `None` while an explicit input waits for a reaction.
-    pub(super) active_at: Option<Moment>,
+    pub(super) active_at: Option<Timestamp>,
     /// Whether it is known from before this tracker began, and no work was seen since: it may have ended before.
     pub(super) is_resumed: bool,
     /// Whether nobody looked for a while since work was seen, so that its end was not.
@@ -34,7 +34,7 @@ pub(super) struct Flight {
     /// on, when the same prompt gets the same answer on a screen that has scrolled.
     pub(super) begun_anew: bool,
     /// Since when the region stands still on a ready surface.
-    pub(super) settling: Option<(Moment, TurnRegion)>,
+    pub(super) settling: Option<(Timestamp, TurnRegion)>,
     /// The success that this turn may take back, or has taken back.
     pub(super) retraction: Option<Retraction>,
 }
@@ -50,7 +50,7 @@ pub(super) enum Retraction {
 
 impl Flight {
     /// A turn that begins on what is seen now.
-    pub(super) fn begins(source: TurnSource, seen: Option<&Seen>, now: Moment) -> Self {
+    pub(super) fn begins(source: TurnSource, seen: Option<&LastScreen>, now: Timestamp) -> Self {
         Self {
             source,
             taken: TakenAs::Prompt,
@@ -76,7 +76,7 @@ impl Flight {
     }
 
     /// Takes in what a screen shows while the turn is in flight.
-    pub(super) fn sees_work(&mut self, reading: &Reading, now: Moment) {
+    pub(super) fn sees_work(&mut self, reading: &Classification, now: Timestamp) {
         self.active_at = Some(now);
         (self.is_resumed, self.is_unwatched) = (false, false);
         self.settling = None;
@@ -122,7 +122,7 @@ pub(super) struct Completed {
 
 /// What matters of the last readable screen.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct Seen {
+pub(super) struct LastScreen {
     pub(super) phase: Phase,
     pub(super) in_dialog: bool,
     pub(super) doubtful: bool,
@@ -131,11 +131,11 @@ pub(super) struct Seen {
     pub(super) edge: Arc<[u64]>,
     pub(super) transcript_rows: usize,
     /// Since when all of this is as it is.
-    pub(super) since: Moment,
+    pub(super) since: Timestamp,
 }
 
-impl Seen {
-    pub(super) fn of(reading: &Reading, since: Moment) -> Self {
+impl LastScreen {
+    pub(super) fn of(reading: &Classification, since: Timestamp) -> Self {
         Self {
             phase: reading.phase,
             in_dialog: reading.in_dialog,
@@ -175,6 +175,6 @@ pub(super) fn is_begun_anew(earlier: &TurnRegion, region: &TurnRegion) -> bool {
 }
 
 /// A turn is in flight while its agent asks something of the operator.
-pub(super) fn dialog_is_work(reading: &Reading) -> bool {
+pub(super) fn dialog_is_work(reading: &Classification) -> bool {
     reading.in_dialog && matches!(reading.assessment.ui_context, UiContext::ApprovalPrompt | UiContext::Question)
 }

@@ -2,14 +2,14 @@
 
 use super::TurnMachine;
 use super::ending::immediate_result;
-use super::flight::{Flight, Seen, dialog_is_work, same_turn};
-use crate::moment::Moment;
-use crate::profile::Reading;
+use super::flight::{Flight, LastScreen, dialog_is_work, same_turn};
+use crate::profile::Classification;
 use crate::state::{AnchorState, Attention, Completion, Phase, State, TurnResult, TurnSource};
+use crate::time::Timestamp;
 
 impl TurnMachine {
     /// Goes on from what a state told and from the screen that it was read from; somebody looked until `until`.
-    pub(in crate::tracker) fn remember(&mut self, state: &State, reading: Option<&Reading>, until: Moment) {
+    pub(in crate::tracker) fn remember(&mut self, state: &State, reading: Option<&Classification>, until: Timestamp) {
         let authority = &state.lifecycle_authority;
         let is_armed = authority.completion_monitoring_armed;
         self.coverage.continues(until);
@@ -19,7 +19,7 @@ impl TurnMachine {
         self.anchor_armed_at = authority.anchor_armed_at;
         let Some(reading) = reading else { return };
         let at = state.observed_at;
-        self.seen = Some(Seen::of(reading, at));
+        self.seen = Some(LastScreen::of(reading, at));
         self.told_end = reading
             .end
             .clone()
@@ -53,7 +53,7 @@ impl TurnMachine {
 
     /// After a gap: whether another turn has taken the place of the one that was known. What went on then was seen to end
     /// only when the gap was short.
-    pub(in crate::tracker) fn is_replaced(&mut self, reading: &Reading) -> bool {
+    pub(in crate::tracker) fn is_replaced(&mut self, reading: &Classification) -> bool {
         let replaced = self.seen.as_ref().is_some_and(|seen| !same_turn(&seen.region, &reading.turn));
         if replaced && self.coverage.is_after_long_gap() {
             (self.flight, self.completed) = (None, None);

@@ -1,12 +1,12 @@
 //! The same turn in other rows: what a resize does to what is remembered (SPEC §7, rule 3).
 
 use super::TurnMachine;
-use crate::moment::{Moment, Span};
 use crate::profile::TurnRegion;
+use crate::time::{Span, Timestamp};
 
 impl TurnMachine {
     /// Whether what changes on the screen may be the same text, drawn for another size.
-    pub(super) fn is_redrawn(&self, now: Moment) -> bool {
+    pub(super) fn is_redrawn(&self, now: Timestamp) -> bool {
         /// Agents draw themselves anew within this time.
         const REDRAW: Span = Span::from_millis(1000);
         self.resized_at.is_some_and(|at| now.since(at) < REDRAW)

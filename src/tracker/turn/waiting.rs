@@ -2,13 +2,13 @@
 
 use super::flight::{Flight, same_turn};
 use super::{AnchorLoss, Sighting, TurnMachine, TurnNote};
-use crate::moment::{Moment, Span};
-use crate::profile::{Reading, Temporal};
+use crate::profile::{Classification, Temporal};
 use crate::state::{Phase, TurnSource};
+use crate::time::{Span, Timestamp};
 
 impl TurnMachine {
     /// Keeps since when the screen's activity looks as it does; whether it is believed.
-    pub(super) fn note_activity(&mut self, reading: &Reading, now: Moment) -> bool {
+    pub(super) fn note_activity(&mut self, reading: &Classification, now: Timestamp) -> bool {
         let Some(activity) = &reading.activity else {
             self.activity = None;
             self.set_aside = None;
@@ -36,7 +36,7 @@ impl TurnMachine {
 
     /// Rule 2: a submitted prompt that comes into view with nothing under it arms a turn, like an input that waits for its
     /// reaction. One that was there at the first look, or that is taken back, arms none.
-    pub(super) fn note_submitted_prompt(&mut self, sighting: &Sighting<'_>, redrawn: bool, now: Moment) {
+    pub(super) fn note_submitted_prompt(&mut self, sighting: &Sighting<'_>, redrawn: bool, now: Timestamp) {
         let reading = sighting.reading;
         let region = &reading.turn;
         if let Some(flight) = self.flight.as_ref() {
@@ -55,7 +55,7 @@ impl TurnMachine {
     }
 
     /// Learns how slowly this turn's answer comes, so that its next pause is not taken for its end.
-    pub(super) fn note_pace(&mut self, sighting: &Sighting<'_>, now: Moment) {
+    pub(super) fn note_pace(&mut self, sighting: &Sighting<'_>, now: Timestamp) {
         let region = &sighting.reading.turn;
         if self.seen.as_ref().is_some_and(|seen| !same_turn(&seen.region, region)) {
             self.growth = None;
@@ -88,7 +88,7 @@ impl TurnMachine {
 
     /// Notes what moves between the last prompt and the live one on a screen that shows no work. Of a version that
     /// nobody has recorded, nothing tells whether that is work: within a turn it is taken for one, else nothing is said.
-    pub(super) fn note_movement(&mut self, sighting: &Sighting<'_>, redrawn: bool, now: Moment) {
+    pub(super) fn note_movement(&mut self, sighting: &Sighting<'_>, redrawn: bool, now: Timestamp) {
         let reading = sighting.reading;
         /// Agents draw their greeting within this time.
         const GREETING: Span = Span::from_secs(5);
@@ -122,7 +122,7 @@ impl TurnMachine {
 
     /// Rule 1: an explicit input of which the screen shows nothing is dropped. Nothing failed where the agent takes the
     /// text as a command.
-    pub(super) fn give_up_on_silence(&mut self, now: Moment, notes: &mut Vec<&'static str>) {
+    pub(super) fn give_up_on_silence(&mut self, now: Timestamp, notes: &mut Vec<&'static str>) {
         if self.silence().is_some_and(|timer| timer.is_over(now)) {
             if self.flight.as_ref().is_some_and(Flight::is_command) {
                 notes.extend(self.drop_command());
@@ -148,7 +148,7 @@ impl TurnMachine {
     }
 
     /// Both recoveries from a stuck `active`. Neither makes a success.
-    pub(super) fn recover(&mut self, now: Moment, notes: &mut Vec<&'static str>) {
+    pub(super) fn recover(&mut self, now: Timestamp, notes: &mut Vec<&'static str>) {
         if self.stale_active().is_some_and(|timer| timer.is_over(now)) {
             self.set_aside = self.activity.as_ref().map(|(activity, _)| activity.fingerprint);
             self.flight = None;

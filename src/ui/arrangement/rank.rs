@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use super::item::Item;
-use crate::moment::Moment;
 use crate::status::Status;
+use crate::time::Timestamp;
 
 /// The place of a terminal by how urgently it needs the operator; the lowest comes first. Of dialogs an approval comes
 /// before a question, then trust, then set-up and what a task asks; a muted terminal has its place among those that need nobody.
@@ -22,7 +22,7 @@ pub fn phase(item: Item<'_>) -> usize {
 }
 
 /// Since when a terminal has needed the operator: when its dialog came up, or when its turn ended.
-pub fn waiting_since<'a>(item: impl Into<Item<'a>>) -> Option<Moment> {
+pub fn waiting_since<'a>(item: impl Into<Item<'a>>) -> Option<Timestamp> {
     let item = item.into();
     let ended = || match item {
         Item::Terminal(terminal) => terminal.state.last_turn.at,

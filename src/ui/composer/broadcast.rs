@@ -11,8 +11,8 @@ use super::recipients::obstacle;
 use crate::fleet::{TerminalKey, View};
 use crate::operation::{Act, Recipient, Refusal, When};
 use crate::ui::canvas::Canvas;
-use crate::ui::overlay::Desk;
-use crate::ui::popup::Line;
+use crate::ui::overlay::OverlayContext;
+use crate::ui::popup::StyledLine;
 use crate::ui::text::{self, Pen};
 use crate::ui::theme::Theme;
 use crate::ui::{find, pane};
@@ -93,7 +93,7 @@ pub fn draw_preview(
 }
 
 /// Who would get it now and who would not, in a line each.
-fn in_brief(canvas: &Canvas<'_>, keys: &[TerminalKey], cells: usize, view: &View<'_>) -> Vec<Line> {
+fn in_brief(canvas: &Canvas<'_>, keys: &[TerminalKey], cells: usize, view: &View<'_>) -> Vec<StyledLine> {
     let line = |(is_now, status, word)| {
         let of_it = |key: &&TerminalKey| (gets(view, key, false) == Gets::Now) == is_now;
         let names: Vec<String> = keys.iter().filter(of_it).map(|key| name(view, key)).collect();
@@ -105,7 +105,7 @@ fn in_brief(canvas: &Canvas<'_>, keys: &[TerminalKey], cells: usize, view: &View
 }
 
 /// Who gets it and who does not, in a line each.
-pub(super) fn lines(theme: &Theme, keys: &[TerminalKey], text: &str, wait: bool, view: &View<'_>) -> Vec<Line> {
+pub(super) fn lines(theme: &Theme, keys: &[TerminalKey], text: &str, wait: bool, view: &View<'_>) -> Vec<StyledLine> {
     let parts = &theme.parts;
     let line = |key: &TerminalKey| {
         let name = name(view, key);
@@ -124,7 +124,7 @@ pub(super) fn lines(theme: &Theme, keys: &[TerminalKey], text: &str, wait: bool,
 }
 
 /// Asks for the prompt to be sent to whoever gets it, and says what became of each so far.
-pub fn send(keys: &[TerminalKey], text: &str, wait: bool, desk: &mut Desk<'_, '_>) -> Outcomes {
+pub fn send(keys: &[TerminalKey], text: &str, wait: bool, desk: &mut OverlayContext<'_, '_>) -> Outcomes {
     desk.memory.broadcast.missing = keys.iter().cloned().collect();
     let mut terminals = Vec::new();
     for key in keys {

@@ -1,10 +1,10 @@
 //! Taking an earlier prompt or a template into the composer.
 
-use super::recall::Recall;
+use super::recall::PromptRecall;
 use crate::config::{Field, Template};
 use crate::fleet::Terminal;
 use crate::screen::harmless;
-use crate::ui::menu::{Entry, Menu};
+use crate::ui::menu::{Menu, MenuEntry};
 
 /// A list of texts of which one is taken.
 #[derive(Debug)]
@@ -21,11 +21,11 @@ enum Texts {
 
 impl Choosing {
     /// The prompts that were sent before; `None` when there are none.
-    pub fn prompts(recall: &Recall) -> Option<Self> {
+    pub fn prompts(recall: &PromptRecall) -> Option<Self> {
         let (prompts, own) = recall.all();
         let note = |place: usize| if place < own { "here" } else { "" }.to_owned();
-        let entry = |(place, prompt): (usize, &String)| Entry { text: in_one_line(prompt), note: note(place) };
-        let entries: Vec<Entry> = prompts.iter().enumerate().map(entry).collect();
+        let entry = |(place, prompt): (usize, &String)| MenuEntry { text: in_one_line(prompt), note: note(place) };
+        let entries: Vec<MenuEntry> = prompts.iter().enumerate().map(entry).collect();
         let texts = Texts::Prompts(prompts.to_vec());
         (!entries.is_empty()).then(|| Self { menu: Menu::new("earlier prompts", entries), texts })
     }
@@ -33,9 +33,11 @@ impl Choosing {
     /// The templates of the configuration; `None` when there are none.
     pub fn templates(templates: &[Template]) -> Option<Self> {
         let text = |template: &Template| in_one_line(&template.filled(|field| format!("{{{field}}}")));
-        let entry =
-            |template: &Template| Entry { text: format!("{}   {}", template.name, text(template)), ..Entry::default() };
-        let entries: Vec<Entry> = templates.iter().map(entry).collect();
+        let entry = |template: &Template| MenuEntry {
+            text: format!("{}   {}", template.name, text(template)),
+            ..MenuEntry::default()
+        };
+        let entries: Vec<MenuEntry> = templates.iter().map(entry).collect();
         let texts = Texts::Templates(templates.to_vec());
         (!entries.is_empty()).then(|| Self { menu: Menu::new("templates", entries), texts })
     }

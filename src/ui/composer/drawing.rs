@@ -11,7 +11,7 @@ use crate::status::Status;
 use crate::ui::action::Action;
 use crate::ui::canvas::Canvas;
 use crate::ui::keymap::Context;
-use crate::ui::overlay::{Laid, Overlay};
+use crate::ui::overlay::{HitMap, Overlay};
 use crate::ui::text::{self, Pen};
 use crate::ui::{find, footer, layout, pane, preview, table};
 
@@ -20,7 +20,7 @@ const ROWS: u16 = 3;
 
 impl Composer {
     /// Draws the prompt and what it goes to.
-    pub(super) fn draw_all(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Laid {
+    pub(super) fn draw_all(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap {
         let (write, look) = self.places(area);
         match &self.to {
             Recipients::One(key) => preview::draw(canvas, buffer, look, find(view, key)),
@@ -34,7 +34,7 @@ impl Composer {
         let buttons = self.draw_hints(canvas, buffer, inner, view);
         inner.height -= u16::from(!buttons.is_empty());
         self.draw_text(canvas, buffer, inner);
-        Laid { place: write, buttons }
+        HitMap { place: write, buttons }
     }
 
     /// The places of the prompt and of what it goes to. Where one screen has no room, several recipients still have:

@@ -11,8 +11,8 @@ use crate::ui::canvas::Canvas;
 use crate::ui::footer::Hint;
 use crate::ui::keymap::Context;
 use crate::ui::outcome;
-use crate::ui::overlay::{Desk, Laid, News, Overlay, Then};
-use crate::ui::popup::{self, Line};
+use crate::ui::overlay::{Flow, HitMap, OperationNews, Overlay, OverlayContext};
+use crate::ui::popup::{self, StyledLine};
 use crate::ui::viewport::Viewport;
 
 /// How far it has come at one terminal.
@@ -48,12 +48,12 @@ impl Overlay for Outcomes {
         vec![(Action::Close, "close")]
     }
 
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> Laid {
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
         let parts = &canvas.theme.parts;
         let taken =
             self.terminals.iter().filter(|(.., it)| matches!(it, Progress::Ended(Outcome::Accepted(_)))).count();
         let title = format!("taken by {taken} of {}", self.terminals.len());
-        let line = |(_, name, progress): &(TerminalKey, String, Progress)| -> Line {
+        let line = |(_, name, progress): &(TerminalKey, String, Progress)| -> StyledLine {
             let (status, word, why) = match progress {
                 Progress::Sending => (Status::Working, "sending …", String::new()),
                 Progress::Queued => (Status::Working, "queued", "sent when the agent is ready".to_owned()),
@@ -76,18 +76,18 @@ impl Overlay for Outcomes {
                 (why, parts.quiet),
             ]
         };
-        let lines: Vec<Line> = self.terminals.iter().map(line).collect();
+        let lines: Vec<StyledLine> = self.terminals.iter().map(line).collect();
         let inner = popup::draw(canvas, buffer, area, &title, &lines, &mut self.view);
-        Laid::at(popup::around(inner))
+        HitMap::at(popup::around(inner))
     }
 
-    fn perform(&mut self, action: Action, _desk: &mut Desk<'_, '_>) -> Then {
+    fn perform(&mut self, action: Action, _desk: &mut OverlayContext<'_, '_>) -> Flow {
         self.view.perform(action)
     }
 
-    fn hear(&mut self, news: News<'_>, _desk: &mut Desk<'_, '_>) {
+    fn hear(&mut self, news: OperationNews<'_>, _desk: &mut OverlayContext<'_, '_>) {
         let (key, outcome) = match news {
-            News::Ended { operation: Operation { to, act: Act::Prompt { text, .. }, .. }, outcome }
+            OperationNews::Ended { operation: Operation { to, act: Act::Prompt { text, .. }, .. }, outcome }
                 if *text == self.text =>
             {
                 (&to.key, outcome.clone())

@@ -2,7 +2,7 @@
 
 /// Where one stands among the earlier prompts. What was being written when one left it is the newest of them.
 #[derive(Clone, Debug, Default)]
-pub struct Recall {
+pub struct PromptRecall {
     /// Newest first.
     prompts: Vec<String>,
     /// How many of them belong to the terminal itself.
@@ -11,7 +11,7 @@ pub struct Recall {
     draft: String,
 }
 
-impl Recall {
+impl PromptRecall {
     /// Takes in the prompts that were sent to the terminal, and to any, newest first.
     pub fn learn(&mut self, own: &[String], all: &[String]) {
         self.prompts = own.to_vec();
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn own_prompts_come_before_those_of_others_and_the_draft_comes_back() {
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-        let mut recall = Recall::default();
+        let mut recall = PromptRecall::default();
         assert_eq!(recall.older("x"), None);
         assert_eq!(recall.newer(), None);
         recall.learn(&owned(&["b", "a"]), &owned(&["c", "b"]));

@@ -31,25 +31,25 @@ impl Recipients {
 
 /// Why a prompt would not be sent now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Obstacle {
+pub struct PromptObstacle {
     pub why: &'static str,
     /// Whether it may pass, so that the prompt can wait for it.
     pub may_pass: bool,
 }
 
 /// What stands in the way of a prompt to a terminal as things stand; `None` when it would be sent.
-pub fn obstacle(view: &View<'_>, key: &TerminalKey) -> Option<Obstacle> {
+pub fn obstacle(view: &View<'_>, key: &TerminalKey) -> Option<PromptObstacle> {
     match find(view, key) {
         Some(terminal) => obstacle_at(terminal),
-        None => Some(Obstacle { why: "the terminal is gone", may_pass: false }),
+        None => Some(PromptObstacle { why: "the terminal is gone", may_pass: false }),
     }
 }
 
-fn obstacle_at(terminal: &Terminal) -> Option<Obstacle> {
+fn obstacle_at(terminal: &Terminal) -> Option<PromptObstacle> {
     let state = &terminal.state;
-    let passes = |why| Some(Obstacle { why, may_pass: true });
+    let passes = |why| Some(PromptObstacle { why, may_pass: true });
     if matches!(state.diagnostics.availability, Availability::Unavailable | Availability::TuiDown) {
-        return Some(Obstacle { why: "the agent has ended", may_pass: false });
+        return Some(PromptObstacle { why: "the agent has ended", may_pass: false });
     }
     if state.waits() {
         return passes("a dialog waits there");

@@ -11,9 +11,9 @@ use crate::operation::When;
 use crate::ui::action::Action;
 use crate::ui::canvas::Canvas;
 use crate::ui::footer::Hint;
-use crate::ui::overlay::Laid;
+use crate::ui::overlay::HitMap;
 use crate::ui::reading::Paragraph;
-use crate::ui::sheet::{Answers, Asked, Question};
+use crate::ui::sheet::{Answers, Question, QuestionText};
 use crate::ui::text;
 use crate::ui::theme::{Parts, Theme};
 
@@ -64,7 +64,7 @@ impl Sure {
         keys: &[TerminalKey],
         prompt: &str,
         view: &View<'_>,
-    ) -> Laid {
+    ) -> HitMap {
         let area = Rect { height: buffer.area.height.saturating_sub(1), ..buffer.area };
         let count = self.gets(keys, view).iter().filter(|gets| !matches!(gets, Gets::Nothing(_))).count();
         let title = match keys {
@@ -75,7 +75,7 @@ impl Sure {
         ANSWERS.draw(canvas, buffer, area, &mut self.question, (&title, &asked))
     }
 
-    fn asked(&self, theme: &Theme, keys: &[TerminalKey], prompt: &str, view: &View<'_>) -> Asked {
+    fn asked(&self, theme: &Theme, keys: &[TerminalKey], prompt: &str, view: &View<'_>) -> QuestionText {
         let Parts { text: plain, quiet, .. } = theme.parts;
         let wait = self.when == When::Ready;
         let who = lines(theme, keys, prompt, wait, view).into_iter().map(Paragraph::new);

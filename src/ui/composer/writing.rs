@@ -6,7 +6,7 @@ use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 use super::Composer;
 use super::recipients::Recipients;
 use crate::status::Status;
-use crate::ui::overlay::{Desk, Memory};
+use crate::ui::overlay::{OverlayContext, OverlayMemory};
 use crate::ui::text;
 
 impl Composer {
@@ -15,7 +15,7 @@ impl Composer {
     }
 
     /// Keeps what was written for the next time, at every change, so that it cannot be lost.
-    pub(super) fn keep_draft(&mut self, desk: &mut Desk<'_, '_>) {
+    pub(super) fn keep_draft(&mut self, desk: &mut OverlayContext<'_, '_>) {
         let text = self.prompt();
         // What is written anew has been seen by whoever writes it.
         self.is_kept &= !text.is_empty();
@@ -35,7 +35,7 @@ impl Composer {
         lines.chars().count() - fit.chars().count()
     }
 
-    pub(super) fn take(&mut self, text: &str, desk: &mut Desk<'_, '_>) {
+    pub(super) fn take(&mut self, text: &str, desk: &mut OverlayContext<'_, '_>) {
         let left_out = self.insert(text);
         if left_out > 0 {
             let left_out = text::counted(left_out, "control character");
@@ -57,7 +57,7 @@ impl Composer {
     }
 
     /// Takes over the draft that something was added to. What is typed next goes where it would have gone.
-    pub(super) fn show_draft(&mut self, memory: &Memory) {
+    pub(super) fn show_draft(&mut self, memory: &OverlayMemory) {
         let at = self.text.cursor();
         let draft = self.to.one().and_then(|key| memory.drafts.get(key)).map_or("", String::as_str);
         (self.is_kept, self.was_whole) = (true, false);

@@ -5,11 +5,11 @@ use crate::state::TaskStatus;
 use crate::state::{Availability, Phase};
 use crate::status::Status;
 use crate::ui::action::Action;
-use crate::ui::arrangement::{Item, Row, RowKey, all};
+use crate::ui::arrangement::{Item, RowKey, TableRow, all};
 use crate::ui::composer::Composer;
-use crate::ui::dialog::Dialog;
+use crate::ui::dialog::DialogBox;
 use crate::ui::drill::Drill;
-use crate::ui::follow_ups::{FollowUps, needs_decision};
+use crate::ui::follow_ups::{FollowUpList, needs_decision};
 use crate::ui::footer::Hint;
 use crate::ui::interrupt::Interrupt;
 use crate::ui::keymap::Context;
@@ -128,7 +128,7 @@ impl Ui {
             Action::FollowUps if self.memory.follow_ups.is_empty() => {
                 self.say("no message to an agent waits or needs a decision".to_owned(), view);
             }
-            Action::FollowUps => self.open(FollowUps::new(&self.memory.follow_ups, view.now)),
+            Action::FollowUps => self.open(FollowUpList::new(&self.memory.follow_ups, view.now)),
             Action::TaskSessions if view.sessions.is_empty() => {
                 self.say("there are no sessions".to_owned(), view);
             }
@@ -188,7 +188,7 @@ impl Ui {
         }
         let Some(terminal) = self.cursor.terminal(view) else { return };
         if terminal.state.waits() {
-            self.open(Dialog::new(terminal.key.clone()));
+            self.open(DialogBox::new(terminal.key.clone()));
         } else {
             self.compose(view);
         }
@@ -325,7 +325,7 @@ impl Ui {
             self.memory.arrangement.fold(&group, false);
         }
         let rows = self.rows(view);
-        let is_it = |row: &Row<'_>| row.item().is_some_and(|shown| shown.key() == item.key());
+        let is_it = |row: &TableRow<'_>| row.item().is_some_and(|shown| shown.key() == item.key());
         if let Some(index) = rows.iter().position(is_it) {
             match forward {
                 true => self.cursor.walk_to(index, &rows, view.now),

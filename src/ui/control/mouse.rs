@@ -4,7 +4,7 @@ use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
 use crate::fleet::View;
-use crate::moment::Span;
+use crate::time::Span;
 use crate::ui::action::Action;
 use crate::ui::arrangement::RowKey;
 use crate::ui::{Request, Ui};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::fleet::{TerminalKey, View};
 
-use crate::ui::overlay::{News, Waiting};
+use crate::ui::overlay::{OperationNews, Waiting};
 use crate::ui::{Topic, Ui, find};
 
 impl Ui {
@@ -43,12 +43,12 @@ impl Ui {
 
     /// Offers the prompts that were sent before, newest first: to the terminal that is written to, and to any.
     pub fn prompts(&mut self, own: &[String], all: &[String], view: &View<'_>) {
-        self.hear(News::Prompts { own, all }, view);
+        self.hear(OperationNews::Prompts { own, all }, view);
     }
 
     /// Takes the prompt over that comes back from the operator's editor.
     pub fn edited(&mut self, text: &str, view: &View<'_>) {
-        self.hear(News::Edited { text }, view);
+        self.hear(OperationNews::Edited { text }, view);
     }
 
     pub(super) fn add_to_draft(&mut self, key: &TerminalKey, text: &str, view: &View<'_>) {
@@ -57,6 +57,6 @@ impl Ui {
             draft.push_str("\n\n");
         }
         draft.push_str(text);
-        self.hear(News::Drafted { key }, view);
+        self.hear(OperationNews::Drafted { key }, view);
     }
 }

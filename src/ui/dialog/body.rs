@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::{Dialog, Held, Shown, Typing};
+use super::{DialogBox, Held, Shown, Typing};
 use crate::dialog::{Choice, Cut};
 use crate::fleet::Terminal;
 use crate::screen::Row;
@@ -14,11 +14,11 @@ use crate::status::Status;
 use crate::ui::action::Action;
 use crate::ui::canvas::Canvas;
 use crate::ui::footer::{self, Hint};
-use crate::ui::overlay::{Laid, Overlay};
-use crate::ui::popup::Line;
+use crate::ui::overlay::{HitMap, Overlay};
+use crate::ui::popup::StyledLine;
 use crate::ui::preview;
 use crate::ui::reading::Paragraph;
-use crate::ui::sheet::{Asked, Hold};
+use crate::ui::sheet::{Hold, QuestionText};
 use crate::ui::text::{self, Pen};
 use crate::ui::theme::{Parts, Theme};
 use crate::ui::times;
@@ -31,7 +31,7 @@ const WERE: usize = 6;
 impl Shown {
     /// What the box asks. What is new in a dialog that took the place of another one has a mark. What was ticked or typed in
     /// the row of the chosen option is shown there, and has to be read like all that is sent.
-    pub(super) fn asked(&self, chosen: Option<usize>, ticks: &[usize], typed: &str, theme: &Theme) -> Asked {
+    pub(super) fn asked(&self, chosen: Option<usize>, ticks: &[usize], typed: &str, theme: &Theme) -> QuestionText {
         let (parts, changed) = (&theme.parts, theme.style(Status::Approval));
         let mut lines: Vec<Paragraph> = Vec::new();
         if self.dialog.cuts.contains(&Cut::Top) {
@@ -85,14 +85,14 @@ impl Shown {
         // Those whose ticks go are meant as well.
         let mut picked = ticks.to_vec();
         picked.extend(dialog.ticked());
-        Asked { text: lines, options, picked }
+        QuestionText { text: lines, options, picked }
     }
 
     /// What is asked, without the options, in the agent's own colours where a line stands in one row of its screen.
-    fn text(&self) -> Vec<(usize, Line)> {
+    fn text(&self) -> Vec<(usize, StyledLine)> {
         let rows = self.screen.rows().get(self.dialog.rows.clone()).unwrap_or_default();
         let mut from = 0;
-        let line = |line: &String| -> (usize, Line) {
+        let line = |line: &String| -> (usize, StyledLine) {
             let text = line.trim_start();
             let at = |row: &Row| Some(row.text().find(text)?).filter(|_| !text.is_empty());
             let found = rows.iter().enumerate().skip(from).find_map(|(place, row)| Some((place, row, at(row)?)));
@@ -137,7 +137,7 @@ fn option_line(option: &Choice, tick: &str, typed: &str, parts: &Parts) -> Parag
 }
 
 /// A part of a row in the agent's own colours.
-fn part(row: &Row, wanted: Range<usize>) -> Line {
+fn part(row: &Row, wanted: Range<usize>) -> StyledLine {
     let mut end = 0;
     let run = |(text, style): (&str, _)| {
         let start = end;
@@ -148,8 +148,8 @@ fn part(row: &Row, wanted: Range<usize>) -> Line {
     row.runs().filter_map(run).collect()
 }
 
-impl Dialog {
-    pub(super) fn draw_box(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, title: &str) -> Laid {
+impl DialogBox {
+    pub(super) fn draw_box(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, title: &str) -> HitMap {
         let parts = &canvas.theme.parts;
         let asked = self.asked(canvas.theme);
         let sends = self.sends();
@@ -183,7 +183,7 @@ impl Dialog {
         let close = if self.typing.is_some() { "back; nothing was sent" } else { "close; nothing was sent" };
         buttons.extend([(Action::Jump, "go there and answer"), (Action::Close, close)]);
         let buttons = footer::draw_buttons(canvas, buffer, sheet.buttons, self.context(), &buttons);
-        Laid { place: sheet.place, buttons }
+        HitMap { place: sheet.place, buttons }
     }
 
     /// Why nothing is sent yet, in as many words as there is room for.

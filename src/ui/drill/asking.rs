@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::steps::Step;
+use super::steps::TimelineEntry;
 use super::transcript::UpTo;
 use super::{Drill, Side};
 use crate::fleet::View;
-use crate::history::{Ask, Question, ScreenId, Told, Trouble};
-use crate::moment::{Moment, Span};
+use crate::history::{HistoryAnswer, HistoryQuestion, QuestionKind, ScreenId, Trouble};
 use crate::screen::Screen;
+use crate::time::{Span, Timestamp};
 use crate::ui::Request;
-use crate::ui::overlay::Desk;
+use crate::ui::overlay::OverlayContext;
 
 /// Screens that are kept at hand.
 const SCREENS: usize = 64;
@@ -35,15 +35,15 @@ pub(super) struct Asking {
     /// Whether the history has more before what is known.
     earlier: bool,
     /// When the newest records are asked for again.
-    again: Vec<Moment>,
+    again: Vec<Timestamp>,
     /// When it told the last page.
-    paged: Moment,
+    paged: Timestamp,
     screen: Option<ScreenId>,
     /// `None` for those that were let go.
     screens: BTreeMap<ScreenId, Option<Arc<Screen>>>,
     pub(super) trouble: Option<Trouble>,
-    not_before: Moment,
-    reasons_asked: Option<Moment>,
+    not_before: Timestamp,
+    reasons_asked: Option<Timestamp>,
     /// The reasons of now.
     pub(super) reasons: Option<Option<String>>,
 }
@@ -66,7 +66,7 @@ pub(super) enum Shot {
 
 impl Asking {
     /// A transition was seen: the history will have it soon.
-    pub(super) fn changed(&mut self, now: Moment) {
+    pub(super) fn changed(&mut self, now: Timestamp) {
         self.again = WRITTEN.iter().map(|span| now + *span).collect();
     }
 
@@ -85,11 +85,11 @@ impl Asking {
         }
     }
 
-    fn may_read(&self, now: Moment) -> bool {
+    fn may_read(&self, now: Timestamp) -> bool {
         self.trouble != Some(Trouble::Off) && now >= self.not_before
     }
 
-    fn is_again_due(&mut self, now: Moment) -> bool {
+    fn is_again_due(&mut self, now: Timestamp) -> bool {
         let due = self.again.first().is_some_and(|at| *at <= now);
         if due {
             self.again.retain(|at| *at > now);
@@ -100,13 +100,13 @@ impl Asking {
 
 impl Drill {
     /// Asks for what is wanted now and is neither there nor under way.
-    pub(super) fn ask(&mut self, desk: &mut Desk<'_, '_>) {
+    pub(super) fn ask(&mut self, desk: &mut OverlayContext<'_, '_>) {
         let now = desk.view.now;
-        let mut asks: Vec<Ask> = Vec::new();
+        let mut asks: Vec<QuestionKind> = Vec::new();
         if self.asking.may_read(now) {
             if self.asking.line == Asked::Not {
                 self.asking.line = Asked::UnderWay;
-                asks.push(Ask::Line { since: None, until: now });
+                asks.push(QuestionKind::Line { since: None, until: now });
             }
             asks.extend(self.page_wanted(now));
             asks.extend(self.screen_wanted());
@@ -114,7 +114,7 @@ impl Drill {
         asks.extend(self.transcript_wanted(desk.view));
         let key = self.shown.key().clone();
         for ask in asks {
-            desk.ask(Request::Ask(Question { key: key.clone(), ask }));
+            desk.ask(Request::Ask(HistoryQuestion { key: key.clone(), ask }));
         }
         let is_old = self.asking.reasons_asked.is_none_or(|at| now.since(at) >= REASONS);
         if self.side == Side::Why && self.selected.is_none() && self.here && is_old {
@@ -123,7 +123,7 @@ impl Drill {
         }
     }
 
-    fn page_wanted(&mut self, now: Moment) -> Option<Ask> {
+    fn page_wanted(&mut self, now: Timestamp) -> Option<QuestionKind> {
         let near_end = self.index() + AHEAD + self.drawn.list.page >= self.steps.all().len();
         let again = self.asking.page == Asked::Answered && self.asking.is_again_due(now);
         let before = match self.asking.page {
@@ -133,24 +133,24 @@ impl Drill {
             Asked::Answered if self.asking.earlier && near_end => Some(self.steps.oldest_kept()?),
             Asked::Answered if now.since(self.asking.paged) >= LOOK => {
                 self.asking.page = Asked::UnderWay;
-                return Some(Ask::Again);
+                return Some(QuestionKind::Again);
             }
             Asked::Answered => return None,
         };
         self.asking.page = Asked::UnderWay;
-        Some(Ask::Page { before })
+        Some(QuestionKind::Page { before })
     }
 
-    fn screen_wanted(&mut self) -> Option<Ask> {
-        let id = self.step_with_screen().and_then(Step::screen)?;
+    fn screen_wanted(&mut self) -> Option<QuestionKind> {
+        let id = self.step_with_screen().and_then(TimelineEntry::screen)?;
         if self.asking.screen == Some(id) || self.asking.screens.contains_key(&id) {
             return None;
         }
         self.asking.screen = Some(id);
-        Some(Ask::Screen(id))
+        Some(QuestionKind::Screen(id))
     }
 
-    fn transcript_wanted(&mut self, view: &View<'_>) -> Option<Ask> {
+    fn transcript_wanted(&mut self, view: &View<'_>) -> Option<QuestionKind> {
         let screen = self.shown.screen();
         let wanted = self.side == Side::Transcript && !self.asking.transcript;
         let waits = self.transcript.has_failed() && view.now < self.asking.not_before;
@@ -176,11 +176,11 @@ impl Drill {
             Some(id) => UpTo::Step(id),
         });
         let last = last.map(|screen| self.shown.shown(screen));
-        Some(Ask::Transcript { until, last })
+        Some(QuestionKind::Transcript { until, last })
     }
 
     /// The step whose screen is shown: the selected one, or for what has none the transition before it.
-    fn step_with_screen(&self) -> Option<&Step> {
+    fn step_with_screen(&self) -> Option<&TimelineEntry> {
         self.steps.screen_at(self.index().checked_sub(1)?)
     }
 
@@ -214,12 +214,12 @@ impl Drill {
     }
 
     /// Takes in an answer.
-    pub(super) fn told(&mut self, told: &Told, now: Moment) {
-        if !matches!(told, Told::Failed { .. } | Told::Transcript { .. }) {
+    pub(super) fn told(&mut self, told: &HistoryAnswer, now: Timestamp) {
+        if !matches!(told, HistoryAnswer::Failed { .. } | HistoryAnswer::Transcript { .. }) {
             self.asking.trouble = None;
         }
         match told {
-            Told::Page { before, records, earlier } => {
+            HistoryAnswer::Page { before, records, earlier } => {
                 let first =
                     self.asking.page != Asked::Answered && before.is_none() && self.steps.oldest_kept().is_none();
                 (self.asking.page, self.asking.paged) = (Asked::Answered, now);
@@ -233,34 +233,34 @@ impl Drill {
                     });
                 }
             }
-            Told::Screen(id, screen) => {
+            HistoryAnswer::Screen(id, screen) => {
                 self.asking.screen = None;
                 while self.asking.screens.len() >= SCREENS {
                     self.asking.screens.pop_first();
                 }
                 self.asking.screens.insert(*id, screen.clone());
             }
-            Told::Line { line, .. } => {
+            HistoryAnswer::Line { line, .. } => {
                 self.asking.line = Asked::Answered;
                 self.strip.keep(line.clone());
             }
-            Told::Transcript { lines, .. } => {
+            HistoryAnswer::Transcript { lines, .. } => {
                 self.asking.transcript = false;
                 self.transcript.told(lines.clone());
             }
-            Told::Failed { ask, trouble } => self.failed(ask, trouble, now),
+            HistoryAnswer::Failed { ask, trouble } => self.failed(ask, trouble, now),
         }
     }
 
-    fn failed(&mut self, ask: &Ask, trouble: &Trouble, now: Moment) {
+    fn failed(&mut self, ask: &QuestionKind, trouble: &Trouble, now: Timestamp) {
         match ask {
-            Ask::Page { .. } | Ask::Again => {
+            QuestionKind::Page { .. } | QuestionKind::Again => {
                 let known = self.steps.oldest_kept().is_some();
                 self.asking.page = if known { Asked::Answered } else { Asked::Not };
             }
-            Ask::Screen(_) => self.asking.screen = None,
-            Ask::Line { .. } => self.asking.line = Asked::Not,
-            Ask::Transcript { .. } => {
+            QuestionKind::Screen(_) => self.asking.screen = None,
+            QuestionKind::Line { .. } => self.asking.line = Asked::Not,
+            QuestionKind::Transcript { .. } => {
                 self.asking.transcript = false;
                 match trouble {
                     // Nothing was said that anybody will ever read.

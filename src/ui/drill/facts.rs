@@ -1,15 +1,15 @@
 //! Everything else that is known of a terminal: where it is, what runs in it, who reads it, and what that rests on.
 
-use crate::fleet::{Health, Terminal, TerminalKey, View};
+use crate::fleet::{ServerHealth, Terminal, TerminalKey, View};
 use crate::screen::harmless;
 use crate::state::TurnResult;
 use crate::task::Task;
 use crate::ui::canvas::Canvas;
-use crate::ui::popup::Line;
+use crate::ui::popup::StyledLine;
 use crate::ui::{table, text, times};
 
 /// The facts of an agent's terminal as lines.
-pub fn of_agent(canvas: &Canvas<'_>, terminal: &Terminal, view: &View<'_>) -> Vec<Line> {
+pub fn of_agent(canvas: &Canvas<'_>, terminal: &Terminal, view: &View<'_>) -> Vec<StyledLine> {
     let mut facts = Facts { canvas, lines: Vec::new() };
     pane(&mut facts, terminal, view);
     agent(&mut facts, terminal);
@@ -18,7 +18,7 @@ pub fn of_agent(canvas: &Canvas<'_>, terminal: &Terminal, view: &View<'_>) -> Ve
 }
 
 /// The facts of a task as lines.
-pub fn of_task(canvas: &Canvas<'_>, task: &Task, view: &View<'_>) -> Vec<Line> {
+pub fn of_task(canvas: &Canvas<'_>, task: &Task, view: &View<'_>) -> Vec<StyledLine> {
     let mut facts = Facts { canvas, lines: Vec::new() };
     facts.heading("Task");
     facts.put("name", task.id.clone());
@@ -44,7 +44,7 @@ pub fn of_task(canvas: &Canvas<'_>, task: &Task, view: &View<'_>) -> Vec<Line> {
 
 struct Facts<'a, 'c> {
     canvas: &'a Canvas<'c>,
-    lines: Vec<Line>,
+    lines: Vec<StyledLine>,
 }
 
 impl Facts<'_, '_> {
@@ -91,9 +91,9 @@ fn server(facts: &mut Facts<'_, '_>, key: &TerminalKey, view: &View<'_>) {
     facts.put("socket", key.server.socket.to_string());
     if let Some(server) = view.servers.iter().find(|server| server.id == key.server) {
         let health = match &server.health {
-            Health::Waiting => "has not answered yet".to_owned(),
-            Health::Up => "answers".to_owned(),
-            Health::NoServer(problem) | Health::Failed(problem) => problem.message.clone(),
+            ServerHealth::Waiting => "has not answered yet".to_owned(),
+            ServerHealth::Up => "answers".to_owned(),
+            ServerHealth::NoServer(problem) | ServerHealth::Failed(problem) => problem.message.clone(),
         };
         let answered = server.answered_at.map(|at| format!(", last {} ago", times::age(view.now.since(at))));
         facts.put("health", health + &answered.unwrap_or_default());
@@ -164,7 +164,7 @@ fn lifecycle(facts: &mut Facts<'_, '_>, terminal: &Terminal) {
     facts.put("a still screen", format!("expires after {} s", timing.final_stable_active_recovery_seconds));
     let authority = &state.lifecycle_authority;
     let zone = facts.canvas.zone;
-    let time = |at: Option<crate::moment::Moment>| at.map(|at| times::wall(at, zone)).unwrap_or_default();
+    let time = |at: Option<crate::time::Timestamp>| at.map(|at| times::wall(at, zone)).unwrap_or_default();
     facts.heading("Lifecycle authority");
     facts.put("completion", authority.completion_authority.word());
     facts.put("anchor", authority.turn_anchor_state.word());

@@ -4,14 +4,14 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::subject::Subject;
-use crate::moment::Moment;
 use crate::status::Status;
+use crate::time::Timestamp;
 use crate::ui::canvas::Canvas;
 use crate::ui::text::{self, Pen};
 use crate::ui::times;
 
 /// Draws the head line. Name and state are always there; of the rest, what fits.
-pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, subject: &Subject, here: bool, until: Moment) {
+pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, subject: &Subject, here: bool, until: Timestamp) {
     let parts = &canvas.theme.parts;
     let (status, since) = subject.status();
     let status = if here { status } else { Status::Gone };

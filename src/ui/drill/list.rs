@@ -4,18 +4,18 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
-use super::steps::{Step, Steps};
+use super::steps::{TimelineEntries, TimelineEntry};
 use super::subject::Subject;
 use crate::history::Body;
-use crate::moment::{Moment, Span};
 use crate::screen::harmless;
 use crate::state::Evidence;
 use crate::status::Status;
+use crate::time::{Span, Timestamp};
 use crate::ui::action::Action;
 use crate::ui::canvas::Canvas;
 use crate::ui::keymap::Context;
 use crate::ui::overlay::Waiting;
-use crate::ui::popup::Line;
+use crate::ui::popup::StyledLine;
 use crate::ui::text::Pen;
 use crate::ui::{text, times, transitions};
 
@@ -31,13 +31,13 @@ const LASTED: usize = 5;
 
 /// What the list is drawn from.
 pub struct List<'a> {
-    pub steps: &'a Steps,
+    pub steps: &'a TimelineEntries,
     /// 0 is now; the others are the steps from the newest on.
     pub selected: usize,
     pub subject: &'a Subject,
-    pub now: Moment,
+    pub now: Timestamp,
     /// When nobody watched, by time.
-    pub gaps: &'a [(Moment, Moment)],
+    pub gaps: &'a [(Timestamp, Timestamp)],
     /// What is said below the oldest step.
     pub end: &'a str,
     /// The prompts that wait for it.
@@ -46,7 +46,7 @@ pub struct List<'a> {
 
 /// What was drawn, for the mouse and for paging.
 #[derive(Clone, Debug, Default)]
-pub struct Drawn {
+pub struct ListHits {
     /// The entries that are shown, each with its place.
     pub rows: Vec<(Rect, usize)>,
     /// Rows that there are.
@@ -55,8 +55,8 @@ pub struct Drawn {
 
 impl List<'_> {
     /// Draws the entries from `first` on, which is moved as little as it takes to have the selected one in view.
-    pub fn draw(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, first: &mut usize) -> Drawn {
-        let mut drawn = Drawn { rows: Vec::new(), page: usize::from(area.height) };
+    pub fn draw(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, first: &mut usize) -> ListHits {
+        let mut drawn = ListHits { rows: Vec::new(), page: usize::from(area.height) };
         *first = self.first_for(canvas, drawn.page, (*first).min(self.selected));
         let mut row = 0;
         for index in *first..self.count() {
@@ -103,7 +103,7 @@ impl List<'_> {
     }
 
     /// The time behind a step in which nobody watched, before anything else is known.
-    fn gap_above(&self, index: usize) -> Option<(Moment, Moment)> {
+    fn gap_above(&self, index: usize) -> Option<(Timestamp, Timestamp)> {
         let step = self.step(index)?;
         let newer = self.step(index - 1).map_or(self.now, |step| step.at);
         let first = self.gaps.partition_point(|(from, _)| *from < step.at);
@@ -119,7 +119,7 @@ impl List<'_> {
         Some(watched.since(step.at))
     }
 
-    fn step(&self, index: usize) -> Option<&Step> {
+    fn step(&self, index: usize) -> Option<&TimelineEntry> {
         self.steps.get(index.checked_sub(1)?)
     }
 
@@ -134,9 +134,9 @@ impl List<'_> {
         (own != above).then_some(own)
     }
 
-    fn lines(&self, canvas: &Canvas<'_>, index: usize, is_first: bool, width: u16) -> Vec<Line> {
+    fn lines(&self, canvas: &Canvas<'_>, index: usize, is_first: bool, width: u16) -> Vec<StyledLine> {
         let parts = &canvas.theme.parts;
-        let mut lines: Vec<Line> = Vec::new();
+        let mut lines: Vec<StyledLine> = Vec::new();
         if let Some((from, to)) = self.gap_above(index) {
             let told = format!("  not watched for {}", times::running(to.since(from)));
             lines.push(vec![(told, canvas.theme.style(Status::Unknown))]);
@@ -199,7 +199,7 @@ impl List<'_> {
 
     /// The evidence that caused a step.
     fn why(&self, index: usize) -> Vec<String> {
-        let evidence = self.step(index).map(Step::evidence).unwrap_or_default();
+        let evidence = self.step(index).map(TimelineEntry::evidence).unwrap_or_default();
         let mut lines: Vec<String> =
             evidence.iter().take(WHY).map(|item| format!("why: {}", evidence_words(item))).collect();
         if evidence.len() > WHY {
@@ -208,7 +208,7 @@ impl List<'_> {
         lines
     }
 
-    fn draw_line(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, place: Rect, index: usize, line: &Line) {
+    fn draw_line(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, place: Rect, index: usize, line: &StyledLine) {
         let base = if index == self.selected { canvas.theme.parts.selected } else { Style::default() };
         buffer.set_style(place, base);
         let mut pen = Pen::new(buffer, place, 0);
@@ -228,7 +228,7 @@ pub fn evidence_words(Evidence { rule, line, text }: &Evidence) -> String {
 }
 
 /// What a step is about.
-fn words(canvas: &Canvas<'_>, step: &Step) -> Line {
+fn words(canvas: &Canvas<'_>, step: &TimelineEntry) -> StyledLine {
     let kind = match &step.body {
         Body::Transition(kept) => return transitions::words(canvas, &kept.transition),
         Body::Input(input) => input.sent.what().word(),

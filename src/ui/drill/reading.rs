@@ -4,12 +4,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use crate::ui::popup::Line;
+use crate::ui::popup::StyledLine;
 use crate::ui::text::{self, Pen};
 use crate::ui::viewport::Viewport;
 
 /// Draws the lines from `line` that fit, as far as they are scrolled.
-pub fn draw(view: &mut Viewport, buffer: &mut Buffer, area: Rect, count: usize, line: impl Fn(usize) -> Line) {
+pub fn draw(view: &mut Viewport, buffer: &mut Buffer, area: Rect, count: usize, line: impl Fn(usize) -> StyledLine) {
     let (height, cells) = (usize::from(area.height), usize::from(area.width.saturating_sub(1)));
     let mut rows = 0;
     let mut most = count;
@@ -39,7 +39,7 @@ pub fn draw(view: &mut Viewport, buffer: &mut Buffer, area: Rect, count: usize, 
 }
 
 /// A line as rows of at most that many cells, broken behind a blank where there is one.
-fn wrap(line: &Line, cells: usize) -> Vec<Line> {
+fn wrap(line: &StyledLine, cells: usize) -> Vec<StyledLine> {
     let all = line.iter().map(|(text, _)| text::width(text)).sum::<usize>();
     if all <= cells || cells < 2 {
         return vec![line.clone()];
@@ -51,7 +51,7 @@ fn wrap(line: &Line, cells: usize) -> Vec<Line> {
     // What goes on in the next row stands below its beginning, unless that is far to the right.
     let indent = pieces.iter().take_while(|(symbol, ..)| *symbol == " ").count();
     let indent = if indent * 3 <= cells { indent } else { 0 };
-    let mut rows: Vec<Line> = Vec::new();
+    let mut rows: Vec<StyledLine> = Vec::new();
     let mut from = 0;
     while from < pieces.len() {
         let mut used = if rows.is_empty() { 0 } else { indent };
@@ -65,7 +65,7 @@ fn wrap(line: &Line, cells: usize) -> Vec<Line> {
             let blank = pieces[from..to].iter().rposition(|(symbol, ..)| *symbol == " ");
             to = blank.filter(|blank| blank * 2 >= to - from).map_or(to, |blank| from + blank + 1);
         }
-        let mut row: Line = Vec::new();
+        let mut row: StyledLine = Vec::new();
         if !rows.is_empty() && indent > 0 {
             row.push((" ".repeat(indent), Style::default()));
         }
@@ -85,12 +85,12 @@ fn wrap(line: &Line, cells: usize) -> Vec<Line> {
 mod tests {
     use super::*;
 
-    fn line(text: &str) -> Line {
+    fn line(text: &str) -> StyledLine {
         vec![(text.to_owned(), Style::default())]
     }
 
     fn wrapped(text: &str, cells: usize) -> Vec<String> {
-        let joined = |row: Line| row.into_iter().map(|(text, _)| text).collect::<String>();
+        let joined = |row: StyledLine| row.into_iter().map(|(text, _)| text).collect::<String>();
         wrap(&line(text), cells).into_iter().map(joined).collect()
     }
 

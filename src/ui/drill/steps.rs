@@ -5,22 +5,22 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::history::{Body, Holder, Point, RecordId, ScreenId, Stored, StoredTransition, TaskRecord};
-use crate::moment::Moment;
 use crate::screen::Screen;
 use crate::state::{Evidence, Transition};
 use crate::task::{Happening, Task, TaskEvent};
+use crate::time::Timestamp;
 
 /// Rows of output that are told of the end of a task.
 const OUTPUT_ROWS: usize = 3;
 
 /// One thing that happened, whether this process saw it or the history keeps it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
-    pub at: Moment,
+pub struct TimelineEntry {
+    pub at: Timestamp,
     pub body: Body,
 }
 
-impl From<&Transition> for Step {
+impl From<&Transition> for TimelineEntry {
     fn from(transition: &Transition) -> Self {
         let at = transition.at;
         let transition = transition.clone();
@@ -31,15 +31,15 @@ impl From<&Transition> for Step {
     }
 }
 
-impl From<&TaskEvent> for Step {
+impl From<&TaskEvent> for TimelineEntry {
     fn from(event: &TaskEvent) -> Self {
         Self { at: event.at, body: Body::TaskEvent(TaskRecord::from(event)) }
     }
 }
 
-impl Step {
+impl TimelineEntry {
     /// Whether both are the same thing: of one terminal nothing happens twice at a time.
-    fn is(&self, other: &Step) -> bool {
+    fn is(&self, other: &TimelineEntry) -> bool {
         let same = match (&self.body, &other.body) {
             (Body::Transition(one), Body::Transition(other)) => one.transition == other.transition,
             (Body::TaskEvent(one), Body::TaskEvent(other)) => one.happening == other.happening,
@@ -115,29 +115,29 @@ impl Step {
 /// Which step is meant, however many come before and behind it: its time, and which one of that time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepId {
-    at: Moment,
+    at: Timestamp,
     nth: usize,
 }
 
 /// The steps of one terminal.
 #[derive(Clone, Debug, Default)]
-pub struct Steps {
-    kept: BTreeMap<(Moment, RecordId), Arc<Step>>,
+pub struct TimelineEntries {
+    kept: BTreeMap<(Timestamp, RecordId), Arc<TimelineEntry>>,
     /// What this process saw happen to an agent or a task, oldest first.
-    seen: Vec<Arc<Step>>,
+    seen: Vec<Arc<TimelineEntry>>,
     /// How a task stands now, which the history keeps only once it lasts.
     present: Option<Point>,
     /// Newest first.
-    merged: Vec<Arc<Step>>,
+    merged: Vec<Arc<TimelineEntry>>,
 }
 
-impl Steps {
+impl TimelineEntries {
     /// Newest first.
-    pub fn all(&self) -> &[Arc<Step>] {
+    pub fn all(&self) -> &[Arc<TimelineEntry>] {
         &self.merged
     }
 
-    pub fn get(&self, index: usize) -> Option<&Step> {
+    pub fn get(&self, index: usize) -> Option<&TimelineEntry> {
         self.merged.get(index).map(Arc::as_ref)
     }
 
@@ -146,13 +146,13 @@ impl Steps {
     pub fn see<'e, T>(&mut self, seen: impl DoubleEndedIterator<Item = &'e T> + Clone) -> bool
     where
         T: 'e,
-        Step: From<&'e T>,
+        TimelineEntry: From<&'e T>,
     {
-        let newest = seen.clone().next_back().map(Step::from);
+        let newest = seen.clone().next_back().map(TimelineEntry::from);
         if newest.as_ref() == self.seen.last().map(Arc::as_ref) && self.seen.len() == seen.clone().count() {
             return false;
         }
-        self.seen = seen.map(|seen| Arc::new(Step::from(seen))).collect();
+        self.seen = seen.map(|seen| Arc::new(TimelineEntry::from(seen))).collect();
         self.merge();
         true
     }
@@ -168,7 +168,7 @@ impl Steps {
     pub fn keep(&mut self, records: Vec<Stored>) {
         for record in records {
             let Stored { id, at, body, .. } = record;
-            self.kept.insert((at, id), Arc::new(Step { at, body }));
+            self.kept.insert((at, id), Arc::new(TimelineEntry { at, body }));
         }
         self.merge();
     }
@@ -179,13 +179,13 @@ impl Steps {
     }
 
     /// Until when what a transition brought about lasted at the most: until the next one, or until now.
-    pub fn until(&self, index: usize, now: Moment) -> Option<Moment> {
+    pub fn until(&self, index: usize, now: Timestamp) -> Option<Timestamp> {
         self.merged.get(index).filter(|step| step.has_state())?;
         Some(self.merged[..index].iter().rev().find(|step| step.has_state()).map_or(now, |step| step.at))
     }
 
     /// The latest step with a screen at or before one, for those that have none of their own.
-    pub fn screen_at(&self, index: usize) -> Option<&Step> {
+    pub fn screen_at(&self, index: usize) -> Option<&TimelineEntry> {
         self.merged.get(index..)?.iter().map(Arc::as_ref).find(|step| step.has_state())
     }
 
@@ -204,8 +204,8 @@ impl Steps {
     }
 
     /// What the time line needs of what happened after a time.
-    pub fn points_after(&self, after: Option<Moment>) -> Vec<Point> {
-        let is_after = |at: Moment| after.is_none_or(|after| at > after);
+    pub fn points_after(&self, after: Option<Timestamp>) -> Vec<Point> {
+        let is_after = |at: Timestamp| after.is_none_or(|after| at > after);
         let steps = self.merged.iter().take_while(|step| is_after(step.at)).filter_map(|step| step.point());
         let mut points: Vec<Point> = steps.chain(self.present.filter(|point| is_after(point.at))).collect();
         points.sort_by_key(|point| point.at);
@@ -213,18 +213,18 @@ impl Steps {
     }
 
     /// Since when this process has watched the terminal, as far as it remembers.
-    pub fn seen_since(&self) -> Option<Moment> {
+    pub fn seen_since(&self) -> Option<Timestamp> {
         let present = self.present.map(|point| point.at);
         self.seen.first().map(|step| step.at).into_iter().chain(present).min()
     }
 
     fn merge(&mut self) {
-        let is_kept = |seen: &Step| {
+        let is_kept = |seen: &TimelineEntry| {
             let same_time = (seen.at, RecordId(i64::MIN))..=(seen.at, RecordId(i64::MAX));
             self.kept.range(same_time).any(|(_, kept)| kept.is(seen))
         };
         let fresh = self.seen.iter().filter(|seen| !is_kept(seen));
-        let mut merged: Vec<Arc<Step>> = fresh.chain(self.kept.values()).cloned().collect();
+        let mut merged: Vec<Arc<TimelineEntry>> = fresh.chain(self.kept.values()).cloned().collect();
         // Stable, so that of one time the kept ones stay in the order in which they were written.
         merged.sort_by_key(|step| step.at);
         merged.reverse();
@@ -237,8 +237,8 @@ mod tests {
     use super::*;
     use crate::state::{Availability, OperatorStatus, Phase, Summary, TurnResult, TurnSource, UiContext};
 
-    fn at(seconds: i64) -> Moment {
-        Moment::from_millis(seconds * 1000)
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_millis(seconds * 1000)
     }
 
     fn summary(phase: Phase) -> Summary {
@@ -257,21 +257,21 @@ mod tests {
     }
 
     fn kept(id: i64, seconds: i64, phase: Phase) -> Stored {
-        let Step { at, body } = Step::from(&seen(seconds, phase));
+        let TimelineEntry { at, body } = TimelineEntry::from(&seen(seconds, phase));
         Stored { id: RecordId(id), at, key: None, name: "api".to_owned(), body }
     }
 
-    fn see(steps: &mut Steps, seen: &[Transition]) -> bool {
+    fn see(steps: &mut TimelineEntries, seen: &[Transition]) -> bool {
         steps.see(seen.iter())
     }
 
-    fn seconds(steps: &Steps) -> Vec<i64> {
+    fn seconds(steps: &TimelineEntries) -> Vec<i64> {
         steps.all().iter().map(|step| step.at.as_millis() / 1000).collect()
     }
 
     #[test]
     fn what_is_seen_and_kept_is_listed_once() {
-        let mut steps = Steps::default();
+        let mut steps = TimelineEntries::default();
         let all = [seen(100, Phase::Ready), seen(110, Phase::Active), seen(120, Phase::Ready)];
         assert!(see(&mut steps, &all));
         assert!(!see(&mut steps, &all));
@@ -288,13 +288,13 @@ mod tests {
 
     #[test]
     fn a_step_is_found_again_whatever_comes_around_it() {
-        let mut steps = Steps::default();
+        let mut steps = TimelineEntries::default();
         see(&mut steps, &[seen(100, Phase::Ready), seen(100, Phase::Active), seen(120, Phase::Ready)]);
         let id = steps.id(1).unwrap();
         assert_eq!(steps.position(id), Some(1));
         steps.keep(vec![kept(1, 10, Phase::Ready), kept(2, 130, Phase::Active)]);
         assert_eq!(steps.position(id), Some(2));
         assert_eq!(steps.id(2), Some(id));
-        assert_eq!(Steps::default().position(id), None);
+        assert_eq!(TimelineEntries::default().position(id), None);
     }
 }

@@ -4,11 +4,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
-use super::steps::Steps;
+use super::steps::TimelineEntries;
 use super::subject::Subject;
-use crate::history::{Holder, Line, Stretch, timeline, totals};
-use crate::moment::{Moment, Span};
+use crate::history::{Holder, Line, TimelineSpan, timeline, totals};
 use crate::status::Status;
+use crate::time::{Span, Timestamp};
 use crate::ui::canvas::Canvas;
 use crate::ui::text::{self, Pen};
 use crate::ui::times;
@@ -63,7 +63,7 @@ impl Strip {
     }
 
     /// Shows the next larger or smaller part of the past.
-    pub fn zoom(&mut self, steps: &Steps, until: Moment) {
+    pub fn zoom(&mut self, steps: &TimelineEntries, until: Timestamp) {
         self.zoom = Some(self.shown_zoom(steps, until).next());
     }
 
@@ -73,20 +73,20 @@ impl Strip {
     }
 
     /// When nobody watched, by time; nothing is claimed of what the terminal did then.
-    pub fn gaps(&self, steps: &Steps, until: Moment) -> Vec<(Moment, Moment)> {
+    pub fn gaps(&self, steps: &TimelineEntries, until: Timestamp) -> Vec<(Timestamp, Timestamp)> {
         let line = timeline(&[], &self.watched(steps, until), self.begin(steps, until), until);
         let unwatched = line.into_iter().filter(|stretch| stretch.holder == Holder::Unwatched);
         unwatched.map(|stretch| (stretch.from, stretch.to)).collect()
     }
 
     /// When somebody watched: other processes and earlier ones, as they wrote it, and this one.
-    fn watched(&self, steps: &Steps, until: Moment) -> Vec<(Moment, Moment)> {
+    fn watched(&self, steps: &TimelineEntries, until: Timestamp) -> Vec<(Timestamp, Timestamp)> {
         let own = steps.seen_since().map(|since| (since, until));
         self.kept.watched.iter().copied().chain(own).collect()
     }
 
     /// The stretches that are shown: what the history told, and then what this process has seen itself.
-    fn stretches(&self, steps: &Steps, until: Moment) -> (Moment, Vec<Stretch>) {
+    fn stretches(&self, steps: &TimelineEntries, until: Timestamp) -> (Timestamp, Vec<TimelineSpan>) {
         let from = match self.shown_zoom(steps, until) {
             Zoom::Hour => until - HOUR,
             Zoom::Day => until - DAY,
@@ -99,12 +99,12 @@ impl Strip {
         (from, timeline(&points, &self.watched(steps, until), from, until))
     }
 
-    fn begin(&self, steps: &Steps, until: Moment) -> Moment {
+    fn begin(&self, steps: &TimelineEntries, until: Timestamp) -> Timestamp {
         let kept = self.kept.watched.first().map(|(begin, _)| *begin);
         [kept, steps.seen_since()].into_iter().flatten().min().unwrap_or(until)
     }
 
-    fn shown_zoom(&self, steps: &Steps, until: Moment) -> Zoom {
+    fn shown_zoom(&self, steps: &TimelineEntries, until: Timestamp) -> Zoom {
         let short = until.since(self.begin(steps, until)) < HOUR;
         self.zoom.unwrap_or(if short { Zoom::Start } else { Zoom::Hour })
     }
@@ -116,9 +116,9 @@ impl Strip {
         canvas: &Canvas<'_>,
         buffer: &mut Buffer,
         area: Rect,
-        steps: &Steps,
-        until: Moment,
-        selected: Option<Moment>,
+        steps: &TimelineEntries,
+        until: Timestamp,
+        selected: Option<Timestamp>,
     ) {
         let parts = &canvas.theme.parts;
         let (from, line) = self.stretches(steps, until);
@@ -158,7 +158,7 @@ impl Strip {
 }
 
 /// Who had the turn for most of each cell.
-fn holders(line: &[Stretch], from: Moment, until: Moment, cells: usize) -> Vec<Holder> {
+fn holders(line: &[TimelineSpan], from: Timestamp, until: Timestamp, cells: usize) -> Vec<Holder> {
     let all = until.since(from).as_millis().max(1);
     let edge = |cell: usize| {
         let part = u128::from(all) * cell as u128 / cells.max(1) as u128;
@@ -183,7 +183,7 @@ fn holders(line: &[Stretch], from: Moment, until: Moment, cells: usize) -> Vec<H
         .collect()
 }
 
-fn cell_of(at: Moment, from: Moment, until: Moment, cells: usize) -> Option<usize> {
+fn cell_of(at: Timestamp, from: Timestamp, until: Timestamp, cells: usize) -> Option<usize> {
     let all = until.since(from).as_millis();
     if at < from || all == 0 || cells == 0 {
         return None;
@@ -233,13 +233,13 @@ const fn short(holder: Holder, is_task: bool) -> &'static str {
 mod tests {
     use super::*;
 
-    fn at(seconds: i64) -> Moment {
-        Moment::from_millis(seconds * 1000)
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_millis(seconds * 1000)
     }
 
     #[test]
     fn each_cell_has_who_had_most_of_it() {
-        let stretch = |holder, from, to| Stretch { holder, from: at(from), to: at(to) };
+        let stretch = |holder, from, to| TimelineSpan { holder, from: at(from), to: at(to) };
         let line = [stretch(Holder::Working, 0, 25), stretch(Holder::Waiting, 25, 29), stretch(Holder::Ready, 29, 40)];
         let shown =
             |cells| holders(&line, at(0), at(40), cells).iter().map(|it| it.word()).collect::<Vec<_>>().join(" ");

@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use super::facts;
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::history::Shown;
-use crate::moment::Moment;
-use crate::profile::Input;
+use crate::history::StoredScreen;
+use crate::profile::RefusedInputs;
 use crate::screen::{PaneFacts, Screen};
 use crate::state::Since;
 use crate::status::Status;
 use crate::task::{Preview, Task};
+use crate::time::Timestamp;
 use crate::ui::action::Action;
 use crate::ui::arrangement::Item;
 use crate::ui::canvas::Canvas;
 use crate::ui::composer::Composer;
-use crate::ui::dialog::Dialog;
+use crate::ui::dialog::DialogBox;
 use crate::ui::keymap::Context;
-use crate::ui::overlay::{Desk, Then};
-use crate::ui::popup::Line;
+use crate::ui::overlay::{Flow, OverlayContext};
+use crate::ui::popup::StyledLine;
 use crate::ui::table;
 
 /// A terminal, as long as it is there and afterwards.
@@ -46,7 +46,7 @@ impl Subject {
             screen: screen.clone(),
             dialog: dialog.clone(),
             interrupt: Vec::new(),
-            input: Input::default(),
+            input: RefusedInputs::default(),
             transitions: VecDeque::new(),
         }))
     }
@@ -92,7 +92,7 @@ impl Subject {
     }
 
     /// Why a task stands as it does; `None` for an agent, whose reasons are asked for.
-    pub fn why_task(&self, now: Moment) -> Option<String> {
+    pub fn why_task(&self, now: Timestamp) -> Option<String> {
         match self {
             Self::Agent(_) => None,
             Self::Task { task, .. } => Some(task.why(now)),
@@ -106,17 +106,17 @@ impl Subject {
 
     /// Gives way to its prompt or its dialog. The table's cursor may have gone on to another row meanwhile, where a filter
     /// lets this one through no longer.
-    pub fn act(&self, action: Action, desk: &mut Desk<'_, '_>) -> Then {
+    pub fn act(&self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow {
         match self {
             Self::Task { task, .. } => {
                 let jump = desk.options.keymap.key_for(Context::Drill, Action::Jump).unwrap_or_default();
                 desk.tell(Status::Unknown, format!("{} is a task; go there to type ({jump})", task.id));
-                Then::Stay
+                Flow::Stay
             }
             Self::Agent(agent) if action == Action::Open && self.waits() => {
-                Then::Become(Box::new(Dialog::new(agent.key.clone())))
+                Flow::Become(Box::new(DialogBox::new(agent.key.clone())))
             }
-            Self::Agent(agent) => Then::Become(Box::new(Composer::new(agent.key.clone(), desk.memory))),
+            Self::Agent(agent) => Flow::Become(Box::new(Composer::new(agent.key.clone(), desk.memory))),
         }
     }
 
@@ -166,19 +166,21 @@ impl Subject {
     }
 
     /// A screen of it, to be read as a dialog.
-    pub fn shown(&self, screen: Arc<Screen>) -> Shown {
+    pub fn shown(&self, screen: Arc<Screen>) -> StoredScreen {
         match self {
             Self::Agent(terminal) => {
                 let Terminal { state, facts, .. } = &**terminal;
                 let (tool, version) = (state.terminal.tool.clone(), state.terminal.observed_tool_version.clone());
-                Shown { screen, facts: facts.clone(), tool, version }
+                StoredScreen { screen, facts: facts.clone(), tool, version }
             }
-            Self::Task { .. } => Shown { screen, facts: PaneFacts::default(), tool: String::new(), version: None },
+            Self::Task { .. } => {
+                StoredScreen { screen, facts: PaneFacts::default(), tool: String::new(), version: None }
+            }
         }
     }
 
     /// Everything else that is known of it.
-    pub fn facts(&self, canvas: &Canvas<'_>, view: &View<'_>) -> Vec<Line> {
+    pub fn facts(&self, canvas: &Canvas<'_>, view: &View<'_>) -> Vec<StyledLine> {
         match self {
             Self::Agent(terminal) => facts::of_agent(canvas, terminal, view),
             Self::Task { task, .. } => facts::of_task(canvas, task, view),

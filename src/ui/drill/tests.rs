@@ -6,15 +6,17 @@ use ratatui::buffer::Buffer;
 
 use super::*;
 use crate::fleet::ServerView;
-use crate::moment::Span;
-use crate::place::{PaneId, ServerId, SessionId, WindowId};
-use crate::task::{Look, PaneState, Preview, Registration, SessionSnapshot, Shown, TaskEvent, TaskSnapshot, Watch};
-use crate::ui::{Options, Ui};
+use crate::ids::{PaneId, ServerId, SessionId, WindowId};
+use crate::task::{
+    PaneState, Preview, Registration, SessionSnapshot, TaskDisplay, TaskEvent, TaskPoll, TaskSnapshot, TaskTracker,
+};
+use crate::time::Span;
+use crate::ui::{Ui, UiOptions};
 
 /// 2023-11-14 22:13:20 UTC.
-const NOW: Moment = Moment::from_millis(1_700_000_000_000);
+const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
-fn ago(seconds: u64) -> Moment {
+fn ago(seconds: u64) -> Timestamp {
     NOW - Span::from_secs(seconds)
 }
 
@@ -22,9 +24,9 @@ fn key() -> TerminalKey {
     TerminalKey { server: ServerId::default(), pane: PaneId(7), pid: 4711, instance: Default::default() }
 }
 
-fn look(windows: Vec<TaskSnapshot>) -> Look {
+fn look(windows: Vec<TaskSnapshot>) -> TaskPoll {
     let session = SessionSnapshot { id: SessionId(1), name: "jobs".into(), windows };
-    Look { sessions: vec![session], ..Look::default() }
+    TaskPoll { sessions: vec![session], ..TaskPoll::default() }
 }
 
 fn build(exit_code: Option<i32>, lines: &[&str]) -> TaskSnapshot {
@@ -46,13 +48,13 @@ fn build(exit_code: Option<i32>, lines: &[&str]) -> TaskSnapshot {
         bell: false,
         bells: None,
         registration: Registration::None,
-        shown: Shown::default(),
+        shown: TaskDisplay::default(),
     }
 }
 
 /// A build that began a minute ago and failed ten seconds ago.
-fn failed() -> (Watch, VecDeque<TaskEvent>) {
-    let mut watch = Watch::default();
+fn failed() -> (TaskTracker, VecDeque<TaskEvent>) {
+    let mut watch = TaskTracker::default();
     watch.take(look(Vec::new()), ago(90));
     let mut events = watch.take(look(vec![build(None, &["cc -o shop main.c"])]), ago(60));
     events.extend(watch.take(look(vec![build(Some(2), &["cc -o shop main.c", "main.c:3: error: no"])]), ago(10)));
@@ -82,7 +84,7 @@ fn a_task_has_its_past_its_output_and_its_facts() {
         sessions: Vec::new(),
         task_events: &events,
     };
-    let mut ui = Ui::new(Options::default());
+    let mut ui = Ui::new(UiOptions::default());
     ui.open(Drill::of(&key(), &view).expect("the task is in the view"));
     insta::assert_snapshot!("task_160x45", text(&mut ui, &view, 160, 45));
     // Before it ended it had said less.

@@ -7,12 +7,12 @@ use ratatui::layout::Rect;
 
 use super::reading;
 use super::steps::StepId;
-use crate::moment::{Moment, Span};
 use crate::profile::{GAP, Said};
 use crate::screen::Screen;
+use crate::time::{Span, Timestamp};
 use crate::ui::canvas::Canvas;
 use crate::ui::input::LineInput;
-use crate::ui::popup::Line;
+use crate::ui::popup::StyledLine;
 use crate::ui::search::Search;
 use crate::ui::text::Pen;
 use crate::ui::viewport::Viewport;
@@ -24,13 +24,13 @@ const PAUSE: Span = Span::from_secs(1);
 #[derive(Clone, Debug)]
 pub enum UpTo {
     /// The screen of now, and when it was asked for.
-    Now(Option<Arc<Screen>>, Moment),
+    Now(Option<Arc<Screen>>, Timestamp),
     Step(StepId),
 }
 
 /// A transcript that is read.
 #[derive(Clone, Debug)]
-pub struct Transcript {
+pub struct TranscriptView {
     lines: Option<Vec<Said>>,
     /// What was asked for last, and what the lines go up to.
     asked: Option<UpTo>,
@@ -41,7 +41,7 @@ pub struct Transcript {
     search: Search,
 }
 
-impl Transcript {
+impl TranscriptView {
     pub fn new() -> Self {
         Self {
             lines: None,
@@ -54,7 +54,7 @@ impl Transcript {
     }
 
     /// Whether another one than what is there is wanted: up to a step, or up to now with the screen of now.
-    pub fn is_due(&self, step: Option<StepId>, screen: Option<&Arc<Screen>>, now: Moment) -> bool {
+    pub fn is_due(&self, step: Option<StepId>, screen: Option<&Arc<Screen>>, now: Timestamp) -> bool {
         match (step, &self.asked) {
             (Some(step), Some(UpTo::Step(known))) => step != *known,
             (None, Some(UpTo::Now(known, asked))) => {
@@ -169,7 +169,7 @@ fn texts(lines: &Option<Vec<Said>>) -> impl Iterator<Item = &str> {
     lines.iter().flatten().map(|said| said.text.as_str())
 }
 
-fn line(canvas: &Canvas<'_>, said: &Said) -> Line {
+fn line(canvas: &Canvas<'_>, said: &Said) -> StyledLine {
     let parts = &canvas.theme.parts;
     let style = match (said.text.as_str(), said.by_user) {
         (GAP, _) => parts.quiet,

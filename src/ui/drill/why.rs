@@ -3,31 +3,31 @@
 use serde_json::{Value, json};
 
 use super::list::evidence_words;
-use super::steps::Step;
+use super::steps::TimelineEntry;
 use crate::history::{Body, NamedEvent, StoredTransition};
 use crate::screen::harmless;
 use crate::state::{Change, Transition};
 use crate::ui::canvas::Canvas;
-use crate::ui::popup::Line;
+use crate::ui::popup::StyledLine;
 use crate::ui::transitions;
 
 /// Parts of a public state that are shown in another place.
 const SHOWN_ELSEWHERE: [&str; 3] = ["terminal", "evidence", "preview"];
 
 /// An explanation as lines; headings stand at the margin.
-pub fn of_now(canvas: &Canvas<'_>, text: &str) -> Vec<Line> {
+pub fn of_now(canvas: &Canvas<'_>, text: &str) -> Vec<StyledLine> {
     let parts = &canvas.theme.parts;
     let style = |line: &str| if line.starts_with(' ') { parts.text } else { parts.title };
     text.lines().map(|line| vec![(line.to_owned(), style(line))]).collect()
 }
 
 /// What a step changed, why, and what the whole state was then.
-pub fn of_step(canvas: &Canvas<'_>, step: &Step) -> Vec<Line> {
+pub fn of_step(canvas: &Canvas<'_>, step: &TimelineEntry) -> Vec<StyledLine> {
     let parts = &canvas.theme.parts;
     let heading = |text: &str| vec![(text.to_owned(), parts.title)];
     let field =
         |name: &str, value: String| vec![(format!("  {name:<22} "), parts.quiet), (harmless(&value), parts.text)];
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<StyledLine> = Vec::new();
     if let Some(Transition { changed, note, .. }) = step.transition() {
         lines.push(heading("What changed"));
         for Change { field: name, from, to } in changed {

@@ -12,7 +12,7 @@ use crate::ui::canvas::Canvas;
 use crate::ui::footer::Hint;
 use crate::ui::input::LineInput;
 use crate::ui::keymap::Context;
-use crate::ui::overlay::{Desk, Laid, Overlay, Place, Then};
+use crate::ui::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayPlace};
 use crate::ui::text::{self, Pen};
 
 /// The filter while it is typed.
@@ -27,7 +27,7 @@ impl FilterBar {
         Self { line: LineInput::new(filter.text()) }
     }
 
-    fn apply(&self, desk: &mut Desk<'_, '_>) {
+    fn apply(&self, desk: &mut OverlayContext<'_, '_>) {
         desk.memory.arrangement.filter = Filter::new(self.line.text());
     }
 }
@@ -37,15 +37,15 @@ impl Overlay for FilterBar {
         Context::Filter
     }
 
-    fn place(&self) -> Place {
-        Place::Bar
+    fn place(&self) -> OverlayPlace {
+        OverlayPlace::Bar
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
         vec![(Action::Choose, "keep"), (Action::Close, "show all again"), (Action::Down, "down")]
     }
 
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Laid {
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap {
         let parts = &canvas.theme.parts;
         let note = note(canvas.arrangement, view);
         let mut pen = Pen::new(buffer, area, 0);
@@ -64,40 +64,40 @@ impl Overlay for FilterBar {
                 Rect { y: area.y + 1, height: buffer.area.bottom().saturating_sub(area.y + 2), ..area },
             );
         }
-        Laid::at(area)
+        HitMap::at(area)
     }
 
-    fn perform(&mut self, action: Action, desk: &mut Desk<'_, '_>) -> Then {
+    fn perform(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
-            Action::Choose => Then::Close,
+            Action::Choose => Flow::Close,
             Action::Close => {
                 desk.memory.arrangement.filter = Filter::default();
-                Then::Close
+                Flow::Close
             }
-            _ => Then::Pass,
+            _ => Flow::Pass,
         }
     }
 
-    fn key(&mut self, key: KeyEvent, desk: &mut Desk<'_, '_>) -> Then {
+    fn key(&mut self, key: KeyEvent, desk: &mut OverlayContext<'_, '_>) -> Flow {
         if self.line.key(key) {
             self.apply(desk);
         }
-        Then::Stay
+        Flow::Stay
     }
 
-    fn paste(&mut self, text: &str, desk: &mut Desk<'_, '_>) -> Then {
+    fn paste(&mut self, text: &str, desk: &mut OverlayContext<'_, '_>) -> Flow {
         if self.line.paste(text) {
             self.apply(desk);
         }
-        Then::Stay
+        Flow::Stay
     }
 
-    fn click(&mut self, _at: Position, _desk: &mut Desk<'_, '_>) -> Then {
-        Then::Pass
+    fn click(&mut self, _at: Position, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+        Flow::Pass
     }
 
-    fn wheel(&mut self, _direction: isize, _at: Position, _desk: &mut Desk<'_, '_>) -> Then {
-        Then::Pass
+    fn wheel(&mut self, _direction: isize, _at: Position, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+        Flow::Pass
     }
 }
 

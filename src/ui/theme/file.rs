@@ -6,7 +6,7 @@ use ratatui::style::{Color, Modifier, Style};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Look, Parts, Theme};
+use super::{Appearance, Parts, Theme};
 use crate::status::Status;
 use crate::ui::text;
 
@@ -110,10 +110,11 @@ pub(super) fn read(text: &str) -> Result<Theme, ThemeError> {
         at: error.span().unwrap_or(0..0),
         hint: None,
     })?;
-    let mut looks: [Look; Status::GROUPS.len()] = Default::default();
+    let mut looks: [Appearance; Status::GROUPS.len()] = Default::default();
     for (look, status) in looks.iter_mut().zip(Status::GROUPS) {
         let entry = file.status.of(status);
-        *look = Look { glyph: one_cell(&entry.glyph)?, ascii: one_ascii(&entry.ascii)?, style: style(&entry.style)? };
+        *look =
+            Appearance { glyph: one_cell(&entry.glyph)?, ascii: one_ascii(&entry.ascii)?, style: style(&entry.style)? };
     }
     let parts = file.parts;
     Ok(Theme {

@@ -45,7 +45,7 @@ fn colours_come_down_to_what_a_terminal_has() {
 #[test]
 fn the_spinner_turns_with_time_and_only_for_work() {
     let theme = Theme::shipped("dark").expect("a shipped theme");
-    let at = |ms| Some(Moment::from_millis(ms));
+    let at = |ms| Some(Timestamp::from_millis(ms));
     assert_ne!(theme.glyph(Status::Working, false, at(0)), theme.glyph(Status::Working, false, at(200)));
     assert_eq!(theme.glyph(Status::Working, false, None), "⠿");
     assert_eq!(theme.glyph(Status::Failed, false, at(0)), "✗");

@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use fleetwatch::fleet::{
-    Capture, Declared, Effect, Fleet, Input, Known, PaneId, PaneReport, Place, PollResult, ServerId, ServerReport,
-    Settings, TerminalKey,
+    Capture, Declared, Effect, Fleet, Input, PaneId, PaneLocation, PaneReport, PollResult, ServerId, ServerReport,
+    Settings, TerminalHistory, TerminalKey,
 };
-use fleetwatch::moment::{Moment, Span};
-use fleetwatch::profile::{Library, Program};
+use fleetwatch::profile::{ProfileSet, Program};
 use fleetwatch::recording::{Archive, Player};
 use fleetwatch::screen::{Cursor, PaneFacts, Screen};
 use fleetwatch::state::Problem;
+use fleetwatch::time::{Span, Timestamp};
 use fleetwatch::tracker::Timer;
 use rstest::rstest;
 use serde::Deserialize;
@@ -187,7 +187,7 @@ struct World {
 }
 
 /// The time of the story's beginning, which no rule may depend on.
-const BEGINNING: Moment = Moment::from_millis(1_700_000_000_000);
+const BEGINNING: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 /// More timers than this between two steps are a loop without an end.
 const MOST_TIMERS: usize = 5000;
 
@@ -414,12 +414,12 @@ impl<'a> Telling<'a> {
 #[derive(Default)]
 struct Kept {
     last: Option<(Value, Option<Arc<Screen>>)>,
-    watched_until: Moment,
+    watched_until: Timestamp,
     seen: bool,
 }
 
 impl Kept {
-    fn input(&mut self, input: &Input, now: Moment) {
+    fn input(&mut self, input: &Input, now: Timestamp) {
         match input {
             Input::Server(ServerReport { outcome: PollResult::Listed(_), .. }) => self.watched_until = now,
             Input::Seen { .. } => self.seen = true,
@@ -427,7 +427,7 @@ impl Kept {
         }
     }
 
-    fn effect(&mut self, effect: &Effect, fleet: &Fleet, now: Moment) {
+    fn effect(&mut self, effect: &Effect, fleet: &Fleet, now: Timestamp) {
         let Effect::Changed { key, transition, screen, .. } = effect else { return };
         let state = fleet.state(key, now).expect("what has changed is there");
         self.seen &= transition.changed.iter().all(|change| change.field != "result");
@@ -435,10 +435,10 @@ impl Kept {
     }
 
     /// As it is read back.
-    fn known(&self) -> Option<Known> {
+    fn known(&self) -> Option<TerminalHistory> {
         let (state, screen) = self.last.clone()?;
         let state = serde_json::from_value(state).expect("a state is read back");
-        Some(Known { state, screen, watched_until: self.watched_until, seen: self.seen })
+        Some(TerminalHistory { state, screen, watched_until: self.watched_until, seen: self.seen })
     }
 }
 
@@ -459,7 +459,12 @@ impl World {
         let fresh = std::mem::take(&mut self.printed);
         PaneReport {
             key: key.clone(),
-            place: Place { session: "story".to_owned(), window_panes: 1, session_windows: 1, ..Place::default() },
+            place: PaneLocation {
+                session: "story".to_owned(),
+                window_panes: 1,
+                session_windows: 1,
+                ..PaneLocation::default()
+            },
             cwd: None,
             facts: self.facts.clone(),
             program,
@@ -469,10 +474,10 @@ impl World {
     }
 }
 
-fn library() -> &'static Arc<Library> {
-    static LIBRARY: OnceLock<Arc<Library>> = OnceLock::new();
+fn library() -> &'static Arc<ProfileSet> {
+    static LIBRARY: OnceLock<Arc<ProfileSet>> = OnceLock::new();
     LIBRARY.get_or_init(|| {
-        let mut library = Library::builtin();
+        let mut library = ProfileSet::builtin();
         library.add("scout.toml", include_str!("../support/scout.toml")).expect("the scout's profile is well-formed");
         Arc::new(library)
     })
@@ -514,7 +519,7 @@ fn seconds(s: f64) -> Span {
 
 /// A timer in the story's seconds.
 fn told(timer: &Timer) -> String {
-    let seconds = |at: Moment| at.since(BEGINNING).as_secs();
+    let seconds = |at: Timestamp| at.since(BEGINNING).as_secs();
     format!("{} {} to {}", timer.name, seconds(timer.since), seconds(timer.until))
 }
 

@@ -5,13 +5,13 @@
 
 use std::sync::{Arc, OnceLock};
 
-use fleetwatch::moment::{Moment, Span};
-use fleetwatch::profile::{EndMark, Library, Profile, Reading, TakenAs, Temporal, TurnRegion};
+use fleetwatch::profile::{Classification, EndMark, Profile, ProfileSet, TakenAs, Temporal, TurnRegion};
 use fleetwatch::screen::{Cursor, PaneFacts, Screen};
 use fleetwatch::state::{
     AnchorState, Attention, Availability, BusinessState, Completion, InputMode, OperatorStatus, Phase, Problem, State,
     TerminalFacts, Transition, Tri, TurnResult, TurnSource, UiContext,
 };
+use fleetwatch::time::{Span, Timestamp};
 use fleetwatch::tracker::{Observation, Settings, Tracker};
 use proptest::prelude::*;
 
@@ -142,7 +142,7 @@ fn draw(picture: &Picture) -> (Screen, PaneFacts) {
 fn profile(version: usize) -> &'static Arc<Profile> {
     static PROFILES: OnceLock<Vec<Arc<Profile>>> = OnceLock::new();
     let profiles = PROFILES.get_or_init(|| {
-        let mut library = Library::default();
+        let mut library = ProfileSet::default();
         library.add("scout.toml", include_str!("../support/scout.toml")).expect("the scout's profile is well-formed");
         let of = |version| library.select("scout", Some(version), false).expect("the scout is known").profile;
         ["1.0.0", "2.0.0", "3.0.0"].map(of).to_vec()
@@ -162,8 +162,8 @@ struct Watch {
     profile: &'static Arc<Profile>,
     cautious: bool,
     tracker: Tracker,
-    now: Moment,
-    last: Option<Reading>,
+    now: Timestamp,
+    last: Option<Classification>,
     /// The turn regions of all readings.
     past: Vec<TurnRegion>,
     before: State,
@@ -171,7 +171,7 @@ struct Watch {
     stirred: bool,
 }
 
-const BEGINNING: Moment = Moment::from_millis(1_700_000_000_000);
+const BEGINNING: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
 impl Watch {
     fn new(version: usize) -> Self {
@@ -217,7 +217,7 @@ impl Watch {
             }
             Happening::Submitted { ago } => {
                 sent = true;
-                let sent_at = Moment::from_millis(at.as_millis().saturating_sub_unsigned(*ago));
+                let sent_at = Timestamp::from_millis(at.as_millis().saturating_sub_unsigned(*ago));
                 self.tracker.handle(Observation::Submitted { at: sent_at, taken: TakenAs::Prompt }, at)
             }
             Happening::Seen => self.tracker.handle(Observation::Seen, at),
@@ -237,11 +237,12 @@ impl Watch {
         self.stirred |= sent || state.evidence.iter().any(|evidence| evidence.rule == "submitted-prompt");
         if state.last_turn != self.before.last_turn && state.last_turn.at == Some(at) {
             // The screen may still show work beside the end of a turn; that is the next one's.
-            let asks = |reading: &Reading| {
+            let asks = |reading: &Classification| {
                 matches!(reading.assessment.ui_context, UiContext::ApprovalPrompt | UiContext::Question)
             };
             // A screen that makes no sense is taken in only when it stays: what it shows counts from then on.
-            let stirs = |reading: &Reading| reading.activity.is_some() || asks(reading) || reading.doubt.is_some();
+            let stirs =
+                |reading: &Classification| reading.activity.is_some() || asks(reading) || reading.doubt.is_some();
             self.stirred = self.last.as_ref().is_some_and(stirs);
         }
         self.before = state.clone();
@@ -429,7 +430,7 @@ proptest! {
         // For a moment what the last look showed still holds.
         let said = |state: &State| (state.turn.phase, state.surface, state.last_turn.clone(), state.attention);
         let begin = watch.now + Span::from_secs(1);
-        let pass_time = |tracker: &mut Tracker, until: Moment| {
+        let pass_time = |tracker: &mut Tracker, until: Timestamp| {
             while let Some(due) = tracker.next_timeout().filter(|due| *due <= until) {
                 tracker.handle(Observation::Nothing, due);
             }

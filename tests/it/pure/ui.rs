@@ -10,12 +10,12 @@ mod sizes;
 
 use crate::support::sample_fleet::{NOW, SampleFleet, terminal};
 use fleetwatch::fleet::TerminalKey;
-use fleetwatch::moment::Span;
 use fleetwatch::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
 use fleetwatch::state::{Attention, Availability, BusinessState, Phase};
 use fleetwatch::status::Status;
+use fleetwatch::time::Span;
 use fleetwatch::ui::Waiting;
-use fleetwatch::ui::{Copied, Depth, Keymap, Options, Request, Theme, Ui};
+use fleetwatch::ui::{Copied, Depth, Keymap, Request, Theme, Ui, UiOptions};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
@@ -60,7 +60,7 @@ fn dropped(ui: &mut Ui, fleet: &SampleFleet, key: &TerminalKey, text: &str) {
 }
 
 fn dashboard() -> Ui {
-    Ui::new(Options::default())
+    Ui::new(UiOptions::default())
 }
 
 fn frame(ui: &mut Ui, fleet: &SampleFleet, width: u16, height: u16) -> Buffer {
@@ -119,7 +119,7 @@ fn selected(ui: &mut Ui, fleet: &SampleFleet) -> String {
 fn ascii_and_no_colour() {
     let fleet = SampleFleet::usual();
     let theme = Theme::shipped("no-colour").expect("a shipped theme");
-    let options = Options { theme, ascii: true, depth: Depth::None, ..Options::default() };
+    let options = UiOptions { theme, ascii: true, depth: Depth::None, ..UiOptions::default() };
     let buffer = frame(&mut Ui::new(options), &fleet, 120, 30);
     for cell in &buffer.content {
         assert!(cell.symbol().is_ascii(), "{:?}", cell.symbol());
@@ -377,7 +377,7 @@ fn a_blank_before_a_row_is_blank_in_every_theme() {
     let fleet = SampleFleet::usual();
     for name in Theme::names() {
         let theme = Theme::shipped(name).expect("a shipped theme");
-        let buffer = frame(&mut Ui::new(Options { theme, ..Options::default() }), &fleet, 120, 40);
+        let buffer = frame(&mut Ui::new(UiOptions { theme, ..UiOptions::default() }), &fleet, 120, 40);
         let blank = (4..12).map(|y| &buffer[(0, y)]);
         let drawn = Modifier::UNDERLINED | Modifier::REVERSED;
         assert!(blank.clone().all(|cell| cell.symbol() == " " && !cell.modifier.intersects(drawn)), "{name}");
@@ -625,7 +625,7 @@ fn the_frame_is_drawn_again_only_for_what_moves() {
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 120, 40);
     assert_eq!(ui.wake_at(&fleet.view()), NOW + Span::from_millis(200), "the spinner");
-    let mut ui = Ui::new(Options { motion: false, ..Options::default() });
+    let mut ui = Ui::new(UiOptions { motion: false, ..UiOptions::default() });
     frame(&mut ui, &fleet, 120, 40);
     assert_eq!(ui.wake_at(&fleet.view()), NOW + Span::from_secs(1), "running times");
     // A task that runs has no spinner: hundreds of them cost a frame a second.
@@ -661,7 +661,7 @@ fn own_keys_show_in_footer_and_help() {
     let fleet = SampleFleet::usual();
     let own = Keymap::parse("fleet = [ { on = \"ctrl-x\", run = \"jump\" }, { on = \"g\", run = \"none\" } ]")
         .expect("a right keymap");
-    let mut ui = Ui::new(Options { keymap: Keymap::shipped().overlaid(own), ..Options::default() });
+    let mut ui = Ui::new(UiOptions { keymap: Keymap::shipped().overlaid(own), ..UiOptions::default() });
     assert!(text(&mut ui, &fleet, 120, 40).contains("ctrl-x jump"));
     assert_eq!(press(&mut ui, &fleet, &chars("g")), []);
     press(&mut ui, &fleet, &chars("?"));
@@ -994,7 +994,7 @@ fn what_is_copied_is_chosen_by_a_second_key() {
 }
 
 /// Every frame that there is of the table and of what lies over it, in one look.
-fn frames(options: &Options) -> Vec<(&'static str, Buffer)> {
+fn frames(options: &UiOptions) -> Vec<(&'static str, Buffer)> {
     let fleet = SampleFleet::usual();
     let mut frames = Vec::new();
     let keys = [
@@ -1025,7 +1025,7 @@ fn every_theme_at_every_depth_can_be_read() {
         for depth in [Depth::True, Depth::Indexed, Depth::Sixteen, Depth::None] {
             for ascii in [false, true] {
                 let shipped = Theme::shipped(theme).expect("a shipped theme");
-                let options = Options { theme: shipped, depth, ascii, ..Options::default() };
+                let options = UiOptions { theme: shipped, depth, ascii, ..UiOptions::default() };
                 for (name, buffer) in frames(&options) {
                     for cell in &buffer.content {
                         let told = || format!("{theme} {depth:?} {name}: {cell:?}");
@@ -1097,7 +1097,7 @@ fn only_what_changed_is_written() {
 fn tasks() -> Vec<fleetwatch::task::Task> {
     use fleetwatch::fleet::{PaneId, ServerId, SessionId, TerminalKey, WindowId};
     use fleetwatch::screen::{Cursor, Screen};
-    use fleetwatch::task::{Look, PaneState, Preview, Registration, SessionSnapshot, TaskSnapshot, Watch};
+    use fleetwatch::task::{PaneState, Preview, Registration, SessionSnapshot, TaskPoll, TaskSnapshot, TaskTracker};
     let window = |n: u32, name: &str, command: &str, exit: Option<i32>, lines: &[&str]| {
         let last = lines.last().map_or(0, |line| line.width() + 1);
         let at = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
@@ -1130,7 +1130,7 @@ fn tasks() -> Vec<fleetwatch::task::Task> {
             shown: Default::default(),
         }
     };
-    let look = |exits: bool| Look {
+    let look = |exits: bool| TaskPoll {
         sessions: vec![SessionSnapshot {
             id: SessionId(7),
             name: "builds".into(),
@@ -1143,7 +1143,7 @@ fn tasks() -> Vec<fleetwatch::task::Task> {
         }],
         elsewhere: Default::default(),
     };
-    let mut watch = Watch::default();
+    let mut watch = TaskTracker::default();
     for (seconds, exits) in [(300, false), (20, true), (10, true), (5, true)] {
         watch.take(look(exits), NOW - Span::from_secs(seconds));
     }
@@ -1384,7 +1384,7 @@ fn a_task_is_run_again_only_after_a_question() {
     fleet.tasks = tasks();
     // Only an interrupt can be configured to go without one.
     for confirm in [true, false] {
-        let mut ui = Ui::new(Options { confirm, ..Options::default() });
+        let mut ui = Ui::new(UiOptions { confirm, ..UiOptions::default() });
         frame(&mut ui, &fleet, 120, 40);
         press(&mut ui, &fleet, &chars("/lint"));
         press(&mut ui, &fleet, &[KeyCode::Enter]);

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fleetwatch::fleet::{
-    Capture, Checkpoint, Declared, Fleet, Input, PaneId, PaneReport, Place, PollResult, ServerId, ServerReport,
+    Capture, Checkpoint, Declared, Fleet, Input, PaneId, PaneLocation, PaneReport, PollResult, ServerId, ServerReport,
     Settings, TerminalKey,
 };
-use fleetwatch::profile::Library;
+use fleetwatch::profile::ProfileSet;
 use fleetwatch::recording::{Archive, Player, program};
 use fleetwatch::screen::Screen;
 
@@ -36,7 +36,7 @@ fn a_screen_comes_back_from_its_capture() {
 #[test]
 fn a_fleet_goes_on_from_a_checkpoint_like_the_one_that_it_is_of() {
     let archive = archive();
-    let library = Arc::new(Library::builtin());
+    let library = Arc::new(ProfileSet::builtin());
     let new = || Fleet::new(Settings::default(), Arc::clone(&library));
     let server = ServerId::default();
     let key = TerminalKey { server: server.clone(), pane: PaneId(0), pid: 1, instance: Default::default() };
@@ -62,7 +62,7 @@ fn a_fleet_goes_on_from_a_checkpoint_like_the_one_that_it_is_of() {
             let command = Some(frame.facts.command.as_str()).filter(|command| !command.is_empty());
             let report = PaneReport {
                 key: key.clone(),
-                place: Place { session: name.to_owned(), ..Place::default() },
+                place: PaneLocation { session: name.to_owned(), ..PaneLocation::default() },
                 cwd: None,
                 program: program(header.tool.as_deref(), header.version.as_deref(), command),
                 facts: frame.facts,

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
-use fleetwatch::profile::{Library, Reading};
+use fleetwatch::profile::{Classification, ProfileSet};
 use fleetwatch::recording::{Archive, Player, in_parallel};
 use fleetwatch::screen::{Color, PaneFacts, Screen, Style};
 use fleetwatch::state::{Phase, Tri};
@@ -154,13 +154,13 @@ impl Outcome {
 
 /// Mutates screens of every recording for which `wanted` says yes, and has each mutant judged.
 fn mutate(
-    wanted: impl Fn(&Reading) -> bool + Sync,
+    wanted: impl Fn(&Classification) -> bool + Sync,
     mutants: impl Fn(&Draft) -> Vec<Mutant> + Sync,
-    judge: impl Fn(&Reading, &Mutant, &Reading) -> Option<String> + Sync,
+    judge: impl Fn(&Classification, &Mutant, &Classification) -> Option<String> + Sync,
 ) -> Outcome {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst");
     let archive = Archive::open(&path).expect("the archive can be read");
-    let library = Library::builtin();
+    let library = ProfileSet::builtin();
     let names: Vec<&str> = archive.names().collect();
     let outcomes = in_parallel(&names, |name| {
         let mut outcome = Outcome::default();
@@ -204,7 +204,7 @@ fn report(what: &str, outcome: &Outcome) {
     std::io::stderr().write_all(text.as_bytes()).expect("standard error can be written");
 }
 
-fn is_ready(reading: &Reading) -> bool {
+fn is_ready(reading: &Classification) -> bool {
     reading.phase == Phase::Ready || reading.surface.ready_posture == Tri::Yes
 }
 
@@ -222,7 +222,7 @@ fn no_faulty_dialog_is_ready() {
 /// row, or in the title, keeps it from being ready.
 #[test]
 fn faulty_work_is_ready_only_where_one_row_shows_it() {
-    let shows_work = |reading: &Reading| reading.phase == Phase::Active;
+    let shows_work = |reading: &Classification| reading.phase == Phase::Active;
     let outcome = mutate(shows_work, Draft::row_mutants, |reading, mutant, read| {
         let still = |rule: &str| read.evidence.iter().any(|e| e.rule == rule);
         let elsewhere = |rule: &str| rule != "composer" && !still(rule);

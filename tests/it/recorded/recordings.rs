@@ -5,10 +5,10 @@ use std::num::NonZeroU16;
 use std::path::Path;
 
 use fleetwatch::dialog::{Dialog, Manner, in_words};
-use fleetwatch::fnv::fnv;
-use fleetwatch::profile::{Composed, Library, Submitted};
+use fleetwatch::hash::fnv;
+use fleetwatch::profile::{Composed, ProfileSet, Submitted};
 use fleetwatch::recording::truth::{Field, Truth};
-use fleetwatch::recording::{Archive, Event, EventKind, Player, RecordingError, Size};
+use fleetwatch::recording::{Archive, EventKind, Player, RecordedEvent, RecordingError, Size};
 use fleetwatch::screen::Screen;
 
 fn archive() -> Result<Archive, RecordingError> {
@@ -53,7 +53,7 @@ fn every_recording_is_read_played_and_labelled() {
 #[test]
 fn every_recorded_dialog_can_be_answered() {
     let archive = archive().expect("the archive can be read");
-    let library = Library::builtin();
+    let library = ProfileSet::builtin();
     let mut told = String::new();
     let mut dialogs = 0;
     let mut of_keys_alone = BTreeSet::new();
@@ -97,13 +97,13 @@ fn every_recorded_dialog_can_be_answered() {
 #[test]
 fn no_recorded_prompt_shows_more_than_was_typed() {
     let archive = archive().expect("the archive can be read");
-    let library = Library::builtin();
+    let library = ProfileSet::builtin();
     let mut compared = 0;
     for name in archive.names() {
         let recording = archive.recording(name).expect("a recording can be read");
         let (tool, version) = (recording.header.tool.as_deref().expect(name), recording.header.version.as_deref());
         let Some(selected) = library.select(tool, version, false) else { continue };
-        let typed = |event: &Event| match &event.kind {
+        let typed = |event: &RecordedEvent| match &event.kind {
             EventKind::Input(text) => Some(text.clone()),
             _ => None,
         };

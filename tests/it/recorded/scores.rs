@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fleetwatch::profile::Library;
+use fleetwatch::profile::ProfileSet;
 use fleetwatch::recording::doubts::Doubts;
 use fleetwatch::recording::score::tasks::{TaskField, score_task};
 use fleetwatch::recording::score::{Score, Tally, score};
 use fleetwatch::recording::truth::Field;
-use fleetwatch::recording::{Archive, Options, RecordingError, in_parallel};
+use fleetwatch::recording::{Archive, RecordingError, ReplayOptions, in_parallel};
 
 /// Tallies by agent version and field.
 type Table = BTreeMap<(String, &'static str), Tally>;
@@ -24,11 +24,11 @@ fn here(path: &str) -> PathBuf {
 
 /// The scores of all recordings, by name.
 fn scores(archive: &Archive, doubts: &Doubts) -> Result<BTreeMap<String, (String, Score)>, RecordingError> {
-    let library = Arc::new(Library::builtin());
+    let library = Arc::new(ProfileSet::builtin());
     let names: Vec<&str> = archive.names().collect();
     let scored = in_parallel(&names, |name| {
         let recording = archive.recording(name)?;
-        let score = score(&recording, name, Arc::clone(&library), &Options::default(), doubts)?;
+        let score = score(&recording, name, Arc::clone(&library), &ReplayOptions::default(), doubts)?;
         let word = |tag: Option<String>| tag.unwrap_or_default();
         let version = format!("{} {}", word(recording.header.tool), word(recording.header.version));
         Ok(((*name).to_owned(), (version, score)))

@@ -3,19 +3,19 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use fleetwatch::moment::Span;
-use fleetwatch::profile::Library;
+use fleetwatch::profile::ProfileSet;
 use fleetwatch::recording::doubts::Doubts;
 use fleetwatch::recording::score::{Score, score};
 use fleetwatch::recording::truth::Field;
-use fleetwatch::recording::{Archive, Options, Sampling, Version, in_parallel};
+use fleetwatch::recording::{Archive, ReplayOptions, Sampling, VersionSource, in_parallel};
+use fleetwatch::time::Span;
 
 /// Every recording of the archive with its score.
-fn scored(options: &Options) -> Vec<(String, Score)> {
-    scored_with(Library::builtin(), options)
+fn scored(options: &ReplayOptions) -> Vec<(String, Score)> {
+    scored_with(ProfileSet::builtin(), options)
 }
 
-fn scored_with(library: Library, options: &Options) -> Vec<(String, Score)> {
+fn scored_with(library: ProfileSet, options: &ReplayOptions) -> Vec<(String, Score)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst");
     let archive = Archive::open(&path).expect("the archive can be read");
     // Agents without a profile stay unknown.
@@ -31,8 +31,8 @@ fn scored_with(library: Library, options: &Options) -> Vec<(String, Score)> {
     })
 }
 
-fn every(ms: u64) -> Options {
-    Options { sampling: Sampling::Every(Span::from_millis(ms)), ..Options::default() }
+fn every(ms: u64) -> ReplayOptions {
+    ReplayOptions { sampling: Sampling::Every(Span::from_millis(ms)), ..ReplayOptions::default() }
 }
 
 /// At the default tick the published phase follows soon, and phase and dialogs stay right.
@@ -71,11 +71,11 @@ fn work_and_ready<'a>(scored: impl IntoIterator<Item = &'a (String, Score)>) -> 
 }
 
 /// The profiles that are compiled in, without a single rule that tells work: the next release may show it in any way.
-fn blind_to_work() -> Library {
-    let mut library = Library::builtin();
+fn blind_to_work() -> ProfileSet {
+    let mut library = ProfileSet::builtin();
     let tools: Vec<String> = library.tools().map(str::to_owned).collect();
     for tool in tools {
-        let mut file: toml::Table = Library::shipped(&tool).expect("it is compiled in").parse().expect("it is TOML");
+        let mut file: toml::Table = ProfileSet::shipped(&tool).expect("it is compiled in").parse().expect("it is TOML");
         let profiles = file["profile"].as_array_mut().expect("it has profiles");
         let id = |rule: &toml::Value| rule["id"].as_str().expect("a rule has an id").to_owned();
         let gives_work = |rule: &toml::Value| rule["gives"].as_str() == Some("working");
@@ -99,7 +99,7 @@ fn blind_to_work() -> Library {
 /// called ready.
 #[test]
 fn work_in_an_unknown_shape_is_not_ready() {
-    let options = Options { version: Version::Given("999.0.0".to_owned()), ..every(250) };
+    let options = ReplayOptions { version: VersionSource::Given("999.0.0".to_owned()), ..every(250) };
     let (work, ready) = work_and_ready(&scored(&options));
     assert!(work > 600_000, "the recordings show {work} ms of work");
     assert!(ready * 50 <= work, "older releases read as a newer one: of {work} ms of work {ready} ms are called ready");
@@ -113,9 +113,9 @@ fn work_in_an_unknown_shape_is_not_ready() {
 fn an_unknown_version_makes_no_dialog_ready() {
     /// A dialog that opens between two looks is called by what was there before, for one look.
     const ONE_LOOK_AND_MORE: u64 = 500;
-    for version in [Version::Withheld, Version::Given("999.0.0".to_owned())] {
+    for version in [VersionSource::Withheld, VersionSource::Given("999.0.0".to_owned())] {
         let mut seen = 0;
-        for (name, score) in scored(&Options { version: version.clone(), ..every(250) }) {
+        for (name, score) in scored(&ReplayOptions { version: version.clone(), ..every(250) }) {
             let hidden = score.phases.get(&("unknown", "ready")).copied().unwrap_or(0);
             assert!(hidden < ONE_LOOK_AND_MORE, "{name} with {version:?}: called ready for {hidden} ms");
             seen += score.phases.iter().filter(|((truth, _), _)| *truth == "unknown").map(|(_, ms)| ms).sum::<u64>();

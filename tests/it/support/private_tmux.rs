@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use fleetwatch::fleet::{PaneId, ServerId, Socket, TerminalKey};
-use fleetwatch::place::ServerInstance;
+use fleetwatch::ids::ServerInstance;
 use fleetwatch::tmux::{Server, Settings};
 
 /// How long a test waits for something that must come. A condition that comes soon costs nothing of it, and on a machine

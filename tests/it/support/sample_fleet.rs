@@ -5,20 +5,20 @@ use std::sync::Arc;
 
 use fleetwatch::dialog::Dialog;
 use fleetwatch::fleet::{
-    Declared, Health, PaneId, Place, RecentTransition, ServerId, ServerView, SessionView, Socket, Terminal,
-    TerminalKey, View,
+    Declared, PaneId, PaneLocation, RecentTransition, ServerHealth, ServerId, ServerView, SessionView, Socket,
+    Terminal, TerminalKey, View,
 };
-use fleetwatch::moment::{Moment, Span};
 use fleetwatch::screen::{PaneFacts, Screen};
 use fleetwatch::state::*;
 use fleetwatch::task::{Task, TaskEvent};
+use fleetwatch::time::{Span, Timestamp};
 
 /// 2023-11-14 22:13:20 UTC.
-pub const NOW: Moment = Moment::from_millis(1_700_000_000_000);
+pub const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
 /// What a frame is drawn from, owned.
 pub struct SampleFleet {
-    pub now: Moment,
+    pub now: Timestamp,
     pub terminals: Vec<Terminal>,
     pub servers: Vec<ServerView>,
     pub recent: VecDeque<RecentTransition>,
@@ -73,8 +73,8 @@ impl SampleFleet {
             legacy(),
         ];
         fleet.servers = vec![
-            server(ServerId::default(), Health::Up, 300, 11),
-            server(ServerId { host: Some("box-2".into()), socket: Socket::Default }, Health::Up, 450, 1),
+            server(ServerId::default(), ServerHealth::Up, 300, 11),
+            server(ServerId { host: Some("box-2".into()), socket: Socket::Default }, ServerHealth::Up, 450, 1),
         ];
         fleet.recent = recent(&fleet.terminals);
         fleet
@@ -108,11 +108,11 @@ impl SampleFleet {
     }
 }
 
-pub fn server(id: ServerId, health: Health, ms_ago: u64, terminals: usize) -> ServerView {
+pub fn server(id: ServerId, health: ServerHealth, ms_ago: u64, terminals: usize) -> ServerView {
     ServerView { id, health, answered_at: Some(NOW - Span::from_millis(ms_ago)), terminals }
 }
 
-fn ago(seconds: u64) -> Moment {
+fn ago(seconds: u64) -> Timestamp {
     NOW - Span::from_secs(seconds)
 }
 
@@ -120,7 +120,7 @@ fn ago(seconds: u64) -> Moment {
 pub fn terminal(pane: u32, id: &str, tool: &str, version: Option<&str>, seconds: u64) -> Terminal {
     let known =
         Surface { accepting_input: Tri::Yes, editing_input: Tri::No, ready_posture: Tri::Yes, pending_input: Tri::No };
-    let place = Place {
+    let place = PaneLocation {
         session: id.into(),
         window_index: 1,
         window_name: "work".into(),
@@ -220,7 +220,7 @@ pub fn terminal(pane: u32, id: &str, tool: &str, version: Option<&str>, seconds:
         screen: None,
         dialog: None,
         interrupt: Vec::new(),
-        input: fleetwatch::profile::Input::default(),
+        input: fleetwatch::profile::RefusedInputs::default(),
         transitions: VecDeque::new(),
     }
 }

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use crate::support::private_tmux::{PrivateTmux, wait_until};
 use fleetwatch::history::{
-    Filter, IntentId, IntentState, Intents, Kind, Owner, Queued, Reader, Stored, StoredTerminal, now,
+    IntentId, IntentState, Intents, Kind, Owner, Queued, Reader, RecordFilter, Stored, StoredTerminal, now,
 };
-use fleetwatch::moment::{Moment, Span};
 use fleetwatch::state::Phase;
+use fleetwatch::time::{Span, Timestamp};
 use serde_json::Value;
 
 const TAG: &str = "[fleetwatch notification";
@@ -410,9 +410,9 @@ impl Aviary {
     }
 
     /// Whether it is on record that the birds were seen to work since a moment.
-    fn is_seen_to_work_since(&self, moment: Moment) -> bool {
+    fn is_seen_to_work_since(&self, moment: Timestamp) -> bool {
         let path = self.directory.path().join("state/fleetwatch/history.db");
-        let filter = Filter { since: Some(moment), kinds: vec![Kind::Transition], ..Filter::default() };
+        let filter = RecordFilter { since: Some(moment), kinds: vec![Kind::Transition], ..RecordFilter::default() };
         let records = Reader::open(&path).and_then(|mut reader| reader.records(&filter)).unwrap();
         let is_active = |record: &Stored| record.body.agent().is_some_and(|state| state.turn.phase == Phase::Active);
         records.iter().any(|record| record.name == "birds" && is_active(record))

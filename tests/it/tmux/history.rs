@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use crate::support::private_tmux::{PATIENCE, PrivateTmux, wait_until};
 use fleetwatch::fleet::{PaneId, ServerId, TerminalKey};
-use fleetwatch::history::{Body, Filter, History, Owner, Reader, Record, Settings, TransitionRecord};
-use fleetwatch::moment::Moment;
+use fleetwatch::history::{Body, History, Owner, Reader, Record, RecordFilter, Settings, TransitionRecord};
 use fleetwatch::private::Held;
 use fleetwatch::screen::Screen;
 use fleetwatch::state::{Availability, OperatorStatus, Phase, Summary, Transition, TurnResult, TurnSource, UiContext};
+use fleetwatch::time::Timestamp;
 use rusqlite::Connection;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -30,7 +30,7 @@ fn record(pane: u32, number: i64) -> Record {
         ui_context: UiContext::NormalPrompt,
         status: OperatorStatus::Ready,
     };
-    let at = Moment::from_millis(1_800_000_000_000 + number);
+    let at = Timestamp::from_millis(1_800_000_000_000 + number);
     let transition = Transition { at, changed: Vec::new(), summary, note: None, evidence: Vec::new() };
     let key = TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid: pane, instance: Default::default() };
     let screen = Some(Arc::new(Screen::from_text(&format!("{pane} shows {number}"), 80)));
@@ -95,7 +95,7 @@ fn check_sound(path: &Path) {
         connection.query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |row| row.get(0)).unwrap();
     assert_eq!(broken, 0);
     let mut reader = Reader::open(path).unwrap();
-    for record in reader.records(&Filter { limit: Some(300), ..Filter::default() }).unwrap() {
+    for record in reader.records(&RecordFilter { limit: Some(300), ..RecordFilter::default() }).unwrap() {
         let Body::Transition(transition) = &record.body else { continue };
         let screen = reader.screen(transition.screen.unwrap()).unwrap().unwrap();
         let number = record.at.as_millis() - 1_800_000_000_000;
@@ -310,7 +310,7 @@ fn what_is_sent_by_one_process_is_an_explicit_input_in_the_other_and_both_are_hi
 
     // The screen of a transition shows what stood there then.
     let mut reader = Reader::open(&cage.path()).unwrap();
-    let records = reader.records(&Filter::default()).unwrap();
+    let records = reader.records(&RecordFilter::default()).unwrap();
     let shown = records.iter().any(|record| match &record.body {
         Body::Transition(transition) => {
             let screen = transition.screen.and_then(|id| reader.screen(id).unwrap());
@@ -451,6 +451,6 @@ fn a_history_that_cannot_be_written_stops_nobody() {
 
 #[test]
 fn names_of_processes_do_not_repeat() {
-    let now = Moment::from_millis(1);
+    let now = Timestamp::from_millis(1);
     assert_ne!(Owner::of_process(now), Owner::of_process(now));
 }

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use crate::support::private_tmux::PrivateTmux;
 use fleetwatch::config::Config;
-use fleetwatch::feed;
 use fleetwatch::fleet::{Capture, PollResult, ServerId, TerminalKey};
-use fleetwatch::place::ServerInstance;
-use fleetwatch::profile::Library;
+use fleetwatch::ids::ServerInstance;
+use fleetwatch::poll;
+use fleetwatch::profile::ProfileSet;
 use fleetwatch::tmux::{Delivery, Error, Guard, Key, PasteText, Server, Settings};
 
 /// A host that is this machine, reached by a false `ssh`.
@@ -76,9 +76,9 @@ async fn agents_found(ssh: &str) -> usize {
     host.tmux.new_session("below", &["sh", "-c", &format!("{claude} -c 'echo up; read x'; true")]);
     host.tmux.wait_for_text("main:", "up");
     host.tmux.wait_for_text("below:", "up");
-    let mut settings = feed::Settings::new(&Config::parse("", Path::new("test.toml")).unwrap());
+    let mut settings = poll::Settings::new(&Config::parse("", Path::new("test.toml")).unwrap());
     settings.tmux = host.settings();
-    let report = feed::look(settings, Arc::new(Library::builtin()), host.id()).await.server;
+    let report = poll::look(settings, Arc::new(ProfileSet::builtin()), host.id()).await.server;
     let PollResult::Listed(panes) = report.outcome else { panic!("{:?}", report.outcome) };
     assert!(panes.iter().all(|pane| matches!(pane.capture, Capture::Fresh(_))));
     panes.len()

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::support::private_tmux::{PrivateTmux, signal, wait_until};
 use fleetwatch::fleet::{PaneId, TerminalKey};
-use fleetwatch::place::ServerInstance;
+use fleetwatch::ids::ServerInstance;
 use fleetwatch::screen::{Cursor, PaneFacts, Screen};
 use fleetwatch::tmux::{Delivery, Error, Guard, Key, Obstacle, PasteText, Server, Settings, quote};
 use proptest::prelude::*;

@@ -8,17 +8,17 @@ use std::time::Duration;
 use crate::support::private_tmux::PrivateTmux;
 use fleetwatch::dialog::{Dialog, in_words};
 use fleetwatch::history::History;
-use fleetwatch::moment::{Moment, Span};
 use fleetwatch::operation::{Act, Operation, Outcome, Privacy, Producer, Recipient, Refusal, Reply, When};
-use fleetwatch::profile::Library;
+use fleetwatch::profile::ProfileSet;
 use fleetwatch::screen::Screen;
-use fleetwatch::sender::{Limits, Sender};
+use fleetwatch::sender::{Sender, StepLimits};
+use fleetwatch::time::{Span, Timestamp};
 use fleetwatch::tmux::{Key, Obstacle, PasteText, Settings};
 
 /// A parrot in a pane of its own, and somebody who sends to it.
 struct Cage {
     tmux: PrivateTmux,
-    library: Arc<Library>,
+    library: Arc<ProfileSet>,
     sender: Sender,
     parrot: Recipient,
     directory: tempfile::TempDir,
@@ -56,7 +56,7 @@ impl Cage {
         let run = format!("set +m; '{}' '{script}'; exec cat", program.display());
         let tmux = PrivateTmux::start(&["bash", "--norc", "--noprofile", "-c", &run]);
         tmux.wait_for_text("main:", "❯");
-        let mut library = Library::builtin();
+        let mut library = ProfileSet::builtin();
         library.add("parrot.toml", include_str!("../support/parrot.toml")).unwrap();
         let settings =
             Settings { deadline: Duration::from_secs(10), tmux: betrayer(directory.path()), ..Settings::default() };
@@ -141,7 +141,7 @@ impl Cage {
 }
 
 async fn perform(sender: &Sender, to: &Recipient, act: Act) -> Outcome {
-    let operation = Operation { at: Moment::default(), producer: Producer::CommandLine, to: to.clone(), act };
+    let operation = Operation { at: Timestamp::default(), producer: Producer::CommandLine, to: to.clone(), act };
     sender.perform(operation, ()).await
 }
 
@@ -157,9 +157,9 @@ fn answer(seen: &Dialog, reply: Reply) -> Act {
 const PROGRAM: &str = "runs #{pane_current_command}";
 
 /// A busy machine draws late.
-fn patient() -> Limits {
+fn patient() -> StepLimits {
     let (reaction, calm) = (Span::from_secs(8), Span::from_secs(10));
-    Limits { reaction, calm, enter_again: Span::from_millis(1500), ..Limits::default() }
+    StepLimits { reaction, calm, enter_again: Span::from_millis(1500), ..StepLimits::default() }
 }
 
 fn keys(names: &[&str]) -> Vec<Key> {
@@ -210,7 +210,7 @@ async fn a_prompt_that_stays_where_it_is_is_not_taken() {
     let cage = Cage::new();
     assert_eq!(cage.send("deaf").await, Outcome::Accepted(None));
     cage.wait_for("● deaf");
-    let limits = Limits { reaction: Span::from_secs(2), ..patient() };
+    let limits = StepLimits { reaction: Span::from_secs(2), ..patient() };
     let outcome = perform(&cage.sender.clone().within(limits), &cage.parrot, prompt("hello")).await;
     assert!(matches!(outcome, Outcome::NotTaken { .. } | Outcome::Unverified { .. }), "{outcome}");
     assert!(outcome.to_string().contains("still in the prompt"), "{outcome}");
@@ -475,7 +475,7 @@ async fn a_dialog_that_is_another_one_at_each_key_gets_none_however_often_it_is_
     cage.wait_for("2. No");
     let seen = cage.dialog().await;
     cage.flicker("send-keys", "Allow this?", "Allow it all?");
-    let limits = Limits { reaction: Span::from_millis(600), ..patient() };
+    let limits = StepLimits { reaction: Span::from_millis(600), ..patient() };
     let reply = Reply::meant("No", &seen).unwrap();
     let answered = perform(&cage.sender.clone().within(limits), &cage.parrot, answer(&seen, reply)).await;
     assert_eq!(answered, Refusal::Obstacle(Obstacle::Changed).into());
@@ -497,7 +497,7 @@ async fn a_row_that_tmux_cannot_test_keeps_nobody_from_answering() {
     assert_eq!(cage.send("ask a\u{200e}b").await, Outcome::Accepted(None));
     cage.wait_for("2. No");
     cage.flicker("send-keys", "  2. No", "  2. Nothing");
-    let limits = Limits { reaction: Span::from_millis(600), ..patient() };
+    let limits = StepLimits { reaction: Span::from_millis(600), ..patient() };
     let reply = Reply::meant("1", &seen).unwrap();
     let answered = perform(&cage.sender.clone().within(limits), &cage.parrot, answer(&seen, reply)).await;
     assert_eq!(answered, Refusal::Obstacle(Obstacle::Changed).into());

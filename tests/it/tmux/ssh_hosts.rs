@@ -103,7 +103,7 @@ async fn what_is_meant_for_one_machine_never_reaches_the_next_one_behind_its_nam
     let refused = Delivery::Refused(Obstacle::Elsewhere);
     assert_eq!(server.paste(&meant, &text, &Guard::default()).await.unwrap(), refused);
     assert_eq!(server.press(&meant, &keys, &Guard::default()).await.unwrap(), refused);
-    assert!(!server.kill_task(&meant, fleetwatch::place::WindowId(pane.window_id)).await.unwrap());
+    assert!(!server.kill_task(&meant, fleetwatch::ids::WindowId(pane.window_id)).await.unwrap());
     assert!(server.jump(&meant, None).await.unwrap_err().to_string().contains("different machine"));
     assert!(!hosts.tmux("spare", &["capture-pane", "-p", "-t", "work:"]).contains(['l', 'x']));
     let there = TerminalKey { instance: after.instance, ..meant };

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use crate::support::private_tmux::{PATIENCE, PrivateTmux, signal, wait_until};
-use fleetwatch::place::{ServerInstance, SessionId, TerminalKey, WindowId};
+use fleetwatch::ids::{ServerInstance, SessionId, TerminalKey, WindowId};
 use fleetwatch::tmux::Counting;
 use serde_json::Value;
 

@@ -1,21 +1,21 @@
 //! What became of messages: of those that this process sends, and of those that ran out or whose senders died.
 
-use super::{Desk, HOLD, RESPITE, Sending, unclear};
-use crate::delivery::Told;
+use super::{HOLD, RESPITE, Sending, Worker, unclear};
+use crate::delivery::DeliveryEvent;
 use crate::delivery::follow_ups::producer;
 use crate::follow_up::{self, Fate, Posture};
 use crate::history::{Intent, IntentState, Trouble};
-use crate::moment::{Moment, Span};
+use crate::ids::TerminalKey;
 use crate::operation::{Outcome, Refusal};
-use crate::place::TerminalKey;
+use crate::time::{Span, Timestamp};
 
 /// How long the terminal of a prompt may take to be found.
 const IS_FOUND: Span = Span::from_secs(5);
 
-impl Desk {
+impl Worker {
     /// Writes down what became of the messages that this process has sent. What cannot be written now stays what is being
     /// sent, so that nobody takes it for abandoned.
-    pub(super) fn conclude(&mut self, now: Moment) -> Result<(), Trouble> {
+    pub(super) fn conclude(&mut self, now: Timestamp) -> Result<(), Trouble> {
         while let Some((id, outcome)) = self.outcomes.first().cloned() {
             if let Some((intent, to)) =
                 self.sending.get(&id).map(|sending| (sending.intent.clone(), sending.to.clone()))
@@ -28,18 +28,24 @@ impl Desk {
         Ok(())
     }
 
-    fn conclude_one(&mut self, intent: &Intent, to: TerminalKey, outcome: Outcome, now: Moment) -> Result<(), Trouble> {
+    fn conclude_one(
+        &mut self,
+        intent: &Intent,
+        to: TerminalKey,
+        outcome: Outcome,
+        now: Timestamp,
+    ) -> Result<(), Trouble> {
         match outcome {
             Outcome::Accepted(how) => {
                 self.open(now)?.conclude(intent.id, IntentState::Sent, how.as_deref(), now)?;
                 if intent.recipient.is_none() {
-                    self.post.tell(Told::FollowUp(format!("{} was told: {}", intent.target, intent.told())));
+                    self.post.tell(DeliveryEvent::FollowUp(format!("{} was told: {}", intent.target, intent.told())));
                 }
             }
             // What may stand in a prompt or have gone out is never sent again on a guess.
             Outcome::NotTaken { why } | Outcome::Unverified { why } => {
                 self.open(now)?.conclude(intent.id, IntentState::Unknown, Some(&why), now)?;
-                self.post.tell(Told::Trouble(unclear(intent, &why)));
+                self.post.tell(DeliveryEvent::Trouble(unclear(intent, &why)));
             }
             // A prompt that was taken back meanwhile stays that, and what nobody could send before its claim ran out waits on.
             Outcome::Refused(refusal)
@@ -60,7 +66,7 @@ impl Desk {
     }
 
     /// Prolongs the claims of what is being sent, long before they run out.
-    pub(super) fn hold(&mut self, now: Moment) -> Result<(), Trouble> {
+    pub(super) fn hold(&mut self, now: Timestamp) -> Result<(), Trouble> {
         let Some(intents) = &mut self.intents else { return Ok(()) };
         let soon = now + Span::from_millis(HOLD.as_millis() / 2);
         for (id, Sending { intent, .. }) in &mut self.sending {
@@ -72,7 +78,7 @@ impl Desk {
     }
 
     /// Gives up what was kept for an agent that did not come back.
-    pub(super) fn expire(&mut self, now: Moment) -> Result<(), Trouble> {
+    pub(super) fn expire(&mut self, now: Timestamp) -> Result<(), Trouble> {
         let Some(intents) = &mut self.intents else { return Ok(()) };
         // A message is kept as long as its agent is there, however long that works.
         for intent in intents.pending(now)? {
@@ -86,13 +92,13 @@ impl Desk {
         }
         for intent in intents.expire(now)? {
             let text = format!("{} was not there to be told: {}", intent.target, intent.told());
-            self.post.tell(Told::Trouble(text));
+            self.post.tell(DeliveryEvent::Trouble(text));
         }
         Ok(())
     }
 
     /// Gives up prompts whose agents have ended; a first look may not find every agent yet.
-    pub(super) fn give_up(&mut self, now: Moment) -> Result<(), Trouble> {
+    pub(super) fn give_up(&mut self, now: Timestamp) -> Result<(), Trouble> {
         let pending = self.open(now)?.pending(now)?;
         for prompt in &pending {
             if self.sending.contains_key(&prompt.id) {
@@ -119,7 +125,7 @@ impl Desk {
     }
 
     /// Finds out what became of messages whose senders died.
-    pub(super) fn settle(&mut self, now: Moment) -> Result<(), Trouble> {
+    pub(super) fn settle(&mut self, now: Timestamp) -> Result<(), Trouble> {
         let mut found = self.open(now)?.abandoned(now)?;
         // After standing still, this process knows best what became of what it sends itself.
         found.retain(|intent| !self.sending.contains_key(&intent.id));
@@ -156,7 +162,7 @@ impl Desk {
                 }
                 Fate::Unclear(why) => {
                     self.open(now)?.finish(intent.id, IntentState::Unknown, Some(why), now)?;
-                    self.post.tell(Told::Trouble(unclear(&intent, why)));
+                    self.post.tell(DeliveryEvent::Trouble(unclear(&intent, why)));
                 }
                 Fate::Wait => {}
             }

@@ -9,27 +9,27 @@ use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
-use crate::delivery::follow_ups::{Office, Seen, Wanted};
+use crate::delivery::follow_ups::{Office, Seen, WantedMessages};
 use crate::follow_up::Target;
 use crate::history::{History, IntentState};
+use crate::ids::{PaneId, ServerId, TerminalKey};
 use crate::operation::Recipient;
-use crate::place::{PaneId, ServerId, TerminalKey};
-use crate::profile::Library;
+use crate::profile::ProfileSet;
 use crate::sender::Sender;
 use crate::state::Tri;
 use crate::tmux;
 
-fn at(seconds: i64) -> Moment {
-    Moment::from_millis(1_800_000_000_000 + seconds * 1000)
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_millis(1_800_000_000_000 + seconds * 1000)
 }
 
 /// A process that sends a message, and one that waits for what it leaves behind.
 struct World {
     _directory: TempDir,
     _runtime: Runtime,
-    desk: Desk,
+    desk: Worker,
     other: Intents,
-    told: UnboundedReceiver<Told>,
+    told: UnboundedReceiver<DeliveryEvent>,
     id: IntentId,
 }
 
@@ -40,14 +40,14 @@ impl World {
         let path = directory.path().join("history.db");
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let (tell, told) = unbounded_channel();
-        let sender = Sender::new(Arc::new(Library::builtin()), tmux::Settings::default(), History::off(), None);
+        let sender = Sender::new(Arc::new(ProfileSet::builtin()), tmux::Settings::default(), History::off(), None);
         let post = Post {
             orders: mpsc::channel().0,
             runtime: runtime.handle().clone(),
             office: Office::new(History::off(), sender, tell),
-            wanted: Wanted::default(),
+            wanted: WantedMessages::default(),
         };
-        let mut desk = Desk::new(path.clone(), Owner::named("ours"), Vec::new(), post);
+        let mut desk = Worker::new(path.clone(), Owner::named("ours"), Vec::new(), post);
         desk.leads.insert(ServerId::default().word(), Held::ALWAYS);
         let key = TerminalKey { server: ServerId::default(), pane: PaneId(1), pid: 1, instance: Default::default() };
         let recipient = Recipient::new(key, "lead".to_owned());
@@ -68,7 +68,7 @@ impl World {
     }
 
     fn was_told(&mut self) -> bool {
-        self.told.try_recv().is_ok_and(|told| matches!(told, Told::FollowUp(_)))
+        self.told.try_recv().is_ok_and(|told| matches!(told, DeliveryEvent::FollowUp(_)))
     }
 }
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use fleetwatch::fleet::{
-    Capture, Declared, Fleet, Input, PaneId, PaneReport, Place, PollResult, ServerId, ServerReport, TerminalKey,
+    Capture, Declared, Fleet, Input, PaneId, PaneLocation, PaneReport, PollResult, ServerId, ServerReport, TerminalKey,
 };
-use fleetwatch::moment::Span;
 use fleetwatch::recording::{Frame, Player, in_parallel, program};
 use fleetwatch::state::State;
+use fleetwatch::time::Span;
 
 use super::{BEGINNING, Kept, archive, fleet};
 
@@ -42,7 +42,7 @@ fn said(name: &str, restart: Option<u64>) -> Vec<State> {
         let command = Some(frame.facts.command.as_str()).filter(|command| !command.is_empty());
         let report = PaneReport {
             key: key.clone(),
-            place: Place::default(),
+            place: PaneLocation::default(),
             cwd: None,
             program: program(tool, version, command),
             facts: frame.facts.clone(),
@@ -58,7 +58,7 @@ fn said(name: &str, restart: Option<u64>) -> Vec<State> {
     said
 }
 
-fn hand(fleet: &mut Fleet, kept: &mut Kept, input: Input, now: fleetwatch::moment::Moment) {
+fn hand(fleet: &mut Fleet, kept: &mut Kept, input: Input, now: fleetwatch::time::Timestamp) {
     kept.input(&input, now);
     fleet.handle(input, now);
     while let Some(effect) = fleet.poll_effect() {

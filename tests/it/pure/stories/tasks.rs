@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use fleetwatch::moment::Moment;
-use fleetwatch::place::{PaneId, ServerId, SessionId, TerminalKey, WindowId};
+use fleetwatch::ids::{PaneId, ServerId, SessionId, TerminalKey, WindowId};
 use fleetwatch::screen::{Cursor, Screen};
-use fleetwatch::task::{Batch, Look, PaneState, Preview, Registration, SessionSnapshot, Shown, TaskSnapshot, Watch};
+use fleetwatch::task::{
+    Batch, PaneState, Preview, Registration, SessionSnapshot, TaskDisplay, TaskPoll, TaskSnapshot, TaskTracker,
+};
+use fleetwatch::time::Timestamp;
 use rstest::rstest;
 use serde::Deserialize;
 
@@ -15,7 +17,7 @@ fn story(#[files("tests/stories/tasks/*.toml")] path: PathBuf) {
     let text = std::fs::read_to_string(&path).expect("a story can be read");
     let story: Story = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     assert!(!story.title.is_empty() && story.rule.starts_with("SPEC"), "{}: what does it show?", path.display());
-    let mut watch = Watch::default();
+    let mut watch = TaskTracker::default();
     let mut windows: Vec<Window> = Vec::new();
     let mut sessions: Vec<String> = Vec::new();
     for step in story.looks {
@@ -24,7 +26,7 @@ fn story(#[files("tests/stories/tasks/*.toml")] path: PathBuf) {
         for (window, reason) in &step.killed {
             watch.killed(WindowId(window.parse().expect("a window's number")), reason.clone());
         }
-        let now = Moment::from_millis((step.at * 1000.0).round() as i64);
+        let now = Timestamp::from_millis((step.at * 1000.0).round() as i64);
         let events = watch.take(look(&windows, &sessions, &step.elsewhere), now);
         let told: Vec<String> = events.iter().map(|event| event.text().replacen("task ", "", 1)).collect();
         assert_eq!(told, step.told, "{} at {}: what is told", path.display(), step.at);
@@ -115,7 +117,7 @@ fn bash() -> String {
     "bash".to_owned()
 }
 
-fn look(windows: &[Window], sessions: &[String], elsewhere: &BTreeSet<u32>) -> Look {
+fn look(windows: &[Window], sessions: &[String], elsewhere: &BTreeSet<u32>) -> TaskPoll {
     let mut by_session: BTreeMap<&str, Vec<TaskSnapshot>> = BTreeMap::new();
     for name in sessions {
         by_session.entry(name).or_default();
@@ -131,7 +133,7 @@ fn look(windows: &[Window], sessions: &[String], elsewhere: &BTreeSet<u32>) -> L
         name: name.split('=').next().unwrap_or_default().to_owned(),
         windows,
     };
-    Look {
+    TaskPoll {
         sessions: by_session.into_iter().map(snapshot).collect(),
         elsewhere: elsewhere.iter().copied().map(WindowId).collect(),
     }
@@ -159,8 +161,8 @@ impl Window {
         };
         let registration = match self.started_by.as_deref() {
             None => Registration::None,
-            Some("run") => Registration::Started(Moment::from_millis(0)),
-            Some("told") => Registration::Told(Moment::from_millis(0)),
+            Some("run") => Registration::Started(Timestamp::from_millis(0)),
+            Some("told") => Registration::Told(Timestamp::from_millis(0)),
             Some(other) => panic!("{other} starts no task"),
         };
         let pane_id = PaneId(self.pane.unwrap_or(self.id));
@@ -179,7 +181,7 @@ impl Window {
             bell: self.bell,
             bells: self.bells,
             registration,
-            shown: Shown::default(),
+            shown: TaskDisplay::default(),
         }
     }
 }

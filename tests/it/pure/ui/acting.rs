@@ -26,7 +26,7 @@ pub fn ask_in(fleet: &mut SampleFleet, terminal: usize, text: &str, columns: u16
 fn what_an_agent_takes_a_text_as_is_said_before_it_is_sent_and_afterwards() {
     let mut fleet = SampleFleet::usual();
     let at = fleet.terminals.iter().position(|terminal| terminal.state.terminal.id == "docs").expect("docs");
-    fleet.terminals[at].input = fleetwatch::profile::Library::builtin().input("claude");
+    fleet.terminals[at].input = fleetwatch::profile::ProfileSet::builtin().input("claude");
     let key = fleet.terminals[at].key.clone();
     for (width, height) in [(120, 40), (80, 24), (60, 15)] {
         let mut ui = dashboard();
@@ -180,7 +180,7 @@ fn the_chosen_option_stands_out_in_every_theme() {
     let fleet = SampleFleet::usual();
     for name in Theme::names() {
         let theme = Theme::shipped(name).expect("a shipped theme");
-        let mut ui = Ui::new(Options { theme, ..Options::default() });
+        let mut ui = Ui::new(UiOptions { theme, ..UiOptions::default() });
         frame(&mut ui, &fleet, 120, 40);
         press(&mut ui, &fleet, &[KeyCode::Enter]);
         let buffer = frame(&mut ui, &fleet, 120, 40);
@@ -247,7 +247,7 @@ fn templates_are_filled_in_and_the_editor_gives_its_text_back() {
     let fleet = SampleFleet::usual();
     let config = "[[template]]\nname = \"review\"\ntext = \"Review {cwd} with {agent}, print {{x}}\"\n";
     let config = fleetwatch::config::Config::parse(config, std::path::Path::new("t")).expect("a configuration");
-    let mut ui = Ui::new(Options { templates: config.templates, ..Options::default() });
+    let mut ui = Ui::new(UiOptions { templates: config.templates, ..UiOptions::default() });
     compose(&mut ui, &fleet, 6);
     control(&mut ui, &fleet, 't');
     assert!(text(&mut ui, &fleet, 120, 40).contains("review   Review {cwd} with {agent}, print {x}"));
@@ -420,11 +420,13 @@ fn an_interrupt_asks_for_the_key_unless_it_is_configured_otherwise() {
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), std::slice::from_ref(&escape));
     press(&mut ui, &fleet, &chars("x"));
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Esc]), []);
-    let mut ui = Ui::new(Options { confirm: false, ..Options::default() });
+    let mut ui = Ui::new(UiOptions { confirm: false, ..UiOptions::default() });
     frame(&mut ui, &fleet, 120, 40);
     press(&mut ui, &fleet, &[KeyCode::Down; 7]);
     assert_eq!(press(&mut ui, &fleet, &chars("x")), [escape]);
-    for (confirm, options) in [(false, Options { confirm: false, ..Options::default() }), (true, Options::default())] {
+    for (confirm, options) in
+        [(false, UiOptions { confirm: false, ..UiOptions::default() }), (true, UiOptions::default())]
+    {
         let mut ui = Ui::new(options);
         frame(&mut ui, &fleet, 120, 40);
         press(&mut ui, &fleet, &[KeyCode::End]);

@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 use fleetwatch::history::{
-    Answer, Ask, Body, Holder, Line, NamedEvent, Point, PublicState, RecordId, ScreenId, Sent, Stored, StoredInput,
-    StoredTransition, Told, Trouble,
+    Answer, Body, HistoryAnswer, Holder, Line, NamedEvent, Point, PublicState, QuestionKind, RecordId, ScreenId, Sent,
+    Stored, StoredInput, StoredTransition, Trouble,
 };
-use fleetwatch::moment::Moment;
 use fleetwatch::profile::{GAP, Said};
 use fleetwatch::screen::Screen;
 use fleetwatch::state::{
     Availability, Change, Evidence, OperatorStatus, State, Summary, Transition, TurnResult, TurnSource, UiContext,
 };
+use fleetwatch::time::Timestamp;
 use fleetwatch::tracker::SurfaceEvent;
 use serde_json::json;
 
 use super::acting::waiting;
 use super::*;
 
-fn ago(seconds: u64) -> Moment {
+fn ago(seconds: u64) -> Timestamp {
     NOW - Span::from_secs(seconds)
 }
 
@@ -115,12 +115,12 @@ fn line() -> Line {
     }
 }
 
-fn tell(ui: &mut Ui, fleet: &SampleFleet, told: Told) {
+fn tell(ui: &mut Ui, fleet: &SampleFleet, told: HistoryAnswer) {
     ui.told(&Answer { key: fleet.terminals[0].key.clone(), told }, &fleet.view());
 }
 
 fn page(ui: &mut Ui, fleet: &SampleFleet, earlier: bool) {
-    tell(ui, fleet, Told::Page { before: None, records: records(), earlier });
+    tell(ui, fleet, HistoryAnswer::Page { before: None, records: records(), earlier });
 }
 
 /// The view of the first terminal, with all that the history has.
@@ -128,7 +128,7 @@ pub fn open(ui: &mut Ui, fleet: &SampleFleet) {
     frame(ui, fleet, 160, 45);
     press(ui, fleet, &chars("d"));
     page(ui, fleet, false);
-    tell(ui, fleet, Told::Line { since: None, line: line() });
+    tell(ui, fleet, HistoryAnswer::Line { since: None, line: line() });
 }
 
 fn said() -> Vec<Said> {
@@ -146,11 +146,11 @@ fn said() -> Vec<Said> {
 /// Gives the screen of the moment that is two rows down in the list.
 pub fn tell_screen(ui: &mut Ui, fleet: &SampleFleet) {
     let screen = Screen::from_capture("\x1b[32m●\x1b[0m Bash(ls)\n  ⎿  cache\n\n❯ ".as_bytes(), 120, 30);
-    tell(ui, fleet, Told::Screen(ScreenId(5), Some(Arc::new(screen))));
+    tell(ui, fleet, HistoryAnswer::Screen(ScreenId(5), Some(Arc::new(screen))));
 }
 
 pub fn tell_transcript(ui: &mut Ui, fleet: &SampleFleet) {
-    tell(ui, fleet, Told::Transcript { until: ago(400), lines: said() });
+    tell(ui, fleet, HistoryAnswer::Transcript { until: ago(400), lines: said() });
 }
 
 /// Opens the view of the selected terminal, and answers all that it asks with what is wrong with the history.
@@ -159,14 +159,17 @@ pub fn open_without_history(ui: &mut Ui, fleet: &SampleFleet, trouble: &Trouble)
     for request in ui.update(&fleet.view()) {
         if let Request::Ask(question) = request {
             ui.told(
-                &Answer { key: question.key, told: Told::Failed { ask: question.ask, trouble: trouble.clone() } },
+                &Answer {
+                    key: question.key,
+                    told: HistoryAnswer::Failed { ask: question.ask, trouble: trouble.clone() },
+                },
                 &fleet.view(),
             );
         }
     }
 }
 
-fn asked(ui: &mut Ui, fleet: &SampleFleet) -> Vec<Ask> {
+fn asked(ui: &mut Ui, fleet: &SampleFleet) -> Vec<QuestionKind> {
     let asks = ui.update(&fleet.view()).into_iter().map(|request| match request {
         Request::Ask(question) => question.ask,
         other => panic!("{other:?}"),
@@ -189,17 +192,20 @@ fn the_past_is_asked_for_once_and_further_back_as_one_goes_there() {
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 160, 45);
     press(&mut ui, &fleet, &chars("d"));
-    assert_eq!(asked(&mut ui, &fleet), [Ask::Line { since: None, until: NOW }, Ask::Page { before: None }]);
+    assert_eq!(
+        asked(&mut ui, &fleet),
+        [QuestionKind::Line { since: None, until: NOW }, QuestionKind::Page { before: None }]
+    );
     assert_eq!(asked(&mut ui, &fleet), [], "both are under way");
     page(&mut ui, &fleet, true);
-    tell(&mut ui, &fleet, Told::Line { since: None, line: line() });
-    assert_eq!(asked(&mut ui, &fleet), [Ask::Page { before: Some(RecordId(1)) }], "the end is near");
-    let told = Told::Page { before: Some(RecordId(1)), records: Vec::new(), earlier: false };
+    tell(&mut ui, &fleet, HistoryAnswer::Line { since: None, line: line() });
+    assert_eq!(asked(&mut ui, &fleet), [QuestionKind::Page { before: Some(RecordId(1)) }], "the end is near");
+    let told = HistoryAnswer::Page { before: Some(RecordId(1)), records: Vec::new(), earlier: false };
     tell(&mut ui, &fleet, told);
     assert_eq!(asked(&mut ui, &fleet), []);
     press(&mut ui, &fleet, &[KeyCode::End]);
-    assert_eq!(asked(&mut ui, &fleet), [Ask::Screen(ScreenId(1))]);
-    tell(&mut ui, &fleet, Told::Screen(ScreenId(1), None));
+    assert_eq!(asked(&mut ui, &fleet), [QuestionKind::Screen(ScreenId(1))]);
+    tell(&mut ui, &fleet, HistoryAnswer::Screen(ScreenId(1), None));
     let shown = text(&mut ui, &fleet, 160, 45);
     assert!(shown.contains("its screen is no longer kept") && shown.contains("the history begins here"), "{shown}");
     assert!(shown.contains("Mon 13 Nov"), "another day is told: {shown}");
@@ -217,7 +223,7 @@ fn a_history_that_fails_is_said_and_asked_again() {
     frame(&mut ui, &fleet, 160, 45);
     press(&mut ui, &fleet, &chars("d"));
     for ask in asked(&mut ui, &fleet) {
-        tell(&mut ui, &fleet, Told::Failed { ask, trouble: Trouble::Locked });
+        tell(&mut ui, &fleet, HistoryAnswer::Failed { ask, trouble: Trouble::Locked });
     }
     let shown = text(&mut ui, &fleet, 160, 45);
     assert!(shown.contains("the history cannot be read now: another process has locked it"), "{shown}");
@@ -233,11 +239,11 @@ fn what_was_said_is_told_of_its_own_time_and_asked_for_again_when_it_cannot_be_r
     open(&mut ui, &fleet);
     press(&mut ui, &fleet, &[KeyCode::Tab, KeyCode::Tab]);
     frame(&mut ui, &fleet, 160, 45);
-    tell(&mut ui, &fleet, Told::Transcript { until: NOW, lines: said() });
+    tell(&mut ui, &fleet, HistoryAnswer::Transcript { until: NOW, lines: said() });
     assert!(text(&mut ui, &fleet, 160, 45).contains("Bash(rm -rf build/cache)"));
     press(&mut ui, &fleet, &chars("jjj"));
     let asks = |ui: &mut Ui, fleet: &SampleFleet| {
-        asked(ui, fleet).into_iter().filter(|ask| matches!(ask, Ask::Transcript { .. })).collect::<Vec<_>>()
+        asked(ui, fleet).into_iter().filter(|ask| matches!(ask, QuestionKind::Transcript { .. })).collect::<Vec<_>>()
     };
     let ask = asks(&mut ui, &fleet).pop().expect("a question");
     let beside = |shown: &str| {
@@ -245,12 +251,12 @@ fn what_was_said_is_told_of_its_own_time_and_asked_for_again_when_it_cannot_be_r
     };
     let shown = beside(&text(&mut ui, &fleet, 160, 45));
     assert!(shown.contains("reading …") && !shown.contains("Bash(rm"), "not of this time: {shown}");
-    tell(&mut ui, &fleet, Told::Failed { ask, trouble: Trouble::Locked });
+    tell(&mut ui, &fleet, HistoryAnswer::Failed { ask, trouble: Trouble::Locked });
     assert!(text(&mut ui, &fleet, 160, 45).contains("what was said cannot be read now"));
     assert_eq!(asks(&mut ui, &fleet), [], "not at once");
     fleet.now = NOW + Span::from_secs(2);
     assert_eq!(asks(&mut ui, &fleet).len(), 1);
-    tell(&mut ui, &fleet, Told::Transcript { until: ago(400), lines: said() });
+    tell(&mut ui, &fleet, HistoryAnswer::Transcript { until: ago(400), lines: said() });
     assert!(beside(&text(&mut ui, &fleet, 160, 45)).contains("Bash(rm"));
 }
 
@@ -269,7 +275,7 @@ fn without_a_history_there_is_what_was_seen() {
     frame(&mut ui, &fleet, 160, 45);
     press(&mut ui, &fleet, &chars("d"));
     for ask in asked(&mut ui, &fleet) {
-        tell(&mut ui, &fleet, Told::Failed { ask, trouble: Trouble::Off });
+        tell(&mut ui, &fleet, HistoryAnswer::Failed { ask, trouble: Trouble::Off });
     }
     press(&mut ui, &fleet, &chars("j"));
     text(&mut ui, &fleet, 80, 24);
@@ -287,7 +293,7 @@ fn a_search_goes_from_hit_to_hit() {
     press(&mut ui, &fleet, &chars("/"));
     frame(&mut ui, &fleet, 160, 45);
     let lines = (0..200).map(|n| Said { text: format!("line {n} Of many"), by_user: false }).collect();
-    tell(&mut ui, &fleet, Told::Transcript { until: NOW, lines });
+    tell(&mut ui, &fleet, HistoryAnswer::Transcript { until: NOW, lines });
     press(&mut ui, &fleet, &chars("line 1 of"));
     assert!(text(&mut ui, &fleet, 160, 45).contains("1 of 1 \"line 1 of\""));
     press(&mut ui, &fleet, &[KeyCode::Backspace; 3]);
@@ -322,7 +328,7 @@ fn what_is_new_moves_nothing_away_from_under_the_cursor() {
     let cells = |line: &str| line.chars().take(40).collect::<String>();
     assert_eq!(cells(&selected(&shown)), cells(&before));
     fleet.now = fleet.now + Span::from_secs(1);
-    assert_eq!(asked(&mut ui, &fleet), [Ask::Page { before: None }], "the history has the new one by now");
+    assert_eq!(asked(&mut ui, &fleet), [QuestionKind::Page { before: None }], "the history has the new one by now");
     // It leaves the fleet; what is known of it stays.
     let gone = fleet.terminals.remove(0);
     let shown = text(&mut ui, &fleet, 160, 45);
@@ -421,7 +427,7 @@ fn the_time_line_can_be_read_by_colour_and_without() {
         let theme = Theme::shipped(theme).expect("a shipped theme");
         let style = |meaning| theme.style(meaning);
         let looks = [Status::Working, Status::Approval, Status::Ready].map(style);
-        let mut ui = Ui::new(Options { theme, ascii, ..Options::default() });
+        let mut ui = Ui::new(UiOptions { theme, ascii, ..UiOptions::default() });
         open(&mut ui, &fleet);
         let buffer = frame(&mut ui, &fleet, 160, 45);
         let cells = (0..160).map(|x| buffer[(x, 1)].clone());
@@ -480,12 +486,12 @@ proptest! {
             kept.state = Some(PublicState::Other(json!({ "turn": text })));
         }
         hostile[1].body = Body::Other { kind: text.clone(), document: json!({ "of": text }) };
-        tell(&mut ui, &fleet, Told::Page { before: None, records: hostile, earlier: false });
+        tell(&mut ui, &fleet, HistoryAnswer::Page { before: None, records: hostile, earlier: false });
         for code in keys.chars() {
             sizes::strike(&mut ui, &fleet, code);
             assert_harmless(&frame(&mut ui, &fleet, width, height));
             let lines = vec![Said { text: text.clone(), by_user: true }];
-            tell(&mut ui, &fleet, Told::Transcript { until: NOW, lines });
+            tell(&mut ui, &fleet, HistoryAnswer::Transcript { until: NOW, lines });
             ui.reasons(&fleet.terminals[0].key, Some(&text), &fleet.view());
             assert_harmless(&frame(&mut ui, &fleet, height, width));
             assert_harmless(&frame(&mut ui, &fleet, width, height.min(1 + width % 12)));
@@ -500,7 +506,7 @@ fn keys_for_one_row_act_on_the_terminal_that_is_looked_into() {
     let keymap =
         "drill = [ { on = \"p\", run = \"pin\" }, { on = \"s\", run = \"sort\" }, { on = \"m\", run = \"mute\" } ]";
     let keymap = Keymap::shipped().overlaid(Keymap::parse(keymap).expect("a right keymap"));
-    let mut ui = Ui::new(Options { keymap, ..Options::default() });
+    let mut ui = Ui::new(UiOptions { keymap, ..UiOptions::default() });
     let of = |index: usize| fleet.terminals[index].key.clone();
     ui.show_queue([(of(0), vec![waiting("fix it")]), (of(5), vec![waiting("other")])].into());
     frame(&mut ui, &fleet, 160, 45);

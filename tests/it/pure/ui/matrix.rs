@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use fleetwatch::config::Config;
-use fleetwatch::fleet::{DeclaredBy, Health, ServerId, ServerView, SessionView, Socket};
+use fleetwatch::fleet::{DeclaredBy, ServerHealth, ServerId, ServerView, SessionView, Socket};
 use fleetwatch::history::{Intent, IntentId, IntentState, Trouble};
 use fleetwatch::state::Problem;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
@@ -37,11 +37,11 @@ macro_rules! views {
 views! {
     // Nothing to show.
     empty_asking        BOTH, SampleFleet::empty, [];
-    empty_no_agents     BOTH, SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(Health::Up))];
-    empty_no_server     BOTH, SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(Health::NoServer(problem("no_server", "no tmux server is running on work"))))];
-    empty_no_tmux       BOTH, SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(Health::Failed(problem("tmux_missing", "tmux is not installed"))))];
-    empty_old_tmux      BOTH, SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(Health::Failed(problem("tmux_too_old", "tmux 2.8 is too old"))))];
-    empty_timeout       BOTH, SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(Health::Failed(problem("timeout", "tmux on work did not answer within 2000 ms"))))];
+    empty_no_agents     BOTH, SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(ServerHealth::Up))];
+    empty_no_server     BOTH, SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(ServerHealth::NoServer(problem("no_server", "no tmux server is running on work"))))];
+    empty_no_tmux       BOTH, SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(ServerHealth::Failed(problem("tmux_missing", "tmux is not installed"))))];
+    empty_old_tmux      BOTH, SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(ServerHealth::Failed(problem("tmux_too_old", "tmux 2.8 is too old"))))];
+    empty_timeout       BOTH, SampleFleet::empty, [Happens(|_, fleet| fleet.servers = health(ServerHealth::Failed(problem("timeout", "tmux on work did not answer within 2000 ms"))))];
 
     // The table, its layouts, and what changes its rows.
     fleet               &[(80, 24), (120, 40), (160, 45), (200, 50)], SampleFleet::usual, [];
@@ -156,11 +156,11 @@ fn look(name: &str, sizes: &[(u16, u16)], fleet: fn() -> SampleFleet, steps: &[S
     }
 }
 
-pub fn options() -> Options {
+pub fn options() -> UiOptions {
     let config = "[[template]]\nname = \"review\"\ntext = \"Review {cwd} with {agent}\"\n\
                   [[template]]\nname = \"tests\"\ntext = \"Run the tests.\\nThen say which ones fail.\"\n";
     let config = Config::parse(config, Path::new("t")).expect("a configuration");
-    Options { templates: config.templates, ..Options::default() }
+    UiOptions { templates: config.templates, ..UiOptions::default() }
 }
 
 /// Presses keys: characters as they are, others by their names in angle brackets.
@@ -201,7 +201,7 @@ fn named(name: &str) -> KeyEvent {
     KeyEvent::new(code, modifiers)
 }
 
-fn health(health: Health) -> Vec<ServerView> {
+fn health(health: ServerHealth) -> Vec<ServerView> {
     vec![server(ServerId { host: None, socket: Socket::Name("work".into()) }, health, 100, 0)]
 }
 
@@ -251,7 +251,7 @@ fn asking(dialog: &str) -> SampleFleet {
 
 /// A server and the history fail.
 fn break_down(ui: &mut Ui, fleet: &mut SampleFleet) {
-    fleet.servers[1].health = Health::Failed(problem("timeout", "tmux on box-2 did not answer within 2000 ms"));
+    fleet.servers[1].health = ServerHealth::Failed(problem("timeout", "tmux on box-2 did not answer within 2000 ms"));
     fleet.servers[1].answered_at = Some(NOW - Span::from_secs(75));
     ui.set_history_trouble(Some("locked"));
 }

@@ -4,7 +4,7 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 use unicode_width::UnicodeWidthStr;
 
-use super::{Depth, Options, Theme};
+use super::{Depth, Theme, UiOptions};
 
 /// The ways in which every view is drawn: a name, the theme, and what the terminal can show.
 const LOOKS: [(&str, &str, Depth); 6] = [
@@ -20,13 +20,13 @@ const LOOKS: [(&str, &str, Depth); 6] = [
 /// the same letter have the same style in each look, and the legend says which. Rows that ASCII changes come after.
 ///
 /// Fails when a look differs from the others by more than its styles.
-pub fn sheet(base: &Options, mut draw: impl FnMut(Options) -> Buffer) -> String {
+pub fn sheet(base: &UiOptions, mut draw: impl FnMut(UiOptions) -> Buffer) -> String {
     let options = |theme: &str, depth| {
         let theme = Theme::shipped(theme).expect("a shipped theme");
-        Options { theme, depth, ..base.clone() }
+        UiOptions { theme, depth, ..base.clone() }
     };
     let frames: Vec<Buffer> = LOOKS.iter().map(|(_, theme, depth)| draw(options(theme, *depth))).collect();
-    let ascii = draw(Options { ascii: true, ..options("dark", Depth::True) });
+    let ascii = draw(UiOptions { ascii: true, ..options("dark", Depth::True) });
     let mut legend = Legend::default();
     let mut lines = Vec::new();
     for y in 0..frames[0].area.height {

@@ -1,7 +1,7 @@
 //! Messages to agents of which the operator has to decide, in the dashboard.
 
 use fleetwatch::history::{IntentId, IntentState, Intents, Owner, Queued, now};
-use fleetwatch::moment::Span;
+use fleetwatch::time::Span;
 use serde_json::json;
 
 use super::Desk;

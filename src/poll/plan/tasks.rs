@@ -4,19 +4,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Memory;
+use super::ServerMemory;
 use super::pane::Pane;
 use crate::config::PaneAddress;
 use crate::fleet::{Capture, Declared, DeclaredBy, SessionView};
-use crate::moment::Moment;
-use crate::place::{PaneId, SessionId, TerminalKey, WindowId};
+use crate::ids::{PaneId, SessionId, TerminalKey, WindowId};
 use crate::screen::PaneFacts;
-use crate::task::{self, PaneState, Registration, SessionSnapshot, Shown, TaskSnapshot};
+use crate::task::{self, PaneState, Registration, SessionSnapshot, TaskDisplay, TaskSnapshot};
+use crate::time::Timestamp;
 use crate::tmux::ListedPane;
 
 /// A declared task session as the last look showed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::feed) struct TaskSession {
+pub(in crate::poll) struct TaskSession {
     pub id: SessionId,
     /// The processes that want its bells counted.
     pub watchers: Vec<String>,
@@ -26,13 +26,13 @@ pub(in crate::feed) struct TaskSession {
 
 /// A session that is not one of tasks, or is no longer, and in which something of fleetwatch is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::feed) struct OtherSession {
+pub(in crate::poll) struct OtherSession {
     pub id: SessionId,
     /// The processes that wanted its bells counted; none where only windows bear something.
     pub watchers: Vec<String>,
 }
 
-impl Memory {
+impl ServerMemory {
     /// Whether a pane stands for a window that is a task by configuration or by a mark on it.
     pub(super) fn is_task(&self, listed: &ListedPane) -> bool {
         if self.primaries.get(&listed.window_id) != Some(&listed.id) {
@@ -142,10 +142,10 @@ impl Memory {
 }
 
 /// Where a window is, and what its session is called.
-pub(super) type Row = (SessionId, WindowId, String);
+pub(super) type WindowRow = (SessionId, WindowId, String);
 
 /// Where the window of a listed pane is.
-pub(super) fn row(listed: &ListedPane) -> Row {
+pub(super) fn row(listed: &ListedPane) -> WindowRow {
     (SessionId(listed.session_id), WindowId(listed.window_id), listed.place.session.clone())
 }
 
@@ -180,7 +180,7 @@ impl Gathering {
             alternate: facts.alternate,
             preview,
         });
-        let registration = match marks.run_at.map(Moment::from_millis) {
+        let registration = match marks.run_at.map(Timestamp::from_millis) {
             None => Registration::None,
             Some(at) if marks.told => Registration::Told(at),
             Some(at) => Registration::Started(at),
@@ -195,7 +195,7 @@ impl Gathering {
             bell,
             bells,
             registration,
-            shown: Shown { label, pinned, muted },
+            shown: TaskDisplay { label, pinned, muted },
         };
         let id = SessionId(listed.session_id);
         let session = self.sessions.entry(id).or_insert_with(|| SessionSnapshot {
@@ -207,7 +207,7 @@ impl Gathering {
     }
 
     /// The look as a whole: sessions without a window of interest are there too, so that their next window is new.
-    pub(super) fn finish(mut self, sessions: &[TaskSession], rows: &[Row]) -> task::Look {
+    pub(super) fn finish(mut self, sessions: &[TaskSession], rows: &[WindowRow]) -> task::TaskPoll {
         for session in sessions {
             let name = rows.iter().find(|(id, ..)| *id == session.id).map(|(.., name)| name.clone());
             self.sessions.entry(session.id).or_insert_with(|| SessionSnapshot {
@@ -217,6 +217,6 @@ impl Gathering {
             });
         }
         let elsewhere = rows.iter().map(|(_, window, _)| *window).filter(|window| !self.windows.contains(window));
-        task::Look { elsewhere: elsewhere.collect(), sessions: self.sessions.into_values().collect() }
+        task::TaskPoll { elsewhere: elsewhere.collect(), sessions: self.sessions.into_values().collect() }
     }
 }

@@ -21,18 +21,18 @@ pub(super) use tasks::{OtherSession, TaskSession};
 
 use crate::config::{Match, PaneAddress, Rules};
 use crate::fleet::{Declared, DeclaredBy, PaneId, PaneReport, ServerId, SessionView, TerminalKey};
-use crate::fnv::fnv;
-use crate::place::ServerInstance;
+use crate::hash::fnv;
+use crate::ids::ServerInstance;
 use crate::profile::Program;
 use crate::task;
-use crate::tmux::{CapturedPane, Error, ListedPane, Look};
+use crate::tmux::{CapturedPane, Error, ListedPane, Listing};
 use pace::Pace;
-use pane::{Pane, Wanted};
+use pane::{CaptureNeed, Pane};
 use tasks::Gathering;
 
 /// What is remembered of one server.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct ServerMemory {
     server: ServerId,
     pace: Pace,
     rules: Arc<Rules>,
@@ -50,9 +50,9 @@ pub(super) struct Memory {
 
 /// What the fleet is told of one look.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct PollReport {
     pub panes: Vec<PaneReport>,
-    pub tasks: task::Look,
+    pub tasks: task::TaskPoll,
     /// The declared task sessions, for whoever counts their bells.
     pub sessions: Vec<TaskSession>,
     /// Every session, whatever runs in it.
@@ -63,7 +63,7 @@ pub(super) struct Told {
     pub owes_exit_status: Option<u32>,
 }
 
-impl Memory {
+impl ServerMemory {
     pub(super) fn new(server: ServerId, ticks: Ticks, rules: Arc<Rules>, own: Own) -> Self {
         let host = server.host.is_some().then(|| fnv(server.word().as_bytes()));
         Self {
@@ -93,7 +93,7 @@ impl Memory {
     }
 
     /// Takes in a listing; returns the panes whose processes must be looked at to know what to do with them.
-    pub(super) fn listed(&mut self, look: &Look) -> Vec<Suspect> {
+    pub(super) fn listed(&mut self, look: &Listing) -> Vec<Suspect> {
         if look.server_pid != self.server_pid || look.instance != self.instance {
             // Another server: its pane ids and even its process ids may be those of the last one.
             self.panes.clear();
@@ -121,7 +121,7 @@ impl Memory {
                 pane.is_old |= is_first && !is_untold;
             }
             pane.own = self.own.is(&self.server, look.server_pid, listed);
-            if pane.wanted != Wanted::Never && pane.needs_identification(listed, look.clock) {
+            if pane.wanted != CaptureNeed::Never && pane.needs_identification(listed, look.clock) {
                 suspects.push(pane.suspect(listed, look.clock));
             }
         }
@@ -137,7 +137,7 @@ impl Memory {
     }
 
     /// Watched panes that may show something new and that this look has not captured.
-    pub(super) fn due(&self, look: &Look) -> Vec<PaneId> {
+    pub(super) fn due(&self, look: &Listing) -> Vec<PaneId> {
         let captured: BTreeSet<PaneId> = look.captures.iter().map(|capture| capture.pane.id).collect();
         let is_due = |listed: &&ListedPane| {
             self.panes.get(&(listed.id, listed.pid)).is_some_and(|pane| pane.is_watched() && pane.is_outdated(listed))
@@ -147,7 +147,7 @@ impl Memory {
     }
 
     /// Puts together what the fleet is told, from the look and from the captures that were fetched after it.
-    pub(super) fn report(&mut self, look: Look, more: Look) -> Told {
+    pub(super) fn report(&mut self, look: Listing, more: Listing) -> PollReport {
         let (sessions, others) = (self.task_sessions(&look.panes), self.other_sessions(&look.panes));
         let known = self.known_sessions(&look.panes);
         let rows: Vec<_> = look.panes.iter().map(tasks::row).collect();
@@ -190,7 +190,7 @@ impl Memory {
         self.pace.looked(changed);
         let owes = self.panes.values().any(Pane::awaits_exit_status);
         let owes_exit_status = owes.then_some(self.server_pid);
-        Told { panes, tasks: gathering.finish(&sessions, &rows), sessions, known, others, owes_exit_status }
+        PollReport { panes, tasks: gathering.finish(&sessions, &rows), sessions, known, others, owes_exit_status }
     }
 
     /// Takes in that the server could not be looked at.
@@ -239,13 +239,13 @@ impl Memory {
         self.rules.of_pane(PaneAddress { server: &self.server, place: &listed.place, pane: listed.id })
     }
 
-    fn wanted(&self, listed: &ListedPane) -> Wanted {
+    fn wanted(&self, listed: &ListedPane) -> CaptureNeed {
         match self.rule(listed) {
-            Match::Named(declared) => Wanted::Always(declared),
-            Match::Discovered(declared) if self.is_task(listed) => Wanted::Task(declared),
-            Match::Ignored if self.is_task(listed) => Wanted::Task(Declared::default()),
-            Match::Ignored => Wanted::Never,
-            Match::Discovered(declared) => Wanted::WithAgent(declared),
+            Match::Named(declared) => CaptureNeed::Always(declared),
+            Match::Discovered(declared) if self.is_task(listed) => CaptureNeed::Task(declared),
+            Match::Ignored if self.is_task(listed) => CaptureNeed::Task(Declared::default()),
+            Match::Ignored => CaptureNeed::Never,
+            Match::Discovered(declared) => CaptureNeed::WithAgent(declared),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::fleet::{Capture, Declared, PaneId, Place};
+use crate::fleet::{Capture, Declared, PaneId, PaneLocation};
 use crate::profile::Program;
 use crate::screen::{Cursor, PaneFacts, Screen};
 use crate::state::Problem;
@@ -11,13 +11,13 @@ use crate::tmux::{CapturedPane, ListedPane};
 
 /// A pane whose processes are to be looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::feed) struct Suspect {
+pub(in crate::poll) struct Suspect {
     pub(super) pane: PaneId,
-    pub(in crate::feed) pid: u32,
+    pub(in crate::poll) pid: u32,
     /// `pane_current_command`.
-    pub(in crate::feed) command: String,
+    pub(in crate::poll) command: String,
     /// The tool that the configuration gives.
-    pub(in crate::feed) tool: Option<String>,
+    pub(in crate::poll) tool: Option<String>,
     /// The server's clock and the pane's activity at the listing.
     at: i64,
     activity: i64,
@@ -35,9 +35,9 @@ const TASK_ENDING: u8 = 4;
 /// What is remembered of one pane.
 #[derive(Debug, Default)]
 pub(super) struct Pane {
-    pub(super) wanted: Wanted,
+    pub(super) wanted: CaptureNeed,
     /// Where it stood when that was decided.
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<PaneLocation>,
     /// Whether fleetwatch itself runs in it.
     pub(super) own: bool,
     program: Option<Identified>,
@@ -65,7 +65,7 @@ struct Previewed {
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum CaptureNeed {
     #[default]
     Never,
     WithAgent(Declared),
@@ -114,8 +114,10 @@ impl Pane {
     /// What the configuration says of it.
     pub(super) fn declared(&self) -> Option<&Declared> {
         match &self.wanted {
-            Wanted::Always(declared) | Wanted::WithAgent(declared) | Wanted::Task(declared) => Some(declared),
-            Wanted::Never => None,
+            CaptureNeed::Always(declared) | CaptureNeed::WithAgent(declared) | CaptureNeed::Task(declared) => {
+                Some(declared)
+            }
+            CaptureNeed::Never => None,
         }
     }
 
@@ -144,15 +146,15 @@ impl Pane {
             return false;
         }
         match self.wanted {
-            Wanted::Never => false,
-            Wanted::WithAgent(_) => self.had_agent,
-            Wanted::Always(_) | Wanted::Task(_) => true,
+            CaptureNeed::Never => false,
+            CaptureNeed::WithAgent(_) => self.had_agent,
+            CaptureNeed::Always(_) | CaptureNeed::Task(_) => true,
         }
     }
 
     /// Whether it is a task that has ended, and how is not known yet.
     pub(super) fn awaits_exit_status(&self) -> bool {
-        matches!(self.wanted, Wanted::Task(_)) && matches!(self.life, Life::Ending(_))
+        matches!(self.wanted, CaptureNeed::Task(_)) && matches!(self.life, Life::Ending(_))
     }
 
     /// Bell flag and counter as they are told; `None` for a task that is told of only when it is known how it ended.
@@ -165,7 +167,7 @@ impl Pane {
 
     /// Whether the fleet is told of it as of a task.
     pub(super) fn is_task(&self) -> bool {
-        matches!(self.wanted, Wanted::Task(_)) && !self.had_agent
+        matches!(self.wanted, CaptureNeed::Task(_)) && !self.had_agent
     }
 
     /// The last lines of a task's pane; `None` while it was never captured.
@@ -208,7 +210,7 @@ impl Pane {
     ) -> (PaneFacts, Capture) {
         let (mut facts, capture) = self.newest(listed, capture);
         self.await_exit_status(&mut facts);
-        if matches!(self.wanted, Wanted::Task(_)) {
+        if matches!(self.wanted, CaptureNeed::Task(_)) {
             self.take_preview(&facts, &capture);
         }
         (facts, capture)
@@ -252,7 +254,7 @@ impl Pane {
     /// Lets a pane live for some looks longer when it has died and its exit status is not known yet. How a task ended is
     /// worth a second; a signal's number some versions of tmux never tell.
     fn await_exit_status(&mut self, facts: &mut PaneFacts) {
-        let is_task = matches!(self.wanted, Wanted::Task(_));
+        let is_task = matches!(self.wanted, CaptureNeed::Task(_));
         let looks = if is_task { TASK_ENDING } else { 1 };
         self.life = match self.life {
             _ if !facts.dead => Life::Alive,

@@ -1,11 +1,11 @@
 use super::pane::IDENTIFY_ACTIVE;
 use super::*;
-use crate::fleet::{Capture, Place};
+use crate::fleet::{Capture, PaneLocation};
 use crate::screen::{Cursor, PaneFacts, Screen};
 
 /// A server as the tests play it: a clock, and panes with what they show.
 struct Played {
-    memory: Memory,
+    memory: ServerMemory,
     server_pid: u32,
     clock: i64,
     panes: Vec<(ListedPane, String)>,
@@ -16,14 +16,14 @@ struct Played {
     calls: usize,
     scans: usize,
     /// What the last look told of tasks.
-    tasks: task::Look,
+    tasks: task::TaskPoll,
 }
 
 impl Played {
     fn new(rules: &str) -> Self {
         let config = crate::config::Config::parse(rules, std::path::Path::new("test.toml")).unwrap();
         let own = Own::new(Some("/tmp/a,b,900,0".into()), Some("%9".into()), BTreeSet::from([5009]));
-        let memory = Memory::new(ServerId::default(), Ticks::default(), Arc::new(config.rules), own);
+        let memory = ServerMemory::new(ServerId::default(), Ticks::default(), Arc::new(config.rules), own);
         let panes = Vec::new();
         let agents = &["claude"];
         Self {
@@ -35,12 +35,13 @@ impl Played {
             captured: vec![],
             calls: 0,
             scans: 0,
-            tasks: task::Look::default(),
+            tasks: task::TaskPoll::default(),
         }
     }
 
     fn pane(&mut self, id: u32, command: &str, text: &str) -> &mut Self {
-        let place = Place { session: format!("s{id}"), window_panes: 1, session_windows: 1, ..Place::default() };
+        let place =
+            PaneLocation { session: format!("s{id}"), window_panes: 1, session_windows: 1, ..PaneLocation::default() };
         let facts = PaneFacts { command: command.to_owned(), ..PaneFacts::default() };
         let listed = ListedPane {
             id: PaneId(id),
@@ -79,19 +80,19 @@ impl Played {
             .collect()
     }
 
-    fn looked(&self, captures: Vec<CapturedPane>, list: bool) -> Look {
+    fn looked(&self, captures: Vec<CapturedPane>, list: bool) -> Listing {
         let panes = if list { self.panes.iter().map(|(pane, _)| pane.clone()).collect() } else { Vec::new() };
-        Look {
+        Listing {
             version: "3.3a".into(),
             server_pid: self.server_pid,
             clock: self.clock,
             panes,
             captures,
-            ..Look::default()
+            ..Listing::default()
         }
     }
 
-    /// One look, as the feed makes it.
+    /// One look, as the poller makes it.
     fn look(&mut self) -> Vec<PaneReport> {
         let likely = self.memory.likely();
         let look = self.looked(self.capture(&likely), true);
@@ -106,7 +107,7 @@ impl Played {
         }
         let due = self.memory.due(&look);
         let more = match due.is_empty() {
-            true => Look::default(),
+            true => Listing::default(),
             false => self.looked(self.capture(&due), false),
         };
         self.calls = 1 + usize::from(!due.is_empty());
@@ -370,12 +371,12 @@ fn declared_windows_are_tasks_until_an_agent_runs_in_them() {
     assert_eq!(tmux.tasks.elsewhere.iter().map(|window| window.0).collect::<Vec<_>>(), [2, 3]);
     let state = tmux.tasks.sessions[0].windows[0].pane.clone().unwrap();
     assert_eq!((state.command.as_str(), state.preview.lines()), ("make", &["cc -c a.c".to_owned()][..]));
-    assert_eq!(tmux.tasks.sessions[1].windows[0].registration.at(), Some(crate::moment::Moment::from_millis(7)));
+    assert_eq!(tmux.tasks.sessions[1].windows[0].registration.at(), Some(crate::time::Timestamp::from_millis(7)));
 
     tmux.pane_mut(1).facts.command = "claude".into();
     assert_eq!(tmux.look().len(), 1);
     assert_eq!(windows(&tmux), [("s1", vec![]), ("s4", vec![4])], "the session is there, its window is no task");
-    assert!(tmux.tasks.elsewhere.contains(&crate::place::WindowId(1)));
+    assert!(tmux.tasks.elsewhere.contains(&crate::ids::WindowId(1)));
 }
 
 #[test]

@@ -3,8 +3,8 @@ use crate::profile::TakenAs;
 
 #[test]
 fn every_builtin_file_is_accepted() {
-    Library::check_builtin().expect("the built-in profiles are well-formed");
-    assert_eq!(Library::builtin().tools.len(), BUILTIN.len());
+    ProfileSet::check_builtin().expect("the built-in profiles are well-formed");
+    assert_eq!(ProfileSet::builtin().tools.len(), BUILTIN.len());
 }
 
 fn foreground(name: &str, arguments: &[&str]) -> ProcessInfo {
@@ -14,7 +14,7 @@ fn foreground(name: &str, arguments: &[&str]) -> ProcessInfo {
 
 #[test]
 fn an_agent_without_a_profile_is_named_by_the_configuration_and_read_by_none() {
-    let library = Library::builtin();
+    let library = ProfileSet::builtin();
     let runs = |command: &str, processes: &[ProcessInfo]| library.identify(command, processes, Some("goose"));
     let goose = Program::Agent { tool: "goose".to_owned(), version: None };
     assert_eq!(runs("goose", &[]), goose);
@@ -49,11 +49,11 @@ fn an_extending_profile_replaces_composer_and_turn_key_by_key() {
             "#
         )
     };
-    let mut library = Library::default();
+    let mut library = ProfileSet::default();
     let newer = "composer = { placeholders = ['Sing'] }\nturn = { linger_ms = 800, growth = false }";
     library.add("lark.toml", &file("prompt = 'prompt', rows_below = 4", newer)).expect("it is well-formed");
     let profile = library.select("lark", Some("1.0"), false).expect("it was added").profile;
-    let temporal = Temporal { linger: crate::moment::Span::from_millis(800), ..Temporal::default() };
+    let temporal = Temporal { linger: crate::time::Span::from_millis(800), ..Temporal::default() };
     assert_eq!(profile.temporal(), temporal, "what is given takes the place of what the other says");
     let screen = crate::screen::Screen::from_capture("» hello\n> Sing".as_bytes(), 40, 4);
     let reading = profile.read(&screen, &crate::screen::PaneFacts::default());
@@ -61,14 +61,14 @@ fn an_extending_profile_replaces_composer_and_turn_key_by_key() {
     assert_eq!(reading.draft, None, "its own placeholder is no draft");
 
     let error =
-        |older, newer| Library::check("lark.toml", &file(older, newer)).expect_err("a key is missing").to_string();
+        |older, newer| ProfileSet::check("lark.toml", &file(older, newer)).expect_err("a key is missing").to_string();
     assert_eq!(error("prompt = 'prompt'", ""), "lark.toml:9:24: the composer needs `rows_below`");
     assert_eq!(error("rows_below = 4", ""), "lark.toml:9:24: the composer needs `prompt`");
 }
 
 #[test]
 fn a_version_is_recorded_between_the_oldest_and_the_newest_recording() {
-    let library = Library::builtin();
+    let library = ProfileSet::builtin();
     let of = |version| library.select("claude", version, false).expect("it is built in");
     assert!(of(Some("2.1.197")).recorded && of(Some("2.1.250")).recorded && of(Some("1.0.128")).recorded);
     assert!(!of(Some("2.1.331")).recorded && !of(Some("2.1.20")).recorded && !of(Some("0.2.9")).recorded);
@@ -78,7 +78,7 @@ fn a_version_is_recorded_between_the_oldest_and_the_newest_recording() {
 
 #[test]
 fn what_agents_make_of_texts_is_known() {
-    let library = Library::builtin();
+    let library = ProfileSet::builtin();
     let taken = |tool: &str, text: &str| library.input(tool).taken(text);
     for (tool, text, wanted) in [
         ("claude", "!touch here", Some("as a shell command")),
@@ -111,7 +111,7 @@ fn what_agents_make_of_texts_is_known() {
 
 #[test]
 fn a_text_that_enter_would_alter_is_padded() {
-    let library = Library::builtin();
+    let library = ProfileSet::builtin();
     for (tool, text, wanted) in [
         ("claude", r"C:\src\", r"C:\src\ "),
         ("claude", "one\\\ntwo", "one\\\ntwo"),
@@ -130,7 +130,7 @@ fn a_text_that_enter_would_alter_is_padded() {
 #[test]
 fn a_text_of_which_nothing_is_said_is_refused() {
     let file = "tool = { name = 'lark', label = 'Lark', input = [{ text = '^!' }] }";
-    let error = Library::check("lark.toml", file).expect_err("nothing becomes of it");
+    let error = ProfileSet::check("lark.toml", file).expect_err("nothing becomes of it");
     assert_eq!(error.message, "say what becomes of such a text: `taken` or `pad`");
 }
 
@@ -142,18 +142,18 @@ fn a_pattern_that_would_keep_a_dashboard_busy_is_refused_with_its_place() {
         )
     };
     let many: Vec<String> = (1..300).map(|n| format!("a{{{n}}}b")).collect();
-    let error = Library::check("lark.toml", &file(&many.join("|"))).expect_err("it is too large").to_string();
+    let error = ProfileSet::check("lark.toml", &file(&many.join("|"))).expect_err("it is too large").to_string();
     assert!(error.starts_with("lark.toml:6:10: `a{1}b|a{2}b|"), "{error}");
     assert!(
         error.ends_with("…` is too large: a pattern may take 256 KiB when it is compiled; ask for less, or split it"),
         "{error}"
     );
-    Library::check("lark.toml", &file("^> .{0,80}$")).expect("it is small");
+    ProfileSet::check("lark.toml", &file("^> .{0,80}$")).expect("it is small");
 }
 
 #[test]
 fn a_link_is_known_by_the_executable_behind_it() {
-    let library = Library::builtin();
+    let library = ProfileSet::builtin();
     let found = |executable: &str| {
         let linked = ProcessInfo { executable: Some(executable.to_owned()), ..foreground("cc", &["cc", "--continue"]) };
         match library.identify("cc", &[foreground("bash", &["bash"]), linked], None) {

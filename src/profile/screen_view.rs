@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use unicode_width::UnicodeWidthChar;
 
-use super::compile::{Composer, Kind, Kinds, Profile};
+use super::compile::{ComposerRules, Kind, Kinds, Profile};
 use super::rules::{CursorData, Region};
 use crate::screen::{PaneFacts, Row, Screen};
 
 /// One screen under one profile.
-pub(super) struct Sight<'a> {
+pub(super) struct ScreenView<'a> {
     pub profile: &'a Profile,
     pub screen: &'a Screen,
     pub facts: &'a PaneFacts,
@@ -28,7 +28,7 @@ pub(super) struct LivePrompt {
     pub outer: Range<usize>,
     /// The row with the glyph.
     pub row: usize,
-    pub draft: Draft,
+    pub draft: DraftText,
     /// What is shown in it, without blanks.
     pub text: String,
     /// The same without what the agent suggests.
@@ -38,14 +38,14 @@ pub(super) struct LivePrompt {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Draft {
+pub(super) enum DraftText {
     Empty,
     /// A placeholder or a suggestion, which is no user text.
     Ghost,
     Text,
 }
 
-impl<'a> Sight<'a> {
+impl<'a> ScreenView<'a> {
     pub(super) fn new(profile: &'a Profile, screen: &'a Screen, facts: &'a PaneFacts) -> Self {
         let kinds = screen.rows().iter().map(|row| kinds_of(profile, row)).collect();
         let mut sight = Self { profile, screen, facts, kinds, prompt: None, turn_start: 0, submitted: Vec::new() };
@@ -107,7 +107,7 @@ impl<'a> Sight<'a> {
     }
 
     /// Looks for the live prompt from the bottom up.
-    fn find_prompt(&self, composer: &Composer) -> Option<LivePrompt> {
+    fn find_prompt(&self, composer: &ComposerRules) -> Option<LivePrompt> {
         let mut below = 0;
         for y in (0..self.screen.rows().len()).rev() {
             let candidate = self.prompt_at(composer, y);
@@ -123,7 +123,7 @@ impl<'a> Sight<'a> {
         None
     }
 
-    fn prompt_at(&self, composer: &Composer, y: usize) -> Option<LivePrompt> {
+    fn prompt_at(&self, composer: &ComposerRules, y: usize) -> Option<LivePrompt> {
         if !self.is(y, composer.prompt) {
             return None;
         }
@@ -152,7 +152,7 @@ impl<'a> Sight<'a> {
         Some(LivePrompt { outer: start..outer_end, row: y, draft, text, typed, focused })
     }
 
-    fn is_focused(&self, composer: &Composer, rows: Range<usize>) -> bool {
+    fn is_focused(&self, composer: &ComposerRules, rows: Range<usize>) -> bool {
         let cursor = self.facts.cursor;
         let shown = match composer.cursor {
             Some(CursorData::Visible) => cursor.visible,
@@ -163,7 +163,7 @@ impl<'a> Sight<'a> {
     }
 
     /// What stands in the prompt. An inverse cell is the drawn caret; a placeholder's first letter may stand in it.
-    fn draft(&self, composer: &Composer, rows: Range<usize>) -> (Draft, String, String) {
+    fn draft(&self, composer: &ComposerRules, rows: Range<usize>) -> (DraftText, String, String) {
         let (mut typed, mut ghost, mut under_caret) = (0, 0, 0);
         let (mut shown, mut written) = (String::new(), String::new());
         for y in rows.clone() {
@@ -200,13 +200,13 @@ impl<'a> Sight<'a> {
         }
         let without_blanks = |text: &String| text.split_whitespace().collect::<String>();
         let draft = if shown.is_empty() {
-            Draft::Empty
+            DraftText::Empty
         } else if composer.placeholders.iter().any(|p| without_blanks(p) == shown)
             || (typed == 0 && ghost > 0 && under_caret <= 1)
         {
-            Draft::Ghost
+            DraftText::Ghost
         } else {
-            Draft::Text
+            DraftText::Text
         };
         (draft, shown, written)
     }

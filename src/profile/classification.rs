@@ -85,7 +85,7 @@ pub enum Family {
     Working,
 }
 
-impl Reading {
+impl Classification {
     /// Whether a row is drawn between the last submitted prompt and the live one that was not there in an earlier reading.
     pub fn has_new_rows(&self, earlier: &[u64]) -> bool {
         self.edge.iter().any(|row| earlier.binary_search(row).is_err())
@@ -187,7 +187,7 @@ fn drawn_letters(text: &str) -> String {
 
 /// The profile's reading of one snapshot. It is a pure function of the snapshot.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Reading {
+pub struct Classification {
     /// The phase that this screen by itself supports.
     pub phase: Phase,
     /// Whether a dialog waits for the operator.

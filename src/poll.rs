@@ -21,15 +21,15 @@ pub use plan::{Own, Ticks};
 
 use crate::config::{Adopted, Rules};
 use crate::fleet::{Input, PollResult, ServerId, ServerReport, TaskReport, TerminalKey};
-/// What time it is. Everything above and below is told the time; the feed is where it comes from.
+/// What time it is. Everything above and below is told the time; the poller is where it comes from.
 pub use crate::history::now;
 use crate::history::{Kills, Recall};
 use crate::process::{self, VersionCache};
-use crate::profile::{Library, ProcessInfo, Program};
-use crate::tmux::{self, Error, Look, Server};
+use crate::profile::{ProcessInfo, ProfileSet, Program};
+use crate::tmux::{self, Error, Listing, Server};
 use chosen::Chosen;
-use keeper::Keeper;
-use plan::{Memory, Suspect, Told};
+use keeper::TaskHooks;
+use plan::{PollReport, ServerMemory, Suspect};
 
 /// How often, and after how long, one look is made again for the exit status of a task.
 const LOOKS_AGAIN: u32 = 5;
@@ -56,7 +56,7 @@ impl Settings {
     /// The settings that a configuration gives for this process.
     pub fn new(config: &crate::config::Config) -> Self {
         let watch = &config.watch;
-        let millis = |span: crate::moment::Span| Duration::from_millis(span.as_millis());
+        let millis = |span: crate::time::Span| Duration::from_millis(span.as_millis());
         let ticks = Ticks {
             usual: millis(watch.tick),
             shortest: millis(watch.fastest_tick),
@@ -80,7 +80,7 @@ pub fn own() -> Own {
 
 /// What a poller goes on from.
 #[derive(Clone, Debug, Default)]
-pub struct Since {
+pub struct StartingPoint {
     /// The terminals that are known already, of which the history need not tell.
     pub known: BTreeSet<TerminalKey>,
     /// Set when the poller sets something in the server that [`release`] takes back.
@@ -120,12 +120,12 @@ pub struct Polled {
 /// Fails when the server's name is not fit for a command line.
 pub fn spawn(
     settings: Settings,
-    library: Arc<Library>,
+    library: Arc<ProfileSet>,
     server: ServerId,
     inputs: mpsc::Sender<Polled>,
-    since: Since,
+    since: StartingPoint,
 ) -> Result<Poller, Error> {
-    let mut looker = Looker::new(settings, library, server, since)?;
+    let mut looker = ServerPoller::new(settings, library, server, since)?;
     let wake = Arc::new(Notify::new());
     let woken = Arc::clone(&wake);
     let task = tokio::spawn(async move {
@@ -153,7 +153,7 @@ pub fn spawn(
 
 /// What one look at a server came to.
 #[derive(Clone, Debug)]
-pub struct Looked {
+pub struct ServerPoll {
     /// What the history says of terminals that are new.
     known: Vec<Input>,
     /// Its agents.
@@ -162,7 +162,7 @@ pub struct Looked {
     pub tasks: Option<TaskReport>,
 }
 
-impl Looked {
+impl ServerPoll {
     /// What the fleet is told, tasks first: whoever waits for a server's report then knows of both.
     pub fn inputs(self) -> impl Iterator<Item = Input> + Send {
         let reports = [self.tasks.map(Input::Tasks), Some(Input::Server(self.server))];
@@ -171,8 +171,8 @@ impl Looked {
 }
 
 /// Looks at a server once and captures every watched pane of it.
-pub async fn look(settings: Settings, library: Arc<Library>, server: ServerId) -> Looked {
-    match Looker::new(settings, library, server.clone(), Since::default()) {
+pub async fn look(settings: Settings, library: Arc<ProfileSet>, server: ServerId) -> ServerPoll {
+    match ServerPoller::new(settings, library, server.clone(), StartingPoint::default()) {
         Ok(mut looker) => {
             let mut looked = looker.look().await;
             for _ in 0..LOOKS_AGAIN {
@@ -186,17 +186,17 @@ pub async fn look(settings: Settings, library: Arc<Library>, server: ServerId) -
         }
         Err(error) => {
             let server = ServerReport { server, at: now(), outcome: PollResult::Failed(error.problem()) };
-            Looked { known: Vec::new(), server, tasks: None }
+            ServerPoll { known: Vec::new(), server, tasks: None }
         }
     }
 }
 
 /// One server with what is remembered of the last looks at it.
-struct Looker {
+struct ServerPoller {
     server: Server,
-    library: Arc<Library>,
-    memory: Memory,
-    keeper: Keeper,
+    library: Arc<ProfileSet>,
+    memory: ServerMemory,
+    keeper: TaskHooks,
     chosen: Chosen,
     kills: Kills,
     recall: Recall,
@@ -207,12 +207,17 @@ struct Looker {
     awaits_exit_status: bool,
 }
 
-impl Looker {
-    fn new(settings: Settings, library: Arc<Library>, server: ServerId, since: Since) -> Result<Self, Error> {
+impl ServerPoller {
+    fn new(
+        settings: Settings,
+        library: Arc<ProfileSet>,
+        server: ServerId,
+        since: StartingPoint,
+    ) -> Result<Self, Error> {
         let Settings { ticks, tmux, rules, adopted, own, history, keeper } = settings;
-        let memory = Memory::new(server.clone(), ticks, rules, own);
+        let memory = ServerMemory::new(server.clone(), ticks, rules, own);
         let server = Server::new(server, tmux)?;
-        let keeper = Keeper::new(keeper, since.tended);
+        let keeper = TaskHooks::new(keeper, since.tended);
         Ok(Self {
             server,
             library,
@@ -227,7 +232,7 @@ impl Looker {
         })
     }
 
-    async fn look(&mut self) -> Looked {
+    async fn look(&mut self) -> ServerPoll {
         let start = Instant::now();
         let looked = self.try_look().await;
         self.took = start.elapsed();
@@ -248,12 +253,12 @@ impl Looker {
         let (server, at) = (self.server.id().clone(), now());
         let tasks = tasks.map(|(look, sessions)| TaskReport { server: server.clone(), at, look, sessions });
         let server = ServerReport { server, at, outcome };
-        Looked { known: self.recall.before(&server).await, server, tasks }
+        ServerPoll { known: self.recall.before(&server).await, server, tasks }
     }
 
     /// One process in most cases: the panes that changed last time are captured along with the listing, as they
     /// mostly go on changing. A second one fetches what else turns out to have changed.
-    async fn try_look(&mut self) -> Result<Told, Error> {
+    async fn try_look(&mut self) -> Result<PollReport, Error> {
         if let Some(sessions) = self.chosen.read_again(self.server.id()) {
             self.memory.adopt(sessions);
         }
@@ -264,7 +269,7 @@ impl Looker {
         }
         let due = self.memory.due(&look);
         let more = match due.is_empty() {
-            true => Look::default(),
+            true => Listing::default(),
             false => self.server.capture(&due).await?,
         };
         let instance = look.instance.clone();

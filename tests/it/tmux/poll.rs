@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use crate::support::private_tmux::{PATIENCE, PrivateTmux, signal};
 use fleetwatch::config::Config;
-use fleetwatch::feed::{self, Polled, Poller, Settings};
 use fleetwatch::fleet::{Capture, Input, PaneReport, PollResult, ServerReport};
-use fleetwatch::profile::{Library, Program};
+use fleetwatch::poll::{self, Polled, Poller, Settings};
+use fleetwatch::profile::{ProfileSet, Program};
 use tokio::sync::mpsc;
 
 fn settings(rules: &str) -> Settings {
@@ -31,7 +31,8 @@ impl Watched {
     fn start(settings: Settings, tmux: &PrivateTmux) -> Self {
         let (sender, inputs) = mpsc::channel(4);
         let poller =
-            feed::spawn(settings, Arc::new(Library::builtin()), tmux.id(), sender, feed::Since::default()).unwrap();
+            poll::spawn(settings, Arc::new(ProfileSet::builtin()), tmux.id(), sender, poll::StartingPoint::default())
+                .unwrap();
         Self { inputs, _poller: poller }
     }
 
@@ -73,12 +74,12 @@ async fn one_look_captures_every_watched_pane() {
         tmux.wait_for_text(target, text);
     }
     let rules = "[watch]\nignore = [\"other\"]\n[[terminal]]\nsession = \"*\"\n";
-    let report = feed::look(settings(rules), Arc::new(Library::builtin()), tmux.id()).await.server;
+    let report = poll::look(settings(rules), Arc::new(ProfileSet::builtin()), tmux.id()).await.server;
     let PollResult::Listed(panes) = report.outcome else { panic!("{:?}", report.outcome) };
     assert_eq!(panes.len(), 2);
     assert!(shows(&panes[..1], "one") && shows(&panes[1..], "two"));
     // Without a rule only agents are watched, and there are none.
-    let report = feed::look(settings(""), Arc::new(Library::builtin()), tmux.id()).await.server;
+    let report = poll::look(settings(""), Arc::new(ProfileSet::builtin()), tmux.id()).await.server;
     assert!(matches!(report.outcome, PollResult::Listed(panes) if panes.is_empty()));
 }
 

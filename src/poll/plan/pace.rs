@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::fnv::Fnv;
+use crate::hash::Fnv;
 
 /// The lengths of time between two looks at a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

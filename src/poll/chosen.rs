@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use crate::config::Adopted;
-use crate::place::ServerId;
+use crate::ids::ServerId;
 
 /// The file of the choice, as it was read last.
 #[derive(Debug)]

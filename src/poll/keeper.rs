@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::Settings;
 use super::plan::{OtherSession, TaskSession};
-use crate::place::{ServerId, ServerInstance, SessionId, WindowId};
+use crate::ids::{ServerId, ServerInstance, SessionId, WindowId};
 use crate::process;
 use crate::tmux::{Counting, Error, Server};
 
@@ -16,7 +16,7 @@ const AGAIN: Duration = Duration::from_secs(10);
 
 /// Tends the task sessions of one server.
 #[derive(Debug)]
-pub(super) struct Keeper {
+pub(super) struct TaskHooks {
     /// This process; `None` when it looks only once, or leaves no trace by choice.
     owner: Option<String>,
     /// Whether something was set in the server that is to be taken back.
@@ -26,7 +26,7 @@ pub(super) struct Keeper {
     let_go: BTreeMap<SessionId, Instant>,
 }
 
-impl Keeper {
+impl TaskHooks {
     pub(super) fn new(owner: Option<String>, tended: Arc<AtomicBool>) -> Self {
         Self { owner, tended, tried: BTreeMap::new(), let_go: BTreeMap::new() }
     }

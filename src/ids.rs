@@ -159,7 +159,7 @@ impl ServerInstance {
 
 /// Where in its tmux server a pane stands now. All of it may change while the terminal stays the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Place {
+pub struct PaneLocation {
     pub session: String,
     pub window_index: u32,
     pub window_name: String,
@@ -170,7 +170,7 @@ pub struct Place {
     pub session_windows: u32,
 }
 
-impl Place {
+impl PaneLocation {
     /// The name that is derived for a terminal: the session when the pane has it to itself, else with the window,
     /// else with window and pane. It depends on nothing but the listing, so that every command derives the same.
     pub fn derived_name(&self) -> String {

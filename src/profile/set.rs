@@ -3,11 +3,11 @@
 use std::sync::{Arc, OnceLock};
 
 use super::compile::{Profile, ProfileError, Temporal, Tool, Written, read};
-use super::input::Input;
+use super::input::RefusedInputs;
 use super::rules::StopKey;
 use super::version::Version;
 use super::{ProcessInfo, Program};
-use crate::fnv::Fnv;
+use crate::hash::Fnv;
 use crate::state::words;
 
 /// The files of `config/profiles`, which `build.rs` lists, with the names that errors give them.
@@ -80,13 +80,13 @@ impl Listed {
 
 /// All profiles: the ones that are compiled in and the user's.
 #[derive(Clone, Debug, Default)]
-pub struct Library {
+pub struct ProfileSet {
     tools: Vec<KnownTool>,
     /// Of the texts that it was read from, in their order.
     fingerprint: Fnv,
 }
 
-impl Library {
+impl ProfileSet {
     /// The profiles that are compiled in.
     pub fn builtin() -> Self {
         let mut library = Self::default();
@@ -183,7 +183,7 @@ impl Library {
     }
 
     /// What a tool makes of the texts that are sent to it.
-    pub fn input(&self, tool: &str) -> Input {
+    pub fn input(&self, tool: &str) -> RefusedInputs {
         self.find(tool).map(|known| known.tool.input.clone()).unwrap_or_default()
     }
 

@@ -7,9 +7,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A point in time, in milliseconds since the Unix epoch; shown and written as RFC 3339 in UTC with milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Moment(i64);
+pub struct Timestamp(i64);
 
-/// A length of time in milliseconds. It is never negative: [`Moment::since`] saturates at zero.
+/// A length of time in milliseconds. It is never negative: [`Timestamp::since`] saturates at zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Span(u64);
 
@@ -20,7 +20,7 @@ pub struct Span(u64);
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     /// What time it was when the monotonic clock began.
-    began: Moment,
+    began: Timestamp,
 }
 
 /// How far the wall clock may be ahead until it is followed.
@@ -28,12 +28,12 @@ const DRIFT: Span = Span::from_secs(1);
 
 impl Clock {
     /// A clock that begins at what the wall says.
-    pub const fn new(wall: Moment) -> Self {
+    pub const fn new(wall: Timestamp) -> Self {
         Self { began: wall }
     }
 
     /// What time it is when the wall says `wall` and the monotonic clock has run for `elapsed`.
-    pub fn at(&mut self, wall: Moment, elapsed: Span) -> Moment {
+    pub fn at(&mut self, wall: Timestamp, elapsed: Span) -> Timestamp {
         let now = self.began + elapsed;
         let ahead = wall.since(now);
         if ahead <= DRIFT {
@@ -44,7 +44,7 @@ impl Clock {
     }
 }
 
-impl Moment {
+impl Timestamp {
     /// The moment that lies `ms` milliseconds after the Unix epoch.
     pub const fn from_millis(ms: i64) -> Self {
         Self(ms)
@@ -56,7 +56,7 @@ impl Moment {
     }
 
     /// How long after `earlier` this is; zero when it is not later.
-    pub fn since(self, earlier: Moment) -> Span {
+    pub fn since(self, earlier: Timestamp) -> Span {
         Span(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 }
@@ -87,21 +87,21 @@ impl Span {
     }
 }
 
-impl Add<Span> for Moment {
-    type Output = Moment;
-    fn add(self, span: Span) -> Moment {
-        Moment(self.0.saturating_add(i64::try_from(span.0).unwrap_or(i64::MAX)))
+impl Add<Span> for Timestamp {
+    type Output = Timestamp;
+    fn add(self, span: Span) -> Timestamp {
+        Timestamp(self.0.saturating_add(i64::try_from(span.0).unwrap_or(i64::MAX)))
     }
 }
 
-impl Sub<Span> for Moment {
-    type Output = Moment;
-    fn sub(self, span: Span) -> Moment {
-        Moment(self.0.saturating_sub(i64::try_from(span.0).unwrap_or(i64::MAX)))
+impl Sub<Span> for Timestamp {
+    type Output = Timestamp;
+    fn sub(self, span: Span) -> Timestamp {
+        Timestamp(self.0.saturating_sub(i64::try_from(span.0).unwrap_or(i64::MAX)))
     }
 }
 
-impl fmt::Display for Moment {
+impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match jiff::Timestamp::from_millisecond(self.0) {
             Ok(timestamp) => write!(f, "{timestamp:.3}"),
@@ -111,17 +111,17 @@ impl fmt::Display for Moment {
     }
 }
 
-impl Serialize for Moment {
+impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Moment {
+impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let timestamp: jiff::Timestamp = text.parse().map_err(de::Error::custom)?;
-        Ok(Moment(timestamp.as_millisecond()))
+        Ok(Timestamp(timestamp.as_millisecond()))
     }
 }
 
@@ -131,25 +131,25 @@ mod tests {
 
     #[test]
     fn a_moment_is_written_as_rfc_3339_with_milliseconds() {
-        assert_eq!(Moment::from_millis(1_700_000_000_031).to_string(), "2023-11-14T22:13:20.031Z");
-        assert_eq!(Moment::from_millis(0).to_string(), "1970-01-01T00:00:00.000Z");
+        assert_eq!(Timestamp::from_millis(1_700_000_000_031).to_string(), "2023-11-14T22:13:20.031Z");
+        assert_eq!(Timestamp::from_millis(0).to_string(), "1970-01-01T00:00:00.000Z");
     }
 
     #[test]
     fn time_never_runs_backwards() {
-        let (early, late) = (Moment::from_millis(5), Moment::from_millis(9));
+        let (early, late) = (Timestamp::from_millis(5), Timestamp::from_millis(9));
         assert_eq!(late.since(early), Span::from_millis(4));
         assert_eq!(early.since(late), Span::ZERO);
     }
 
     /// The time that a clock tells when the wall says what it says, both in seconds.
     fn told(clock: &mut Clock, wall: i64, elapsed: u64) -> i64 {
-        clock.at(Moment::from_millis(wall * 1000), Span::from_secs(elapsed)).as_millis() / 1000
+        clock.at(Timestamp::from_millis(wall * 1000), Span::from_secs(elapsed)).as_millis() / 1000
     }
 
     #[test]
     fn a_wall_clock_that_is_set_back_does_not_stop_the_time() {
-        let mut clock = Clock::new(Moment::from_millis(100_000_000));
+        let mut clock = Clock::new(Timestamp::from_millis(100_000_000));
         assert_eq!(told(&mut clock, 100_010, 10), 100_010);
         assert_eq!(told(&mut clock, 96_411, 11), 100_011, "set back by an hour");
         assert_eq!(told(&mut clock, 96_420, 20), 100_020);
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_wall_clock_that_is_ahead_is_followed() {
-        let mut clock = Clock::new(Moment::from_millis(100_000_000));
+        let mut clock = Clock::new(Timestamp::from_millis(100_000_000));
         assert_eq!(told(&mut clock, 107_210, 10), 107_210, "two hours of suspension");
         assert_eq!(told(&mut clock, 107_220, 20), 107_220);
         assert_eq!(told(&mut clock, 100_030, 30), 107_230, "set back again");
