@@ -276,7 +276,8 @@ fn a_follow_up(agent: Agent) {
         home.configuration("[[follow_up]]\non = [\"exited\"]\nfrom = \"job\"\nto = \"main\"\n");
     });
     stage.model.answer(Answer::new().say("I saw it.", Duration::from_secs(1)));
-    let run = stage.fleetwatch(&["run", "job", "--", "sh", "-c", "echo could not link; exit 3"]);
+    // tmux may lose the output of a program that ends at once (docs/architecture.md, "Facts about tmux").
+    let run = stage.fleetwatch(&["run", "job", "--", "sh", "-c", "echo could not link; sleep 1; exit 3"]);
     assert!(run.status.success(), "{}", said(&run));
     stage.model.timeline().wait_for("the message", PATIENCE, |_| !stage.model.prompts().is_empty());
     stage.expect("success", |state| result(state, "success"));
