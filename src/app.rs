@@ -32,7 +32,7 @@ use crate::config::Config;
 use crate::delivery::{DeliveryEvent, Outside};
 use crate::fleet::{self, Fleet, Input, ServerId};
 use crate::history::{Answer, History, Intent, IntentId, IntentNews, Questions, Record, Submission};
-use crate::owner::{self, OwnerEvent as ServerEvent, Rank, Watcher};
+use crate::owner::{self, OwnerEvent, Rank, Watcher};
 use crate::poll;
 use crate::profile::ProfileSet;
 use crate::sender::OperationEvent;
@@ -133,8 +133,8 @@ struct App {
     watchers: Vec<(ServerId, Watcher)>,
     feed: poll::Settings,
     /// Where watchers send what they are told, and where it arrives.
-    events_of_servers: mpsc::Sender<ServerEvent>,
-    from_servers: mpsc::Receiver<ServerEvent>,
+    events_of_servers: mpsc::Sender<OwnerEvent>,
+    from_servers: mpsc::Receiver<OwnerEvent>,
     news: mpsc::UnboundedReceiver<ActorNews>,
     /// How far operations have come.
     operations: mpsc::UnboundedReceiver<OperationEvent>,
@@ -340,14 +340,14 @@ impl App {
         Ok(())
     }
 
-    fn on_server_event(&mut self, event: ServerEvent) {
+    fn on_server_event(&mut self, event: OwnerEvent) {
         match event {
-            ServerEvent::Input(input) => self.take(input),
-            ServerEvent::Refused { server, why } => {
+            OwnerEvent::Input(input) => self.take(input),
+            OwnerEvent::Refused { server, why } => {
                 let told = owner::refusal(&server, &why);
                 self.ui.notify_about(Topic::Owner, Status::Unknown, told, poll::now());
             }
-            ServerEvent::Checkpoint { server, reply } => {
+            OwnerEvent::Checkpoint { server, reply } => {
                 owner::reply(self.fleet.checkpoint(&server), self.history.clone(), reply);
             }
             event => self.outside.server_event(event),
