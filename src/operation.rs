@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::dialog::{Dialog, NoChoice};
 use crate::fleet::{Terminal, TerminalKey};
 use crate::state::{ProcessState, UiContext};
+use crate::status::Hindrance;
 use crate::task::Task;
 use crate::time::Timestamp;
 use crate::tmux::{Error, Key, Obstacle, PasteText, UnfitText};
@@ -240,6 +241,12 @@ impl From<Refusal> for Outcome {
     }
 }
 
+impl From<Hindrance> for Refusal {
+    fn from(hindrance: Hindrance) -> Self {
+        Refusal::Hindrance(hindrance)
+    }
+}
+
 /// Why nothing was sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
@@ -253,16 +260,8 @@ pub enum Refusal {
     AgentGone { tool: String, command: String },
     #[error("no known agent runs there; {command} does")]
     NoAgent { command: String },
-    #[error("a dialog is open")]
-    Dialog,
-    #[error("a menu is open")]
-    Menu,
-    #[error("it is working")]
-    Working,
-    #[error("the prompt contains a draft")]
-    Draft,
-    #[error("it is not certain to be ready")]
-    NotReady,
+    #[error("{0}")]
+    Hindrance(Hindrance),
     #[error("the dialog is gone; nothing was sent")]
     NoDialog,
     #[error("the dialog changed; nothing was sent")]
@@ -283,28 +282,27 @@ pub enum Refusal {
 impl Refusal {
     /// Whether the same could be accepted later, so that it may be queued until the terminal is ready.
     pub fn may_pass(&self) -> bool {
-        matches!(self, Refusal::Dialog | Refusal::Menu | Refusal::Working | Refusal::Draft | Refusal::NotReady)
-            || matches!(self, Refusal::Occupied(_) | Refusal::Obstacle(Obstacle::InMode | Obstacle::Changed))
+        match self {
+            Refusal::Hindrance(hindrance) => hindrance.may_pass(),
+            Refusal::Occupied(_) | Refusal::Obstacle(Obstacle::InMode | Obstacle::Changed) => true,
+            _ => false,
+        }
     }
 
     /// Whether it would be sent all the same if the operator insisted.
     pub const fn may_insist(&self) -> bool {
-        matches!(self, Refusal::Working | Refusal::Draft | Refusal::NotReady)
+        matches!(self, Refusal::Hindrance(hindrance) if hindrance.may_insist())
     }
 
     /// What the operator can do about it, where that is plain.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Refusal::Working => "wait until it is ready (`--when-ready`), or send anyway (`--force`)".to_owned(),
-            Refusal::Draft => "send or erase the draft first, or send behind it (`--force`)".to_owned(),
-            Refusal::NotReady => "look at the terminal first; `--force` sends anyway".to_owned(),
+            Refusal::Hindrance(hindrance) => hindrance.hint().to_owned(),
             // Insisting does not help: another program would take the text for something else, and a shell runs it.
             Refusal::AgentGone { .. } | Refusal::NoAgent { .. } => {
                 "start the agent there first; other programs take only keys".to_owned()
             }
-            Refusal::Dialog => "answer the dialog first".to_owned(),
-            Refusal::Menu => "leave the menu first, mostly with Escape (`fleetwatch keys NAME Escape`)".to_owned(),
-            Refusal::Obstacle(Obstacle::InMode) => "leave the mode first (`q` in copy mode)".to_owned(),
+            Refusal::Obstacle(Obstacle::InMode) => Hindrance::InMode.hint().to_owned(),
             Refusal::Obstacle(Obstacle::Synchronized) => "switch off `synchronize-panes` there first".to_owned(),
             Refusal::Obstacle(Obstacle::Gone | Obstacle::Replaced) => {
                 "`fleetwatch list` shows what is there now".to_owned()

@@ -381,17 +381,6 @@ impl State {
     pub fn has_ended(&self) -> bool {
         matches!(self.diagnostics.availability, Availability::TuiDown | Availability::Unavailable)
     }
-
-    /// Whether a prompt would begin a turn now (SPEC §11): the agent is ready for one, and nobody has begun to write there.
-    pub fn takes_a_prompt(&self) -> bool {
-        let surface = &self.surface;
-        self.diagnostics.availability == Availability::Available
-            && self.turn.phase == Phase::Ready
-            && self.assessment.business_state != BusinessState::AwaitingOperator
-            && surface.ready_posture == Tri::Yes
-            && surface.editing_input != Tri::Yes
-            && surface.pending_input != Tri::Yes
-    }
 }
 
 /// One field that changed, by its public name.

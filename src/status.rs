@@ -1,15 +1,18 @@
-//! What an agent or a task is to a person: one word, the same everywhere (SPEC §12), and how urgently it needs them.
+//! What an agent or a task is to a person: one word, the same everywhere (SPEC §12), how urgently it needs them, and what
+//! keeps a prompt from it.
 //!
 //! The public state keeps the many fields of SPEC §2; this is the one place that makes a word for people of them.
 
 mod change;
 
 use std::borrow::Cow;
+use std::fmt;
 
 pub use change::{Changed, changed};
 
 use crate::state::{
-    Attention, Availability, BusinessState, OperatorStatus, Phase, State, Summary, TaskStatus, TurnResult, UiContext,
+    Attention, Availability, BusinessState, InputMode, OperatorStatus, Phase, State, Summary, Surface, TaskStatus, Tri,
+    TurnResult, UiContext,
 };
 
 /// What an agent or a task is to a person.
@@ -273,6 +276,89 @@ impl Status {
     /// Whether it says how the last turn ended, or that it does not go on, and not what the agent does now.
     pub const fn is_about_the_past(self) -> bool {
         self.attention().is_about_the_past()
+    }
+}
+
+/// What keeps a prompt from beginning a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hindrance {
+    /// The agent is not there any more.
+    Gone,
+    /// The pane is in a mode of tmux, which takes the keys.
+    InMode,
+    Dialog,
+    Menu,
+    Working,
+    /// Somebody has begun to write.
+    Draft,
+    /// The agent holds a prompt that it has not begun.
+    Queued,
+    /// The screen does not say that a prompt is taken.
+    NotReady,
+}
+
+impl Hindrance {
+    /// What keeps a prompt from an agent now (SPEC §11); `None` when it would begin a turn.
+    pub fn of(state: &State) -> Option<Self> {
+        match state.diagnostics.availability {
+            Availability::Available => {}
+            Availability::TuiDown | Availability::Unavailable => return Some(Hindrance::Gone),
+            Availability::Error | Availability::Unknown => return Some(Hindrance::NotReady),
+        }
+        let menu = state.assessment.input_mode == InputMode::Modal;
+        Hindrance::at_prompt(state.waits(), menu, state.turn.phase, &state.surface)
+    }
+
+    /// What a screen says of it, by what it asks, its phase and its prompt.
+    pub fn at_prompt(dialog: bool, menu: bool, phase: Phase, surface: &Surface) -> Option<Self> {
+        Some(match phase {
+            _ if dialog => Hindrance::Dialog,
+            _ if menu => Hindrance::Menu,
+            Phase::Active => Hindrance::Working,
+            _ if surface.editing_input == Tri::Yes => Hindrance::Draft,
+            _ if surface.pending_input == Tri::Yes => Hindrance::Queued,
+            Phase::Ready if surface.ready_posture == Tri::Yes => return None,
+            Phase::Ready | Phase::Unknown => Hindrance::NotReady,
+        })
+    }
+
+    /// Whether it may be over later, so that the prompt can wait for it.
+    pub const fn may_pass(self) -> bool {
+        !matches!(self, Hindrance::Gone)
+    }
+
+    /// Whether the prompt is sent all the same when the operator insists.
+    pub const fn may_insist(self) -> bool {
+        matches!(self, Hindrance::Working | Hindrance::Draft | Hindrance::Queued | Hindrance::NotReady)
+    }
+
+    /// What the operator can do about it on the command line, where that is plain.
+    pub const fn hint(self) -> &'static str {
+        match self {
+            Hindrance::Gone => "`fleetwatch list` shows what is there now",
+            Hindrance::InMode => "leave the mode first (`q` in copy mode)",
+            Hindrance::Dialog => "answer the dialog first",
+            Hindrance::Menu => "leave the menu first, mostly with Escape (`fleetwatch keys NAME Escape`)",
+            Hindrance::Working => "wait until it is ready (`--when-ready`), or send anyway (`--force`)",
+            Hindrance::Draft => "send or erase the draft first, or send behind it (`--force`)",
+            Hindrance::Queued => "wait until the agent has begun that prompt, or send behind it (`--force`)",
+            Hindrance::NotReady => "look at the terminal first; `--force` sends anyway",
+        }
+    }
+}
+
+impl fmt::Display for Hindrance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Hindrance::Gone => "the agent has ended",
+            Hindrance::InMode => "the pane is in copy mode or another mode of tmux",
+            Hindrance::Dialog => "a dialog is open",
+            Hindrance::Menu => "a menu is open",
+            Hindrance::Working => "it is working",
+            Hindrance::Draft => "the prompt contains a draft",
+            Hindrance::Queued => "a prompt is queued there already",
+            Hindrance::NotReady => "it is not certain to be ready",
+        })
     }
 }
 

@@ -12,7 +12,7 @@ use super::survey::Watched;
 use super::target::{Meant, Purpose};
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::fleet::{Fleet, ServerId, Terminal, TerminalKey, WindowId};
-use crate::state::{Attention, Availability, BusinessState, Phase, State, Tri, TurnResult};
+use crate::state::{Attention, Availability, BusinessState, Phase, TurnResult};
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::Timestamp;
@@ -321,23 +321,11 @@ async fn find(fleet: &Fleet, watched: &Watched, target: &str, purpose: Purpose) 
 fn timed_out(terminal: Option<&Terminal>, target: &str, limit: Limit) -> Failure {
     let id = terminal.map_or(target, |terminal| &terminal.state.terminal.id);
     let now = terminal.map_or(Status::Gone, |terminal| Status::of(&terminal.state)).word();
-    let held = terminal.and_then(held_back).map(|why| format!(", but {why}")).unwrap_or_default();
+    // Of a terminal that is ready otherwise.
+    let hindrance = terminal.filter(|terminal| terminal.state.turn.phase == Phase::Ready);
+    let held = hindrance.and_then(Terminal::prompt_hindrance).map(|why| format!(", but {why}")).unwrap_or_default();
     let waited = in_seconds(limit.timeout.unwrap_or_default());
     Failure::refused(format!("{id} is {now}{held} after {waited}")).hint("wait longer with `--timeout`, or look at it")
-}
-
-/// What keeps a terminal from taking a prompt that is ready otherwise.
-fn held_back(terminal: &Terminal) -> Option<&'static str> {
-    let State { surface, turn, .. } = &terminal.state;
-    if turn.phase != Phase::Ready || terminal.takes_a_prompt() {
-        return None;
-    }
-    Some(match surface {
-        _ if terminal.facts.in_mode => "in copy mode or another mode of tmux",
-        surface if surface.editing_input == Tri::Yes => "its prompt holds a draft",
-        surface if surface.pending_input == Tri::Yes => "a prompt waits there already",
-        _ => "its prompt does not take text yet",
-    })
 }
 
 async fn past(deadline: Option<tokio::time::Instant>) {

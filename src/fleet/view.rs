@@ -9,7 +9,7 @@ use crate::ids::{PaneLocation, ServerId, TerminalKey};
 use crate::profile::{RefusedInputs, StopKey};
 use crate::screen::{PaneFacts, Screen};
 use crate::state::{Problem, State, Transition};
-use crate::status::Status;
+use crate::status::{Hindrance, Status};
 use crate::task::{Task, TaskEvent};
 use crate::time::Timestamp;
 
@@ -37,9 +37,17 @@ pub struct Terminal {
 }
 
 impl Terminal {
+    /// What keeps a prompt from beginning a turn now, on its screen or in tmux.
+    pub fn prompt_hindrance(&self) -> Option<Hindrance> {
+        match Hindrance::of(&self.state) {
+            None if self.facts.in_mode => Some(Hindrance::InMode),
+            hindrance => hindrance,
+        }
+    }
+
     /// Whether a prompt would begin a turn now, and tmux would pass it on.
     pub fn takes_a_prompt(&self) -> bool {
-        self.state.takes_a_prompt() && !self.facts.in_mode
+        self.prompt_hindrance().is_none()
     }
 }
 

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use super::{Outcome, Refusal, When};
 use crate::profile::{Classification, Composed, Submitted};
 use crate::screen::{PaneFacts, Row, Screen};
-use crate::state::{AssessedAvailability, InputMode, Phase, Tri};
+use crate::state::{AssessedAvailability, InputMode, Phase, Surface, Tri};
+use crate::status::Hindrance;
 use crate::time::Span;
 
 /// How long the steps may take.
@@ -72,9 +73,7 @@ struct Read {
     phase: Phase,
     working: bool,
     modal: bool,
-    editing: Tri,
-    posture: Tri,
-    pending: Tri,
+    surface: Surface,
     prompt: (Option<u64>, usize),
     turn: Arc<str>,
     /// Hashes of the rows of the latest turn, with their styles.
@@ -96,9 +95,7 @@ impl PromptFrame {
             phase: reading.phase,
             working: reading.activity.is_some(),
             modal: reading.assessment.input_mode == InputMode::Modal,
-            editing: reading.surface.editing_input,
-            posture: reading.surface.ready_posture,
-            pending: reading.surface.pending_input,
+            surface: reading.surface,
             prompt: (reading.turn.prompt, reading.turn.prompts),
             turn: Arc::clone(&reading.turn.text),
             edge: Arc::clone(&reading.edge),
@@ -115,11 +112,11 @@ impl PromptFrame {
     }
 
     fn editing(&self) -> Tri {
-        self.read.as_ref().map_or(Tri::Unknown, |read| read.editing)
+        self.read.as_ref().map_or(Tri::Unknown, |read| read.surface.editing_input)
     }
 
     fn pending(&self) -> Tri {
-        self.read.as_ref().map_or(Tri::Unknown, |read| read.pending)
+        self.read.as_ref().map_or(Tri::Unknown, |read| read.surface.pending_input)
     }
 
     /// Why nothing must be sent now.
@@ -127,21 +124,14 @@ impl PromptFrame {
         if self.dead {
             return Err(Refusal::Obstacle(crate::tmux::Obstacle::Dead));
         }
-        if self.dialog {
-            return Err(Refusal::Dialog);
-        }
-        let read = self.read.as_ref().filter(|read| read.supported);
-        if read.is_some_and(|read| read.modal) {
-            return Err(Refusal::Menu);
-        }
-        if when == When::Anyway {
-            return Ok(());
-        }
-        match read {
-            Some(read) if read.phase == Phase::Active => Err(Refusal::Working),
-            Some(read) if read.editing == Tri::Yes => Err(Refusal::Draft),
-            Some(read) if read.phase == Phase::Ready && read.posture == Tri::Yes => Ok(()),
-            _ => Err(Refusal::NotReady),
+        let hindrance = match self.read.as_ref().filter(|read| read.supported) {
+            Some(read) => Hindrance::at_prompt(self.dialog, read.modal, read.phase, &read.surface),
+            None if self.dialog => Some(Hindrance::Dialog),
+            None => Some(Hindrance::NotReady),
+        };
+        match hindrance {
+            Some(hindrance) if !(when == When::Anyway && hindrance.may_insist()) => Err(hindrance.into()),
+            _ => Ok(()),
         }
     }
 
@@ -160,7 +150,7 @@ impl PromptFrame {
             (Some(before), Some(now)) => {
                 (now.working && !before.working)
                     || (now.phase == Phase::Active && before.phase != Phase::Active)
-                    || (now.pending == Tri::Yes && before.pending != Tri::Yes)
+                    || (now.surface.pending_input == Tri::Yes && before.surface.pending_input != Tri::Yes)
                     || (now.modal && !before.modal)
                     || now.prompt != before.prompt
                     || now.turn != before.turn
@@ -327,7 +317,7 @@ impl<'a> Steps<'a> {
         let passed = |since: Span| now.as_millis().saturating_sub(since.as_millis());
         let polite = self.when != When::Anyway;
         if let Err(refusal) = seen.check(self.when) {
-            let may_pass = matches!(refusal, Refusal::Working | Refusal::NotReady);
+            let may_pass = matches!(refusal, Refusal::Hindrance(Hindrance::Working | Hindrance::NotReady));
             if !may_pass || calming.refused || passed(began) >= self.limits.calm.as_millis() {
                 return Step::End(refusal.into());
             }
@@ -339,7 +329,7 @@ impl<'a> Steps<'a> {
         match calming.still.take() {
             Some((still, _)) if polite && seen.differs_from(&still) => {
                 if passed(began) >= self.limits.calm.as_millis() {
-                    return Step::End(Refusal::Working.into());
+                    return Step::End(Refusal::from(Hindrance::Working).into());
                 }
                 (calming.moved, calming.still) = (true, Some((Box::new(seen), now)));
             }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::dialog::Dialog;
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
+use crate::status::Hindrance;
 
 pub(in super::super) fn prompt(pane: u32, seconds: i64, text: &str) -> Arc<Operation> {
     let act = Act::Prompt { text: text.to_owned(), when: When::Now };
@@ -56,7 +57,7 @@ fn an_input_is_written_before_it_is_sent_and_its_outcome_after() {
 fn what_was_never_delivered_is_no_submission() {
     let (_directory, path) = place();
     let history = running(&path);
-    history.begin_input(&prompt(1, 0, "no")).ended(Refusal::Working.into(), at(1));
+    history.begin_input(&prompt(1, 0, "no")).ended(Refusal::Hindrance(Hindrance::Working).into(), at(1));
     drop(history);
     let mut reader = Reader::open(&path).unwrap();
     assert_eq!(sent(&mut reader), [("no".to_owned(), Some("refused".to_owned()))]);

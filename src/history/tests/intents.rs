@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::operation::{Act, Producer, Refusal, When};
+use crate::status::Hindrance;
 
 const HOLD: Span = Span::from_secs(30);
 
@@ -199,7 +200,8 @@ fn the_outcome_of_an_earlier_attempt_says_nothing_of_a_later_one() {
     let act = Act::Prompt { text: "text".to_owned(), when: When::Ready };
     let operation = super::inputs::operation(1, 0, Producer::FollowUp(1), act);
     let begun = Message::InputBegun { uid: "a".to_owned(), operation };
-    let ended = Message::InputEnded { uid: "a".to_owned(), outcome: Refusal::Working.into(), at: at(2) };
+    let ended =
+        Message::InputEnded { uid: "a".to_owned(), outcome: Refusal::Hindrance(Hindrance::Working).into(), at: at(2) };
     store(&path, "a", at(0)).write(&[begun, ended], at(2)).unwrap();
     assert!(a.claim(id, at(3), HOLD).unwrap() && a.attempt(id, "text", 1, at(4)).unwrap());
     assert_eq!(a.outcome_by("follow-up 1", at(2)).unwrap().as_deref(), Some("refused"));

@@ -6,9 +6,12 @@ fn seen(screen: u64, change: impl FnOnce(&mut Read)) -> PromptFrame {
         phase: Phase::Ready,
         working: false,
         modal: false,
-        editing: Tri::No,
-        posture: Tri::Yes,
-        pending: Tri::No,
+        surface: Surface {
+            accepting_input: Tri::Yes,
+            editing_input: Tri::No,
+            ready_posture: Tri::Yes,
+            pending_input: Tri::No,
+        },
         prompt: (None, 0),
         turn: Arc::from(""),
         edge: Arc::from([]),
@@ -22,11 +25,11 @@ fn ready() -> PromptFrame {
 }
 
 fn pasted() -> PromptFrame {
-    seen(2, |read| read.editing = Tri::Yes)
+    seen(2, |read| read.surface.editing_input = Tri::Yes)
 }
 
 fn working() -> PromptFrame {
-    seen(3, |read| (read.phase, read.working, read.posture) = (Phase::Active, true, Tri::No))
+    seen(3, |read| (read.phase, read.working, read.surface.ready_posture) = (Phase::Active, true, Tri::No))
 }
 
 fn dialog() -> PromptFrame {
@@ -168,7 +171,8 @@ fn what_somebody_typed_right_before_enter_is_told_when_it_was_submitted_along() 
 #[test]
 fn what_somebody_begins_after_enter_is_not_submitted_by_another_one() {
     let begun = || {
-        let working = seen(5, |read| (read.phase, read.working, read.editing) = (Phase::Active, true, Tri::Yes));
+        let working =
+            seen(5, |read| (read.phase, read.working, read.surface.editing_input) = (Phase::Active, true, Tri::Yes));
         PromptFrame { composed: Some(Composed::of("mine")), ..working }
     };
     let told = polite(|enters, _| match enters {
@@ -187,7 +191,7 @@ fn what_changed_before_it_was_delivered_is_looked_at_again() {
     assert!(looks(steps.saw(ready(), at(0))));
     assert_eq!(steps.saw(ready(), at(300)), Step::Paste);
     assert!(looks(steps.undelivered(at(310))), "nothing was pasted");
-    assert_eq!(steps.saw(dialog(), at(400)), Step::End(Refusal::Dialog.into()));
+    assert_eq!(steps.saw(dialog(), at(400)), Step::End(Refusal::Hindrance(Hindrance::Dialog).into()));
     let mut steps = Steps::new(HELLO, When::Now, StepLimits::default());
     steps.saw(ready(), at(0));
     steps.saw(ready(), at(300));
@@ -225,13 +229,13 @@ fn nothing_is_sent_where_it_would_do_harm() {
         let Outcome::Refused(refusal) = outcome else { panic!("{outcome}") };
         refusal
     };
-    assert_eq!(refused(working()), Refusal::Working);
-    assert_eq!(refused(pasted()), Refusal::Draft);
-    assert_eq!(refused(dialog()), Refusal::Dialog);
-    assert_eq!(refused(seen(1, |read| read.modal = true)), Refusal::Menu);
-    assert_eq!(refused(seen(1, |read| read.phase = Phase::Unknown)), Refusal::NotReady);
-    assert_eq!(refused(seen(1, |read| read.supported = false)), Refusal::NotReady);
-    assert_eq!(refused(PromptFrame { read: None, ..ready() }), Refusal::NotReady);
+    assert_eq!(refused(working()), Refusal::Hindrance(Hindrance::Working));
+    assert_eq!(refused(pasted()), Refusal::Hindrance(Hindrance::Draft));
+    assert_eq!(refused(dialog()), Refusal::Hindrance(Hindrance::Dialog));
+    assert_eq!(refused(seen(1, |read| read.modal = true)), Refusal::Hindrance(Hindrance::Menu));
+    assert_eq!(refused(seen(1, |read| read.phase = Phase::Unknown)), Refusal::Hindrance(Hindrance::NotReady));
+    assert_eq!(refused(seen(1, |read| read.supported = false)), Refusal::Hindrance(Hindrance::NotReady));
+    assert_eq!(refused(PromptFrame { read: None, ..ready() }), Refusal::Hindrance(Hindrance::NotReady));
     assert_eq!(refused(PromptFrame { dead: true, ..ready() }), Refusal::Obstacle(crate::tmux::Obstacle::Dead));
 }
 
@@ -241,13 +245,16 @@ fn force_sends_to_whatever_has_no_dialog() {
         let (_, done) = forced(|_, _| shown.clone());
         assert!(done.starts_with(&["paste", "enter"]), "{shown:?}");
     }
-    assert_eq!(forced(|_, _| dialog()), (Refusal::Dialog.into(), vec![]));
+    assert_eq!(forced(|_, _| dialog()), (Refusal::Hindrance(Hindrance::Dialog).into(), vec![]));
 }
 
 #[test]
 fn a_message_that_a_working_agent_queues_is_taken() {
     let queued = || PromptFrame { screen: 8, ..working() };
-    let typed = || PromptFrame { screen: 7, ..seen(7, |read| (read.phase, read.editing) = (Phase::Active, Tri::Yes)) };
+    let typed = || PromptFrame {
+        screen: 7,
+        ..seen(7, |read| (read.phase, read.surface.editing_input) = (Phase::Active, Tri::Yes))
+    };
     let told = forced(|enters, _| match enters {
         None => working(),
         Some(0) => typed(),
@@ -263,7 +270,7 @@ fn an_answer_that_is_still_growing_refuses() {
         looks += 1;
         seen(looks, |read| read.turn = Arc::from("word ".repeat(looks as usize)))
     });
-    assert_eq!((outcome, done), (Refusal::Working.into(), vec![]));
+    assert_eq!((outcome, done), (Refusal::Hindrance(Hindrance::Working).into(), vec![]));
 }
 
 /// Right after an interruption a last stroke of work goes and the row that tells of it comes.
@@ -292,7 +299,7 @@ fn a_row_that_changes_refuses() {
         looks += 1;
         seen(looks, |read| read.edge = Arc::from([1, looks]))
     });
-    assert_eq!((outcome, done), (Refusal::Working.into(), vec![]));
+    assert_eq!((outcome, done), (Refusal::Hindrance(Hindrance::Working).into(), vec![]));
 }
 
 #[test]
@@ -302,12 +309,12 @@ fn an_answer_with_short_pauses_refuses() {
         looks += 1;
         seen(looks, |read| read.turn = Arc::from("word ".repeat((looks / 2) as usize)))
     });
-    assert_eq!((outcome, done), (Refusal::Working.into(), vec![]));
+    assert_eq!((outcome, done), (Refusal::Hindrance(Hindrance::Working).into(), vec![]));
 }
 
 #[test]
 fn an_agent_that_keeps_what_it_took_until_its_session_is_up_has_taken_it() {
-    let kept = || seen(6, |read| (read.editing, read.pending) = (Tri::Yes, Tri::Yes));
+    let kept = || seen(6, |read| (read.surface.editing_input, read.surface.pending_input) = (Tri::Yes, Tri::Yes));
     let told = forced(|enters, _| match enters {
         None => ready(),
         Some(0) => pasted(),

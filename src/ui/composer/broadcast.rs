@@ -1,13 +1,13 @@
 //! One prompt to several terminals: who will get it, who will not and why.
 
-use crate::status::Status;
+use crate::status::{Hindrance, Status};
 use std::collections::BTreeSet;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::outcomes::{Outcomes, Progress};
-use super::recipients::obstacle;
+use super::recipients::hindrance;
 use crate::fleet::{TerminalKey, View};
 use crate::operation::{Act, Recipient, Refusal, When};
 use crate::ui::canvas::Canvas;
@@ -53,15 +53,15 @@ const LIST: usize = 6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gets {
     Now,
-    WhenReady(&'static str),
-    Nothing(&'static str),
+    WhenReady(Hindrance),
+    Nothing(Hindrance),
 }
 
 pub(super) fn gets(view: &View<'_>, key: &TerminalKey, wait: bool) -> Gets {
-    match obstacle(view, key) {
+    match hindrance(view, key) {
         None => Gets::Now,
-        Some(obstacle) if obstacle.may_pass && wait => Gets::WhenReady(obstacle.why),
-        Some(obstacle) => Gets::Nothing(obstacle.why),
+        Some(hindrance) if wait && hindrance.may_pass() => Gets::WhenReady(hindrance),
+        Some(hindrance) => Gets::Nothing(hindrance),
     }
 }
 
@@ -110,13 +110,13 @@ pub(super) fn lines(theme: &Theme, keys: &[TerminalKey], text: &str, wait: bool,
     let line = |key: &TerminalKey| {
         let name = name(view, key);
         let (status, word, why) = match gets(view, key, wait) {
-            Gets::Now => (Status::Ready, "now", ""),
-            Gets::WhenReady(why) => (Status::Working, "when ready", why),
-            Gets::Nothing(why) => (Status::Failed, "not", why),
+            Gets::Now => (Status::Ready, "now", None),
+            Gets::WhenReady(why) => (Status::Working, "when ready", Some(why)),
+            Gets::Nothing(why) => (Status::Failed, "not", Some(why)),
         };
         let taken =
             find(view, key).and_then(|terminal| terminal.input.taken(text)).filter(|_| status != Status::Failed);
-        let why = taken.into_iter().chain((!why.is_empty()).then(|| why.to_owned())).collect::<Vec<_>>().join(", ");
+        let why = taken.into_iter().chain(why.map(|why| why.to_string())).collect::<Vec<_>>().join(", ");
         let style = theme.style(status);
         vec![(format!("{:<10}  ", word), style), (format!("{name}  "), parts.text), (why, parts.quiet)]
     };
@@ -143,7 +143,7 @@ pub fn send(keys: &[TerminalKey], text: &str, wait: bool, desk: &mut OverlayCont
                 perform(When::Ready);
                 Progress::Queued
             }
-            Gets::Nothing(why) => Progress::Ended(Refusal::Other(why.to_owned()).into()),
+            Gets::Nothing(why) => Progress::Ended(Refusal::from(why).into()),
         };
         terminals.push((key.clone(), name(desk.view, key), progress));
     }

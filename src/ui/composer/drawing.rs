@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
-use super::recipients::{Recipients, obstacle};
+use super::recipients::{Recipients, hindrance};
 use super::{Composer, broadcast};
 use crate::fleet::{TerminalKey, View};
 use crate::status::Status;
@@ -28,7 +28,7 @@ impl Composer {
         }
         let mut inner = self.draw_title(canvas, buffer, write, view);
         if let Some(key) = self.to.one() {
-            inner.height -= draw_obstacle(canvas, buffer, inner, key, view);
+            inner.height -= draw_hindrance(canvas, buffer, inner, key, view);
             inner.height -= self.draw_taken(canvas, buffer, inner, key, view);
         }
         let buttons = self.draw_hints(canvas, buffer, inner, view);
@@ -126,15 +126,15 @@ impl Composer {
 }
 
 /// Draws into the last row why the prompt would not be sent now. Returns the rows that this took.
-fn draw_obstacle(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, key: &TerminalKey, view: &View<'_>) -> u16 {
+fn draw_hindrance(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, key: &TerminalKey, view: &View<'_>) -> u16 {
     let parts = &canvas.theme.parts;
-    let Some(obstacle) = obstacle(view, key).filter(|_| area.height > 1) else { return 0 };
+    let Some(hindrance) = hindrance(view, key).filter(|_| area.height > 1) else { return 0 };
     // Without a terminal the title says so already.
     let Some(terminal) = find(view, key) else { return 0 };
     let last = Rect { y: area.bottom() - 1, height: 1, ..area };
-    let wait = canvas.keymap.key_for(Context::Composer, Action::SendWhenReady).filter(|_| obstacle.may_pass);
+    let wait = canvas.keymap.key_for(Context::Composer, Action::SendWhenReady).filter(|_| hindrance.may_pass());
     let mut pen = Pen::new(buffer, last, 0);
-    pen.skip(1).text(obstacle.why, canvas.theme.style(Status::of(&terminal.state)));
+    pen.skip(1).text(&hindrance.to_string(), canvas.theme.style(Status::of(&terminal.state)));
     if let Some(wait) = wait {
         pen.text("   ", parts.quiet).text(&wait, parts.key).text(" sends when it is ready", parts.quiet);
     }

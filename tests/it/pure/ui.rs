@@ -12,7 +12,7 @@ use crate::support::sample_fleet::{NOW, SampleFleet, terminal};
 use fleetwatch::fleet::TerminalKey;
 use fleetwatch::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
 use fleetwatch::state::{Attention, Availability, BusinessState, Phase};
-use fleetwatch::status::Status;
+use fleetwatch::status::{Hindrance, Status};
 use fleetwatch::time::Span;
 use fleetwatch::ui::Waiting;
 use fleetwatch::ui::{Copied, Depth, Keymap, Request, Theme, Ui, UiOptions};
@@ -459,7 +459,7 @@ fn a_prompt_is_sent_as_it_was_written_and_its_draft_stays_until_it_was_taken() {
     assert_eq!(requests, [send(&fleet, &key, &text_sent)]);
     assert!(text(&mut ui, &fleet, 120, 40).contains("sending to docs"));
 
-    sent(&mut ui, &fleet, &key, &text_sent, Refusal::Draft);
+    sent(&mut ui, &fleet, &key, &text_sent, Refusal::Hindrance(Hindrance::Draft));
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(
         shown.contains("nothing was sent to docs: the prompt contains a draft (alt-s in the prompt sends anyway)"),

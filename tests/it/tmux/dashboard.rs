@@ -323,7 +323,7 @@ fn a_prompt_reaches_the_agent_as_it_was_written() {
     desk.press("i");
     desk.wait("prompt to birds");
     desk.type_text("mine");
-    desk.wait("its prompt already contains a draft");
+    desk.wait("the prompt contains a draft");
     desk.press("Enter");
     desk.wait("nothing was sent to birds: the prompt contains a draft");
     desk.press("i");

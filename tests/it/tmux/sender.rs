@@ -12,6 +12,7 @@ use fleetwatch::operation::{Act, Operation, Outcome, Privacy, Producer, Recipien
 use fleetwatch::profile::ProfileSet;
 use fleetwatch::screen::Screen;
 use fleetwatch::sender::{Sender, StepLimits};
+use fleetwatch::status::Hindrance;
 use fleetwatch::time::{Span, Timestamp};
 use fleetwatch::tmux::{Key, Obstacle, PasteText, Settings};
 
@@ -180,7 +181,7 @@ async fn a_parrot_that_works_or_has_a_draft_is_left_alone_unless_one_insists() {
     let cage = Cage::new();
     cage.tmux.run(&["send-keys", "-t", "main:", "-l", "half a "]);
     cage.wait_for("❯ half a");
-    assert_eq!(cage.send("other").await, Refusal::Draft.into());
+    assert_eq!(cage.send("other").await, Refusal::Hindrance(Hindrance::Draft).into());
     assert!(!cage.screen().contains("other"));
     assert_eq!(cage.force("thought").await, Outcome::Accepted(None));
     cage.wait_for("● heard half a thought");
@@ -221,8 +222,8 @@ async fn a_dialog_is_answered_only_when_it_is_the_one_that_was_seen() {
     let cage = Cage::new();
     assert_eq!(cage.send("ask").await, Outcome::Accepted(None));
     cage.wait_for("2. No");
-    assert_eq!(cage.send("more").await, Refusal::Dialog.into());
-    assert_eq!(cage.force("more").await, Refusal::Dialog.into());
+    assert_eq!(cage.send("more").await, Refusal::Hindrance(Hindrance::Dialog).into());
+    assert_eq!(cage.force("more").await, Refusal::Hindrance(Hindrance::Dialog).into());
     let seen = cage.dialog().await;
     assert_eq!(seen.list(), "1 Yes, 2 No");
     let other = Dialog::read(&Screen::from_text("Allow that?\n> 1. Yes\n  2. No", 80), 0..3);
@@ -305,7 +306,7 @@ async fn a_shell_never_gets_what_was_meant_for_an_agent() {
 async fn one_can_insist_on_an_agent_that_was_not_known_to_run_but_not_on_another_program() {
     let mut cage = Cage::new();
     cage.parrot.tool = None;
-    assert_eq!(cage.send("hello").await, Refusal::NotReady.into());
+    assert_eq!(cage.send("hello").await, Refusal::Hindrance(Hindrance::NotReady).into());
     assert_eq!(cage.force("hello").await, Outcome::Accepted(None));
     cage.wait_for("● heard hello");
     assert_eq!(cage.force("exit").await, Outcome::Accepted(None));
@@ -431,7 +432,7 @@ async fn enter_does_not_send_what_somebody_else_types() {
 async fn a_draft_that_somebody_begins_before_the_paste_stays_alone() {
     let cage = Cage::new();
     cage.betray("paste-buffer", &["mine"], "❯ mine");
-    assert_eq!(cage.send("hello").await, Refusal::Draft.into());
+    assert_eq!(cage.send("hello").await, Refusal::Hindrance(Hindrance::Draft).into());
     assert!(cage.was_betrayed() && !cage.screen().contains("hello"), "{}", cage.screen());
 }
 

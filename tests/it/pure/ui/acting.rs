@@ -7,6 +7,7 @@ use fleetwatch::dialog::Dialog;
 use fleetwatch::operation::Privacy;
 use fleetwatch::screen::Screen;
 use fleetwatch::state::BusinessState;
+use fleetwatch::status::Hindrance;
 use fleetwatch::tmux::Key;
 
 /// Lets a terminal show another dialog, in a pane with room for all of it.
@@ -391,7 +392,7 @@ fn a_broadcast_that_all_have_taken_is_no_draft_any_more() {
     assert_eq!(asked.len(), 2);
     let (first, second) = (&asked[0].0, &asked[1].0);
     sent(&mut ui, &fleet, first, "once", Outcome::Accepted(None));
-    sent(&mut ui, &fleet, second, "once", Refusal::Working);
+    sent(&mut ui, &fleet, second, "once", Refusal::Hindrance(Hindrance::Working));
     let again = broadcast(&mut ui);
     assert_eq!(again.len(), 2, "one of them did not get it, so that the text is still there");
     press(&mut ui, &fleet, &chars("B"));

@@ -68,13 +68,28 @@ fn a_prompt_has_lines_takes_pastes_and_comes_back() {
 }
 
 #[test]
+fn the_prompt_says_that_copy_mode_keeps_it_from_an_agent() {
+    let desk = Desk::with_parrot();
+    desk.open();
+    desk.wait("1 ready");
+    desk.watched.run(&["copy-mode", "-t", "birds:"]);
+    desk.compose();
+    desk.wait("copy mode or another mode of tmux");
+    desk.watched.run(&["send-keys", "-t", "birds:", "-X", "cancel"]);
+    desk.wait_without("copy mode or another mode of tmux");
+    desk.press("Escape");
+    desk.press("q");
+    desk.expect_restored();
+}
+
+#[test]
 fn insisting_sends_where_it_is_refused_otherwise() {
     let desk = Desk::with_parrot();
     desk.open();
     desk.wait("1 ready");
     desk.watched.run(&["send-keys", "-t", "birds:", "mine and "]);
     desk.compose();
-    desk.wait("its prompt already contains a draft");
+    desk.wait("the prompt contains a draft");
     desk.type_text("yours");
     desk.press("Enter");
     desk.wait("nothing was sent to birds: the prompt contains a draft");
