@@ -13,7 +13,7 @@ use unicode_width::UnicodeWidthChar;
 use crate::time::Timestamp;
 
 /// A colour as the program in the pane asked for it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Color {
     #[default]
     Default,

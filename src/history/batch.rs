@@ -166,15 +166,14 @@ impl WriteBatch<'_> {
         name: &str,
         document: &impl serde::Serialize,
     ) -> Result<i64, Trouble> {
-        let document = serde_json::to_string(document).map_err(|error| Trouble::Other(error.to_string()))?;
-        let packed = self.codec.pack_document(&document);
+        let packed = self.codec.pack(document)?;
         let sql = "INSERT INTO records (at, kind, terminal, name, document) VALUES (?1, ?2, ?3, ?4, ?5)";
         Ok(self.sql(sql)?.insert(params![at.as_millis(), kind.word(), terminal, name, packed])?)
     }
 
     /// The row of a screen; one that is stored already is used again.
     fn screen(&mut self, screen: &Screen) -> Result<i64, Trouble> {
-        let encoded = encoding::encode_screen(screen);
+        let encoded = encoding::encode_screen(screen)?;
         let (hash, packed) = (encoding::hash(&encoded), self.codec.pack_screen(&encoded));
         let sql = "SELECT id FROM screens WHERE hash = ?1 AND body = ?2";
         let known = self.sql(sql)?.query_row(params![hash, packed], |row| row.get(0)).optional()?;

@@ -334,8 +334,7 @@ fn keep_record(
         created: intent.created,
         intent: intent.id,
     };
-    let document = serde_json::to_string(&document).map_err(|error| Trouble::Other(error.to_string()))?;
-    let packed = codec.pack_document(&document);
+    let packed = codec.pack(&document)?;
     // The terminal that has the name now, so that the record is found where its inputs are; of an agent that nobody has
     // seen, the one that the message is about, so that the record is found on its server.
     let sql = "INSERT INTO records (at, kind, name, document, terminal) VALUES (?1, ?2, ?3, ?4, coalesce(

@@ -192,7 +192,7 @@ impl Reader {
         let sql = "SELECT body FROM screens WHERE id = ?1";
         let body: Option<Vec<u8>> =
             self.connection.prepare_cached(sql)?.query_row([id.0], |row| row.get(0)).optional()?;
-        Ok(body.map(|body| self.codec.unpack_screen(&body)).transpose()?)
+        body.map(|body| self.codec.unpack_screen(&body)).transpose()
     }
 
     /// When a terminal was watched by any process, within an interval, by beginning. Who says from time to time that it

@@ -175,7 +175,7 @@ fn other_screens_under_the_same_hash_stay_apart() {
     let mut store = store(&path, "a", at(0));
     store.write(&[message(1, 0, Phase::Ready, "one")], at(0)).unwrap();
     // As if "two" had the hash of "one".
-    let hash = encoding::hash(&encoding::encode_screen(&Screen::from_text("two", 80)));
+    let hash = encoding::hash(&encoding::encode_screen(&Screen::from_text("two", 80)).unwrap());
     store.connection().execute("UPDATE screens SET hash = ?1", [hash]).unwrap();
     store.write(&[message(1, 1, Phase::Ready, "two")], at(1)).unwrap();
     let mut reader = Reader::open(&path).unwrap();
@@ -290,7 +290,7 @@ fn documents_of_every_version_are_read_and_told() {
     let connection = Connection::open(&path).unwrap();
     let mut codec = encoding::Codec::new().unwrap();
     for (id, (kind, document, _)) in (2..).zip(&documents) {
-        let packed = codec.pack_document(&document.to_string());
+        let packed = codec.pack(document).unwrap();
         let sql = "INSERT INTO records VALUES (?1, ?1, ?2, 1, 'old', ?3)";
         connection.execute(sql, rusqlite::params![id, kind, packed]).unwrap();
         let beside = match *kind {

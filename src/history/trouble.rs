@@ -4,8 +4,6 @@ use std::path::PathBuf;
 
 use rusqlite::ErrorCode;
 
-use super::encoding::Garbled;
-
 /// Why the history cannot be written or read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Trouble {
@@ -83,12 +81,6 @@ impl From<std::io::Error> for Trouble {
             std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => Trouble::ReadOnly,
             _ => Trouble::Other(error.to_string()),
         }
-    }
-}
-
-impl From<Garbled> for Trouble {
-    fn from(_: Garbled) -> Self {
-        Trouble::Damaged
     }
 }
 
