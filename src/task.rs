@@ -17,4 +17,4 @@ pub use snapshot::{
     PaneState, Preview, Registration, SessionSnapshot, TaskDisplay, TaskFields, TaskHistory, TaskPoll, TaskSnapshot,
 };
 pub use standing::SETTLED;
-pub use watch::{Task, TaskTracker};
+pub use watch::{Task, TaskTracker, rang};

@@ -25,6 +25,7 @@ mod header;
 mod help;
 mod input;
 mod interrupt;
+mod item;
 mod keymap;
 mod layout;
 mod menu;
@@ -48,7 +49,6 @@ mod times;
 mod toast;
 mod transitions;
 mod viewport;
-pub mod what;
 
 use std::sync::Arc;
 
@@ -57,9 +57,11 @@ use ratatui::layout::Rect;
 
 pub use action::Action;
 pub use follow_ups::{Decision, decided};
+pub use item::Item;
 pub use keymap::{Binding, Context, Keymap, KeymapError};
 pub use outcome::told;
 pub use overlay::Waiting;
+pub use table::{COLUMNS, Column, ShownOn};
 pub use theme::{Appearance, Depth, Theme, ThemeError};
 pub use toast::Topic;
 pub use transitions::happening_status;

@@ -1,66 +1,28 @@
-//! The fleet as a table of text: names and words in columns that stay straight with wide characters in them.
+//! The fleet as a table of text: the columns of the dashboard, which stay straight with wide characters in them.
 
 use std::borrow::Cow;
 
 use crate::fleet::Terminal;
-use crate::status::Status;
 use crate::task::Task;
-use crate::ui::{text, what};
+use crate::ui::{COLUMNS, Column, Item, ShownOn, text};
 
 /// Cells between two columns.
 const GAP: usize = 2;
-
-/// No times: one look at a terminal does not tell how long it has been so.
-const HEAD: [&str; 6] = ["NAME", "AGENT", "STATE", "LAST", "WHERE", "WHAT"];
-
-/// The place of `WHERE` in it, and the width below which a terminal has no room for it.
-const WHERE: usize = 4;
-/// See [`WHERE`].
-const NARROW: usize = 100;
 
 /// The table of some terminals and tasks, a line each, below a head.
 ///
 /// With `width`, what does not fit in is cut: long names and places first, then the end of the line.
 pub(super) fn table(terminals: &[&Terminal], tasks: &[&Task], width: Option<usize>) -> String {
-    let agents = terminals.iter().map(|terminal| row(terminal));
-    let mut rows: Vec<[String; 6]> = agents.chain(tasks.iter().map(|task| task_row(task))).collect();
-    let mut head = HEAD.map(str::to_owned);
-    // What it does says more than where it is, which mostly repeats its name.
-    if width.is_some_and(|width| width < NARROW) {
-        std::iter::once(&mut head).chain(&mut rows).for_each(|row| row[WHERE].clear());
-    }
+    let is_shown = |column: &&Column| column.on != ShownOn::Dashboard && column.is_worth(width);
+    let columns: Vec<&Column> = COLUMNS.iter().filter(is_shown).collect();
+    let head: Vec<String> = columns.iter().map(|column| column.title.to_owned()).collect();
+    let cell = |item, column: &&Column| match (column.words)(item) {
+        none if none.is_empty() => "-".to_owned(),
+        words => plain(&words),
+    };
+    let items = terminals.iter().map(|it| Item::from(*it)).chain(tasks.iter().map(|it| Item::from(*it)));
+    let rows: Vec<Vec<String>> = items.map(|item| columns.iter().map(|column| cell(item, column)).collect()).collect();
     aligned(&head, &rows, width)
-}
-
-fn row(terminal: &Terminal) -> [String; 6] {
-    let state = &terminal.state;
-    let host = state.terminal.host.as_ref().map(|host| format!("{host}:")).unwrap_or_default();
-    [
-        state.terminal.id.clone(),
-        [Some(state.terminal.tool.as_str()), state.terminal.observed_tool_version.as_deref()]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(" "),
-        Status::of(state).word().into_owned(),
-        Status::of_result(state.last_turn.result).map_or("-".to_owned(), |status| status.word().into_owned()),
-        format!("{host}{} {}", terminal.place.target(), terminal.key.pane),
-        what::line(terminal),
-    ]
-    .map(|cell| plain(&cell))
-}
-
-fn task_row(task: &Task) -> [String; 6] {
-    let host = task.key.server.host.as_ref().map(|host| format!("{host}:")).unwrap_or_default();
-    [
-        task.id.clone(),
-        "task".to_owned(),
-        task.as_status().word().into_owned(),
-        task.rings().unwrap_or_else(|| "-".to_owned()),
-        format!("{host}{}:{} {} {}", task.session, task.index, task.window, task.key.pane),
-        task.prompt().unwrap_or(task.command()).to_owned(),
-    ]
-    .map(|cell| plain(&cell))
 }
 
 /// The most cells that each column but the last takes where a line does not fit.
@@ -68,8 +30,8 @@ const MOST: usize = 24;
 
 /// Rows in columns as wide as their widest cell. Where lines would be wider than `width`, long cells are cut, and then the
 /// end of the line.
-pub(super) fn aligned<const N: usize>(head: &[String; N], rows: &[[String; N]], width: Option<usize>) -> String {
-    let mut widths = head.each_ref().map(|cell| text::width(cell));
+pub(super) fn aligned(head: &[String], rows: &[Vec<String>], width: Option<usize>) -> String {
+    let mut widths: Vec<usize> = head.iter().map(|cell| text::width(cell)).collect();
     for row in rows {
         for (widest, cell) in widths.iter_mut().zip(row) {
             *widest = text::width(cell).max(*widest);
@@ -79,11 +41,11 @@ pub(super) fn aligned<const N: usize>(head: &[String; N], rows: &[[String; N]], 
         widths.iter_mut().rev().skip(1).for_each(|cells| *cells = (*cells).min(MOST));
     }
     let mut table = String::new();
-    for row in std::iter::once(head).chain(rows) {
+    for row in std::iter::once(head).chain(rows.iter().map(Vec::as_slice)) {
         let mut line = String::new();
-        for (nth, (cell, width)) in row.iter().zip(widths).enumerate() {
+        for (nth, (cell, width)) in row.iter().zip(&widths).enumerate() {
             // The last one is cut with the line.
-            let cell = if nth + 1 == N { Cow::Borrowed(cell.as_str()) } else { text::cut(cell, width) };
+            let cell = if nth + 1 == row.len() { Cow::Borrowed(cell.as_str()) } else { text::cut(cell, *width) };
             line.push_str(&cell);
             line.push_str(&" ".repeat((width + GAP).saturating_sub(text::width(&cell))));
         }
@@ -102,9 +64,12 @@ fn plain(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn rows() -> [[String; 3]; 3] {
-        let row = |cells: [&str; 3]| cells.map(str::to_owned);
-        [
+    fn row(cells: [&str; 3]) -> Vec<String> {
+        cells.map(str::to_owned).to_vec()
+    }
+
+    fn rows() -> Vec<Vec<String>> {
+        vec![
             row(["shop-api", "ready", "Wrote docs"]),
             row(["日本語", "tui_down", ""]),
             row(["e\u{301}té", "x", "寿司を食べた"]),
@@ -113,7 +78,7 @@ mod tests {
 
     #[test]
     fn wide_and_combining_characters_keep_the_columns_straight() {
-        let head = ["NAME", "STATE", "WHAT"].map(str::to_owned);
+        let head = row(["NAME", "STATE", "WHAT"]);
         insta::assert_snapshot!(aligned(&head, &rows(), None), @r"
         NAME      STATE     WHAT
         shop-api  ready     Wrote docs
@@ -124,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_narrow_terminal_cuts_the_end_of_the_line() {
-        let head = ["NAME", "STATE", "WHAT"].map(str::to_owned);
+        let head = row(["NAME", "STATE", "WHAT"]);
         insta::assert_snapshot!(aligned(&head, &rows(), Some(24)), @r"
         NAME      STATE     WHAT
         shop-api  ready     Wro…
@@ -135,9 +100,9 @@ mod tests {
 
     #[test]
     fn a_long_name_leaves_room_for_the_rest_on_a_terminal_and_is_whole_elsewhere() {
-        let head = ["NAME", "STATE", "WHAT"].map(str::to_owned);
+        let head = row(["NAME", "STATE", "WHAT"]);
         let name = "a-very-long-name-of-a-session-that-somebody-has-thought-of";
-        let rows = [[name, "ready", "Wrote the docs of it"].map(str::to_owned)];
+        let rows = [row([name, "ready", "Wrote the docs of it"])];
         assert!(aligned(&head, &rows, None).contains(name));
         insta::assert_snapshot!(aligned(&head, &rows, Some(40)), @r"
         NAME                      STATE  WHAT

@@ -317,11 +317,8 @@ impl Task {
 
     /// Whether and how often it rang, for people; `None` when it did not.
     pub fn rings(&self) -> Option<String> {
-        match (self.bells, self.bell) {
-            (0, false) => None,
-            (0 | 1, _) => Some("rang".to_owned()),
-            (bells, _) => Some(format!("rang {bells} times")),
-        }
+        let bells = self.bells.max(u64::from(self.bell));
+        (bells > 0).then(|| rang(bells))
     }
 
     /// The last lines of its output.
@@ -426,6 +423,11 @@ impl Task {
             state: Box::new(self.fields()),
         }
     }
+}
+
+/// How often something rang, for people.
+pub fn rang(bells: u64) -> String {
+    if bells == 1 { "rang".to_owned() } else { format!("rang {bells} times") }
 }
 
 #[cfg(test)]

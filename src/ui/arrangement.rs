@@ -1,19 +1,12 @@
-//! Which terminals are shown, in which order and in which groups.
-
-mod flags;
-mod item;
-mod rank;
+//! Which terminals are shown, in which order and in which groups, and what the operator has said of each: marked, pinned,
+//! muted.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
-
-pub use flags::Flags;
-pub use item::Item;
-pub use rank::waiting_since;
-use rank::{natural, rank};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::filter::Filter;
-use crate::fleet::{TerminalKey, View};
+use super::item::Item;
+use crate::fleet::{Terminal, TerminalKey, View};
 use crate::status::Status;
 use crate::time::Timestamp;
 
@@ -237,7 +230,7 @@ impl Arrangement {
     /// What the filter lets through, in no particular order; what is in folded groups, too.
     pub fn shown<'a>(&self, view: &View<'a>) -> impl Iterator<Item = Item<'a>> {
         let mut fits = self.filter.matcher(&self.flags);
-        all(view).into_iter().filter(move |item| fits(*item))
+        Item::all(view).into_iter().filter(move |item| fits(*item))
     }
 
     /// The group that a terminal is shown in, if there are groups.
@@ -280,7 +273,7 @@ impl Arrangement {
     /// the most urgent first, and of those the one that has waited longest; what has finished comes last.
     pub fn queue<'a>(&self, view: &View<'a>) -> Vec<Item<'a>> {
         let mut queue: Vec<Item<'a>> = self.shown(view).filter(|item| self.wants_a_look(*item)).collect();
-        queue.sort_by_cached_key(|item| (rank(*item, false), waiting_since(*item), item.key().clone()));
+        queue.sort_by_cached_key(|item| (rank(*item, false), item.waiting_since(), item.key().clone()));
         queue
     }
 
@@ -292,10 +285,10 @@ impl Arrangement {
         };
         let key = match self.sort {
             Sort::Attention => {
-                let since = waiting_since(item).filter(|_| self.wants_a_look(item));
+                let since = item.waiting_since().filter(|_| self.wants_a_look(item));
                 SortKey::Attention(rank(item, self.flags.is_muted(item)), since)
             }
-            Sort::Phase => SortKey::Phase(rank::phase(item)),
+            Sort::Phase => SortKey::Phase(phase(item)),
             Sort::Age => SortKey::Since(item.since().at),
             Sort::Agent => SortKey::Agent(item.agent()),
             Sort::Name | Sort::Host => SortKey::Item,
@@ -321,8 +314,144 @@ impl Arrangement {
     }
 }
 
-/// Everything that there is a row for.
-pub fn all<'a>(view: &View<'a>) -> Vec<Item<'a>> {
-    let terminals = view.terminals.iter().copied().map(Item::Terminal);
-    terminals.chain(view.tasks.iter().copied().map(Item::Task)).collect()
+/// Marks, pins and mutes. Pins and mutes begin with what the configuration says.
+#[derive(Clone, Debug, Default)]
+pub struct Flags {
+    marked: BTreeSet<TerminalKey>,
+    pinned: BTreeMap<TerminalKey, bool>,
+    muted: BTreeMap<TerminalKey, bool>,
+}
+
+impl Flags {
+    /// Whether a terminal is among those that are acted on together.
+    pub fn is_marked<'a>(&self, item: impl Into<Item<'a>>) -> bool {
+        let item = item.into();
+        self.marked.contains(item.key())
+    }
+
+    /// Whether a terminal stands at the top.
+    pub fn is_pinned<'a>(&self, item: impl Into<Item<'a>>) -> bool {
+        let item = item.into();
+        self.pinned.get(item.key()).copied().unwrap_or(item.declared().0)
+    }
+
+    /// Whether a terminal never counts as needing the operator.
+    pub fn is_muted<'a>(&self, item: impl Into<Item<'a>>) -> bool {
+        let item = item.into();
+        self.muted.get(item.key()).copied().unwrap_or(item.declared().1)
+    }
+
+    /// How many are marked, tasks included.
+    pub fn count(&self) -> usize {
+        self.marked.len()
+    }
+
+    /// The marked terminals that are in the fleet, in its order.
+    pub fn marked<'a>(&self, view: &View<'a>) -> Vec<&'a Terminal> {
+        view.terminals.iter().copied().filter(|terminal| self.is_marked(*terminal)).collect()
+    }
+
+    /// Marks terminals.
+    pub fn mark<'a>(&mut self, items: impl IntoIterator<Item = Item<'a>>) {
+        self.marked.extend(items.into_iter().map(|item| item.key().clone()));
+    }
+
+    /// Marks a terminal, or takes its mark away.
+    pub fn toggle_mark<'a>(&mut self, item: impl Into<Item<'a>>) {
+        let item = item.into();
+        if !self.marked.remove(item.key()) {
+            self.marked.insert(item.key().clone());
+        }
+    }
+
+    /// Takes all marks away.
+    pub fn unmark_all(&mut self) {
+        self.marked.clear();
+    }
+
+    /// Pins a terminal, or lets it go. Returns whether it is pinned now.
+    pub fn toggle_pin<'a>(&mut self, item: impl Into<Item<'a>>) -> bool {
+        let item = item.into();
+        let pinned = !self.is_pinned(item);
+        self.pinned.insert(item.key().clone(), pinned);
+        pinned
+    }
+
+    /// Mutes a terminal, or gives it its voice back. Returns whether it is muted now.
+    pub fn toggle_mute<'a>(&mut self, item: impl Into<Item<'a>>) -> bool {
+        let item = item.into();
+        let muted = !self.is_muted(item);
+        self.muted.insert(item.key().clone(), muted);
+        muted
+    }
+
+    /// Forgets the marks of terminals that have left the fleet.
+    pub fn follow(&mut self, view: &View<'_>) {
+        if !self.marked.is_empty() {
+            let there = |key: &TerminalKey| {
+                view.terminals.iter().any(|terminal| terminal.key == *key)
+                    || view.tasks.iter().any(|task| task.key == *key)
+            };
+            self.marked.retain(there);
+        }
+    }
+}
+
+/// The place of a terminal by how urgently it needs the operator; the lowest comes first. Of dialogs an approval comes
+/// before a question, then trust, then set-up and what a task asks; a muted terminal has its place among those that need nobody.
+fn rank(item: Item<'_>, muted: bool) -> usize {
+    if muted { Status::Unknown.urgency() } else { item.status().urgency() }
+}
+
+/// The place of a terminal by what it does.
+fn phase(item: Item<'_>) -> usize {
+    match item.doing() {
+        Status::Working | Status::Running => 0,
+        Status::Ready => 1,
+        other => 2 + other.urgency(),
+    }
+}
+
+/// Compares names as people do: without regard to case, and numbers by their value, so that `api-9` comes before
+/// `api-10`.
+fn natural(mut a: &str, mut b: &str) -> Ordering {
+    loop {
+        let (Some(x), Some(y)) = (a.chars().next(), b.chars().next()) else {
+            return b.is_empty().cmp(&a.is_empty());
+        };
+        let order = if x.is_ascii_digit() && y.is_ascii_digit() {
+            let (x, y) = (number(&mut a), number(&mut b));
+            x.len().cmp(&y.len()).then_with(|| x.cmp(y))
+        } else {
+            (a, b) = (&a[x.len_utf8()..], &b[y.len_utf8()..]);
+            x.to_lowercase().cmp(y.to_lowercase())
+        };
+        if order.is_ne() {
+            return order;
+        }
+    }
+}
+
+/// Takes the digits that come next out of a text. Without leading zeros the longer one is the larger number.
+fn number<'a>(text: &mut &'a str) -> &'a str {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, rest) = text.split_at(end);
+    *text = rest;
+    digits.trim_start_matches('0')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_compared_as_people_do() {
+        let mut names =
+            ["api-10", "Web", "api-9", "api", "api-09b", "1", "étude", "api-123456789012345678901234567890"];
+        names.sort_by(|a, b| natural(a, b));
+        assert_eq!(
+            names,
+            ["1", "api", "api-9", "api-09b", "api-10", "api-123456789012345678901234567890", "Web", "étude"]
+        );
+    }
 }

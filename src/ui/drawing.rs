@@ -4,8 +4,9 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::arrangement::{Item, TableRow};
+use super::arrangement::TableRow;
 use super::canvas::Canvas;
+use super::item::Item;
 use super::layout::{FrameSize, Regions};
 use super::overlay::OverlayPlace;
 use super::toast::{Free, Keyboard};

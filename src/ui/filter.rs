@@ -11,7 +11,8 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 pub use bar::{FilterBar, note};
 
-use super::arrangement::{Flags, Item};
+use super::arrangement::Flags;
+use super::item::Item;
 use crate::state::{Tri, TurnResult};
 use crate::status::Status;
 

@@ -4,8 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::arrangement::{self, waiting_since};
 use super::canvas::Canvas;
+use super::item::Item;
 use super::table::MUTED;
 use super::text::{self, Pen};
 use super::times;
@@ -142,7 +142,7 @@ impl Counts {
         let is_asking = view.servers.iter().all(|server| server.health == ServerHealth::Waiting);
         let nothing = if is_asking { "asking tmux" } else { "no terminals" };
         let mut counts = Self { of: [0; Status::GROUPS.len()], muted: 0, longest: None, nothing };
-        for item in arrangement::all(view) {
+        for item in Item::all(view) {
             if canvas.arrangement.flags.is_muted(item) {
                 counts.muted += 1;
                 continue;
@@ -150,7 +150,7 @@ impl Counts {
             let status = item.status();
             counts.of[status.place()] += 1;
             if status.needs_operator() {
-                counts.longest = [counts.longest, waiting_since(item)].into_iter().flatten().min();
+                counts.longest = [counts.longest, item.waiting_since()].into_iter().flatten().min();
             }
         }
         counts

@@ -1,7 +1,8 @@
 //! The cursor: where nobody has moved it, it is at the top, whatever stands there; then it stays on its row while the
 //! rows move.
 
-use super::arrangement::{Item, RowKey, TableRow};
+use super::arrangement::{RowKey, TableRow};
+use super::item::Item;
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};

@@ -6,7 +6,7 @@ use ratatui::style::{self, Modifier};
 
 use super::canvas::Canvas;
 use super::text::{self, Pen};
-use super::{pane, times, what};
+use super::{item, pane, times};
 use crate::fleet::Terminal;
 use crate::screen::{self, Row, Screen};
 use crate::status::Status;
@@ -30,7 +30,7 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, terminal: Opti
     title.push((&cwd, parts.quiet));
     title.retain(|(text, _)| !text.is_empty());
     let mut area = pane::titled(canvas, buffer, area, &title);
-    if let Some(trouble) = what::trouble(&terminal.state)
+    if let Some(trouble) = item::trouble(&terminal.state)
         && area.height > 1
     {
         let style = canvas.theme.style(Status::of(&terminal.state));

@@ -1,38 +1,91 @@
-//! The table: one row a terminal.
-
-mod head;
-mod task;
+//! The table: one row an agent or a task, in columns that are data.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
-use super::arrangement::{Flags, Item, RowKey, TableRow};
+use super::arrangement::{Flags, Head, RowKey, TableRow};
 use super::canvas::Canvas;
+use super::item::Item;
 use super::text::{self, Pen};
-use super::{times, what};
-use crate::fleet::Terminal;
-use crate::state::{Attention, Since, TurnSource};
+use super::times;
+use super::viewport::Viewport;
+use crate::state::{Attention, TurnSource};
 use crate::status::Status;
-use crate::time::Timestamp;
+use crate::task::rang;
 
+/// What a table shows of each item: its words for every table, and how the dashboard draws them.
+pub struct Column {
+    pub title: &'static str,
+    /// The datum in words without times, which one look cannot tell; empty where there is none.
+    pub words: Words,
+    /// Which tables have it.
+    pub on: ShownOn,
+    width: Width,
+    /// The cells that must be left for what it does, so that the dashboard has room for the column; 0 has it always.
+    spare: usize,
+    draw: Draw,
+}
+
+impl Column {
+    /// Whether a line of the command line has room for it: what a terminal does says more than where it is.
+    pub fn is_worth(&self, width: Option<usize>) -> bool {
+        self.spare < WHERE || width.is_none_or(|width| width >= WIDE)
+    }
+}
+
+/// The tables that have a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShownOn {
+    /// The dashboard and the command line.
+    Both,
+    Dashboard,
+    CommandLine,
+}
+
+/// The cells of a column in the dashboard.
+#[derive(Clone, Copy)]
+enum Width {
+    Fixed(usize),
+    /// The widest words of the column, within bounds.
+    Words(usize, usize),
+    /// What the others leave.
+    Rest,
+}
+
+/// The columns, left to right. One more is one more line.
+pub const COLUMNS: [Column; 8] = [
+    column("NAME", ShownOn::Both, Width::Words(NAME_LEAST, 28), 0, |it| it.id().to_owned(), name),
+    column("AGENT", ShownOn::Both, Width::Words(5, 20), 24, |it| it.agent(), quiet),
+    // The longest word and `59m59`.
+    column("STATE", ShownOn::Both, Width::Fixed(17), 0, |it| it.status().word().into_owned(), state_for),
+    // `interrupted`, an age, what it rests on and whether it was seen.
+    column("LAST", ShownOn::Both, Width::Fixed(20), 18, |it| it.last(), last),
+    column("STABLE", ShownOn::Dashboard, Width::Fixed(6), 26, |_| String::new(), stable),
+    column("PLACE", ShownOn::Both, Width::Words(5, 22), WHERE, |it| it.place(), quiet),
+    column("PANE", ShownOn::CommandLine, Width::Rest, WHERE, |it| it.pane(), quiet),
+    column("WHAT", ShownOn::Both, Width::Rest, 0, |it| it.what(), what),
+];
+
+type Words = fn(Item<'_>) -> String;
+type Draw = fn(&Cell<'_, '_>, &mut Pen<'_>, usize, &str);
+
+const fn column(title: &'static str, on: ShownOn, width: Width, spare: usize, words: Words, draw: Draw) -> Column {
+    Column { title, words, on, width, spare, draw }
+}
+
+/// A name is the last thing to be cut; below [`WIDE`] cells it takes no more than [`NAME_MOST`].
+const NAME_LEAST: usize = 8;
+const NAME_MOST: usize = 16;
+const WIDE: usize = 100;
+/// What the columns spare that say where something is.
+const WHERE: usize = 40;
 /// Blanks between two columns.
 const GAP: usize = 2;
 /// Cursor, glyph and a blank; the marks of a row stand between cursor and glyph.
 const MARK: usize = 3;
-/// The longest word and `59m59`.
-const STATE: usize = 17;
-/// `interrupted`, an age, what it rests on and whether it was seen.
-const LAST: usize = 20;
-const STABLE: usize = 6;
-/// The narrowest name column; a name is the last thing to be cut.
-const NAME: usize = 8;
-/// The widest name column, for narrow and for wide frames.
-const NAME_MOST: (usize, usize) = (16, 28);
-const AGENT_MOST: usize = 20;
 /// From this width on the heading says how many of the rows that are not shown wait for the operator.
 const LEAST_TOLD: u16 = 46;
-const PLACE_MOST: usize = 22;
 
 /// What stands behind a result whose turn fleetwatch itself began, and behind one that was inferred from the screen.
 pub const SENT_MARK: &str = "›";
@@ -49,54 +102,6 @@ pub const MARKED: &str = "■";
 pub const PINNED: &str = "↑";
 /// See [`MARKED`].
 pub const MUTED: &str = "z";
-
-/// The widths of the columns, 0 for those that have no room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Columns {
-    /// One cell for the bar or a mark; more where a row has both, or several marks.
-    marks: usize,
-    name: usize,
-    agent: usize,
-    state: usize,
-    last: usize,
-    stable: usize,
-    place: usize,
-    what: usize,
-}
-
-impl Columns {
-    /// What fits into a width. Mark, name and state always stay; the others come by priority, each only when what the
-    /// terminal does keeps enough room to say something.
-    fn new(width: usize, items: &[Item<'_>], flags: &Flags) -> Self {
-        let widest = |text: &dyn Fn(Item<'_>) -> usize| items.iter().map(|item| text(*item)).max().unwrap_or(0);
-        let most = if width < 100 { NAME_MOST.0 } else { NAME_MOST.1 };
-        let wanted = widest(&|item| text::width(item.id())).clamp(NAME, most);
-        let before = |item: &Item<'_>| marks(*item, flags).count() + usize::from(has_bar(*item, flags));
-        let marks = items.iter().map(before).max().unwrap_or(0).max(1);
-        let mark = MARK + marks;
-        let state = STATE.min(width.saturating_sub(mark + NAME.min(width / 2) + GAP));
-        let name = wanted.min(width.saturating_sub(mark + GAP + state)).max(1);
-        let mut columns = Self { marks, name, agent: 0, state, last: 0, stable: 0, place: 0, what: 0 };
-        let used = mark + name + GAP + state;
-        let mut left = width.saturating_sub(used);
-        let agent = widest(&|item| text::width(&item.agent())).clamp(5, AGENT_MOST);
-        let place = widest(&|item| text::width(&item.place())).clamp(5, PLACE_MOST);
-        let optional: [(&mut usize, usize, usize); 4] = [
-            (&mut columns.last, LAST, 18),
-            (&mut columns.agent, agent, 24),
-            (&mut columns.stable, STABLE, 26),
-            (&mut columns.place, place, 40),
-        ];
-        for (column, cells, least_what) in optional {
-            if left >= cells + GAP + least_what {
-                *column = cells;
-                left -= cells + GAP;
-            }
-        }
-        columns.what = left.saturating_sub(GAP);
-        columns
-    }
-}
 
 /// What was drawn, for the mouse and for paging.
 pub struct TableHits {
@@ -119,52 +124,92 @@ pub fn draw(
 ) -> TableHits {
     let heading = u16::from(area.height > 2);
     let items: Vec<Item<'_>> = rows.iter().filter_map(TableRow::item).collect();
-    let columns = Columns::new(usize::from(area.width), &items, &canvas.arrangement.flags);
+    let layout = Layout::new(usize::from(area.width), &items, &canvas.arrangement.flags);
     // One row stays blank between the table and what is below it.
     let page = usize::from(area.height.saturating_sub(heading + u16::from(area.height > 4)));
-    let first = scroll(first, selected, page, rows.len());
+    let first = Viewport::first_for(first, selected, page, rows.len());
     if heading == 1 {
         let room = draw_extent(canvas, buffer, area, rows, first, page);
-        draw_heading(canvas, buffer, Rect { width: room, ..area }, &columns);
+        draw_heading(canvas, buffer, Rect { width: room, ..area }, &layout);
     }
     let mut drawn = TableHits { rows: Vec::new(), first, page };
     for (offset, row) in rows.iter().enumerate().skip(first).take(page) {
         let y = heading + u16::try_from(offset - first).unwrap_or(u16::MAX);
         let line = Rect { y: area.y + y, height: 1, ..area };
         match row {
-            TableRow::Head(head) => head::draw(canvas, buffer, line, head, offset == selected),
-            TableRow::Item(Item::Terminal(terminal)) => {
-                draw_row(canvas, buffer, line, &columns, terminal, offset == selected);
-            }
-            TableRow::Item(Item::Task(task)) => task::draw(canvas, buffer, line, &columns, task, offset == selected),
+            TableRow::Head(head) => draw_head(canvas, buffer, line, head, offset == selected),
+            TableRow::Item(item) => draw_row(canvas, buffer, line, &layout, *item, offset == selected),
         }
         drawn.rows.push((line, row.key()));
     }
     drawn
 }
 
-/// The first row to show, moved as little as it takes to have the selected one in the page.
-fn scroll(first: usize, selected: usize, page: usize, count: usize) -> usize {
-    let lowest = (selected + 1).saturating_sub(page);
-    first.clamp(lowest, selected.max(lowest)).min(count.saturating_sub(page))
+/// The cells of each column, and of the marks of a row.
+struct Layout {
+    /// One cell for the bar or a mark; more where a row has both, or several marks.
+    marks: usize,
+    /// `None` for a column that has no room.
+    columns: [Option<usize>; COLUMNS.len()],
 }
 
-fn draw_heading(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, columns: &Columns) {
+impl Layout {
+    /// What fits into a width. What has no `spare` always stays, the name the longest; the others come by what they spare,
+    /// each only when what the terminal does keeps enough room to say something.
+    fn new(width: usize, items: &[Item<'_>], flags: &Flags) -> Self {
+        let before = |item: &Item<'_>| marks(*item, flags).count() + usize::from(has_bar(*item, flags));
+        let marks = items.iter().map(before).max().unwrap_or(0).max(1);
+        let mut left = width.saturating_sub(MARK + marks);
+        let wanted = |column: &Column| match column.width {
+            Width::Fixed(cells) => cells,
+            Width::Rest => 0,
+            Width::Words(least, most) => {
+                let widest = items.iter().map(|item| text::width(&(column.words)(*item))).max().unwrap_or(0);
+                widest.clamp(least, most)
+            }
+        };
+        let mut columns = [None; COLUMNS.len()];
+        let (name, others) = COLUMNS.split_first().map_or((0, &COLUMNS[..]), |(name, others)| (wanted(name), others));
+        let is_here = |column: &Column| column.on != ShownOn::CommandLine && !matches!(column.width, Width::Rest);
+        let reserved = NAME_LEAST.min(width / 2);
+        for (nth, column) in (1..).zip(others).filter(|(_, column)| is_here(column) && column.spare == 0) {
+            let cells = wanted(column).min(left.saturating_sub(reserved + GAP));
+            columns[nth] = (cells > 0).then_some(cells);
+            left = left.saturating_sub(cells + GAP);
+        }
+        let name = name.min(if width < WIDE { NAME_MOST } else { usize::MAX }).min(left).max(1);
+        columns[0] = Some(name);
+        left = left.saturating_sub(name);
+        let mut optional: Vec<_> = (1..).zip(others).filter(|(_, it)| is_here(it) && it.spare > 0).collect();
+        optional.sort_by_key(|(_, column)| column.spare);
+        for (nth, column) in optional {
+            let cells = wanted(column) + GAP;
+            if left >= cells + column.spare {
+                columns[nth] = Some(cells - GAP);
+                left -= cells;
+            }
+        }
+        let rest = COLUMNS.iter().rposition(|column| matches!(column.width, Width::Rest));
+        if let (Some(rest), Some(cells @ 1..)) = (rest, left.checked_sub(GAP)) {
+            columns[rest] = Some(cells);
+        }
+        Self { marks, columns }
+    }
+
+    /// The columns that have room, with their cells.
+    fn shown(&self) -> impl Iterator<Item = (&'static Column, usize)> {
+        COLUMNS.iter().zip(self.columns).filter_map(|(column, cells)| Some((column, cells?)))
+    }
+}
+
+fn draw_heading(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, layout: &Layout) {
     let quiet = canvas.theme.parts.quiet;
     let mut pen = Pen::new(buffer, area, 0);
-    pen.field("", MARK + columns.marks, quiet).field("NAME", columns.name, quiet);
-    let headings = [
-        ("AGENT", columns.agent),
-        ("STATE", columns.state),
-        ("LAST", columns.last),
-        ("STABLE", columns.stable),
-        ("PLACE", columns.place),
-        ("WHAT", columns.what),
-    ];
-    for (heading, cells) in headings.into_iter().filter(|(_, cells)| *cells > 0) {
+    pen.field("", MARK + layout.marks, quiet);
+    for (nth, (column, cells)) in layout.shown().enumerate() {
         // One that has no room beside what stands at the right is left out whole.
-        let is_whole = text::width(heading) + GAP <= usize::from(pen.room());
-        pen.skip(2).field(if is_whole { heading } else { "" }, cells, quiet);
+        let is_whole = nth == 0 || text::width(column.title) + GAP <= usize::from(pen.room());
+        pen.skip(if nth == 0 { 0 } else { 2 }).field(if is_whole { column.title } else { "" }, cells, quiet);
     }
 }
 
@@ -204,71 +249,91 @@ fn draw_extent(
     area.width - at.width
 }
 
-fn draw_row(
-    canvas: &Canvas<'_>,
-    buffer: &mut Buffer,
-    line: Rect,
-    columns: &Columns,
-    terminal: &Terminal,
-    is_selected: bool,
-) {
-    let state = &terminal.state;
+/// The head of a group into a line: its name, how many terminals it has, and what they need. A folded one counts
+/// everything, an open one only what should be looked at: the rest stands below it.
+fn draw_head(canvas: &Canvas<'_>, buffer: &mut Buffer, line: Rect, head: &Head, is_selected: bool) {
     let parts = &canvas.theme.parts;
-    let status = Status::of(state);
-    let (mut pen, tone) = begin(canvas, buffer, line, columns.marks, Item::Terminal(terminal), is_selected);
-    let Tone { base, quiet, muted } = tone;
-    let stale = if state.stale.is_some() { Modifier::ITALIC } else { Modifier::empty() };
-    let text_style = tone.of(parts.text).add_modifier(stale);
-    let needs = matches!(status.group(), Status::Approval | Status::Failed) && !muted;
-    let name_style = if needs || is_selected { text_style.add_modifier(Modifier::BOLD) } else { text_style };
-    pen.field(&state.terminal.id, columns.name, name_style);
-    if columns.agent > 0 {
-        pen.field("", GAP, base).field(&agent(terminal), columns.agent, quiet);
+    let base = if is_selected { parts.selected } else { Style::default() };
+    let quiet = base.patch(parts.quiet);
+    let mut pen = begin_line(canvas, buffer, line, is_selected);
+    pen.text(if head.folded { "▸ " } else { "▾ " }, quiet);
+    pen.text(head.group.title(), base.patch(parts.title).add_modifier(Modifier::BOLD));
+    pen.text(&format!("  {}", head.terminals), quiet);
+    if head.folded && head.marked > 0 {
+        pen.text("   ", base).text(&format!("{MARKED} {} marked", head.marked), base.patch(parts.key));
     }
-    pen.field("", GAP.min(columns.state), base);
-    let state_style = tone.of(canvas.theme.style(status)).add_modifier(stale);
-    draw_state(canvas, &mut pen, columns.state, status, state.since(), state_style);
-    if columns.last > 0 {
-        pen.field("", GAP, base);
-        draw_result(canvas, &mut pen, terminal, tone);
-    }
-    if columns.stable > 0 {
-        let style = if state.stability.stable { text_style } else { quiet };
-        let span = times::running(canvas.now.since(state.stability.stable_since));
-        pen.field("", GAP, base).right(&span, columns.stable, style);
-    }
-    if columns.place > 0 {
-        pen.field("", GAP, base).field(&terminal.place.target(), columns.place, quiet);
-    }
-    if columns.what > 0 {
-        let style = match status {
-            Status::Gone | Status::Unknown => quiet,
-            _ => text_style,
-        };
-        pen.field("", GAP, base);
-        let mut room = columns.what;
-        if let Some(waiting) = canvas.queued.get(&terminal.key) {
-            let queued = format!("queued {}", waiting.len());
-            let cells = (text::width(&queued) + GAP).min(room);
-            pen.field(&queued, cells, base.patch(canvas.theme.style(Status::Working)));
-            room -= cells;
-        }
-        pen.field(&what::line(terminal), room, style);
+    let counts = if head.folded { head.counts } else { head.worth_a_look };
+    for status in Status::GROUPS.into_iter().filter(|&status| counts[status.place()] > 0) {
+        let look = canvas.theme.look(status);
+        let number = counts[status.place()];
+        let count = format!("{} {number} {}", canvas.glyph(status), status.group_word(number));
+        pen.text("   ", base).text(&count, base.patch(look.style));
     }
 }
 
-/// The styles that hold for a whole row.
-#[derive(Clone, Copy)]
-struct Tone {
+/// Draws the ground of a line and the cursor on it.
+fn begin_line<'a>(canvas: &Canvas<'_>, buffer: &'a mut Buffer, line: Rect, is_selected: bool) -> Pen<'a> {
+    let parts = &canvas.theme.parts;
+    let base = if is_selected { parts.selected } else { Style::default() };
+    buffer.set_style(line, base);
+    let mut pen = Pen::new(buffer, line, 0);
+    // The title's style is the cursor's alone: where titles are underlined, a blank would be, too.
+    pen.text(if is_selected { "›" } else { " " }, if is_selected { base.patch(parts.title) } else { base });
+    pen
+}
+
+/// One row as its columns are drawn, with the styles that hold for all of it.
+struct Cell<'a, 'c> {
+    canvas: &'a Canvas<'c>,
+    item: Item<'a>,
+    status: Status,
+    is_selected: bool,
+    is_muted: bool,
+    is_stale: bool,
     base: Style,
     quiet: Style,
-    muted: bool,
 }
 
-impl Tone {
+impl Cell<'_, '_> {
     /// A style as this row has it: what is muted keeps its glyph and its words, and raises its voice with nothing else.
-    fn of(self, style: Style) -> Style {
-        if self.muted { self.quiet } else { self.base.patch(style) }
+    fn style(&self, style: Style) -> Style {
+        if self.is_muted { self.quiet } else { self.base.patch(style) }
+    }
+
+    /// The same, leaning where what is known is old.
+    fn aged(&self, style: Style) -> Style {
+        let stale = if self.is_stale { Modifier::ITALIC } else { Modifier::empty() };
+        self.style(style).add_modifier(stale)
+    }
+
+    fn text(&self) -> Style {
+        self.aged(self.canvas.theme.parts.text)
+    }
+}
+
+fn draw_row(canvas: &Canvas<'_>, buffer: &mut Buffer, line: Rect, layout: &Layout, item: Item<'_>, is_selected: bool) {
+    let (parts, flags, status) = (&canvas.theme.parts, &canvas.arrangement.flags, item.status());
+    let base = if is_selected { parts.selected } else { Style::default() };
+    let is_stale = matches!(item, Item::Terminal(terminal) if terminal.state.stale.is_some());
+    let (is_muted, quiet) = (flags.is_muted(item), base.patch(parts.quiet));
+    let cell = Cell { canvas, item, status, is_selected, is_muted, is_stale, base, quiet };
+    let look = cell.style(canvas.theme.style(status));
+    let mut pen = begin_line(canvas, buffer, line, is_selected);
+    // The bar stands before the glyph and the marks, and none of them takes its cell.
+    let said: Vec<&str> = marks(item, flags).collect();
+    let blank = layout.marks.saturating_sub(said.len());
+    if has_bar(item, flags) {
+        pen.field("▌", blank.max(1), look);
+    } else {
+        pen.field("", blank, base);
+    }
+    for mark in said {
+        pen.text(mark, if mark == MARKED { base.patch(parts.key) } else { quiet });
+    }
+    pen.text(if status == Status::Running { RUNS } else { canvas.glyph(status) }, look).text(" ", base);
+    for (nth, (column, cells)) in layout.shown().enumerate() {
+        pen.field("", if nth == 0 { 0 } else { GAP }, base);
+        (column.draw)(&cell, &mut pen, cells, &(column.words)(item));
     }
 }
 
@@ -283,79 +348,78 @@ fn has_bar(item: Item<'_>, flags: &Flags) -> bool {
     item.status().needs_operator() && !flags.is_muted(item)
 }
 
-/// Draws the cursor, the bar, the marks and the glyph of a row; the columns follow with the pen and the styles that it gives.
-fn begin<'a>(
-    canvas: &Canvas<'_>,
-    buffer: &'a mut Buffer,
-    line: Rect,
-    cells: usize,
-    item: Item<'_>,
-    is_selected: bool,
-) -> (Pen<'a>, Tone) {
-    let (parts, flags) = (&canvas.theme.parts, &canvas.arrangement.flags);
-    let base = if is_selected { parts.selected } else { Style::default() };
-    buffer.set_style(line, base);
-    let tone = Tone { base, quiet: base.patch(parts.quiet), muted: flags.is_muted(item) };
-    let status = item.status();
-    let look = tone.of(canvas.theme.style(status));
-    let mut pen = Pen::new(buffer, line, 0);
-    // The title's style is the cursor's alone: where titles are underlined, a blank would be, too.
-    pen.text(if is_selected { "›" } else { " " }, if is_selected { base.patch(parts.title) } else { base });
-    // The bar stands before the glyph and the marks, and none of them takes its cell.
-    let said: Vec<&str> = marks(item, flags).collect();
-    let blank = cells.saturating_sub(said.len());
-    if has_bar(item, flags) {
-        pen.field("▌", blank.max(1), look);
-    } else {
-        pen.field("", blank, base);
-    }
-    for mark in said {
-        pen.text(mark, if mark == MARKED { base.patch(parts.key) } else { tone.quiet });
-    }
-    let runs = status == Status::Running;
-    pen.text(if runs { RUNS } else { canvas.glyph(status) }, look).text(" ", base);
-    (pen, tone)
+fn name(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, name: &str) {
+    let needs = matches!(cell.status.group(), Status::Approval | Status::Failed) && !cell.is_muted;
+    let bold = if needs || cell.is_selected { Modifier::BOLD } else { Modifier::empty() };
+    pen.field(name, cells, cell.text().add_modifier(bold));
+}
+
+/// What is read on a second look.
+fn quiet(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
+    pen.field(words, cells, cell.quiet);
 }
 
 /// What it is, and for how long.
-fn draw_state(canvas: &Canvas<'_>, pen: &mut Pen<'_>, cells: usize, status: Status, since: Since, style: Style) {
-    let word = status.word();
-    let span = times::lasting(since, canvas.now);
-    let span_cells = 5.min(cells.saturating_sub(text::width(&word) + 1));
-    pen.field(&word, cells - span_cells, style);
+fn state_for(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, word: &str) {
+    let style = cell.aged(cell.canvas.theme.style(cell.status));
+    let span = times::lasting(cell.item.since(), cell.canvas.now);
+    let span_cells = 5.min(cells.saturating_sub(text::width(word) + 1));
+    pen.field(word, cells - span_cells, style);
     pen.right(if span_cells >= text::width(&span) { &span } else { "" }, span_cells, style);
 }
 
-/// How the last turn ended, when, what that rests on, and whether it was seen.
-fn draw_result(canvas: &Canvas<'_>, pen: &mut Pen<'_>, terminal: &Terminal, tone: Tone) {
-    let Tone { base, quiet, muted } = tone;
-    let last = &terminal.state.last_turn;
-    let Some(status) = Status::of_result(last.result) else {
-        pen.field("–", LAST, quiet);
-        return;
-    };
-    let style = base.patch(canvas.theme.style(status)).remove_modifier(Modifier::BOLD);
-    let style = if muted { quiet } else { style };
-    let source = match last.source {
-        TurnSource::ExplicitInput => SENT_MARK,
-        TurnSource::SurfaceInference => INFERRED_MARK,
-        TurnSource::None => " ",
-    };
-    let unseen = terminal.state.attention == Attention::Finished && !muted;
-    pen.field(&status.word(), 11, style);
-    pen.right(&age_of(last.at, canvas.now), 5, quiet).field("", 1, base).field(source, 1, quiet);
-    pen.field("", 1, base).field(if unseen { UNSEEN_MARK } else { "" }, 1, style);
-}
-
-fn age_of(at: Option<Timestamp>, now: Timestamp) -> String {
-    at.map(|at| times::age(now.since(at))).unwrap_or_default()
-}
-
-/// The agent and its version.
-pub fn agent(terminal: &Terminal) -> String {
-    let facts = &terminal.state.terminal;
-    match &facts.observed_tool_version {
-        Some(version) => format!("{} {version}", facts.tool),
-        None => facts.tool.clone(),
+/// How the last turn ended, when, what that rests on, and whether it was seen; of a task the bells that were not seen.
+fn last(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, word: &str) {
+    let Cell { canvas, base, quiet, .. } = *cell;
+    match cell.item {
+        Item::Terminal(terminal) if !word.is_empty() => {
+            let last = &terminal.state.last_turn;
+            let status = Status::of_result(last.result).unwrap_or(Status::Unknown);
+            let style = cell.style(canvas.theme.style(status).remove_modifier(Modifier::BOLD));
+            let source = match last.source {
+                TurnSource::ExplicitInput => SENT_MARK,
+                TurnSource::SurfaceInference => INFERRED_MARK,
+                TurnSource::None => " ",
+            };
+            let unseen = terminal.state.attention == Attention::Finished && !cell.is_muted;
+            let age = last.at.map(|at| times::age(canvas.now.since(at))).unwrap_or_default();
+            pen.field(word, 11, style).right(&age, 5, quiet).field("", 1, base).field(source, 1, quiet);
+            pen.field("", 1, base).field(if unseen { UNSEEN_MARK } else { "" }, 1, style);
+        }
+        // A bell is news until it was seen; the facts keep the count.
+        Item::Task(task) if canvas.bells.unseen(task) > 0 => {
+            let told = rang(canvas.bells.unseen(task));
+            pen.field(&told, cells - 1, cell.text());
+            pen.field(UNSEEN_MARK, 1, cell.style(canvas.theme.style(Status::Finished)));
+        }
+        _ => {
+            pen.field("–", cells, quiet);
+        }
     }
+}
+
+/// For how long the screen has not moved.
+fn stable(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, _: &str) {
+    let (span, style) = match cell.item {
+        Item::Task(_) => (String::new(), cell.quiet),
+        Item::Terminal(terminal) => {
+            let stability = &terminal.state.stability;
+            let span = times::running(cell.canvas.now.since(stability.stable_since));
+            (span, if stability.stable { cell.text() } else { cell.quiet })
+        }
+    };
+    pen.right(&span, cells, style);
+}
+
+/// What it waits for or does, behind the prompts that wait for it.
+fn what(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
+    let mut room = cells;
+    if let Some(waiting) = cell.canvas.queued.get(cell.item.key()) {
+        let queued = format!("queued {}", waiting.len());
+        let cells = (text::width(&queued) + GAP).min(room);
+        pen.field(&queued, cells, cell.base.patch(cell.canvas.theme.style(Status::Working)));
+        room -= cells;
+    }
+    let is_over = matches!(cell.status, Status::Gone | Status::Unknown);
+    pen.field(words, room, if is_over { cell.quiet } else { cell.text() });
 }

@@ -44,6 +44,12 @@ impl Viewport {
         Self { top: None, ..Self::from_start() }
     }
 
+    /// The first row of a list to show, moved as little as it takes to have the selected one in the page.
+    pub fn first_for(first: usize, selected: usize, page: usize, count: usize) -> usize {
+        let lowest = (selected + 1).saturating_sub(page);
+        first.clamp(lowest, selected.max(lowest)).min(count.saturating_sub(page))
+    }
+
     /// What is shown first.
     pub fn first(&self) -> usize {
         self.top.unwrap_or(self.most).min(self.most)

@@ -136,6 +136,7 @@ fn table(days: &BTreeMap<(Date, String), Day>) -> String {
             time(Holder::Unknown),
             turn_words(day),
         ]
+        .to_vec()
     };
     aligned(&head.map(str::to_owned), &days.iter().map(row).collect::<Vec<_>>(), None)
 }

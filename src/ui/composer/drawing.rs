@@ -10,10 +10,11 @@ use crate::fleet::{TerminalKey, View};
 use crate::status::Status;
 use crate::ui::action::Action;
 use crate::ui::canvas::Canvas;
+use crate::ui::item::Item;
 use crate::ui::keymap::Context;
 use crate::ui::overlay::{HitMap, Overlay};
 use crate::ui::text::{self, Pen};
-use crate::ui::{find, footer, layout, pane, preview, table};
+use crate::ui::{find, footer, layout, pane, preview};
 
 /// The rows that a text keeps for itself before keys are told beside it.
 const ROWS: u16 = 3;
@@ -65,7 +66,7 @@ impl Composer {
             return pane::titled(canvas, buffer, area, &[("prompt", parts.title), ("the terminal is gone", gone)]);
         };
         let state = &terminal.state;
-        let agent = table::agent(terminal);
+        let agent = Item::from(terminal).agent();
         let status = Status::of(state);
         let (word, state_style) = (status.word(), canvas.theme.style(status));
         let target = format!("prompt to {}", state.terminal.id);

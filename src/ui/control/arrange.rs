@@ -4,8 +4,9 @@ use crate::fleet::View;
 use crate::state::Attention;
 use crate::status::Status;
 use crate::ui::action::Action;
-use crate::ui::arrangement::{Group, Item, RowKey};
+use crate::ui::arrangement::{Group, RowKey};
 use crate::ui::filter::{Filter, FilterBar};
+use crate::ui::item::Item;
 use crate::ui::{Request, Topic, Ui};
 
 impl Ui {

@@ -5,13 +5,14 @@ use crate::state::TaskStatus;
 use crate::state::{Availability, Phase};
 use crate::status::Status;
 use crate::ui::action::Action;
-use crate::ui::arrangement::{Item, RowKey, TableRow, all};
+use crate::ui::arrangement::{RowKey, TableRow};
 use crate::ui::composer::Composer;
 use crate::ui::dialog::DialogBox;
 use crate::ui::drill::Drill;
 use crate::ui::follow_ups::{FollowUpList, needs_decision};
 use crate::ui::footer::Hint;
 use crate::ui::interrupt::Interrupt;
+use crate::ui::item::Item;
 use crate::ui::keymap::Context;
 use crate::ui::layout::Shown;
 use crate::ui::palette::Palette;
@@ -149,7 +150,7 @@ impl Ui {
     /// selected row.
     pub(super) fn acted_on<'a>(&self, view: &View<'a>) -> Option<Item<'a>> {
         let key = self.target()?;
-        all(view).into_iter().find(|item| *item.key() == key)
+        Item::all(view).into_iter().find(|item| *item.key() == key)
     }
 
     /// Moves the cursor by rows, and stops at both ends: by the rows as they were shown, wherever they may be by now.
@@ -241,7 +242,7 @@ impl Ui {
     /// what any action is about.
     pub(super) fn acted_on_together<'a>(&self, view: &View<'a>) -> Vec<Item<'a>> {
         let flags = &self.memory.arrangement.flags;
-        let marked = all(view).into_iter().filter(|item| flags.is_marked(*item));
+        let marked = Item::all(view).into_iter().filter(|item| flags.is_marked(*item));
         let marked: Vec<Item<'a>> = marked.filter(|_| self.overlays.is_empty()).collect();
         if marked.is_empty() { self.acted_on(view).into_iter().collect() } else { marked }
     }
@@ -303,7 +304,8 @@ impl Ui {
         if !arrangement.queue(view).is_empty() {
             return "nothing else needs you".to_owned();
         }
-        let hidden: Vec<Item<'_>> = all(view).into_iter().filter(|item| arrangement.wants_a_look(*item)).collect();
+        let hidden: Vec<Item<'_>> =
+            Item::all(view).into_iter().filter(|item| arrangement.wants_a_look(*item)).collect();
         let needing = hidden.iter().filter(|item| arrangement.needs_operator(**item)).count();
         let told = match (hidden.len(), needing) {
             (0, _) => return "nothing needs you".to_owned(),

@@ -3,8 +3,8 @@
 use crate::fleet::View;
 use crate::task::Task;
 use crate::ui::action::Action;
-use crate::ui::arrangement::Item;
 use crate::ui::confirm::Confirm;
+use crate::ui::item::Item;
 use crate::ui::{Request, Ui, text};
 
 impl Ui {

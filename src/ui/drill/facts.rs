@@ -5,8 +5,9 @@ use crate::screen::harmless;
 use crate::state::TurnResult;
 use crate::task::Task;
 use crate::ui::canvas::Canvas;
+use crate::ui::item::Item;
 use crate::ui::popup::StyledLine;
-use crate::ui::{table, text, times};
+use crate::ui::{text, times};
 
 /// The facts of an agent's terminal as lines.
 pub fn of_agent(canvas: &Canvas<'_>, terminal: &Terminal, view: &View<'_>) -> Vec<StyledLine> {
@@ -112,7 +113,7 @@ fn agent(facts: &mut Facts<'_, '_>, terminal: &Terminal) {
         (true, Some(code)) => format!("has ended with code {code}"),
     };
     facts.put("program", dead);
-    facts.put("agent", table::agent(terminal));
+    facts.put("agent", Item::from(terminal).agent());
     facts.put("profile", state.terminal.profile.clone().unwrap_or_else(|| "none".to_owned()));
     let anomalies = state.assessment.anomalies.iter().map(|it| it.word()).collect::<Vec<_>>().join(", ");
     facts.put("anomalies", anomalies);

@@ -13,14 +13,13 @@ use crate::status::Status;
 use crate::task::{Preview, Task};
 use crate::time::Timestamp;
 use crate::ui::action::Action;
-use crate::ui::arrangement::Item;
 use crate::ui::canvas::Canvas;
 use crate::ui::composer::Composer;
 use crate::ui::dialog::DialogBox;
+use crate::ui::item::Item;
 use crate::ui::keymap::Context;
 use crate::ui::overlay::{Flow, OverlayContext};
 use crate::ui::popup::StyledLine;
-use crate::ui::table;
 
 /// A terminal, as long as it is there and afterwards.
 #[derive(Clone, Debug)]
@@ -136,7 +135,7 @@ impl Subject {
                 let facts = &terminal.state.terminal;
                 let profile = facts.profile.as_ref().map(|profile| format!("profile {profile}"));
                 [
-                    Some(table::agent(terminal)),
+                    Some(Item::from(&**terminal).agent()),
                     Some(format!("{} {}", terminal.key.pane, terminal.place.target())),
                     Some(format!("pid {}", terminal.key.pid)),
                     facts.cwd.clone(),

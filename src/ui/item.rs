@@ -1,0 +1,223 @@
+//! What a row is about: the terminal of an agent, or a task beside the agents, and what the tables say of it.
+
+use super::text;
+use crate::dialog::{asked, bare};
+use crate::fleet::{Terminal, TerminalKey, View};
+use crate::state::{Availability, Phase, Since, State, TaskStatus};
+use crate::status::Status;
+use crate::task::Task;
+use crate::time::Timestamp;
+
+/// How much of an option's text the line of a dialog shows, in characters.
+const OPTION_SHOWN: usize = 18;
+
+/// An agent's terminal or a task.
+#[derive(Clone, Copy, Debug)]
+pub enum Item<'a> {
+    Terminal(&'a Terminal),
+    Task(&'a Task),
+}
+
+impl<'a> From<&'a Terminal> for Item<'a> {
+    fn from(terminal: &'a Terminal) -> Self {
+        Item::Terminal(terminal)
+    }
+}
+
+impl<'a> From<&'a Task> for Item<'a> {
+    fn from(task: &'a Task) -> Self {
+        Item::Task(task)
+    }
+}
+
+impl<'a> Item<'a> {
+    /// Everything that there is a row for.
+    pub fn all(view: &View<'a>) -> Vec<Self> {
+        let terminals = view.terminals.iter().copied().map(Item::Terminal);
+        terminals.chain(view.tasks.iter().copied().map(Item::Task)).collect()
+    }
+
+    /// Its identity.
+    pub fn key(self) -> &'a TerminalKey {
+        match self {
+            Item::Terminal(terminal) => &terminal.key,
+            Item::Task(task) => &task.key,
+        }
+    }
+
+    /// Its unique name.
+    pub fn id(self) -> &'a str {
+        match self {
+            Item::Terminal(terminal) => &terminal.state.terminal.id,
+            Item::Task(task) => &task.id,
+        }
+    }
+
+    /// The agent, or `task`.
+    pub fn tool(self) -> &'a str {
+        match self {
+            Item::Terminal(terminal) => &terminal.state.terminal.tool,
+            Item::Task(_) => "task",
+        }
+    }
+
+    /// The agent and its version, or `task`.
+    pub fn agent(self) -> String {
+        let version = match self {
+            Item::Terminal(terminal) => terminal.state.terminal.observed_tool_version.as_deref(),
+            Item::Task(_) => None,
+        };
+        [Some(self.tool()), version].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+
+    /// The session that it is in.
+    pub fn session(self) -> &'a str {
+        match self {
+            Item::Terminal(terminal) => &terminal.place.session,
+            Item::Task(task) => &task.session,
+        }
+    }
+
+    /// The directory that it is in.
+    pub fn cwd(self) -> &'a str {
+        match self {
+            Item::Terminal(terminal) => terminal.state.terminal.cwd.as_deref().unwrap_or_default(),
+            Item::Task(task) => task.pane.as_ref().and_then(|pane| pane.cwd.as_deref()).unwrap_or_default(),
+        }
+    }
+
+    /// Where it is, as tmux takes it for a target.
+    pub fn place(self) -> String {
+        match self {
+            Item::Terminal(terminal) => terminal.place.target(),
+            Item::Task(task) => format!("{}:{}", task.session, task.index),
+        }
+    }
+
+    /// The host that it is on, unless that is this one, and the ids by which tmux knows it there: of a task its window, and
+    /// its pane.
+    pub fn pane(self) -> String {
+        let host = self.key().server.host.as_ref().map(|host| format!("{host}:"));
+        let window = match self {
+            Item::Terminal(_) => None,
+            Item::Task(task) => Some(format!("{} ", task.window)),
+        };
+        [host, window, Some(self.key().pane.to_string())].into_iter().flatten().collect()
+    }
+
+    /// The label that the configuration gives it.
+    pub fn label(self) -> Option<&'a str> {
+        match self {
+            Item::Terminal(terminal) => terminal.declared.label.as_deref(),
+            Item::Task(task) => task.shown.label.as_deref(),
+        }
+    }
+
+    /// Whether the configuration wants it pinned, and whether it wants it muted.
+    pub fn declared(self) -> (bool, bool) {
+        match self {
+            Item::Terminal(terminal) => (terminal.declared.pinned, terminal.declared.muted),
+            Item::Task(task) => (task.shown.pinned, task.shown.muted),
+        }
+    }
+
+    /// What it is to the operator.
+    pub fn status(self) -> Status {
+        match self {
+            Item::Terminal(terminal) => Status::of(&terminal.state),
+            Item::Task(task) => task.as_status(),
+        }
+    }
+
+    /// What it does, however its last turn ended.
+    pub fn doing(self) -> Status {
+        match self {
+            Item::Terminal(terminal) => Status::doing(&terminal.state),
+            Item::Task(_) => self.status(),
+        }
+    }
+
+    /// Since when its status holds.
+    pub fn since(self) -> Since {
+        match self {
+            Item::Terminal(terminal) => terminal.state.since(),
+            Item::Task(task) => Since { at: task.since, exact: true },
+        }
+    }
+
+    /// Since when it has needed the operator: when its dialog came up, or when its turn ended.
+    pub fn waiting_since(self) -> Option<Timestamp> {
+        let status = self.status();
+        let since = self.since().at;
+        match (status, self) {
+            (Status::Failed | Status::Interrupted | Status::Finished, Item::Terminal(terminal)) => {
+                terminal.state.last_turn.at.or(Some(since))
+            }
+            (Status::Failed | Status::Interrupted | Status::Finished, Item::Task(_)) => Some(since),
+            _ => Some(since).filter(|_| status.wants_a_look()),
+        }
+    }
+
+    /// How the last turn ended, or how often the task rang; nothing where neither is known.
+    pub fn last(self) -> String {
+        match self {
+            Item::Terminal(terminal) => Status::of_result(terminal.state.last_turn.result)
+                .map_or_else(String::new, |status| status.word().into_owned()),
+            Item::Task(task) => task.rings().unwrap_or_default(),
+        }
+    }
+
+    /// What it waits for or does, in one line of its own words.
+    pub fn what(self) -> String {
+        match self {
+            Item::Terminal(terminal) => what_of_agent(terminal),
+            Item::Task(task) => what_of_task(task),
+        }
+    }
+}
+
+/// The dialog's question and its options, the running tool, the answer's first line, or why there is nothing to see.
+fn what_of_agent(terminal: &Terminal) -> String {
+    let state = &terminal.state;
+    if state.waits()
+        && let Some(question) = asked(state, terminal.dialog.as_deref())
+    {
+        let options = terminal.dialog.iter().flat_map(|dialog| &dialog.options);
+        return options.fold(question, |line, option| {
+            format!("{line}   {} {}", option.name, text::cut(&option.label, OPTION_SHOWN))
+        });
+    }
+    if let Some(trouble) = trouble(state) {
+        return trouble;
+    }
+    let [activity, ended, noted] =
+        [&state.activity, &state.last_turn.detail, &state.operator.detail].map(|text| text.as_deref().map(bare));
+    // How the last turn ended says nothing of one that goes on, such as the next attempt after a failure, even where its
+    // line is still the last one on the screen.
+    let goes_on = state.turn.phase == Phase::Active;
+    let said = [activity, ended.clone().filter(|_| !goes_on), noted].into_iter().flatten();
+    said.filter(|text| !goes_on || Some(text) != ended.as_ref()).find(|text| !text.is_empty()).unwrap_or_default()
+}
+
+/// What it asks, else the last thing that it printed, else its command.
+fn what_of_task(task: &Task) -> String {
+    let printed = task.preview().useful(1).first().map(|line| line.trim().to_owned());
+    let command = || task.command().to_owned();
+    match (task.prompt(), printed) {
+        (Some(prompt), _) => prompt.trim().to_owned(),
+        (None, Some(line)) if task.status == TaskStatus::Running => format!("{}: {line}", command()),
+        (None, printed) => printed.unwrap_or_else(command),
+    }
+}
+
+/// Why a terminal cannot be read, in words.
+pub fn trouble(state: &State) -> Option<String> {
+    let problem = state.diagnostics.probe_error.as_ref().or(state.diagnostics.parse_error.as_ref());
+    match state.diagnostics.availability {
+        Availability::Available => None,
+        Availability::TuiDown => Some("the agent has ended; its pane is still there".to_owned()),
+        Availability::Unavailable => Some("the pane is gone".to_owned()),
+        Availability::Error => Some(problem.map_or("cannot be read".to_owned(), |problem| problem.message.clone())),
+        Availability::Unknown => problem.map(|problem| problem.message.clone()),
+    }
+}
