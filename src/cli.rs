@@ -14,7 +14,6 @@ mod history;
 mod inspect;
 mod join;
 mod list;
-mod live;
 mod log;
 mod options;
 mod output;

@@ -34,6 +34,7 @@
 //! | 2 | [`poll`] | pollers that turn tmux, processes and time into the fleet's inputs |
 //! | 2 | [`owner`] | one process polls each server and acts for it, and the others are told by it |
 //! | 2 | [`delivery`] | what is told outside: bells, notices, commands, follow-ups |
+//! | 2 | [`engine`] | the one loop: what is polled, sent and delivered into the fleet, and what to show or print out |
 //! | 2 | [`ui`] | the view to a frame, a key to an action; no tokio, no tmux, no clock |
 //! | 3 | [`app`] | the dashboard's one loop over keys, reports, outcomes and time |
 //! | 3 | [`demo`] | recorded sessions that play in a tmux server of their own |
@@ -74,6 +75,7 @@ pub mod config;
 pub mod delivery;
 pub mod demo;
 pub mod dialog;
+pub mod engine;
 pub mod fleet;
 pub mod follow_up;
 pub mod hash;

@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 
 use super::join::join_all;
 use super::options::user_profiles;
-use super::survey::{Freshness, Watched};
+use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions, output};
 use crate::config::Loaded;
+use crate::engine::Freshness;
 use crate::fleet::ServerId;
 use crate::history::{self, History, Reader, Trouble};
 use crate::poll;

@@ -1,4 +1,4 @@
-//! Standard output: whole lines, no panic when nobody reads them.
+//! Standard output, and the end of a command: whole lines, no panic when nobody reads them, signals.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use serde::Serialize;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use super::Done;
@@ -51,6 +52,20 @@ pub(super) fn closed() -> mpsc::Receiver<()> {
     // Without the thread the command ends when it next writes.
     let _ = std::thread::Builder::new().name("output".to_owned()).spawn(wait);
     receiver
+}
+
+/// Waits until the operator or the system wants the program to end: Ctrl-C, SIGTERM, SIGHUP.
+pub(super) async fn end_asked_for() {
+    let signals = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::hangup()));
+    let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)) = signals else {
+        // Without handlers the signals end the program by themselves.
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+        _ = hangup.recv() => {}
+    }
 }
 
 /// A value as one line of JSON.

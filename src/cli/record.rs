@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 
 use super::Failure;
-use super::live::end_asked_for;
+use super::output::end_asked_for;
 use crate::fleet::TerminalKey;
 use crate::poll;
 use crate::profile::Program;

@@ -4,12 +4,12 @@ use std::io::{IsTerminal, Read};
 use std::time::{Duration, Instant};
 
 use super::history::keep;
-use super::live::Live;
-use super::survey::Watched;
+use super::survey::{Watched, turn};
 use super::target::{Meant, Purpose};
 use super::wait::{self, Found, Limit, seconds};
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::dialog::{Cut, Dialog, NoChoice, TextEntry};
+use crate::engine::Engine;
 use crate::fleet::{Terminal, TerminalKey};
 use crate::history::History;
 use crate::operation::{Act, Operation, Outcome, Privacy, Producer, Recipient, Refusal, Reply, When};
@@ -234,13 +234,14 @@ fn unmeant(no_choice: &NoChoice, dialog: &Dialog) -> Failure {
 /// Sends as soon as the terminal is ready, and again when something came between.
 async fn send_when_ready(args: &SendArgs, text: String, watched: &Watched) -> Done {
     let limit = Limit::new(args.timeout);
-    let mut live = Live::start(watched)?;
-    let Found::Holds(terminal) = wait::until(&mut live, watched, &args.target, limit, Terminal::takes_a_prompt).await?
+    let mut engine = watched.engine()?;
+    let Found::Holds(terminal) =
+        wait::until(&mut engine, watched, &args.target, limit, Terminal::takes_a_prompt).await?
     else {
         return Err(Failure::refused("interrupted; nothing was sent").into());
     };
     let to = Recipient::of(&terminal);
-    let mut waiting = WhenReady { live, key: terminal.key.clone(), target: &args.target, limit, failure: None };
+    let mut waiting = WhenReady { engine, key: terminal.key.clone(), target: &args.target, limit, failure: None };
     let sender = sender(watched).await;
     let outcome = sender.perform(operation(to, Act::Prompt { text, when: When::Ready }), &mut waiting).await;
     match waiting.failure {
@@ -251,7 +252,7 @@ async fn send_when_ready(args: &SendArgs, text: String, watched: &Watched) -> Do
 
 /// Waits until a terminal is ready again, whatever its name is by now.
 struct WhenReady<'a> {
-    live: Live,
+    engine: Engine,
     key: TerminalKey,
     target: &'a str,
     limit: Limit,
@@ -265,9 +266,9 @@ impl Gate for &mut WhenReady<'_> {
             return false;
         }
         // What was seen is newer than what the fleet knows; the next look brings that up to date.
-        self.live.next().await;
-        let WhenReady { live, key, target, limit, failure } = &mut **self;
-        match wait::until_terminal(live, key, target, *limit, Terminal::takes_a_prompt).await {
+        turn(&mut self.engine).await;
+        let WhenReady { engine, key, target, limit, failure } = &mut **self;
+        match wait::until_terminal(engine, key, target, *limit, Terminal::takes_a_prompt).await {
             Ok(Found::Holds(_)) => return true,
             Ok(Found::Interrupted) => *failure = Some(Failure::refused("interrupted; nothing was sent")),
             Err(why) => *failure = Some(why),

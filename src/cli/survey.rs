@@ -3,13 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::task::JoinSet;
-
 use super::join::join_all;
-use super::live::Live;
 use super::target::{self, Meant, Purpose};
 use super::{Failure, GlobalOptions, watch};
 use crate::config::Loaded;
+use crate::engine::{self, Engine, Freshness, Update};
 use crate::fleet::{self, Fleet, ServerHealth, ServerId, Terminal};
 use crate::history::{self, History};
 use crate::owner::{self, Rank};
@@ -27,15 +25,6 @@ const PROMPTS: Duration = Duration::from_millis(1800);
 /// How long another process may take to own what this one has owned, and how often that is asked.
 const HANDOVER: Duration = Duration::from_millis(500);
 const ASK: Duration = Duration::from_millis(20);
-
-/// How new what is known of servers has to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Freshness {
-    /// As their owners know it, which is at most a tick old.
-    Known,
-    /// From a look that is made now.
-    Now,
-}
 
 /// What the options and the configuration ask to watch.
 pub(super) struct Watched {
@@ -98,7 +87,7 @@ impl Watched {
 
     /// Whether each server is owned by some process.
     fn is_owned(&self) -> bool {
-        let settings = self.watching(self.feed.clone(), Rank::Reader);
+        let settings = self.watching(Rank::Reader);
         self.servers.iter().all(|server| owner::is_owned(&settings, server))
     }
 
@@ -109,13 +98,17 @@ impl Watched {
     }
 
     /// What every watcher of what is watched has to know.
-    pub(super) fn watching(&self, feed: poll::Settings, rank: Rank) -> owner::Settings {
-        owner::Settings { feed, library: Arc::clone(&self.library), fleet: self.fleet.clone(), rank }
+    pub(super) fn watching(&self, rank: Rank) -> owner::Settings {
+        let (feed, fleet) = (self.feed.clone(), self.fleet.clone());
+        owner::Settings { feed, library: Arc::clone(&self.library), fleet, rank }
     }
 
-    /// A fleet without terminals, for what is watched.
-    pub(super) fn fleet(&self) -> Fleet {
-        Fleet::new(self.fleet.clone(), Arc::clone(&self.library))
+    /// Begins to watch every server, and never acts for one.
+    ///
+    /// # Errors
+    /// A server's name is not fit for a command line.
+    pub(super) fn engine(&self) -> Result<Engine, Failure> {
+        Engine::start(self.watching(Rank::Reader), &self.servers).map_err(unfit)
     }
 
     /// Looks at every server once, at all of them at the same time; warns of those that do not answer.
@@ -146,16 +139,16 @@ impl Watched {
     }
 
     async fn survey_while(&self, time: Duration, is_open: impl Fn(&Fleet) -> bool) -> Result<Survey, Failure> {
-        let mut live = Live::start(self)?;
-        live.first_look().await;
+        let mut engine = self.engine()?;
+        first_polls(&mut engine).await;
         let watching = async {
-            while is_open(&live.fleet) {
-                live.next().await;
+            while is_open(engine.fleet()) {
+                turn(&mut engine).await;
             }
         };
         // That the time is over is what ends the watching.
         let _over = tokio::time::timeout(time, watching).await;
-        self.told(Survey { fleet: live.fleet, now: poll::now() }).await
+        self.told(Survey { fleet: engine.into_fleet(), now: poll::now() }).await
     }
 
     /// Says which servers do not answer.
@@ -184,24 +177,8 @@ impl Watched {
     /// # Errors
     /// A look itself broke down.
     pub(super) async fn survey_quietly(&self, freshness: Freshness) -> Result<Survey, Failure> {
-        let mut looks = JoinSet::new();
-        for server in &self.servers {
-            let (settings, server) = (self.watching(self.feed.clone(), Rank::Reader), server.clone());
-            looks.spawn(async move {
-                match owner::ask(&settings, &server, freshness == Freshness::Now).await {
-                    Some(known) => known,
-                    None => poll::look(settings.feed, settings.library, server).await.inputs().collect(),
-                }
-            });
-        }
-        let mut fleet = self.fleet();
-        while let Some(inputs) = looks.join_next().await {
-            let inputs = inputs.map_err(|error| Failure::refused(format!("polling a server failed: {error}")))?;
-            for input in inputs {
-                let at = input.at().unwrap_or_else(poll::now);
-                fleet.handle(input, at);
-            }
-        }
+        let fleet = engine::survey(&self.watching(Rank::Reader), &self.servers, freshness).await;
+        let fleet = fleet.map_err(|error| Failure::refused(format!("polling a server failed: {error}")))?;
         Ok(Survey { fleet, now: poll::now() })
     }
 
@@ -220,11 +197,36 @@ impl Watched {
             Err(error) => Some(error),
         };
         match again {
-            Some(error @ tmux::Error::BadName { .. }) => Failure::usage(&error).hint(error.hint()),
+            Some(error @ tmux::Error::BadName { .. }) => unfit(error),
             Some(error) => Failure::refused(&error).hint(error.hint()),
             None => Failure::refused(&problem.message).hint("it answers now; try again"),
         }
     }
+}
+
+/// Waits for the next event and takes it in; says on standard error what the operator has to know.
+pub(super) async fn turn(engine: &mut Engine) {
+    engine.turn().await;
+    warn(engine);
+}
+
+/// Watches until every server has been polled once, in the same way.
+pub(super) async fn first_polls(engine: &mut Engine) {
+    engine.first_polls().await;
+    warn(engine);
+}
+
+fn warn(engine: &mut Engine) {
+    while let Some(update) = engine.poll_update() {
+        if let Update::Refused(why) = update {
+            Failure::refused(why).warn();
+        }
+    }
+}
+
+/// That a server cannot be watched.
+pub(super) fn unfit(error: tmux::Error) -> Failure {
+    Failure::usage(&error).hint(error.hint())
 }
 
 /// What is wrong with a server, if something is.

@@ -7,10 +7,11 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use super::failure::BadValue;
-use super::live::{Live, end_asked_for};
-use super::survey::Watched;
+use super::output::end_asked_for;
+use super::survey::{Watched, first_polls, turn};
 use super::target::{Meant, Purpose};
 use super::{Done, Failure, GlobalOptions, output, target};
+use crate::engine::Engine;
 use crate::fleet::{Fleet, ServerId, Terminal, TerminalKey, WindowId};
 use crate::state::{Attention, Availability, BusinessState, Phase, TurnResult};
 use crate::status::Status;
@@ -118,12 +119,12 @@ pub(super) fn seconds(text: &str) -> Result<Duration, BadValue> {
 /// No such terminal or task, it is gone, or the time is over.
 pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
-    let mut live = Live::start(&watched)?;
-    live.first_look().await;
-    let (json, text) = match find_soon(&mut live, &watched, &args.target).await? {
+    let mut engine = watched.engine()?;
+    first_polls(&mut engine).await;
+    let (json, text) = match find_soon(&mut engine, &watched, &args.target).await? {
         Key::Terminal(key) => {
             let wanted = |terminal: &Terminal| args.condition.iter().any(|condition| condition.holds(terminal));
-            match until_terminal(&mut live, &key, &args.target, Limit::new(args.timeout), wanted).await? {
+            match until_terminal(&mut engine, &key, &args.target, Limit::new(args.timeout), wanted).await? {
                 Found::Holds(terminal) => {
                     let state = &terminal.state;
                     (output::json_line(state)?, format!("{}: {}\n", state.terminal.id, met(&args.condition, &terminal)))
@@ -131,7 +132,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
                 Found::Interrupted => return Err(interrupted(&args.target).into()),
             }
         }
-        Key::Task(server, window) => match until_task(&mut live, args, &server, window).await? {
+        Key::Task(server, window) => match until_task(&mut engine, args, &server, window).await? {
             Some(task) => (output::json_line(&task.fields())?, format!("{}: {}\n", task.id, task.as_status().word())),
             None => return Err(interrupted(&args.target).into()),
         },
@@ -156,7 +157,7 @@ fn interrupted(target: &str) -> Failure {
 
 /// Watches until a task is as it is wanted; `None` when the operator did not want to wait any longer.
 async fn until_task(
-    live: &mut Live,
+    engine: &mut Engine,
     args: &Args,
     server: &ServerId,
     window: WindowId,
@@ -166,7 +167,7 @@ async fn until_task(
     tokio::pin!(end);
     let mut last = None;
     loop {
-        match (live.fleet.task(server, window).cloned().map(Box::new), last) {
+        match (engine.fleet().task(server, window).cloned().map(Box::new), last) {
             (Some(task), _) if args.condition.iter().any(|condition| condition.holds_for_task(&task)) => {
                 return Ok(Some(task));
             }
@@ -177,7 +178,7 @@ async fn until_task(
             (None, _) => return Err(Failure::refused(format!("{} is gone", args.target))),
         }
         tokio::select! {
-            _ = live.next() => {}
+            () = turn(engine) => {}
             () = &mut end => return Ok(None),
             () = past(deadline) => {
                 let (id, word) = last.map(|task| (task.id.clone(), task.as_status().word())).unwrap_or_default();
@@ -228,17 +229,17 @@ fn in_seconds(time: Duration) -> String {
 /// # Errors
 /// No such terminal, it is gone and that is not wanted, or the time is over.
 pub(super) async fn until(
-    live: &mut Live,
+    engine: &mut Engine,
     watched: &Watched,
     target: &str,
     limit: Limit,
     wanted: impl Fn(&Terminal) -> bool,
 ) -> Result<Found, Failure> {
-    live.first_look().await;
-    match find(&live.fleet, watched, target, Purpose::Acting).await? {
-        Key::Terminal(key) => until_terminal(live, &key, target, limit, wanted).await,
+    first_polls(engine).await;
+    match find(engine.fleet(), watched, target, Purpose::Acting).await? {
+        Key::Terminal(key) => until_terminal(engine, &key, target, limit, wanted).await,
         Key::Task(server, window) => {
-            Err(target::is_a_task(live.fleet.task(&server, window).map_or(target, |task| task.id.as_str())))
+            Err(target::is_a_task(engine.fleet().task(&server, window).map_or(target, |task| task.id.as_str())))
         }
     }
 }
@@ -248,7 +249,7 @@ pub(super) async fn until(
 /// # Errors
 /// It is gone and that is not wanted, or the time is over.
 pub(super) async fn until_terminal(
-    live: &mut Live,
+    engine: &mut Engine,
     key: &TerminalKey,
     target: &str,
     limit: Limit,
@@ -257,7 +258,7 @@ pub(super) async fn until_terminal(
     let end = end_asked_for();
     tokio::pin!(end);
     loop {
-        match live.fleet.terminal(key) {
+        match engine.fleet().terminal(key) {
             Some(terminal) if wanted(terminal) => return Ok(Found::Holds(Box::new(terminal.clone()))),
             Some(terminal) if terminal.state.has_ended() => {
                 return Err(Failure::refused(format!("{} is gone", terminal.state.terminal.id)));
@@ -266,9 +267,9 @@ pub(super) async fn until_terminal(
             None => return Err(Failure::refused(format!("{target} is gone"))),
         }
         tokio::select! {
-            _ = live.next() => {}
+            () = turn(engine) => {}
             () = &mut end => return Ok(Found::Interrupted),
-            () = past(limit.deadline) => return Err(timed_out(live.fleet.terminal(key), target, limit)),
+            () = past(limit.deadline) => return Err(timed_out(engine.fleet().terminal(key), target, limit)),
         }
     }
 }
@@ -281,20 +282,20 @@ enum Key {
 
 /// What a target means now or in a moment: of a task that has just ended, tmux may owe the exit status, and until then
 /// nothing is told of it.
-async fn find_soon(live: &mut Live, watched: &Watched, target: &str) -> Result<Key, Failure> {
+async fn find_soon(engine: &mut Engine, watched: &Watched, target: &str) -> Result<Key, Failure> {
     const SOON: Duration = Duration::from_millis(1500);
     let deadline = tokio::time::Instant::now() + SOON;
     loop {
-        let found = find(&live.fleet, watched, target, Purpose::Reading).await;
+        let found = find(engine.fleet(), watched, target, Purpose::Reading).await;
         let in_trouble = |fleet: &Fleet| {
             let view = fleet.view(Timestamp::default());
             view.servers.iter().any(|server| super::survey::problem(&server.health).is_some())
         };
-        if found.is_ok() || in_trouble(&live.fleet) || tokio::time::Instant::now() >= deadline {
+        if found.is_ok() || in_trouble(engine.fleet()) || tokio::time::Instant::now() >= deadline {
             return found;
         }
         tokio::select! {
-            _ = live.next() => {}
+            () = turn(engine) => {}
             () = tokio::time::sleep_until(deadline) => {}
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::future::ready;
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode, Stdio};
@@ -10,17 +11,17 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 
 use super::history::warn_of;
-use super::live::{Live, end_asked_for, sleep_until};
-use super::survey::{Watched, problem};
-use super::{Done, GlobalOptions, follow_ups, output};
-use crate::delivery::{DeliveryEvent, Outside};
+use super::output::end_asked_for;
+use super::survey::{self, Watched, problem};
+use super::{Done, Failure, GlobalOptions, follow_ups, output};
+use crate::delivery::DeliveryEvent;
+use crate::engine::{Engine, Update};
 use crate::fleet::{Effect, Fleet, ServerHealth, ServerId, TerminalKey};
 use crate::history::{History, Intent, IntentState, Stored, same_terminal};
 use crate::notify::Suppression;
-use crate::owner::{self, OwnerEvent, Rank};
+use crate::owner::Rank;
 use crate::poll;
 use crate::screen::harmless;
 use crate::state::{Change, Evidence, State, Transition};
@@ -56,11 +57,6 @@ pub(super) fn start_in_background(options: &GlobalOptions) -> io::Result<()> {
     command.spawn().map(drop)
 }
 
-/// How long the command waits at its end until what happened is in the history.
-const LAST_RECORDS: Duration = Duration::from_millis(500);
-/// How long the command waits at its end for follow-ups that are on their way.
-const LAST_SENDS: Duration = Duration::from_secs(10);
-
 /// Runs the command until Ctrl-C, SIGTERM, or until nobody reads its output any more.
 ///
 /// # Errors
@@ -72,23 +68,19 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         (false, false) => Rank::Watch,
         (false, true) => Rank::Terminal,
     };
-    let mut live = Live::start_owning(&watched, rank)?;
-    let history = History::start(&watched.loaded.config.history);
-    let done = print(args, &watched, &mut live, &history).await;
-    // Whoever leads next writes what is not in the file then.
-    history.written(LAST_RECORDS).await;
-    live.leave().await;
+    let config = &watched.loaded.config;
+    let history = History::start(&config.history);
+    let (settings, has_terminal) = (watched.watching(rank), io::stderr().is_terminal());
+    let (mut engine, _) =
+        Engine::start_acting(settings, &watched.servers, (config, &history), has_terminal).map_err(survey::unfit)?;
+    let done = print(args, &watched, &mut engine, &history).await;
+    // A message that is being sent to an agent arrives, or the next owner finds out about it.
+    engine.leave(ready(())).await.iter().for_each(|left| eprintln!("warning: {left}"));
     done
 }
 
-async fn print(args: &Args, watched: &Watched, live: &mut Live, history: &History) -> Done {
-    let mut submissions = history.submissions();
-    let mut intents = history.intents();
+async fn print(args: &Args, watched: &Watched, engine: &mut Engine, history: &History) -> Done {
     let mut inputs = history.inputs();
-    let (telling, mut told) = mpsc::unbounded_channel();
-    let (telling_operations, mut operations) = mpsc::unbounded_channel();
-    let sending = (watched.sender(history).telling(telling_operations), watched.feed.tmux.clone());
-    let mut outside = Outside::start(&watched.loaded.config, history, io::stderr().is_terminal(), sending, telling);
     let mut printer = Printer::new(args.json);
     let mut health = BTreeMap::new();
     let end = end_asked_for();
@@ -97,39 +89,19 @@ async fn print(args: &Args, watched: &Watched, live: &mut Live, history: &Histor
     let idle = Duration::from_millis(watched.loaded.config.watch.background_idle.as_millis());
     let mut ask = tokio::time::interval(ASK);
     loop {
-        let mut news = String::new();
-        let effects = tokio::select! {
-            effects = live.next() => effects,
-            () = sleep_until(outside.poll_timeout()) => Vec::new(),
-            Some(told) = told.recv() => match told {
-                DeliveryEvent::FollowUp(_) => Vec::new(),
-                DeliveryEvent::Trouble(trouble) => {
-                    eprintln!("warning: {}", harmless(&trouble));
-                    Vec::new()
-                }
-            },
-            Some(event) = operations.recv() => live.performed(&event),
-            Some(submission) = submissions.recv() => live.submitted(&submission),
-            Some(follow_up) = intents.recv() => {
-                if !follow_up.is_old {
-                    news = printer.follow_up_line(&follow_up.intent, &live.fleet)?;
-                }
-                Vec::new()
-            }
-            Some(input) = inputs.recv() => {
-                news = printer.input_line(&input, &live.fleet)?;
-                Vec::new()
-            }
+        let mut lines = String::new();
+        tokio::select! {
+            event = engine.next() => engine.handle(event, poll::now()),
+            Some(input) = inputs.recv() => lines = printer.input_line(&input, engine.fleet())?,
             _ = ask.tick(), if args.background => {
-                if live.unused_for() > idle {
-                    break;
+                if engine.unused_for() > idle {
+                    return Ok(ExitCode::SUCCESS);
                 }
-                Vec::new()
             }
-            Some(()) = closed.recv(), if !args.background => break,
-            () = &mut end => break,
-        };
-        for (server, condition) in changed_health(&live.fleet, &mut health) {
+            Some(()) = closed.recv(), if !args.background => return Ok(ExitCode::SUCCESS),
+            () = &mut end => return Ok(ExitCode::SUCCESS),
+        }
+        for (server, condition) in changed_health(engine.fleet(), &mut health) {
             if let Some(problem) = problem(&condition) {
                 let failure = watched.explain(&server, problem).await;
                 // Without the program there is nothing to wait for; a server may still come.
@@ -139,30 +111,16 @@ async fn print(args: &Args, watched: &Watched, live: &mut Live, history: &Histor
                 failure.warn();
             }
         }
-        let now = poll::now();
-        for event in std::mem::take(&mut live.about_servers) {
-            match event {
-                OwnerEvent::Checkpoint { server, reply } => {
-                    owner::reply(live.fleet.checkpoint(&server), history.clone(), reply);
-                }
-                event => outside.server_event(event),
-            }
-        }
-        for effect in &effects {
-            outside.effect(effect, &live.fleet, now);
-        }
         warn_of(history);
-        ring(&outside.follow(&live.fleet.view(now), NOBODY));
-        let lines = printer.lines(&effects, &live.fleet)? + &news;
+        ring(&engine.deliver(NOBODY, poll::now()));
+        let updates: Vec<Update> = std::iter::from_fn(|| engine.poll_update()).collect();
+        lines.insert_str(0, &printer.lines(&updates, engine.fleet())?);
         if !args.background
             && let Err(error) = output::write_whole(&lines)
         {
             return output::conclude(Err(error));
         }
     }
-    // A message that is on its way to an agent arrives, or is found out about by whoever comes next.
-    let _ = tokio::time::timeout(LAST_SENDS, outside.finish()).await;
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Nobody sits in front of `watch`; only the configuration mutes.
@@ -191,7 +149,7 @@ fn changed_health(fleet: &Fleet, known: &mut BTreeMap<ServerId, ServerHealth>) -
     changed
 }
 
-/// Turns effects into lines.
+/// Turns updates into lines.
 struct Printer {
     json: bool,
     zone: TimeZone,
@@ -237,11 +195,29 @@ impl Printer {
     ///
     /// # Errors
     /// A state cannot be written as JSON.
-    fn lines(&mut self, effects: &[Effect], fleet: &Fleet) -> io::Result<String> {
+    fn lines(&mut self, updates: &[Update], fleet: &Fleet) -> io::Result<String> {
         let mut lines = String::new();
         // The first line of a terminal holds all that its first look told, transitions included.
         let mut new = BTreeSet::new();
-        for effect in effects {
+        for update in updates {
+            let effect = match update {
+                Update::Effect(effect) => effect,
+                Update::Message(message) => {
+                    if !message.is_old {
+                        lines.push_str(&self.follow_up_line(&message.intent, fleet)?);
+                    }
+                    continue;
+                }
+                Update::Delivery(DeliveryEvent::Trouble(trouble)) => {
+                    eprintln!("warning: {}", harmless(trouble));
+                    continue;
+                }
+                Update::Refused(why) => {
+                    Failure::refused(why).warn();
+                    continue;
+                }
+                Update::Delivery(DeliveryEvent::FollowUp(_)) | Update::Operation(_) => continue,
+            };
             match effect {
                 Effect::Introduced { key } => {
                     let Some(terminal) = fleet.terminal(key) else { continue };

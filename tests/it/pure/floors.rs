@@ -35,6 +35,7 @@ const MODULES: &[(&str, u8)] = &[
     ("poll", 2),
     ("owner", 2),
     ("delivery", 2),
+    ("engine", 2),
     ("ui", 2),
     ("demo", 3),
     ("app", 3),

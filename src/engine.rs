@@ -1,0 +1,449 @@
+//! The one loop of every process that watches: what the watchers of the servers, the history, the senders and the delivery
+//! report goes into the fleet, and what is to be shown or printed of it comes out. The dashboard, `watch`, `wait` and the
+//! other commands drive it in the same way: wait for [`Engine::next`] among other things, hand the event to
+//! [`Engine::handle`] with the time, and take [`Engine::poll_update`] until there is none. Whoever may act for a server calls
+//! [`Engine::deliver`] afterwards, and [`Engine::leave`] at the end.
+
+use std::collections::VecDeque;
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::task::{JoinError, JoinSet};
+
+use crate::config::Config;
+use crate::delivery::{DeliveryEvent, Outside};
+use crate::fleet::{Effect, Fleet, Input, ServerHealth, ServerId, TerminalKey};
+use crate::history::{self, History, IntentNews, Record, Submission};
+use crate::notify::Suppression;
+use crate::operation::Act;
+use crate::owner::{self, OwnerEvent, Settings, Watcher};
+use crate::poll;
+use crate::profile::ProfileSet;
+use crate::sender::{OperationEvent, Sender};
+use crate::state::Attention;
+use crate::time::Timestamp;
+use crate::tmux::Error;
+
+/// Events of watchers that wait to be handled; with more than that the watchers wait themselves.
+const WAITING_EVENTS: usize = 64;
+/// How long the end of a process waits for prompts and messages that are being sent.
+const LAST_SENDS: Duration = Duration::from_secs(10);
+/// How long it waits until what happened is in the history.
+const LAST_RECORDS: Duration = Duration::from_millis(500);
+
+/// Something that has happened, for [`Engine::handle`].
+#[derive(Debug)]
+pub enum EngineEvent {
+    /// A server was polled, or this process has another role for it.
+    Owner(OwnerEvent),
+    /// Another process has sent something.
+    Submission(Submission),
+    /// A message to an agent has come further.
+    Message(IntentNews),
+    /// An operation of this process has come further.
+    Operation(OperationEvent),
+    /// What came of a notice or a follow-up.
+    Delivery(DeliveryEvent),
+    /// Nothing happened but time.
+    Timeout,
+}
+
+/// Something to show or to print.
+#[derive(Clone, Debug)]
+pub enum Update {
+    /// What the fleet wants told.
+    Effect(Effect),
+    /// The owner of a server refuses this process, which polls for itself: why, for people.
+    Refused(String),
+    /// A message to an agent has come further.
+    Message(IntentNews),
+    /// An operation of this process has come further.
+    Operation(OperationEvent),
+    /// What came of a notice or a follow-up.
+    Delivery(DeliveryEvent),
+}
+
+/// How new what is known of servers has to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freshness {
+    /// As their owners know it, which is at most a tick old.
+    Known,
+    /// From a poll that is made now.
+    Now,
+}
+
+/// A fleet that is kept up to date.
+pub struct Engine {
+    fleet: Fleet,
+    settings: Settings,
+    /// Dropping a watcher ends it.
+    watchers: Vec<(ServerId, Watcher)>,
+    /// Where watchers send their events, and where these arrive.
+    to_engine: mpsc::Sender<OwnerEvent>,
+    owner_events: mpsc::Receiver<OwnerEvent>,
+    /// `None` in a process that never acts for a server.
+    acting: Option<Acting>,
+    updates: VecDeque<Update>,
+}
+
+/// What a process has that may act for a server.
+struct Acting {
+    history: History,
+    sender: Sender,
+    outside: Outside,
+    submissions: UnboundedReceiver<Submission>,
+    messages: UnboundedReceiver<IntentNews>,
+    operations: UnboundedReceiver<OperationEvent>,
+    deliveries: UnboundedReceiver<DeliveryEvent>,
+}
+
+impl Engine {
+    /// Begins to watch servers, and never acts for one.
+    ///
+    /// # Errors
+    /// A server's name is not fit for a command line.
+    pub fn start(settings: Settings, servers: &[ServerId]) -> Result<Self, Error> {
+        Self::with(settings, servers, None)
+    }
+
+    /// The same, and may act for servers by the rules of a configuration, until [`Engine::leave`]. What the sender that is
+    /// returned performs the engine follows. Must be called within the runtime.
+    ///
+    /// # Errors
+    /// As [`Engine::start`].
+    pub fn start_acting(
+        mut settings: Settings,
+        servers: &[ServerId],
+        (config, history): (&Config, &History),
+        has_terminal: bool,
+    ) -> Result<(Self, Sender), Error> {
+        settings.feed.keeper = Some(poll::owner());
+        let (to_operations, operations) = mpsc::unbounded_channel();
+        let (to_deliveries, deliveries) = mpsc::unbounded_channel();
+        let (library, tmux) = (Arc::clone(&settings.library), settings.feed.tmux.clone());
+        let sender = Sender::new(library, tmux.clone(), history.clone(), history::lock_directory());
+        let sender = sender.telling(to_operations);
+        let acting = Acting {
+            outside: Outside::start(config, history, has_terminal, (sender.clone(), tmux), to_deliveries),
+            sender: sender.clone(),
+            submissions: history.submissions(),
+            messages: history.intents(),
+            history: history.clone(),
+            operations,
+            deliveries,
+        };
+        Ok((Self::with(settings, servers, Some(acting))?, sender))
+    }
+
+    fn with(settings: Settings, servers: &[ServerId], acting: Option<Acting>) -> Result<Self, Error> {
+        let (to_engine, owner_events) = mpsc::channel(WAITING_EVENTS);
+        let fleet = Fleet::new(settings.fleet.clone(), Arc::clone(&settings.library));
+        let (watchers, updates) = (Vec::new(), VecDeque::new());
+        let mut engine = Self { fleet, settings, watchers, to_engine, owner_events, acting, updates };
+        engine.watchers = engine.watch(servers)?;
+        Ok(engine)
+    }
+
+    fn watch(&self, servers: &[ServerId]) -> Result<Vec<(ServerId, Watcher)>, Error> {
+        let spawn = |server: &ServerId| {
+            let watcher = owner::spawn(self.settings.clone(), server.clone(), self.to_engine.clone())?;
+            Ok((server.clone(), watcher))
+        };
+        servers.iter().map(spawn).collect()
+    }
+
+    /// All terminals and tasks, as of the events that have been handled.
+    pub fn fleet(&self) -> &Fleet {
+        &self.fleet
+    }
+
+    /// The same, when nothing is watched any longer.
+    pub fn into_fleet(self) -> Fleet {
+        self.fleet
+    }
+
+    /// How servers are watched now.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The servers that are watched.
+    pub fn servers(&self) -> Vec<ServerId> {
+        self.watchers.iter().map(|(server, _)| server.clone()).collect()
+    }
+
+    /// Waits until something happens. May be dropped while it waits.
+    pub async fn next(&mut self) -> EngineEvent {
+        let outside = self.acting.as_ref().and_then(|acting| acting.outside.poll_timeout());
+        let timeout = self.fleet.poll_timeout().into_iter().chain(outside).min();
+        tokio::select! {
+            Some(event) = self.owner_events.recv() => EngineEvent::Owner(event),
+            event = next_of(&mut self.acting) => event,
+            () = sleep_until(timeout) => EngineEvent::Timeout,
+        }
+    }
+
+    /// What a watcher has reported already, if anything: many reports are handled before a frame is drawn.
+    pub fn try_next(&mut self) -> Option<EngineEvent> {
+        self.owner_events.try_recv().ok().map(EngineEvent::Owner)
+    }
+
+    /// Takes in what has happened, at `now`.
+    pub fn handle(&mut self, event: EngineEvent, now: Timestamp) {
+        match event {
+            EngineEvent::Owner(event) => self.owner_event(event, now),
+            EngineEvent::Submission(submission) => {
+                if let Some(input) = submission.input_for(&self.fleet, now) {
+                    self.take(input, now);
+                }
+            }
+            EngineEvent::Operation(event) => self.operation_event(event, now),
+            EngineEvent::Message(message) => self.updates.push_back(Update::Message(message)),
+            EngineEvent::Delivery(delivery) => self.updates.push_back(Update::Delivery(delivery)),
+            EngineEvent::Timeout => {}
+        }
+        // Whatever happens first, time has passed as well.
+        if self.fleet.poll_timeout().is_some_and(|at| at <= now) {
+            self.take(Input::TimePassed, now);
+        }
+    }
+
+    /// The next thing to show or to print, oldest first.
+    pub fn poll_update(&mut self) -> Option<Update> {
+        self.updates.pop_front()
+    }
+
+    /// Takes in what the operator has done in this process: the history keeps it, and the other processes are told.
+    pub fn handle_local(&mut self, input: Input, now: Timestamp) {
+        let server = match &input {
+            Input::Seen { key } => {
+                self.keep_seen(key, now);
+                Some(&key.server)
+            }
+            Input::TaskKilled { server, .. } => Some(server),
+            _ => None,
+        };
+        let watcher = self.watchers.iter().find(|(watched, _)| Some(watched) == server);
+        watcher.into_iter().for_each(|(_, watcher)| watcher.tell(input.clone()));
+        self.take(input, now);
+    }
+
+    /// Waits for the next event and takes it in.
+    pub async fn turn(&mut self) {
+        let event = self.next().await;
+        self.handle(event, poll::now());
+    }
+
+    /// Watches until every server has been polled once. May be dropped while it waits.
+    pub async fn first_polls(&mut self) {
+        while self.is_waiting() {
+            self.turn().await;
+        }
+    }
+
+    fn is_waiting(&self) -> bool {
+        let view = self.fleet.view(Timestamp::default());
+        // A server that has not reported yet is not known to the fleet at all.
+        view.servers.len() < self.watchers.len()
+            || view.servers.iter().any(|server| server.health == ServerHealth::Waiting)
+    }
+
+    /// Delivers what is due of what the fleet shows now, for the servers for which this process acts. What is returned is to be
+    /// written to the operator's terminal.
+    pub fn deliver(&mut self, operator: Suppression<'_>, now: Timestamp) -> Vec<u8> {
+        let Some(acting) = &mut self.acting else { return Vec::new() };
+        acting.outside.follow(&self.fleet.view(now), operator)
+    }
+
+    /// Mutes what the operator is told, or lets the rules hold again.
+    pub fn mute(&mut self, muted: bool) {
+        self.acting.iter_mut().for_each(|acting| acting.outside.mute(muted));
+    }
+
+    /// Delivers by the rules of another configuration from now on.
+    pub fn set_config(&mut self, config: &Config) {
+        self.acting.iter_mut().for_each(|acting| acting.outside.obey(config));
+    }
+
+    /// Reads screens by other profiles from now on.
+    ///
+    /// # Errors
+    /// As [`Engine::start`].
+    pub fn set_profiles(&mut self, library: &Arc<ProfileSet>) -> Result<(), Error> {
+        self.acting.iter().for_each(|acting| acting.sender.learn(Arc::clone(library)));
+        self.fleet.learn(Arc::clone(library));
+        self.settings.library = Arc::clone(library);
+        self.set_servers(self.settings.feed.clone(), &self.servers())
+    }
+
+    /// Watches these servers, and by these rules, from now on. The terminals of the others leave the fleet.
+    ///
+    /// # Errors
+    /// As [`Engine::start`]; nothing has changed then.
+    pub fn set_servers(&mut self, feed: poll::Settings, servers: &[ServerId]) -> Result<(), Error> {
+        let keeper = self.settings.feed.keeper.clone();
+        let before = std::mem::replace(&mut self.settings.feed, poll::Settings { keeper, ..feed });
+        let watchers = match self.watch(servers) {
+            Ok(watchers) => std::mem::replace(&mut self.watchers, watchers),
+            Err(error) => {
+                self.settings.feed = before;
+                return Err(error);
+            }
+        };
+        for (server, watcher) in watchers.into_iter().filter(|(server, _)| !servers.contains(server)) {
+            let feed = self.settings.feed.clone();
+            self.take(Input::Unwatched { server: server.clone() }, poll::now());
+            tokio::spawn(async move { release(feed, server, watcher).await });
+        }
+        Ok(())
+    }
+
+    /// Polls a server at once, as something was done there.
+    pub fn wake(&self, server: &ServerId) {
+        let watchers = self.watchers.iter().filter(|(watched, _)| watched == server);
+        watchers.for_each(|(_, watcher)| watcher.wake());
+    }
+
+    /// How long no other process has used what is watched here.
+    pub fn unused_for(&self) -> Duration {
+        self.watchers.iter().map(|(_, watcher)| watcher.unused_for()).min().unwrap_or_default()
+    }
+
+    /// Ends watching: waits for `sends` and for what is being delivered, until the history is written, and takes back what was
+    /// set in task sessions. Returns what could not be taken back, for people.
+    pub async fn leave(&mut self, sends: impl Future<Output = ()>) -> Vec<String> {
+        if let Some(acting) = &self.acting {
+            let _ = tokio::time::timeout(LAST_SENDS, async { tokio::join!(sends, acting.outside.finish()) }).await;
+            // The next owner writes what is not in the file then.
+            acting.history.written(LAST_RECORDS).await;
+        }
+        let mut left = Vec::new();
+        for (server, watcher) in std::mem::take(&mut self.watchers) {
+            let released = release(self.settings.feed.clone(), server.clone(), watcher).await;
+            left.extend(released.err().map(|error| format!("{server}: what counts bells was left behind: {error}")));
+        }
+        if let Some(acting) = &mut self.acting {
+            let ended = std::iter::from_fn(|| acting.operations.try_recv().ok());
+            self.updates.extend(ended.map(Update::Operation));
+        }
+        left
+    }
+
+    fn owner_event(&mut self, event: OwnerEvent, now: Timestamp) {
+        match event {
+            OwnerEvent::Input(input) => self.take(input, now),
+            OwnerEvent::Refused { server, why } => {
+                self.updates.push_back(Update::Refused(owner::refusal(&server, &why)));
+            }
+            OwnerEvent::Checkpoint { server, reply } => {
+                if let Some(acting) = &self.acting {
+                    owner::reply(self.fleet.checkpoint(&server), acting.history.clone(), reply);
+                }
+            }
+            event => {
+                if let Some(acting) = &mut self.acting {
+                    acting.outside.server_event(event);
+                }
+            }
+        }
+    }
+
+    /// Follows an operation of this process: a prompt begins a turn, and an answered dialog was seen.
+    fn operation_event(&mut self, event: OperationEvent, now: Timestamp) {
+        let (OperationEvent::Begun(operation) | OperationEvent::Ended(operation, _)) = &event;
+        let key = operation.to.key.clone();
+        self.wake(&key.server);
+        match (&event, &operation.act) {
+            (OperationEvent::Begun(_), Act::Prompt { text, .. }) => {
+                self.take(Input::Submitted { key, at: now, text: text.clone() }, now);
+            }
+            (OperationEvent::Ended(_, outcome), Act::Answer { .. }) if outcome.is_accepted() => {
+                self.handle_local(Input::Seen { key }, now);
+            }
+            _ => {}
+        }
+        self.updates.push_back(Update::Operation(event));
+    }
+
+    fn take(&mut self, input: Input, now: Timestamp) {
+        let server = match &input {
+            Input::Server(report) => Some(&report.server),
+            Input::Tasks(report) => Some(&report.server),
+            Input::Checkpoint { server, .. } => Some(server),
+            _ => None,
+        };
+        if server.is_some_and(|server| self.watchers.iter().all(|(watched, _)| watched != server)) {
+            // It was sent before its server was let go, and comes too late.
+            return;
+        }
+        let now = input.at().unwrap_or(now);
+        self.fleet.handle(input, now);
+        while let Some(effect) = self.fleet.poll_effect() {
+            self.acting.iter_mut().for_each(|acting| acting.outside.effect(&effect, &self.fleet, now));
+            self.updates.push_back(Update::Effect(effect));
+        }
+    }
+
+    /// Writes down that the operator sees how a turn ended, for whoever watches later.
+    fn keep_seen(&self, key: &TerminalKey, now: Timestamp) {
+        let (Some(acting), Some(terminal)) = (&self.acting, self.fleet.terminal(key)) else { return };
+        if matches!(terminal.state.attention, Attention::Failed | Attention::Interrupted | Attention::Finished) {
+            acting.history.record(Record::seen(key.clone(), terminal.state.terminal.id.clone(), now));
+        }
+    }
+}
+
+/// What is known of servers: what their owners know, or what a poll shows where there is none, all at the same time.
+///
+/// # Errors
+/// A poll itself broke down.
+pub async fn survey(settings: &Settings, servers: &[ServerId], freshness: Freshness) -> Result<Fleet, JoinError> {
+    let mut polls = JoinSet::new();
+    for server in servers {
+        let (settings, server) = (settings.clone(), server.clone());
+        polls.spawn(async move {
+            match owner::ask(&settings, &server, freshness == Freshness::Now).await {
+                Some(known) => known,
+                None => poll::look(settings.feed, settings.library, server).await.inputs().collect(),
+            }
+        });
+    }
+    let mut fleet = Fleet::new(settings.fleet.clone(), Arc::clone(&settings.library));
+    while let Some(inputs) = polls.join_next().await {
+        for input in inputs? {
+            let at = input.at().unwrap_or_else(poll::now);
+            fleet.handle(input, at);
+        }
+    }
+    Ok(fleet)
+}
+
+/// Ends a watcher, and takes back what it has set in the server's task sessions.
+async fn release(feed: poll::Settings, server: ServerId, watcher: Watcher) -> Result<(), Error> {
+    let is_set = watcher.has_tended();
+    // The watcher must not set again what is taken back.
+    drop(watcher);
+    if is_set { poll::release(&feed, &server).await } else { Ok(()) }
+}
+
+/// What happens in a process that may act; nothing ever does in another one.
+async fn next_of(acting: &mut Option<Acting>) -> EngineEvent {
+    let Some(acting) = acting else { return pending().await };
+    tokio::select! {
+        Some(event) = acting.operations.recv() => EngineEvent::Operation(event),
+        Some(event) = acting.deliveries.recv() => EngineEvent::Delivery(event),
+        Some(submission) = acting.submissions.recv() => EngineEvent::Submission(submission),
+        Some(message) = acting.messages.recv() => EngineEvent::Message(message),
+        else => pending().await,
+    }
+}
+
+/// Waits until a moment has come; for ever when there is none.
+async fn sleep_until(moment: Option<Timestamp>) {
+    match moment {
+        Some(at) => tokio::time::sleep(Duration::from_millis(at.since(poll::now()).as_millis())).await,
+        None => pending().await,
+    }
+}
