@@ -29,29 +29,25 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::config::Config;
-use crate::delivery::{DeliveryEvent, Outside};
-use crate::fleet::{self, Fleet, Input, ServerId};
-use crate::history::{Answer, History, Intent, IntentId, IntentNews, Questions, Record, Submission};
-use crate::owner::{self, OwnerEvent, Rank, Watcher};
+use crate::delivery::DeliveryEvent;
+use crate::engine::{Engine, EngineEvent, Update};
+use crate::fleet::ServerId;
+use crate::history::{Answer, History, Intent, IntentId, Questions};
+use crate::owner;
 use crate::poll;
-use crate::profile::ProfileSet;
-use crate::sender::OperationEvent;
-use crate::state::Attention;
 use crate::status::Status;
-use crate::time::{Span, Timestamp};
+use crate::time::Span;
 use crate::ui::{Topic, Ui, UiOptions};
 use actors::{ActorNews, Actors};
 use drafts::DraftStore;
 use drain::at_once;
 use lending::{Lent, given_back};
 pub use look::LookError;
-use reload::{FileWatch, watch};
+use reload::FileWatch;
 pub use reload::{Learning, LoadResult, LoadSource};
 use signals::{SignalRequest, Signals};
 use terminal::Tty;
 
-/// Reports that may wait until they are taken in; more than that and the pollers wait themselves.
-const WAITING_REPORTS: usize = 64;
 /// The shortest time between two frames that no key asked for.
 const FRAME: Duration = Duration::from_millis(33);
 /// The shortest time between two frames at all; a key is answered within it.
@@ -65,10 +61,8 @@ const EVENTS_AT_ONCE: usize = 256;
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub config: Config,
-    pub library: Arc<ProfileSet>,
+    pub watching: owner::Settings,
     pub servers: Vec<ServerId>,
-    pub feed: poll::Settings,
-    pub fleet: fleet::Settings,
     /// Where all of that comes from, to read it again.
     pub source: LoadSource,
 }
@@ -114,33 +108,19 @@ pub async fn run(settings: Settings) -> Result<(), AppError> {
 }
 
 struct App {
-    fleet: Fleet,
+    engine: Engine,
     ui: Ui,
     actors: Actors,
     drafts: DraftStore,
     history: History,
-    /// What other processes send.
-    submissions: mpsc::UnboundedReceiver<Submission>,
-    /// What becomes of messages to agents, and those that are open.
-    intents: mpsc::UnboundedReceiver<IntentNews>,
+    /// The messages to agents that are open.
     follow_ups: BTreeMap<IntentId, Intent>,
     questions: Questions,
     answers: mpsc::UnboundedReceiver<Answer>,
     /// What holds now of the configuration.
     config: Config,
-    library: Arc<ProfileSet>,
     watch: FileWatch,
-    watchers: Vec<(ServerId, Watcher)>,
-    feed: poll::Settings,
-    /// Where watchers send what they are told, and where it arrives.
-    events_of_servers: mpsc::Sender<OwnerEvent>,
-    from_servers: mpsc::Receiver<OwnerEvent>,
     news: mpsc::UnboundedReceiver<ActorNews>,
-    /// How far operations have come.
-    operations: mpsc::UnboundedReceiver<OperationEvent>,
-    outside: Outside,
-    /// What became of what was told outside.
-    told: mpsc::UnboundedReceiver<DeliveryEvent>,
     signals: Signals,
     /// Whoever holds the terminal reads its events; nobody else may.
     events: Option<EventStream>,
@@ -155,50 +135,31 @@ struct App {
 
 impl App {
     fn start(settings: Settings) -> Result<Self, AppError> {
-        let (events_of_servers, from_servers) = mpsc::channel(WAITING_REPORTS);
+        let Settings { config, watching, servers, source } = settings;
+        let look = look::options(&config.ui, &source.directories())?;
+        let (library, tmux) = (Arc::clone(&watching.library), watching.feed.tmux.clone());
+        let history = History::start(&config.history);
+        let (engine, sender) = Engine::start_acting(watching, &servers, (&config, &history), true)?;
+        let mut ui = Ui::new(UiOptions { templates: config.templates.clone(), ..look });
+        let drafts = DraftStore::start(&config.history, &mut ui);
+        let (questions, answers) = history.questions(library);
         let (told, news) = mpsc::unbounded_channel();
-        let (telling_operations, operations) = mpsc::unbounded_channel();
-        let (telling, told_outside) = mpsc::unbounded_channel();
-        let feed = poll::Settings { keeper: Some(poll::owner()), ..settings.feed.clone() };
-        let (library, fleet) = (Arc::clone(&settings.library), settings.fleet.clone());
-        let watching = owner::Settings { feed, library, fleet, rank: Rank::Dashboard };
-        let watchers = watch(&watching, &settings.servers, &events_of_servers)?;
-        let look = look::options(&settings.config.ui, &settings.source.directories())?;
-        let mut ui = Ui::new(UiOptions { templates: settings.config.templates.clone(), ..look });
-        let drafts = DraftStore::start(&settings.config.history, &mut ui);
-        let history = History::start(&settings.config.history);
-        let (questions, answers) = history.questions(Arc::clone(&settings.library));
-        let actors = Actors::new(&settings, history.clone(), told, telling_operations);
-        let sending = (actors.sender(), settings.feed.tmux.clone());
-        let outside = Outside::start(&settings.config, &history, true, sending, telling);
-        let signals = Signals::listen()?;
-        let tty = Tty::take(settings.config.ui.mouse)?;
         Ok(Self {
-            fleet: Fleet::new(settings.fleet.clone(), Arc::clone(&settings.library)),
+            engine,
             ui,
-            actors,
+            actors: Actors::new(sender, tmux, history.clone(), told),
             drafts,
-            submissions: history.submissions(),
-            intents: history.intents(),
             follow_ups: BTreeMap::new(),
             questions,
             answers,
             history,
-            watch: FileWatch::new(settings.source.clone(), &settings.config.ui.theme),
-            config: settings.config.clone(),
-            library: Arc::clone(&settings.library),
-            watchers,
-            feed: watching.feed,
-            events_of_servers,
-            from_servers,
+            watch: FileWatch::new(source, &config.ui.theme),
             news,
-            operations,
-            outside,
-            told: told_outside,
-            signals,
+            signals: Signals::listen()?,
+            tty: Tty::take(config.ui.mouse)?,
             events: Some(EventStream::new()),
             lent: None,
-            tty,
+            config,
             wants_to_end: false,
             last_frame: Instant::now(),
             due: None,
@@ -206,7 +167,9 @@ impl App {
     }
 
     async fn run(&mut self) -> Result<(), AppError> {
-        self.wait_for_first_answers().await;
+        // What does not answer at once is shown as silent.
+        let _ = tokio::time::timeout(FIRST_FRAME, self.engine.first_polls()).await;
+        self.show_updates();
         // What there is from the start is no news; what comes while the first frame is drawn is.
         self.tell_outside()?;
         self.tell_of_drafts();
@@ -228,17 +191,6 @@ impl App {
         }
         self.finish().await;
         Ok(())
-    }
-
-    /// Takes in reports until every server has answered once, or for so long that something must be shown.
-    async fn wait_for_first_answers(&mut self) {
-        let limit = Instant::now() + FIRST_FRAME;
-        while self.fleet.view(poll::now()).servers.len() < self.watchers.len() {
-            match tokio::time::timeout_at(limit, self.from_servers.recv()).await {
-                Ok(Some(event)) => self.on_server_event(event),
-                Ok(None) | Err(_) => return,
-            }
-        }
     }
 
     /// Waits until something happens, keys first, and takes in all that has happened by then.
@@ -263,34 +215,17 @@ impl App {
                 self.on_news(news).await?;
                 self.want_frame(KEY_FRAME);
             }
-            Some(event) = self.operations.recv() => {
-                self.on_operation(&event);
-                self.want_frame(KEY_FRAME);
-            }
-            Some(told) = self.told.recv() => {
-                self.on_told(told);
-                self.want_frame(FRAME);
-            }
-            Some(event) = self.from_servers.recv() => {
-                self.on_server_event(event);
-                while let Ok(event) = self.from_servers.try_recv() {
-                    self.on_server_event(event);
-                }
-                self.want_frame(FRAME);
-            }
-            Some(submission) = self.submissions.recv() => {
-                if let Some(input) = submission.input_for(&self.fleet, poll::now()) {
-                    self.take(input);
-                    self.want_frame(FRAME);
-                }
-            }
-            Some(news) = self.intents.recv() => {
-                self.on_intent(news);
-                self.want_frame(FRAME);
-            }
             Some(answer) = self.answers.recv() => {
-                self.ui.told(&answer, &self.fleet.view(poll::now()));
+                self.ui.told(&answer, &self.engine.fleet().view(poll::now()));
                 self.want_frame(KEY_FRAME);
+            }
+            event = self.engine.next() => {
+                let distance = if matches!(event, EngineEvent::Operation(_)) { KEY_FRAME } else { FRAME };
+                self.engine.handle(event, poll::now());
+                while let Some(event) = self.engine.try_next() {
+                    self.engine.handle(event, poll::now());
+                }
+                self.want_frame(distance);
             }
             () = tokio::time::sleep_until(wake) => self.want_frame(Duration::ZERO),
         }
@@ -306,25 +241,21 @@ impl App {
         self.due = Some(self.due.map_or(at, |due| due.min(at)));
     }
 
-    /// When something will have changed by itself: a time on the frame, or the fleet.
+    /// When a time on the frame will have changed by itself.
     fn wake_at(&self) -> Instant {
         let now = poll::now();
-        let frame = match self.lent {
+        let next = match self.lent {
             // The files are followed all the same.
             Some(_) => now + Span::from_secs(1),
-            None => self.ui.wake_at(&self.fleet.view(now)),
+            None => self.ui.wake_at(&self.engine.fleet().view(now)),
         };
-        let timeouts = [self.fleet.poll_timeout(), self.outside.poll_timeout()];
-        let next = timeouts.into_iter().flatten().fold(frame, Timestamp::min);
         Instant::now() + Duration::from_millis(next.since(now).as_millis())
     }
 
-    /// Lets the fleet and the dashboard follow the time and each other.
+    /// Lets the dashboard follow the engine, the files and the time.
     async fn follow(&mut self) -> Result<(), AppError> {
         let now = poll::now();
-        if self.fleet.poll_timeout().is_some_and(|at| at <= now) {
-            self.take(Input::TimePassed);
-        }
+        self.show_updates();
         self.follow_files();
         if let Some(warning) = self.history.new_warning() {
             self.ui.notify_about(Topic::History, Status::Error, warning, now);
@@ -332,7 +263,7 @@ impl App {
         self.ui.set_history_trouble(self.history.health().trouble());
         // What nobody sees is not looked at, and no message goes before it was seen.
         if self.lent.is_none() {
-            for request in self.ui.update(&self.fleet.view(now)) {
+            for request in self.ui.update(&self.engine.fleet().view(now)) {
                 self.carry_out(request).await?;
             }
         }
@@ -340,63 +271,22 @@ impl App {
         Ok(())
     }
 
-    fn on_server_event(&mut self, event: OwnerEvent) {
-        match event {
-            OwnerEvent::Input(input) => self.take(input),
-            OwnerEvent::Refused { server, why } => {
-                let told = owner::refusal(&server, &why);
-                self.ui.notify_about(Topic::Owner, Status::Unknown, told, poll::now());
+    /// Shows what the engine wants told.
+    fn show_updates(&mut self) {
+        while let Some(update) = self.engine.poll_update() {
+            match update {
+                Update::Effect(effect) => self.follow_tasks(&effect),
+                Update::Refused(why) => self.ui.notify_about(Topic::Owner, Status::Unknown, why, poll::now()),
+                Update::Message(message) => self.on_intent(message),
+                Update::Operation(event) => self.on_operation(&event),
+                Update::Delivery(DeliveryEvent::Trouble(trouble)) => self.complain(&trouble),
+                Update::Delivery(DeliveryEvent::FollowUp(text)) => self.ui.notify(Status::Ready, text, poll::now()),
             }
-            OwnerEvent::Checkpoint { server, reply } => {
-                owner::reply(self.fleet.checkpoint(&server), self.history.clone(), reply);
-            }
-            event => self.outside.server_event(event),
-        }
-    }
-
-    /// Takes in what happened in this process, which the others are told.
-    fn take_here(&mut self, input: Input) {
-        self.keep_what_is_seen(&input, poll::now());
-        let server = match &input {
-            Input::Seen { key } => Some(&key.server),
-            Input::TaskKilled { server, .. } => Some(server),
-            _ => None,
-        };
-        let watcher = self.watchers.iter().find(|(watched, _)| Some(watched) == server);
-        watcher.into_iter().for_each(|(_, watcher)| watcher.tell(input.clone()));
-        self.take(input);
-    }
-
-    fn take(&mut self, input: Input) {
-        let server = match &input {
-            Input::Server(report) => Some(&report.server),
-            Input::Tasks(report) => Some(&report.server),
-            Input::Checkpoint { server, .. } => Some(server),
-            _ => None,
-        };
-        if server.is_some_and(|server| self.watchers.iter().all(|(watched, _)| watched != server)) {
-            // It was on its way when its server was let go, and comes too late.
-            return;
-        }
-        let now = input.at().unwrap_or_else(poll::now);
-        self.fleet.handle(input, now);
-        while let Some(effect) = self.fleet.poll_effect() {
-            self.outside.effect(&effect, &self.fleet, now);
-            self.follow_tasks(&effect);
-        }
-    }
-
-    /// Writes down that the operator sees how a turn ended, for whoever watches later.
-    fn keep_what_is_seen(&self, input: &Input, now: Timestamp) {
-        let Input::Seen { key } = input else { return };
-        let Some(terminal) = self.fleet.terminal(key) else { return };
-        if matches!(terminal.state.attention, Attention::Failed | Attention::Interrupted | Attention::Finished) {
-            self.history.record(Record::seen(key.clone(), terminal.state.terminal.id.clone(), now));
         }
     }
 
     fn draw(&mut self) -> Result<(), AppError> {
-        let view = self.fleet.view(poll::now());
+        let view = self.engine.fleet().view(poll::now());
         self.tty.draw(|frame| self.ui.draw(frame, &view))?;
         self.last_frame = Instant::now();
         self.due = None;
@@ -409,7 +299,7 @@ impl App {
             self.wants_to_end = true;
             return Ok(());
         };
-        let requests = self.ui.handle(&event, &self.fleet.view(poll::now()));
+        let requests = self.ui.handle(&event, &self.engine.fleet().view(poll::now()));
         for request in requests {
             self.carry_out(request).await?;
         }

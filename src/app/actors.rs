@@ -8,13 +8,12 @@ use tokio::sync::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
-use super::Settings;
 use super::copy::Clip;
 use crate::config::{Adopted, AdoptedError};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::history::{History, Reader};
 use crate::operation::{Act, Operation, Privacy};
-use crate::sender::{OperationEvent, Sender};
+use crate::sender::Sender;
 use crate::tmux::{self, Clipboard, Inside, Jump, Key, Server};
 
 /// Earlier prompts that the composer offers, of one terminal and of all.
@@ -83,15 +82,13 @@ pub(super) struct Actors {
 
 impl Actors {
     pub(super) fn new(
-        settings: &Settings,
+        sender: Sender,
+        tmux: tmux::Settings,
         history: History,
         told: UnboundedSender<ActorNews>,
-        operations: UnboundedSender<OperationEvent>,
     ) -> Self {
-        let tmux = settings.feed.tmux.clone();
-        let (library, locks) = (Arc::clone(&settings.library), crate::history::lock_directory());
         Self {
-            sender: Sender::new(library, tmux.clone(), history.clone(), locks).telling(operations),
+            sender,
             tmux,
             inside: Inside::new(std::env::var("TMUX").ok(), std::env::var("TMUX_PANE").ok()),
             history,
@@ -105,11 +102,6 @@ impl Actors {
     /// Whether the dashboard is shown in a popup of tmux.
     pub(super) fn in_popup(&self) -> bool {
         self.inside.as_ref().is_some_and(Inside::is_popup)
-    }
-
-    /// What sends, for others who do; together they take turns at each terminal.
-    pub(super) fn sender(&self) -> Sender {
-        self.sender.clone()
     }
 
     /// Performs an operation; the sender tells how far it has come.

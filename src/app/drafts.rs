@@ -53,7 +53,7 @@ impl App {
         let found = std::mem::take(&mut self.drafts.found);
         let name = |draft: &Draft| match &draft.key {
             None => Some("several"),
-            Some(key) => self.fleet.terminal(key).map(|terminal| terminal.state.terminal.id.as_str()),
+            Some(key) => self.engine.fleet().terminal(key).map(|terminal| terminal.state.terminal.id.as_str()),
         };
         let names: Vec<&str> = found.iter().filter_map(name).collect();
         if !names.is_empty() {

@@ -117,7 +117,7 @@ impl App {
                     Some(failure) => Err(failure),
                 };
                 match text {
-                    Ok(text) => self.ui.edited(&text, &self.fleet.view(poll::now())),
+                    Ok(text) => self.ui.edited(&text, &self.engine.fleet().view(poll::now())),
                     Err(why) => {
                         let kept = draft.keep_if_changed().map(|path| format!("; it is kept in {}", path.display()));
                         self.complain(&format!("{why}{}", kept.unwrap_or_default()));

@@ -2,24 +2,14 @@
 
 use super::App;
 use super::actors::ActorNews;
-use crate::delivery::DeliveryEvent;
 use crate::fleet::Terminal;
 use crate::history::{Decided, IntentId, IntentNews, Intents, Owner, Trouble};
 use crate::notify::Suppression;
 use crate::poll;
-use crate::status::Status;
 use crate::task::Task;
 use crate::ui::{Decision, decided};
 
 impl App {
-    /// Shows what became of what was told.
-    pub(super) fn on_told(&mut self, told: DeliveryEvent) {
-        match told {
-            DeliveryEvent::Trouble(trouble) => self.complain(&trouble),
-            DeliveryEvent::FollowUp(text) => self.ui.notify(Status::Ready, text, poll::now()),
-        }
-    }
-
     /// Shows which messages to agents are open.
     pub(super) fn on_intent(&mut self, news: IntentNews) {
         if !news.is_old && news.intent.recipient.is_some() {
@@ -59,13 +49,13 @@ impl App {
 
     /// Tells what the rules want told of what is shown now.
     pub(super) fn tell_outside(&mut self) -> std::io::Result<()> {
-        self.outside.mute(self.ui.mutes_all());
-        let view = self.fleet.view(poll::now());
+        let now = poll::now();
+        self.engine.mute(self.ui.mutes_all());
         let is_muted = |terminal: &Terminal| self.ui.mutes(terminal);
         let is_task_muted = |task: &Task| self.ui.mutes_task(task);
-        let looks_at = self.ui.looked_at(view.now);
+        let looks_at = self.ui.looked_at(now);
         let operator = Suppression { looks_at, is_muted: &is_muted, is_task_muted: &is_task_muted };
-        let bytes = self.outside.follow(&view, operator);
+        let bytes = self.engine.deliver(operator, now);
         self.tty.ring(&bytes)
     }
 }

@@ -7,13 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use tokio::sync::mpsc::Sender;
 use tokio::time::Instant;
 
 use super::{App, look};
 use crate::config::{Config, ConfigError};
-use crate::fleet::{Input, ServerId};
-use crate::owner::{self, OwnerEvent, Rank, Watcher};
+use crate::fleet::ServerId;
 use crate::poll;
 use crate::profile::ProfileSet;
 use crate::status::Status;
@@ -143,7 +141,7 @@ impl App {
     /// Reads configuration, profiles, keymap and theme again.
     pub(super) fn reload(&mut self) {
         let before = stamps(&self.watch.source, &self.config.ui.theme);
-        let (config, library, look) = (self.config.clone(), Arc::clone(&self.library), self.ui.options().clone());
+        let (config, library, look) = (self.config.clone(), self.library(), self.ui.options().clone());
         let mut later = Vec::new();
         let mut faults: Vec<(Topic, String)> = Vec::new();
         // Profiles first: whoever watches anew does so with them.
@@ -161,7 +159,7 @@ impl App {
         faults.extend(wrong.map(|(topic, fault)| (topic, format!("{fault} ({})", fault.hint))));
         // Also what is wrong is read once, and again when it has changed.
         self.watch.note(before, &self.config.ui.theme);
-        let changed = config != self.config || !Arc::ptr_eq(&library, &self.library) || look != *self.ui.options();
+        let changed = config != self.config || !Arc::ptr_eq(&library, &self.library()) || look != *self.ui.options();
         self.tell_of_reload(changed, &later, faults);
     }
 
@@ -184,6 +182,10 @@ impl App {
         }
     }
 
+    fn library(&self) -> Arc<ProfileSet> {
+        Arc::clone(&self.engine.settings().library)
+    }
+
     /// Takes over the profiles, if their files have changed.
     fn learn(&mut self) -> Result<(), (String, String)> {
         let profiles = profiles(&stamps(&self.watch.source, &self.config.ui.theme));
@@ -192,21 +194,18 @@ impl App {
         }
         let library = Arc::new((self.watch.source.learn)()?);
         self.watch.learned = profiles;
-        self.library = Arc::clone(&library);
-        self.actors.sender().learn(Arc::clone(&library));
-        self.fleet.learn(library);
-        let (config, servers) = (self.config.clone(), self.servers());
-        self.watch_anew(&config, &servers).map_err(|error| (error.to_string(), error.hint()))
+        self.engine.set_profiles(&library).map_err(|error| (error.to_string(), error.hint()))
     }
 
     /// Takes over the whole configuration or nothing of it. Returns the tables that hold from the next start only.
     fn obey(&mut self) -> Result<Vec<&'static str>, String> {
         let read = (self.watch.source.read)();
         let (config, servers) = read.map_err(|error| format!("{error} ({})", error.hint))?;
-        if config.watch != self.config.watch || config.rules != self.config.rules || servers != self.servers() {
-            self.watch_anew(&config, &servers).map_err(|error| format!("{error} ({})", error.hint()))?;
+        if config.watch != self.config.watch || config.rules != self.config.rules || servers != self.engine.servers() {
+            let watched = self.engine.set_servers(poll::Settings::new(&config), &servers);
+            watched.map_err(|error| format!("{error} ({})", error.hint()))?;
         }
-        self.outside.obey(&config);
+        self.engine.set_config(&config);
         self.tty.use_mouse(config.ui.mouse).map_err(|error| error.to_string())?;
         let later = [
             ("[tracker]", config.tracker != self.config.tracker),
@@ -217,42 +216,6 @@ impl App {
         self.config = Config { tracker, history, ..config };
         Ok(later.into_iter().filter(|(_, changed)| *changed).map(|(table, _)| table).collect())
     }
-
-    fn servers(&self) -> Vec<ServerId> {
-        self.watchers.iter().map(|(server, _)| server.clone()).collect()
-    }
-
-    /// Looks at servers by other rules from now on. Those that are watched no longer leave the fleet.
-    fn watch_anew(&mut self, config: &Config, servers: &[ServerId]) -> Result<(), crate::tmux::Error> {
-        let feed = poll::Settings { keeper: self.feed.keeper.clone(), ..poll::Settings::new(config) };
-        let (library, fleet) = (Arc::clone(&self.library), self.fleet.settings().clone());
-        let settings = owner::Settings { feed, library, fleet, rank: Rank::Dashboard };
-        let watchers = watch(&settings, servers, &self.events_of_servers)?;
-        self.feed = settings.feed;
-        let before = std::mem::replace(&mut self.watchers, watchers);
-        for (server, watcher) in before.into_iter().filter(|(server, _)| !servers.contains(server)) {
-            if watcher.has_tended() {
-                let (feed, server) = (self.feed.clone(), server.clone());
-                drop(watcher);
-                tokio::spawn(async move { poll::release(&feed, &server).await });
-            }
-            self.take(Input::Unwatched { server });
-        }
-        Ok(())
-    }
-}
-
-/// Begins to watch servers; what is seen is reported.
-pub(super) fn watch(
-    settings: &owner::Settings,
-    servers: &[ServerId],
-    events: &Sender<OwnerEvent>,
-) -> Result<Vec<(ServerId, Watcher)>, crate::tmux::Error> {
-    let watched = |server: &ServerId| {
-        let watcher = owner::spawn(settings.clone(), server.clone(), events.clone())?;
-        Ok((server.clone(), watcher))
-    };
-    servers.iter().map(watched).collect()
 }
 
 #[cfg(test)]

@@ -25,12 +25,14 @@ impl App {
             Request::KillTasks { tasks } => self.kill_tasks(tasks),
             Request::RerunTask { key, window } => self.rerun_task(key, window),
             Request::AdoptSession { server, session, adopt } => self.actors.adopt(server, session, adopt),
-            Request::Explain { key } => self.ui.explained(&key, self.fleet.explain(&key, poll::now()), poll::now()),
+            Request::Explain { key } => {
+                self.ui.explained(&key, self.engine.fleet().explain(&key, poll::now()), poll::now())
+            }
             Request::Copy { key, what } => self.copy(&key, what)?,
             Request::Reasons { key } => {
                 let now = poll::now();
-                let text = self.fleet.explain(&key, now);
-                self.ui.reasons(&key, text.as_deref(), &self.fleet.view(now));
+                let text = self.engine.fleet().explain(&key, now);
+                self.ui.reasons(&key, text.as_deref(), &self.engine.fleet().view(now));
             }
             Request::DecideFollowUp { id, decision } => self.decide(id, decision),
             Request::Ask(question) => self.questions.ask(question),
@@ -49,15 +51,15 @@ impl App {
         match news {
             ActorNews::Queued { posted: Ok(()), .. } => {}
             ActorNews::Queued { prompt, posted: Err(why) } => {
-                self.ui.ended(&prompt, &Refusal::Other(why).into(), &self.fleet.view(poll::now()));
+                self.ui.ended(&prompt, &Refusal::Other(why).into(), &self.engine.fleet().view(poll::now()));
             }
             ActorNews::TakenBack { key, texts: Ok(texts) } => {
-                self.ui.taken_back(&key, &texts, &self.fleet.view(poll::now()));
+                self.ui.taken_back(&key, &texts, &self.engine.fleet().view(poll::now()));
             }
             ActorNews::TakenBack { texts: Err(why), .. } => self.complain(&format!("nothing was taken back: {why}")),
-            ActorNews::Prompts { own, all } => self.ui.prompts(&own, &all, &self.fleet.view(poll::now())),
+            ActorNews::Prompts { own, all } => self.ui.prompts(&own, &all, &self.engine.fleet().view(poll::now())),
             ActorNews::Task { key, told } => {
-                self.wake(&key);
+                self.engine.wake(&key.server);
                 let (status, told) = match told {
                     Ok(told) => (Status::Finished, told),
                     Err(trouble) => (Status::Error, trouble),
@@ -89,29 +91,17 @@ impl App {
         Ok(())
     }
 
-    /// Follows operations: a prompt begins a turn, an answered dialog was seen, and the operator is told what came of it.
+    /// Tells the operator what came of an operation. What becomes of messages in the outbox the history tells.
     pub(super) fn on_operation(&mut self, event: &OperationEvent) {
-        match event {
-            OperationEvent::Begun(operation) => {
-                let Act::Prompt { text, .. } = &operation.act else { return };
-                self.take(Input::Submitted { key: operation.to.key.clone(), at: poll::now(), text: text.clone() });
-            }
-            OperationEvent::Ended(operation, outcome) => {
-                if matches!(operation.act, Act::Answer { .. }) && outcome.is_accepted() {
-                    self.take_here(Input::Seen { key: operation.to.key.clone() });
-                }
-                // What becomes of messages in the outbox the history tells.
-                if operation.producer == Producer::Dashboard {
-                    self.ui.ended(operation, outcome, &self.fleet.view(poll::now()));
-                }
-            }
+        if let OperationEvent::Ended(operation, outcome) = event
+            && operation.producer == Producer::Dashboard
+        {
+            self.ui.ended(operation, outcome, &self.engine.fleet().view(poll::now()));
         }
-        let (OperationEvent::Begun(operation) | OperationEvent::Ended(operation, _)) = event;
-        self.wake(&operation.to.key);
     }
 
     fn copy(&mut self, key: &TerminalKey, what: Copied) -> Result<(), AppError> {
-        if let Some(clip) = copy::clip(&self.fleet, key, what) {
+        if let Some(clip) = copy::clip(self.engine.fleet(), key, what) {
             self.tty.copy(&clip.text)?;
             self.actors.follow_clip(clip);
             return Ok(());
@@ -127,20 +117,13 @@ impl App {
     /// The operator has seen a terminal, by doing something.
     pub(super) fn saw(&mut self, key: TerminalKey, action: &'static str) {
         self.note(Some(key.clone()), action);
-        self.take_here(Input::Seen { key });
+        self.engine.handle_local(Input::Seen { key }, poll::now());
     }
 
     /// Keeps what the operator did beside inputs (SPEC §10).
     fn note(&self, key: Option<TerminalKey>, action: &'static str) {
-        let name = key.as_ref().and_then(|key| self.fleet.name_of(key)).unwrap_or("dashboard").to_owned();
+        let name = key.as_ref().and_then(|key| self.engine.fleet().name_of(key)).unwrap_or("dashboard").to_owned();
         self.history.record(Record::Action { key, name, at: poll::now(), action: OperatorAction::of_word(action) });
-    }
-
-    /// Looks at a terminal's server at once, as something was done there.
-    pub(super) fn wake(&self, key: &TerminalKey) {
-        for (_, watcher) in self.watchers.iter().filter(|(server, _)| *server == key.server) {
-            watcher.wake();
-        }
     }
 
     pub(super) fn complain(&mut self, what: &str) {

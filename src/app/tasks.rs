@@ -23,14 +23,14 @@ impl App {
     /// Ends tasks, and removes their windows.
     pub(super) fn kill_tasks(&mut self, tasks: Vec<(TerminalKey, WindowId)>) {
         for (key, window) in tasks {
-            let Some(task) = self.fleet.task(&key.server, window) else { continue };
+            let Some(task) = self.engine.fleet().task(&key.server, window) else { continue };
             let (name, ended) = (task.id.clone(), task.is_dead());
             let (server, reason) = (key.server.clone(), KILLED.to_owned());
             if !ended {
                 self.history.record(Record::kill(key.clone(), name.clone(), poll::now(), KILLED));
-                self.take_here(Input::TaskKilled { server, window, reason });
+                self.engine.handle_local(Input::TaskKilled { server, window, reason }, poll::now());
             }
-            let (history, tmux) = (self.history.clone(), self.feed.tmux.clone());
+            let (history, tmux) = (self.history.clone(), self.engine.settings().feed.tmux.clone());
             self.actors.work(async move {
                 history.written(NOTED).await;
                 let killed = match Server::new(key.server.clone(), tmux) {
@@ -49,8 +49,8 @@ impl App {
 
     /// Runs a task that has ended again.
     pub(super) fn rerun_task(&mut self, key: TerminalKey, window: WindowId) {
-        let Some(name) = self.fleet.task(&key.server, window).map(|task| task.id.clone()) else { return };
-        let tmux = self.feed.tmux.clone();
+        let Some(name) = self.engine.fleet().task(&key.server, window).map(|task| task.id.clone()) else { return };
+        let tmux = self.engine.settings().feed.tmux.clone();
         self.actors.work(async move {
             let begun = match Server::new(key.server.clone(), tmux) {
                 Ok(server) => server.begin_again(&key, window, None, poll::now().as_millis()).await,
@@ -71,7 +71,8 @@ impl App {
             return self.ui.notify(Status::Failed, format!("nothing was changed: {error}"), poll::now());
         }
         let run = self
-            .fleet
+            .engine
+            .fleet()
             .view(poll::now())
             .tasks
             .into_iter()
@@ -85,9 +86,9 @@ impl App {
         let (name, action) = (session.clone(), OperatorAction::of_word(action));
         self.history.record(Record::Action { key: None, name, at: poll::now(), action });
         self.ui.notify(Status::Finished, format!("{session} {told}"), poll::now());
-        self.watchers.iter().filter(|(id, _)| *id == server).for_each(|(_, watcher)| watcher.wake());
+        self.engine.wake(&server);
         if !adopt {
-            let tmux = self.feed.tmux.clone();
+            let tmux = self.engine.settings().feed.tmux.clone();
             tokio::spawn(async move {
                 let Ok(server) = Server::new(server, tmux) else { return };
                 if let Err(error) = server.undeclare_tasks(&session).await {
@@ -111,7 +112,7 @@ impl App {
     /// Shows what happened to tasks as messages (SPEC §9), the urgent ones last, which are the last ones to give way.
     fn show_task_events(&mut self, batch: &Batch) {
         let now = poll::now();
-        let view = self.fleet.view(now);
+        let view = self.engine.fleet().view(now);
         let is_muted = |key: &TerminalKey| view.tasks.iter().any(|task| task.key == *key && self.ui.mutes_task(task));
         // What was asked for here has been answered here.
         let ours = Happening::Disappeared { reason: Some(KILLED.to_owned()) };
@@ -122,20 +123,6 @@ impl App {
             let told = format!("{} {}", event.id, event.happening.text());
             let topic = Topic::Event(event.key.clone());
             self.ui.notify_about(topic, happening_status(&event.happening), told, now);
-        }
-    }
-
-    /// Gives the servers back, and takes back what was set in task sessions for counting bells.
-    pub(super) async fn leave_tasks(&mut self) {
-        // Whoever leads next writes what is not in the file then.
-        self.history.written(NOTED).await;
-        for (server, watcher) in std::mem::take(&mut self.watchers) {
-            let tended = watcher.has_tended();
-            // The watcher must not set again what is taken back.
-            drop(watcher);
-            if tended && let Err(error) = poll::release(&self.feed, &server).await {
-                tracing::warn!(%server, %error, "what counts bells was left behind");
-            }
         }
     }
 }

@@ -51,7 +51,7 @@ impl App {
 
     /// Tells what became of a prompt that waited.
     pub(super) fn tell_of_prompt(&mut self, prompt: &Intent) {
-        let view = self.fleet.view(poll::now());
+        let view = self.engine.fleet().view(poll::now());
         let Some(key) = here(prompt, &view) else { return };
         let why = prompt.detail.clone().unwrap_or_default();
         let outcome = match prompt.state {
@@ -67,7 +67,7 @@ impl App {
 
     /// Shows which prompts wait.
     pub(super) fn show_queue(&mut self) {
-        let view = self.fleet.view(poll::now());
+        let view = self.engine.fleet().view(poll::now());
         let mut waiting: HashMap<TerminalKey, Vec<Waiting>> = HashMap::new();
         for prompt in self.follow_ups.values().filter(|it| waits(it)) {
             let Some(key) = here(prompt, &view) else { continue };

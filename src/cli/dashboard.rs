@@ -9,6 +9,7 @@ use super::{Done, Failure, GlobalOptions};
 use crate::app::{self, Learning, LoadSource, Settings};
 use crate::config::{Config, Loaded};
 use crate::fleet::{self, ServerId};
+use crate::owner::{self, Rank};
 use crate::poll;
 
 /// Opens the dashboard on what the options and the configuration ask to watch.
@@ -19,10 +20,8 @@ pub async fn run(options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
     let done = show(Settings {
         config: watched.loaded.config.clone(),
-        library: Arc::clone(&watched.library),
+        watching: watched.watching(Rank::Dashboard),
         servers: watched.servers.clone(),
-        feed: watched.feed.clone(),
-        fleet: watched.fleet.clone(),
         source: LoadSource::new(
             candidates(options),
             {
@@ -60,7 +59,8 @@ pub async fn run_on(server: ServerId, config: Config, options: &GlobalOptions) -
     let library = Arc::new(options.library()?);
     let feed = poll::Settings::new(&config);
     let fleet = fleet::Settings { tracker: config.tracker.clone(), ..fleet::Settings::default() };
-    show(Settings { config, library, servers: vec![server], feed, fleet, source }).await
+    let watching = owner::Settings { feed, library, fleet, rank: Rank::Dashboard };
+    show(Settings { config, watching, servers: vec![server], source }).await
 }
 
 /// How the profiles are read again.
