@@ -12,11 +12,10 @@ use divan::Bencher;
 use fleetwatch::fleet::{
     Capture, Effect, Fleet, Input, PaneId, PaneLocation, PaneReport, PollResult, ServerId, ServerReport, TerminalKey,
 };
-use fleetwatch::history::{Body, History, PublicState, Reader, Record, RecordFilter, Settings, TransitionRecord};
+use fleetwatch::history::{Body, History, Reader, Record, RecordFilter, Settings, TransitionRecord};
 use fleetwatch::private::Held;
 use fleetwatch::profile::ProfileSet;
 use fleetwatch::recording::{Archive, Player, Recording, program};
-use fleetwatch::time::Timestamp;
 use tempfile::TempDir;
 
 fn main() {
@@ -70,7 +69,7 @@ fn watch(recording: &Recording, pane: u32, library: &Arc<ProfileSet>, all: &mut 
         let at = recording.began() + frame.at;
         while let Some(due) = fleet.poll_timeout().filter(|due| *due < at) {
             fleet.handle(Input::TimePassed, due);
-            collect(&mut fleet, &key, due, all);
+            collect(&mut fleet, all);
             if fleet.poll_timeout() == Some(due) {
                 break;
             }
@@ -87,16 +86,14 @@ fn watch(recording: &Recording, pane: u32, library: &Arc<ProfileSet>, all: &mut 
         };
         let outcome = PollResult::Listed(vec![report]);
         fleet.handle(Input::Server(ServerReport { server: key.server.clone(), at, outcome }), at);
-        collect(&mut fleet, &key, at, all);
+        collect(&mut fleet, all);
     }
 }
 
-fn collect(fleet: &mut Fleet, key: &TerminalKey, now: Timestamp, all: &mut Vec<TransitionRecord>) {
+fn collect(fleet: &mut Fleet, all: &mut Vec<TransitionRecord>) {
     while let Some(effect) = fleet.poll_effect() {
-        if let Effect::Changed { id, transition, screen, .. } = effect {
-            let state = fleet.state(key, now).map(Box::new);
-            let state = state.map(PublicState::Agent);
-            all.push(TransitionRecord { key: key.clone(), name: id, transition, state, screen, events: Vec::new() });
+        if let Effect::Changed(changed) = effect {
+            all.push((&changed).into());
         }
     }
 }

@@ -18,12 +18,11 @@ pub use checkpoint::Checkpoint;
 use entry::Entry;
 pub use report::{Capture, Declared, PaneReport, PollResult, ServerReport};
 pub use tasks::{FoundSession, TaskReport, TaskTransition};
-pub use view::{DeclaredBy, RecentTransition, ServerHealth, ServerView, SessionView, Terminal, View};
+pub use view::{DeclaredBy, ServerHealth, ServerView, SessionView, Terminal, TerminalTransition, View};
 pub use why::{RuleSelection, Why};
 
 pub use crate::ids::{PaneId, PaneLocation, ServerId, SessionId, Socket, TerminalKey, WindowId};
 use crate::profile::ProfileSet;
-use crate::screen::Screen;
 use crate::state::{
     Availability, LEFT, LEFT_UNWATCHED, OperatorStatus, Phase, Problem, State, Summary, Transition, UiContext,
 };
@@ -74,10 +73,10 @@ impl Input {
 pub enum Effect {
     /// A terminal is watched from now on, or what names it (id, place, version) has changed.
     Introduced { key: TerminalKey },
-    /// The public state changed; `screen` is what was shown then.
-    Changed { key: TerminalKey, id: String, transition: Transition, screen: Option<Arc<Screen>> },
+    /// The public state changed.
+    Changed(TerminalTransition),
     /// A terminal has left the fleet; the transition is its last.
-    Left { key: TerminalKey, id: String, transition: Transition },
+    Left(TerminalTransition),
     /// A task is watched from now on, or has another name.
     TaskIntroduced { server: ServerId, window: WindowId },
     /// Task sessions that were there when watching began, told once for each server.
@@ -117,7 +116,7 @@ pub struct Fleet {
     /// What is known of terminals that have not been seen yet, and since when it is.
     known: BTreeMap<TerminalKey, (TerminalHistory, Timestamp)>,
     servers: BTreeMap<ServerId, ServerView>,
-    recent: VecDeque<RecentTransition>,
+    recent: VecDeque<TerminalTransition>,
     tasks: Tasks,
     effects: VecDeque<Effect>,
     now: Timestamp,
@@ -335,8 +334,7 @@ impl Fleet {
             };
             let transition = Transition::last(summary, if was_gone { LEFT } else { LEFT_UNWATCHED }, now);
             let id = state.terminal.id;
-            self.remember(&key, &id, &transition, None);
-            self.effects.push_back(Effect::Left { key, id, transition });
+            self.left(TerminalTransition { key, id, transition, state: None, screen: None });
         }
     }
 
@@ -397,26 +395,31 @@ impl Fleet {
         let now = self.now;
         for key in keys {
             let Some(entry) = self.entries.remove(&key) else { continue };
-            let transition = entry.farewell(now);
-            let id = entry.terminal().state.terminal.id.clone();
+            let (transition, state) = (entry.farewell(now), entry.terminal().state.clone());
+            let id = state.terminal.id.clone();
             if let Some(server) = self.servers.get_mut(&key.server) {
                 server.terminals = server.terminals.saturating_sub(1);
             }
-            self.remember(&key, &id, &transition, None);
-            self.effects.push_back(Effect::Left { key, id, transition });
+            self.left(TerminalTransition { key, id, transition, state: Some(Arc::new(state)), screen: None });
         }
     }
 
     fn record(&mut self, key: &TerminalKey, transition: Transition) {
         let Some(terminal) = self.terminal(key) else { return };
-        let (id, screen) = (terminal.state.terminal.id.clone(), terminal.screen.clone());
-        self.remember(key, &id, &transition, screen.clone());
-        self.effects.push_back(Effect::Changed { key: key.clone(), id, transition, screen });
+        let (state, screen) = (terminal.state.clone(), terminal.screen.clone());
+        let (key, id, state) = (key.clone(), state.terminal.id.clone(), Some(Arc::new(state)));
+        let changed = TerminalTransition { key, id, transition, state, screen };
+        self.remember(changed.clone());
+        self.effects.push_back(Effect::Changed(changed));
     }
 
-    fn remember(&mut self, key: &TerminalKey, id: &str, transition: &Transition, screen: Option<Arc<Screen>>) {
-        let (key, id, transition) = (key.clone(), id.to_owned(), transition.clone());
-        self.recent.push_back(RecentTransition { key, id, transition, screen });
+    fn left(&mut self, left: TerminalTransition) {
+        self.remember(left.clone());
+        self.effects.push_back(Effect::Left(left));
+    }
+
+    fn remember(&mut self, transition: TerminalTransition) {
+        self.recent.push_back(transition);
         while self.recent.len() > self.settings.kept_transitions {
             self.recent.pop_front();
         }

@@ -18,7 +18,7 @@ use super::survey::{self, Watched, problem};
 use super::{Done, Failure, GlobalOptions, follow_ups, output};
 use crate::delivery::DeliveryEvent;
 use crate::engine::{Engine, Update};
-use crate::fleet::{Effect, Fleet, ServerHealth, ServerId, TerminalKey};
+use crate::fleet::{Effect, Fleet, ServerHealth, ServerId, TerminalKey, TerminalTransition};
 use crate::history::{History, Intent, IntentState, Stored, same_terminal};
 use crate::notify::Suppression;
 use crate::owner::Rank;
@@ -153,8 +153,8 @@ fn changed_health(fleet: &Fleet, known: &mut BTreeMap<ServerId, ServerHealth>) -
 struct Printer {
     json: bool,
     zone: TimeZone,
-    /// The id under which each terminal was shown, and its last state, for when it is gone.
-    shown: BTreeMap<TerminalKey, State>,
+    /// The id under which each terminal was shown.
+    shown: BTreeMap<TerminalKey, String>,
 }
 
 /// One JSON line (SPEC §12).
@@ -163,7 +163,8 @@ struct Line<'a> {
     at: Timestamp,
     kind: &'static str,
     terminal: &'a str,
-    state: &'a State,
+    /// `None` where it was not seen and is not known.
+    state: Option<&'a State>,
     #[serde(flatten)]
     transition: Option<Transitioned<'a>>,
 }
@@ -221,27 +222,20 @@ impl Printer {
             match effect {
                 Effect::Introduced { key } => {
                     let Some(terminal) = fleet.terminal(key) else { continue };
-                    let state = terminal.state.clone();
-                    let is_new = !self.shown.contains_key(key);
-                    let is_renamed = self.shown.get(key).is_some_and(|old| old.terminal.id != state.terminal.id);
-                    if is_new {
+                    let id = &terminal.state.terminal.id;
+                    let before = self.shown.insert(key.clone(), id.clone());
+                    if before.is_none() {
                         new.insert(key.clone());
                     }
-                    if is_new || is_renamed {
-                        lines.push_str(&self.state_line(&state)?);
-                        self.shown.insert(key.clone(), state);
+                    if before.as_ref() != Some(id) {
+                        lines.push_str(&self.state_line(&terminal.state)?);
                     }
                 }
-                Effect::Changed { key, .. } if new.contains(key) => {}
-                Effect::Changed { key, id, transition, .. } => {
-                    if let Some(state) = fleet.state(key, transition.at) {
-                        self.shown.insert(key.clone(), state);
-                    }
-                    lines.push_str(&self.transition_line(key, id, transition)?);
-                }
-                Effect::Left { key, id, transition } => {
-                    lines.push_str(&self.transition_line(key, id, transition)?);
-                    self.shown.remove(key);
+                Effect::Changed(changed) if new.contains(&changed.key) => {}
+                Effect::Changed(changed) => lines.push_str(&self.transition_line(changed)?),
+                Effect::Left(left) => {
+                    self.shown.remove(&left.key);
+                    lines.push_str(&self.transition_line(left)?);
                 }
                 Effect::TaskIntroduced { server, window } => {
                     if let Some(task) = fleet.task(server, *window) {
@@ -264,7 +258,7 @@ impl Printer {
     fn state_line(&self, state: &State) -> io::Result<String> {
         let (at, id) = (state.observed_at, &state.terminal.id);
         if self.json {
-            return output::json_line(&Line { at, kind: "state", terminal: id, state, transition: None });
+            return output::json_line(&Line { at, kind: "state", terminal: id, state: Some(state), transition: None });
         }
         let mut line = format!("{}  {}  {}", self.clock(at), harmless(id), Status::of(state).word());
         if let Some(activity) = &state.activity {
@@ -274,13 +268,19 @@ impl Printer {
         Ok(line)
     }
 
-    fn transition_line(&self, key: &TerminalKey, id: &str, transition: &Transition) -> io::Result<String> {
+    fn transition_line(&self, told: &TerminalTransition) -> io::Result<String> {
+        let TerminalTransition { id, transition, state, .. } = told;
         let at = transition.at;
         if self.json {
-            let Some(state) = self.shown.get(key) else { return Ok(String::new()) };
             let Transition { changed, note, evidence, .. } = transition;
             let transition = Some(Transitioned { changed, note: note.as_deref(), evidence });
-            return output::json_line(&Line { at, kind: "transition", terminal: id, state, transition });
+            return output::json_line(&Line {
+                at,
+                kind: "transition",
+                terminal: id,
+                state: state.as_deref(),
+                transition,
+            });
         }
         let changes = changed(transition).into_iter().map(|changed| changed.text);
         let parts: Vec<String> = changes.chain(transition.note.clone()).collect();

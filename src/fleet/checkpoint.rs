@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::entry::{self, Entry};
-use super::{Effect, Fleet, RecentTransition, ServerId, ServerView, TerminalKey, tasks};
+use super::{Effect, Fleet, ServerId, ServerView, TerminalKey, TerminalTransition, tasks};
 use crate::time::Timestamp;
 
 /// All that a fleet knows of one server. A fleet that takes it in does with the same inputs what the other one does.
@@ -15,7 +15,7 @@ pub struct Checkpoint {
     server: Option<ServerView>,
     entries: Vec<entry::TerminalCheckpoint>,
     tasks: tasks::TasksCheckpoint,
-    recent: Vec<RecentTransition>,
+    recent: Vec<TerminalTransition>,
 }
 
 impl Checkpoint {
@@ -53,20 +53,27 @@ impl Fleet {
         for checkpoint in entries {
             let (key, transitions) = (checkpoint.key.clone(), checkpoint.transitions.clone());
             let entry = Entry::restored(checkpoint, self.settings.tracker.clone(), &self.library, self.now);
-            let (id, screen) = (entry.terminal().state.terminal.id.clone(), entry.terminal().screen.clone());
+            let (id, mut screen) = (entry.terminal().state.terminal.id.clone(), entry.terminal().screen.clone());
             self.entries.insert(key.clone(), entry);
-            match before.remove(&key) {
-                None => self.effects.push_back(Effect::Introduced { key }),
-                Some(old) => {
-                    let last = old.terminal().transitions.back().map_or(Timestamp::default(), |last| last.at);
-                    let missed = transitions.into_iter().filter(|transition| transition.at > last);
-                    let told = missed.map(|transition| {
-                        let (key, id, screen) = (key.clone(), id.clone(), screen.clone());
-                        Effect::Changed { key, id, transition, screen }
-                    });
-                    self.effects.extend(told);
-                }
-            }
+            let Some(old) = before.remove(&key) else {
+                self.effects.push_back(Effect::Introduced { key });
+                continue;
+            };
+            let last = old.terminal().transitions.back().map_or(Timestamp::default(), |last| last.at);
+            // Newest first: what the terminal shows now it has shown since the last one.
+            let missed = transitions.into_iter().rev().take_while(|transition| transition.at > last);
+            let mut missed: Vec<TerminalTransition> = missed
+                .map(|transition| {
+                    let is_it = |told: &&TerminalTransition| told.key == key && told.transition == transition;
+                    let (key, id, screen) = (key.clone(), id.clone(), screen.take());
+                    match recent.iter().rev().find(is_it) {
+                        Some(told) => TerminalTransition { screen, ..told.clone() },
+                        None => TerminalTransition { key, id, transition, state: None, screen },
+                    }
+                })
+                .collect();
+            missed.reverse();
+            self.effects.extend(missed.into_iter().map(Effect::Changed));
         }
         for (key, entry) in before {
             self.entries.insert(key.clone(), entry);

@@ -106,11 +106,14 @@ pub(super) fn urgency(terminal: &Terminal) -> (usize, &str) {
 
 /// A transition with the terminal that made it.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub struct RecentTransition {
+pub struct TerminalTransition {
     pub key: TerminalKey,
     /// The terminal's id at that time.
     pub id: String,
     pub transition: Transition,
+    /// The public state that it led to; `None` where this process does not know it any more, or never did.
+    #[serde(default)]
+    pub state: Option<Arc<State>>,
     /// What the terminal showed then; another process does not tell it.
     #[serde(skip)]
     pub screen: Option<Arc<Screen>>,
@@ -124,7 +127,7 @@ pub struct View<'a> {
     pub terminals: Vec<&'a Terminal>,
     pub servers: Vec<&'a ServerView>,
     /// Newest last, over all terminals, bounded.
-    pub recent: &'a VecDeque<RecentTransition>,
+    pub recent: &'a VecDeque<TerminalTransition>,
     /// Those that need somebody first.
     pub tasks: Vec<&'a Task>,
     /// Every session of every server, whatever runs in it.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::identity::Owner;
 use super::open::HistoryOptions;
-use super::record::{self, Message, NamedEvent, PublicState, Record, TransitionRecord};
+use super::record::{self, Message, NamedEvent, Record, TransitionRecord};
 use super::retention::RetentionLimits;
 use super::standing::ServerSummary;
 use super::trouble::{HistoryHealth, WriterState};
@@ -19,7 +19,6 @@ use super::{Settings, now};
 use crate::fleet::{Effect, Fleet, ServerId, TerminalKey};
 use crate::operation::{Operation, Outcome};
 use crate::private::Held;
-use crate::state::State;
 use crate::time::Timestamp;
 
 /// Messages that wait for the thread at most; more than that are counted as lost, because watching must not wait.
@@ -47,16 +46,8 @@ struct Inner {
     /// Tells of each batch that was written; closed when the thread has ended.
     progress: Mutex<Receiver<()>>,
     inputs: AtomicU64,
-    told: Mutex<HashMap<TerminalKey, LastTold>>,
-}
-
-/// What was told last of a terminal.
-#[derive(Debug, Default)]
-struct LastTold {
-    /// For its last transition, when the fleet does not have it any more.
-    state: Option<Box<State>>,
-    /// The time of its last transition.
-    at: Option<Timestamp>,
+    /// The time of the last transition of each terminal.
+    last: Mutex<HashMap<TerminalKey, Timestamp>>,
 }
 
 impl History {
@@ -91,7 +82,7 @@ impl History {
             queue: Some(queue),
             progress: Mutex::new(progress),
             inputs: AtomicU64::new(0),
-            told: Mutex::default(),
+            last: Mutex::default(),
         };
         Self { inner: Some(Arc::new(inner)), health }
     }
@@ -130,45 +121,34 @@ impl History {
     /// Keeps what an effect of the fleet tells.
     pub fn effect(&self, effect: &Effect, fleet: &Fleet, now: Timestamp) {
         let Some(inner) = &self.inner else { return };
-        let mut told = inner.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let (key, name, transition, state, screen, events) = match effect {
+        let mut last = inner.last.lock().unwrap_or_else(PoisonError::into_inner);
+        match effect {
             Effect::Introduced { key } => {
                 let Some(terminal) = fleet.terminal(key) else { return };
                 let name = terminal.state.terminal.id.clone();
                 // It was watched from the look on that found it, and its first transition has the same time.
                 let at = terminal.state.observed_at.min(now);
-                return self.record(Record::Introduced { key: key.clone(), name, at });
+                self.record(Record::Introduced { key: key.clone(), name, at });
             }
-            Effect::TaskIntroduced { .. } | Effect::TasksFound { .. } => return,
-            Effect::Tasks(batch) => {
-                return batch.events.iter().for_each(|event| {
-                    let (key, name, at) = (event.key.clone(), event.id.clone(), event.at);
-                    self.record(Record::TaskEvent { key, name, at, event: event.into() });
-                });
-            }
-            Effect::TaskChanged(task) => return self.record(Record::task_transition(task, false)),
-            Effect::TaskLeft(task) => return self.record(Record::task_transition(task, true)),
-            Effect::Changed { key, id, transition, screen } => {
-                let state = fleet.state(key, now).map(Box::new);
-                let last = told.entry(key.clone()).or_default();
-                let is_new = |(at, _): &(Timestamp, _)| last.at.is_none_or(|last| *at > last);
-                let events = fleet.surface_events(key).filter(is_new);
+            Effect::TaskIntroduced { .. } | Effect::TasksFound { .. } => {}
+            Effect::Tasks(batch) => batch.events.iter().for_each(|event| {
+                let (key, name, at) = (event.key.clone(), event.id.clone(), event.at);
+                self.record(Record::TaskEvent { key, name, at, event: event.into() });
+            }),
+            Effect::TaskChanged(task) => self.record(Record::task_transition(task, false)),
+            Effect::TaskLeft(task) => self.record(Record::task_transition(task, true)),
+            Effect::Changed(changed) => {
+                let before = last.insert(changed.key.clone(), changed.transition.at);
+                let is_new = |(at, _): &(Timestamp, _)| before.is_none_or(|before| *at > before);
+                let events = fleet.surface_events(&changed.key).filter(is_new);
                 let events = events.map(|(at, event)| NamedEvent { at, event }).collect();
-                (last.state, last.at) = (state.clone(), Some(transition.at));
-                (key, id, transition, state, screen.clone(), events)
+                self.record(Record::Transition(TransitionRecord { events, ..changed.into() }));
             }
-            Effect::Left { key, id, transition } => {
-                let state = told.remove(key).and_then(|last| last.state);
-                (key, id, transition, state, None, Vec::new())
+            Effect::Left(left) => {
+                last.remove(&left.key);
+                self.record(Record::Left(left.into()));
             }
-        };
-        let (key, name, transition) = (key.clone(), name.clone(), transition.clone());
-        let state = state.map(PublicState::Agent);
-        let record = TransitionRecord { key, name, transition, state, screen, events };
-        self.record(match effect {
-            Effect::Left { .. } => Record::Left(record),
-            _ => Record::Transition(record),
-        });
+        }
     }
 
     /// This process writes what happens on a server as long as the lead holds, also what it has taken in just before; with

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::identity::Owner;
 use super::standing::ServerSummary;
-use crate::fleet::{ServerId, TaskTransition, TerminalKey};
+use crate::fleet::{ServerId, TaskTransition, TerminalKey, TerminalTransition};
 use crate::operation::{Act, Operation, Outcome, Privacy};
 use crate::private::Held;
 use crate::screen::Screen;
@@ -44,12 +44,20 @@ pub struct TransitionRecord {
     /// The terminal's id at that time.
     pub name: String,
     pub transition: Transition,
-    /// The whole public state after it; `None` when the terminal is gone already.
+    /// The whole public state after it; `None` where it is not known.
     pub state: Option<PublicState>,
     /// What was shown then.
     pub screen: Option<Arc<Screen>>,
     /// What was named between assessments since the transition before, for debugging (SPEC §6); oldest first.
     pub events: Vec<NamedEvent>,
+}
+
+impl From<&TerminalTransition> for TransitionRecord {
+    fn from(told: &TerminalTransition) -> Self {
+        let TerminalTransition { key, id, transition, state, screen } = told.clone();
+        let state = state.map(|state| PublicState::Agent(Box::new(Arc::unwrap_or_clone(state))));
+        Self { key, name: id, transition, state, screen, events: Vec::new() }
+    }
 }
 
 /// What of a transition is no column of its own, in the words of SPEC §12.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::canvas::Canvas;
 use super::text::{self, Pen};
 use super::{pane, times};
-use crate::fleet::{RecentTransition, TerminalKey, View};
+use crate::fleet::{TerminalKey, TerminalTransition, View};
 use crate::state::Transition;
 use crate::status::{Changed, Status, changed};
 use crate::task::{Happening, TaskEvent};
@@ -48,7 +48,7 @@ pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_
 
 /// Something that happened to a terminal or to a task.
 enum Entry<'a> {
-    Terminal(&'a RecentTransition),
+    Terminal(&'a TerminalTransition),
     Task(&'a TaskEvent),
 }
 

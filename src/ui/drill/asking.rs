@@ -202,7 +202,7 @@ impl Drill {
             Some(None) if self.asking.trouble.is_none() => Shot::None("reading …"),
             Some(None) => Shot::None("its screen cannot be read now"),
             None => {
-                let same = |recent: &&crate::fleet::RecentTransition| {
+                let same = |recent: &&crate::fleet::TerminalTransition| {
                     recent.key == *self.shown.key() && recent.transition.at == step.at
                 };
                 match view.recent.iter().rev().find(same).and_then(|recent| recent.screen.clone()) {

@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 
 use fleetwatch::fleet::{
     Capture, Declared, Effect, Fleet, Input, PaneId, PaneLocation, PaneReport, PollResult, ServerId, ServerReport,
-    Settings, TerminalHistory, TerminalKey,
+    Settings, TerminalHistory, TerminalKey, TerminalTransition,
 };
 use fleetwatch::profile::{ProfileSet, Program};
 use fleetwatch::recording::{Archive, Player};
@@ -386,8 +386,8 @@ impl<'a> Telling<'a> {
         self.history.input(&input, now);
         self.fleet.handle(input, now);
         while let Some(effect) = self.fleet.poll_effect() {
-            self.history.effect(&effect, &self.fleet, now);
-            let Effect::Changed { transition, .. } = effect else { continue };
+            self.history.effect(&effect);
+            let Effect::Changed(TerminalTransition { transition, .. }) = effect else { continue };
             let changes: Vec<String> = transition
                 .changed
                 .iter()
@@ -427,9 +427,9 @@ impl Kept {
         }
     }
 
-    fn effect(&mut self, effect: &Effect, fleet: &Fleet, now: Timestamp) {
-        let Effect::Changed { key, transition, screen, .. } = effect else { return };
-        let state = fleet.state(key, now).expect("what has changed is there");
+    fn effect(&mut self, effect: &Effect) {
+        let Effect::Changed(TerminalTransition { transition, state, screen, .. }) = effect else { return };
+        let state = state.as_ref().expect("what has changed has a state");
         self.seen &= transition.changed.iter().all(|change| change.field != "result");
         self.last = Some((serde_json::to_value(state).expect("a state has a JSON form"), screen.clone()));
     }

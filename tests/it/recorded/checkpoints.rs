@@ -4,12 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fleetwatch::fleet::{
-    Capture, Checkpoint, Declared, Fleet, Input, PaneId, PaneLocation, PaneReport, PollResult, ServerId, ServerReport,
-    Settings, TerminalKey,
+    Capture, Checkpoint, Declared, Effect, Fleet, Input, PaneId, PaneLocation, PaneReport, PollResult, ServerId,
+    ServerReport, Settings, TerminalKey,
 };
 use fleetwatch::profile::ProfileSet;
 use fleetwatch::recording::{Archive, Player, program};
 use fleetwatch::screen::Screen;
+use fleetwatch::state::{State, Transition};
 
 fn archive() -> Archive {
     Archive::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst")).unwrap()
@@ -92,4 +93,57 @@ fn a_fleet_goes_on_from_a_checkpoint_like_the_one_that_it_is_of() {
         }
     }
     assert!(looks > 1000, "{looks}");
+}
+
+/// A fleet that gets nothing but checkpoints, as a process that is stopped again and again, tells each transition with the
+/// state that it led to, and not with the one that holds when it is told.
+#[test]
+fn what_was_missed_is_told_with_the_state_of_its_time() {
+    let archive = archive();
+    let library = Arc::new(ProfileSet::builtin());
+    let new = || Fleet::new(Settings::default(), Arc::clone(&library));
+    let server = ServerId::default();
+    let key = TerminalKey { server: server.clone(), pane: PaneId(0), pid: 1, instance: Default::default() };
+    let changes = |fleet: &mut Fleet| -> Vec<(Transition, State)> {
+        let effects = std::iter::from_fn(|| fleet.poll_effect());
+        let changed = effects.filter_map(|effect| match effect {
+            Effect::Changed(changed) => Some((changed.transition, changed.state.unwrap().as_ref().clone())),
+            _ => None,
+        });
+        changed.collect()
+    };
+    let (mut missed, mut superseded) = (0, 0);
+    for name in archive.names().step_by(3) {
+        let recording = archive.recording(name).unwrap();
+        let header = &recording.header;
+        let (mut fleet, mut late) = (new(), new());
+        let (mut seen, mut told) = (Vec::new(), Vec::new());
+        for (index, frame) in Player::new(&recording).enumerate() {
+            let at = recording.began() + frame.at;
+            let command = Some(frame.facts.command.as_str()).filter(|command| !command.is_empty());
+            let report = PaneReport {
+                key: key.clone(),
+                place: PaneLocation::default(),
+                cwd: None,
+                program: program(header.tool.as_deref(), header.version.as_deref(), command),
+                facts: frame.facts,
+                capture: if frame.printed { Capture::Fresh(frame.screen) } else { Capture::Unchanged },
+                declared: None,
+            };
+            let outcome = PollResult::Listed(vec![report]);
+            fleet.handle(Input::Server(ServerReport { server: server.clone(), at, outcome }), at);
+            seen.extend(changes(&mut fleet));
+            if index % 40 == 3 {
+                let checkpoint = Box::new(fleet.checkpoint(&server));
+                late.handle(Input::Checkpoint { server: server.clone(), checkpoint }, at);
+                let now = late.state(&key, at).unwrap();
+                let news = changes(&mut late);
+                superseded += news.iter().filter(|(_, state)| state.turn.phase != now.turn.phase).count();
+                told.extend(news);
+            }
+        }
+        missed += told.len();
+        assert!(told.iter().all(|it| seen.contains(it)), "{name}");
+    }
+    assert!(missed > 100 && superseded > 10, "{missed}, {superseded}");
 }

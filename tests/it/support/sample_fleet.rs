@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use fleetwatch::dialog::Dialog;
 use fleetwatch::fleet::{
-    Declared, PaneId, PaneLocation, RecentTransition, ServerHealth, ServerId, ServerView, SessionView, Socket,
-    Terminal, TerminalKey, View,
+    Declared, PaneId, PaneLocation, ServerHealth, ServerId, ServerView, SessionView, Socket, Terminal, TerminalKey,
+    TerminalTransition, View,
 };
 use fleetwatch::screen::{PaneFacts, Screen};
 use fleetwatch::state::*;
@@ -21,7 +21,7 @@ pub struct SampleFleet {
     pub now: Timestamp,
     pub terminals: Vec<Terminal>,
     pub servers: Vec<ServerView>,
-    pub recent: VecDeque<RecentTransition>,
+    pub recent: VecDeque<TerminalTransition>,
     pub tasks: Vec<Task>,
     pub sessions: Vec<SessionView>,
     pub task_events: VecDeque<TaskEvent>,
@@ -365,7 +365,7 @@ fn legacy() -> Terminal {
     it
 }
 
-fn recent(terminals: &[Terminal]) -> VecDeque<RecentTransition> {
+fn recent(terminals: &[Terminal]) -> VecDeque<TerminalTransition> {
     let of = |id: &str| terminals.iter().find(|terminal| terminal.state.terminal.id == id).unwrap_or(&terminals[0]);
     let changed =
         |field: &'static str, from: &str, to: &str| Change { field: field.into(), from: from.into(), to: to.into() };
@@ -381,7 +381,7 @@ fn recent(terminals: &[Terminal]) -> VecDeque<RecentTransition> {
         };
         let at = NOW - Span::from_millis(ms);
         let transition = Transition { at, changed, summary, note: note.map(str::to_owned), evidence: Vec::new() };
-        RecentTransition { key: of(id).key.clone(), id: id.into(), transition, screen: None }
+        TerminalTransition { key: of(id).key.clone(), id: id.into(), transition, state: None, screen: None }
     };
     VecDeque::from([
         record(

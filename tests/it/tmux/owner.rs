@@ -339,7 +339,6 @@ fn a_client_that_was_stopped_takes_nothing_over() {
     cage.prompt("main", "nap 2");
     client.wait_for_phase("main", "active");
     client.signal("-STOP");
-    // Of what it missed each line has the state that holds now.
     let success = |line: &Value| line["changed"].to_string().contains(r#""to":"success""#);
     let there = owner.wait_for("main", success);
     // Longer than an owner may be silent.

@@ -62,7 +62,7 @@ fn hand(fleet: &mut Fleet, kept: &mut Kept, input: Input, now: fleetwatch::time:
     kept.input(&input, now);
     fleet.handle(input, now);
     while let Some(effect) = fleet.poll_effect() {
-        kept.effect(&effect, fleet, now);
+        kept.effect(&effect);
     }
 }
 

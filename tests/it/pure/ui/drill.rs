@@ -264,10 +264,11 @@ fn what_was_said_is_told_of_its_own_time_and_asked_for_again_when_it_cannot_be_r
 fn without_a_history_there_is_what_was_seen() {
     let mut fleet = fleet();
     let shown = Screen::from_text("what stood there when it asked", 80);
-    let recent = fleetwatch::fleet::RecentTransition {
+    let recent = fleetwatch::fleet::TerminalTransition {
         key: fleet.terminals[0].key.clone(),
         id: "shop-api".into(),
         transition: fleet.terminals[0].transitions[1].clone(),
+        state: None,
         screen: Some(Arc::new(shown)),
     };
     fleet.recent.push_back(recent);
