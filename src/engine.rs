@@ -4,7 +4,7 @@
 //! [`Engine::handle`] with the time, and take [`Engine::poll_update`] until there is none. Whoever may act for a server calls
 //! [`Engine::deliver`] afterwards, and [`Engine::leave`] at the end.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,12 +18,12 @@ use crate::fleet::{Effect, Fleet, Input, ServerHealth, ServerId, TerminalKey};
 use crate::history::{self, History, IntentNews, Record, Submission};
 use crate::notify::Suppression;
 use crate::operation::Act;
-use crate::owner::{self, OwnerEvent, Settings, Watcher};
+use crate::owner::{self, OwnerEvent, Role, Settings, Watcher};
 use crate::poll;
 use crate::profile::ProfileSet;
 use crate::sender::{OperationEvent, Sender};
 use crate::state::Attention;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 use crate::tmux::Error;
 
 /// Events of watchers that wait to be handled; with more than that the watchers wait themselves.
@@ -32,6 +32,11 @@ const WAITING_EVENTS: usize = 64;
 const LAST_SENDS: Duration = Duration::from_secs(10);
 /// How long it waits until what happened is in the history.
 const LAST_RECORDS: Duration = Duration::from_millis(500);
+
+/// How long the timers of a client wait for what its owner saw by then, which may come late on a busy machine.
+const LATEST_REPORT: Span = Span::from_millis(500);
+/// Timers that run later than this were not late: the process was stopped.
+const STOPPED: Span = Span::from_secs(2);
 
 /// Something that has happened, for [`Engine::handle`].
 #[derive(Debug)]
@@ -80,6 +85,8 @@ pub struct Engine {
     settings: Settings,
     /// Dropping a watcher ends it.
     watchers: Vec<(ServerId, Watcher)>,
+    /// The servers of which another process, their owner, tells this one.
+    followed: BTreeSet<ServerId>,
     /// Where watchers send their events, and where these arrive.
     to_engine: mpsc::Sender<OwnerEvent>,
     owner_events: mpsc::Receiver<OwnerEvent>,
@@ -140,8 +147,8 @@ impl Engine {
     fn with(settings: Settings, servers: &[ServerId], acting: Option<Acting>) -> Result<Self, Error> {
         let (to_engine, owner_events) = mpsc::channel(WAITING_EVENTS);
         let fleet = Fleet::new(settings.fleet.clone(), Arc::clone(&settings.library));
-        let (watchers, updates) = (Vec::new(), VecDeque::new());
-        let mut engine = Self { fleet, settings, watchers, to_engine, owner_events, acting, updates };
+        let (watchers, followed, updates) = (Vec::new(), BTreeSet::new(), VecDeque::new());
+        let mut engine = Self { fleet, settings, watchers, followed, to_engine, owner_events, acting, updates };
         engine.watchers = engine.watch(servers)?;
         Ok(engine)
     }
@@ -177,7 +184,8 @@ impl Engine {
     /// Waits until something happens. May be dropped while it waits.
     pub async fn next(&mut self) -> EngineEvent {
         let outside = self.acting.as_ref().and_then(|acting| acting.outside.poll_timeout());
-        let timeout = self.fleet.poll_timeout().into_iter().chain(outside).min();
+        let timers = self.fleet.poll_timeout().map(|due| due + self.delay());
+        let timeout = timers.into_iter().chain(outside).min();
         tokio::select! {
             Some(event) = self.owner_events.recv() => EngineEvent::Owner(event),
             event = next_of(&mut self.acting) => event,
@@ -204,10 +212,8 @@ impl Engine {
             EngineEvent::Delivery(delivery) => self.updates.push_back(Update::Delivery(delivery)),
             EngineEvent::Timeout => {}
         }
-        // Whatever happens first, time has passed as well.
-        if self.fleet.poll_timeout().is_some_and(|at| at <= now) {
-            self.take(Input::TimePassed, now);
-        }
+        // Whatever happens, time passes.
+        self.pass_time(now, self.delay());
     }
 
     /// The next thing to show or to print, oldest first.
@@ -292,6 +298,8 @@ impl Engine {
                 return Err(error);
             }
         };
+        // The new watchers say who owns the servers.
+        self.followed.clear();
         for (server, watcher) in watchers.into_iter().filter(|(server, _)| !servers.contains(server)) {
             let feed = self.settings.feed.clone();
             self.take(Input::Unwatched { server: server.clone() }, poll::now());
@@ -343,6 +351,12 @@ impl Engine {
                 }
             }
             event => {
+                if let OwnerEvent::Role { server, role, .. } = &event {
+                    match role {
+                        Role::Client => self.followed.insert(server.clone()),
+                        Role::Owner | Role::Alone => self.followed.remove(server),
+                    };
+                }
                 if let Some(acting) = &mut self.acting {
                     acting.outside.server_event(event);
                 }
@@ -378,7 +392,38 @@ impl Engine {
             // It was sent before its server was let go, and comes too late.
             return;
         }
-        let now = input.at().unwrap_or(now);
+        let now = match input.at() {
+            Some(at) => {
+                self.pass_time(at, Span::ZERO);
+                at
+            }
+            None => now,
+        };
+        self.apply(input, now);
+    }
+
+    /// How much later than its own clock says this process lets timers run.
+    fn delay(&self) -> Span {
+        if self.followed.is_empty() { Span::ZERO } else { LATEST_REPORT }
+    }
+
+    /// Lets the timers run that have been due for so long, each at its own time, unless this process was stopped meanwhile. So
+    /// timers and reports come in the same order in every process that has the same reports, however late these arrive.
+    fn pass_time(&mut self, until: Timestamp, delay: Span) {
+        let mut last = None;
+        while let Some(due) = self.fleet.poll_timeout().filter(|due| *due + delay <= until) {
+            let due = if until.since(due) > STOPPED { until } else { due };
+            // A timer that is due again at once must not stop the time.
+            let at = last.map_or(due, |last: Timestamp| due.max(last + Span::from_millis(1)));
+            if at > until {
+                return;
+            }
+            self.apply(Input::TimePassed, at);
+            last = Some(at);
+        }
+    }
+
+    fn apply(&mut self, input: Input, now: Timestamp) {
         self.fleet.handle(input, now);
         while let Some(effect) = self.fleet.poll_effect() {
             self.acting.iter_mut().for_each(|acting| acting.outside.effect(&effect, &self.fleet, now));
@@ -445,5 +490,73 @@ async fn sleep_until(moment: Option<Timestamp>) {
     match moment {
         Some(at) => tokio::time::sleep(Duration::from_millis(at.since(poll::now()).as_millis())).await,
         None => pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::{
+        self, Capture, PaneId, PaneLocation, PaneReport, PollResult, ServerReport, TerminalKey, TerminalTransition,
+    };
+    use crate::owner::Rank;
+    use crate::profile::Program;
+    use crate::screen::{PaneFacts, Screen};
+
+    /// What a process with this role makes of a terminal that is gone: when it leaves, and after which event that is known.
+    /// The clock says that it is due before the report of a moment earlier arrives.
+    fn leaves(role: Role) -> (Timestamp, &'static str) {
+        let library = Arc::new(ProfileSet::builtin());
+        let (feed, fleet) = (poll::Settings::default(), fleet::Settings::default());
+        let (server, gone) = (ServerId::default(), Timestamp::from_millis(1_000_000));
+        let (due, rank) = (gone + fleet.keep_gone, Rank::Reader);
+        let settings = Settings { feed, library, fleet, rank };
+        let mut engine = Engine::start(settings, std::slice::from_ref(&server)).unwrap();
+        let key = TerminalKey { server: server.clone(), pane: PaneId(1), pid: 7, instance: Default::default() };
+        let pane = PaneReport {
+            key,
+            place: PaneLocation::default(),
+            cwd: None,
+            facts: PaneFacts::default(),
+            program: Program::Agent { tool: "claude".to_owned(), version: None },
+            capture: Capture::Fresh(Arc::new(Screen::from_text("one", 20))),
+            declared: None,
+        };
+        let report = |at, panes| {
+            let report = ServerReport { server: server.clone(), at, outcome: PollResult::Listed(panes) };
+            EngineEvent::Owner(OwnerEvent::Input(Input::Server(report)))
+        };
+        let role = EngineEvent::Owner(OwnerEvent::Role { server: server.clone(), role, lead: None });
+        let millis = Span::from_millis;
+        let late = millis(20);
+        engine.handle(role, gone);
+        engine.handle(report(gone, vec![pane]), gone);
+        engine.handle(report(gone, Vec::new()), gone);
+        // Other timers run in the meantime.
+        (1..30).for_each(|second| engine.handle(EngineEvent::Timeout, gone + Span::from_secs(second)));
+        for (event, now, name) in [
+            (EngineEvent::Timeout, due + late, "timeout"),
+            (report(due + millis(10), Vec::new()), due + late, "late report"),
+        ] {
+            engine.handle(event, now);
+            let left = std::iter::from_fn(|| engine.poll_update()).find_map(|update| match update {
+                Update::Effect(Effect::Left(TerminalTransition { transition, .. })) => Some(transition.at),
+                _ => None,
+            });
+            if let Some(at) = left {
+                return (at, name);
+            }
+        }
+        panic!("it does not leave");
+    }
+
+    /// With a clock of its own that ran ahead of the owner's reports, a client told other times than the owner.
+    #[test]
+    fn the_timers_of_a_client_wait_for_what_its_owner_saw() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let _inside = runtime.enter();
+        let due = Timestamp::from_millis(1_000_000) + fleet::Settings::default().keep_gone;
+        assert_eq!(leaves(Role::Client), (due, "late report"));
+        assert_eq!(leaves(Role::Owner), (due, "timeout"));
     }
 }

@@ -36,7 +36,7 @@
 //! | 2 | [`delivery`] | what is told outside: bells, notices, commands, follow-ups |
 //! | 2 | [`engine`] | the one loop: what is polled, sent and delivered into the fleet, and what to show or print out |
 //! | 2 | [`ui`] | the view to a frame, a key to an action; no tokio, no tmux, no clock |
-//! | 3 | [`app`] | the dashboard's one loop over keys, reports, outcomes and time |
+//! | 3 | [`app`] | the dashboard: the terminal, its keys, and what they ask for |
 //! | 3 | [`demo`] | recorded sessions that play in a tmux server of their own |
 //! | 3 | [`cli`] | the command line; `main` calls it |
 //!
@@ -46,10 +46,10 @@
 //! tmux servers (local, ssh)               keys, mouse
 //!     │ one short process a tick               │
 //!     ▼                                        ▼
-//!   poll ──Input──▶ fleet (pure) ──View──▶ what is shown
-//!                     │  ▲                     │
-//!                     │  └───── Input ◀────────┘
-//!                     └──Effect──▶ whoever prints, sends, stores
+//!   poll, owner ──▶ engine ── fleet (pure) ──View, Update──▶ app, cli
+//!                     │  ▲                                  │
+//!                     │  └─────── Input, Operation ◀────────┘
+//!                     └──Effect──▶ history, delivery
 //! ```
 //!
 //! Everything that can happen is a [`fleet::Input`] with its time; everything that is wanted done or told is a
