@@ -71,8 +71,19 @@ fn marks_are_moved_where_there_are_no_numbers() {
     let last = dialog("Which one?\n    Yes\n    No\n  ❯ Later");
     assert_eq!(in_words(&last.presses(0)), "Up Up Enter");
     assert_eq!(in_words(&last.presses(2)), "Enter");
+    let hint = dialog("Which one?\n  ❯ Yes\n    No\n    (or type something else)\n\n  Enter select");
+    assert_eq!(labels(&hint), [("1", "Yes"), ("2", "No")]);
     let many: String = (1..=11).map(|n| format!("{}{n:>2}. item\n", if n == 2 { "> " } else { "  " })).collect();
     assert_eq!(in_words(&dialog(&many).presses(10)), "Down ".repeat(9) + "Enter");
+}
+
+#[test]
+fn a_background_of_its_own_marks_a_numbered_option() {
+    let read = |text: &str| Dialog::read(&Screen::from_capture(text.as_bytes(), 60, 4), 0..4);
+    let found = read("Run it?\n   1. Yes\n   \x1b[30;46m2. No\x1b[0m\n   3. Later");
+    assert_eq!((found.manner, found.marked, labels(&found).len()), (Manner::Numbers, Some(1), 3));
+    let striped = read("Run it?\n   \x1b[46m1. Yes\x1b[0m\n   \x1b[46m2. No\x1b[0m\n   3. Later");
+    assert_eq!(striped.marked, None, "what several have marks none");
 }
 
 #[test]

@@ -22,6 +22,7 @@ use super::rules::{
     TurnData,
 };
 use super::version::Version;
+use crate::dialog::Manner;
 use crate::time::Span;
 
 #[derive(Clone, Debug)]
@@ -61,6 +62,8 @@ pub struct Temporal {
     pub completion_row: bool,
     /// Whether a turn that is stopped before its answer vanishes, and its prompt comes back as a draft.
     pub prompt_returns: bool,
+    /// Whether work that goes without an answer was stopped.
+    pub stops_silently: bool,
     /// Whether no recording shows this version: what looks ready must stand still before it is called so. That is not
     /// the profile's to say, but follows from how it was selected.
     pub cautious: bool,
@@ -82,6 +85,7 @@ pub(super) struct ScreenRule {
     pub excerpt: Option<Kind>,
     pub question: Option<Kind>,
     pub by_either: bool,
+    pub manner: Option<Manner>,
     pub ticks: bool,
     pub status_row: bool,
 }
@@ -150,19 +154,14 @@ impl Written {
     }
 }
 
-/// Reads one file: its tool and the tool's profiles. `file` names it in errors.
+/// Reads one file: its tools with their profiles, of which only the first one has any. `file` names it in errors.
 ///
 /// # Errors
 /// When it is no TOML of this form; patterns and names of rows are checked by [`Written::compile`].
-pub(super) fn read(file: &str, text: &str) -> Result<(Tool, Vec<Written>), ProfileError> {
+pub(super) fn read(file: &str, text: &str) -> Result<Vec<(Tool, Vec<Written>)>, ProfileError> {
     let source = SourceText { file, text };
     let parsed: ToolFile =
         toml::from_str(text).map_err(|error| source.error(error.span().unwrap_or(0..0), error.message().to_owned()))?;
-    let patterns = |written: &[Spanned<String>]| {
-        written.iter().map(|pattern| source.regex(pattern.span(), pattern.as_ref())).collect::<Result<Vec<_>, _>>()
-    };
-    let (executables, scripts) = (patterns(&parsed.tool.executables)?, patterns(&parsed.tool.scripts)?);
-    let input = parsed.tool.input.iter().map(|data| special(&source, data)).collect::<Result<_, _>>()?;
     let (shared_file, shared_text): (Arc<str>, Arc<str>) = (file.into(), text.into());
     let mut inherited: BTreeMap<String, ProfileData> = BTreeMap::new();
     let mut profiles = Vec::new();
@@ -183,7 +182,17 @@ pub(super) fn read(file: &str, text: &str) -> Result<(Tool, Vec<Written>), Profi
             data,
         });
     }
-    Ok((Tool { data: parsed.tool, executables, scripts, input: RefusedInputs::new(input) }, profiles))
+    let others = parsed.without_profile.into_iter().map(|data| Ok((tool(&source, data)?, Vec::new())));
+    std::iter::once(Ok((tool(&source, parsed.tool)?, profiles))).chain(others).collect()
+}
+
+fn tool(source: &SourceText<'_>, data: ToolData) -> Result<Tool, ProfileError> {
+    let patterns = |written: &[Spanned<String>]| {
+        written.iter().map(|pattern| source.regex(pattern.span(), pattern.as_ref())).collect::<Result<Vec<_>, _>>()
+    };
+    let (executables, scripts) = (patterns(&data.executables)?, patterns(&data.scripts)?);
+    let input = data.input.iter().map(|data| special(source, data)).collect::<Result<_, _>>()?;
+    Ok(Tool { data, executables, scripts, input: RefusedInputs::new(input) })
 }
 
 fn special(source: &SourceText<'_>, data: &InputData) -> Result<Special, ProfileError> {
@@ -302,6 +311,7 @@ fn turn(names: &Names<'_>, span: Range<usize>, data: &TurnData) -> Result<TurnRu
             growth: data.growth.unwrap_or_default(),
             completion_row: data.completion_row.unwrap_or_default(),
             prompt_returns: data.prompt_returns.unwrap_or_default(),
+            stops_silently: data.stops_silently.unwrap_or_default(),
             cautious: false,
         },
     })
@@ -328,6 +338,7 @@ fn rule(names: &Names<'_>, span: Range<usize>, data: &RuleData) -> Result<Screen
         excerpt: optional(&data.excerpt)?,
         question: optional(&data.question)?,
         by_either: data.by_either,
+        manner: data.manner,
         ticks: data.ticks,
         status_row: data.status_row,
     })

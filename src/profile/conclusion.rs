@@ -210,6 +210,9 @@ impl Conclusion<'_> {
         if top == Some(None) {
             dialog.has_no_top();
         }
+        if let Some(manner) = fired.rule.manner.filter(|_| !dialog.options.is_empty()) {
+            dialog.manner = manner;
+        }
         dialog
     }
 

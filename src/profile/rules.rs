@@ -12,6 +12,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::classification::Family;
+use crate::dialog::Manner;
 use crate::state::words;
 
 /// One file of profiles.
@@ -19,6 +20,9 @@ use crate::state::words;
 #[serde(deny_unknown_fields)]
 pub(super) struct ToolFile {
     pub tool: ToolData,
+    /// Agents that are known by their processes alone: the file's tool stands in for them.
+    #[serde(default)]
+    pub without_profile: Vec<ToolData>,
     #[serde(default, rename = "profile")]
     pub profiles: Vec<ProfileData>,
 }
@@ -228,6 +232,9 @@ pub(super) struct TurnData {
     pub completion_row: Option<bool>,
     /// Whether a turn that is stopped before its answer vanishes, and its prompt comes back as a draft.
     pub prompt_returns: Option<bool>,
+    /// Whether a turn that is stopped before its answer ends without a word, so that work that goes without an answer was
+    /// stopped.
+    pub stops_silently: Option<bool>,
 }
 
 impl TurnData {
@@ -244,6 +251,7 @@ impl TurnData {
             growth: self.growth.or(other.growth),
             completion_row: self.completion_row.or(other.completion_row),
             prompt_returns: self.prompt_returns.or(other.prompt_returns),
+            stops_silently: self.stops_silently.or(other.stops_silently),
         }
     }
 }
@@ -337,6 +345,8 @@ pub(super) struct RuleData {
     /// rule gives; a menu that opens in the agent's turn waits for the operator.
     #[serde(default)]
     pub by_either: bool,
+    /// For dialogs: how it takes its answer, where that cannot be read from how it is drawn.
+    pub manner: Option<Manner>,
     /// For work: the agent repaints these rows while it works.
     #[serde(default)]
     pub ticks: bool,

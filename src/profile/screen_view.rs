@@ -169,16 +169,10 @@ impl<'a> ScreenView<'a> {
         for y in rows.clone() {
             let Some(row) = self.screen.row(y) else { continue };
             let text = row.text();
-            let from = if y == rows.start {
-                let group = self.group(y, composer.prompt, "draft");
-                group.map_or(0, |draft| draft.as_ptr().addr() - text.as_ptr().addr())
-            } else {
-                0
-            };
-            let to = self
-                .group(y, composer.prompt, "draft")
-                .filter(|_| y == rows.start)
-                .map_or(text.len(), |d| from + d.len());
+            let kind = if y == rows.start { Some(composer.prompt) } else { composer.continuation };
+            let group = kind.and_then(|kind| self.group(y, kind, "draft"));
+            let from = group.map_or(0, |draft| draft.as_ptr().addr() - text.as_ptr().addr());
+            let to = group.map_or(text.len(), |draft| from + draft.len());
             for (byte, c) in text[from..to].char_indices() {
                 if c.is_whitespace() || c.width().unwrap_or(0) == 0 {
                     continue;

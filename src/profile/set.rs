@@ -92,8 +92,8 @@ impl ProfileSet {
         let mut library = Self::default();
         for (file, text) in BUILTIN {
             // A test reads every file that is built in, so none is left out here.
-            if let Ok((tool, profiles)) = read(file, text) {
-                library.fingerprint.feed(text.as_bytes());
+            library.fingerprint.feed(text.as_bytes());
+            for (tool, profiles) in read(file, text).into_iter().flatten() {
                 library.insert(tool, profiles.into_iter().map(Listed::new).collect());
             }
         }
@@ -111,10 +111,12 @@ impl ProfileSet {
     /// # Errors
     /// When the file is not well-formed; the library is unchanged then.
     pub fn add(&mut self, file: &str, text: &str) -> Result<(), ProfileError> {
-        let (tool, profiles) = read(file, text)?;
-        let profiles = profiles.into_iter().map(Listed::compiled).collect::<Result<_, _>>()?;
+        let compiled =
+            |profiles: Vec<Written>| profiles.into_iter().map(Listed::compiled).collect::<Result<Vec<_>, _>>();
+        let tools = read(file, text)?.into_iter().map(|(tool, profiles)| Ok((tool, compiled(profiles)?)));
+        let tools: Vec<_> = tools.collect::<Result<_, _>>()?;
         self.fingerprint.feed(text.as_bytes());
-        self.insert(tool, profiles);
+        tools.into_iter().for_each(|(tool, profiles)| self.insert(tool, profiles));
         Ok(())
     }
 
@@ -128,8 +130,8 @@ impl ProfileSet {
     /// # Errors
     /// What is wrong first, with its place.
     pub fn check(file: &str, text: &str) -> Result<Vec<String>, ProfileError> {
-        let (_, profiles) = read(file, text)?;
-        profiles.iter().map(|written| written.compile().map(|profile| profile.id)).collect()
+        let tools = read(file, text)?;
+        tools.iter().flat_map(|(_, it)| it).map(|written| written.compile().map(|profile| profile.id)).collect()
     }
 
     /// Checks every built-in file.
@@ -157,9 +159,9 @@ impl ProfileSet {
         self.find(tool).map(|known| known.tool.data.label.as_str())
     }
 
-    /// The names of all tools.
+    /// The names of all tools that a profile reads.
     pub fn tools(&self) -> impl Iterator<Item = &str> {
-        self.tools.iter().map(|known| known.tool.data.name.as_ref().as_str())
+        self.tools.iter().filter(|known| !known.profiles.is_empty()).map(|known| known.tool.data.name.as_ref().as_str())
     }
 
     /// All profiles, by tool and version.
@@ -191,12 +193,13 @@ impl ProfileSet {
         self.tools.iter().find(|known| known.tool.data.name.as_ref() == tool)
     }
 
-    /// The profile for a tool at a version: the highest minimum that fits (SPEC §5). An unknown tool gets the `generic`
-    /// one, as far as there is one.
+    /// The profile for a tool at a version: the highest minimum that fits (SPEC §5). A tool that has none gets the
+    /// `generic` one, as far as there is one.
     ///
     /// `configured` says that the version comes from the configuration.
     pub fn select(&self, tool: &str, version: Option<&str>, configured: bool) -> Option<Selected> {
-        let profiles = &self.find(tool).or_else(|| self.find(GENERIC))?.profiles;
+        let has_profile = |known: &&KnownTool| !known.profiles.is_empty();
+        let profiles = &self.find(tool).filter(has_profile).or_else(|| self.find(GENERIC))?.profiles;
         let selected = |listed: &Listed, selection, recorded| {
             listed.profile().map(|profile| Selected { profile: Arc::clone(profile), selection, recorded })
         };
@@ -238,8 +241,9 @@ impl ProfileSet {
             };
         }
         let allowed = |known: &&KnownTool| pinned.is_none_or(|name| known.tool.data.name.as_ref() == name);
-        let found = self.tools.iter().filter(allowed).find(runs);
-        match found {
+        // An agent that is known well may run a program that has the name of one that is not.
+        let (read, unread): (Vec<_>, Vec<_>) = self.tools.iter().filter(allowed).partition(|k| !k.profiles.is_empty());
+        match read.into_iter().find(runs).or_else(|| unread.into_iter().find(runs)) {
             Some(known) => Program::Agent { tool: known.tool.data.name.as_ref().clone(), version: None },
             None => Program::Other { command: current_command.to_owned() },
         }

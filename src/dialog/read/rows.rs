@@ -2,6 +2,7 @@
 
 use super::super::{Choice, Manner, Submit, TextEntry, text};
 use super::{DialogLine, Found, untick};
+use crate::screen::Color;
 
 /// Boxes that can be ticked one by one, and whether they are.
 const BOXES: [(&str, bool); 12] = [
@@ -53,8 +54,19 @@ pub(super) fn numbered(lines: &[DialogLine<'_>]) -> Option<Found> {
     let is_marked = |list: &&[Numbered<'_>]| list.iter().any(|option| option.is_marked);
     let list = lists.iter().copied().find(is_marked).or_else(|| lists.iter().copied().find(|list| list.len() > 1))?;
     let starts: Vec<(usize, &str)> = list.iter().map(|option| (option.index, option.label)).collect();
-    let marked = list.iter().position(|option| option.is_marked);
+    let marked = list.iter().position(|option| option.is_marked).or_else(|| highlighted(lines, list));
     Some(found(lines, &starts, marked, Manner::Numbers, |place| list[place].number.to_string()))
+}
+
+/// The one option with a background of its own: some agents mark with nothing else.
+fn highlighted(lines: &[DialogLine<'_>], list: &[Numbered<'_>]) -> Option<usize> {
+    let is_highlighted = |option: &Numbered<'_>| {
+        let line = &lines[option.index];
+        let style = line.row.text().find(line.text).map(|byte| line.row.style_at(byte));
+        style.is_some_and(|style| style.inverse || style.background != Color::Default)
+    };
+    let mut places = (0..list.len()).filter(|&place| is_highlighted(&list[place]));
+    places.next().filter(|_| places.next().is_none())
 }
 
 fn candidate<'a>((index, line): (usize, &DialogLine<'a>)) -> Option<Numbered<'a>> {
@@ -87,8 +99,13 @@ pub(super) fn marked(lines: &[DialogLine<'_>]) -> Option<Found> {
     let above = lines[..index].iter().rev().take_while(belongs).count();
     let below = lines[index + 1..].iter().take_while(belongs).count();
     let block = index - above..index + 1 + below;
-    let starts: Vec<(usize, &str)> =
-        block.map(|i| (i, lines[i].unmarked())).filter(|(_, it)| it.1 == column).map(|(i, it)| (i, it.0)).collect();
+    // What stands in brackets as a whole says something of the options above it.
+    let is_option = |text: &str, at: usize| at == column && !(text.starts_with('(') && text.ends_with(')'));
+    let starts: Vec<(usize, &str)> = block
+        .map(|i| (i, lines[i].unmarked()))
+        .filter(|(_, it)| is_option(it.0, it.1))
+        .map(|(i, it)| (i, it.0))
+        .collect();
     let marked = starts.iter().position(|(i, _)| *i == index);
     (starts.len() > 1).then(|| found(lines, &starts, marked, Manner::Rows, |place| (place + 1).to_string()))
 }

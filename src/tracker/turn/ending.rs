@@ -92,7 +92,8 @@ impl TurnMachine {
     }
 
     /// Rule 3: what has stood still for the settle window is a success if it is an answer. Work that has vanished
-    /// without one ends the turn without a word; it gets the window too, since an answer may be drawn a moment later.
+    /// without one ends the turn without a word, stopped where that is how the agent stops; it gets the window too, since an
+    /// answer may be drawn a moment later.
     pub(super) fn settle(&mut self, now: Timestamp, temporal: Temporal) {
         if self.settle_window().is_none_or(|timer| !timer.is_over(now)) {
             return;
@@ -102,6 +103,11 @@ impl TurnMachine {
         let end = self.seen.as_ref().and_then(|seen| seen.end.as_ref());
         let finished = self.seen.as_ref().is_some_and(LastScreen::is_finished);
         if !flight.answered_by(&region, end, self.ended_region.as_ref()) {
+            if temporal.stops_silently && !region.command && !flight.is_command() {
+                let detail = Some("stopped before an answer: its work is gone without one".to_owned());
+                let (result, source) = (TurnResult::Interrupted, flight.source);
+                self.conclude(LastTurn { result, source, at: Some(now), detail }, &region);
+            }
             self.flight = None;
             return;
         }

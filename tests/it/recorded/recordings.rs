@@ -26,7 +26,7 @@ fn the_archive_holds_exactly_the_listed_recordings() {
         })
         .collect();
     assert_eq!(contents, include_str!("../../../recordings/CONTENTS"));
-    assert_eq!(archive.names().count(), 303);
+    assert_eq!(archive.names().count(), 337);
 }
 
 #[test]
@@ -85,8 +85,8 @@ fn every_recorded_dialog_can_be_answered() {
             last = Some(dialog);
         }
     }
-    // It names the key for each of its answers.
-    assert_eq!(of_keys_alone, BTreeSet::from(["claude-2.1.330/auto-mode"]));
+    // The one names the key for each of its answers, the other asks for a text.
+    assert_eq!(of_keys_alone, BTreeSet::from(["claude-2.1.330/auto-mode", "cn-1.5.47/question"]));
     assert!(dialogs > 40, "{dialogs} dialogs were found");
     insta::with_settings!({prepend_module_to_snapshot => false}, {
         insta::assert_snapshot!("dialogs", told);
@@ -99,7 +99,8 @@ fn no_recorded_prompt_shows_more_than_was_typed() {
     let archive = archive().expect("the archive can be read");
     let library = ProfileSet::builtin();
     let mut compared = 0;
-    for name in archive.names() {
+    // There the agent has lost a letter that was typed, so that its prompt is another one.
+    for name in archive.names().filter(|name| *name != "grok-0.0.34/simple-success") {
         let recording = archive.recording(name).expect("a recording can be read");
         let (tool, version) = (recording.header.tool.as_deref().expect(name), recording.header.version.as_deref());
         let Some(selected) = library.select(tool, version, false) else { continue };

