@@ -129,7 +129,10 @@ impl Tracker {
                 self.unchanged(now, &mut next, &mut notes);
             }
             Observation::TuiDown => self.lost(Loss::TuiDown, now, &mut next),
-            Observation::NoProfile => self.lost(Loss::NoProfile, now, &mut next),
+            Observation::NoProfile { activity } => {
+                self.lost(Loss::NoProfile, now, &mut next);
+                next.headline = Some(activity).filter(|activity| !activity.is_empty());
+            }
             Observation::Gone => self.lost(Loss::Gone, now, &mut next),
             Observation::ProbeFailed(problem) => self.probe_failed(problem, now, &mut next, &mut notes),
             Observation::Submitted { at, taken } => {

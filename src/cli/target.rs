@@ -97,7 +97,7 @@ fn place(task: &Task) -> PaneLocation {
 pub(super) fn program(terminal: &Terminal) -> Program {
     let facts = &terminal.state.terminal;
     match terminal.state.diagnostics.process_state {
-        ProcessState::TuiUp => {
+        ProcessState::TuiUp | ProcessState::UnsupportedTool => {
             Program::Agent { tool: facts.tool.clone(), version: facts.observed_tool_version.clone() }
         }
         _ => Program::Other { command: terminal.facts.command.clone() },

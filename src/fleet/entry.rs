@@ -11,7 +11,7 @@ use crate::ids::{PaneLocation, TerminalKey};
 use crate::profile::{ProfileSet, Program, Projector, RefusedInputs, Selected, Selection};
 use crate::screen::{PaneFacts, Screen};
 use crate::state::{Anomaly, Availability, LEFT, Problem, State, TerminalFacts, Transition};
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 use crate::tracker::{self, Assessed, Observation, SurfaceEvent, TerminalHistory, Timer, Tracker, surface_events};
 
 /// Named events that are kept for each terminal.
@@ -27,6 +27,8 @@ pub(super) struct Entry {
     known: Option<TerminalHistory>,
     agent: Option<Agent>,
     gone_since: Option<Timestamp>,
+    /// When the text of its screen was last seen to change.
+    printed_at: Option<Timestamp>,
     /// A hash of the last captured screen's normalized text.
     text_hash: u64,
     assessed: Option<Assessed>,
@@ -59,6 +61,7 @@ pub(super) struct TerminalCheckpoint {
     agent: Option<(String, Option<String>, Option<String>)>,
     gone_since: Option<Timestamp>,
     events: VecDeque<(Timestamp, SurfaceEvent)>,
+    printed_at: Option<Timestamp>,
 }
 
 /// What came of one look.
@@ -106,6 +109,7 @@ impl Entry {
             known,
             agent: None,
             gone_since: None,
+            printed_at: None,
             text_hash: 0,
             assessed: None,
             events: VecDeque::new(),
@@ -128,6 +132,7 @@ impl Entry {
             tracker: self.tracker.clone(),
             agent,
             gone_since: self.gone_since,
+            printed_at: self.printed_at,
             events: self.events.clone(),
         }
     }
@@ -142,6 +147,7 @@ impl Entry {
         let mut entry = Self::new(from.key, settings, None, false, now);
         entry.tracker = from.tracker;
         (entry.cwd, entry.gone_since, entry.events) = (from.cwd, from.gone_since, from.events);
+        entry.printed_at = from.printed_at;
         let terminal = &mut entry.terminal;
         (terminal.place, terminal.declared, terminal.facts) = (from.place, from.declared, from.facts);
         (terminal.transitions, terminal.state.terminal) = (from.transitions, from.named);
@@ -234,7 +240,9 @@ impl Entry {
         let facts_changed = self.terminal.facts != report.facts;
         let fresh = matches!(report.capture, Capture::Fresh(_));
         if let Capture::Fresh(screen) = &report.capture {
+            let (before, is_first) = (self.text_hash, self.terminal.screen.is_none());
             self.show(Arc::clone(screen));
+            self.printed_at = if is_first || before == self.text_hash { self.printed_at } else { Some(now) };
         }
         let was_dead = self.terminal.facts.dead;
         self.terminal.facts = report.facts;
@@ -401,7 +409,8 @@ impl Entry {
         // A profile that only stands in for one reads nothing.
         let own = |agent: &Agent| agent.selected.clone().filter(|selected| selected.profile.tool() == agent.tool);
         let Some(mut selected) = self.agent.as_ref().and_then(own) else {
-            return self.observe(Observation::NoProfile, now);
+            let activity = self.activity_without_profile(now);
+            return self.observe(Observation::NoProfile { activity }, now);
         };
         let Some(screen) = self.terminal.screen.clone() else {
             let problem =
@@ -420,6 +429,16 @@ impl Entry {
         }
         self.terminal.dialog = reading.dialog.take().map(Arc::new);
         self.observe(Observation::Read { reading: &reading, temporal: selected.temporal(), resized }, now)
+    }
+
+    /// What the pane tells of an agent that no profile reads: whether it prints, its bell and its title.
+    fn activity_without_profile(&self, now: Timestamp) -> String {
+        /// What prints less often than this is quiet.
+        const PRINTS: Span = Span::from_secs(3);
+        let prints = self.printed_at.map_or("", |at| if now.since(at) < PRINTS { "prints" } else { "quiet" });
+        let facts = &self.terminal.facts;
+        let words = [prints, if facts.bell { "rang" } else { "" }, facts.title.trim()];
+        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" · ")
     }
 
     /// A banner on the screen tells the version better than the package on the disk does (SPEC §3); whether that changes

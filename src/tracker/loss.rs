@@ -13,6 +13,10 @@ pub(super) enum Loss {
     Gone,
 }
 
+/// What is said of an agent that no profile reads, with what helps.
+const NO_PROFILE: &str = "no profile reads what runs in the pane: `fleetwatch record` keeps its screens, and `fleetwatch \
+                          profiles check` proves a profile of your own on them";
+
 impl Loss {
     pub(super) const fn reason(self) -> &'static str {
         match self {
@@ -46,7 +50,7 @@ impl Loss {
     pub(super) fn evidence(self) -> Evidence {
         match self {
             Loss::TuiDown => aside("process", "no known agent runs in the pane"),
-            Loss::NoProfile => aside("process", "no profile reads what runs in the pane"),
+            Loss::NoProfile => aside("process", NO_PROFILE),
             Loss::Gone => aside("pane", "tmux has no such pane"),
         }
     }

@@ -13,8 +13,8 @@ pub enum Observation<'a> {
     Unchanged,
     /// The pane is there, but no known agent runs in it.
     TuiDown,
-    /// The program has no profile.
-    NoProfile,
+    /// The program has no profile; what the pane itself tells of it, in one line.
+    NoProfile { activity: String },
     /// The session or the pane is gone.
     Gone,
     /// tmux or the processes could not be asked.
@@ -32,7 +32,7 @@ impl Observation<'_> {
     pub(super) const fn is_look(&self) -> bool {
         match self {
             Observation::Read { .. } | Observation::Unchanged => true,
-            Observation::TuiDown | Observation::NoProfile | Observation::Gone => true,
+            Observation::TuiDown | Observation::NoProfile { .. } | Observation::Gone => true,
             Observation::ProbeFailed(_) | Observation::Submitted { .. } | Observation::Seen => false,
             Observation::Nothing => false,
         }

@@ -4,7 +4,7 @@ use crate::profile::TakenAs;
 #[test]
 fn every_builtin_file_is_accepted() {
     ProfileSet::check_builtin().expect("the built-in profiles are well-formed");
-    assert_eq!(ProfileSet::builtin().tools.len(), BUILTIN.len());
+    assert_eq!(ProfileSet::builtin().tools().count(), BUILTIN.len());
 }
 
 fn foreground(name: &str, arguments: &[&str]) -> ProcessInfo {
@@ -25,6 +25,28 @@ fn an_agent_without_a_profile_is_named_by_the_configuration_and_read_by_none() {
     let screen = crate::screen::Screen::from_capture("› hello\n● Hi.\n\n❯ \n".as_bytes(), 40, 8);
     let reading = selected.profile.read(&screen, &crate::screen::PaneFacts::default());
     assert_eq!(reading.phase, crate::state::Phase::Unknown);
+}
+
+#[test]
+fn agents_that_nobody_has_recorded_are_known_by_their_processes() {
+    let mut library = ProfileSet::builtin();
+    let agent = |tool: &str| Program::Agent { tool: tool.to_owned(), version: None };
+    let crush = foreground("crush", &["crush"]);
+    assert_eq!(library.identify("crush", std::slice::from_ref(&crush), None), agent("crush"));
+    assert_eq!((library.label("crush"), library.label("kimi")), (Some("Crush"), Some("Kimi Code")));
+    let script = foreground("node", &["node", "/usr/lib/node_modules/@kilocode/cli/index.js"]);
+    assert_eq!(library.identify("node", &[script], None), agent("kilo"));
+    let generic =
+        |library: &ProfileSet| library.select("crush", None, false).expect("one stands in").profile.id.clone();
+    assert_eq!(generic(&library), "generic/0");
+    assert!(library.tools().all(|tool| tool != "crush"), "no profile reads it");
+    // An agent with a profile may run a program of that name.
+    let qwen = foreground("node", &["node", "/usr/lib/node_modules/@qwen-code/qwen-code/cli.js"]);
+    assert_eq!(library.identify("node", &[qwen, foreground("forge", &["forge", "test"])], None), agent("qwen"));
+    let own = "tool = { name = 'crush', label = 'My Crush', processes = ['crush'] }\n[[profile]]\nid = 'crush/0'\nmin = '0.0.0'";
+    library.add("crush.toml", own).expect("it is well-formed");
+    assert_eq!(generic(&library), "crush/0", "a profile of the user's own takes its place");
+    assert_eq!(library.identify("crush", &[crush], None), agent("crush"));
 }
 
 #[test]

@@ -458,6 +458,30 @@ fn a_shell_is_watched_only_when_the_configuration_names_it_and_gets_no_prompt() 
 }
 
 #[test]
+fn an_agent_without_a_profile_is_listed_with_what_its_pane_tells_and_with_a_hint() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("crush");
+    std::os::unix::fs::symlink("/bin/sh", &program).unwrap();
+    let tmux = PrivateTmux::start(&[program.to_str().unwrap(), "-i"]);
+    tmux.run(&["send-keys", "-t", "main", "-l", "--", r"printf '\033]2;Shop\007\007said it'"]);
+    tmux.run(&["send-keys", "-t", "main", "Enter"]);
+    tmux.wait_for_text("main", "\nsaid it");
+    let listed: serde_json::Value = serde_json::from_str(&run(&["-L", tmux.name(), "list", "--json"]).out).unwrap();
+    let state = &listed[0];
+    assert_eq!(state["terminal"]["tool"], "crush", "{listed}");
+    assert_eq!((&state["turn"]["phase"], &state["attention"]), (&"unknown".into(), &"none".into()), "{listed}");
+    let activity = state["activity"].as_str().unwrap();
+    assert!(activity.contains("Shop"), "{activity}");
+    let table = run(&["-L", tmux.name(), "list"]).out;
+    let row = table.lines().nth(1).unwrap();
+    assert!(["main ", " crush ", " unknown ", "Shop"].iter().all(|word| row.contains(word)), "{table}");
+    let explained = run(&["-L", tmux.name(), "explain", "main"]);
+    assert!(explained.out.contains("fleetwatch record") && explained.out.contains("profiles check"), "{explained:?}");
+    let sent = run(&["-L", tmux.name(), "send", "main", "hello"]);
+    assert!(sent.code == Some(1) && sent.errors.starts_with("error: refused: "), "{sent:?}");
+}
+
+#[test]
 fn inside_of_tmux_its_own_server_is_watched_and_its_own_pane_is_not() {
     let tmux = PrivateTmux::start(&["bash", "--norc", "--noprofile"]);
     let folder = tempfile::tempdir().unwrap();
