@@ -1,55 +1,59 @@
 //! The history: what happened to every terminal and what was done to it, kept across crashes and restarts (SPEC §10).
 //!
-//! One SQLite file for all processes of fleetwatch on a machine. [`History`] takes records and never waits: a thread of
-//! its own writes them in batches. [`Reader`] answers the command line and the drill-down from a connection of its own.
-//! [`Intents`] keeps what is to be sent until it is. A full disk, a locked, unwritable or damaged file shows in
-//! [`HistoryHealth`] and nowhere else; watching goes on.
+//! One SQLite file for all processes of fleetwatch on a machine. [`History`] takes records and never waits: the thread in
+//! [`writer`] hands them in batches to [`store`], which writes each batch in one transaction. [`Reader`] answers the command
+//! line and the drill-down from a connection of its own, and [`feeds`] tell what any process writes. [`Intents`] is the outbox:
+//! it keeps what is to be sent until it is. A full disk, a locked, unwritable or damaged file shows in [`HistoryHealth`] and
+//! nowhere else; watching goes on.
 
-mod batch;
 mod drafts;
 mod encoding;
-mod filter;
-mod following;
-mod handle;
+mod feeds;
+mod file;
 mod identity;
+mod intake;
 mod intents;
-mod kills;
-mod open;
 mod questions;
 mod reader;
 mod recall;
 mod record;
-mod retention;
-mod schema;
-mod standing;
 mod store;
-mod stored;
-mod submissions;
+mod summary;
 mod timeline;
 mod trouble;
 mod writer;
 
-use std::path::PathBuf;
-use std::sync::{LazyLock, Mutex, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 pub use drafts::{Draft, Drafts};
-pub use filter::RecordFilter;
-pub use handle::{History, Ticket};
+pub use feeds::{IntentNews, Submission};
+pub use file::VERSION;
 pub use identity::{Owner, same_terminal, stored_server};
-pub use intents::{Decided, Intent, IntentId, IntentNews, IntentState, Intents, NewEvent, Queued, Stopped};
-pub use kills::Kills;
+pub use intake::Stopped;
+pub use intents::{Decided, Intent, IntentId, IntentState, Intents};
 pub use questions::{Answer, HistoryAnswer, HistoryQuestion, QuestionKind, Questions, StoredScreen};
-pub use reader::{Line, Reader, StoredTerminal};
+pub use reader::{Line, Reader, RecordFilter, StoredTerminal};
 pub use recall::Recall;
-pub use record::{Kind, NamedEvent, OperatorAction, PublicState, Record, Sent, TaskRecord, TransitionRecord, What};
-pub use schema::VERSION;
-pub use standing::{Need, STANDING_LASTS, ServerSummary};
-pub use stored::{Body, FollowUpRecord, RecordId, ScreenId, Stored, StoredInput, StoredTransition, Submission};
+pub use record::{
+    Body, FollowUpRecord, Kind, NamedEvent, OperatorAction, PublicState, Record, RecordId, ScreenId, Sent, Stored,
+    StoredInput, StoredTransition, TaskRecord, TransitionRecord, What,
+};
+pub use summary::{Need, SUMMARY_LASTS, ServerSummary};
 pub use timeline::{Holder, Point, TimelineSpan, timeline, totals, turns};
 pub use trouble::{HistoryHealth, Trouble, WriterState};
 
+use crate::fleet::{Effect, Fleet, ServerId, TerminalKey};
+use crate::operation::{Operation, Outcome};
+use crate::private::Held;
 use crate::time::{Clock, Span, Timestamp};
+use file::{HistoryOptions, RetentionLimits};
+use writer::{Message, Writer, set};
 
 /// The file's name in the state directory.
 const FILE_NAME: &str = "history.db";
@@ -80,8 +84,8 @@ impl Settings {
         self.path.clone().or_else(|| Some(state_directory()?.join(FILE_NAME)))
     }
 
-    fn limits(&self) -> retention::RetentionLimits {
-        retention::RetentionLimits { keep: self.keep, max_bytes: self.max_bytes }
+    fn limits(&self) -> RetentionLimits {
+        RetentionLimits { keep: self.keep, max_bytes: self.max_bytes }
     }
 }
 
@@ -116,6 +120,225 @@ pub fn now() -> Timestamp {
 fn wall_clock() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// Messages that wait for the thread at most; more than that are counted as lost, because watching must not wait.
+const QUEUE: usize = 1024;
+/// How long a sender waits for its intent to be written.
+const INTENT: Duration = Duration::from_millis(500);
+/// How long the end of the program waits for each of the last batches, and for all of them.
+const FAREWELL: Duration = Duration::from_millis(1500);
+const LONGEST_FAREWELL: Duration = Duration::from_secs(10);
+
+/// The history as the rest of the program sees it. Clones write to the same thread; the last one that is dropped waits
+/// a moment for what is still to be written.
+#[derive(Clone, Debug)]
+pub struct History {
+    inner: Option<Arc<Inner>>,
+    health: Arc<Mutex<HistoryHealth>>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    owner: Owner,
+    path: PathBuf,
+    /// `None` only while it is dropped.
+    queue: Option<SyncSender<Message>>,
+    /// Tells of each batch that was written; closed when the thread has ended.
+    progress: Mutex<Receiver<()>>,
+    inputs: AtomicU64,
+    /// The time of the last transition of each terminal.
+    last: Mutex<HashMap<TerminalKey, Timestamp>>,
+}
+
+impl History {
+    /// A history that keeps nothing.
+    pub fn off() -> Self {
+        Self { inner: None, health: Arc::new(Mutex::new(HistoryHealth::new(WriterState::Off))) }
+    }
+
+    /// Begins to write the history that the settings name. It never fails and never waits: whether it can be written
+    /// shows in [`History::health`].
+    pub fn start(settings: &Settings) -> Self {
+        match settings.location() {
+            Some(path) if settings.enabled => Self::with(path, settings.limits(), HistoryOptions::default()),
+            _ => Self::off(),
+        }
+    }
+
+    fn with(path: PathBuf, limits: RetentionLimits, options: HistoryOptions) -> Self {
+        let health = Arc::new(Mutex::new(HistoryHealth::new(WriterState::Starting)));
+        let (queue, messages) = mpsc::sync_channel(QUEUE);
+        let (written, progress) = mpsc::sync_channel(1);
+        let owner = Owner::of_process(now());
+        let writer = Writer::new(path.clone(), owner.clone(), limits, options, Arc::clone(&health));
+        let thread = thread::Builder::new().name("history".to_owned()).spawn(move || writer.run(&messages, &written));
+        if let Err(error) = thread {
+            set(&health, WriterState::Degraded(error.into()));
+            return Self { inner: None, health };
+        }
+        let inner = Inner {
+            owner,
+            path,
+            queue: Some(queue),
+            progress: Mutex::new(progress),
+            inputs: AtomicU64::new(0),
+            last: Mutex::default(),
+        };
+        Self { inner: Some(Arc::new(inner)), health }
+    }
+
+    /// Where the history is; `None` when none is kept.
+    pub fn path(&self) -> Option<&Path> {
+        self.inner.as_ref().map(|inner| inner.path.as_path())
+    }
+
+    /// The name by which this process signs what it writes.
+    pub fn owner(&self) -> Option<&Owner> {
+        self.inner.as_ref().map(|inner| &inner.owner)
+    }
+
+    /// How the writing goes.
+    pub fn health(&self) -> HistoryHealth {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What is wrong with the history, each time that it is something else than at the last call; all callers together
+    /// are told once.
+    pub fn new_warning(&self) -> Option<String> {
+        let mut health = self.health.lock().unwrap_or_else(PoisonError::into_inner);
+        // That more and more is lost is the same trouble.
+        let trouble = HistoryHealth { lost: health.lost.min(1), ..health.clone() }.warning();
+        let is_new = trouble != health.told;
+        health.told = trouble;
+        health.warning().filter(|_| is_new)
+    }
+
+    /// Keeps a record. It never waits; when the writing has fallen far behind, the record is lost and counted.
+    pub fn record(&self, record: Record) {
+        self.send(Message::Record(Arc::new(record)));
+    }
+
+    /// Keeps what an effect of the fleet tells.
+    pub fn effect(&self, effect: &Effect, fleet: &Fleet, now: Timestamp) {
+        let Some(inner) = &self.inner else { return };
+        let mut last = inner.last.lock().unwrap_or_else(PoisonError::into_inner);
+        match effect {
+            Effect::Introduced { key } => {
+                let Some(terminal) = fleet.terminal(key) else { return };
+                let name = terminal.state.terminal.id.clone();
+                // It was watched from the look on that found it, and its first transition has the same time.
+                let at = terminal.state.observed_at.min(now);
+                self.record(Record::Introduced { key: key.clone(), name, at });
+            }
+            Effect::TaskIntroduced { .. } | Effect::TasksFound { .. } => {}
+            Effect::Tasks(batch) => batch.events.iter().for_each(|event| {
+                let (key, name, at) = (event.key.clone(), event.id.clone(), event.at);
+                self.record(Record::TaskEvent { key, name, at, event: event.into() });
+            }),
+            Effect::TaskChanged(task) => self.record(Record::task_transition(task, false)),
+            Effect::TaskLeft(task) => self.record(Record::task_transition(task, true)),
+            Effect::Changed(changed) => {
+                let before = last.insert(changed.key.clone(), changed.transition.at);
+                let is_new = |(at, _): &(Timestamp, _)| before.is_none_or(|before| *at > before);
+                let events = fleet.surface_events(&changed.key).filter(is_new);
+                let events = events.map(|(at, event)| NamedEvent { at, event }).collect();
+                self.record(Record::Transition(TransitionRecord { events, ..changed.into() }));
+            }
+            Effect::Left(left) => {
+                last.remove(&left.key);
+                self.record(Record::Left(left.into()));
+            }
+        }
+    }
+
+    /// This process writes what happens on a server as long as the lead holds, also what it has taken in just before; with
+    /// none it writes nothing of it.
+    pub fn lead(&self, server: ServerId, held: Option<Held>) {
+        let Some(queue) = self.inner.as_ref().and_then(|inner| inner.queue.clone()) else { return };
+        if let Err(TrySendError::Full(message)) = queue.try_send(Message::Lead(server, held)) {
+            // This must not be lost, and nobody may wait for it here.
+            thread::spawn(move || drop(queue.send(message)));
+        }
+    }
+
+    /// Keeps the summary of a server in place of the one before.
+    pub fn summarize(&self, summary: ServerSummary) {
+        self.send(Message::Summary(summary));
+    }
+
+    /// Writes down that an operation is about to be performed. The ticket takes what becomes of it; without a word the outcome
+    /// stays open, which is read as not known.
+    pub fn begin_input(&self, operation: &Arc<Operation>) -> Ticket {
+        let uid = self.inner.as_ref().map(|inner| {
+            let uid = format!("{}.{}", inner.owner.as_str(), inner.inputs.fetch_add(1, Ordering::Relaxed));
+            self.send(Message::InputBegun { uid: uid.clone(), operation: Arc::clone(operation) });
+            uid
+        });
+        Ticket { history: self.clone(), uid }
+    }
+
+    /// Like [`History::begin_input`], and waits until it is written, at most for half a second: a history that cannot be
+    /// written keeps nobody from sending.
+    pub async fn begin_input_durably(&self, operation: &Arc<Operation>) -> Ticket {
+        let ticket = self.begin_input(operation);
+        self.written(INTENT).await;
+        ticket
+    }
+
+    /// Waits until everything up to here is in the store, at most for `limit`; whether it is.
+    pub async fn written(&self, limit: Duration) -> bool {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        if self.inner.is_none() || !self.send(Message::Flush(sender)) {
+            return false;
+        }
+        matches!(tokio::time::timeout(limit, receiver).await, Ok(Ok(true)))
+    }
+
+    fn send(&self, message: Message) -> bool {
+        let Some(queue) = self.inner.as_ref().and_then(|inner| inner.queue.as_ref()) else { return false };
+        match queue.try_send(message) {
+            Ok(()) => true,
+            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
+                self.health.lock().unwrap_or_else(PoisonError::into_inner).lost += 1;
+                false
+            }
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        drop(self.queue.take());
+        let progress = self.progress.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let since = Instant::now();
+        // A file that cannot be written must not keep the program from ending; one that is slow may.
+        while progress.recv_timeout(FAREWELL).is_ok() && since.elapsed() < LONGEST_FAREWELL {}
+    }
+}
+
+/// An input that was written down before it is sent.
+#[derive(Clone, Debug)]
+pub struct Ticket {
+    history: History,
+    uid: Option<String>,
+}
+
+impl Ticket {
+    /// The first bytes are about to reach the terminal. From here on the other processes take its turn for an explicit
+    /// input.
+    pub fn delivered(&self, at: Timestamp) {
+        if let Some(uid) = self.uid.clone() {
+            self.history.send(Message::InputDelivered { uid, at });
+        }
+    }
+
+    /// What became of it.
+    pub fn ended(&self, outcome: Outcome, at: Timestamp) {
+        if let Some(uid) = self.uid.clone() {
+            self.history.send(Message::InputEnded { uid, outcome, at });
+        }
+    }
 }
 
 #[cfg(test)]

@@ -21,9 +21,9 @@ pub use plan::{Own, Ticks};
 
 use crate::config::{Adopted, Rules};
 use crate::fleet::{Input, PollResult, ServerId, ServerReport, TaskReport, TerminalKey};
+use crate::history::Recall;
 /// What time it is. Everything above and below is told the time; the poller is where it comes from.
 pub use crate::history::now;
-use crate::history::{Kills, Recall};
 use crate::process::{self, VersionCache};
 use crate::profile::{ProcessInfo, ProfileSet, Program};
 use crate::tmux::{self, Error, Listing, Server};
@@ -134,7 +134,7 @@ pub fn spawn(
             let looked = looker.look().await;
             let pause = looker.pause();
             let kills = match &looked.tasks {
-                Some(report) => looker.kills.before(report).await,
+                Some(report) => looker.recall.before_tasks(report).await,
                 None => Vec::new(),
             };
             for input in kills.into_iter().chain(looked.inputs()) {
@@ -198,7 +198,6 @@ struct ServerPoller {
     memory: ServerMemory,
     keeper: TaskHooks,
     chosen: Chosen,
-    kills: Kills,
     recall: Recall,
     versions: VersionCache,
     /// How long the last look took.
@@ -224,7 +223,6 @@ impl ServerPoller {
             memory,
             keeper,
             chosen: Chosen::new(adopted),
-            kills: Kills::new(history.clone()),
             recall: Recall::new(history, since.known),
             versions: VersionCache::default(),
             took: Duration::ZERO,

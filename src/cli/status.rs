@@ -61,8 +61,8 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
     let config = options.load()?.config;
     let now = history::now();
     let mut trouble = None;
-    let mut standings = match stored(&config.history, now) {
-        Ok(standings) => standings,
+    let mut summaries = match stored(&config.history, now) {
+        Ok(summaries) => summaries,
         Err(failure) => {
             trouble = Some(failure);
             Vec::new()
@@ -70,17 +70,17 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
     };
     if options.names_a_server() {
         let wanted: Vec<String> = options.servers(&config).iter().map(ServerId::word).collect();
-        standings.retain(|standing| wanted.contains(&standing.server));
+        summaries.retain(|summary| wanted.contains(&summary.server));
     }
-    let is_watched = !standings.is_empty();
+    let is_watched = !summaries.is_empty();
     if !is_watched && args.poll {
-        standings = super::wait_for(poll(options, now))?;
+        summaries = super::wait_for(poll(options, now))?;
     }
     if let Some(failure) = trouble.as_ref().filter(|_| args.format == Format::Json || args.poll) {
         failure.warn();
     }
     let is_known = is_watched || args.poll;
-    let summary = Summary::of(&standings);
+    let summary = Summary::of(&summaries);
     let line = match args.format {
         Format::Tmux if is_known => summary.tmux(),
         Format::Tmux => "#[dim]nothing is watching#[default]\n".to_owned(),
@@ -101,7 +101,7 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
 /// The history is there and cannot be read.
 fn stored(settings: &history::Settings, now: Timestamp) -> Result<Vec<ServerSummary>, Failure> {
     let Some(path) = settings.location().filter(|_| settings.enabled) else { return Ok(Vec::new()) };
-    match Reader::open(&path).and_then(|reader| reader.standings(now)) {
+    match Reader::open(&path).and_then(|reader| reader.summaries(now)) {
         Err(Trouble::Missing(_)) => Ok(Vec::new()),
         read => read.map_err(|trouble| super::history::unusable(&path, &trouble)),
     }
@@ -123,12 +123,12 @@ struct Summary {
 }
 
 impl Summary {
-    fn of(standings: &[ServerSummary]) -> Self {
+    fn of(summaries: &[ServerSummary]) -> Self {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-        for (word, count) in standings.iter().flat_map(|standing| &standing.counts) {
+        for (word, count) in summaries.iter().flat_map(|summary| &summary.counts) {
             *counts.entry(word.clone()).or_default() += count;
         }
-        let mut needs: Vec<Need> = standings.iter().flat_map(|standing| standing.needs.iter().cloned()).collect();
+        let mut needs: Vec<Need> = summaries.iter().flat_map(|summary| summary.needs.iter().cloned()).collect();
         needs.sort_by_key(|need| need.attention);
         Self { counts, needs }
     }

@@ -33,13 +33,13 @@ impl Beacon {
         // What nobody says again must not be waited for.
         self.said.retain(|id, _| answering().any(|server| server.id == *id));
         for server in answering() {
-            let standing = ServerSummary::of(view, &server.id, operator.is_muted, operator.is_task_muted);
+            let summary = ServerSummary::of(view, &server.id, operator.is_muted, operator.is_task_muted);
             let is_said = self.said.get(&server.id).is_some_and(|said| {
-                ServerSummary { at: said.at, ..standing.clone() } == *said && view.now.since(said.at) < AGAIN
+                ServerSummary { at: said.at, ..summary.clone() } == *said && view.now.since(said.at) < AGAIN
             });
             if !is_said {
-                self.history.standing(standing.clone());
-                self.said.insert(server.id.clone(), standing);
+                self.history.summarize(summary.clone());
+                self.said.insert(server.id.clone(), summary);
             }
         }
     }

@@ -2,6 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::Trouble;
 use crate::fleet::{PaneId, ServerId, Socket, TerminalKey};
 use crate::ids::ServerInstance;
 use crate::time::Timestamp;
@@ -59,6 +62,12 @@ impl Columns {
         }
     }
 
+    /// From four columns of a row, in the order of the table.
+    pub(super) fn read(row: &Row<'_>, first: usize) -> rusqlite::Result<Self> {
+        let (host, socket, pane) = (row.get(first)?, row.get(first + 1)?, row.get(first + 2)?);
+        Ok(Self { host, socket, pane, pid: row.get(first + 3)?, instance: None })
+    }
+
     pub(super) fn key(&self) -> TerminalKey {
         let host = Some(self.host.clone()).filter(|host| !host.is_empty());
         let server = ServerId { host, socket: socket(&self.socket) };
@@ -69,6 +78,13 @@ impl Columns {
             instance: ServerInstance::new(self.instance.as_deref().unwrap_or_default()),
         }
     }
+}
+
+/// The row of a terminal in the table of terminals.
+pub(super) fn terminal_row(connection: &Connection, key: &TerminalKey) -> Result<Option<i64>, Trouble> {
+    let Columns { host, socket, pane, pid, .. } = Columns::of(key);
+    let sql = "SELECT id FROM terminals WHERE host = ?1 AND socket = ?2 AND pane = ?3 AND pid = ?4";
+    Ok(connection.prepare_cached(sql)?.query_row(params![host, socket, pane, pid], |row| row.get(0)).optional()?)
 }
 
 /// A server's host, empty for this machine, and its socket, however that was spelt.

@@ -1,14 +1,8 @@
-//! What is to be sent once its time has come, and survives the process that wanted it (SPEC §9, follow-ups).
+//! The outbox: what is to be sent once its time has come, and survives the process that wanted it (SPEC §9, follow-ups).
 //!
 //! An intent goes from `pending` to `attempted` just before its bytes reach the terminal, and from there to what became
 //! of it. Each step is one conditional write, so that of several processes one takes it, and whoever finds an attempted
 //! intent without an outcome knows that it may have arrived: it is looked into, and never simply sent again.
-
-mod decision;
-mod intake;
-mod news;
-mod prompts;
-mod queueing;
 
 use std::path::Path;
 
@@ -17,20 +11,14 @@ use serde_json::Value;
 
 use super::Trouble;
 use super::encoding::Codec;
-use super::identity::{Columns, Owner};
-use super::open::{self, HistoryOptions, Synchronous};
-use super::record::Kind;
-use super::stored::FollowUpRecord;
-use crate::follow_up::told;
+use super::file::{self, HistoryOptions, Synchronous};
+use super::identity::{Columns, Owner, same_terminal};
+use super::intake::{self, Stopped};
+use super::record::{FollowUpRecord, Kind};
+use crate::follow_up::{FollowUpRule, Wanted, told};
 use crate::ids::TerminalKey;
 use crate::state::words;
 use crate::time::{Span, Timestamp};
-pub use decision::Decided;
-pub use intake::Stopped;
-pub use news::IntentNews;
-#[cfg(test)]
-pub(super) use news::Progressing;
-pub use queueing::{NewEvent, Queued};
 
 words! {
     /// How far an intent has come.
@@ -71,7 +59,7 @@ impl IntentState {
 }
 
 /// [`IntentState::is_open`] as a condition, of intents after a number.
-const OPEN: &str = "id > ?1 AND state IN ('pending', 'attempted', 'unknown', 'expired')";
+pub(super) const OPEN: &str = "id > ?1 AND state IN ('pending', 'attempted', 'unknown', 'expired')";
 
 /// The number of an intent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -109,6 +97,18 @@ impl Intent {
     }
 }
 
+/// What came of a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decided {
+    Dismissed,
+    /// It is sent again, as this one.
+    Resent(IntentId),
+    /// There is nothing to decide: it has come so far.
+    NotOpen(IntentState),
+    /// There is no such intent.
+    Missing,
+}
+
 /// The intents of a history. Its commits reach the disk before they count.
 pub struct Intents {
     connection: Connection,
@@ -123,7 +123,7 @@ impl Intents {
     /// The file cannot be opened, locked or written.
     pub fn open(path: &Path, owner: Owner, now: Timestamp) -> Result<Self, Trouble> {
         let options = HistoryOptions { synchronous: Synchronous::Power, ..HistoryOptions::default() };
-        let connection = open::open(path, &options, now)?.connection;
+        let connection = file::open(path, &options, now)?.connection;
         Ok(Self { connection, codec: Codec::new()?, owner })
     }
 
@@ -221,7 +221,7 @@ impl Intents {
         detail: Option<&str>,
         now: Timestamp,
     ) -> Result<bool, Trouble> {
-        self.end(id, state, detail, now, "owner = ?2")
+        self.end(id, state, detail, now, "state IN ('pending', 'attempted') AND owner = ?2")
     }
 
     /// The same of a text that this process has put into its terminal. Should it have stood still for so long that another
@@ -236,7 +236,7 @@ impl Intents {
         detail: Option<&str>,
         now: Timestamp,
     ) -> Result<bool, Trouble> {
-        self.end(id, state, detail, now, "(owner = ?2 OR state = 'pending')")
+        self.end(id, state, detail, now, "(state = 'pending' OR state = 'attempted' AND owner = ?2)")
     }
 
     /// Lets a pending intent wait until `expires`, if it would not anyway.
@@ -259,14 +259,6 @@ impl Intents {
         Ok(statement.query_row(params![sender, since.as_millis()], |row| row.get(0)).optional()?.flatten())
     }
 
-    /// Takes back an intent that nobody has attempted yet. Whether there was one.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub fn cancel(&mut self, id: IntentId, now: Timestamp) -> Result<bool, Trouble> {
-        self.end(id, IntentState::Cancelled, None, now, "state = 'pending' AND ?2 <> ''")
-    }
-
     /// Ends what has run out, and tells which; each of them is told to one process only.
     ///
     /// # Errors
@@ -275,11 +267,122 @@ impl Intents {
         let mut expired = Vec::new();
         for intent in self.select("state = 'pending' AND expires <= ?1", now)? {
             let detail = Some("it could not be sent in time");
-            if self.end(intent.id, IntentState::Expired, detail, now, "state = 'pending' AND ?2 <> ''")? {
+            if self.end(intent.id, IntentState::Expired, detail, now, "state = 'pending'")? {
                 expired.push(intent);
             }
         }
         Ok(expired)
+    }
+
+    /// Has a prompt wait for a terminal, behind those that wait there already.
+    ///
+    /// # Errors
+    /// The file cannot be written; nothing waits.
+    pub fn post(&mut self, to: &TerminalKey, name: &str, text: &str, now: Timestamp) -> Result<IntentId, Trouble> {
+        let recipient = serde_json::to_string(&Columns::of(to)).map_err(|error| Trouble::Other(error.to_string()))?;
+        let sql = "INSERT INTO outbox (target, recipient, producer, text, created, state)
+                   VALUES (?1, ?2, 'queue', ?3, ?4, 'pending')";
+        self.connection.prepare_cached(sql)?.execute(params![name, recipient, text, now.as_millis()])?;
+        Ok(IntentId(self.connection.last_insert_rowid()))
+    }
+
+    /// Takes back the prompts that wait for a terminal, but for what is on its way; their texts.
+    ///
+    /// # Errors
+    /// The file cannot be written; they wait on.
+    pub fn take_back(&mut self, to: &TerminalKey, now: Timestamp) -> Result<Vec<String>, Trouble> {
+        let waiting = self.select("recipient NOT NULL AND state = 'pending' AND id > ?1", Timestamp::default())?;
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut texts = Vec::new();
+        for prompt in waiting.into_iter().filter(|it| it.recipient.as_ref().is_some_and(|key| same_terminal(key, to))) {
+            let sql = "UPDATE outbox SET state = 'cancelled', ended_at = ?1 WHERE id = ?2 AND state = 'pending'";
+            if transaction.execute(sql, params![now.as_millis(), prompt.id.0])? > 0 {
+                texts.extend(prompt.text);
+            }
+        }
+        transaction.commit()?;
+        Ok(texts)
+    }
+
+    /// Queues what rules want told of what was written since the last call, by this process or another one; of what was
+    /// written before the first call nothing. Without rules the next call with some is the first one.
+    ///
+    /// # Errors
+    /// The file cannot be read or written; what was not queued is queued by the next call.
+    pub fn take_in(&mut self, rules: &[FollowUpRule], now: Timestamp) -> Result<Vec<Stopped>, Trouble> {
+        intake::take_in(&mut self.connection, &mut self.codec, rules, now)
+    }
+
+    /// Queues an event for an agent, once. What still waits for the agent takes the event in, so that several become one
+    /// message; otherwise a new one waits, for as long as is wanted. The message that tells of it.
+    ///
+    /// # Errors
+    /// The file cannot be written; nothing was queued.
+    pub fn queue(&mut self, wanted: &Wanted, now: Timestamp) -> Result<IntentId, Trouble> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let id = intake::queue(&transaction, wanted, now)?;
+        transaction.commit()?;
+        Ok(id)
+    }
+
+    /// What waits, is on its way, or is for the operator to decide; oldest first.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn open_matters(&self) -> Result<Vec<Intent>, Trouble> {
+        self.select(OPEN, Timestamp::from_millis(0))
+    }
+
+    /// Leaves an intent at what became of it; one that waits is not sent any more.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn dismiss(&mut self, id: IntentId, now: Timestamp) -> Result<Decided, Trouble> {
+        let Some(intent) = self.get(id)? else { return Ok(Decided::Missing) };
+        let state = match intent.state {
+            IntentState::Pending => IntentState::Cancelled,
+            IntentState::Unknown | IntentState::Expired => IntentState::Dismissed,
+            state => return Ok(Decided::NotOpen(state)),
+        };
+        let is_as_read = format!("state = '{}'", intent.state);
+        match self.end(id, state, None, now, &is_as_read)? {
+            true => Ok(Decided::Dismissed),
+            false => Ok(self.get(id)?.map_or(Decided::Missing, |intent| Decided::NotOpen(intent.state))),
+        }
+    }
+
+    /// Has an intent sent again whose outcome is not known, or that ran out: as a new one, so that its message has a
+    /// number of its own. It is kept for its agent as long as the first one was.
+    ///
+    /// # Errors
+    /// The file cannot be written; nothing was decided.
+    pub fn resend(&mut self, id: IntentId, now: Timestamp) -> Result<Decided, Trouble> {
+        let Some(intent) = self.get(id)? else { return Ok(Decided::Missing) };
+        if !matches!(intent.state, IntentState::Unknown | IntentState::Expired) {
+            return Ok(Decided::NotOpen(intent.state));
+        }
+        let expires = intent.expires.map(|expires| now + expires.since(intent.created));
+        let next = {
+            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let sql = "UPDATE outbox SET state = 'resent' WHERE id = ?1 AND state = ?2";
+            if transaction.execute(sql, params![id.0, intent.state.word()])? == 0 {
+                return Ok(Decided::NotOpen(IntentState::Resent));
+            }
+            let sql = "INSERT INTO outbox (target, recipient, producer, text, created, expires, state)
+                       SELECT target, recipient, producer, iif(recipient IS NULL, NULL, text), ?2, ?3, 'pending'
+                       FROM outbox WHERE id = ?1";
+            transaction.execute(sql, params![id.0, now.as_millis(), expires.map(Timestamp::as_millis)])?;
+            let next = IntentId(transaction.last_insert_rowid());
+            // The events keep their names with the first one, so that nobody queues them anew.
+            let sql = "INSERT INTO outbox_events (key, intent, at, body)
+                       SELECT 'again ' || ?2 || ' ' || key, ?2, at, body FROM outbox_events WHERE intent = ?1 ORDER BY rowid";
+            transaction.execute(sql, params![id.0, next.0])?;
+            let detail = format!("as number {}", next.0);
+            keep_record(&transaction, &mut self.codec, &intent, (IntentState::Resent, Some(&detail)), now)?;
+            transaction.commit()?;
+            next
+        };
+        Ok(Decided::Resent(next))
     }
 
     fn end(
@@ -293,8 +396,8 @@ impl Intents {
         let Some(intent) = self.get(id)? else { return Ok(false) };
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let sql = format!(
-            "UPDATE outbox SET state = ?1, detail = ?3, ended_at = ?4
-             WHERE id = ?5 AND state IN ('pending', 'attempted') AND {condition}"
+            "UPDATE outbox SET state = ?1, detail = coalesce(?3, detail), ended_at = ?4
+             WHERE id = ?5 AND {condition} AND ?2 NOT NULL"
         );
         let values = params![state.word(), self.owner.as_str(), detail, now.as_millis(), id.0];
         if transaction.execute(&sql, values)? == 0 {
@@ -348,7 +451,7 @@ fn keep_record(
 }
 
 /// The intents for which a condition over one number holds, oldest first.
-fn select(connection: &Connection, condition: &str, number: i64) -> Result<Vec<Intent>, Trouble> {
+pub(super) fn select(connection: &Connection, condition: &str, number: i64) -> Result<Vec<Intent>, Trouble> {
     let sql = format!(
         "SELECT id, target, created, expires, state, owner, claimed_until, attempted_at, text, detail, recipient
          FROM outbox WHERE {condition} ORDER BY id"

@@ -1,19 +1,15 @@
 //! Questions about one terminal that are answered while the fleet is watched: reading has a thread of its own.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::Trouble;
-use super::filter::RecordFilter;
-use super::following::OpenFile;
-use super::handle::History;
-use super::reader::{Line, Reader};
-use super::record::{Kind, PublicState};
-use super::stored::{Body, RecordId, ScreenId, Stored};
+use super::feeds::FollowedFile;
+use super::reader::{Line, Reader, RecordFilter};
+use super::record::{Body, Kind, PublicState, RecordId, ScreenId, Stored};
+use super::{History, Trouble};
 use crate::fleet::TerminalKey;
 use crate::profile::{ProfileSet, Projector, Said, Transcript, normalized};
 use crate::screen::{PaneFacts, Screen};
@@ -108,8 +104,10 @@ impl History {
     pub fn questions(&self, library: Arc<ProfileSet>) -> (Questions, UnboundedReceiver<Answer>) {
         let (queue, questions) = mpsc::channel();
         let (answers, receiver) = unbounded_channel();
-        let clerk = Clerk { path: self.path().map(ToOwned::to_owned), library, open: None, told: None };
-        let thread = thread::Builder::new().name("questions".to_owned()).spawn(move || clerk.run(&questions, &answers));
+        let file = self.path().map(|path| FollowedFile::new(path.to_owned()));
+        let answering = Answering { file, library };
+        let thread =
+            thread::Builder::new().name("questions".to_owned()).spawn(move || answering.run(&questions, &answers));
         if let Err(error) = thread {
             tracing::warn!(%error, "the history is not read");
         }
@@ -118,20 +116,18 @@ impl History {
 }
 
 /// Answers from one history.
-struct Clerk {
-    path: Option<PathBuf>,
+struct Answering {
+    /// Its version is the one of which was told last; `None` when no history is kept.
+    file: Option<FollowedFile>,
     library: Arc<ProfileSet>,
-    open: Option<OpenFile>,
-    /// What was told last is of this version of the file.
-    told: Option<i64>,
 }
 
-impl Clerk {
+impl Answering {
     fn run(mut self, questions: &Receiver<HistoryQuestion>, answers: &UnboundedSender<Answer>) {
         while let Ok(HistoryQuestion { key, ask }) = questions.recv() {
             let told = self.answer(&key, ask.clone()).unwrap_or_else(|trouble| {
                 tracing::debug!(%trouble, "a question about the history has no answer");
-                (self.open, self.told) = (None, None);
+                self.file.iter_mut().for_each(FollowedFile::close);
                 HistoryAnswer::Failed { ask, trouble }
             });
             if answers.send(Answer { key, told }).is_err() {
@@ -144,8 +140,7 @@ impl Clerk {
         match ask {
             QuestionKind::Page { before } => self.page(key, before),
             QuestionKind::Again => {
-                let version = self.reader()?.data_version()?;
-                if self.told.replace(version) == Some(version) {
+                if !self.file()?.has_changed()? {
                     return Ok(HistoryAnswer::Page { before: None, records: Vec::new(), earlier: false });
                 }
                 self.page(key, None)
@@ -218,15 +213,11 @@ impl Clerk {
         }
     }
 
-    /// The open file; one that was moved aside in the meantime is left for its successor.
     fn reader(&mut self) -> Result<&mut Reader, Trouble> {
-        let path = self.path.as_ref().ok_or(Trouble::Off)?;
-        if self.open.as_ref().is_some_and(|open| !open.is_in_place(path)) {
-            (self.open, self.told) = (None, None);
-        }
-        match &mut self.open {
-            Some(open) => Ok(&mut open.reader),
-            none => Ok(&mut none.insert(OpenFile::open(path)?).reader),
-        }
+        self.file()?.reader()
+    }
+
+    fn file(&mut self) -> Result<&mut FollowedFile, Trouble> {
+        self.file.as_mut().ok_or(Trouble::Off)
     }
 }

@@ -5,20 +5,82 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
+use super::Trouble;
 use super::encoding::Codec;
-use super::filter::{COLUMNS, RecordFilter, TABLES};
-use super::identity::{Columns, Owner, stored_server};
-use super::record::{Kind, Sent, TaskRecord, TransitionDocument, read_summary};
+use super::feeds::Submission;
+use super::file;
+use super::identity::{Columns, Owner, stored_server, terminal_row};
+use super::record::{Body, RecordId, ScreenId, Stored, StoredInput, StoredTransition};
+use super::record::{Kind, OperatorAction, Sent, TaskRecord, TransitionDocument, read_summary};
 use super::store::LEASE;
-use super::stored::{Body, RecordId, ScreenId, Stored, StoredInput, StoredTransition, Submission};
 use super::timeline::{Holder, Point};
-use super::{Trouble, open, retention};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::screen::Screen;
 use crate::state::{LEFT, LEFT_UNWATCHED, Summary, Transition};
 use crate::time::Timestamp;
+
+/// Which records are asked for. What is left out does not restrict.
+#[derive(Clone, Debug, Default)]
+pub struct RecordFilter {
+    /// These terminals only; `None` is all of them, and what belongs to none.
+    pub terminals: Option<Vec<TerminalKey>>,
+    /// From this time on.
+    pub since: Option<Timestamp>,
+    /// Before this time.
+    pub until: Option<Timestamp>,
+    /// Records before this one, for paging backwards.
+    pub before: Option<RecordId>,
+    /// Empty means all kinds.
+    pub kinds: Vec<Kind>,
+    /// The newest so many; `None` is all.
+    pub limit: Option<u32>,
+}
+
+impl RecordFilter {
+    /// What stands behind [`SELECT`] for the records, oldest first.
+    fn conditions(&self, connection: &Connection) -> Result<String, Trouble> {
+        let mut wheres = vec!["TRUE".to_owned()];
+        if let Some(terminals) = &self.terminals {
+            let rows = terminals.iter().map(|key| terminal_row(connection, key));
+            let rows = rows.filter_map(Result::transpose).collect::<Result<Vec<i64>, _>>()?;
+            wheres.push(match rows[..] {
+                // With `=` the index gives its records in their order, so that a page of it costs no more than a page.
+                [row] => format!("r.terminal = {row}"),
+                _ => format!("r.terminal IN ({})", listed(&rows)),
+            });
+        }
+        wheres.extend(self.since.map(|since| format!("r.at >= {}", since.as_millis())));
+        wheres.extend(self.until.map(|until| format!("r.at < {}", until.as_millis())));
+        if let Some(RecordId(before)) = self.before {
+            // Numbers follow the writing, times the observation, and pages are in the order of the times.
+            wheres.push(format!("(r.at, r.id) < ((SELECT at FROM records WHERE id = {before}), {before})"));
+        }
+        if !self.kinds.is_empty() {
+            let kinds: Vec<String> = self.kinds.iter().map(|kind| format!("'{kind}'")).collect();
+            wheres.push(format!("r.kind IN ({})", kinds.join(", ")));
+            if !self.kinds.contains(&Kind::Transition) {
+                // It follows from the above, but has to be said for the index of what is rare to be used.
+                wheres.push("r.kind <> 'transition'".to_owned());
+            }
+        }
+        let wheres = wheres.join(" AND ");
+        Ok(match self.limit {
+            None => format!("WHERE {wheres} ORDER BY r.at, r.id"),
+            // The newest ones are chosen by number first, so that no document is read in vain.
+            Some(limit) => format!(
+                "WHERE r.id IN (SELECT r.id FROM records r WHERE {wheres} ORDER BY r.at DESC, r.id DESC LIMIT {limit})
+                 ORDER BY r.at, r.id"
+            ),
+        })
+    }
+}
+
+/// Numbers as SQL has them in a list.
+pub(super) fn listed(numbers: &[i64]) -> String {
+    numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")
+}
 
 /// A terminal that the history knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +113,7 @@ impl Reader {
     /// # Errors
     /// There is none, it cannot be read, or a newer fleetwatch wrote it.
     pub fn open(path: &Path) -> Result<Self, Trouble> {
-        let connection = open::open_to_read(path)?;
+        let connection = file::open_to_read(path)?;
         Ok(Self { connection, codec: Codec::new()? })
     }
 
@@ -70,7 +132,11 @@ impl Reader {
         let mut statement = self.connection.prepare_cached(sql)?;
         let rows = statement.query_map([], |row| {
             let last: Option<i64> = row.get(5)?;
-            Ok(StoredTerminal { key: key(row, 0)?, name: row.get(4)?, last: last.map(Timestamp::from_millis) })
+            Ok(StoredTerminal {
+                key: Columns::read(row, 0)?.key(),
+                name: row.get(4)?,
+                last: last.map(Timestamp::from_millis),
+            })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
@@ -83,7 +149,7 @@ impl Reader {
         let sql = "SELECT host, socket, pane, pid FROM terminals n
                    WHERE EXISTS (SELECT 1 FROM records WHERE terminal = n.id AND name = ?1)";
         let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map([name], |row| key(row, 0))?;
+        let rows = statement.query_map([name], |row| Ok(Columns::read(row, 0)?.key()))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
@@ -93,7 +159,7 @@ impl Reader {
     /// The file cannot be read.
     pub fn extent(&self) -> Result<(u64, u64), Trouble> {
         let count: i64 = self.connection.query_row("SELECT count(*) FROM records", [], |row| row.get(0))?;
-        Ok((u64::try_from(count).unwrap_or(0), retention::used(&self.connection)?))
+        Ok((u64::try_from(count).unwrap_or(0), file::used(&self.connection)?))
     }
 
     /// The terminals that some process watches now, with the last transition of each, by name. Whoever only wants to
@@ -102,20 +168,12 @@ impl Reader {
     /// # Errors
     /// As [`Reader::each`].
     pub fn current(&mut self, now: Timestamp) -> Result<Vec<Stored>, Trouble> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM {TABLES} WHERE r.id IN (
-                 SELECT (SELECT id FROM records WHERE terminal = w.terminal AND kind = 'transition'
-                         ORDER BY at DESC, id DESC LIMIT 1)
-                 FROM watches w WHERE w.ended IS NULL AND w.seen > ?1)
-             ORDER BY r.name, r.id"
-        );
-        let mut statement = self.connection.prepare_cached(&sql)?;
-        let mut rows = statement.query([(now - LEASE).as_millis()])?;
-        let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            found.push(stored(row, &mut self.codec)?);
-        }
-        Ok(found)
+        let tail = "WHERE r.id IN (
+                        SELECT (SELECT id FROM records WHERE terminal = w.terminal AND kind = 'transition'
+                                ORDER BY at DESC, id DESC LIMIT 1)
+                        FROM watches w WHERE w.ended IS NULL AND w.seen > ?1)
+                    ORDER BY r.name, r.id";
+        self.select(tail, [(now - LEASE).as_millis()])
     }
 
     /// The last transition or event of each terminal of a server that has not left it, as far as is known.
@@ -124,36 +182,21 @@ impl Reader {
     /// As [`Reader::each`].
     pub(super) fn left_behind(&mut self, server: &ServerId) -> Result<Vec<Stored>, Trouble> {
         let (host, socket) = stored_server(server);
-        let sql = format!(
-            "SELECT {COLUMNS} FROM {TABLES} WHERE r.id IN (
-                 SELECT (SELECT id FROM records WHERE terminal = n.id AND kind IN ('transition', 'task_event')
-                         ORDER BY at DESC, id DESC LIMIT 1)
-                 FROM terminals n WHERE n.host = ?1 AND n.socket = ?2)
-             AND (t.note IS NULL OR t.note NOT IN (?3, ?4)) ORDER BY r.id"
-        );
-        let mut statement = self.connection.prepare_cached(&sql)?;
-        let mut rows = statement.query(params![host, socket, LEFT, LEFT_UNWATCHED])?;
-        let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            found.push(stored(row, &mut self.codec)?);
-        }
-        Ok(found)
+        let tail = "WHERE r.id IN (
+                        SELECT (SELECT id FROM records WHERE terminal = n.id AND kind IN ('transition', 'task_event')
+                                ORDER BY at DESC, id DESC LIMIT 1)
+                        FROM terminals n WHERE n.host = ?1 AND n.socket = ?2)
+                    AND (t.note IS NULL OR t.note NOT IN (?3, ?4)) ORDER BY r.id";
+        self.select(tail, params![host, socket, LEFT, LEFT_UNWATCHED])
     }
 
     /// Hands on the records that a filter asks for, oldest first, until `take` says that it has enough.
     ///
     /// # Errors
     /// The file cannot be read, or something in it is no record.
-    pub fn each(&mut self, filter: &RecordFilter, mut take: impl FnMut(Stored) -> bool) -> Result<(), Trouble> {
-        let (sql, values) = filter.statement();
-        let mut statement = self.connection.prepare(&sql)?;
-        let mut rows = statement.query(rusqlite::params_from_iter(values))?;
-        while let Some(row) = rows.next()? {
-            if !take(stored(row, &mut self.codec)?) {
-                break;
-            }
-        }
-        Ok(())
+    pub fn each(&mut self, filter: &RecordFilter, take: impl FnMut(Stored) -> bool) -> Result<(), Trouble> {
+        let tail = filter.conditions(&self.connection)?;
+        each(&self.connection, &mut self.codec, &tail, [], take)
     }
 
     /// The records that a filter asks for, oldest first.
@@ -161,12 +204,32 @@ impl Reader {
     /// # Errors
     /// As [`Reader::each`].
     pub fn records(&mut self, filter: &RecordFilter) -> Result<Vec<Stored>, Trouble> {
-        let mut records = Vec::new();
-        self.each(filter, |record| {
-            records.push(record);
-            true
-        })?;
-        Ok(records)
+        let tail = filter.conditions(&self.connection)?;
+        self.select(&tail, [])
+    }
+
+    /// The records that a condition and an order lead to.
+    pub(super) fn select(&mut self, tail: &str, values: impl Params) -> Result<Vec<Stored>, Trouble> {
+        select(&self.connection, &mut self.codec, tail, values)
+    }
+
+    /// The tasks among some that somebody killed through fleetwatch since a time, with what is said of it; oldest first.
+    ///
+    /// # Errors
+    /// As [`Reader::each`].
+    pub(super) fn task_kills(
+        &mut self,
+        keys: Vec<TerminalKey>,
+        since: Timestamp,
+    ) -> Result<Vec<(TerminalKey, String)>, Trouble> {
+        let (terminals, kinds) = (Some(keys), vec![Kind::Action]);
+        let records =
+            self.records(&RecordFilter { terminals, since: Some(since), kinds, ..RecordFilter::default() })?;
+        let kill = |record: Stored| match record.body {
+            Body::Action(OperatorAction::Kill { reason }) => Some((record.key?, reason)),
+            _ => None,
+        };
+        Ok(records.into_iter().filter_map(kill).collect())
     }
 
     /// A page of one terminal's transitions, oldest first: the last `count` of them, or the last before another one.
@@ -206,13 +269,11 @@ impl Reader {
         from: Timestamp,
         to: Timestamp,
     ) -> Result<Vec<(Timestamp, Timestamp)>, Trouble> {
-        let Columns { host, socket, pane, pid, .. } = Columns::of(key);
-        let sql = "SELECT w.started, w.seen, iif(w.ended IS NULL AND w.seen > ?7, w.owner, NULL)
-                   FROM watches w JOIN terminals n ON n.id = w.terminal
-                   WHERE n.host = ?1 AND n.socket = ?2 AND n.pane = ?3 AND n.pid = ?4
-                     AND w.started < ?6 AND (w.seen >= ?5 OR w.ended IS NULL) ORDER BY w.started";
+        let Some(terminal) = terminal_row(&self.connection, key)? else { return Ok(Vec::new()) };
+        let sql = "SELECT started, seen, iif(ended IS NULL AND seen > ?4, owner, NULL) FROM watches
+                   WHERE terminal = ?1 AND started < ?3 AND (seen >= ?2 OR ended IS NULL) ORDER BY started";
         let mut statement = self.connection.prepare_cached(sql)?;
-        let values = params![host, socket, pane, pid, from.as_millis(), to.as_millis(), (to - LEASE).as_millis()];
+        let values = params![terminal, from.as_millis(), to.as_millis(), (to - LEASE).as_millis()];
         let rows = statement.query_map(values, |row| {
             let (started, seen) = (Timestamp::from_millis(row.get(0)?), Timestamp::from_millis(row.get(1)?));
             let watches = row.get::<_, Option<String>>(2)?.is_some_and(|owner| !Owner::has_ended(&owner));
@@ -228,17 +289,16 @@ impl Reader {
     /// # Errors
     /// The file cannot be read, or something in it is no record.
     pub fn line(&mut self, key: &TerminalKey, since: Option<Timestamp>, until: Timestamp) -> Result<Line, Trouble> {
-        let Columns { host, socket, pane, pid, .. } = Columns::of(key);
+        let Some(terminal) = terminal_row(&self.connection, key)? else { return Ok(Line::default()) };
         let since = since.map_or(i64::MIN, Timestamp::as_millis);
-        let sql = "WITH one AS (SELECT id FROM terminals WHERE host = ?1 AND socket = ?2 AND pane = ?3 AND pid = ?4)
-                   SELECT r.at, t.summary, t.turn_ended, iif(r.kind = 'task_event', r.document, NULL)
+        let sql = "SELECT r.at, t.summary, t.turn_ended, iif(r.kind = 'task_event', r.document, NULL)
                    FROM records r LEFT JOIN transitions t ON t.record = r.id
-                   WHERE r.terminal = (SELECT id FROM one) AND r.kind IN ('transition', 'task_event') AND r.at < ?6
-                     AND r.at >= coalesce((SELECT max(r.at) FROM records r WHERE r.terminal = (SELECT id FROM one)
-                                           AND r.kind IN ('transition', 'task_event') AND r.at < ?5), ?5)
+                   WHERE r.terminal = ?1 AND r.kind IN ('transition', 'task_event') AND r.at < ?3
+                     AND r.at >= coalesce((SELECT max(at) FROM records WHERE terminal = ?1
+                                           AND kind IN ('transition', 'task_event') AND at < ?2), ?2)
                    ORDER BY r.at, r.id";
         let mut statement = self.connection.prepare_cached(sql)?;
-        let mut rows = statement.query(params![host, socket, pane, pid, since, until.as_millis()])?;
+        let mut rows = statement.query(params![terminal, since, until.as_millis()])?;
         let mut points = Vec::new();
         // The same few come again and again.
         let mut summaries: HashMap<String, Summary> = HashMap::new();
@@ -287,38 +347,13 @@ impl Reader {
         Ok(prompts)
     }
 
-    /// The number of the last record; 0 where there is none.
+    /// The number of the last row of a table; 0 where there is none.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(super) fn last_record(&self) -> Result<RecordId, Trouble> {
-        let sql = "SELECT coalesce(max(id), 0) FROM records";
-        Ok(self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0).map(RecordId))?)
-    }
-
-    /// The inputs that were written after a record, in that order.
-    ///
-    /// # Errors
-    /// As [`Reader::each`].
-    pub(super) fn inputs_after(&mut self, after: RecordId) -> Result<Vec<Stored>, Trouble> {
-        // The plus keeps SQLite from the index of kinds, which knows nothing of numbers.
-        let sql = format!("SELECT {COLUMNS} FROM {TABLES} WHERE r.id > ?1 AND +r.kind = 'input' ORDER BY r.id");
-        let mut statement = self.connection.prepare_cached(&sql)?;
-        let mut rows = statement.query([after.0])?;
-        let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            found.push(stored(row, &mut self.codec)?);
-        }
-        Ok(found)
-    }
-
-    /// The number of the last submission, from which [`Reader::submissions_after`] goes on.
-    ///
-    /// # Errors
-    /// The file cannot be read.
-    pub fn last_submission(&self) -> Result<i64, Trouble> {
-        let sql = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'submissions'), 0)";
-        Ok(self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+    pub(super) fn newest(&self, table: &str) -> Result<i64, Trouble> {
+        let sql = format!("SELECT coalesce(max(id), 0) FROM {table}");
+        Ok(self.connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))?)
     }
 
     /// What any process put into a terminal after a submission, oldest first.
@@ -326,23 +361,17 @@ impl Reader {
     /// # Errors
     /// The file cannot be read.
     pub fn submissions_after(&mut self, number: i64) -> Result<Vec<Submission>, Trouble> {
-        let sql = "SELECT n.host, n.socket, n.pane, n.pid, s.id, s.at, i.owner, i.sender, r.document
+        let sql = "SELECT n.host, n.socket, n.pane, n.pid, s.id, s.at, i.owner, r.document
                    FROM submissions s JOIN inputs i ON i.record = s.input JOIN records r ON r.id = i.record
                    JOIN terminals n ON n.id = r.terminal WHERE s.id > ?1 ORDER BY s.id";
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query([number])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
-            let document = row.get_ref(8)?.as_blob().map_err(|_| Trouble::Damaged)?;
-            let document = self.codec.unpack_document(document)?;
-            found.push(Submission {
-                number: row.get(4)?,
-                at: Timestamp::from_millis(row.get(5)?),
-                key: key(row, 0)?,
-                owner: row.get(6)?,
-                sender: row.get(7)?,
-                sent: serde_json::from_str(&document).map_err(|_| Trouble::Damaged)?,
-            });
+            let document = self.codec.unpack_document(row.get_ref(7)?.as_blob().map_err(|_| Trouble::Damaged)?)?;
+            let (number, at, key) = (row.get(4)?, Timestamp::from_millis(row.get(5)?), Columns::read(row, 0)?.key());
+            let sent = parsed(&document).ok_or(Trouble::Damaged)?;
+            found.push(Submission { number, at, key, owner: row.get(6)?, sent });
         }
         Ok(found)
     }
@@ -353,8 +382,47 @@ impl Reader {
     }
 }
 
-/// A record from a row of [`COLUMNS`].
-pub(super) fn stored(row: &Row<'_>, codec: &mut Codec) -> Result<Stored, Trouble> {
+/// The columns of a record with all that belongs to its kind, and where they come from.
+const SELECT: &str = "SELECT r.id, r.at, r.kind, r.name, r.document, n.host, n.socket, n.pane, n.pid,
+                             t.summary, t.note, t.screen, i.sender, i.outcome, i.detail, i.ended_at
+                      FROM records r LEFT JOIN terminals n ON n.id = r.terminal
+                           LEFT JOIN transitions t ON t.record = r.id LEFT JOIN inputs i ON i.record = r.id";
+
+/// Hands on the records that a condition and an order lead to, until `take` says that it has enough.
+fn each(
+    connection: &Connection,
+    codec: &mut Codec,
+    tail: &str,
+    values: impl Params,
+    mut take: impl FnMut(Stored) -> bool,
+) -> Result<(), Trouble> {
+    let mut statement = connection.prepare_cached(&format!("{SELECT} {tail}"))?;
+    let mut rows = statement.query(values)?;
+    while let Some(row) = rows.next()? {
+        if !take(stored(row, codec)?) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The records that a condition and an order lead to.
+pub(super) fn select(
+    connection: &Connection,
+    codec: &mut Codec,
+    tail: &str,
+    values: impl Params,
+) -> Result<Vec<Stored>, Trouble> {
+    let mut found = Vec::new();
+    each(connection, codec, tail, values, |record| {
+        found.push(record);
+        true
+    })?;
+    Ok(found)
+}
+
+/// A record from a row of [`SELECT`].
+fn stored(row: &Row<'_>, codec: &mut Codec) -> Result<Stored, Trouble> {
     let at = Timestamp::from_millis(row.get(1)?);
     let kind: String = row.get(2)?;
     let document = codec.unpack_document(row.get_ref(4)?.as_blob().map_err(|_| Trouble::Damaged)?)?;
@@ -366,7 +434,7 @@ pub(super) fn stored(row: &Row<'_>, codec: &mut Codec) -> Result<Stored, Trouble
     Ok(Stored {
         id: RecordId(row.get(0)?),
         at,
-        key: if has_terminal { Some(key(row, 5)?) } else { None },
+        key: if has_terminal { Some(Columns::read(row, 5)?.key()) } else { None },
         name: row.get(3)?,
         body,
     })
@@ -401,13 +469,38 @@ fn parsed<'a, T: serde::Deserialize<'a>>(document: &'a str) -> Option<T> {
     serde_json::from_str(document).ok()
 }
 
-fn key(row: &Row<'_>, first: usize) -> rusqlite::Result<TerminalKey> {
-    let columns = Columns {
-        host: row.get(first)?,
-        socket: row.get(first + 1)?,
-        pane: row.get(first + 2)?,
-        pid: row.get(first + 3)?,
-        instance: None,
-    };
-    Ok(columns.key())
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{PaneId, ServerId};
+
+    #[test]
+    fn a_page_costs_what_is_on_it_however_long_the_history_is() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        file::migrate(&mut connection).unwrap();
+        connection.execute_batch("INSERT INTO terminals VALUES (1, '', 'default', 1, 1, 't1')").unwrap();
+        // How SQLite finds what a filter asks for.
+        let plan = |filter: &RecordFilter| {
+            let sql = format!("EXPLAIN QUERY PLAN {SELECT} {}", filter.conditions(&connection).unwrap());
+            let mut statement = connection.prepare(&sql).unwrap();
+            let rows = statement.query_map([], |row| row.get::<_, String>(3)).unwrap();
+            rows.map(Result::unwrap).collect::<Vec<_>>().join("\n")
+        };
+        let key = TerminalKey { server: ServerId::default(), pane: PaneId(1), pid: 1, instance: Default::default() };
+        let page = RecordFilter { limit: Some(50), ..RecordFilter::default() };
+        let of_one = RecordFilter { terminals: Some(vec![key]), ..page.clone() };
+        let earlier = RecordFilter { before: Some(RecordId(7)), ..of_one.clone() };
+        let rare = RecordFilter { kinds: vec![Kind::Action], ..page.clone() };
+        for (filter, index) in [
+            (page, "INDEX records_by_time"),
+            (of_one, "INDEX records_by_terminal (terminal=?)"),
+            (earlier, "INDEX records_by_terminal (terminal=? AND at<?)"),
+            (rare, "INDEX records_by_kind (kind=?)"),
+        ] {
+            let plan = plan(&filter);
+            assert!(plan.contains(index), "{filter:?}:\n{plan}");
+            // What is on the page is sorted, and nothing else.
+            assert_eq!(plan.matches("TEMP B-TREE").count(), 1, "{filter:?}:\n{plan}");
+        }
+    }
 }

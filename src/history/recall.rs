@@ -1,41 +1,51 @@
-//! What was known of terminals and tasks before this process, for their first look (SPEC §10).
+//! What the history tells the fleet: what was known of terminals and tasks before this process (SPEC §10), and which tasks
+//! that are gone the operator killed, whom other processes would take for lost (SPEC §9).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::filter::RecordFilter;
-use super::reader::Reader;
-use super::record::{Kind, OperatorAction, PublicState, Record};
-use super::stored::{Body, Stored, StoredTransition};
+use super::identity::same_terminal;
+use super::reader::{Reader, RecordFilter};
+use super::record::{Body, Kind, OperatorAction, PublicState, Record, Stored, StoredTransition};
 use super::{Trouble, now};
-use crate::fleet::{Input, PollResult, ServerReport, TerminalHistory};
-use crate::ids::{ServerId, TerminalKey};
-use crate::task::{self, TaskFields};
-use crate::time::Timestamp;
+use crate::fleet::{Input, PollResult, ServerReport, TaskReport, TerminalHistory};
+use crate::ids::{ServerId, TerminalKey, WindowId};
+use crate::task::{self, TaskFields, TaskSnapshot};
+use crate::time::{Span, Timestamp};
 
 /// How long a first look waits for the history; without it everything is as if it had just been found.
 const LONGEST: Duration = Duration::from_secs(2);
 
+/// How long after a kill the window may still be there.
+const KILL_TAKES: Span = Span::from_secs(60);
+
 impl Record {
+    /// The operator kills a task; `reason` says so to people. It is to be written before the task is killed.
+    pub fn kill(key: TerminalKey, name: String, at: Timestamp, reason: &str) -> Self {
+        Record::Action { key: Some(key), name, at, action: OperatorAction::Kill { reason: reason.to_owned() } }
+    }
+
     /// The operator has seen how a turn ended, which nothing else that is kept may tell.
     pub fn seen(key: TerminalKey, name: String, at: Timestamp) -> Self {
         Record::Action { key: Some(key), name, at, action: OperatorAction::Seen }
     }
 }
 
-/// Knows the terminals of one server, and finds out what was known of those that are new.
+/// Knows the terminals and the living tasks of one server, and finds out what the history says of those that are new or gone.
 #[derive(Debug)]
 pub struct Recall {
     path: Option<PathBuf>,
     /// The terminals of the last look; `None` before the first one.
     there: Option<BTreeSet<TerminalKey>>,
+    /// The tasks of the last look that had not ended.
+    alive: BTreeMap<WindowId, TerminalKey>,
 }
 
 impl Recall {
     /// What a history has beside the terminals that are known already; without one nothing is known.
     pub fn new(history: Option<PathBuf>, there: BTreeSet<TerminalKey>) -> Self {
-        Self { path: history, there: (!there.is_empty()).then_some(there) }
+        Self { path: history, there: (!there.is_empty()).then_some(there), alive: BTreeMap::new() }
     }
 
     /// What the fleet is to be told before a report: before the first one all that was on the server, later only what
@@ -57,6 +67,28 @@ impl Recall {
             Ok(Ok(known)) => known,
             Ok(Err(_)) | Err(_) => Vec::new(),
         }
+    }
+    /// What the fleet is to be told before a report, so that tasks that were killed elsewhere do not count as lost. The
+    /// history is read by a thread of its own, and only when a task is gone.
+    pub async fn before_tasks(&mut self, report: &TaskReport) -> Vec<Input> {
+        let windows = || report.look.sessions.iter().flat_map(|session| &session.windows);
+        let there: BTreeSet<WindowId> =
+            windows().map(|window| window.window).chain(report.look.elsewhere.iter().copied()).collect();
+        // Of one whose state could not be had it is not known that it has ended.
+        let lives = |window: &&TaskSnapshot| window.pane.as_ref().is_none_or(|pane| !pane.dead);
+        let alive = windows().filter(lives).map(|window| (window.window, window.key.clone())).collect();
+        let mut missing = std::mem::replace(&mut self.alive, alive);
+        missing.retain(|window, _| !there.contains(window));
+        let (Some(path), false) = (self.path.clone(), missing.is_empty()) else { return Vec::new() };
+        let (keys, since) = (missing.values().cloned().collect(), report.at - KILL_TAKES);
+        let kills =
+            move || Reader::open(&path).and_then(|mut reader| reader.task_kills(keys, since)).unwrap_or_default();
+        let killed = tokio::task::spawn_blocking(kills).await.unwrap_or_default();
+        let input = |(window, key): (WindowId, TerminalKey)| {
+            let (_, reason) = killed.iter().find(|(killed, _)| same_terminal(killed, &key))?;
+            Some(Input::TaskKilled { server: key.server, window, reason: reason.clone() })
+        };
+        missing.into_iter().filter_map(input).collect()
     }
 }
 
@@ -120,11 +152,6 @@ fn task(
     fields: &TaskFields,
     at: Timestamp,
 ) -> Result<task::TaskHistory, Trouble> {
-    let terminals = Some(vec![key.clone()]);
-    let since = RecordFilter { terminals, since: Some(at), kinds: vec![Kind::Action], ..RecordFilter::default() };
-    let kill = reader.records(&since)?.into_iter().rev().find_map(|record| match record.body {
-        Body::Action(OperatorAction::Kill { reason }) => Some(reason),
-        _ => None,
-    });
-    Ok(task::TaskHistory { key, fields: fields.clone(), killed: kill })
+    let killed = reader.task_kills(vec![key.clone()], at)?.pop().map(|(_, reason)| reason);
+    Ok(task::TaskHistory { key, fields: fields.clone(), killed })
 }

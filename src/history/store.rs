@@ -4,26 +4,30 @@ use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rusqlite::{TransactionBehavior, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::Trouble;
-use super::batch::WriteBatch;
-use super::encoding::Codec;
-use super::identity::Owner;
-use super::open::{self, HistoryOptions, Opened};
-use super::record::{Message, Record};
-use super::standing::ServerSummary;
-use crate::fleet::TerminalKey;
+use super::encoding::{self, Codec};
+use super::file::{self, HistoryOptions, Opened};
+use super::identity::{Columns, Owner, terminal_row};
+use super::record::{Kind, PublicState, Record, Sent, TaskRecord, TransitionRecord, write_summary};
+use super::summary::ServerSummary;
+use super::writer::Message;
+use crate::fleet::{ServerId, TerminalKey};
+use crate::operation::Operation;
 use crate::private::Held;
+use crate::screen::Screen;
+use crate::state::{Availability, LEFT, LEFT_UNWATCHED};
 use crate::time::{Span, Timestamp};
 
 /// How long a process that no longer says so still counts as watching.
 pub(super) const LEASE: Span = Span::from_secs(30);
 /// How often a process says that it still watches.
 pub(super) const BEAT: Span = Span::from_secs(10);
-
 /// How long it is kept what the leader of a server is to write: longer than it takes until it is known that it has ended.
 const KEPT: Span = Span::from_secs(60);
+/// How far apart two processes may see the same change.
+const SAME_CHANGE: Span = Span::from_secs(3);
 
 /// What this process knows of the terminals that it watches, whatever file it writes to.
 ///
@@ -31,19 +35,26 @@ const KEPT: Span = Span::from_secs(60);
 /// next writes what the leader before it has not, so that nothing is written twice and nothing is lost.
 #[derive(Clone, Default)]
 pub(super) struct Watching {
-    /// The servers that this process leads, by [`ServerId::word`](crate::ids::ServerId::word).
-    pub(super) leads: HashMap<String, Held>,
-    pub(super) terminals: HashMap<TerminalKey, WatchedTerminal>,
-    /// What the leader is to write; oldest first.
-    pub(super) standby: VecDeque<Arc<Record>>,
+    /// The servers that this process leads, by [`ServerId::word`].
+    leads: HashMap<String, Held>,
+    terminals: HashMap<TerminalKey, WatchedTerminal>,
+    /// What the leaders of other servers are to write; oldest first.
+    backlog: VecDeque<Arc<Record>>,
+}
+
+impl Watching {
+    /// Whether this process writes what happens on a server.
+    fn leads(&self, server: &ServerId) -> bool {
+        self.leads.get(&server.word()).is_some_and(Held::holds)
+    }
 }
 
 /// A terminal that this process watches.
 #[derive(Clone, Copy)]
-pub(super) struct WatchedTerminal {
-    pub(super) since: Timestamp,
+struct WatchedTerminal {
+    since: Timestamp,
     /// Its row in the table `watches`, when this process writes it.
-    pub(super) row: Option<i64>,
+    row: Option<i64>,
 }
 
 /// An open store.
@@ -59,39 +70,23 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// Opens the file as [`open::open`] does.
+    /// Opens the file as [`file::open`] does; `after_damage` as [`file::open_after_damage`].
     ///
     /// # Errors
     /// As there.
-    pub(super) fn open(path: &Path, owner: &Owner, options: &HistoryOptions, now: Timestamp) -> Result<Self, Trouble> {
-        Self::with(open::open(path, options, now)?, path, owner, now)
-    }
-
-    /// Opens the file as [`open::open_after_damage`] does.
-    ///
-    /// # Errors
-    /// As there.
-    pub(super) fn open_after_damage(
+    pub(super) fn open(
         path: &Path,
         owner: &Owner,
         options: &HistoryOptions,
         now: Timestamp,
+        after_damage: bool,
     ) -> Result<Self, Trouble> {
-        Self::with(open::open_after_damage(path, options, now)?, path, owner, now)
-    }
-
-    fn with(opened: Opened, path: &Path, owner: &Owner, now: Timestamp) -> Result<Self, Trouble> {
+        let open = if after_damage { file::open_after_damage } else { file::open };
+        let opened = open(path, options, now)?;
         // Every statement of the writer stays prepared; there are about thirty.
         opened.connection.set_prepared_statement_cache_capacity(64);
-        Ok(Self {
-            opened,
-            path: path.to_owned(),
-            owner: owner.clone(),
-            codec: Codec::new()?,
-            watching: Watching::default(),
-            last_beat: now,
-            log: None,
-        })
+        let (path, owner, codec) = (path.to_owned(), owner.clone(), Codec::new()?);
+        Ok(Self { opened, path, owner, codec, watching: Watching::default(), last_beat: now, log: None })
     }
 
     /// Where a damaged file was moved to when this one was opened.
@@ -101,8 +96,8 @@ impl Store {
 
     /// Whether the path still means this file, and not another one or none, and its log is the one that is written.
     pub(super) fn is_in_place(&self) -> bool {
-        let is_same_file = open::inode(&self.path) == self.opened.inode;
-        let has_log = self.log.is_none() || open::log_inode(&self.path) == self.log;
+        let is_same_file = file::inode(&self.path) == self.opened.inode;
+        let has_log = self.log.is_none() || file::log_inode(&self.path) == self.log;
         if is_same_file && !has_log {
             // Nobody else reads what went into a log that somebody removed; it can still be brought into the file.
             let saved = self.opened.connection.pragma_update_and_check(None, "wal_checkpoint", "PASSIVE", |_| Ok(()));
@@ -136,7 +131,7 @@ impl Store {
     /// # Errors
     /// Nothing was written.
     pub(super) fn beat(&mut self, now: Timestamp, stopped: Option<Timestamp>) -> Result<(), Trouble> {
-        self.watching.standby.retain(|record| now.since(record.at()) < KEPT);
+        self.watching.backlog.retain(|record| now.since(record.at()) < KEPT);
         if !self.watching.terminals.is_empty() {
             let stopped = stopped.or_else(|| (now.since(self.last_beat) > LEASE).then_some(self.last_beat));
             self.transact(now, |batch| batch.beat(stopped))?;
@@ -159,32 +154,273 @@ impl Store {
         Ok(())
     }
 
-    /// The connection, for chores that are no records.
-    pub(super) fn connection(&mut self) -> &mut rusqlite::Connection {
+    /// The connection, for what is no record.
+    pub(super) fn connection(&mut self) -> &mut Connection {
         &mut self.opened.connection
     }
 
     fn transact(
         &mut self,
         now: Timestamp,
-        work: impl FnOnce(&mut WriteBatch<'_>) -> Result<(), Trouble>,
+        work: impl FnOnce(&mut Batch<'_>) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
         let transaction = self.opened.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut batch = WriteBatch {
-            transaction,
-            codec: &mut self.codec,
-            owner: &self.owner,
-            // What a failed transaction changed here must not stay.
-            watching: self.watching.clone(),
-            now,
-        };
+        // What a failed transaction changed of what is watched must not stay.
+        let watching = self.watching.clone();
+        let mut batch = Batch { transaction, codec: &mut self.codec, owner: &self.owner, watching, now };
         work(&mut batch)?;
-        let WriteBatch { transaction, watching, .. } = batch;
+        let Batch { transaction, watching, .. } = batch;
         transaction.commit()?;
         self.watching = watching;
         if self.log.is_none() {
-            self.log = open::log_inode(&self.path);
+            self.log = file::log_inode(&self.path);
         }
         Ok(())
+    }
+}
+
+/// One transaction in the making. When a part of it fails, all of it is to be given up.
+struct Batch<'a> {
+    transaction: Transaction<'a>,
+    codec: &'a mut Codec,
+    owner: &'a Owner,
+    watching: Watching,
+    now: Timestamp,
+}
+
+impl Batch<'_> {
+    fn message(&mut self, message: &Message) -> Result<(), Trouble> {
+        match message {
+            Message::Record(record) => return self.record(record),
+            Message::InputBegun { uid, operation } => return self.input_begun(uid, operation),
+            Message::InputDelivered { uid, at } => {
+                let sql = "INSERT INTO submissions (at, input) SELECT ?1, record FROM inputs WHERE uid = ?2";
+                self.sql(sql)?.execute(params![at.as_millis(), uid])?;
+            }
+            Message::InputEnded { uid, outcome, at } => {
+                let sql = "UPDATE inputs SET outcome = ?1, detail = ?2, ended_at = ?3 WHERE uid = ?4";
+                self.sql(sql)?.execute(params![outcome.word(), outcome.detail(), at.as_millis(), uid])?;
+            }
+            Message::Summary(summary) => return summary.write(&self.transaction, self.owner),
+            Message::Lead(server, held) => return self.lead(server, held.as_ref()),
+            Message::Flush(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Writes a record, if this process leads the server that it is about, or keeps it.
+    fn record(&mut self, record: &Arc<Record>) -> Result<(), Trouble> {
+        let Some(key) = record.watched() else { return self.write(record) };
+        let since = record.at();
+        if self.watching.terminals.get(key).is_some_and(|watched| watched.row.is_none()) && self.has_left(key)? {
+            return Ok(());
+        }
+        self.watching.terminals.entry(key.clone()).or_insert(WatchedTerminal { since, row: None });
+        if self.watching.leads(&key.server) {
+            self.open_watch(key, Some(record.name()))?;
+            return self.write(record);
+        }
+        self.watching.backlog.push_back(Arc::clone(record));
+        if matches!(**record, Record::Left(_)) {
+            self.watching.terminals.remove(key);
+        }
+        Ok(())
+    }
+
+    /// Begins to write what happens on a server with what the leader before has not written, or ends that.
+    fn lead(&mut self, server: &ServerId, held: Option<&Held>) -> Result<(), Trouble> {
+        let word = server.word();
+        let terminals = self.watching.terminals.iter_mut().filter(|(key, _)| key.server.word() == word);
+        let rows: Vec<i64> = terminals.filter_map(|(_, watched)| watched.row.take()).collect();
+        for row in rows {
+            self.sql("UPDATE watches SET ended = seen WHERE id = ?1 AND ended IS NULL")?.execute([row])?;
+        }
+        match held {
+            Some(held) => drop(self.watching.leads.insert(word.clone(), held.clone())),
+            None => drop(self.watching.leads.remove(&word)),
+        }
+        if !self.watching.leads(server) {
+            return Ok(());
+        }
+        let is_here = |record: &Arc<Record>| record.watched().is_some_and(|key| key.server.word() == word);
+        let (here, elsewhere): (VecDeque<_>, _) =
+            std::mem::take(&mut self.watching.backlog).into_iter().partition(is_here);
+        self.watching.backlog = elsewhere;
+        for record in here {
+            if let Some(key) = record.watched()
+                && !self.is_written(key, &record)?
+            {
+                self.write(&record)?;
+            }
+        }
+        self.open_watches(|key| key.server.word() == word)
+    }
+
+    fn write(&mut self, record: &Record) -> Result<(), Trouble> {
+        match record {
+            Record::Introduced { key, name, .. } => self.terminal(key, Some(name)).map(drop)?,
+            Record::Transition(record) => self.transition(record)?,
+            Record::Left(record) => {
+                self.transition(record)?;
+                if let Some(WatchedTerminal { row: Some(watch), .. }) = self.watching.terminals.remove(&record.key) {
+                    let sql = "UPDATE watches SET seen = max(seen, ?1), ended = max(seen, ?1) WHERE id = ?2";
+                    self.sql(sql)?.execute(params![record.transition.at.as_millis(), watch])?;
+                }
+            }
+            Record::TaskEvent { key, name, at, event } => {
+                self.insert(*at, Kind::TaskEvent, Some(key), name, event).map(drop)?;
+            }
+            Record::Action { key, name, at, action } => {
+                self.insert(*at, Kind::Action, key.as_ref(), name, action).map(drop)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn transition(&mut self, record: &TransitionRecord) -> Result<(), Trouble> {
+        let TransitionRecord { key, name, transition, state, screen, .. } = record;
+        let id = self.insert(transition.at, Kind::Transition, Some(key), name, &record.document())?;
+        let screen = screen.as_deref().map(|screen| self.screen(screen)).transpose()?;
+        let turn_ended = state.as_ref().and_then(PublicState::turn_ended).map(Timestamp::as_millis);
+        let sql = "INSERT INTO transitions (record, summary, turn_ended, note, screen) VALUES (?1, ?2, ?3, ?4, ?5)";
+        let summary = write_summary(&transition.summary);
+        self.sql(sql)?.execute(params![id, summary, turn_ended, transition.note, screen])?;
+        Ok(())
+    }
+
+    fn input_begun(&mut self, uid: &str, Operation { at, producer, to, act }: &Operation) -> Result<(), Trouble> {
+        let sent = Sent::from(act);
+        let id = self.insert(*at, Kind::Input, Some(&to.key), &to.name, &sent)?;
+        let sql = "INSERT INTO inputs (record, uid, owner, sender, what) VALUES (?1, ?2, ?3, ?4, ?5)";
+        let what = sent.what().word();
+        self.sql(sql)?.execute(params![id, uid, self.owner.as_str(), producer.to_string(), what])?;
+        Ok(())
+    }
+
+    fn insert(
+        &mut self,
+        at: Timestamp,
+        kind: Kind,
+        key: Option<&TerminalKey>,
+        name: &str,
+        document: &impl serde::Serialize,
+    ) -> Result<i64, Trouble> {
+        let terminal = key.map(|key| self.terminal(key, Some(name))).transpose()?;
+        let packed = self.codec.pack(document)?;
+        let sql = "INSERT INTO records (at, kind, terminal, name, document) VALUES (?1, ?2, ?3, ?4, ?5)";
+        Ok(self.sql(sql)?.insert(params![at.as_millis(), kind.word(), terminal, name, packed])?)
+    }
+
+    /// The row of a screen; one that is stored already is used again.
+    fn screen(&mut self, screen: &Screen) -> Result<i64, Trouble> {
+        let encoded = encoding::encode_screen(screen)?;
+        let (hash, packed) = (encoding::hash(&encoded), self.codec.pack_screen(&encoded));
+        let sql = "SELECT id FROM screens WHERE hash = ?1 AND body = ?2";
+        let known = self.sql(sql)?.query_row(params![hash, packed], |row| row.get(0)).optional()?;
+        match known {
+            Some(id) => Ok(id),
+            None => Ok(self.sql("INSERT INTO screens (hash, body) VALUES (?1, ?2)")?.insert(params![hash, packed])?),
+        }
+    }
+
+    /// The row of a terminal, which has a name from now on, or keeps the one that it has.
+    fn terminal(&self, key: &TerminalKey, name: Option<&str>) -> Result<i64, Trouble> {
+        if let Some(row) = terminal_row(&self.transaction, key)? {
+            let sql = "UPDATE terminals SET name = ?1 WHERE id = ?2 AND name <> ?1";
+            if let Some(name) = name {
+                self.sql(sql)?.execute(params![name, row])?;
+            }
+            return Ok(row);
+        }
+        let Columns { host, socket, pane, pid, .. } = Columns::of(key);
+        let sql = "INSERT INTO terminals (host, socket, pane, pid, name) VALUES (?1, ?2, ?3, ?4, ?5)";
+        Ok(self.sql(sql)?.insert(params![host, socket, pane, pid, name.unwrap_or_default()])?)
+    }
+
+    /// Opens a watch of a terminal in place of the one that another process has left open; watching has no gap where this
+    /// one has watched all along.
+    fn open_watch(&mut self, key: &TerminalKey, name: Option<&str>) -> Result<(), Trouble> {
+        let Some(&WatchedTerminal { since, row: None }) = self.watching.terminals.get(key) else { return Ok(()) };
+        let terminal = self.terminal(key, name)?;
+        self.sql("UPDATE watches SET ended = seen WHERE terminal = ?1 AND ended IS NULL")?.execute([terminal])?;
+        let sql = "SELECT max(seen) FROM watches WHERE terminal = ?1";
+        let seen: Option<i64> = self.sql(sql)?.query_row([terminal], |row| row.get(0))?;
+        let from = seen.map_or(since, |seen| since.max(Timestamp::from_millis(seen))).min(self.now);
+        let sql = "INSERT INTO watches (terminal, owner, started, seen) VALUES (?1, ?2, ?3, ?4)";
+        let values = params![terminal, self.owner.as_str(), from.as_millis(), self.now.as_millis()];
+        let row = Some(self.sql(sql)?.insert(values)?);
+        self.watching.terminals.insert(key.clone(), WatchedTerminal { since, row });
+        Ok(())
+    }
+
+    /// Opens the watches of some of the terminals that this process watches.
+    fn open_watches(&mut self, which: impl Fn(&TerminalKey) -> bool) -> Result<(), Trouble> {
+        let keys: Vec<TerminalKey> = self.watching.terminals.keys().filter(|key| which(key)).cloned().collect();
+        keys.iter().try_for_each(|key| self.open_watch(key, None))
+    }
+
+    /// Prolongs the watches of this process, after a stop by beginning them anew.
+    fn beat(&mut self, stopped: Option<Timestamp>) -> Result<(), Trouble> {
+        let owner = self.owner.as_str();
+        if let Some(at) = stopped {
+            // The machine was asleep or this process stopped: nobody watched in the meantime.
+            let sql =
+                "UPDATE watches SET seen = max(seen, ?1), ended = max(seen, ?1) WHERE owner = ?2 AND ended IS NULL";
+            self.sql(sql)?.execute(params![at.as_millis(), owner])?;
+            let anew = WatchedTerminal { since: self.now, row: None };
+            self.watching.terminals.values_mut().for_each(|watched| *watched = anew);
+        }
+        let sql = "UPDATE watches SET seen = max(seen, ?1) WHERE owner = ?2 AND ended IS NULL";
+        self.sql(sql)?.execute(params![self.now.as_millis(), owner])?;
+        let leads: Vec<String> =
+            self.watching.leads.iter().filter(|(_, held)| held.holds()).map(|(word, _)| word.clone()).collect();
+        self.open_watches(|key| leads.contains(&key.server.word()))
+    }
+
+    /// Whether it is written that the pane of a terminal is gone: that is the end which this process sees as well, however late.
+    fn has_left(&self, key: &TerminalKey) -> Result<bool, Trouble> {
+        let Some(terminal) = terminal_row(&self.transaction, key)? else { return Ok(false) };
+        let sql = "SELECT t.note IN (?2, ?3) AND t.summary LIKE ?4 FROM transitions t JOIN records r ON r.id = t.record
+                   WHERE r.terminal = ?1 ORDER BY r.at DESC, r.id DESC LIMIT 1";
+        let gone = format!("{} %", Availability::Unavailable);
+        let last = self.sql(sql)?.query_row(params![terminal, LEFT, LEFT_UNWATCHED, gone], |row| row.get(0));
+        Ok(last.optional()?.flatten().unwrap_or(false))
+    }
+
+    /// Whether the leader before wrote this: it is not later than what it wrote last, give or take the time between two
+    /// looks for the same change.
+    fn is_written(&mut self, key: &TerminalKey, record: &Record) -> Result<bool, Trouble> {
+        let Some(terminal) = terminal_row(&self.transaction, key)? else { return Ok(false) };
+        // What happened at one moment may be several records.
+        let sql = "SELECT r.at, t.summary, t.note, iif(r.kind = 'task_event', r.document, NULL)
+                   FROM records r LEFT JOIN transitions t ON t.record = r.id
+                   WHERE r.terminal = ?1 AND r.kind IN ('transition', 'task_event')
+                     AND r.at = (SELECT max(at) FROM records WHERE terminal = ?1 AND kind IN ('transition', 'task_event'))";
+        let mut statement = self.transaction.prepare_cached(sql)?;
+        let mut rows = statement.query([terminal])?;
+        let (mut newest, mut is_same) = (None, false);
+        while let Some(row) = rows.next()? {
+            newest = Some(Timestamp::from_millis(row.get(0)?));
+            is_same |= match record {
+                Record::Transition(new) | Record::Left(new) => {
+                    let (summary, note): (Option<String>, Option<String>) = (row.get(1)?, row.get(2)?);
+                    summary == Some(write_summary(&new.transition.summary)) && note == new.transition.note
+                }
+                Record::TaskEvent { event, .. } => {
+                    let document: Option<Vec<u8>> = row.get(3)?;
+                    let document = document.map(|document| self.codec.unpack_document(&document)).transpose()?;
+                    let written = document.and_then(|document| serde_json::from_str::<TaskRecord>(&document).ok());
+                    let kind = std::mem::discriminant(&event.happening);
+                    written.is_some_and(|written| std::mem::discriminant(&written.happening) == kind)
+                }
+                Record::Introduced { .. } | Record::Action { .. } => false,
+            };
+        }
+        let Some(newest) = newest else { return Ok(false) };
+        Ok(record.at() < newest || is_same && record.at().since(newest) < SAME_CHANGE || self.has_left(key)?)
+    }
+
+    fn sql(&self, sql: &str) -> Result<CachedStatement<'_>, Trouble> {
+        Ok(self.transaction.prepare_cached(sql)?)
     }
 }

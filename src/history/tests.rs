@@ -1,13 +1,8 @@
 //! What holds over the parts of the history together.
 
-mod following;
-mod inputs;
-mod intake;
-mod intents;
-mod kills;
-mod questions;
-mod trouble;
-mod watches;
+mod outbox;
+mod reading;
+mod writing;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,9 +12,6 @@ use rusqlite::Connection;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::open::HistoryOptions;
-use super::record::Message;
-use super::retention::{self, RetentionLimits};
 use super::store::Store;
 use super::*;
 use crate::fleet::{PaneId, ServerId, TerminalKey};
@@ -107,7 +99,7 @@ pub(super) fn store(path: &Path, owner: &str, now: Timestamp) -> Store {
 
 /// The store of a process that leads nothing.
 pub(super) fn follower(path: &Path, owner: &str, now: Timestamp) -> Store {
-    Store::open(path, &Owner::named(owner), &HistoryOptions::default(), now).unwrap()
+    Store::open(path, &Owner::named(owner), &HistoryOptions::default(), now, false).unwrap()
 }
 
 pub(super) fn lead(store: &mut Store, held: Held, now: Timestamp) {
@@ -332,7 +324,7 @@ fn documents_of_every_version_are_read_and_told() {
 fn oldest_file(path: &Path) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let connection = Connection::open(path).unwrap();
-    connection.execute_batch(schema::STEPS[0]).unwrap();
+    connection.execute_batch(file::STEPS[0]).unwrap();
     connection.pragma_update(None, "user_version", 1).unwrap();
     connection
         .execute_batch(
@@ -399,14 +391,14 @@ fn what_is_too_old_goes_and_takes_its_screens_with_it() {
         store.write(&[message(1, second, Phase::Ready, &format!("screen {second}"))], at(second)).unwrap();
     }
     let limits = RetentionLimits { keep: Span::from_secs(100), max_bytes: u64::MAX };
-    retention::run(store.connection(), &limits, at(1200)).unwrap();
+    file::clean(store.connection(), &limits, at(1200)).unwrap();
     let records = Reader::open(&path).unwrap().records(&RecordFilter::default()).unwrap();
     assert_eq!((records.len(), records[0].at), (100, at(1100)));
     assert_eq!(count(&path, "screens"), 100);
     // The next look comes much later; a second process need not do the same again.
-    retention::run(store.connection(), &limits, at(1300)).unwrap();
+    file::clean(store.connection(), &limits, at(1300)).unwrap();
     assert_eq!(count(&path, "records"), 100);
-    retention::run(store.connection(), &limits, at(5000)).unwrap();
+    file::clean(store.connection(), &limits, at(5000)).unwrap();
     assert_eq!((count(&path, "records"), count(&path, "screens")), (0, 0));
 }
 
@@ -420,10 +412,10 @@ fn the_oldest_goes_when_there_is_too_much_and_the_file_shrinks() {
     for second in 0..3000 {
         store.write(&[message(1, second, Phase::Ready, &noise(second))], at(second)).unwrap();
     }
-    let before = retention::used(store.connection()).unwrap();
+    let before = file::used(store.connection()).unwrap();
     let limits = RetentionLimits { keep: Span::from_secs(1_000_000), max_bytes: before / 2 };
-    retention::run(store.connection(), &limits, at(3000)).unwrap();
-    let after = retention::used(store.connection()).unwrap();
+    file::clean(store.connection(), &limits, at(3000)).unwrap();
+    let after = file::used(store.connection()).unwrap();
     assert!(after <= before / 2 && after > before / 4, "{before} bytes became {after}");
     let records = Reader::open(&path).unwrap().records(&RecordFilter::default()).unwrap();
     assert_eq!(records.last().unwrap().at, at(2999));

@@ -1,4 +1,4 @@
-//! The thread that writes.
+//! The thread that writes: it gathers messages, and hands them to the [`Store`] a transaction at a time.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
@@ -6,13 +6,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::file::{self, HistoryOptions, RetentionLimits};
 use super::identity::Owner;
-use super::open::HistoryOptions;
-use super::record::Message;
-use super::retention::{self, RetentionLimits};
+use super::record::Record;
 use super::store::{BEAT, Store, Watching};
+use super::summary::ServerSummary;
 use super::trouble::{HistoryHealth, WriterState};
 use super::{Trouble, now};
+use crate::ids::ServerId;
+use crate::operation::{Operation, Outcome};
+use crate::private::Held;
 use crate::time::{Span, Timestamp};
 
 /// Messages in one transaction at most, and messages that are kept while the file cannot be written.
@@ -24,6 +27,47 @@ const AWAKE: Duration = Duration::from_secs(1);
 const STOPPED: Span = Span::from_secs(4);
 /// How long to wait after a failure.
 const RETRY: Duration = Duration::from_secs(2);
+
+/// What the thread is sent.
+#[derive(Debug)]
+pub(super) enum Message {
+    Record(Arc<Record>),
+    InputBegun {
+        uid: String,
+        operation: Arc<Operation>,
+    },
+    /// The first bytes are about to reach the terminal.
+    InputDelivered {
+        uid: String,
+        at: Timestamp,
+    },
+    InputEnded {
+        uid: String,
+        outcome: Outcome,
+        at: Timestamp,
+    },
+    /// The summary of one server, in place of the one before.
+    Summary(ServerSummary),
+    /// This process writes what happens on a server as long as the lead holds, or no longer.
+    Lead(ServerId, Option<Held>),
+    /// Whoever waits is answered whether all before this is in the store.
+    Flush(tokio::sync::oneshot::Sender<bool>),
+}
+
+impl Message {
+    /// Whether another process waits for this, so that it is written at once.
+    const fn is_urgent(&self) -> bool {
+        !matches!(self, Message::Record(_) | Message::Summary(_))
+    }
+
+    /// Lets go of it; who waits for a flush is answered.
+    fn settle(self, is_written: bool) {
+        if let Message::Flush(sender) = self {
+            // Whoever asked may have given up waiting.
+            let _ = sender.send(is_written);
+        }
+    }
+}
 
 /// Says how the writing goes.
 pub(super) fn set(health: &Mutex<HistoryHealth>, condition: WriterState) {
@@ -39,18 +83,18 @@ pub(super) struct Writer {
     health: Arc<Mutex<HistoryHealth>>,
     store: Option<Store>,
     /// What a store knew that was closed because of trouble.
-    orphaned: Watching,
+    watching: Watching,
     /// What is not written yet, oldest first.
     pending: Vec<Message>,
     next_beat: Instant,
     /// When this process was stopped or its machine suspended, until that is written.
     stopped: Option<Timestamp>,
-    next_chores: Instant,
+    next_cleaning: Instant,
     /// Not to be tried before.
     not_before: Instant,
     damaged: bool,
-    /// Why the last chores that were due could not be done.
-    neglected: Option<Trouble>,
+    /// Why the last upkeep that was due failed.
+    upkeep_trouble: Option<Trouble>,
 }
 
 impl Writer {
@@ -69,14 +113,14 @@ impl Writer {
             options,
             health,
             store: None,
-            orphaned: Watching::default(),
+            watching: Watching::default(),
             pending: Vec::new(),
             next_beat: now + BEAT_TIME,
             stopped: None,
-            next_chores: now + retention::FIRST,
+            next_cleaning: now + file::FIRST_CLEANING,
             not_before: now,
             damaged: false,
-            neglected: None,
+            upkeep_trouble: None,
         }
     }
 
@@ -104,7 +148,7 @@ impl Writer {
         let mut until = match self.store.is_none() || !self.pending.is_empty() {
             true => self.not_before,
             // Nothing may be tried before, so that a beat which is overdue does not turn in circles.
-            false => self.next_beat.min(self.next_chores).max(self.not_before),
+            false => self.next_beat.min(self.next_cleaning).max(self.not_before),
         };
         while self.pending.len() < BATCH {
             let asleep = now();
@@ -142,8 +186,8 @@ impl Writer {
         match self.try_write(at) {
             Ok(()) => {
                 self.damaged = false;
-                self.look_after(at);
-                let condition = self.neglected.clone().map_or(WriterState::Good, WriterState::Degraded);
+                self.keep_up(at);
+                let condition = self.upkeep_trouble.clone().map_or(WriterState::Good, WriterState::Degraded);
                 set(&self.health, condition);
                 true
             }
@@ -152,7 +196,7 @@ impl Writer {
                 // Damage is mended by the next attempt, which follows at once; damage again is not.
                 let mend = trouble == Trouble::Damaged && !self.damaged;
                 self.not_before = if mend { Instant::now() } else { Instant::now() + RETRY };
-                self.heed(&trouble);
+                self.note_trouble(&trouble);
                 set(&self.health, WriterState::Degraded(trouble));
                 // Last, as whoever is answered asks the health for the reason.
                 self.answer(false);
@@ -170,13 +214,12 @@ impl Writer {
         let store = match &mut self.store {
             Some(store) => store,
             None => {
-                let open = if self.damaged { Store::open_after_damage } else { Store::open };
-                let mut store = open(&self.path, &self.owner, &self.options, at)?;
+                let mut store = Store::open(&self.path, &self.owner, &self.options, at, self.damaged)?;
                 if let Some(kept) = store.set_aside() {
                     let mut health = self.health.lock().unwrap_or_else(PoisonError::into_inner);
                     health.set_aside = Some(kept.clone());
                 }
-                store.inherit(std::mem::take(&mut self.orphaned));
+                store.inherit(std::mem::take(&mut self.watching));
                 self.store.insert(store)
             }
         };
@@ -187,38 +230,38 @@ impl Writer {
         write(store, &mut self.pending, &self.health, at)
     }
 
-    /// Does the chores that are due. What they meet is told, but what was written before them stays written, and they
-    /// do not keep what comes from being written.
-    fn look_after(&mut self, at: Timestamp) {
-        if Instant::now() < self.next_beat.min(self.next_chores) {
+    /// Says that this process still watches, and cleans the file, as far as that is due. What was written before stays written
+    /// when that fails, and what comes is written all the same.
+    fn keep_up(&mut self, at: Timestamp) {
+        if Instant::now() < self.next_beat.min(self.next_cleaning) {
             return;
         }
-        let done = self.try_chores(at);
+        let done = self.try_upkeep(at);
         if let Err(trouble) = &done {
-            tracing::warn!(%trouble, path = %self.path.display(), "the history cannot be looked after");
+            tracing::warn!(%trouble, path = %self.path.display(), "the history cannot be kept up");
             // Both wait, so that the next attempt is one at what failed.
             let later = Instant::now() + RETRY;
-            (self.next_beat, self.next_chores) = (self.next_beat.max(later), self.next_chores.max(later));
-            self.heed(trouble);
+            (self.next_beat, self.next_cleaning) = (self.next_beat.max(later), self.next_cleaning.max(later));
+            self.note_trouble(trouble);
         }
-        self.neglected = done.err();
+        self.upkeep_trouble = done.err();
     }
 
-    fn try_chores(&mut self, at: Timestamp) -> Result<(), Trouble> {
+    fn try_upkeep(&mut self, at: Timestamp) -> Result<(), Trouble> {
         let Some(store) = &mut self.store else { return Ok(()) };
         if Instant::now() >= self.next_beat {
             store.beat(at, None)?;
             self.next_beat = Instant::now() + BEAT_TIME;
         }
-        if Instant::now() >= self.next_chores {
-            retention::run(store.connection(), &self.limits, at)?;
-            self.next_chores = Instant::now() + retention::INTERVAL;
+        if Instant::now() >= self.next_cleaning {
+            file::clean(store.connection(), &self.limits, at)?;
+            self.next_cleaning = Instant::now() + file::CLEANING_INTERVAL;
         }
         Ok(())
     }
 
     /// Opens the file anew the next time, unless the trouble is none of the connection's.
-    fn heed(&mut self, trouble: &Trouble) {
+    fn note_trouble(&mut self, trouble: &Trouble) {
         self.damaged = *trouble == Trouble::Damaged;
         if !matches!(trouble, Trouble::Locked | Trouble::Full) {
             self.close();
@@ -227,7 +270,7 @@ impl Writer {
 
     fn close(&mut self) {
         if let Some(store) = self.store.take() {
-            self.orphaned = store.into_watching();
+            self.watching = store.into_watching();
         }
     }
 
@@ -236,19 +279,11 @@ impl Writer {
         let (flushes, rest): (Vec<Message>, Vec<Message>) =
             std::mem::take(&mut self.pending).into_iter().partition(|message| matches!(message, Message::Flush(_)));
         self.pending = rest;
-        flushes.into_iter().for_each(|flush| settle(flush, written));
+        flushes.into_iter().for_each(|flush| flush.settle(written));
     }
 }
 
 const BEAT_TIME: Duration = Duration::from_millis(BEAT.as_millis());
-
-/// Lets go of a message; who waits for a flush is told.
-fn settle(message: Message, written: bool) {
-    if let Message::Flush(sender) = message {
-        // Whoever asked may have given up waiting.
-        let _ = sender.send(written);
-    }
-}
 
 /// Writes what is pending, which holds afterwards what is to be tried again. A message that cannot be written for a
 /// reason of its own must not hold up the others, so after such a failure each goes alone, and those that fail are lost.
@@ -263,7 +298,7 @@ fn write(
     }
     match store.write(pending, at) {
         Ok(()) => {
-            pending.drain(..).for_each(|message| settle(message, true));
+            pending.drain(..).for_each(|message| message.settle(true));
             return Ok(());
         }
         Err(Trouble::Other(_)) => {}
@@ -285,7 +320,7 @@ fn write_each(
     let mut messages = std::mem::take(pending).into_iter();
     for message in messages.by_ref() {
         match write(&message) {
-            Ok(()) => settle(message, refused.is_empty()),
+            Ok(()) => message.settle(refused.is_empty()),
             Err(Trouble::Other(reason)) => {
                 tracing::warn!(reason, "a record of the history cannot be written");
                 refused.push(message);
@@ -316,9 +351,7 @@ mod tests {
 
     use super::*;
     use crate::history::tests::{count, message, place, terminal};
-    use crate::ids::ServerId;
-    use crate::operation::{Act, Operation, Producer, Recipient, When};
-    use crate::private::Held;
+    use crate::operation::{Act, Producer, Recipient, When};
     use crate::state::Phase;
 
     fn writer(path: PathBuf) -> Writer {
@@ -333,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_stays_written_when_the_chores_fail() {
+    fn what_is_written_stays_written_when_the_upkeep_fails() {
         let (_directory, path) = place();
         let mut writer = writer(path.clone());
         writer.pending.push(Message::Lead(ServerId::default(), Some(Held::ALWAYS)));
@@ -355,20 +388,20 @@ mod tests {
         ];
         for _ in 0..3 {
             let before = Instant::now();
-            writer.next_chores = before;
-            assert!(writer.work(false), "records do not wait for the chores");
+            writer.next_cleaning = before;
+            assert!(writer.work(false), "records do not wait for the upkeep");
             let condition = writer.health.lock().unwrap().condition.clone();
             assert!(matches!(condition, WriterState::Degraded(Trouble::Other(_))), "{condition:?}");
-            assert!(writer.pending.is_empty() && writer.next_chores >= before + RETRY);
+            assert!(writer.pending.is_empty() && writer.next_cleaning >= before + RETRY);
         }
         assert_eq!(answer.try_recv(), Ok(true), "what was flushed is in the file");
         assert_eq!(["transitions", "inputs", "submissions"].map(|table| count(&path, table)), [1, 1, 1]);
         rename("elsewhere", "chores");
         writer.next_beat = Instant::now() + Duration::from_secs(3600);
-        writer.next_chores = writer.next_beat;
+        writer.next_cleaning = writer.next_beat;
         assert!(writer.work(false));
         assert_ne!(writer.health.lock().unwrap().condition, WriterState::Good, "they were not tried again yet");
-        writer.next_chores = Instant::now();
+        writer.next_cleaning = Instant::now();
         assert!(writer.work(false));
         assert_eq!(writer.health.lock().unwrap().condition, WriterState::Good);
     }
@@ -416,7 +449,7 @@ mod tests {
         let mut writer = writer(directory.path().join("history.db"));
         let (_sender, messages) = mpsc::channel();
         for is_open in [false, true] {
-            let store = || Store::open(&writer.path, &writer.owner, &writer.options, now()).unwrap();
+            let store = || Store::open(&writer.path, &writer.owner, &writer.options, now(), false).unwrap();
             writer.store = is_open.then(store);
             let until = Instant::now() + Duration::from_millis(40);
             (writer.next_beat, writer.not_before) = (Instant::now(), until);

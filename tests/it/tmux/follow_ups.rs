@@ -5,8 +5,9 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::private_tmux::{PrivateTmux, wait_until};
+use fleetwatch::follow_up::Wanted;
 use fleetwatch::history::{
-    IntentId, IntentState, Intents, Kind, Owner, Queued, Reader, RecordFilter, Stored, StoredTerminal, now,
+    IntentId, IntentState, Intents, Kind, Owner, Reader, RecordFilter, Stored, StoredTerminal, now,
 };
 use fleetwatch::state::Phase;
 use fleetwatch::time::{Span, Timestamp};
@@ -122,6 +123,12 @@ impl Aviary {
     }
 }
 
+/// What `to` is to be told of `birds`.
+fn wanted(to: &str, key: &str, text: &str, keep: Span) -> Wanted {
+    let body = serde_json::json!({ "source": "birds", "event": "finished", "text": text });
+    Wanted { to: to.to_owned(), key: key.to_owned(), body, keep }
+}
+
 impl Aviary {
     fn intents(&self) -> Intents {
         let path = self.directory.path().join("state/fleetwatch/history.db");
@@ -131,10 +138,7 @@ impl Aviary {
     /// A message to `lead` of which nobody knows whether it arrived.
     fn unclear(&self, text: &str) -> IntentId {
         let (mut intents, now) = (self.intents(), fleetwatch::history::now());
-        let event = serde_json::json!({ "source": "birds", "event": "finished", "text": text });
-        let Queued::New(id) = intents.queue("lead", text, &event, now, None).unwrap() else {
-            panic!("nothing like it was queued before")
-        };
+        let id = intents.queue(&wanted("lead", text, text, Span::from_secs(3600)), now).unwrap();
         assert!(intents.claim(id, now, Span::from_secs(20)).unwrap());
         assert!(intents.attempt(id, text, 1, now).unwrap());
         assert!(intents.finish(id, IntentState::Unknown, Some("its sender died"), now).unwrap());
@@ -223,7 +227,7 @@ fn who_carries_messages_leaves_the_history_in_order() {
     assert_eq!(watch.wait().unwrap().code(), Some(0));
     assert_eq!(watched(), 0, "its watches have ended with it");
     // That holds a moment longer, for whoever takes over.
-    wait_until("nothing to be said", || Reader::open(&path).unwrap().standings(now()).unwrap().is_empty());
+    wait_until("nothing to be said", || Reader::open(&path).unwrap().summaries(now()).unwrap().is_empty());
 }
 
 #[test]
@@ -522,16 +526,16 @@ fn what_could_not_be_told_in_time_is_said() {
     let mut aviary = Aviary::new(FINISHED);
     aviary.watch_with(&["--json"]);
     let (mut intents, now) = (aviary.intents(), fleetwatch::history::now());
-    let event = serde_json::json!({ "text": "birds has finished: something" });
+    let something = "birds has finished: something";
     // What is there when `watch` begins to read is no news to it.
     let mut early = 0;
     wait_until("watch to read messages", || {
         early += 1;
-        intents.queue("somebody", &format!("early {early}"), &event, now, None).unwrap();
+        intents.queue(&wanted("somebody", &format!("early {early}"), something, Span::from_secs(3600)), now).unwrap();
         !aviary.follow_up_lines().is_empty()
     });
     let now = fleetwatch::history::now();
-    intents.queue("nobody", "late", &event, now, Some(now + Span::from_secs(6))).unwrap();
+    intents.queue(&wanted("nobody", "late", something, Span::from_secs(6)), now).unwrap();
     wait_until("the operator to be told", || {
         aviary.warnings().contains("warning: nobody was not there to be told: birds has finished: something")
     });

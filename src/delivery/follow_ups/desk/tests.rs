@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::sync::mpsc;
 
-use serde_json::json;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
 use crate::delivery::follow_ups::{Office, Seen, WantedMessages};
-use crate::follow_up::Target;
+use crate::follow_up::{Target, Wanted};
 use crate::history::{History, IntentState};
 use crate::ids::{PaneId, ServerId, TerminalKey};
 use crate::operation::Recipient;
@@ -54,7 +53,9 @@ impl World {
         let target = Target::new(Posture::Ready, Tri::No, "nothing", true);
         desk.looked.targets.push(Seen { target, recipient: recipient.clone() });
         let mut other = Intents::open(&path, Owner::named("other"), at(0)).unwrap();
-        other.queue("lead", "event", &json!({ "text": "it is done" }), at(0), None).unwrap();
+        let (to, key, keep) = ("lead".to_owned(), "event".to_owned(), Span::from_secs(3600));
+        let body = serde_json::json!({ "text": "it is done" });
+        other.queue(&Wanted { to, key, body, keep }, at(0)).unwrap();
         let intents = desk.open(at(0)).unwrap();
         let id = intents.pending(at(0)).unwrap()[0].id;
         assert!(intents.claim(id, at(0), HOLD).unwrap() && intents.attempt(id, "text", 1, at(0)).unwrap());

@@ -1,6 +1,7 @@
 //! Messages to agents of which the operator has to decide, in the dashboard.
 
-use fleetwatch::history::{IntentId, IntentState, Intents, Owner, Queued, now};
+use fleetwatch::follow_up::Wanted;
+use fleetwatch::history::{IntentId, IntentState, Intents, Owner, now};
 use fleetwatch::time::Span;
 use serde_json::json;
 
@@ -11,10 +12,9 @@ use crate::support::private_tmux::wait_until;
 fn unclear(desk: &Desk, text: &str) -> IntentId {
     let path = desk.directory.path().join("state/fleetwatch/history.db");
     let mut intents = Intents::open(&path, Owner::named("test"), now()).unwrap();
-    let event = json!({ "source": "crows", "event": "finished", "text": text });
-    let Queued::New(id) = intents.queue("birds", text, &event, now(), None).unwrap() else {
-        panic!("nothing like it was queued before")
-    };
+    let body = json!({ "source": "crows", "event": "finished", "text": text });
+    let (to, key, keep) = ("birds".to_owned(), text.to_owned(), Span::from_secs(3600));
+    let id = intents.queue(&Wanted { to, key, body, keep }, now()).unwrap();
     assert!(intents.claim(id, now(), Span::from_secs(20)).unwrap());
     assert!(intents.attempt(id, text, 1, now()).unwrap());
     assert!(intents.finish(id, IntentState::Unknown, Some("its sender died"), now()).unwrap());

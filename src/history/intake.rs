@@ -4,14 +4,12 @@
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde_json::Value;
 
-use super::queueing::queue_in;
-use super::{Intents, NewEvent};
-use crate::follow_up::{COUNTED, FollowUpEvent, FollowUpRule, chain, closes_a_loop, wanted};
-use crate::history::Trouble;
-use crate::history::encoding::Codec;
-use crate::history::filter::{COLUMNS, TABLES};
-use crate::history::reader::stored;
-use crate::history::stored::{Body, Stored, StoredTransition};
+use super::Trouble;
+use super::encoding::Codec;
+use super::intents::IntentId;
+use super::reader;
+use super::record::{Body, Stored, StoredTransition};
+use crate::follow_up::{COUNTED, FollowUpEvent, FollowUpRule, Wanted, chain, closes_a_loop, wanted};
 use crate::state::{LEFT, LEFT_UNWATCHED, RETRACTION_UNDONE, State, Transition};
 use crate::time::{Span, Timestamp};
 
@@ -29,38 +27,39 @@ pub struct Stopped {
     pub why: String,
 }
 
-impl Intents {
-    /// Queues what rules want told of what was written since the last call, by this process or another one; of what was
-    /// written before the first call nothing. Without rules the next call with some is the first one.
-    ///
-    /// # Errors
-    /// The file cannot be read or written; what was not queued is queued by the next call.
-    pub fn take_in(&mut self, rules: &[FollowUpRule], now: Timestamp) -> Result<Vec<Stopped>, Trouble> {
-        let newest = "SELECT coalesce(max(id), 0) FROM records";
-        let newest: i64 = self.connection.prepare_cached(newest)?.query_row([], |row| row.get(0))?;
-        let read_to = "SELECT record FROM follow_up_cursor";
-        let read_to: Option<i64> =
-            self.connection.prepare_cached(read_to)?.query_row([], |row| row.get(0)).optional()?;
-        match (read_to, rules.is_empty()) {
-            (None, true) => return Ok(Vec::new()),
-            (Some(read_to), false) if read_to == newest => return Ok(Vec::new()),
-            _ => {}
-        }
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        if rules.is_empty() {
-            transaction.execute("DELETE FROM follow_up_cursor", [])?;
-            transaction.commit()?;
-            return Ok(Vec::new());
-        }
-        transaction.execute("INSERT OR IGNORE INTO follow_up_cursor VALUES (1, ?1)", [newest])?;
-        let read_to = transaction.query_row("SELECT record FROM follow_up_cursor", [], |row| row.get(0))?;
-        let mut intake = Intake { connection: &transaction, codec: &mut self.codec, rules, now, stopped: Vec::new() };
-        let last = intake.read(read_to)?;
-        let stopped = intake.stopped;
-        transaction.execute("UPDATE follow_up_cursor SET record = ?1", [last])?;
-        transaction.commit()?;
-        Ok(stopped)
+/// Queues what rules want told, as [`Intents::take_in`](super::Intents::take_in) says.
+///
+/// # Errors
+/// The file cannot be read or written; what was not queued is queued by the next call.
+pub(super) fn take_in(
+    connection: &mut Connection,
+    codec: &mut Codec,
+    rules: &[FollowUpRule],
+    now: Timestamp,
+) -> Result<Vec<Stopped>, Trouble> {
+    let newest = "SELECT coalesce(max(id), 0) FROM records";
+    let newest: i64 = connection.prepare_cached(newest)?.query_row([], |row| row.get(0))?;
+    let read_to = "SELECT record FROM follow_up_cursor";
+    let read_to: Option<i64> = connection.prepare_cached(read_to)?.query_row([], |row| row.get(0)).optional()?;
+    match (read_to, rules.is_empty()) {
+        (None, true) => return Ok(Vec::new()),
+        (Some(read_to), false) if read_to == newest => return Ok(Vec::new()),
+        _ => {}
     }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if rules.is_empty() {
+        transaction.execute("DELETE FROM follow_up_cursor", [])?;
+        transaction.commit()?;
+        return Ok(Vec::new());
+    }
+    transaction.execute("INSERT OR IGNORE INTO follow_up_cursor VALUES (1, ?1)", [newest])?;
+    let read_to = transaction.query_row("SELECT record FROM follow_up_cursor", [], |row| row.get(0))?;
+    let mut intake = Intake { connection: &transaction, codec, rules, now, stopped: Vec::new() };
+    let last = intake.read(read_to)?;
+    let stopped = intake.stopped;
+    transaction.execute("UPDATE follow_up_cursor SET record = ?1", [last])?;
+    transaction.commit()?;
+    Ok(stopped)
 }
 
 /// One transaction in which records become messages.
@@ -141,12 +140,8 @@ impl Intake<'_> {
 
     /// The last one of the records for which a condition over an id and a time holds.
     fn record(&mut self, condition: &str, id: i64, at: Timestamp) -> Result<Option<Stored>, Trouble> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM {TABLES} WHERE {condition} AND ?2 NOT NULL ORDER BY r.at DESC, r.id DESC LIMIT 1"
-        );
-        let mut statement = self.connection.prepare_cached(&sql)?;
-        let mut rows = statement.query(params![id, at.as_millis()])?;
-        rows.next()?.map(|row| stored(row, self.codec)).transpose()
+        let tail = format!("WHERE {condition} AND ?2 NOT NULL ORDER BY r.at DESC, r.id DESC LIMIT 1");
+        Ok(reader::select(self.connection, self.codec, &tail, params![id, at.as_millis()])?.pop())
     }
 
     /// Queues an event for those who are to be told, unless that would close a loop.
@@ -159,9 +154,7 @@ impl Intake<'_> {
                 self.stopped.push(Stopped { source: event.source.clone(), to: wanted.to, why });
                 continue;
             }
-            let expires = Some(self.now + wanted.keep);
-            let event = NewEvent { target: wanted.to, key: wanted.key, body: wanted.body, expires };
-            queue_in(self.connection, &event, self.now)?;
+            queue(self.connection, &wanted, self.now)?;
         }
         Ok(())
     }
@@ -193,4 +186,27 @@ impl Intake<'_> {
 /// A condition for transitions of the terminal that the record with the id is about.
 fn of_same(condition: &str) -> String {
     format!("r.terminal = (SELECT terminal FROM records WHERE id = ?1) AND r.kind = 'transition' AND {condition}")
+}
+
+/// Queues an event, as [`Intents::queue`](super::Intents::queue) does, in a transaction.
+pub(super) fn queue(connection: &Connection, wanted: &Wanted, now: Timestamp) -> Result<IntentId, Trouble> {
+    let Wanted { to, key, body, keep } = wanted;
+    let known = "SELECT intent FROM outbox_events WHERE key = ?1";
+    if let Some(id) = connection.query_row(known, [key], |row| row.get(0)).optional()? {
+        return Ok(IntentId(id));
+    }
+    let waiting = "SELECT id FROM outbox WHERE state = 'pending' AND target = ?1 AND recipient IS NULL
+                   AND (expires IS NULL OR expires > ?2) ORDER BY id DESC LIMIT 1";
+    let joined = connection.query_row(waiting, params![to, now.as_millis()], |row| row.get(0)).optional()?;
+    let id = match joined {
+        Some(id) => id,
+        None => {
+            let sql = "INSERT INTO outbox (target, created, expires, state) VALUES (?1, ?2, ?3, 'pending')";
+            connection.execute(sql, params![to, now.as_millis(), (now + *keep).as_millis()])?;
+            connection.last_insert_rowid()
+        }
+    };
+    let sql = "INSERT INTO outbox_events (key, intent, at, body) VALUES (?1, ?2, ?3, ?4)";
+    connection.execute(sql, params![key, id, now.as_millis(), body.to_string()])?;
+    Ok(IntentId(id))
 }

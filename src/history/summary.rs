@@ -1,4 +1,4 @@
-//! How things stand on each server right now, for tmux's status line and others who must not ask tmux once more.
+//! A summary of each server as it is now, for tmux's status line and others who must not ask tmux once more.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,14 @@ use crate::status::Status;
 use crate::task::Task;
 use crate::time::{Span, Timestamp};
 
-/// How long a standing holds when nobody renews it: then nothing is watching any more.
-pub const STANDING_LASTS: Span = Span::from_secs(15);
+/// How long a summary holds when nobody renews it: then nothing is watching any more.
+pub const SUMMARY_LASTS: Span = Span::from_secs(15);
 /// How long it holds when its process has ended.
 const HANDOVER: Span = Span::from_secs(1);
 /// Terminals that are named; the others are counted.
 const NAMED: usize = 50;
 
-/// How things stand on one server.
+/// How many terminals of one server need what, and which of them need the operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSummary {
     /// [`ServerId::word`], which no two servers share.
@@ -42,7 +42,7 @@ pub struct Need {
     pub attention: Attention,
 }
 
-/// What is stored of a standing beside its columns.
+/// What is stored of a summary beside its columns.
 #[derive(Serialize, Deserialize)]
 struct Body {
     counts: BTreeMap<String, usize>,
@@ -50,7 +50,7 @@ struct Body {
 }
 
 impl ServerSummary {
-    /// How things stand on a server that is in view; the last two say whose needs do not count.
+    /// The summary of a server that is in view; the last two say whose needs do not count.
     pub fn of(
         view: &View<'_>,
         server: &ServerId,
@@ -93,18 +93,18 @@ impl ServerSummary {
 
     /// What a process has said that ends holds for a moment only, in which the next one says the same.
     pub(super) fn leave(connection: &Connection, owner: &Owner, now: Timestamp) -> Result<(), Trouble> {
-        let then = (now - STANDING_LASTS + HANDOVER).as_millis();
+        let then = (now - SUMMARY_LASTS + HANDOVER).as_millis();
         connection.execute("UPDATE standings SET at = ?1 WHERE owner = ?2", params![then, owner.as_str()])?;
         Ok(())
     }
 }
 
 impl Reader {
-    /// How things stand on every server that somebody watches now.
+    /// The summary of every server that somebody watches now.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn standings(&self, now: Timestamp) -> Result<Vec<ServerSummary>, Trouble> {
+    pub fn summaries(&self, now: Timestamp) -> Result<Vec<ServerSummary>, Trouble> {
         let sql = "SELECT server, at, body FROM standings WHERE at > ?1 ORDER BY server";
         let mut statement = self.connection().prepare_cached(sql)?;
         let read = |row: &rusqlite::Row<'_>| {
@@ -115,7 +115,7 @@ impl Reader {
             let body: Option<Body> = serde_json::from_str(&body).ok().filter(|_| is_word(&server));
             Ok(body.map(|Body { counts, needs }| ServerSummary { server, at, counts, needs }))
         };
-        let rows = statement.query_map([(now - STANDING_LASTS).as_millis()], read)?;
+        let rows = statement.query_map([(now - SUMMARY_LASTS).as_millis()], read)?;
         Ok(rows.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     }
 }
@@ -137,11 +137,11 @@ const fn quiet(status: Status) -> Status {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::open::{HistoryOptions, open};
+    use crate::history::file::{HistoryOptions, open};
     use crate::ids::Socket;
 
     #[test]
-    fn each_server_has_a_standing_of_its_own_whatever_it_is_called() {
+    fn each_server_has_a_summary_of_its_own_whatever_it_is_called() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("history.db");
         let now = Timestamp::from_millis(1_800_000_000_000);
@@ -155,15 +155,15 @@ mod tests {
             ServerId { host: Some("box".into()), socket: Socket::Default },
             ServerId { host: Some("box".into()), socket: Socket::Name("box".into()) },
         ];
-        let standing = |server: String| ServerSummary { server, at: now, counts: BTreeMap::new(), needs: Vec::new() };
+        let summary = |server: String| ServerSummary { server, at: now, counts: BTreeMap::new(), needs: Vec::new() };
         for server in &servers {
-            standing(server.word()).write(&connection, &Owner::named("one")).unwrap();
+            summary(server.word()).write(&connection, &Owner::named("one")).unwrap();
             // As an older version called it.
-            standing(server.to_string()).write(&connection, &Owner::named("another")).unwrap();
+            summary(server.to_string()).write(&connection, &Owner::named("another")).unwrap();
         }
         let mut told: Vec<String> = servers.iter().map(ServerId::word).collect();
         told.sort();
-        let read = Reader::open(&path).unwrap().standings(now).unwrap();
-        assert_eq!(read.into_iter().map(|standing| standing.server).collect::<Vec<_>>(), told);
+        let read = Reader::open(&path).unwrap().summaries(now).unwrap();
+        assert_eq!(read.into_iter().map(|summary| summary.server).collect::<Vec<_>>(), told);
     }
 }

@@ -1,10 +1,14 @@
-//! Intents: each is sent once or not at all, whoever dies when.
-
-use serde_json::json;
+//! The outbox: each thing is told once, whoever reads it, and sent once or not at all, whoever dies when.
 
 use super::*;
+use crate::follow_up::{FollowUpRule, Wanted};
+use crate::notify::Occasion;
 use crate::operation::{Act, Producer, Refusal, When};
+use crate::pattern::Pattern;
+use crate::state::{Attention, LEFT, LEFT_UNWATCHED, LastTurn};
 use crate::status::Hindrance;
+use serde_json::json;
+use std::collections::BTreeSet;
 
 const HOLD: Span = Span::from_secs(30);
 
@@ -13,27 +17,31 @@ fn open(path: &Path, owner: &str) -> Intents {
 }
 
 fn queued(intents: &mut Intents, key: &str) -> IntentId {
-    match intents.queue("lead", key, &json!({ "text": key }), at(0), None).unwrap() {
-        Queued::New(id) | Queued::Joined(id) | Queued::Known(id) => id,
-    }
+    queue(intents, "lead", key, Span::from_secs(3600))
+}
+
+/// Queues an event with a name for somebody, for whom it is kept so long.
+pub(super) fn queue(intents: &mut Intents, to: &str, key: &str, keep: Span) -> IntentId {
+    let wanted = Wanted { to: to.to_owned(), key: key.to_owned(), body: json!({ "text": key }), keep };
+    intents.queue(&wanted, at(0)).unwrap()
+}
+
+fn texts(intent: &Intent) -> Vec<&str> {
+    intent.events.iter().map(|event| event["text"].as_str().unwrap()).collect()
 }
 
 #[test]
 fn events_for_one_target_become_one_message_and_each_is_told_once() {
     let (_directory, path) = place();
     let (mut a, mut b) = (open(&path, "a"), open(&path, "b"));
-    let Queued::New(id) = a.queue("lead", "build exited", &json!({"n": 1}), at(0), None).unwrap() else {
-        panic!("nothing was queued before")
-    };
-    // The other dashboard saw the same event.
-    assert_eq!(b.queue("lead", "build exited", &json!({"n": 1}), at(1), None).unwrap(), Queued::Known(id));
-    assert_eq!(b.queue("lead", "test exited", &json!({"n": 2}), at(2), None).unwrap(), Queued::Joined(id));
-    let Queued::New(other) = b.queue("docs", "docs exited", &json!({"n": 3}), at(3), None).unwrap() else {
-        panic!("another target has a message of its own")
-    };
+    let id = queued(&mut a, "build exited");
+    assert_eq!(queued(&mut b, "build exited"), id, "the other dashboard saw the same event");
+    assert_eq!(queued(&mut b, "test exited"), id);
+    let other = queue(&mut b, "docs", "docs exited", HOLD);
+    assert_ne!(other, id, "another target has a message of its own");
     let pending = a.pending(at(4)).unwrap();
     assert_eq!(pending.iter().map(|intent| intent.id).collect::<Vec<_>>(), [id, other]);
-    assert_eq!(pending[0].events, [json!({"n": 1}), json!({"n": 2})]);
+    assert_eq!(texts(&pending[0]), ["build exited", "test exited"]);
 }
 
 #[test]
@@ -61,16 +69,8 @@ fn one_of_two_processes_gets_the_claim() {
 fn many_processes_that_want_the_same_send_it_once() {
     let (_directory, path) = place();
     let mut first = open(&path, "first");
-    let ids: Vec<IntentId> = (0..20)
-        .map(|n| {
-            let Queued::New(id) =
-                first.queue(&format!("target {n}"), &format!("event {n}"), &json!(n), at(0), None).unwrap()
-            else {
-                panic!("every target is another one")
-            };
-            id
-        })
-        .collect();
+    let ids: Vec<IntentId> =
+        (0..20).map(|n| queue(&mut first, &format!("target {n}"), &format!("event {n}"), HOLD)).collect();
     let sent: usize = std::thread::scope(|scope| {
         let senders: Vec<_> = (0..4)
             .map(|n| {
@@ -143,7 +143,7 @@ fn a_claim_that_was_never_attempted_runs_out_and_the_intent_is_free() {
 fn time_runs_out_and_operators_change_their_minds() {
     let (_directory, path) = place();
     let (mut a, mut b) = (open(&path, "a"), open(&path, "b"));
-    let Queued::New(late) = a.queue("lead", "late", &json!(1), at(0), Some(at(10))).unwrap() else { panic!("new") };
+    let late = queue(&mut a, "lead", "late", Span::from_secs(10));
     assert_eq!(a.expire(at(9)).unwrap(), []);
     assert!(a.claim(late, at(9), HOLD).unwrap());
     assert!(!a.attempt(late, "x", 1, at(10)).unwrap());
@@ -151,7 +151,7 @@ fn time_runs_out_and_operators_change_their_minds() {
     assert_eq!(a.expire(at(10)).unwrap(), [], "it was told once");
     let id = queued(&mut a, "other");
     assert_ne!(id, late);
-    assert!(b.cancel(id, at(11)).unwrap());
+    assert!(b.dismiss(id, at(11)).unwrap() == Decided::Dismissed);
     assert!(!a.claim(id, at(12), HOLD).unwrap());
     assert_eq!(a.pending(at(12)).unwrap(), []);
     assert_eq!(count(&path, "records WHERE kind = 'follow_up'"), 2);
@@ -161,9 +161,7 @@ fn time_runs_out_and_operators_change_their_minds() {
 fn what_may_have_arrived_is_for_the_operator_to_decide_once() {
     let (_directory, path) = place();
     let (mut a, mut b) = (open(&path, "a"), open(&path, "b"));
-    let Queued::New(id) = a.queue("lead", "e", &json!({"text": "e"}), at(0), Some(at(60))).unwrap() else {
-        panic!("new")
-    };
+    let id = queue(&mut a, "lead", "e", Span::from_secs(60));
     assert_eq!(b.resend(id, at(1)).unwrap(), Decided::NotOpen(IntentState::Pending), "it will be sent anyway");
     assert!(a.claim(id, at(1), HOLD).unwrap() && a.attempt(id, "text", 1, at(2)).unwrap());
     assert_eq!(b.dismiss(id, at(3)).unwrap(), Decided::NotOpen(IntentState::Attempted));
@@ -172,13 +170,9 @@ fn what_may_have_arrived_is_for_the_operator_to_decide_once() {
     let Decided::Resent(next) = b.resend(id, at(100)).unwrap() else { panic!("it is sent again") };
     assert_eq!(a.resend(id, at(101)).unwrap(), Decided::NotOpen(IntentState::Resent), "but only once");
     let again = &a.pending(at(101)).unwrap()[0];
-    assert_eq!((again.id, &again.target[..], &again.events[..]), (next, "lead", &[json!({"text": "e"})][..]));
+    assert_eq!((again.id, &again.target[..], texts(again)), (next, "lead", vec!["e"]));
     assert_eq!(again.expires, Some(at(160)));
-    assert_eq!(
-        a.queue("lead", "e", &json!(1), at(102), None).unwrap(),
-        Queued::Known(id),
-        "the event is known by its name all the same"
-    );
+    assert_eq!(queued(&mut a, "e"), id, "the event is known by its name all the same");
     assert_eq!(a.dismiss(next, at(103)).unwrap(), Decided::Dismissed);
     assert_eq!(a.dismiss(next, at(104)).unwrap(), Decided::NotOpen(IntentState::Cancelled));
     assert_eq!(a.dismiss(IntentId(99), at(104)).unwrap(), Decided::Missing);
@@ -198,7 +192,7 @@ fn the_outcome_of_an_earlier_attempt_says_nothing_of_a_later_one() {
     let mut a = open(&path, "a");
     let id = queued(&mut a, "e");
     let act = Act::Prompt { text: "text".to_owned(), when: When::Ready };
-    let operation = super::inputs::operation(1, 0, Producer::FollowUp(1), act);
+    let operation = super::reading::operation(1, 0, Producer::FollowUp(1), act);
     let begun = Message::InputBegun { uid: "a".to_owned(), operation };
     let ended =
         Message::InputEnded { uid: "a".to_owned(), outcome: Refusal::Hindrance(Hindrance::Working).into(), at: at(2) };
@@ -222,7 +216,7 @@ fn who_watches_learns_how_far_each_intent_has_come() {
     assert_eq!(next(), (old, IntentState::Pending, 1, true));
     assert_eq!(queued(&mut a, "joins"), old);
     assert_eq!(next(), (old, IntentState::Pending, 2, false));
-    assert!(a.cancel(old, at(5)).unwrap());
+    assert!(a.dismiss(old, at(5)).unwrap() == Decided::Dismissed);
     assert_eq!(next(), (old, IntentState::Cancelled, 2, false));
     let new = queued(&mut a, "new");
     assert_eq!(next(), (new, IntentState::Pending, 1, false));
@@ -236,9 +230,7 @@ fn a_prompt_waits_for_its_terminal_beside_messages_and_is_taken_back_whole() {
     let first = a.post(&to, "t1", "first\nline two", at(1)).unwrap();
     let second = a.post(&to, "t1", "second", at(2)).unwrap();
     let other = a.post(&terminal(2), "t1", "another one", at(2)).unwrap();
-    let Queued::New(message) = a.queue("t1", "e", &json!({ "text": "e" }), at(3), None).unwrap() else {
-        panic!("no message joins a prompt")
-    };
+    let message = queue(&mut a, "t1", "e", HOLD);
     let pending = b.pending(at(4)).unwrap();
     assert_eq!(pending.iter().map(|it| it.id).collect::<Vec<_>>(), [first, second, other, message]);
     assert!(pending[0].recipient.as_ref().is_some_and(|key| same_terminal(key, &to)) && pending[3].recipient.is_none());
@@ -262,7 +254,7 @@ fn an_older_outbox_keeps_what_waits() {
     let (_directory, path) = place();
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let old = Connection::open(&path).unwrap();
-    schema::STEPS[..5].iter().for_each(|step| old.execute_batch(step).unwrap());
+    file::STEPS[..5].iter().for_each(|step| old.execute_batch(step).unwrap());
     old.execute_batch(
         "INSERT INTO intents (target, created, state) VALUES ('lead', 1, 'pending');
          INSERT INTO intent_events VALUES ('e', 1, 1, '{\"text\": \"build exited\"}');
@@ -274,4 +266,185 @@ fn an_older_outbox_keeps_what_waits() {
     let waiting = intents.pending(at(0)).unwrap();
     assert_eq!(waiting.iter().map(Intent::told).collect::<Vec<_>>(), ["build exited"]);
     assert!(waiting[0].recipient.is_none());
+}
+
+fn rules() -> Vec<FollowUpRule> {
+    let on = [Occasion::Finished, Occasion::Approval, Occasion::Gone, Occasion::Exited].into_iter().collect();
+    let from = Pattern::new("t*").unwrap();
+    vec![FollowUpRule { on, from, to: "lead".to_owned(), template: None, keep: Span::from_secs(60) }]
+}
+
+/// What happened to `t1`, by seconds.
+enum Step {
+    Works,
+    Ends,
+    /// The end of the turn before is still on the screen.
+    Rests,
+    Asks(&'static str),
+    Note(&'static str),
+}
+
+struct Told {
+    _directory: TempDir,
+    path: PathBuf,
+    store: Store,
+    ended: Option<i64>,
+    asks: Option<(&'static str, i64)>,
+}
+
+impl Told {
+    fn new() -> Self {
+        let (directory, path) = place();
+        let store = store(&path, "a", at(0));
+        Self { _directory: directory, path, store, ended: None, asks: None }
+    }
+
+    fn happens(&mut self, seconds: i64, step: Step) {
+        let mut record = transition(1, seconds, Phase::Active, "x");
+        let mut state = state(at(seconds));
+        state.terminal.id = "t1".to_owned();
+        (state.since, state.since_exact) = (at(seconds), true);
+        record.transition.note = None;
+        match step {
+            Step::Works => self.asks = None,
+            Step::Ends => (self.ended, state.attention) = (Some(seconds), Attention::Finished),
+            Step::Rests => {}
+            Step::Asks(dialog) => {
+                let since = self.asks.filter(|(asked, _)| *asked == dialog).map_or(seconds, |(_, since)| since);
+                self.asks = Some((dialog, since));
+                (state.attention, state.since) = (Attention::Approval, at(since));
+                state.assessment.dialog = Some(dialog.to_owned());
+            }
+            Step::Note(note) => record.transition.note = Some(note.to_owned()),
+        }
+        if let Some(ended) = self.ended {
+            let result = TurnResult::Success;
+            let source = TurnSource::SurfaceInference;
+            state.last_turn = LastTurn { result, source, at: Some(at(ended)), detail: None };
+        }
+        record.state = Some(PublicState::Agent(Box::new(state)));
+        self.store.write(&[Message::Record(Arc::new(Record::Transition(record)))], at(seconds)).unwrap();
+    }
+
+    /// What another process reads and queues then.
+    fn take_in(&self, owner: &str, seconds: i64) -> Vec<String> {
+        let mut intents = Intents::open(&self.path, Owner::named(owner), at(seconds)).unwrap();
+        let events = |intents: &Intents| -> Vec<String> {
+            let waiting = intents.pending(at(seconds)).unwrap().into_iter().flat_map(|intent| intent.events);
+            waiting.map(|event| event["text"].as_str().unwrap().to_owned()).collect()
+        };
+        let before = events(&intents).len();
+        intents.take_in(&rules(), at(seconds)).unwrap();
+        events(&intents).split_off(before)
+    }
+}
+
+#[test]
+fn each_end_is_told_once_whoever_reads_it() {
+    let mut told = Told::new();
+    assert_eq!(told.take_in("a", 0), [""; 0]);
+    told.happens(1, Step::Works);
+    told.happens(4, Step::Ends);
+    assert_eq!(told.take_in("a", 4), [""; 0], "it might be taken back");
+    assert_eq!(told.take_in("a", 5), ["t1 has finished"]);
+    told.happens(8, Step::Rests);
+    assert_eq!(told.take_in("b", 10), [""; 0], "another process reads on where the first one stopped");
+    told.happens(11, Step::Works);
+    told.happens(14, Step::Ends);
+    told.happens(15, Step::Works);
+    assert_eq!(told.take_in("b", 20), ["t1 has finished"], "also when the next turn begins at once");
+}
+
+#[test]
+fn what_was_there_before_anybody_looked_is_no_news() {
+    let mut told = Told::new();
+    told.happens(1, Step::Ends);
+    assert_eq!(told.take_in("a", 5), [""; 0], "nobody wanted to know then");
+    let mut told = Told::new();
+    told.take_in("a", 0);
+    told.happens(1, Step::Ends);
+    assert_eq!(told.take_in("a", 5), [""; 0], "it may have ended long before");
+}
+
+#[test]
+fn a_dialog_is_told_once_as_long_as_it_is_the_same_and_stands() {
+    let mut told = Told::new();
+    told.take_in("a", 0);
+    told.happens(1, Step::Works);
+    told.happens(2, Step::Asks("rm"));
+    told.happens(4, Step::Works);
+    told.happens(5, Step::Asks("ls"));
+    told.happens(7, Step::Asks("ls"));
+    assert_eq!(told.take_in("a", 9).len(), 2, "each dialog");
+    told.happens(10, Step::Asks("cp"));
+    assert_eq!(told.take_in("a", 20).len(), 1, "one that takes the place of another one");
+    let mut brief = Told::new();
+    brief.take_in("a", 0);
+    brief.happens(1, Step::Works);
+    brief.happens(2, Step::Asks("rm"));
+    let mut ready = transition(1, 2, Phase::Active, "x");
+    ready.transition.at = at(2) + Span::from_millis(400);
+    brief.store.write(&[Message::Record(Arc::new(Record::Transition(ready)))], at(3)).unwrap();
+    assert_eq!(brief.take_in("a", 9), [""; 0], "half a dialog");
+}
+
+#[test]
+fn who_is_gone_when_somebody_looks_again_is_told_as_that() {
+    let mut told = Told::new();
+    told.take_in("a", 0);
+    told.happens(1, Step::Works);
+    told.happens(900, Step::Note(LEFT_UNWATCHED));
+    assert_eq!(told.take_in("a", 902), ["t1 is gone, its end was not watched"]);
+    told.happens(905, Step::Note(LEFT));
+    assert_eq!(told.take_in("a", 999), [""; 0], "that it is watched no longer is nothing that it did");
+}
+
+#[test]
+fn what_rules_did_not_want_is_not_told_once_they_do() {
+    let mut told = Told::new();
+    told.take_in("a", 0);
+    told.happens(1, Step::Works);
+    let mut intents = Intents::open(&told.path, Owner::named("a"), at(0)).unwrap();
+    assert_eq!(intents.take_in(&[], at(2)).unwrap(), []);
+    told.happens(3, Step::Ends);
+    assert_eq!(told.take_in("a", 9), [""; 0]);
+    told.happens(10, Step::Works);
+    told.happens(13, Step::Ends);
+    assert_eq!(told.take_in("a", 19), ["t1 has finished"]);
+}
+
+#[test]
+fn an_agent_is_not_told_what_it_led_to_itself_whoever_told_it() {
+    let mut told = Told::new();
+    told.take_in("a", 0);
+    let mut back = rules();
+    (back[0].from, back[0].to) = (Pattern::new("lead").unwrap(), "t1".to_owned());
+    told.happens(1, Step::Works);
+    told.happens(4, Step::Ends);
+    assert_eq!(told.take_in("a", 6), ["t1 has finished"]);
+    let mut a = Intents::open(&told.path, Owner::named("a"), at(6)).unwrap();
+    let message = &a.pending(at(6)).unwrap()[0];
+    assert_eq!(message.events[0]["chain"], serde_json::json!(["t1"]));
+    let lead = |told: &mut Told, seconds: i64, ended: Option<i64>| {
+        let mut record = transition(2, seconds, Phase::Ready, "x");
+        let mut state = state(at(seconds));
+        state.terminal.id = "lead".to_owned();
+        let result = if ended.is_some() { TurnResult::Success } else { TurnResult::None };
+        state.last_turn = LastTurn { result, at: ended.map(at), ..LastTurn::NONE };
+        (record.name, record.transition.note) = ("lead".to_owned(), None);
+        record.state = Some(PublicState::Agent(Box::new(state)));
+        told.store.write(&[Message::Record(Arc::new(Record::Transition(record)))], at(seconds)).unwrap();
+    };
+    lead(&mut told, 6, None);
+    assert!(a.claim(message.id, at(7), Span::from_secs(20)).unwrap());
+    assert!(a.attempt(message.id, "text", 1, at(7)).unwrap());
+    assert!(a.finish(message.id, IntentState::Sent, None, at(8)).unwrap());
+    lead(&mut told, 9, Some(9));
+    lead(&mut told, 20, Some(20));
+    let mut b = Intents::open(&told.path, Owner::named("b"), at(6)).unwrap();
+    let stopped = b.take_in(&back, at(30)).unwrap();
+    let stopped: BTreeSet<_> = stopped.iter().map(|stopped| (&stopped.source[..], &stopped.to[..])).collect();
+    assert_eq!(stopped, BTreeSet::from([("lead", "t1")]));
+    // What lead did after that had another cause.
+    assert_eq!(b.pending(at(30)).unwrap().len(), 1);
 }

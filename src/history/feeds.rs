@@ -1,0 +1,337 @@
+//! What any process writes, as it happens: a thread looks now and then whether the file has changed, and reads on where it
+//! stopped.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use super::identity::{Owner, same_terminal};
+use super::intents::{self, Intent, OPEN};
+use super::reader::{Reader, listed};
+use super::record::{Body, Sent, Stored};
+use super::{History, Trouble, file, now};
+use crate::fleet::{Fleet, Input};
+use crate::ids::TerminalKey;
+use crate::time::{Span, Timestamp};
+
+/// How often the file is asked whether something was written; far less than a tick.
+const PAUSE: Duration = Duration::from_millis(150);
+/// How often a file that cannot be read is tried again.
+const RETRY: Duration = Duration::from_secs(1);
+/// How long an outcome is waited for; the process that would tell it has died then.
+const LATEST_OUTCOME: Span = Span::from_secs(600);
+
+/// Something that a process of fleetwatch put into a terminal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submission {
+    pub number: i64,
+    pub at: Timestamp,
+    pub key: TerminalKey,
+    /// The process, as [`super::Owner`] names it.
+    pub owner: String,
+    pub sent: Sent,
+}
+
+impl Submission {
+    /// What it means to a fleet that watches the terminal, by whatever name of the server: a prompt begins a turn, an
+    /// answered dialog was seen, and what other keys do only the screen tells.
+    pub fn input_for(&self, fleet: &Fleet, now: Timestamp) -> Option<Input> {
+        let view = fleet.view(now);
+        let key =
+            view.terminals.iter().map(|terminal| &terminal.key).find(|key| same_terminal(key, &self.key))?.clone();
+        match &self.sent {
+            Sent::Prompt { text } => Some(Input::Submitted { key, at: self.at, text: text.clone() }),
+            Sent::Answer { .. } => Some(Input::Seen { key }),
+            Sent::Keys { .. } => None,
+        }
+    }
+}
+
+/// An intent that is new, or has come further.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IntentNews {
+    pub intent: Intent,
+    /// Whether it was so before anybody here asked.
+    pub is_old: bool,
+}
+
+impl History {
+    /// What other processes send from now on. Reading has a thread of its own, as with the feeds below, which ends when the
+    /// receiver is dropped.
+    pub fn submissions(&self) -> UnboundedReceiver<Submission> {
+        match self.owner() {
+            Some(owner) => self.follow("submissions", OthersSubmissions { owner: owner.clone() }),
+            None => unbounded_channel().1,
+        }
+    }
+
+    /// What any process, this one included, has sent from now on, each input once its outcome is known.
+    pub fn inputs(&self) -> UnboundedReceiver<Stored> {
+        self.follow("inputs", EndedInputs)
+    }
+
+    /// What becomes of intents from now on, those first that are open already.
+    pub fn intents(&self) -> UnboundedReceiver<IntentNews> {
+        self.follow("intents", IntentChanges)
+    }
+
+    fn follow<F: Feed>(&self, name: &str, feed: F) -> UnboundedReceiver<F::News> {
+        let (sender, receiver) = unbounded_channel();
+        if let Some(path) = self.path() {
+            let mut cursor = FeedCursor::new(path.to_owned(), feed);
+            let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
+                while !sender.is_closed() {
+                    let (found, troubled) = cursor.look();
+                    // Nobody listens any more when this fails; the loop ends then.
+                    found.into_iter().for_each(|news| drop(sender.send(news)));
+                    thread::sleep(troubled.unwrap_or(PAUSE));
+                }
+            });
+            if let Err(error) = thread {
+                tracing::warn!(%error, name, "what other processes write is not read");
+            }
+        }
+        receiver
+    }
+}
+
+/// Rows of a table that are told as they are written, and again as they come further.
+pub(super) trait Feed: Send + 'static {
+    type News: Send;
+
+    /// The number of the last row, and what of those before is told first.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    fn first(&self, reader: &mut Reader) -> Result<(i64, Vec<FeedEntry<Self::News>>), Trouble>;
+
+    /// The rows after a number, and those of some numbers.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Vec<FeedEntry<Self::News>>, Trouble>;
+}
+
+/// A row as it is now.
+pub(super) struct FeedEntry<T> {
+    number: i64,
+    progress: Progress,
+    /// Whether it can come further.
+    is_open: bool,
+    /// What is told of that, if anything.
+    news: Option<T>,
+}
+
+/// How far a row has come: a word for its state, and how many events it tells of.
+type Progress = (&'static str, usize);
+
+/// Reads a feed on where it stopped.
+pub(super) struct FeedCursor<F> {
+    feed: F,
+    file: FollowedFile,
+    /// What was told; `None` before the first look.
+    told: Option<Told>,
+}
+
+#[derive(Clone, Default)]
+struct Told {
+    /// The last row of all.
+    last: i64,
+    /// Those that can come further.
+    open: BTreeMap<i64, Progress>,
+}
+
+impl<F: Feed> FeedCursor<F> {
+    pub(super) fn new(path: PathBuf, feed: F) -> Self {
+        // In a file that is still to be made, everything will be new.
+        let told = (!path.exists()).then(Told::default);
+        Self { feed, file: FollowedFile::new(path), told }
+    }
+
+    /// What is new, and how long to wait if it is longer than usual.
+    pub(super) fn look(&mut self) -> (Vec<F::News>, Option<Duration>) {
+        match self.try_look() {
+            Ok(found) => (found, None),
+            Err(Trouble::Locked) => (Vec::new(), None),
+            Err(trouble) => {
+                tracing::debug!(%trouble, "what other processes write cannot be read");
+                self.file.close();
+                (Vec::new(), Some(RETRY))
+            }
+        }
+    }
+
+    /// A look that fails changes nothing, so that the next one tells the same.
+    fn try_look(&mut self) -> Result<Vec<F::News>, Trouble> {
+        if self.file.is_replaced() {
+            // Its successor begins to count anew.
+            self.told = Some(Told::default());
+        }
+        let before = self.file.version;
+        let reader = self.file.opened()?;
+        let version = Some(reader.data_version()?);
+        if version == before {
+            return Ok(Vec::new());
+        }
+        let (mut told, found) = match &self.told {
+            None => {
+                let (last, found) = self.feed.first(reader)?;
+                (Told { last, ..Told::default() }, found)
+            }
+            Some(told) => {
+                let open: Vec<i64> = told.open.keys().copied().collect();
+                (told.clone(), self.feed.read(reader, told.last, &open)?)
+            }
+        };
+        let mut news = Vec::new();
+        for entry in found {
+            told.last = told.last.max(entry.number);
+            let before = match entry.is_open {
+                true => told.open.insert(entry.number, entry.progress),
+                false => told.open.remove(&entry.number),
+            };
+            news.extend(entry.news.filter(|_| before != Some(entry.progress)));
+        }
+        self.told = Some(told);
+        // Only now: what could not be read, because the file was locked, is read the next time.
+        self.file.version = version;
+        Ok(news)
+    }
+}
+
+/// A file that is read again and again, whatever its name comes to mean.
+pub(super) struct FollowedFile {
+    path: PathBuf,
+    open: Option<Reader>,
+    /// The file that the path meant at the last look, which need not have been readable; a file that was moved aside
+    /// keeps its inode.
+    inode: Option<u64>,
+    /// The version that was read last, as this connection counts.
+    version: Option<i64>,
+}
+
+impl FollowedFile {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path, open: None, inode: None, version: None }
+    }
+
+    /// Whether another file, or none, has taken the place of the one before; that one is closed.
+    fn is_replaced(&mut self) -> bool {
+        let inode = file::inode(&self.path);
+        if inode == self.inode {
+            return false;
+        }
+        self.close();
+        std::mem::replace(&mut self.inode, inode).is_some()
+    }
+
+    /// Opens the file anew the next time. It stays known: should another one have taken its place then, that one is new.
+    pub(super) fn close(&mut self) {
+        (self.open, self.version) = (None, None);
+    }
+
+    /// The file that the path means now.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub(super) fn reader(&mut self) -> Result<&mut Reader, Trouble> {
+        self.is_replaced();
+        self.opened()
+    }
+
+    fn opened(&mut self) -> Result<&mut Reader, Trouble> {
+        match &mut self.open {
+            Some(open) => Ok(open),
+            none => Ok(none.insert(Reader::open(&self.path)?)),
+        }
+    }
+
+    /// Whether something was written since the last call.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub(super) fn has_changed(&mut self) -> Result<bool, Trouble> {
+        let version = self.reader()?.data_version()?;
+        Ok(self.version.replace(version) != Some(version))
+    }
+}
+
+/// What others than this process send.
+pub(super) struct OthersSubmissions {
+    pub(super) owner: Owner,
+}
+
+impl Feed for OthersSubmissions {
+    type News = Submission;
+
+    fn first(&self, reader: &mut Reader) -> Result<(i64, Vec<FeedEntry<Submission>>), Trouble> {
+        Ok((reader.newest("submissions")?, Vec::new()))
+    }
+
+    fn read(&self, reader: &mut Reader, after: i64, _: &[i64]) -> Result<Vec<FeedEntry<Submission>>, Trouble> {
+        let entry = |submission: Submission| {
+            let (number, is_ours) = (submission.number, submission.owner == self.owner.as_str());
+            FeedEntry { number, progress: ("delivered", 0), is_open: false, news: (!is_ours).then_some(submission) }
+        };
+        Ok(reader.submissions_after(after)?.into_iter().map(entry).collect())
+    }
+}
+
+/// Inputs whose outcome is known.
+struct EndedInputs;
+
+impl Feed for EndedInputs {
+    type News = Stored;
+
+    fn first(&self, reader: &mut Reader) -> Result<(i64, Vec<FeedEntry<Stored>>), Trouble> {
+        Ok((reader.newest("records")?, Vec::new()))
+    }
+
+    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Vec<FeedEntry<Stored>>, Trouble> {
+        // The plus keeps SQLite from the index of kinds, which knows nothing of numbers.
+        let tail = format!("WHERE (r.id > ?1 OR r.id IN ({})) AND +r.kind = 'input' ORDER BY r.id", listed(open));
+        let now = now();
+        let entry = |record: Stored| {
+            let has_ended = matches!(&record.body, Body::Input(input) if input.outcome.is_some());
+            let is_open = !has_ended && now.since(record.at) < LATEST_OUTCOME;
+            let progress = (if has_ended { "ended" } else { "begun" }, 0);
+            FeedEntry { number: record.id.0, progress, is_open, news: has_ended.then_some(record) }
+        };
+        Ok(reader.select(&tail, [after])?.into_iter().map(entry).collect())
+    }
+}
+
+/// Intents, whenever they come further.
+pub(super) struct IntentChanges;
+
+impl IntentChanges {
+    fn entry(intent: Intent, is_old: bool) -> FeedEntry<IntentNews> {
+        let progress = (intent.state.word(), intent.events.len());
+        FeedEntry {
+            number: intent.id.0,
+            progress,
+            is_open: intent.state.is_open(),
+            news: Some(IntentNews { intent, is_old }),
+        }
+    }
+}
+
+impl Feed for IntentChanges {
+    type News = IntentNews;
+
+    fn first(&self, reader: &mut Reader) -> Result<(i64, Vec<FeedEntry<IntentNews>>), Trouble> {
+        // Asked for first: what is queued and settled in between is new at the next look.
+        let last = reader.newest("outbox")?;
+        let open = intents::select(reader.connection(), OPEN, 0)?;
+        Ok((last, open.into_iter().map(|intent| Self::entry(intent, true)).collect()))
+    }
+
+    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Vec<FeedEntry<IntentNews>>, Trouble> {
+        let condition = format!("id > ?1 OR id IN ({})", listed(open));
+        let found = intents::select(reader.connection(), &condition, after)?;
+        Ok(found.into_iter().map(|intent| Self::entry(intent, false)).collect())
+    }
+}

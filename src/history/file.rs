@@ -1,0 +1,460 @@
+//! The file: opened for this user alone, brought to the present tables, moved aside when it is damaged, and kept within its
+//! limits.
+
+use std::fs::{self, File, TryLockError};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
+
+use super::Trouble;
+use crate::private;
+use crate::time::{Span, Timestamp};
+
+/// How the file is opened.
+#[derive(Clone, Debug)]
+pub(super) struct HistoryOptions {
+    /// How long another process's lock is waited for.
+    pub patience: Duration,
+    /// Whether every commit reaches the disk before it counts, and not only the operating system.
+    pub synchronous: Synchronous,
+    /// Pages that the file may grow to; for tests of a full disk.
+    pub most_pages: Option<u32>,
+}
+
+/// What a commit survives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Synchronous {
+    /// The end of the process.
+    Process,
+    /// The loss of power as well.
+    Power,
+}
+
+impl Default for HistoryOptions {
+    fn default() -> Self {
+        Self { patience: Duration::from_secs(2), synchronous: Synchronous::Process, most_pages: None }
+    }
+}
+
+/// What a reader keeps of the file at most, in the way of `PRAGMA cache_size`: 16 MiB. Totals of all terminals go through the
+/// file once for each, and would read every page again from the system with the 2 MiB that are usual.
+const READ_CACHE: i32 = -16 * 1024;
+
+/// An open file.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub connection: Connection,
+    /// The file itself, whatever its name comes to mean.
+    pub inode: Option<u64>,
+    /// Where a damaged file was moved to.
+    pub set_aside: Option<PathBuf>,
+}
+
+/// Opens a file for writing; makes it and its directory when they are missing, brings it to the present layout, and
+/// moves it aside when it is damaged.
+///
+/// # Errors
+/// It cannot be opened, locked or written, or a newer fleetwatch wrote it.
+pub(super) fn open(path: &Path, options: &HistoryOptions, now: Timestamp) -> Result<Opened, Trouble> {
+    open_with(path, options, now, |_| Ok(()))
+}
+
+/// Like [`open`], after damage was met: the whole file is checked before it is trusted again. Another process may have
+/// moved the damaged one aside already.
+///
+/// # Errors
+/// As [`open`].
+pub(super) fn open_after_damage(path: &Path, options: &HistoryOptions, now: Timestamp) -> Result<Opened, Trouble> {
+    open_with(path, options, now, |connection| {
+        let verdict: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        if verdict == "ok" { Ok(()) } else { Err(Trouble::Damaged) }
+    })
+}
+
+/// The inode that a path means now.
+pub(super) fn inode(path: &Path) -> Option<u64> {
+    fs::metadata(path).ok().map(|data| data.ino())
+}
+
+/// The inode of the log that SQLite keeps beside a file while it is open.
+pub(super) fn log_inode(path: &Path) -> Option<u64> {
+    inode(&beside(path, "-wal"))
+}
+
+/// Opens a file for reading only. What is read is never newer than one commit, and no writer waits for it.
+///
+/// # Errors
+/// It is missing, cannot be read, or has another layout.
+pub(super) fn open_to_read(path: &Path) -> Result<Connection, Trouble> {
+    if matches!(path.try_exists(), Ok(false)) {
+        return Err(Trouble::Missing(path.to_owned()));
+    }
+    private::check_file(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = connect_to_read(path, flags)?;
+    let found = match version(&connection) {
+        Err(Trouble::Other(_) | Trouble::ReadOnly) => return open_unwritable(path),
+        found => found?,
+    };
+    match found == i64::from(VERSION) {
+        true => Ok(connection),
+        false if found > i64::from(VERSION) => Err(Trouble::Newer { found, known: VERSION }),
+        false => {
+            // An older file becomes a present one by being opened to write, which a reader may do as well.
+            drop(connection);
+            drop(open(path, &HistoryOptions::default(), super::now())?);
+            connect_to_read(path, flags)
+        }
+    }
+}
+
+fn connect_to_read(path: &Path, flags: OpenFlags) -> Result<Connection, Trouble> {
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(Duration::from_secs(1))?;
+    connection.pragma_update(None, "cache_size", READ_CACHE)?;
+    Ok(connection)
+}
+
+/// Where not even SQLite's shared memory can be made, the file is read as one that nobody writes.
+fn open_unwritable(path: &Path) -> Result<Connection, Trouble> {
+    let escaped: String = path.display().to_string().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(format!("file:{escaped}?immutable=1"), flags)?;
+    match version(&connection)? {
+        found if found == i64::from(VERSION) => Ok(connection),
+        found if found > i64::from(VERSION) => Err(Trouble::Newer { found, known: VERSION }),
+        _ => Err(Trouble::ReadOnly),
+    }
+}
+
+fn open_with(
+    path: &Path,
+    options: &HistoryOptions,
+    now: Timestamp,
+    check: impl Fn(&Connection) -> Result<(), Trouble>,
+) -> Result<Opened, Trouble> {
+    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        private::make_directory(directory)?;
+    }
+    // Making, migrating and moving aside are for one process at a time.
+    let _guard = lock(&beside(path, ".lock"), options.patience)?;
+    let connect = || {
+        // SQLite gives its side files the same mode.
+        private::make_file(path)?;
+        let connection = connect(path, options)?;
+        check(&connection)?;
+        Ok(connection)
+    };
+    let (connection, set_aside) = match connect() {
+        Err(Trouble::Damaged) => {
+            let kept = move_aside(path, now)?;
+            (connect()?, Some(kept))
+        }
+        connected => (connected?, None),
+    };
+    Ok(Opened { connection, inode: inode(path), set_aside })
+}
+
+fn connect(path: &Path, options: &HistoryOptions) -> Result<Connection, Trouble> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(options.patience)?;
+    // A newer file is not touched, not even by the settings below.
+    refuse_newer(&connection)?;
+    // Only an empty file takes this; without it, a file that once was large stays so.
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    let synchronous = match options.synchronous {
+        Synchronous::Process => "NORMAL",
+        Synchronous::Power => "FULL",
+    };
+    connection.pragma_update(None, "synchronous", synchronous)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.pragma_update_and_check(None, "journal_size_limit", 4 << 20, |_| Ok(()))?;
+    if let Some(pages) = options.most_pages {
+        connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
+    }
+    migrate(&mut connection)?;
+    Ok(connection)
+}
+
+fn lock(path: &Path, patience: Duration) -> Result<File, Trouble> {
+    let file = private::open(path)?;
+    let since = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if since.elapsed() < patience => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(TryLockError::WouldBlock) => return Err(Trouble::Locked),
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+        }
+    }
+}
+
+/// Renames a damaged file with its side files; what can be saved from it may still be wanted.
+fn move_aside(path: &Path, now: Timestamp) -> Result<PathBuf, Trouble> {
+    let stamp: String = now.to_string().chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+    let kept = beside(path, &format!(".damaged-{stamp}"));
+    fs::rename(path, &kept)?;
+    for side in ["-wal", "-shm"] {
+        let from = beside(path, side);
+        if from.exists() {
+            fs::rename(from, beside(&kept, side))?;
+        }
+    }
+    Ok(kept)
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// What leads from each version to the next, from an empty file on. A step that was once released never changes.
+pub(super) const STEPS: &[&str] = &[
+    // 1: what happened.
+    "CREATE TABLE terminals (
+         id INTEGER PRIMARY KEY,
+         host TEXT NOT NULL, socket TEXT NOT NULL, pane INTEGER NOT NULL, pid INTEGER NOT NULL,
+         name TEXT NOT NULL,
+         UNIQUE (host, socket, pane, pid)
+     ) STRICT;
+     CREATE TABLE records (
+         id INTEGER PRIMARY KEY AUTOINCREMENT,
+         at INTEGER NOT NULL,
+         kind TEXT NOT NULL,
+         terminal INTEGER REFERENCES terminals (id),
+         name TEXT NOT NULL,
+         document BLOB NOT NULL
+     ) STRICT;
+     CREATE INDEX records_by_time ON records (at);
+     CREATE INDEX records_by_terminal ON records (terminal, at);
+     CREATE TABLE screens (id INTEGER PRIMARY KEY, hash INTEGER NOT NULL, body BLOB NOT NULL) STRICT;
+     CREATE INDEX screens_by_hash ON screens (hash);
+     CREATE TABLE transitions (
+         record INTEGER PRIMARY KEY REFERENCES records (id) ON DELETE CASCADE,
+         summary TEXT NOT NULL,
+         turn_ended INTEGER,
+         note TEXT,
+         screen INTEGER REFERENCES screens (id)
+     ) STRICT;
+     CREATE INDEX transitions_by_screen ON transitions (screen);
+     CREATE TABLE inputs (
+         record INTEGER PRIMARY KEY REFERENCES records (id) ON DELETE CASCADE,
+         uid TEXT NOT NULL UNIQUE,
+         owner TEXT NOT NULL,
+         sender TEXT NOT NULL,
+         what TEXT NOT NULL,
+         outcome TEXT, detail TEXT, ended_at INTEGER
+     ) STRICT;
+     CREATE TABLE submissions (
+         id INTEGER PRIMARY KEY AUTOINCREMENT,
+         at INTEGER NOT NULL,
+         input INTEGER NOT NULL REFERENCES inputs (record) ON DELETE CASCADE
+     ) STRICT;
+     CREATE INDEX submissions_by_input ON submissions (input);
+     CREATE TABLE watches (
+         id INTEGER PRIMARY KEY,
+         terminal INTEGER NOT NULL REFERENCES terminals (id),
+         owner TEXT NOT NULL,
+         started INTEGER NOT NULL, seen INTEGER NOT NULL, ended INTEGER
+     ) STRICT;
+     CREATE INDEX watches_by_terminal ON watches (terminal, started);
+     CREATE INDEX watches_open ON watches (owner) WHERE ended IS NULL;
+     CREATE TABLE chores (name TEXT PRIMARY KEY, done_at INTEGER NOT NULL) STRICT;",
+    // 2: what is to be sent once its time has come.
+    "CREATE TABLE intents (
+         id INTEGER PRIMARY KEY AUTOINCREMENT,
+         target TEXT NOT NULL,
+         created INTEGER NOT NULL, expires INTEGER,
+         state TEXT NOT NULL,
+         owner TEXT, claimed_until INTEGER,
+         attempted_at INTEGER, ended_at INTEGER,
+         text TEXT, detail TEXT, record INTEGER
+     ) STRICT;
+     CREATE INDEX intents_by_state ON intents (state, target);
+     CREATE TABLE intent_events (
+         key TEXT PRIMARY KEY,
+         intent INTEGER NOT NULL REFERENCES intents (id) ON DELETE CASCADE,
+         at INTEGER NOT NULL,
+         body TEXT NOT NULL
+     ) STRICT;
+     CREATE INDEX intent_events_by_intent ON intent_events (intent);",
+    // 3: how things stand now, for those who must not ask tmux.
+    "CREATE TABLE standings (
+         server TEXT PRIMARY KEY,
+         owner TEXT NOT NULL,
+         rank INTEGER NOT NULL,
+         at INTEGER NOT NULL,
+         body TEXT NOT NULL
+     ) STRICT;",
+    // 4: what was seen of terminals that agents are told of.
+    "CREATE TABLE sights (
+         identity TEXT PRIMARY KEY,
+         server TEXT NOT NULL,
+         name TEXT NOT NULL,
+         at INTEGER NOT NULL,
+         body TEXT NOT NULL
+     ) STRICT;",
+    // 5: what is rare among many transitions.
+    "CREATE INDEX records_by_kind ON records (kind, at) WHERE kind <> 'transition';",
+    // 6: up to which record it is known what agents are to be told; ends that nobody watched are transitions like others.
+    "CREATE TABLE follow_up_cursor (only INTEGER PRIMARY KEY CHECK (only = 1), record INTEGER NOT NULL) STRICT;
+     DROP TABLE sights;",
+    // 7: one outbox for all that is to be sent: messages to agents, by name, and prompts to one terminal.
+    "ALTER TABLE intents RENAME TO outbox;
+     ALTER TABLE intent_events RENAME TO outbox_events;
+     ALTER TABLE outbox ADD COLUMN producer TEXT NOT NULL DEFAULT 'follow_up';
+     ALTER TABLE outbox ADD COLUMN recipient TEXT;",
+];
+
+/// The version that this program writes.
+pub const VERSION: u32 = STEPS.len() as u32;
+
+/// Brings a file to [`VERSION`], all or nothing. Two processes may try at once.
+///
+/// # Errors
+/// The file was written by a newer fleetwatch, or it cannot be written.
+pub(super) fn migrate(connection: &mut Connection) -> Result<(), Trouble> {
+    let known = i64::from(VERSION);
+    if version(connection)? == known {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let found = refuse_newer(&transaction)?;
+    let done = usize::try_from(found).unwrap_or(STEPS.len());
+    for step in STEPS.iter().skip(done) {
+        transaction.execute_batch(step)?;
+    }
+    transaction.pragma_update(None, "user_version", known)?;
+    transaction.commit()?;
+    Ok(())
+}
+
+/// The version of a file, unless this program does not know it.
+///
+/// # Errors
+/// A newer fleetwatch wrote it, or it cannot be read.
+pub(super) fn refuse_newer(connection: &Connection) -> Result<i64, Trouble> {
+    match version(connection)? {
+        found if (0..=i64::from(VERSION)).contains(&found) => Ok(found),
+        found => Err(Trouble::Newer { found, known: VERSION }),
+    }
+}
+
+/// The version of a file; 0 is an empty one.
+pub(super) fn version(connection: &Connection) -> Result<i64, Trouble> {
+    Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
+}
+
+/// When the first check comes after the start, and how far apart the others are.
+pub(super) const FIRST_CLEANING: Duration = Duration::from_secs(20);
+pub(super) const CLEANING_INTERVAL: Duration = Duration::from_secs(60);
+/// How long records may stay beyond their age until they are looked for again.
+const AGE_CHECK: Span = Span::from_secs(3600);
+/// Records that are removed in one transaction: few enough that other processes are not kept waiting.
+const CHUNK: i64 = 500;
+/// Pages that are given back to the file system at once.
+const PAGES: i64 = 1000;
+
+/// How much is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RetentionLimits {
+    pub keep: Span,
+    pub max_bytes: u64,
+}
+
+/// Removes what is beyond the limits. Several processes may do so at once.
+///
+/// # Errors
+/// The file cannot be written; what was removed until then stays removed.
+pub(super) fn clean(connection: &mut Connection, limits: &RetentionLimits, now: Timestamp) -> Result<(), Trouble> {
+    if is_due(connection, "age", now)? {
+        let oldest = now - limits.keep;
+        while remove_before(connection, oldest)? {}
+        forget_watches(connection, oldest)?;
+        remove_loose(connection)?;
+        connection.execute("INSERT OR REPLACE INTO chores VALUES ('age', ?1)", [now.as_millis()])?;
+    }
+    if used(connection)? > limits.max_bytes {
+        // Some room is made beyond the limit, so that this is not done for each record again.
+        let enough = limits.max_bytes / 10 * 9;
+        while used(connection)? > enough && remove_oldest(connection)? {
+            remove_loose(connection)?;
+        }
+    }
+    give_back(connection)
+}
+
+/// Bytes of the file that are in use.
+pub(super) fn used(connection: &Connection) -> Result<u64, Trouble> {
+    let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let pages = pragma("page_count")? - pragma("freelist_count")?;
+    Ok(u64::try_from(pages * pragma("page_size")?).unwrap_or(0))
+}
+
+fn is_due(connection: &Connection, chore: &str, now: Timestamp) -> Result<bool, Trouble> {
+    let sql = "SELECT done_at FROM chores WHERE name = ?1";
+    let done: Option<i64> = connection.query_row(sql, [chore], |row| row.get(0)).optional()?;
+    // A time in the future comes from a clock that was set back since.
+    Ok(done.map(Timestamp::from_millis).is_none_or(|done| done > now || now.since(done) >= AGE_CHECK))
+}
+
+/// Removes some of the records before a time; whether there were any.
+fn remove_before(connection: &mut Connection, oldest: Timestamp) -> Result<bool, Trouble> {
+    let sql = "DELETE FROM records WHERE id IN (SELECT id FROM records WHERE at < ?1 ORDER BY at LIMIT ?2)";
+    Ok(connection.execute(sql, params![oldest.as_millis(), CHUNK])? > 0)
+}
+
+/// Removes some of the oldest records; whether there were any.
+fn remove_oldest(connection: &mut Connection) -> Result<bool, Trouble> {
+    let sql = "DELETE FROM records WHERE id IN (SELECT id FROM records ORDER BY at LIMIT ?1)";
+    Ok(connection.execute(sql, [CHUNK])? > 0)
+}
+
+/// Removes screens that no transition shows any more. In one transaction, because a writer may be about to use one.
+fn remove_loose(connection: &mut Connection) -> Result<(), Trouble> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    transaction.execute(
+        "DELETE FROM screens WHERE NOT EXISTS (SELECT 1 FROM transitions WHERE transitions.screen = screens.id)",
+        [],
+    )?;
+    transaction.commit()?;
+    Ok(())
+}
+
+/// Removes watches that ended before a time, terminals of which nothing is left, and intents that are long done.
+fn forget_watches(connection: &mut Connection, oldest: Timestamp) -> Result<(), Trouble> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    transaction.execute("DELETE FROM watches WHERE seen < ?1", [oldest.as_millis()])?;
+    transaction.execute("DELETE FROM outbox WHERE ended_at < ?1", [oldest.as_millis()])?;
+    transaction.execute(
+        "DELETE FROM terminals WHERE NOT EXISTS (SELECT 1 FROM records WHERE terminal = terminals.id)
+             AND NOT EXISTS (SELECT 1 FROM watches WHERE terminal = terminals.id)",
+        [],
+    )?;
+    transaction.commit()?;
+    Ok(())
+}
+
+/// Gives free pages back to the file system, some at a time, once they are a good part of the file.
+fn give_back(connection: &Connection) -> Result<(), Trouble> {
+    let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let mut free = pragma("freelist_count")?;
+    while free > pragma("page_count")? / 8 {
+        connection.execute_batch(&format!("PRAGMA incremental_vacuum({PAGES})"))?;
+        let left = pragma("freelist_count")?;
+        if left >= free {
+            // A file that was made without the means to shrink keeps its size and fills its free pages first.
+            break;
+        }
+        free = left;
+    }
+    Ok(())
+}

@@ -1,0 +1,469 @@
+//! What others read of it: what is sent and was killed, as it happens, and the answers to questions.
+
+use super::outbox::queue;
+use super::*;
+use crate::dialog::Dialog;
+use crate::fleet::{Input, TaskReport};
+use crate::history::feeds::{Feed, FeedCursor, FeedEntry, IntentChanges, OthersSubmissions};
+use crate::ids::{SessionId, WindowId};
+use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
+use crate::profile::ProfileSet;
+use crate::screen::PaneFacts;
+use crate::status::Hindrance;
+use crate::task::{PaneState, Preview, Registration, SessionSnapshot, TaskDisplay, TaskPoll, TaskSnapshot};
+use std::cell::Cell;
+
+pub(super) fn prompt(pane: u32, seconds: i64, text: &str) -> Arc<Operation> {
+    let act = Act::Prompt { text: text.to_owned(), when: When::Now };
+    operation(pane, seconds, Producer::CommandLine, act)
+}
+
+pub(super) fn operation(pane: u32, seconds: i64, producer: Producer, act: Act) -> Arc<Operation> {
+    let to = Recipient::new(terminal(pane), format!("t{pane}"));
+    Arc::new(Operation { at: at(seconds), producer, to, act })
+}
+
+fn sent(reader: &mut Reader) -> Vec<(String, Option<String>)> {
+    let records = reader.records(&RecordFilter { kinds: vec![Kind::Input], ..RecordFilter::default() }).unwrap();
+    records
+        .into_iter()
+        .map(|record| match record.body {
+            Body::Input(StoredInput { sent: Sent::Prompt { text }, outcome, .. }) => (text, outcome),
+            other => panic!("a prompt was asked for: {other:?}"),
+        })
+        .collect()
+}
+
+#[test]
+fn an_input_is_written_before_it_is_sent_and_its_outcome_after() {
+    let (_directory, path) = place();
+    let history = running(&path);
+    let ticket = history.begin_input(&prompt(1, 0, "do it"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    assert!(runtime.block_on(history.written(Duration::from_secs(10))));
+    let mut reader = Reader::open(&path).unwrap();
+    assert_eq!(sent(&mut reader), [("do it".to_owned(), None)]);
+    assert_eq!(reader.submissions_after(0).unwrap(), []);
+
+    ticket.delivered(at(1));
+    ticket.ended(Outcome::Accepted(None), at(2));
+    assert!(runtime.block_on(history.written(Duration::from_secs(10))));
+    assert_eq!(sent(&mut reader), [("do it".to_owned(), Some("accepted".to_owned()))]);
+    let submissions = reader.submissions_after(0).unwrap();
+    assert_eq!((submissions.len(), &submissions[0].key, submissions[0].at), (1, &terminal(1), at(1)));
+    assert_eq!(reader.submissions_after(submissions[0].number).unwrap(), []);
+    assert_eq!(reader.newest("submissions").unwrap(), submissions[0].number);
+    let line = reader.records(&RecordFilter::default()).unwrap()[0].to_json();
+    let expected = serde_json::json!({
+        "at": at(0), "kind": "input", "terminal": "t1", "state": null, "sender": "command line", "input": "prompt",
+        "outcome": "accepted", "detail": null, "ended_at": at(2), "text": "do it", "id": 1,
+    });
+    assert_eq!(line, expected);
+}
+
+#[test]
+fn what_was_never_delivered_is_no_submission() {
+    let (_directory, path) = place();
+    let history = running(&path);
+    history.begin_input(&prompt(1, 0, "no")).ended(Refusal::Hindrance(Hindrance::Working).into(), at(1));
+    drop(history);
+    let mut reader = Reader::open(&path).unwrap();
+    assert_eq!(sent(&mut reader), [("no".to_owned(), Some("refused".to_owned()))]);
+    assert_eq!(reader.submissions_after(0).unwrap(), []);
+}
+
+#[test]
+fn another_process_learns_within_a_tick_what_was_sent_and_not_what_it_sent_itself() {
+    let (_directory, path) = place();
+    let (ours, theirs) = (running(&path), running(&path));
+    wait_until("the file is there", || ours.health().condition == WriterState::Good);
+    let mut received = ours.submissions();
+    // The thread that listens may begin late, and what was sent before it did is old.
+    let listens = Instant::now();
+    while received.try_recv().is_err() {
+        assert!(listens.elapsed() < Duration::from_secs(20), "nobody listens");
+        theirs.begin_input(&prompt(9, 0, "is anybody there")).delivered(at(0));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    ours.begin_input(&prompt(1, 0, "ours")).delivered(at(0));
+    let begun = Instant::now();
+    theirs.begin_input(&prompt(2, 0, "theirs")).delivered(at(0));
+    let dialog = Arc::new(Dialog::read(&Screen::from_text("Run it?\n❯ 1. Yes\n  2. No", 80), 0..3));
+    let act = Act::Answer { dialog, excerpt: "Run it?".to_owned(), reply: Reply::Option(0) };
+    theirs.begin_input(&operation(3, 0, Producer::CommandLine, act)).delivered(at(1));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let mut next = || {
+        let limit = Duration::from_secs(10);
+        loop {
+            let next = runtime.block_on(async { tokio::time::timeout(limit, received.recv()).await }).unwrap().unwrap();
+            if next.key != terminal(9) {
+                return next;
+            }
+        }
+    };
+    let (first, second) = (next(), next());
+    // The looks are 150 ms apart; the rest is for a busy machine.
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert_eq!((first.key.clone(), first.sent.what()), (terminal(2), What::Prompt));
+    assert_eq!((second.key.clone(), second.sent.what()), (terminal(3), What::Answer));
+}
+
+#[test]
+fn what_was_sent_before_is_old() {
+    let (_directory, path) = place();
+    let theirs = running(&path);
+    theirs.begin_input(&prompt(1, 0, "old")).delivered(at(0));
+    wait_until("it is written", || {
+        path.exists() && Reader::open(&path).is_ok_and(|r| r.newest("submissions") == Ok(1))
+    });
+    let ours = running(&path);
+    let mut received = ours.submissions();
+    // Let the follower find its beginning before the next one comes.
+    std::thread::sleep(Duration::from_millis(400));
+    theirs.begin_input(&prompt(2, 1, "new")).delivered(at(1));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let limit = Duration::from_secs(10);
+    let first = runtime.block_on(async { tokio::time::timeout(limit, received.recv()).await }).unwrap().unwrap();
+    assert_eq!(first.key, terminal(2));
+}
+
+#[test]
+fn the_composer_finds_earlier_prompts() {
+    let (_directory, path) = place();
+    let history = running(&path);
+    for (pane, text) in [(1, "one"), (2, "two"), (1, "three"), (1, "one")] {
+        history.begin_input(&prompt(pane, 0, text)).ended(Outcome::Accepted(None), at(0));
+    }
+    let keys = Act::Interrupt { keys: vec!["Escape".parse().unwrap()], dialog: None };
+    history.begin_input(&operation(1, 0, Producer::Dashboard, keys));
+    drop(history);
+    let mut reader = Reader::open(&path).unwrap();
+    assert_eq!(reader.prompts(None, 10).unwrap(), ["one", "three", "two"]);
+    assert_eq!(reader.prompts(Some(&terminal(1)), 10).unwrap(), ["one", "three"]);
+    assert_eq!(reader.prompts(None, 1).unwrap(), ["one"]);
+}
+
+/// A feed that meets trouble when the file is read for the first time, or for another one.
+struct Troubled<F> {
+    feed: F,
+    readings: Cell<usize>,
+    trouble_at: usize,
+    meet: fn(&F, &mut Reader) -> Trouble,
+}
+
+impl<F: Feed> Troubled<F> {
+    fn new(feed: F, trouble_at: usize, meet: fn(&F, &mut Reader) -> Trouble) -> Self {
+        Self { feed, readings: Cell::new(0), trouble_at, meet }
+    }
+
+    fn read_as<T>(
+        &self,
+        reader: &mut Reader,
+        read: impl FnOnce(&F, &mut Reader) -> Result<T, Trouble>,
+    ) -> Result<T, Trouble> {
+        self.readings.set(self.readings.get() + 1);
+        if self.readings.get() == self.trouble_at {
+            Err((self.meet)(&self.feed, reader))
+        } else {
+            read(&self.feed, reader)
+        }
+    }
+}
+
+impl<F: Feed> Feed for Troubled<F> {
+    type News = F::News;
+
+    fn first(&self, reader: &mut Reader) -> Result<(i64, Vec<FeedEntry<F::News>>), Trouble> {
+        self.read_as(reader, |feed, reader| feed.first(reader))
+    }
+
+    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Vec<FeedEntry<F::News>>, Trouble> {
+        self.read_as(reader, |feed, reader| feed.read(reader, after, open))
+    }
+}
+
+/// What a feed meets in a file that another process has locked.
+fn locked<F: Feed>(feed: &F, reader: &mut Reader) -> Trouble {
+    reader.connection().busy_timeout(Duration::ZERO).unwrap();
+    let path = reader.connection().path().unwrap().to_owned();
+    let other = Connection::open(path).unwrap();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let (first, later) = (feed.first(reader).err(), feed.read(reader, 0, &[]).err());
+    other.execute_batch("ROLLBACK").unwrap();
+    assert_eq!((&first, &later), (&Some(Trouble::Locked), &Some(Trouble::Locked)), "the lock keeps nobody out");
+    Trouble::Locked
+}
+
+/// Looks at a file that is locked, and in which only the locker writes: versions stay what they were.
+fn look_in_vain<F: Feed>(path: &Path, cursor: &mut FeedCursor<F>) {
+    // With a log of its own, as it is otherwise, no writer keeps a reader out for longer than a moment.
+    Connection::open(path).unwrap().pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(())).unwrap();
+    let (found, pause) = cursor.look();
+    assert!(found.is_empty() && pause.is_none(), "a lock is soon gone");
+}
+
+fn submit(path: &Path, owner: &str, uid: &str, pane: u32) {
+    let begun = Message::InputBegun { uid: uid.to_owned(), operation: prompt(pane, 0, "hello") };
+    let delivered = Message::InputDelivered { uid: uid.to_owned(), at: at(0) };
+    store(path, owner, at(0)).write(&[begun, delivered], at(0)).unwrap();
+}
+
+#[test]
+fn submissions_that_were_locked_at_the_first_look_are_read_at_the_next() {
+    let (_directory, path) = place();
+    let mut cursor =
+        FeedCursor::new(path.clone(), Troubled::new(OthersSubmissions { owner: Owner::named("ours") }, 1, locked));
+    submit(&path, "ours", "a", 1);
+    submit(&path, "theirs", "b", 2);
+    look_in_vain(&path, &mut cursor);
+    let panes = |(found, _): (Vec<Submission>, _)| found.iter().map(|one| one.key.pane.0).collect::<Vec<u32>>();
+    assert_eq!(panes(cursor.look()), [2]);
+    assert!(panes(cursor.look()).is_empty());
+    submit(&path, "theirs", "c", 3);
+    assert_eq!(panes(cursor.look()), [3]);
+}
+
+#[test]
+fn intents_that_were_locked_at_the_first_look_are_read_at_the_next_and_still_old() {
+    let (_directory, path) = place();
+    queue_for(&path, "lead");
+    let mut cursor = FeedCursor::new(path.clone(), Troubled::new(IntentChanges, 1, locked));
+    look_in_vain(&path, &mut cursor);
+    assert_eq!(intents_told(&mut cursor), [("lead".to_owned(), true)]);
+    assert!(intents_told(&mut cursor).is_empty());
+    queue_for(&path, "docs");
+    assert_eq!(intents_told(&mut cursor), [("docs".to_owned(), false)]);
+}
+
+#[test]
+fn in_a_file_that_takes_the_place_of_another_everything_is_new() {
+    let (_directory, path) = place();
+    submit(&path, "theirs", "a", 1);
+    let mut cursor = FeedCursor::new(path.clone(), OthersSubmissions { owner: Owner::named("ours") });
+    assert_eq!(cursor.look().0, []);
+    std::fs::rename(&path, path.with_extension("old")).unwrap();
+    assert_eq!(cursor.look(), (Vec::new(), Some(Duration::from_secs(1))));
+    submit(&path, "theirs", "b", 2);
+    assert_eq!(cursor.look().0.iter().map(|one| one.key.pane.0).collect::<Vec<_>>(), [2]);
+}
+
+fn queue_for(path: &Path, target: &str) {
+    let mut intents = Intents::open(path, Owner::named("theirs"), at(0)).unwrap();
+    queue(&mut intents, target, target, Span::from_secs(60));
+}
+
+/// What is told at a look: whom it is for, and whether it is old.
+fn intents_told<F: Feed<News = IntentNews>>(cursor: &mut FeedCursor<F>) -> Vec<(String, bool)> {
+    cursor.look().0.into_iter().map(|one| (one.intent.target, one.is_old)).collect()
+}
+
+#[test]
+fn a_file_that_is_replaced_after_it_could_not_be_read_is_new_all_the_same() {
+    let (_directory, path) = place();
+    queue_for(&path, "lead");
+    let mut cursor = FeedCursor::new(path.clone(), Troubled::new(IntentChanges, 2, |_, _| Trouble::Damaged));
+    assert_eq!(intents_told(&mut cursor), [("lead".to_owned(), true)]);
+    queue_for(&path, "docs");
+    let (found, pause) = cursor.look();
+    assert!(found.is_empty() && pause.is_some(), "it is damaged");
+    std::fs::rename(&path, path.with_extension("old")).unwrap();
+    queue_for(&path, "other");
+    queue_for(&path, "another");
+    assert_eq!(intents_told(&mut cursor), [("other".to_owned(), false), ("another".to_owned(), false)]);
+}
+
+#[test]
+fn what_follows_a_file_that_could_never_be_read_is_new() {
+    let (_directory, path) = place();
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, [7; 10_000]).unwrap();
+    let mut cursor = FeedCursor::new(path.clone(), IntentChanges);
+    assert!(cursor.look().1.is_some(), "it is no database");
+    std::fs::rename(&path, path.with_extension("old")).unwrap();
+    queue_for(&path, "lead");
+    assert_eq!(intents_told(&mut cursor), [("lead".to_owned(), false)]);
+}
+
+fn pane(dead: bool) -> PaneState {
+    PaneState {
+        command: "make".to_owned(),
+        start_command: None,
+        cwd: None,
+        dead,
+        exit_code: None,
+        alternate: false,
+        preview: Preview::of(&Screen::from_text("", 80), crate::screen::Cursor::default(), dead),
+    }
+}
+
+/// A look at windows of which some have ended; each window has the pane of its number.
+fn report(seconds: i64, alive: &[u32], dead: &[u32], elsewhere: &[u32]) -> TaskReport {
+    let window = |number: u32, dead: bool| TaskSnapshot {
+        window: WindowId(number),
+        name: format!("t{number}"),
+        index: number,
+        key: terminal(number),
+        pane: Some(pane(dead)),
+        bell: false,
+        bells: None,
+        registration: Registration::None,
+        shown: TaskDisplay::default(),
+    };
+    let windows =
+        alive.iter().map(|number| window(*number, false)).chain(dead.iter().map(|number| window(*number, true)));
+    let session = SessionSnapshot { id: SessionId(0), name: "tasks".to_owned(), windows: windows.collect() };
+    let look = TaskPoll { sessions: vec![session], elsewhere: elsewhere.iter().copied().map(WindowId).collect() };
+    TaskReport { server: ServerId::default(), at: at(seconds), look, sessions: Vec::new() }
+}
+
+#[test]
+fn of_the_tasks_that_are_gone_those_that_somebody_killed_are_told() {
+    let (_directory, path) = place();
+    let kill = |pane: u32, seconds: i64| {
+        let record = Record::kill(terminal(pane), format!("t{pane}"), at(seconds), &format!("killed {pane}"));
+        Message::Record(Arc::new(record))
+    };
+    let moved = Record::Action {
+        key: Some(terminal(4)),
+        name: "t4".to_owned(),
+        at: at(100),
+        action: OperatorAction::of_word("renamed"),
+    };
+    let messages =
+        [kill(1, 100), kill(2, 10), kill(3, 100), Message::Record(Arc::new(moved)), kill(5, 100), kill(6, 100)];
+    store(&path, "theirs", at(0)).write(&messages, at(100)).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let mut recall = Recall::new(Some(path), Default::default());
+    let mut before = |report: &TaskReport| {
+        let told = runtime.block_on(recall.before_tasks(report)).into_iter().map(|input| match input {
+            Input::TaskKilled { window, reason, .. } => (window.0, reason),
+            other => panic!("{other:?}"),
+        });
+        told.collect::<Vec<_>>()
+    };
+    assert!(before(&report(101, &[1, 2, 3, 4, 5], &[6], &[])).is_empty(), "all are there");
+    // The kill of 2 was another one's, long ago; 5 was moved, and 6 had ended before.
+    assert_eq!(before(&report(102, &[3], &[], &[5])), [(1, "killed 1".to_owned())]);
+    assert_eq!(before(&report(103, &[], &[], &[5])), [(3, "killed 3".to_owned())], "each is told once");
+    assert!(before(&report(104, &[], &[], &[])).is_empty());
+}
+
+/// Asks and waits for the answer.
+fn ask(history: &History, ask: QuestionKind) -> HistoryAnswer {
+    let (questions, mut answers) = history.questions(Arc::new(ProfileSet::builtin()));
+    questions.ask(HistoryQuestion { key: terminal(1), ask });
+    answers.blocking_recv().expect("an answer").told
+}
+
+fn kept(transitions: impl IntoIterator<Item = TransitionRecord>) -> (TempDir, History) {
+    let (directory, path) = place();
+    let history = running(&path);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    for record in transitions {
+        history.record(Record::Transition(record));
+        // No more at once than the queue holds.
+        assert!(runtime.block_on(history.written(Duration::from_secs(20))), "{:?}", history.health());
+    }
+    (directory, history)
+}
+
+fn joined(lines: &[crate::profile::Said]) -> String {
+    lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn pages_lead_back_to_the_beginning() {
+    let (_directory, history) = kept((0..230).map(|n| transition(1, n, Phase::Ready, "api")));
+    let HistoryAnswer::Page { records, earlier: true, .. } = ask(&history, QuestionKind::Page { before: None }) else {
+        panic!("a page")
+    };
+    assert_eq!((records.len(), records[0].at), (200, at(30)));
+    let before = Some(records[0].id);
+    let HistoryAnswer::Page { records, earlier, .. } = ask(&history, QuestionKind::Page { before }) else {
+        panic!("a page")
+    };
+    assert_eq!((records.len(), records[29].at, earlier), (30, at(29), false));
+}
+
+#[test]
+fn screens_and_the_time_line_are_told() {
+    let (_directory, history) =
+        kept([transition(1, 5, Phase::Active, "first"), transition(1, 9, Phase::Ready, "second")]);
+    let HistoryAnswer::Page { records, .. } = ask(&history, QuestionKind::Page { before: None }) else {
+        panic!("a page")
+    };
+    let Body::Transition(first) = &records[0].body else { panic!("a transition") };
+    let HistoryAnswer::Screen(_, Some(screen)) = ask(&history, QuestionKind::Screen(first.screen.unwrap())) else {
+        panic!("a screen")
+    };
+    assert_eq!(screen.rows()[0].text(), "first");
+    let HistoryAnswer::Line { line, .. } = ask(&history, QuestionKind::Line { since: None, until: at(20) }) else {
+        panic!("a line")
+    };
+    assert_eq!(line.points.iter().map(|point| point.holder).collect::<Vec<_>>(), [Holder::Working, Holder::Ready]);
+}
+
+#[test]
+fn a_transcript_is_put_together_from_the_screens_of_a_terminal() {
+    let shown =
+        ["> first prompt\nworking on it", "working on it\nit is done\n> second prompt", "> second prompt\nfine"];
+    let (_directory, history) = kept((0..3).zip(shown).map(|(n, text)| {
+        let mut record = transition(1, n, Phase::Ready, text);
+        // No profile knows this one, so that the whole screen is its dialog.
+        let Some(PublicState::Agent(state)) = &mut record.state else { panic!("a state of an agent") };
+        state.terminal.tool = "something".to_owned();
+        record
+    }));
+    let lines = |until, last| match ask(&history, QuestionKind::Transcript { until, last }) {
+        HistoryAnswer::Transcript { lines, .. } => joined(&lines),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(lines(at(9), None), "> first prompt\nworking on it\nit is done\n> second prompt\nfine");
+    assert_eq!(lines(at(0), None), "> first prompt\nworking on it");
+}
+
+#[test]
+fn without_a_history_the_screen_of_now_is_still_a_transcript() {
+    let history = History::off();
+    let screen = Arc::new(Screen::from_text("only this", 80));
+    let last = StoredScreen { screen, facts: PaneFacts::default(), tool: "something".to_owned(), version: None };
+    let told = ask(&history, QuestionKind::Transcript { until: at(1), last: Some(last) });
+    assert!(matches!(told, HistoryAnswer::Transcript { lines, .. } if joined(&lines) == "only this"));
+    assert!(matches!(
+        ask(&history, QuestionKind::Page { before: None }),
+        HistoryAnswer::Failed { trouble: Trouble::Off, .. }
+    ));
+    assert!(matches!(
+        ask(&history, QuestionKind::Transcript { until: at(1), last: None }),
+        HistoryAnswer::Failed { trouble: Trouble::Off, .. }
+    ));
+}
+
+#[test]
+fn a_transition_keeps_what_was_named_between_assessments() {
+    let mut record = transition(1, 3, Phase::Active, "api");
+    record.events = vec![NamedEvent { at: at(2), event: crate::tracker::SurfaceEvent::ProcessingStarted }];
+    let (_directory, history) = kept([record]);
+    let HistoryAnswer::Page { records, .. } = ask(&history, QuestionKind::Page { before: None }) else {
+        panic!("a page")
+    };
+    let json = records[0].to_json();
+    assert_eq!(json["events"], serde_json::json!([{ "at": at(2), "event": "processing_started" }]));
+}
+
+#[test]
+fn who_asks_again_is_told_only_what_is_new() {
+    let (_directory, history) = kept([transition(1, 1, Phase::Ready, "api")]);
+    let (questions, mut answers) = history.questions(Arc::new(ProfileSet::builtin()));
+    let mut again = || {
+        questions.ask(HistoryQuestion { key: terminal(1), ask: QuestionKind::Again });
+        match answers.blocking_recv().expect("an answer").told {
+            HistoryAnswer::Page { records, .. } => records.len(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(again(), 1);
+    history.record(Record::Transition(transition(1, 2, Phase::Active, "api")));
+    wait_until("the other one is told, too", || count(history.path().unwrap(), "transitions") == 2);
+    assert_eq!((again(), again()), (2, 0));
+}
