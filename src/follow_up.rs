@@ -12,7 +12,7 @@ mod target;
 
 pub use chain::{COUNTED, chain, closes_a_loop};
 pub use event::FollowUpEvent;
-pub use message::{message, tag, told};
+pub use message::{MessageEvent, message, tag, told};
 pub use rule::{FollowUpRule, Wanted, wanted};
 pub use target::{Fate, Posture, Target, fate};
 

@@ -1,7 +1,6 @@
 //! Which agents led to what an agent does, so that none is told what it caused itself.
 
-use serde_json::Value;
-
+use super::message::MessageEvent;
 use crate::time::Span;
 
 /// Messages from one terminal to one agent within [`COUNTED`] at most: an agent that starts a task again whenever it is
@@ -11,9 +10,8 @@ const MOST: u64 = 20;
 pub const COUNTED: Span = Span::from_secs(600);
 
 /// The agents that led to what an agent does now, and itself; it was told these events since its last turn ended.
-pub fn chain<'a>(source: &str, told: impl IntoIterator<Item = &'a Value>) -> Vec<String> {
-    let chains = told.into_iter().filter_map(|event| event.get("chain")?.as_array());
-    let mut chain: Vec<String> = chains.flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+pub fn chain<'a>(source: &str, told: impl IntoIterator<Item = &'a MessageEvent>) -> Vec<String> {
+    let mut chain: Vec<String> = told.into_iter().flat_map(|event| &event.chain).cloned().collect();
     chain.push(source.to_owned());
     chain.sort();
     chain.dedup();

@@ -1,9 +1,25 @@
 //! What an agent is told, in words.
 
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
 /// Events that a message tells in full; more of them are counted.
 const TOLD: usize = 20;
+
+/// An event as it is kept until it is sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MessageEvent {
+    /// The name of the terminal in which it happened.
+    pub source: String,
+    /// The word of what happened.
+    pub event: String,
+    /// What is said of it, in one harmless line.
+    pub text: String,
+    /// The last useful lines of output.
+    pub output: Vec<String>,
+    /// The agents that led to it.
+    pub chain: Vec<String>,
+}
 
 /// What stands at the beginning of the message with a number, and only there: by it the message is found again.
 pub fn tag(number: i64) -> String {
@@ -11,7 +27,7 @@ pub fn tag(number: i64) -> String {
 }
 
 /// The message with a number that tells of events, oldest first: one line for each, below it the last lines of output.
-pub fn message(number: i64, events: &[Value]) -> String {
+pub fn message(number: i64, events: &[MessageEvent]) -> String {
     let tag = tag(number);
     match events {
         [event] => format!("{tag} {}", in_full(event, "")),
@@ -29,18 +45,17 @@ pub fn message(number: i64, events: &[Value]) -> String {
 }
 
 /// What a message tells, in one short line.
-pub fn told(events: &[Value]) -> String {
-    let text = |event: &Value| event.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
+pub fn told(events: &[MessageEvent]) -> String {
+    let last = events.last().map(|event| event.text.as_str()).unwrap_or_default();
     match events {
-        [event] => text(event),
-        events => format!("{} events, the last one: {}", events.len(), events.last().map(text).unwrap_or_default()),
+        [_] => last.to_owned(),
+        events => format!("{} events, the last one: {last}", events.len()),
     }
 }
 
-fn in_full(event: &Value, indent: &str) -> String {
-    let mut text = event.get("text").and_then(Value::as_str).unwrap_or("something happened").to_owned();
-    let output = event.get("output").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    for line in output.iter().filter_map(Value::as_str) {
+fn in_full(event: &MessageEvent, indent: &str) -> String {
+    let mut text = if event.text.is_empty() { "something happened".to_owned() } else { event.text.clone() };
+    for line in &event.output {
         text.push_str(&format!("\n{indent}  | {line}"));
     }
     text

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
-
 use super::event::FollowUpEvent;
+use super::message::MessageEvent;
 use crate::notify::Occasion;
 use crate::pattern::Pattern;
 use crate::time::Span;
@@ -30,7 +29,7 @@ pub struct Wanted {
     /// The name of the event for this agent, which nothing else has.
     pub key: String,
     /// What is kept of it until it is sent.
-    pub body: Value,
+    pub body: MessageEvent,
     pub keep: Span,
 }
 
@@ -50,9 +49,13 @@ pub fn wanted(rules: &[FollowUpRule], event: &FollowUpEvent, chain: &[String]) -
         wanted.push(Wanted {
             to: rule.to.clone(),
             key: format!("{}|{}", event.key, rule.to),
-            body: json!({
-                "source": event.source, "event": event.occasion, "text": text, "output": event.output, "chain": chain,
-            }),
+            body: MessageEvent {
+                source: event.source.clone(),
+                event: event.occasion.to_string(),
+                text,
+                output: event.output.clone(),
+                chain: chain.to_vec(),
+            },
             keep: rule.keep,
         });
     }

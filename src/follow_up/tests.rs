@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use rstest::rstest;
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::*;
 use crate::notify::Occasion;
@@ -89,7 +88,7 @@ struct Died {
 #[derive(Debug, Default)]
 struct Told {
     /// Since each one's last turn ended.
-    since_end: HashMap<String, Vec<Value>>,
+    since_end: HashMap<String, Vec<MessageEvent>>,
     /// Of which source, whom, and when.
     queued: Vec<(String, String, Timestamp)>,
 }
@@ -142,7 +141,7 @@ fn story(#[files("tests/follow_ups/*.toml")] path: PathBuf) {
             let (now_sent, rest) = waiting.drain(..).partition(|wanted| wanted.to == *agent);
             waiting = rest;
             let now_sent: Vec<Wanted> = now_sent;
-            let events: Vec<Value> = now_sent.into_iter().map(|wanted| wanted.body).collect();
+            let events: Vec<MessageEvent> = now_sent.into_iter().map(|wanted| wanted.body).collect();
             told.since_end.entry(agent.clone()).or_default().extend(events.clone());
             assert_eq!(step.message.as_deref().map(str::trim_end), Some(message(7, &events).as_str()), "{at}");
         }

@@ -106,13 +106,13 @@ pub(super) trait Feed: Send + 'static {
     ///
     /// # Errors
     /// The file cannot be read.
-    fn first(&self, reader: &mut Reader) -> Result<(i64, Vec<FeedEntry<Self::News>>), Trouble>;
+    fn first(&self, reader: &mut Reader) -> Result<(i64, Entries<Self::News>), Trouble>;
 
     /// The rows after a number, and those of some numbers.
     ///
     /// # Errors
     /// The file cannot be read.
-    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Vec<FeedEntry<Self::News>>, Trouble>;
+    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<Self::News>, Trouble>;
 }
 
 /// A row as it is now.
@@ -124,6 +124,8 @@ pub(super) struct FeedEntry<T> {
     /// What is told of that, if anything.
     news: Option<T>,
 }
+
+pub(super) type Entries<T> = Vec<FeedEntry<T>>;
 
 /// How far a row has come: a word for its state, and how many events it tells of.
 type Progress = (&'static str, usize);
@@ -267,11 +269,11 @@ pub(super) struct OthersSubmissions {
 impl Feed for OthersSubmissions {
     type News = Submission;
 
-    fn first(&self, reader: &mut Reader) -> Result<(i64, Vec<FeedEntry<Submission>>), Trouble> {
+    fn first(&self, reader: &mut Reader) -> Result<(i64, Entries<Submission>), Trouble> {
         Ok((reader.newest("submissions")?, Vec::new()))
     }
 
-    fn read(&self, reader: &mut Reader, after: i64, _: &[i64]) -> Result<Vec<FeedEntry<Submission>>, Trouble> {
+    fn read(&self, reader: &mut Reader, after: i64, _: &[i64]) -> Result<Entries<Submission>, Trouble> {
         let entry = |submission: Submission| {
             let (number, is_ours) = (submission.number, submission.owner == self.owner.as_str());
             FeedEntry { number, progress: ("delivered", 0), is_open: false, news: (!is_ours).then_some(submission) }
@@ -286,11 +288,11 @@ struct EndedInputs;
 impl Feed for EndedInputs {
     type News = Stored;
 
-    fn first(&self, reader: &mut Reader) -> Result<(i64, Vec<FeedEntry<Stored>>), Trouble> {
+    fn first(&self, reader: &mut Reader) -> Result<(i64, Entries<Stored>), Trouble> {
         Ok((reader.newest("records")?, Vec::new()))
     }
 
-    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Vec<FeedEntry<Stored>>, Trouble> {
+    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<Stored>, Trouble> {
         // The plus keeps SQLite from the index of kinds, which knows nothing of numbers.
         let tail = format!("WHERE (r.id > ?1 OR r.id IN ({})) AND +r.kind = 'input' ORDER BY r.id", listed(open));
         let now = now();
@@ -322,14 +324,14 @@ impl IntentChanges {
 impl Feed for IntentChanges {
     type News = IntentNews;
 
-    fn first(&self, reader: &mut Reader) -> Result<(i64, Vec<FeedEntry<IntentNews>>), Trouble> {
+    fn first(&self, reader: &mut Reader) -> Result<(i64, Entries<IntentNews>), Trouble> {
         // Asked for first: what is queued and settled in between is new at the next look.
         let last = reader.newest("outbox")?;
         let open = intents::select(reader.connection(), OPEN, 0)?;
         Ok((last, open.into_iter().map(|intent| Self::entry(intent, true)).collect()))
     }
 
-    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Vec<FeedEntry<IntentNews>>, Trouble> {
+    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<IntentNews>, Trouble> {
         let condition = format!("id > ?1 OR id IN ({})", listed(open));
         let found = intents::select(reader.connection(), &condition, after)?;
         Ok(found.into_iter().map(|intent| Self::entry(intent, false)).collect())

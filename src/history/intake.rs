@@ -2,14 +2,13 @@
 //! read is kept with what was queued, so that whoever reads on neither leaves anything out nor tells it twice.
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
-use serde_json::Value;
 
 use super::Trouble;
 use super::encoding::Codec;
 use super::intents::IntentId;
 use super::reader;
 use super::record::{Body, Stored, StoredTransition};
-use crate::follow_up::{COUNTED, FollowUpEvent, FollowUpRule, Wanted, chain, closes_a_loop, wanted};
+use crate::follow_up::{COUNTED, FollowUpEvent, FollowUpRule, MessageEvent, Wanted, chain, closes_a_loop, wanted};
 use crate::state::{LEFT, LEFT_UNWATCHED, RETRACTION_UNDONE, State, Transition};
 use crate::time::{Span, Timestamp};
 
@@ -160,7 +159,7 @@ impl Intake<'_> {
     }
 
     /// What an agent was told between the end of the turn before and what a record says that happened.
-    fn causes(&self, record: i64, event: &FollowUpEvent) -> Result<Vec<Value>, Trouble> {
+    fn causes(&self, record: i64, event: &FollowUpEvent) -> Result<Vec<MessageEvent>, Trouble> {
         let sql = "SELECT e.body FROM outbox_events e JOIN outbox i ON i.id = e.intent
                    WHERE i.target = ?1 AND i.state IN ('attempted', 'sent', 'unknown') AND i.attempted_at <= ?2
                      AND i.attempted_at > (SELECT coalesce(max(iif(t.turn_ended < ?2, t.turn_ended, NULL)), min(r.at))
@@ -207,6 +206,7 @@ pub(super) fn queue(connection: &Connection, wanted: &Wanted, now: Timestamp) ->
         }
     };
     let sql = "INSERT INTO outbox_events (key, intent, at, body) VALUES (?1, ?2, ?3, ?4)";
-    connection.execute(sql, params![key, id, now.as_millis(), body.to_string()])?;
+    let body = serde_json::to_string(body).map_err(|error| Trouble::Other(error.to_string()))?;
+    connection.execute(sql, params![key, id, now.as_millis(), body])?;
     Ok(IntentId(id))
 }

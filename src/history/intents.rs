@@ -7,7 +7,6 @@
 use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
-use serde_json::Value;
 
 use super::Trouble;
 use super::encoding::Codec;
@@ -15,7 +14,7 @@ use super::file::{self, HistoryOptions, Synchronous};
 use super::identity::{Columns, Owner, same_terminal};
 use super::intake::{self, Stopped};
 use super::record::{FollowUpRecord, Kind};
-use crate::follow_up::{FollowUpRule, Wanted, told};
+use crate::follow_up::{FollowUpRule, MessageEvent, Wanted, told};
 use crate::ids::TerminalKey;
 use crate::state::words;
 use crate::time::{Span, Timestamp};
@@ -84,7 +83,7 @@ pub struct Intent {
     pub text: Option<String>,
     pub detail: Option<String>,
     /// What a message tells of, in the order in which it happened.
-    pub events: Vec<Value>,
+    pub events: Vec<MessageEvent>,
 }
 
 impl Intent {
@@ -443,7 +442,7 @@ fn keep_record(
     let sql = "INSERT INTO records (at, kind, name, document, terminal) VALUES (?1, ?2, ?3, ?4, coalesce(
                    (SELECT id FROM terminals WHERE name = ?3 ORDER BY id DESC LIMIT 1),
                    (SELECT id FROM terminals WHERE name = ?5 ORDER BY id DESC LIMIT 1)))";
-    let source = intent.events.iter().find_map(|event| event.get("source").and_then(Value::as_str));
+    let source = intent.events.iter().map(|event| &event.source).find(|source| !source.is_empty());
     connection.execute(sql, params![now.as_millis(), Kind::FollowUp.word(), intent.target, packed, source])?;
     let record = connection.last_insert_rowid();
     connection.execute("UPDATE outbox SET record = ?1 WHERE id = ?2", params![record, intent.id.0])?;

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::intents::{IntentId, IntentState};
 use crate::fleet::{TaskTransition, TerminalKey, TerminalTransition};
+use crate::follow_up::MessageEvent;
 use crate::operation::{Act, Privacy};
 use crate::screen::Screen;
 use crate::state::{
@@ -340,7 +341,7 @@ pub struct FollowUpRecord {
     pub outcome: IntentState,
     pub detail: Option<String>,
     /// What it tells of, in the order in which it happened.
-    pub events: Vec<Value>,
+    pub events: Vec<MessageEvent>,
     pub created: Timestamp,
     pub intent: IntentId,
 }

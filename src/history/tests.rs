@@ -15,6 +15,7 @@ use tempfile::TempDir;
 use super::store::Store;
 use super::*;
 use crate::fleet::{PaneId, ServerId, TerminalKey};
+use crate::follow_up::MessageEvent;
 use crate::private::Held;
 use crate::screen::Screen;
 use crate::state::{
@@ -256,7 +257,7 @@ fn documents_of_every_version_are_read_and_told() {
     let older = json!({ "state": agent, "changed": [], "evidence": [], "events": [] });
     let event = |event: &str| json!({ "event": event, "exit_code": 2, "prompt": "Proceed?", "state": task });
     let message = json!({
-        "text": "done", "outcome": "sent", "detail": null, "events": [{ "text": "e" }], "created": at(1), "intent": 7,
+        "text": "done", "outcome": "sent", "detail": null, "events": [MessageEvent { text: "e".to_owned(), ..MessageEvent::default() }], "created": at(1), "intent": 7,
     });
     let action = |action: &str, detail: serde_json::Value| json!({ "action": action, "detail": detail });
     let run = json!({ "window": "@12", "command": ["make", "all"], "again": false });

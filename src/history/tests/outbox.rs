@@ -1,7 +1,7 @@
 //! The outbox: each thing is told once, whoever reads it, and sent once or not at all, whoever dies when.
 
 use super::*;
-use crate::follow_up::{FollowUpRule, Wanted};
+use crate::follow_up::{FollowUpRule, MessageEvent, Wanted};
 use crate::notify::Occasion;
 use crate::operation::{Act, Producer, Refusal, When};
 use crate::pattern::Pattern;
@@ -20,14 +20,18 @@ fn queued(intents: &mut Intents, key: &str) -> IntentId {
     queue(intents, "lead", key, Span::from_secs(3600))
 }
 
+fn of_text(text: &str) -> MessageEvent {
+    MessageEvent { text: text.to_owned(), ..MessageEvent::default() }
+}
+
 /// Queues an event with a name for somebody, for whom it is kept so long.
 pub(super) fn queue(intents: &mut Intents, to: &str, key: &str, keep: Span) -> IntentId {
-    let wanted = Wanted { to: to.to_owned(), key: key.to_owned(), body: json!({ "text": key }), keep };
+    let wanted = Wanted { to: to.to_owned(), key: key.to_owned(), body: of_text(key), keep };
     intents.queue(&wanted, at(0)).unwrap()
 }
 
 fn texts(intent: &Intent) -> Vec<&str> {
-    intent.events.iter().map(|event| event["text"].as_str().unwrap()).collect()
+    intent.events.iter().map(|event| event.text.as_str()).collect()
 }
 
 #[test]
@@ -122,7 +126,7 @@ fn what_a_dead_process_attempted_is_looked_into_and_never_sent_by_itself() {
         (&line["kind"], &line["terminal"], &line["outcome"]),
         (&json!("follow_up"), &json!("lead"), &json!("unknown"))
     );
-    assert_eq!(line["events"], json!([{ "text": "e" }]));
+    assert_eq!(line["events"], json!([of_text("e")]));
 }
 
 #[test]
@@ -331,7 +335,7 @@ impl Told {
         let mut intents = Intents::open(&self.path, Owner::named(owner), at(seconds)).unwrap();
         let events = |intents: &Intents| -> Vec<String> {
             let waiting = intents.pending(at(seconds)).unwrap().into_iter().flat_map(|intent| intent.events);
-            waiting.map(|event| event["text"].as_str().unwrap().to_owned()).collect()
+            waiting.map(|event| event.text).collect()
         };
         let before = events(&intents).len();
         intents.take_in(&rules(), at(seconds)).unwrap();
@@ -424,7 +428,7 @@ fn an_agent_is_not_told_what_it_led_to_itself_whoever_told_it() {
     assert_eq!(told.take_in("a", 6), ["t1 has finished"]);
     let mut a = Intents::open(&told.path, Owner::named("a"), at(6)).unwrap();
     let message = &a.pending(at(6)).unwrap()[0];
-    assert_eq!(message.events[0]["chain"], serde_json::json!(["t1"]));
+    assert_eq!(message.events[0].chain, ["t1"]);
     let lead = |told: &mut Told, seconds: i64, ended: Option<i64>| {
         let mut record = transition(2, seconds, Phase::Ready, "x");
         let mut state = state(at(seconds));

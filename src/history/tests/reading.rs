@@ -4,7 +4,7 @@ use super::outbox::queue;
 use super::*;
 use crate::dialog::Dialog;
 use crate::fleet::{Input, TaskReport};
-use crate::history::feeds::{Feed, FeedCursor, FeedEntry, IntentChanges, OthersSubmissions};
+use crate::history::feeds::{Entries, Feed, FeedCursor, IntentChanges, OthersSubmissions};
 use crate::ids::{SessionId, WindowId};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
 use crate::profile::ProfileSet;
@@ -173,11 +173,11 @@ impl<F: Feed> Troubled<F> {
 impl<F: Feed> Feed for Troubled<F> {
     type News = F::News;
 
-    fn first(&self, reader: &mut Reader) -> Result<(i64, Vec<FeedEntry<F::News>>), Trouble> {
+    fn first(&self, reader: &mut Reader) -> Result<(i64, Entries<F::News>), Trouble> {
         self.read_as(reader, |feed, reader| feed.first(reader))
     }
 
-    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Vec<FeedEntry<F::News>>, Trouble> {
+    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<F::News>, Trouble> {
         self.read_as(reader, |feed, reader| feed.read(reader, after, open))
     }
 }

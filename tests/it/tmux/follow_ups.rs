@@ -5,7 +5,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::private_tmux::{PrivateTmux, wait_until};
-use fleetwatch::follow_up::Wanted;
+use fleetwatch::follow_up::{MessageEvent, Wanted};
 use fleetwatch::history::{
     IntentId, IntentState, Intents, Kind, Owner, Reader, RecordFilter, Stored, StoredTerminal, now,
 };
@@ -125,7 +125,8 @@ impl Aviary {
 
 /// What `to` is to be told of `birds`.
 fn wanted(to: &str, key: &str, text: &str, keep: Span) -> Wanted {
-    let body = serde_json::json!({ "source": "birds", "event": "finished", "text": text });
+    let (source, event, text) = ("birds".to_owned(), "finished".to_owned(), text.to_owned());
+    let body = MessageEvent { source, event, text, ..MessageEvent::default() };
     Wanted { to: to.to_owned(), key: key.to_owned(), body, keep }
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
 use crate::delivery::follow_ups::{Office, Seen, WantedMessages};
-use crate::follow_up::{Target, Wanted};
+use crate::follow_up::{MessageEvent, Target, Wanted};
 use crate::history::{History, IntentState};
 use crate::ids::{PaneId, ServerId, TerminalKey};
 use crate::operation::Recipient;
@@ -54,7 +54,7 @@ impl World {
         desk.looked.targets.push(Seen { target, recipient: recipient.clone() });
         let mut other = Intents::open(&path, Owner::named("other"), at(0)).unwrap();
         let (to, key, keep) = ("lead".to_owned(), "event".to_owned(), Span::from_secs(3600));
-        let body = serde_json::json!({ "text": "it is done" });
+        let body = MessageEvent { text: "it is done".to_owned(), ..MessageEvent::default() };
         other.queue(&Wanted { to, key, body, keep }, at(0)).unwrap();
         let intents = desk.open(at(0)).unwrap();
         let id = intents.pending(at(0)).unwrap()[0].id;

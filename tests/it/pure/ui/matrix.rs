@@ -5,6 +5,7 @@ use std::path::Path;
 
 use fleetwatch::config::Config;
 use fleetwatch::fleet::{DeclaredBy, ServerHealth, ServerId, ServerView, SessionView, Socket};
+use fleetwatch::follow_up::MessageEvent;
 use fleetwatch::history::{Intent, IntentId, IntentState, Trouble};
 use fleetwatch::state::Problem;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
@@ -278,7 +279,7 @@ pub fn open_messages(ui: &mut Ui, _fleet: &mut SampleFleet) {
         attempted_at: None,
         text: None,
         detail: detail.map(str::to_owned),
-        events: texts.iter().map(|text| serde_json::json!({ "text": text })).collect(),
+        events: texts.iter().map(|text| MessageEvent { text: (*text).to_owned(), ..MessageEvent::default() }).collect(),
     };
     let unclear = Some("it is not on the screen, and may have scrolled away");
     ui.show_follow_ups(vec![

@@ -1,9 +1,8 @@
 //! Messages to agents of which the operator has to decide, in the dashboard.
 
-use fleetwatch::follow_up::Wanted;
+use fleetwatch::follow_up::{MessageEvent, Wanted};
 use fleetwatch::history::{IntentId, IntentState, Intents, Owner, now};
 use fleetwatch::time::Span;
-use serde_json::json;
 
 use super::Desk;
 use crate::support::private_tmux::wait_until;
@@ -12,7 +11,8 @@ use crate::support::private_tmux::wait_until;
 fn unclear(desk: &Desk, text: &str) -> IntentId {
     let path = desk.directory.path().join("state/fleetwatch/history.db");
     let mut intents = Intents::open(&path, Owner::named("test"), now()).unwrap();
-    let body = json!({ "source": "crows", "event": "finished", "text": text });
+    let (source, event) = ("crows".to_owned(), "finished".to_owned());
+    let body = MessageEvent { source, event, text: text.to_owned(), ..MessageEvent::default() };
     let (to, key, keep) = ("birds".to_owned(), text.to_owned(), Span::from_secs(3600));
     let id = intents.queue(&Wanted { to, key, body, keep }, now()).unwrap();
     assert!(intents.claim(id, now(), Span::from_secs(20)).unwrap());
