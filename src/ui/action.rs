@@ -1,8 +1,10 @@
 //! What the operator can ask for. Keys, mouse, footer and help all speak of the same [`Action`]s.
 
-/// Declares the actions with the name that a keymap uses and a sentence for the help.
+/// Declares the actions with the name that a keymap uses, a sentence for the help, and what they are about: `row` for those
+/// that do something with the row that the cursor is on, `table` for those that move in the table, or change which rows
+/// there are and how they are shown.
 macro_rules! actions {
-    ($($(#[$meta:meta])* $action:ident = $name:literal, $description:literal;)+) => {
+    ($($(#[$meta:meta])* $action:ident = $name:literal, $description:literal $([$($about:ident)+])?;)+) => {
         /// Something that the operator can ask for.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Action { $($(#[$meta])* $action),+ }
@@ -20,53 +22,57 @@ macro_rules! actions {
             pub const fn description(self) -> &'static str {
                 match self { $(Action::$action => $description),+ }
             }
+
+            const fn about(self) -> &'static [&'static str] {
+                match self { $(Action::$action => &[$($(stringify!($about)),+)?]),+ }
+            }
         }
     };
 }
 
 actions! {
-    Up = "up", "select the terminal above";
-    Down = "down", "select the terminal below";
-    PageUp = "page-up", "one page up";
-    PageDown = "page-down", "one page down";
-    First = "first", "select the first terminal";
-    Last = "last", "select the last terminal";
-    NextWaiting = "next-waiting", "select the next terminal that needs you";
-    PreviousWaiting = "previous-waiting", "select the previous terminal that needs you";
-    Filter = "filter", "filter the terminals";
-    Sort = "sort", "sort by attention, name, phase, age, agent, host in turn";
-    Group = "group", "group by session, agent, host, label, nothing in turn";
-    Fold = "fold", "fold or unfold the group";
-    FoldAll = "fold-all", "fold or unfold all groups";
-    Mark = "mark", "mark the terminal or group, to act on several with B, x, m, p and S";
-    MarkAll = "mark-all", "mark all shown terminals";
-    UnmarkAll = "unmark-all", "remove all marks";
-    Pin = "pin", "pin or unpin the terminal, or all marked ones, at the top";
-    Mute = "mute", "mute or unmute the terminal, or all marked ones: never counted as needing you";
+    Up = "up", "select the terminal above" [table];
+    Down = "down", "select the terminal below" [table];
+    PageUp = "page-up", "one page up" [table];
+    PageDown = "page-down", "one page down" [table];
+    First = "first", "select the first terminal" [table];
+    Last = "last", "select the last terminal" [table];
+    NextWaiting = "next-waiting", "select the next terminal that needs you" [table];
+    PreviousWaiting = "previous-waiting", "select the previous terminal that needs you" [table];
+    Filter = "filter", "filter the terminals" [table];
+    Sort = "sort", "sort by attention, name, phase, age, agent, host in turn" [table];
+    Group = "group", "group by session, agent, host, label, nothing in turn" [table];
+    Fold = "fold", "fold or unfold the group" [row table];
+    FoldAll = "fold-all", "fold or unfold all groups" [table];
+    Mark = "mark", "mark the terminal or group, to act on several with B, x, m, p and S" [row table];
+    MarkAll = "mark-all", "mark all shown terminals" [table];
+    UnmarkAll = "unmark-all", "remove all marks" [table];
+    Pin = "pin", "pin or unpin the terminal, or all marked ones, at the top" [row];
+    Mute = "mute", "mute or unmute the terminal, or all marked ones: never counted as needing you" [row];
     Seen = "seen", "mark the result of the terminal, or of all marked ones, as seen";
-    Open = "open", "answer the waiting dialog, or write a prompt";
-    Prompt = "prompt", "write a prompt";
-    History = "history", "show the terminal's history and earlier screens";
-    Broadcast = "broadcast", "write a prompt to all marked terminals";
-    Interrupt = "interrupt", "stop the agent, or all marked ones, after a question";
-    Raw = "raw", "type directly into the terminal";
-    Unqueue = "unqueue", "take back the terminal's queued prompts";
-    Explain = "explain", "explain the state";
-    Jump = "jump", "go to the terminal in tmux";
-    KillTask = "kill-task", "kill the selected task, after a question";
-    RerunTask = "rerun-task", "run the selected task again, after a question";
+    Open = "open", "answer the waiting dialog, or write a prompt" [row];
+    Prompt = "prompt", "write a prompt" [row];
+    History = "history", "show the terminal's history and earlier screens" [row table];
+    Broadcast = "broadcast", "write a prompt to all marked terminals" [table];
+    Interrupt = "interrupt", "stop the agent, or all marked ones, after a question" [row];
+    Raw = "raw", "type directly into the terminal" [row];
+    Unqueue = "unqueue", "take back the terminal's queued prompts" [row];
+    Explain = "explain", "explain the state" [row];
+    Jump = "jump", "go to the terminal in tmux" [row];
+    KillTask = "kill-task", "kill the selected task, after a question" [row];
+    RerunTask = "rerun-task", "run the selected task again, after a question" [row];
     PruneTasks = "prune-tasks", "remove all tasks that have ended, after a question";
     KillAllTasks = "kill-all-tasks", "kill all tasks, after a question";
     TaskSessions = "task-sessions", "choose which sessions are tasks";
     FollowUps = "follow-ups", "messages to agents: resend or dismiss";
     MuteAll = "mute-all", "mute or unmute all notices";
-    Copy = "copy", "copy the name, the dialog or the transcript";
-    SwitchPane = "switch-pane", "show the other pane below the table";
-    Layout = "layout", "change the layout: all panes, screen, transitions, table only";
-    Taller = "taller", "make the table taller";
-    Lower = "lower", "make the table shorter";
-    Wider = "wider", "make the left pane wider";
-    Narrower = "narrower", "make the left pane narrower";
+    Copy = "copy", "copy the name, the dialog or the transcript" [row];
+    SwitchPane = "switch-pane", "show the other pane below the table" [table];
+    Layout = "layout", "change the layout: all panes, screen, transitions, table only" [table];
+    Taller = "taller", "make the table taller" [table];
+    Lower = "lower", "make the table shorter" [table];
+    Wider = "wider", "make the left pane wider" [table];
+    Narrower = "narrower", "make the left pane narrower" [table];
     Palette = "palette", "list all commands";
     Help = "help", "list all keys";
     Quit = "quit", "quit fleetwatch";
@@ -99,7 +105,7 @@ actions! {
     ScrollDown = "scroll-down", "scroll down";
     Confirm = "confirm", "yes, do it";
     Choose = "choose", "choose the selected one";
-    Dismiss = "dismiss", "dismiss the messages and the filter";
+    Dismiss = "dismiss", "dismiss the messages and the filter" [table];
 }
 
 impl Action {
@@ -109,63 +115,13 @@ impl Action {
     }
 
     /// Whether it does something with the row that the cursor is on.
-    pub const fn is_of_row(self) -> bool {
-        use Action::{
-            Copy, Explain, Fold, History, Interrupt, Jump, KillTask, Mark, Mute, Open, Pin, Prompt, Raw, RerunTask,
-            Unqueue,
-        };
-        matches!(
-            self,
-            Copy | Explain
-                | Fold
-                | History
-                | Interrupt
-                | Jump
-                | KillTask
-                | Mark
-                | Mute
-                | Open
-                | Pin
-                | Prompt
-                | Raw
-                | RerunTask
-                | Unqueue
-        )
+    pub fn is_of_row(self) -> bool {
+        self.about().contains(&"row")
     }
 
     /// Whether it moves in the table, or changes which rows there are and how they are shown.
-    pub const fn is_of_table(self) -> bool {
-        use Action::{
-            Broadcast, Dismiss, Down, Filter, First, Fold, FoldAll, Group, History, Last, Layout, Lower, Mark, MarkAll,
-            Narrower, NextWaiting, PageDown, PageUp, PreviousWaiting, Sort, SwitchPane, Taller, UnmarkAll, Up, Wider,
-        };
-        matches!(
-            self,
-            Up | Down
-                | PageUp
-                | PageDown
-                | First
-                | Last
-                | NextWaiting
-                | PreviousWaiting
-                | Filter
-                | Sort
-                | Group
-                | Fold
-                | FoldAll
-                | Mark
-                | MarkAll
-                | UnmarkAll
-                | Broadcast
-                | History
-                | SwitchPane
-                | Layout
-                | Taller
-                | Lower
-                | Wider
-                | Narrower
-                | Dismiss
-        )
+    pub fn is_of_table(self) -> bool {
+        self.about().contains(&"table")
     }
 }
 

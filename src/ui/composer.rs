@@ -1,34 +1,34 @@
 //! The prompt that is being written, for one terminal or for several.
 
 mod broadcast;
-mod choosing;
-mod drawing;
-mod outcomes;
 mod recall;
-mod recipients;
-mod sure;
-mod writing;
 
-use crate::status::Status;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::{Position, Rect};
-use ratatui_textarea::TextArea;
+use ratatui::style::Style;
+use ratatui::widgets::Widget;
+use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 
-use super::Request;
 use super::action::Action;
 use super::canvas::Canvas;
-use super::footer::Hint;
+use super::footer::{self, Hint};
+use super::item::Item;
 use super::keymap::Context;
-use super::overlay::{Flow, HitMap, OperationNews, Overlay, OverlayContext, OverlayMemory, OverlayPlace};
+use super::overlay::{Flow, HitMap, OperationNews, Overlay, OverlayContext, OverlayMemory, OverlayPlace, OverlayReply};
+use super::picker::Picker;
+use super::text::{self, Pen};
 use super::toast::Topic;
+use super::{Request, find, layout, pane, preview};
 use crate::fleet::{TerminalKey, View};
 use crate::operation::{Act, Operation, Recipient, When};
+use crate::status::Status;
 pub use broadcast::BroadcastDraft;
-use choosing::Choosing;
+use broadcast::{Recipients, SendQuestion, hindrance};
 use recall::PromptRecall;
-use recipients::Recipients;
-use sure::Sure;
+
+/// The rows that a text keeps for itself before keys are told beside it.
+const ROWS: u16 = 3;
 
 /// A prompt on its way to be sent.
 #[derive(Debug)]
@@ -41,17 +41,8 @@ pub struct Composer {
     /// Whether it began with a text that was left from before, and whether all of that has been in view since.
     is_kept: bool,
     was_whole: bool,
-    /// What lies over it and has the keyboard.
-    over: Option<Over>,
-}
-
-/// What a composer is asked in between.
-#[derive(Debug)]
-enum Over {
-    /// Which earlier prompt or template to take.
-    Choosing(Box<Choosing>),
-    /// Whether to send what is shown in full to those who are listed.
-    Sure(Box<Sure>),
+    /// How it is to be sent once the operator has said yes to the question that lies over it.
+    asking: Option<When>,
 }
 
 impl Composer {
@@ -68,8 +59,8 @@ impl Composer {
     }
 
     fn with(to: Recipients, draft: &str) -> Self {
-        let (text, recall) = (writing::text_area(draft), PromptRecall::default());
-        Self { to, text, recall, asked: false, is_kept: !draft.is_empty(), was_whole: false, over: None }
+        let (text, recall) = (text_area(draft), PromptRecall::default());
+        Self { to, text, recall, asked: false, is_kept: !draft.is_empty(), was_whole: false, asking: None }
     }
 
     /// The prompt as it would be sent.
@@ -86,8 +77,8 @@ impl Composer {
         }
         // Insisting on many at once is more than one key can mean.
         if self.to.one().is_none() || (self.is_kept && !self.was_whole) {
-            self.over = Some(Over::Sure(Box::new(Sure::new(when, self.to.keys(), desk.view))));
-            return Flow::Stay;
+            self.asking = Some(when);
+            return Flow::Open(Box::new(SendQuestion::new(self.to.clone(), text, when, desk.view)));
         }
         self.send_now(when, text, desk)
     }
@@ -114,7 +105,202 @@ impl Composer {
         Flow::Close
     }
 
-    fn perform_here(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow {
+    /// Opens a list of texts to take one from, or says that there is none.
+    fn choose(picker: Option<Picker>, nothing: &str, desk: &mut OverlayContext<'_, '_>) -> Flow {
+        match picker {
+            Some(picker) => Flow::Open(Box::new(picker)),
+            None => {
+                desk.say(nothing);
+                Flow::Stay
+            }
+        }
+    }
+
+    fn replace(&mut self, text: &str) {
+        self.text = text_area(text);
+    }
+
+    /// Keeps what was written for the next time, at every change, so that it cannot be lost.
+    fn keep_draft(&mut self, desk: &mut OverlayContext<'_, '_>) {
+        let text = self.prompt();
+        // What is written anew has been seen by whoever writes it.
+        self.is_kept &= !text.is_empty();
+        match &self.to {
+            Recipients::Several(_) => desk.memory.broadcast.write(text),
+            Recipients::One(key) if text.trim().is_empty() => drop(desk.memory.drafts.remove(key)),
+            Recipients::One(key) => drop(desk.memory.drafts.insert(key.clone(), text)),
+        }
+    }
+
+    /// Takes in a pasted text, with the line ends of any system. Returns how many control characters, which no prompt
+    /// may contain, were left out.
+    fn insert(&mut self, pasted: &str) -> usize {
+        let lines = pasted.replace("\r\n", "\n").replace('\r', "\n");
+        let fit: String = lines.chars().filter(|&c| c == '\n' || c == '\t' || !c.is_control()).collect();
+        self.text.insert_str(&fit);
+        lines.chars().count() - fit.chars().count()
+    }
+
+    fn take(&mut self, text: &str, desk: &mut OverlayContext<'_, '_>) {
+        let left_out = self.insert(text);
+        if left_out > 0 {
+            let left_out = text::counted(left_out, "control character");
+            desk.tell(Status::Stalled, format!("removed from the paste: {left_out}"));
+        }
+        self.keep_draft(desk);
+    }
+
+    fn older(&mut self) {
+        if let Some(prompt) = self.recall.older(&self.prompt()).map(str::to_owned) {
+            self.replace(&prompt);
+        }
+    }
+
+    fn newer(&mut self) {
+        if let Some(prompt) = self.recall.newer().map(str::to_owned) {
+            self.replace(&prompt);
+        }
+    }
+
+    /// Takes over the draft that something was added to. What is typed next goes where it would have gone.
+    fn show_draft(&mut self, memory: &OverlayMemory) {
+        let at = self.text.cursor();
+        let draft = self.to.one().and_then(|key| memory.drafts.get(key)).map_or("", String::as_str);
+        (self.is_kept, self.was_whole) = (true, false);
+        self.replace(draft);
+        let cell = |at| u16::try_from(at).unwrap_or(u16::MAX);
+        self.text.move_cursor(CursorMove::Jump(cell(at.0), cell(at.1)));
+    }
+
+    /// The places of the prompt and of what it goes to. Where one screen has no room, several recipients still have:
+    /// nobody should send to terminals that are not named.
+    fn places(&self, area: Rect) -> (Rect, Rect) {
+        let (write, look) = layout::writing(area);
+        if !look.is_empty() || self.to.one().is_some() {
+            return (write, look);
+        }
+        let wanted = u16::try_from(self.to.keys().len() + 1).unwrap_or(u16::MAX);
+        let above = if area.height > ROWS { wanted.min(area.height / 2) } else { 0 };
+        let write = Rect { y: area.y + above, height: area.height - above, ..area };
+        (write, Rect { height: above, ..area })
+    }
+
+    /// Draws the title that says where the prompt goes and what that terminal does now. Returns what is below it.
+    fn draw_title(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Rect {
+        let parts = &canvas.theme.parts;
+        let key = match &self.to {
+            Recipients::One(key) => key,
+            Recipients::Several(keys) => {
+                let title = format!("prompt to {}", text::counted(keys.len(), "terminal"));
+                return pane::titled(canvas, buffer, area, &[(title.as_str(), parts.title)]);
+            }
+        };
+        let Some(terminal) = find(view, key) else {
+            let gone = canvas.theme.style(Status::Gone);
+            return pane::titled(canvas, buffer, area, &[("prompt", parts.title), ("the terminal is gone", gone)]);
+        };
+        let state = &terminal.state;
+        let agent = Item::from(terminal).agent();
+        let status = Status::of(state);
+        let (word, state_style) = (status.word(), canvas.theme.style(status));
+        let target = format!("prompt to {}", state.terminal.id);
+        let mut title =
+            vec![(target.as_str(), parts.title), (agent.as_str(), parts.quiet), (word.as_ref(), state_style)];
+        if self.is_kept {
+            title.insert(1, ("with the draft that was kept", canvas.theme.style(Status::Stalled)));
+        }
+        pane::titled(canvas, buffer, area, &title)
+    }
+
+    /// Draws the keys that the footer has no room for, as long as the text keeps enough.
+    fn draw_hints(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> Vec<(Rect, Action)> {
+        if canvas.covered || area.height <= ROWS {
+            return Vec::new();
+        }
+        let left_out = footer::left_out(canvas, buffer.area.width, Context::Composer, &self.hints(view));
+        let last = Rect { y: area.bottom() - 1, height: 1, ..area };
+        footer::draw(canvas, buffer, last, Context::Composer, &left_out)
+    }
+
+    /// Draws into the last row what the agent takes the text as, where that is no plain prompt. Returns the rows that this
+    /// took.
+    fn draw_taken(
+        &self,
+        canvas: &Canvas<'_>,
+        buffer: &mut Buffer,
+        area: Rect,
+        key: &TerminalKey,
+        view: &View<'_>,
+    ) -> u16 {
+        let taken = find(view, key).and_then(|terminal| terminal.input.taken(&self.prompt()));
+        let Some(taken) = taken.filter(|_| area.height > 1) else { return 0 };
+        let last = Rect { y: area.bottom() - 1, height: 1, ..area };
+        let told = format!("would be taken {taken}");
+        Pen::new(buffer, last, 0).skip(1).text(&told, canvas.theme.style(Status::Approval));
+        1
+    }
+
+    fn draw_text(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) {
+        let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+        if area.is_empty() {
+            return;
+        }
+        self.text.set_style(canvas.theme.parts.text);
+        self.text.set_cursor_style(canvas.theme.parts.cursor);
+        self.text.set_placeholder_style(canvas.theme.parts.quiet);
+        self.text.render(area, buffer);
+        // However its words are wrapped, a line takes no more than twice the rows that its cells fill.
+        let cells = usize::from(area.width);
+        let rows = |line: &String| match text::width(line) {
+            width if width < cells => 1,
+            width => 2 * width.div_ceil(cells),
+        };
+        let fits = self.text.lines().iter().map(rows).sum::<usize>() <= usize::from(area.height);
+        self.was_whole |= !canvas.covered && fits && self.text.scroll_offset().0 == 0;
+    }
+}
+
+impl Overlay for Composer {
+    fn context(&self) -> Context {
+        Context::Composer
+    }
+
+    fn place(&self) -> OverlayPlace {
+        OverlayPlace::Panes
+    }
+
+    fn terminal(&self) -> Option<&TerminalKey> {
+        self.to.one()
+    }
+
+    fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
+        let mut hints = vec![(Action::Send, "send"), (Action::Newline, "new line")];
+        hints.push((Action::SendWhenReady, "when ready"));
+        // Insisting on many at once is more than one key can mean.
+        hints.extend(self.to.one().map(|_| (Action::SendAnyway, "send anyway")));
+        hints.extend([(Action::Recall, "earlier"), (Action::Template, "template")]);
+        hints.extend([(Action::Edit, "editor"), (Action::Close, "close, keep the draft")]);
+        hints
+    }
+
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap {
+        let (write, look) = self.places(area);
+        match &self.to {
+            Recipients::One(key) => preview::draw(canvas, buffer, look, find(view, key)),
+            Recipients::Several(keys) => broadcast::draw_preview(canvas, buffer, look, keys, &self.prompt(), view),
+        }
+        let mut inner = self.draw_title(canvas, buffer, write, view);
+        if let Some(key) = self.to.one() {
+            inner.height -= draw_hindrance(canvas, buffer, inner, key, view);
+            inner.height -= self.draw_taken(canvas, buffer, inner, key, view);
+        }
+        let buttons = self.draw_hints(canvas, buffer, inner, view);
+        inner.height -= u16::from(!buttons.is_empty());
+        self.draw_text(canvas, buffer, inner);
+        HitMap { place: write, buttons }
+    }
+
+    fn perform(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
             Action::Send => return self.send(When::Now, desk),
             Action::SendAnyway => return self.send(When::Anyway, desk),
@@ -125,10 +311,10 @@ impl Composer {
             Action::Undo => drop(self.text.undo()),
             Action::OlderPrompt => self.older(),
             Action::NewerPrompt => self.newer(),
-            Action::Recall => self.choose(Choosing::prompts(&self.recall), "no prompt has been sent yet", desk),
+            Action::Recall => return Self::choose(self.recall.picker(), "no prompt has been sent yet", desk),
             Action::Template => {
-                let templates = Choosing::templates(&desk.options.templates);
-                self.choose(templates, "the configuration has no [[template]]", desk);
+                let templates = recall::templates(&desk.options.templates, self.to.one());
+                return Self::choose(templates, "the configuration has no [[template]]", desk);
             }
             Action::Edit => desk.ask(Request::Edit { text: self.prompt() }),
             _ => return Flow::Pass,
@@ -137,154 +323,46 @@ impl Composer {
         Flow::Stay
     }
 
-    fn choose(&mut self, choosing: Option<Choosing>, nothing: &str, desk: &mut OverlayContext<'_, '_>) {
-        match choosing {
-            Some(choosing) => self.over = Some(Over::Choosing(Box::new(choosing))),
-            None => desk.say(nothing),
-        }
-    }
-
-    /// Does what an action says of what lies over the prompt; `None` when nothing does.
-    fn perform_over(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Option<Flow> {
-        let mut over = self.over.take()?;
-        if let Over::Sure(sure) = &mut over {
-            sure.follow(self.to.keys(), desk.view);
-        }
-        let knows = match (&mut over, action) {
-            (_, Action::Close) => return Some(Flow::Stay),
-            (Over::Choosing(choosing), Action::Choose) => {
-                match choosing.chosen(self.to.one().and_then(|key| desk.terminal(key))) {
-                    Some(Ok(text)) => self.take(&text, desk),
-                    Some(Err(why)) => desk.say(why),
-                    None => {}
-                }
-                return Some(Flow::Stay);
-            }
-            (Over::Sure(sure), Action::Confirm) if sure.may_send(self.to.keys(), &self.prompt(), desk.view) => {
-                if self.to.one().is_some() {
-                    return Some(self.send_now(sure.when, self.prompt(), desk));
-                }
-                let outcomes = broadcast::send(self.to.keys(), &self.prompt(), sure.when == When::Ready, desk);
-                return Some(Flow::Become(Box::new(outcomes)));
-            }
-            (Over::Sure(_), Action::Confirm) => true,
-            (Over::Choosing(choosing), _) => choosing.menu.perform(action),
-            (Over::Sure(sure), _) => matches!(sure.question.perform(action), Flow::Stay),
-        };
-        self.over = Some(over);
-        Some(if knows { Flow::Stay } else { Flow::Pass })
-    }
-}
-
-impl Overlay for Composer {
-    fn context(&self) -> Context {
-        match self.over {
-            None => Context::Composer,
-            Some(Over::Choosing(_)) => Context::Menu,
-            Some(Over::Sure(_)) => Context::Confirm,
-        }
-    }
-
-    fn place(&self) -> OverlayPlace {
-        OverlayPlace::Panes
-    }
-
-    fn is_popup(&self) -> bool {
-        self.over.is_some()
-    }
-
-    fn terminal(&self) -> Option<&TerminalKey> {
-        self.to.one()
-    }
-
-    fn hints(&self, view: &View<'_>) -> Vec<Hint> {
-        match &self.over {
-            Some(Over::Choosing(_)) => {
-                vec![(Action::Choose, "take it"), (Action::Down, "down"), (Action::Close, "close")]
-            }
-            Some(Over::Sure(sure)) => sure.hints(self.to.keys(), &self.prompt(), view),
-            None => {
-                let mut hints = vec![(Action::Send, "send"), (Action::Newline, "new line")];
-                hints.push((Action::SendWhenReady, "when ready"));
-                // Insisting on many at once is more than one key can mean.
-                hints.extend(self.to.one().map(|_| (Action::SendAnyway, "send anyway")));
-                hints.extend([(Action::Recall, "earlier"), (Action::Template, "template")]);
-                hints.extend([(Action::Edit, "editor"), (Action::Close, "close, keep the draft")]);
-                hints
-            }
-        }
-    }
-
-    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap {
-        let mut laid = self.draw_all(canvas, buffer, area, view);
-        let prompt = self.prompt();
-        match &mut self.over {
-            None => {}
-            Some(Over::Choosing(choosing)) => laid.place = choosing.menu.draw(canvas, buffer, area),
-            Some(Over::Sure(sure)) => laid = sure.draw(canvas, buffer, self.to.keys(), &prompt, view),
-        }
-        laid
-    }
-
-    fn perform(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow {
-        match self.perform_over(action, desk) {
-            Some(then) => then,
-            None => self.perform_here(action, desk),
-        }
-    }
-
     fn key(&mut self, key: KeyEvent, desk: &mut OverlayContext<'_, '_>) -> Flow {
-        match &mut self.over {
-            Some(Over::Choosing(choosing)) => choosing.menu.key(key),
-            Some(Over::Sure(_)) => {}
-            None => {
-                let before = self.text.cursor();
-                self.text.input(key);
-                let at_edge = self.text.cursor() == before && key.modifiers == KeyModifiers::NONE;
-                match key.code {
-                    KeyCode::Up if at_edge => self.older(),
-                    KeyCode::Down if at_edge => self.newer(),
-                    _ => {}
-                }
-                self.keep_draft(desk);
-            }
+        let before = self.text.cursor();
+        self.text.input(key);
+        let at_edge = self.text.cursor() == before && key.modifiers == KeyModifiers::NONE;
+        match key.code {
+            KeyCode::Up if at_edge => self.older(),
+            KeyCode::Down if at_edge => self.newer(),
+            _ => {}
         }
+        self.keep_draft(desk);
         Flow::Stay
     }
 
     fn paste(&mut self, text: &str, desk: &mut OverlayContext<'_, '_>) -> Flow {
-        match &mut self.over {
-            Some(Over::Choosing(choosing)) => choosing.menu.paste(text),
-            Some(Over::Sure(_)) => {}
-            None => self.take(text, desk),
+        self.take(text, desk);
+        Flow::Stay
+    }
+
+    fn take_reply(&mut self, reply: OverlayReply, desk: &mut OverlayContext<'_, '_>) -> Flow {
+        match (reply, self.asking.take()) {
+            (OverlayReply::Text(text), _) => self.take(&text, desk),
+            (OverlayReply::Yes, Some(when)) if self.to.one().is_some() => {
+                return self.send_now(when, self.prompt(), desk);
+            }
+            (OverlayReply::Yes, Some(when)) => {
+                let outcomes = broadcast::send(self.to.keys(), &self.prompt(), when == When::Ready, desk);
+                return Flow::Become(Box::new(outcomes));
+            }
+            (OverlayReply::Yes, None) => {}
         }
         Flow::Stay
     }
 
-    fn click(&mut self, at: Position, desk: &mut OverlayContext<'_, '_>) -> Flow {
-        let is_entry = match &mut self.over {
-            Some(Over::Choosing(choosing)) => choosing.menu.click(at),
-            _ => false,
-        };
-        if is_entry { self.perform(Action::Choose, desk) } else { Flow::Stay }
-    }
-
-    fn wheel(&mut self, direction: isize, _at: Position, _desk: &mut OverlayContext<'_, '_>) -> Flow {
-        let action = if direction > 0 { Action::ScrollDown } else { Action::ScrollUp };
-        match &mut self.over {
-            Some(Over::Choosing(choosing)) => drop(choosing.menu.perform(action)),
-            Some(Over::Sure(sure)) => drop(sure.question.perform(action)),
-            None => {}
-        }
+    fn wheel(&mut self, _direction: isize, _at: Position, _desk: &mut OverlayContext<'_, '_>) -> Flow {
         Flow::Stay
     }
 
     fn update(&mut self, desk: &mut OverlayContext<'_, '_>) -> Flow {
         if !std::mem::replace(&mut self.asked, true) {
             desk.ask(Request::Prompts { key: self.to.one().cloned() });
-        }
-        if let Some(Over::Sure(sure)) = &mut self.over {
-            sure.follow(self.to.keys(), desk.view);
         }
         Flow::Stay
     }
@@ -301,7 +379,7 @@ impl Overlay for Composer {
                 _ => {}
             },
             OperationNews::Drafted { key } if self.to.one() == Some(key) => self.show_draft(desk.memory),
-            OperationNews::Prompts { own, all } => self.recall.learn(own, all),
+            OperationNews::Prompts { own, all } => self.recall.set_prompts(own, all),
             OperationNews::Edited { text } => {
                 self.replace("");
                 self.take(text, desk);
@@ -309,4 +387,30 @@ impl Overlay for Composer {
             _ => {}
         }
     }
+}
+
+fn text_area(text: &str) -> TextArea<'static> {
+    let mut area = TextArea::new(text.split('\n').map(str::to_owned).collect());
+    area.set_wrap_mode(WrapMode::WordOrGlyph);
+    area.set_cursor_line_style(Style::default());
+    area.set_placeholder_text("what should it do?   (↑ brings back what was sent before)");
+    area.move_cursor(CursorMove::Bottom);
+    area.move_cursor(CursorMove::End);
+    area
+}
+
+/// Draws into the last row why the prompt would not be sent now. Returns the rows that this took.
+fn draw_hindrance(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, key: &TerminalKey, view: &View<'_>) -> u16 {
+    let parts = &canvas.theme.parts;
+    let Some(hindrance) = hindrance(view, key).filter(|_| area.height > 1) else { return 0 };
+    // Without a terminal the title says so already.
+    let Some(terminal) = find(view, key) else { return 0 };
+    let last = Rect { y: area.bottom() - 1, height: 1, ..area };
+    let wait = canvas.keymap.key_for(Context::Composer, Action::SendWhenReady).filter(|_| hindrance.may_pass());
+    let mut pen = Pen::new(buffer, last, 0);
+    pen.skip(1).text(&hindrance.to_string(), canvas.theme.style(Status::of(&terminal.state)));
+    if let Some(wait) = wait {
+        pen.text("   ", parts.quiet).text(&wait, parts.key).text(" sends when it is ready", parts.quiet);
+    }
+    1
 }

@@ -11,13 +11,13 @@ use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind};
 
 use super::action::Action;
 use super::arrangement::RowKey;
-use super::copy::Copying;
 use super::explanation::ExplanationView;
 use super::footer::Hint;
 use super::help::Help;
 use super::keymap::Context;
 use super::outcome;
 use super::overlay::{Flow, OperationNews, Overlay, OverlayContext, OverlayPlace};
+use super::palette::copying;
 use super::toast::Topic;
 use super::{Request, Ui, find};
 use crate::fleet::{Terminal, TerminalKey, View};
@@ -226,7 +226,7 @@ impl Ui {
             Action::Explain => return self.target().map(|key| Request::Explain { key }).into_iter().collect(),
             Action::Copy => {
                 if let Some(key) = self.target() {
-                    self.open(Copying::new(key));
+                    self.open(copying(key));
                 }
             }
             Action::Jump => {
@@ -345,14 +345,26 @@ impl Ui {
         let mut desk = OverlayContext { view, options: &self.options, memory: &mut self.memory, requests: Vec::new() };
         let then = handle(self.overlays[index].as_mut(), &mut desk);
         let requests = desk.requests;
+        self.go_on(index, then, requests, view)
+    }
+
+    /// Does what an overlay says is to become of it.
+    fn go_on(&mut self, index: usize, then: Flow, requests: Vec<Request>, view: &View<'_>) -> (bool, Vec<Request>) {
         match then {
             Flow::Stay => {}
             Flow::Pass => return (true, requests),
             Flow::Close => drop(self.overlays.remove(index)),
             Flow::Become(overlay) => self.overlays[index] = overlay,
+            Flow::Open(overlay) => self.overlays.insert(index + 1, overlay),
             Flow::Perform(action) => {
                 self.overlays.remove(index);
                 let more = self.perform(action, view);
+                return (false, requests.into_iter().chain(more).collect());
+            }
+            Flow::Reply(reply) => {
+                self.overlays.remove(index);
+                let Some(below) = index.checked_sub(1) else { return (false, requests) };
+                let more = self.with(below, view, |overlay, desk| overlay.take_reply(reply, desk)).1;
                 return (false, requests.into_iter().chain(more).collect());
             }
         }

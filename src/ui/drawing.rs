@@ -138,24 +138,15 @@ impl Ui {
         let (left, right) = (self.drawn.regions.left, self.drawn.regions.right);
         let single = self.single_pane();
         match single {
-            None => self.draw_screen(canvas, buffer, right, view),
+            None => preview::draw(canvas, buffer, right, self.selected(view)),
             Some(Below::Preview) => {
-                self.draw_screen(canvas, buffer, left, view);
+                preview::draw(canvas, buffer, left, self.selected(view));
                 return Rect::ZERO;
             }
             Some(Below::Transitions) => {}
         }
         transitions::draw(canvas, buffer, left, view, self.skipped);
         left
-    }
-
-    /// What the selected row shows: the screen of an agent, or what a task printed.
-    fn draw_screen(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
-        match self.selected(view) {
-            Some(Item::Task(task)) => preview::draw_task(canvas, buffer, area, task),
-            Some(Item::Terminal(terminal)) => preview::draw(canvas, buffer, area, Some(terminal)),
-            None => preview::draw(canvas, buffer, area, None),
-        }
     }
 }
 

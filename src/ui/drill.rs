@@ -6,7 +6,6 @@ mod drawing;
 mod facts;
 mod head;
 mod list;
-mod reading;
 mod screen;
 mod steps;
 mod strip;
@@ -196,7 +195,7 @@ impl Drill {
         match self.side {
             Side::Screen => None,
             Side::Why => Some(&mut self.why),
-            Side::Transcript => Some(self.transcript.view()),
+            Side::Transcript => Some(&mut self.transcript.reader.view),
             Side::Facts => Some(&mut self.facts),
         }
     }
@@ -236,9 +235,20 @@ impl Drill {
     }
 }
 
+impl Drill {
+    /// Searches in the transcript, and shows it where something is looked at.
+    fn search(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow {
+        let is_step = matches!(action, Action::NextMatch | Action::PreviousMatch);
+        if action == Action::Search || (is_step && self.transcript.reader.has_search()) {
+            self.show(Side::Transcript);
+        }
+        self.transcript.reader.perform(action, desk)
+    }
+}
+
 impl Overlay for Drill {
     fn context(&self) -> Context {
-        if self.transcript.is_typing() { Context::Search } else { Context::Drill }
+        if self.transcript.reader.is_typing() { Context::Search } else { Context::Drill }
     }
 
     fn place(&self) -> OverlayPlace {
@@ -250,8 +260,8 @@ impl Overlay for Drill {
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
-        if self.transcript.is_typing() {
-            return vec![(Action::Confirm, "search"), (Action::Close, "no search")];
+        if let Some(hints) = self.transcript.reader.typing_hints() {
+            return hints;
         }
         let mut hints: Vec<Hint> = vec![(Action::Down, if self.focus == Focus::List { "earlier" } else { "down" })];
         hints.push((Action::SwitchPane, self.next_view()));
@@ -262,7 +272,7 @@ impl Overlay for Drill {
         if !self.waiting.is_empty() {
             hints.push((Action::Unqueue, "take back"));
         }
-        if self.transcript.has_search() {
+        if self.transcript.reader.has_search() {
             hints.push((Action::NextMatch, "next found"));
         }
         hints.push((Action::Search, "search"));
@@ -285,8 +295,10 @@ impl Overlay for Drill {
 
     fn perform(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
-            Action::Close if self.transcript.is_typing() => self.transcript.end_search(false),
-            Action::Confirm => self.transcript.end_search(true),
+            Action::Search | Action::NextMatch | Action::PreviousMatch | Action::Confirm => {
+                return self.search(action, desk);
+            }
+            Action::Close if self.transcript.reader.is_typing() => return self.search(action, desk),
             Action::Down => self.step(1),
             Action::Up => self.step(-1),
             Action::PageDown => self.page(1),
@@ -301,17 +313,6 @@ impl Overlay for Drill {
             Action::FocusRight => self.focus = Focus::Side,
             Action::Explain => self.show(Side::Why),
             Action::Zoom => self.strip.zoom(&self.steps, self.until),
-            Action::Search => {
-                self.show(Side::Transcript);
-                self.transcript.begin_search();
-            }
-            Action::NextMatch | Action::PreviousMatch if self.transcript.has_search() => {
-                self.show(Side::Transcript);
-                self.transcript.step(action == Action::NextMatch);
-            }
-            Action::NextMatch | Action::PreviousMatch => {
-                desk.say("nothing is searched for yet");
-            }
             Action::Prompt | Action::Open if self.here => return self.shown.act(action, desk),
             Action::Prompt | Action::Open => {
                 desk.tell(Status::Gone, format!("{} is gone", self.shown.name()));
@@ -322,18 +323,12 @@ impl Overlay for Drill {
     }
 
     fn key(&mut self, key: KeyEvent, _desk: &mut OverlayContext<'_, '_>) -> Flow {
-        if self.transcript.typing().is_some_and(|typing| typing.key(key)) {
-            self.transcript.typed();
-        }
+        self.transcript.reader.type_in(|line| line.key(key));
         Flow::Stay
     }
 
     fn paste(&mut self, text: &str, _desk: &mut OverlayContext<'_, '_>) -> Flow {
-        let Some(typing) = self.transcript.typing() else { return Flow::Pass };
-        if typing.paste(text) {
-            self.transcript.typed();
-        }
-        Flow::Stay
+        self.transcript.reader.type_in(|line| line.paste(text))
     }
 
     fn click(&mut self, at: Position, _desk: &mut OverlayContext<'_, '_>) -> Flow {

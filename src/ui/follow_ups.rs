@@ -3,21 +3,11 @@
 
 use super::Request;
 use super::confirm::Confirm;
-use super::menu::{Menu, MenuEntry};
-use super::overlay::{Flow, OverlayContext};
-use super::picker::Picker;
+use super::overlay::Flow;
+use super::picker::{MenuEntry, Picker};
 use super::times;
 use crate::history::{Intent, IntentId, IntentState};
 use crate::time::Timestamp;
-
-/// The list of messages, or what can become of one of them.
-#[derive(Debug)]
-pub struct FollowUpList {
-    intents: Vec<Intent>,
-    /// The message that was chosen, and what can become of it.
-    chosen: Option<(Intent, Vec<Decision>)>,
-    menu: Menu,
-}
 
 /// What the operator decides of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,53 +16,33 @@ pub enum Decision {
     Dismiss,
 }
 
-impl FollowUpList {
-    /// The messages that are open, those that the operator has to decide of first.
-    pub fn new(intents: &[Intent], now: Timestamp) -> Self {
-        let mut intents = intents.to_vec();
-        intents.sort_by_key(|intent| (!needs_decision(intent), intent.id));
-        let entry = |intent: &Intent| {
-            let text = format!("{} to {}: {}", intent.id.0, intent.target, intent.told());
-            let age = times::running(now.since(intent.created));
-            MenuEntry { text, note: format!("{} {age}", word(intent.state)) }
-        };
-        let entries = intents.iter().map(entry).collect();
-        Self { intents, chosen: None, menu: Menu::new("messages to agents", entries) }
-    }
-
-    /// What can become of a message.
-    fn of(intent: Intent) -> Self {
-        let decisions = match intent.state {
-            IntentState::Pending => vec![Decision::Dismiss],
-            _ => vec![Decision::Resend, Decision::Dismiss],
-        };
-        let entry = |decision: &Decision| {
-            let text = match (decision, intent.state) {
-                (Decision::Resend, _) => "send it again",
-                (Decision::Dismiss, IntentState::Pending) => "do not send it",
-                (Decision::Dismiss, _) => "dismiss it",
-            };
-            MenuEntry { text: text.to_owned(), note: String::new() }
-        };
-        let entries = decisions.iter().map(entry).collect();
-        let menu = Menu::new(format!("message {} to {}", intent.id.0, intent.target), entries);
-        Self { intents: Vec::new(), chosen: Some((intent, decisions)), menu }
-    }
-
-    fn choose(&self, index: usize, desk: &mut OverlayContext<'_, '_>) -> Flow {
-        match (&self.chosen, self.intents.get(index)) {
-            (Some((intent, decisions)), _) => match decisions.get(index) {
-                Some(decision) => Flow::Become(Box::new(question(intent, *decision))),
-                None => Flow::Stay,
-            },
-            (None, Some(intent)) if intent.state == IntentState::Attempted => {
-                desk.say("it is being sent; the outcome will be shown");
-                Flow::Stay
-            }
-            (None, Some(intent)) => Flow::Become(Box::new(Self::of(intent.clone()))),
-            (None, None) => Flow::Stay,
+/// The messages that are open, those that the operator has to decide of first.
+pub fn follow_ups(intents: &[Intent], now: Timestamp) -> Picker {
+    let mut intents = intents.to_vec();
+    intents.sort_by_key(|intent| (!needs_decision(intent), intent.id));
+    let entry = |intent: &Intent| {
+        let text = format!("{} to {}: {}", intent.id.0, intent.target, intent.told());
+        MenuEntry::new(text, format!("{} {}", word(intent.state), times::running(now.since(intent.created))))
+    };
+    let entries = intents.iter().map(entry).collect();
+    Picker::new("messages to agents", "decide", entries, move |index, desk| {
+        if intents[index].state == IntentState::Attempted {
+            desk.say("it is being sent; the outcome will be shown");
+            return Flow::Stay;
         }
-    }
+        Flow::Become(Box::new(decisions(intents[index].clone())))
+    })
+}
+
+/// What can become of a message.
+fn decisions(intent: Intent) -> Picker {
+    let offered = match intent.state {
+        IntentState::Pending => vec![(Decision::Dismiss, "do not send it")],
+        _ => vec![(Decision::Resend, "send it again"), (Decision::Dismiss, "dismiss it")],
+    };
+    let entries = offered.iter().map(|(_, text)| MenuEntry::new(*text, "")).collect();
+    let title = format!("message {} to {}", intent.id.0, intent.target);
+    Picker::new(title, "decide", entries, move |index, _| Flow::Become(Box::new(question(&intent, offered[index].0))))
 }
 
 /// Whether the operator is asked about a message.
@@ -119,19 +89,5 @@ pub fn decided(id: IntentId, decision: Decision, next: Option<IntentId>) -> Stri
         (Decision::Resend, Some(next)) => format!("message {} is sent again, as number {}", id.0, next.0),
         (Decision::Resend, None) => format!("message {} is sent again", id.0),
         (Decision::Dismiss, _) => format!("message {} is dismissed", id.0),
-    }
-}
-
-impl Picker for FollowUpList {
-    fn menu(&mut self) -> &mut Menu {
-        &mut self.menu
-    }
-
-    fn words(&self) -> [&'static str; 3] {
-        ["decide", "down", "close"]
-    }
-
-    fn take(&mut self, index: usize, desk: &mut OverlayContext<'_, '_>) -> Flow {
-        self.choose(index, desk)
     }
 }

@@ -10,10 +10,9 @@ use super::footer::Hint;
 use super::keymap::{Binding, Context, show};
 use super::overlay::{Flow, HitMap, Overlay, OverlayContext};
 use super::popup::{self, StyledLine};
-use super::search::Search;
+use super::search::SearchableText;
 use super::table::{INFERRED_MARK, MARKED, MUTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
-use super::text;
-use super::viewport::Viewport;
+use super::text::{self, padded};
 use crate::fleet::View;
 use crate::status::Status;
 
@@ -25,86 +24,56 @@ const MARK: usize = 4;
 pub struct Help {
     /// What had the keyboard when it was opened; its keys come first.
     of: Context,
-    view: Viewport,
-    search: Search,
-    /// The lines without their styles, as of the last frame.
-    texts: Vec<String>,
+    reader: SearchableText,
 }
 
 impl Help {
     /// The help of a part of the dashboard, with that of all the others behind it.
     pub fn new(of: Context) -> Self {
-        Self { of, view: Viewport::default(), search: Search::default(), texts: Vec::new() }
-    }
-}
-
-impl Help {
-    fn typed(&mut self) {
-        self.search.typed(self.texts.iter().map(String::as_str));
-        self.search.go_to(false);
-        self.show_hit();
-    }
-
-    fn show_hit(&mut self) {
-        if let Some(line) = self.search.line() {
-            self.view.center(line, 1);
-        }
+        Self { of, reader: SearchableText::covered() }
     }
 }
 
 impl Overlay for Help {
     fn context(&self) -> Context {
-        if self.search.is_typing() { Context::Search } else { Context::Help }
+        if self.reader.is_typing() { Context::Search } else { Context::Help }
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
-        if self.search.is_typing() {
-            return vec![(Action::Confirm, "search"), (Action::Close, "no search")];
+        if let Some(hints) = self.reader.typing_hints() {
+            return hints;
         }
-        let found = self.search.has_pattern().then_some((Action::NextMatch, "next found"));
+        let found = self.reader.has_search().then_some((Action::NextMatch, "next found"));
         let rest = [(Action::PageDown, "next page"), (Action::Search, "search"), (Action::Close, "close")];
         found.into_iter().chain(rest).collect()
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
         let lines = lines(canvas, self.of);
-        self.texts = lines.iter().map(|line| line.iter().map(|(text, _)| text.as_str()).collect()).collect();
-        let marked = |(index, line)| self.search.marked(canvas, index, line);
+        let text = |line: &StyledLine| line.iter().map(|(text, _)| text.as_str()).collect();
+        self.reader.set_texts(lines.iter().map(text).collect());
+        let marked = |(index, line)| self.reader.marked(canvas, index, line);
         let lines: Vec<StyledLine> = lines.into_iter().enumerate().map(marked).collect();
-        let title = self.search.found().map_or_else(|| "keys".to_owned(), |found| format!("keys   {found}"));
-        let inner = popup::draw(canvas, buffer, area, &title, &lines, &mut self.view);
-        self.search.draw(canvas, buffer, inner);
+        let title = self.reader.found().map_or_else(|| "keys".to_owned(), |found| format!("keys   {found}"));
+        let inner = popup::draw(canvas, buffer, area, &title, &lines, &mut self.reader.view);
+        self.reader.draw_typing(canvas, buffer, inner);
         HitMap::at(popup::around(inner))
     }
 
     fn perform(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow {
-        match action {
-            Action::Search => self.search.begin(),
-            Action::Confirm => self.search.end(true),
-            Action::Close if self.search.is_typing() => self.search.end(false),
-            Action::NextMatch | Action::PreviousMatch if self.search.has_pattern() => {
-                self.search.step(action == Action::NextMatch);
-                self.show_hit();
-            }
-            Action::NextMatch | Action::PreviousMatch => desk.say("nothing is searched for yet"),
-            _ => return self.view.perform(action),
+        match self.reader.perform(action, desk) {
+            Flow::Pass => self.reader.view.perform(action),
+            flow => flow,
         }
-        Flow::Stay
     }
 
     fn key(&mut self, key: KeyEvent, _desk: &mut OverlayContext<'_, '_>) -> Flow {
-        if self.search.typing().is_some_and(|typing| typing.key(key)) {
-            self.typed();
-        }
+        self.reader.type_in(|line| line.key(key));
         Flow::Stay
     }
 
     fn paste(&mut self, text: &str, _desk: &mut OverlayContext<'_, '_>) -> Flow {
-        let Some(typing) = self.search.typing() else { return Flow::Pass };
-        if typing.paste(text) {
-            self.typed();
-        }
-        Flow::Stay
+        self.reader.type_in(|line| line.paste(text))
     }
 }
 
@@ -150,11 +119,6 @@ fn lines(canvas: &Canvas<'_>, of: Context) -> Vec<StyledLine> {
         lines.push(vec![(format!("  {}", padded(mark, MARK)), parts.quiet), (text.to_owned(), parts.text)]);
     }
     lines
-}
-
-/// A text with blanks behind it, up to a number of cells.
-fn padded(text: &str, cells: usize) -> String {
-    format!("{text}{}", " ".repeat(cells.saturating_sub(text::width(text))))
 }
 
 fn explanation(status: Status) -> &'static str {

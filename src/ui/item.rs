@@ -37,6 +37,14 @@ impl<'a> Item<'a> {
         terminals.chain(view.tasks.iter().copied().map(Item::Task)).collect()
     }
 
+    /// The terminal of an agent.
+    pub fn terminal(self) -> Option<&'a Terminal> {
+        match self {
+            Item::Terminal(terminal) => Some(terminal),
+            Item::Task(_) => None,
+        }
+    }
+
     /// Its identity.
     pub fn key(self) -> &'a TerminalKey {
         match self {

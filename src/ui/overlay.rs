@@ -61,10 +61,23 @@ pub enum Flow {
     Close,
     /// Another overlay takes the place of this one.
     Become(Box<dyn Overlay>),
+    /// Another overlay lies over this one.
+    Open(Box<dyn Overlay>),
     /// It closes, and what is below it does what the action says.
     Perform(Action),
+    /// It closes, and the overlay below it, which opened it, takes the reply.
+    Reply(OverlayReply),
     /// It has nothing to do with it: the dashboard does what it does everywhere.
     Pass,
+}
+
+/// What an overlay was opened for by the one below it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OverlayReply {
+    /// A text was chosen.
+    Text(String),
+    /// What was asked may be done.
+    Yes,
 }
 
 /// What came of something that was asked for.
@@ -190,6 +203,11 @@ pub trait Overlay: Debug {
     /// Takes in a pasted text.
     fn paste(&mut self, _text: &str, _desk: &mut OverlayContext<'_, '_>) -> Flow {
         Flow::Pass
+    }
+
+    /// Takes in what an overlay was opened for that lay over it.
+    fn take_reply(&mut self, _reply: OverlayReply, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+        Flow::Stay
     }
 
     /// Takes in a click that is on no button.

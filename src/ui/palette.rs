@@ -1,55 +1,48 @@
-//! Every action of the table in one list, found by typing, each with its key.
+//! Lists of which one entry is taken at once: every action of the table with its key, and what can be copied.
 
 use super::action::Action;
 use super::keymap::{Binding, Context, Keymap, show};
-use super::menu::{Menu, MenuEntry};
-use super::overlay::{Flow, OverlayContext};
-use super::picker::Picker;
+use super::overlay::Flow;
+use super::picker::{MenuEntry, Picker};
+use super::{Copied, Request};
+use crate::fleet::TerminalKey;
 
-/// The list of actions.
-#[derive(Debug)]
-pub struct Palette {
-    actions: Vec<Action>,
-    menu: Menu,
+/// The actions of the table with the keys of a keymap. An action whose key was taken away is here all the same.
+pub fn palette(keymap: &Keymap) -> Picker {
+    let of = |keymap: &Keymap| -> Vec<Binding> { keymap.bindings(Context::Fleet).cloned().collect() };
+    let (shipped, live) = (of(&Keymap::shipped()), of(keymap));
+    let mut actions: Vec<Action> = Vec::new();
+    for action in shipped.iter().chain(&live).filter_map(|binding| binding.action) {
+        if !actions.contains(&action) && !matches!(action, Action::Palette | Action::Dismiss) {
+            actions.push(action);
+        }
+    }
+    let entry = |action: &Action| {
+        let binding = live.iter().find(|binding| binding.action == Some(*action));
+        let keys = binding.map(|binding| binding.keys.iter().map(|key| show(*key)).collect::<Vec<_>>().join("  "));
+        let text = binding.map_or(action.description(), |binding| binding.description.as_str());
+        MenuEntry::new(text, keys.unwrap_or_default())
+    };
+    let entries = actions.iter().map(entry).collect();
+    // The footer and the keymap call them by their names.
+    let names: Vec<&str> = actions.iter().map(|action| action.name()).collect();
+    Picker::new("commands", "do it", entries, move |index, _| Flow::Perform(actions[index])).found_by(names)
 }
 
-impl Palette {
-    /// The actions of the table with the keys of a keymap. An action whose key was taken away is here all the same.
-    pub fn new(keymap: &Keymap) -> Self {
-        let is_offered = |action: &Action| !matches!(action, Action::Palette | Action::Dismiss);
-        let of = |keymap: &Keymap| -> Vec<Binding> { keymap.bindings(Context::Fleet).cloned().collect() };
-        let (shipped, live) = (of(&Keymap::shipped()), of(keymap));
-        let mut actions: Vec<Action> = shipped.iter().chain(&live).filter_map(|binding| binding.action).collect();
-        let mut met = Vec::new();
-        actions.retain(|action| {
-            !met.contains(action) && is_offered(action) && {
-                met.push(*action);
-                true
-            }
-        });
-        let entry = |action: &Action| {
-            let binding = live.iter().find(|binding| binding.action == Some(*action));
-            let keys = binding.map(|binding| binding.keys.iter().map(|key| show(*key)).collect::<Vec<_>>().join("  "));
-            let text = binding.map_or(action.description(), |binding| binding.description.as_str());
-            MenuEntry { text: text.to_owned(), note: keys.unwrap_or_default() }
-        };
-        let entries = actions.iter().map(entry).collect();
-        // The footer and the keymap call them by their names.
-        let names: Vec<&str> = actions.iter().map(|action| action.name()).collect();
-        Self { menu: Menu::new("commands", entries).found_by(names), actions }
-    }
-}
+/// What can be copied, with the key that does it and what it is called.
+const COPIED: [(&str, Copied, &str); 3] = [
+    ("n", Copied::Name, "name of the terminal"),
+    ("d", Copied::Dialog, "dialog that waits, with its options"),
+    ("t", Copied::Transcript, "transcript on its screen"),
+];
 
-impl Picker for Palette {
-    fn menu(&mut self) -> &mut Menu {
-        &mut self.menu
-    }
-
-    fn words(&self) -> [&'static str; 3] {
-        ["do it", "down", "close"]
-    }
-
-    fn take(&mut self, index: usize, _desk: &mut OverlayContext<'_, '_>) -> Flow {
-        Flow::Perform(self.actions[index])
-    }
+/// Which text of a terminal is copied: one key each.
+pub fn copying(key: TerminalKey) -> Picker {
+    let entries = COPIED.iter().map(|(letter, _, text)| MenuEntry::new(*text, *letter)).collect();
+    let about = key.clone();
+    let picker = Picker::new("copy the …", "copy", entries, move |index, desk| {
+        desk.ask(Request::Copy { key: key.clone(), what: COPIED[index].1 });
+        Flow::Close
+    });
+    picker.about(about).by_letter()
 }

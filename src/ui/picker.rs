@@ -1,84 +1,295 @@
-//! Overlays that are a menu and no more: they differ in what becomes of the entry that is taken.
+//! A list of which the operator takes one entry, narrowed down by typing.
 
-use std::fmt::Debug;
+use std::fmt;
 
+use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::buffer::Buffer;
-use ratatui::crossterm::event::KeyEvent;
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
 
 use super::action::Action;
 use super::canvas::Canvas;
 use super::footer::Hint;
+use super::input::LineInput;
 use super::keymap::Context;
-use super::menu::Menu;
-use super::overlay::{Flow, HitMap, Overlay, OverlayContext};
+use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayPlace};
+use super::popup;
+use super::text::{self, Pen};
+use super::viewport::Viewport;
 use crate::fleet::{TerminalKey, View};
 
-/// A menu of which the operator takes one entry.
-pub trait Picker: Debug {
-    /// The menu.
-    fn menu(&mut self) -> &mut Menu;
+/// A menu, and what becomes of the entry that is taken.
+pub struct Picker {
+    menu: Menu,
+    /// What the key that takes an entry is called in the footer.
+    verb: &'static str,
+    place: OverlayPlace,
+    terminal: Option<TerminalKey>,
+    take: Box<dyn FnMut(usize, &mut OverlayContext<'_, '_>) -> Flow>,
+}
 
-    /// What the keys that choose, move and close are called in the footer.
-    fn words(&self) -> [&'static str; 3];
-
-    /// The terminal that it is about.
-    fn about(&self) -> Option<&TerminalKey> {
-        None
+impl Picker {
+    /// A menu over the middle of the frame; `take` is given the place of the entry among all.
+    pub fn new(
+        title: impl Into<String>,
+        verb: &'static str,
+        entries: Vec<MenuEntry>,
+        take: impl FnMut(usize, &mut OverlayContext<'_, '_>) -> Flow + 'static,
+    ) -> Self {
+        let menu = Menu::new(title.into(), entries);
+        Self { menu, verb, place: OverlayPlace::Popup, terminal: None, take: Box::new(take) }
     }
 
-    /// Does what the entry at a place among all stands for.
-    fn take(&mut self, index: usize, desk: &mut OverlayContext<'_, '_>) -> Flow;
+    /// The menu over the panes.
+    pub fn over_panes(self) -> Self {
+        Self { place: OverlayPlace::Panes, ..self }
+    }
 
-    /// The entry that a key stands for; other keys narrow the menu down.
-    fn letter(&self, _key: KeyEvent) -> Option<usize> {
-        None
+    /// The menu as one about a terminal.
+    pub fn about(self, key: TerminalKey) -> Self {
+        Self { terminal: Some(key), ..self }
+    }
+
+    /// The menu without a line to type into: the key that an entry notes takes it.
+    pub fn by_letter(mut self) -> Self {
+        self.menu.by_letter = true;
+        self
+    }
+
+    /// The menu with words by which its entries are found as well, in their order.
+    pub fn found_by<'a>(mut self, words: impl IntoIterator<Item = &'a str>) -> Self {
+        for (text, word) in self.menu.texts.iter_mut().zip(words) {
+            *text = format!("{word} {text}");
+        }
+        self
     }
 }
 
-impl<P: Picker> Overlay for P {
+impl fmt::Debug for Picker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Picker").field("menu", &self.menu).finish_non_exhaustive()
+    }
+}
+
+impl Overlay for Picker {
     fn context(&self) -> Context {
         Context::Menu
     }
 
+    fn place(&self) -> OverlayPlace {
+        self.place
+    }
+
+    fn is_popup(&self) -> bool {
+        true
+    }
+
     fn terminal(&self) -> Option<&TerminalKey> {
-        self.about()
+        self.terminal.as_ref()
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
-        let [choose, down, close] = self.words();
-        vec![(Action::Choose, choose), (Action::Down, down), (Action::Close, close)]
+        vec![(Action::Choose, self.verb), (Action::Down, "down"), (Action::Close, "close")]
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
-        HitMap::at(self.menu().draw(canvas, buffer, area))
+        HitMap::at(self.menu.draw(canvas, buffer, area))
     }
 
     fn perform(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
-            Action::Choose => match self.menu().chosen() {
-                Some(index) => self.take(index, desk),
-                None => Flow::Stay,
-            },
-            _ if self.menu().perform(action) => Flow::Stay,
+            Action::Choose => self.menu.chosen().map_or(Flow::Stay, |index| (self.take)(index, desk)),
+            _ if self.menu.perform(action) => Flow::Stay,
             _ => Flow::Pass,
         }
     }
 
     fn key(&mut self, key: KeyEvent, desk: &mut OverlayContext<'_, '_>) -> Flow {
-        if let Some(index) = self.letter(key) {
-            return self.take(index, desk);
+        match (self.menu.by_letter, key.code) {
+            (false, _) => self.menu.key(key),
+            (true, KeyCode::Char(c)) => {
+                let is_meant = |entry: &MenuEntry| entry.note == c.to_string();
+                if let Some(index) = self.menu.entries.iter().position(is_meant) {
+                    return (self.take)(index, desk);
+                }
+            }
+            (true, _) => {}
         }
-        self.menu().key(key);
         Flow::Stay
     }
 
     fn paste(&mut self, text: &str, _desk: &mut OverlayContext<'_, '_>) -> Flow {
-        self.menu().paste(text);
+        if !self.menu.by_letter {
+            self.menu.paste(text);
+        }
         Flow::Stay
     }
 
     fn click(&mut self, at: Position, desk: &mut OverlayContext<'_, '_>) -> Flow {
-        if self.menu().click(at) { self.perform(Action::Choose, desk) } else { Flow::Stay }
+        if self.menu.click(at) { self.perform(Action::Choose, desk) } else { Flow::Stay }
     }
+}
+
+/// The widest and the highest menu, in cells and entries: what is below is to be seen around it.
+const WIDEST: usize = 66;
+/// See [`WIDEST`].
+const HIGHEST: usize = 14;
+
+/// One entry of a menu.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MenuEntry {
+    pub text: String,
+    /// What stands at the right: a key, a count, a time.
+    pub note: String,
+}
+
+impl MenuEntry {
+    /// An entry with what stands at its right.
+    pub fn new(text: impl Into<String>, note: impl Into<String>) -> Self {
+        Self { text: text.into(), note: note.into() }
+    }
+}
+
+/// The entries, as far as they fit to what is typed.
+#[derive(Clone, Debug, Default)]
+struct Menu {
+    title: String,
+    entries: Vec<MenuEntry>,
+    /// What is typed is looked for in these, one of each entry.
+    texts: Vec<String>,
+    /// The cells of the widest entry.
+    widest: usize,
+    typed: LineInput,
+    /// Whether nothing is typed: the key that an entry notes takes it.
+    by_letter: bool,
+    /// The entries that fit to what was typed, best first.
+    shown: Vec<usize>,
+    /// The selected one, by its place in `shown`.
+    at: usize,
+    view: Viewport,
+    /// Where the last frame drew the entries.
+    place: Rect,
+}
+
+impl Menu {
+    /// A menu of entries, the first one selected.
+    fn new(title: String, entries: Vec<MenuEntry>) -> Self {
+        let shown = (0..entries.len()).collect();
+        let texts = entries.iter().map(|entry| format!("{} {}", entry.text, entry.note)).collect();
+        let cells = |entry: &MenuEntry| text::width(&entry.text) + text::width(&entry.note) + 4;
+        let widest = entries.iter().map(cells).max().unwrap_or(0).max(text::width(&title) + 2).clamp(24, WIDEST);
+        Self { title, entries, texts, widest, shown, ..Self::default() }
+    }
+
+    /// The selected entry, by its place among all; `None` when none fits.
+    fn chosen(&self) -> Option<usize> {
+        self.shown.get(self.at).copied()
+    }
+
+    /// Moves in the list if the action says so. Returns whether it did.
+    fn perform(&mut self, action: Action) -> bool {
+        let page = isize::try_from(self.place.height.max(1)).unwrap_or(isize::MAX);
+        match action {
+            Action::Up | Action::ScrollUp => self.step(-1),
+            Action::Down | Action::ScrollDown => self.step(1),
+            Action::PageUp => self.step(-page),
+            Action::PageDown => self.step(page),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Takes in a key that narrows the list down.
+    fn key(&mut self, key: KeyEvent) {
+        if self.typed.key(key) {
+            self.narrow();
+        }
+    }
+
+    /// Takes in a pasted text that narrows the list down.
+    fn paste(&mut self, text: &str) {
+        if self.typed.paste(text) {
+            self.narrow();
+        }
+    }
+
+    /// Selects the entry at a place of the frame. Returns whether there is one.
+    fn click(&mut self, at: Position) -> bool {
+        if !self.place.contains(at) {
+            return false;
+        }
+        let index = self.view.first() + usize::from(at.y - self.place.y);
+        let is_entry = index < self.shown.len();
+        if is_entry {
+            self.at = index;
+        }
+        is_entry
+    }
+
+    /// Draws the menu in a box in the middle of an area. Returns the box.
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) -> Rect {
+        let parts = &canvas.theme.parts;
+        // All entries count, not only those that fit, so that the box stays the same while one types.
+        let typing = if self.by_letter { 0 } else { 2 };
+        let size = (self.widest + 4, self.entries.len().min(HIGHEST) + usize::from(typing) + 2);
+        let size = (u16::try_from(size.0).unwrap_or(u16::MAX), u16::try_from(size.1).unwrap_or(u16::MAX));
+        // What is not drawn cannot be clicked, either.
+        self.place = Rect::ZERO;
+        let Some(inner) = popup::frame(canvas, buffer, area, size, &self.title) else { return Rect::ZERO };
+        // The selected entry comes before the line to type into: nobody should take one that cannot be seen.
+        let above = inner.height.saturating_sub(1).min(typing);
+        if above > 0 {
+            let mut pen = Pen::new(buffer, inner, 0);
+            pen.text("/ ", parts.key);
+            let room = usize::from(pen.room());
+            self.typed.draw(canvas, &mut pen, room);
+        }
+        self.place = Rect { y: inner.y + above, height: inner.height - above, ..inner };
+        let page = usize::from(self.place.height);
+        self.view.fit(page, self.shown.len());
+        self.view.reveal(self.at..self.at + 1);
+        let first = self.view.first();
+        if self.shown.is_empty() {
+            Pen::new(buffer, self.place, 0).text("nothing fits", parts.quiet);
+        }
+        for (row, &index) in (0..self.place.height).zip(self.shown.iter().skip(first)) {
+            let is_selected = first + usize::from(row) == self.at;
+            let base = if is_selected { parts.selected } else { Style::default() };
+            let line = Rect { y: self.place.y + row, height: 1, ..self.place };
+            buffer.set_style(line, base);
+            let entry = &self.entries[index];
+            let note = text::width(&entry.note);
+            let room = usize::from(line.width).saturating_sub(note + 3);
+            let mut pen = Pen::new(buffer, line, 0);
+            pen.text(if is_selected { "› " } else { "  " }, base.patch(parts.title));
+            pen.field(&entry.text, room, base.patch(parts.text)).field("", 1, base);
+            pen.right(&entry.note, note, base.patch(parts.key));
+        }
+        popup::draw_extent(canvas, buffer, inner, first, page, self.shown.len());
+        popup::around(inner)
+    }
+
+    fn step(&mut self, entries: isize) {
+        self.at = self.at.saturating_add_signed(entries).min(self.shown.len().saturating_sub(1));
+    }
+
+    fn narrow(&mut self) {
+        self.shown = best(self.typed.text(), &self.texts);
+        (self.at, self.view) = (0, Viewport::default());
+    }
+}
+
+/// The texts that a pattern fits to as an operator types it (letters in order, gaps allowed), best first; of equals
+/// the earlier one. An empty pattern fits to all.
+pub fn best(pattern: &str, texts: &[String]) -> Vec<usize> {
+    let mut matcher = Matcher::new(Config::DEFAULT);
+    let pattern = Pattern::parse(pattern, CaseMatching::Smart, Normalization::Smart);
+    let mut buffer = Vec::new();
+    let mut found: Vec<(u32, usize)> = (texts.iter().enumerate())
+        .filter_map(|(index, text)| Some((pattern.score(Utf32Str::new(text, &mut buffer), &mut matcher)?, index)))
+        .collect();
+    found.sort_by_key(|&(score, index)| (std::cmp::Reverse(score), index));
+    found.into_iter().map(|(_, index)| index).collect()
 }

@@ -5,55 +5,48 @@ use ratatui::layout::Rect;
 use ratatui::style::{self, Modifier};
 
 use super::canvas::Canvas;
+use super::item::{self, Item};
 use super::text::{self, Pen};
-use super::{item, pane, times};
-use crate::fleet::Terminal;
+use super::{pane, times};
 use crate::screen::{self, Row, Screen};
 use crate::status::Status;
-use crate::task::Task;
 
-/// Draws the bottom rows of a terminal's screen, so that what is current is always in the pane.
-pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, terminal: Option<&Terminal>) {
+/// Draws the bottom rows of what an item shows, so that what is current is always in the pane: the screen of an agent, or
+/// what a task printed.
+pub fn draw<'a>(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, item: Option<impl Into<Item<'a>>>) {
     let parts = &canvas.theme.parts;
-    let Some(terminal) = terminal else {
+    let Some(item) = item.map(Into::into) else {
         pane::titled(canvas, buffer, area, &[("screen", parts.title)]);
         return;
     };
-    let facts = &terminal.state.terminal;
-    let place = format!("{}  {}", terminal.key.pane, terminal.place.target());
-    let cwd = facts.cwd.clone().unwrap_or_default();
-    let stale = terminal.state.stale.map(|stale| format!("as of {} ago", times::age(canvas.now.since(stale.at))));
-    let mut title = vec![(facts.id.as_str(), parts.title), (place.as_str(), parts.quiet)];
-    if let Some(stale) = &stale {
-        title.push((stale, canvas.theme.style(Status::Unknown)));
-    }
-    title.push((&cwd, parts.quiet));
+    let terminal = item.terminal();
+    let place = format!("{}  {}", item.key().pane, item.place());
+    let stale = terminal.and_then(|terminal| terminal.state.stale);
+    let stale = stale.map(|stale| format!("as of {} ago", times::age(canvas.now.since(stale.at)))).unwrap_or_default();
+    let mut title = vec![(item.id(), parts.title), (place.as_str(), parts.quiet)];
+    title.extend([(stale.as_str(), canvas.theme.style(Status::Unknown)), (item.cwd(), parts.quiet)]);
     title.retain(|(text, _)| !text.is_empty());
     let mut area = pane::titled(canvas, buffer, area, &title);
-    if let Some(trouble) = item::trouble(&terminal.state)
+    if let Some(trouble) = terminal.and_then(|terminal| item::trouble(&terminal.state))
         && area.height > 1
     {
-        let style = canvas.theme.style(Status::of(&terminal.state));
-        Pen::new(buffer, area, 0).skip(1).text(&trouble, style);
+        Pen::new(buffer, area, 0).skip(1).text(&trouble, canvas.theme.style(item.status()));
         area = Rect { y: area.y + 1, height: area.height - 1, ..area };
     }
-    match &terminal.screen {
-        Some(screen) if !screen.is_blank() => draw_screen(buffer, area, screen),
-        Some(_) => drop(Pen::new(buffer, area, 0).skip(1).text("the screen is blank", parts.quiet)),
-        None => drop(Pen::new(buffer, area, 0).skip(1).text("no screen has been captured yet", parts.quiet)),
+    let mut say = |text| {
+        Pen::new(buffer, area, 0).skip(1).text(text, parts.quiet);
+    };
+    match (item, terminal.map(|terminal| &terminal.screen)) {
+        (_, Some(Some(screen))) if screen.is_blank() => say("the screen is blank"),
+        (_, Some(Some(screen))) => draw_screen(buffer, area, screen),
+        (Item::Task(task), _) => draw_lines(canvas, buffer, area, task.preview().lines()),
+        (Item::Terminal(_), _) => say("no screen has been captured yet"),
     }
 }
 
 /// Draws the last lines that a task printed.
-pub fn draw_task(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, task: &Task) {
+fn draw_lines(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, lines: &[String]) {
     let parts = &canvas.theme.parts;
-    let place = format!("{}  {}:{}", task.key.pane, task.session, task.index);
-    let cwd = task.pane.as_ref().and_then(|pane| pane.cwd.clone()).unwrap_or_default();
-    let mut title = vec![(task.id.as_str(), parts.title), (place.as_str(), parts.quiet), (&cwd, parts.quiet)];
-    title.retain(|(text, _)| !text.is_empty());
-    let area = pane::titled(canvas, buffer, area, &title);
-    let preview = task.preview();
-    let lines = preview.lines();
     let end = lines.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |last| last + 1);
     let from = end.saturating_sub(usize::from(area.height));
     for (row, line) in (0..).zip(&lines[from..end]) {

@@ -10,6 +10,7 @@ use ratatui::layout::{Position, Rect};
 use super::action::Action;
 use super::canvas::Canvas;
 use super::footer::Hint;
+use super::item::Item;
 use super::keymap::{self, Context, control_character};
 use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayPlace};
 use super::sheet::Pause;
@@ -182,10 +183,8 @@ impl Overlay for Raw {
             }
         }
         let (look, last) = (Rect { height: inner.height.saturating_sub(1), ..inner }, inner.height.saturating_sub(1));
-        match view.tasks.iter().find(|task| task.key == self.key) {
-            Some(task) => preview::draw_task(canvas, buffer, look, task),
-            None => preview::draw(canvas, buffer, look, terminal),
-        }
+        let shown = Item::all(view).into_iter().find(|item| *item.key() == self.key);
+        preview::draw(canvas, buffer, look, shown);
         if !canvas.covered {
             self.is_shown = true;
             self.pause.is_shown(canvas.now);

@@ -38,6 +38,16 @@ impl Paragraph {
         Self::new(vec![(text.into(), style)])
     }
 
+    /// A line that goes on below its beginning, unless that is far to the right.
+    fn indented(mut parts: StyledLine, cells: usize) -> Self {
+        let blanks = parts.first().map_or(0, |(text, _)| text.len() - text.trim_start_matches(' ').len());
+        if blanks == 0 || blanks * 3 > cells {
+            return Self::new(parts);
+        }
+        let lead = vec![(parts[0].0.drain(..blanks).collect(), parts[0].1)];
+        Self::new(parts).led_by(lead)
+    }
+
     /// The line with something before it that need not be read.
     pub fn led_by(self, lead: StyledLine) -> Self {
         Self { lead, ..self }
@@ -83,6 +93,35 @@ impl Paragraph {
             }
             from += part.len();
         }
+    }
+}
+
+/// Draws the lines that fit, wrapped, as far as they are scrolled by whole lines.
+pub fn draw(view: &mut Viewport, buffer: &mut Buffer, area: Rect, count: usize, line: impl Fn(usize) -> StyledLine) {
+    let (height, cells) = (usize::from(area.height), usize::from(area.width.saturating_sub(1)));
+    let wrapped = |index| {
+        let line = Paragraph::indented(line(index), cells);
+        let rows = line.rows(cells);
+        (line, rows)
+    };
+    let mut rows = 0;
+    let mut most = count;
+    while most > 0 && cells > 0 {
+        rows += wrapped(most - 1).1.len();
+        if rows > height {
+            break;
+        }
+        most -= 1;
+    }
+    // A last line that alone is higher than the pane is shown from its beginning.
+    let first = view.fit_to(height, most.min(count.saturating_sub(1)));
+    let area = Rect { x: area.x + area.width.min(1), width: area.width.saturating_sub(1), ..area };
+    let lines = (first..count).flat_map(|index| {
+        let (line, rows) = wrapped(index);
+        rows.into_iter().map(move |row| (line.clone(), row))
+    });
+    for (place, (line, row)) in area.rows().zip(lines) {
+        line.draw(buffer, place, &row);
     }
 }
 
@@ -212,5 +251,58 @@ impl ReadProgress {
     /// The rows of the whole text.
     fn count(&self) -> usize {
         self.rows.last().map_or(0, |last| last.end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str) -> StyledLine {
+        vec![(text.to_owned(), Style::default())]
+    }
+
+    #[test]
+    fn what_is_wrapped_goes_on_below_its_beginning() {
+        let rows = |text, cells| {
+            let line = Paragraph::indented(line(text), cells);
+            let rows = line.rows(cells).into_iter().map(|row| line.text[row].to_owned()).collect::<Vec<_>>();
+            (line.indent(), rows)
+        };
+        let owned = |rows: &[&str]| rows.iter().map(|row| (*row).to_owned()).collect::<Vec<_>>();
+        assert_eq!(rows("  one two three", 8), (2, owned(&["one ", "two ", "three"])));
+        assert_eq!(rows("     one", 8), (0, owned(&["     one"])));
+        assert_eq!(rows("", 4), (0, owned(&[""])));
+    }
+
+    fn shown(view: &mut Viewport, count: usize) -> String {
+        let area = Rect::new(0, 0, 10, 3);
+        let mut buffer = Buffer::empty(area);
+        draw(view, &mut buffer, area, count, |index| line(&index.to_string()));
+        (0..3).map(|row| buffer[(1, row)].symbol().to_owned()).collect()
+    }
+
+    #[test]
+    fn the_end_stays_in_view_until_one_scrolls_away_from_it() {
+        let mut reading = Viewport::at_end();
+        assert_eq!(shown(&mut reading, 2), "01 ");
+        assert_eq!(shown(&mut reading, 5), "234");
+        assert_eq!(shown(&mut reading, 6), "345");
+        reading.step(-1);
+        assert_eq!(shown(&mut reading, 7), "234");
+        reading.step(isize::MAX);
+        assert_eq!(shown(&mut reading, 8), "567");
+        reading.go_to(false);
+        assert_eq!(shown(&mut reading, 9), "012");
+        reading.center(7, 0);
+        assert_eq!(shown(&mut reading, 9), "678");
+        let mut start = Viewport::from_start();
+        assert_eq!(shown(&mut start, 9), "012");
+        start.turn(1);
+        assert_eq!(shown(&mut start, 9), "234");
+        start.turn(9);
+        assert_eq!(shown(&mut start, 9), "678");
+        start.step(-1);
+        assert_eq!(shown(&mut start, 9), "567");
     }
 }

@@ -2,41 +2,29 @@
 
 use super::Request;
 use super::confirm::Confirm;
-use super::menu::{Menu, MenuEntry};
 use super::overlay::{Flow, OverlayContext};
-use super::picker::Picker;
+use super::picker::{MenuEntry, Picker};
 use super::text;
 use crate::fleet::{DeclaredBy, SessionView, View};
 
 /// The widest name that the others are put in line with.
 const WIDEST: usize = 40;
 
-/// The list of sessions.
-#[derive(Debug)]
-pub struct TaskSessions {
-    sessions: Vec<SessionView>,
-    menu: Menu,
-}
-
-impl TaskSessions {
-    /// The sessions in view; the server stands with each where there are several.
-    pub fn new(view: &View<'_>) -> Self {
-        let sessions: Vec<SessionView> = view.sessions.iter().map(|&session| session.clone()).collect();
-        let several = view.servers.len() > 1;
-        let name = |session: &SessionView| match several {
-            true => format!("{}: {}", session.server, session.name),
-            false => session.name.clone(),
-        };
-        let widest = sessions.iter().map(|session| text::width(&name(session))).max().unwrap_or(0).min(WIDEST);
-        let entry = |session: &SessionView| {
-            let name = name(session);
-            let blank = " ".repeat(widest.saturating_sub(text::width(&name)));
-            let windows = text::counted(session.windows, "window");
-            MenuEntry { text: format!("{name}{blank}  {windows}"), note: note(session).to_owned() }
-        };
-        let entries = sessions.iter().map(entry).collect();
-        Self { sessions, menu: Menu::new("sessions of tasks", entries) }
-    }
+/// The sessions in view; the server stands with each where there are several.
+pub fn task_sessions(view: &View<'_>) -> Picker {
+    let sessions: Vec<SessionView> = view.sessions.iter().map(|&session| session.clone()).collect();
+    let several = view.servers.len() > 1;
+    let name = |session: &SessionView| match several {
+        true => format!("{}: {}", session.server, session.name),
+        false => session.name.clone(),
+    };
+    let widest = sessions.iter().map(|session| text::width(&name(session))).max().unwrap_or(0).min(WIDEST);
+    let entry = |session: &SessionView| {
+        let name = text::padded(&name(session), widest);
+        MenuEntry::new(format!("{name}  {}", text::counted(session.windows, "window")), note(session))
+    };
+    let entries = sessions.iter().map(entry).collect();
+    Picker::new("sessions of tasks", "change it", entries, move |index, desk| ask_about(&sessions[index], desk))
 }
 
 /// Asks whether a session becomes one of tasks, or is one no longer.
@@ -79,19 +67,5 @@ const fn note(session: &SessionView) -> &'static str {
         Some(DeclaredBy::Operator) => "tasks",
         Some(DeclaredBy::Run) => "tasks, by run",
         Some(DeclaredBy::Configuration) => "tasks, by [[task]]",
-    }
-}
-
-impl Picker for TaskSessions {
-    fn menu(&mut self) -> &mut Menu {
-        &mut self.menu
-    }
-
-    fn words(&self) -> [&'static str; 3] {
-        ["change it", "down", "close"]
-    }
-
-    fn take(&mut self, index: usize, desk: &mut OverlayContext<'_, '_>) -> Flow {
-        ask_about(&self.sessions[index], desk)
     }
 }

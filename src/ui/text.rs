@@ -61,24 +61,15 @@ pub fn cut(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
-/// A text in lines of at most `cells` cells, broken at blanks where there are any near the end of a line. What does not
-/// fit into `most` lines is cut with `…`.
+/// A text in lines of at most `cells` cells, as [`broken`] breaks it. What does not fit into `most` lines is cut with `…`.
 pub fn wrapped(text: &str, cells: usize, most: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut rest = text.trim();
-    while !rest.is_empty() && cells > 0 && lines.len() < most {
-        if lines.len() + 1 == most || width(rest) <= cells {
-            lines.push(cut(rest, cells).into_owned());
-            break;
-        }
-        let fitting = self::fitting(rest, cells).len().max(rest.chars().next().map_or(0, char::len_utf8));
-        // A word that would leave half of a line blank, such as a path, is broken instead.
-        let blank = rest[..fitting].rfind(' ').filter(|at| width(&rest[..*at]) * 2 > cells);
-        let at = if rest[fitting..].starts_with(' ') { fitting } else { blank.unwrap_or(fitting) };
-        lines.push(cut(rest[..at].trim_end(), cells).into_owned());
-        rest = rest[at..].trim_start();
-    }
-    lines
+    let text = text.trim();
+    let rows = if cells == 0 { Vec::new() } else { broken(text, cells) };
+    let line = |(nth, row): (usize, Range<usize>)| {
+        let end = if nth + 1 == most { text.len() } else { row.end };
+        cut(text[row.start..end].trim_end(), cells).into_owned()
+    };
+    rows.into_iter().take(most).enumerate().map(line).collect()
 }
 
 /// Where a text is broken into rows of at most `cells` cells, without a character of it lost: at blanks where there are
@@ -107,6 +98,11 @@ pub fn broken(text: &str, cells: usize) -> Vec<Range<usize>> {
         rows.push(start..text.len());
     }
     rows
+}
+
+/// A text with blanks behind it, up to a number of cells.
+pub fn padded(text: &str, cells: usize) -> String {
+    format!("{text}{}", " ".repeat(cells.saturating_sub(width(text))))
 }
 
 /// A number of things, by the word for one of them: `1 window`, `2 windows`.

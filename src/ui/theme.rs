@@ -1,11 +1,12 @@
 //! Themes: what each status and each part of the frame looks like, as data.
 
-mod file;
+use std::ops::Range;
 
 use ratatui::style::{Color, Modifier, Style};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
-pub use file::ThemeError;
-
+use super::text;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 
@@ -21,40 +22,154 @@ const SHIPPED: [(&str, &str); 4] = [
 ];
 
 /// A checked theme.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Theme {
-    /// In the order of [`Status::GROUPS`].
-    looks: [Appearance; Status::GROUPS.len()],
-    spinner: Vec<String>,
-    spinner_ascii: Vec<String>,
+    status: Appearances,
+    spinner: Spinner,
     pub parts: Parts,
 }
 
+/// A look for each of [`Status::GROUPS`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Appearances {
+    needs_you: Appearance,
+    failed: Appearance,
+    stalled: Appearance,
+    error: Appearance,
+    interrupted: Appearance,
+    finished: Appearance,
+    working: Appearance,
+    ready: Appearance,
+    unknown: Appearance,
+    gone: Appearance,
+}
+
 /// How one status is shown: always by all three of glyph, word and style.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Appearance {
+    #[serde(deserialize_with = "one_cell")]
     pub glyph: String,
+    #[serde(deserialize_with = "one_ascii")]
     pub ascii: String,
+    #[serde(default, deserialize_with = "style")]
     pub style: Style,
 }
 
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Spinner {
+    frames: Vec<Cell>,
+    ascii: Vec<AsciiCell>,
+}
+
+/// A glyph that takes one cell.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+struct Cell(#[serde(deserialize_with = "one_cell")] String);
+
+/// The same of ASCII.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+struct AsciiCell(#[serde(deserialize_with = "one_ascii")] String);
+
 /// The styles of the frame's parts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Parts {
     /// What is read.
+    #[serde(deserialize_with = "style")]
     pub text: Style,
     /// What is read on a second look: headings, labels, ages.
+    #[serde(deserialize_with = "style")]
     pub quiet: Style,
     /// The program's name, and the name of what a pane shows.
+    #[serde(deserialize_with = "style")]
     pub title: Style,
     /// Lines between panes.
+    #[serde(deserialize_with = "style")]
     pub rule: Style,
     /// The row that the cursor is on.
+    #[serde(deserialize_with = "style")]
     pub selected: Style,
     /// A key in the footer and in the help.
+    #[serde(deserialize_with = "style")]
     pub key: Style,
     /// The cursor of the composer.
+    #[serde(deserialize_with = "style")]
     pub cursor: Style,
+}
+
+/// Why a theme is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct ThemeError {
+    /// What is wrong.
+    pub what: String,
+    /// The bytes of the text that it is about.
+    pub at: Range<usize>,
+    /// What to write instead.
+    pub hint: Option<String>,
+}
+
+impl From<toml::de::Error> for ThemeError {
+    /// A message of two lines is what is wrong and what to write instead.
+    fn from(error: toml::de::Error) -> Self {
+        let (what, hint) =
+            error.message().split_once('\n').map_or((error.message(), None), |(what, hint)| (what, Some(hint)));
+        Self { what: what.to_owned(), at: error.span().unwrap_or(0..0), hint: hint.map(str::to_owned) }
+    }
+}
+
+/// A glyph that takes one cell, so that columns stay where they are.
+fn one_cell<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let glyph = String::deserialize(deserializer)?;
+    match text::width(&glyph) {
+        1 => Ok(glyph),
+        cells => {
+            Err(D::Error::custom(format!("the glyph {glyph:?} takes {cells} cells\na glyph takes exactly one cell")))
+        }
+    }
+}
+
+fn one_ascii<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let glyph = one_cell(deserializer)?;
+    let wrong = || format!("the glyph {glyph:?} is not ASCII\nthis one is for terminals that show nothing else");
+    if glyph.is_ascii() { Ok(glyph) } else { Err(D::Error::custom(wrong())) }
+}
+
+fn style<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Style, D::Error> {
+    #[derive(Default, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    struct Entry {
+        #[serde(deserialize_with = "color")]
+        foreground: Option<Color>,
+        #[serde(deserialize_with = "color")]
+        background: Option<Color>,
+        bold: bool,
+        dim: bool,
+        italic: bool,
+        underline: bool,
+        reversed: bool,
+    }
+    let entry = Entry::deserialize(deserializer)?;
+    let modifiers = [
+        (entry.bold, Modifier::BOLD),
+        (entry.dim, Modifier::DIM),
+        (entry.italic, Modifier::ITALIC),
+        (entry.underline, Modifier::UNDERLINED),
+        (entry.reversed, Modifier::REVERSED),
+    ];
+    let add_modifier = modifiers.iter().filter(|(on, _)| *on).map(|(_, modifier)| *modifier).collect();
+    Ok(Style { fg: entry.foreground, bg: entry.background, add_modifier, ..Style::default() })
+}
+
+fn color<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Color>, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    let hint = "a colour is a name (`magenta`, `light blue`), a number (0 to 255) or `#rrggbb`";
+    name.parse().map(Some).map_err(|_| D::Error::custom(format!("{name:?} is no colour\n{hint}")))
 }
 
 /// What the operator's terminal can show.
@@ -91,7 +206,7 @@ impl Theme {
     /// # Errors
     /// What is wrong and at which byte of the text it is.
     pub fn parse(text: &str) -> Result<Self, ThemeError> {
-        file::read(text)
+        Ok(toml::from_str(text)?)
     }
 
     /// The theme as a terminal of some depth can show it. Sixteen colours have none that could stand behind all the
@@ -108,13 +223,27 @@ impl Theme {
 
     /// Whether a working row moves at all.
     pub fn spins(&self, ascii: bool) -> bool {
-        let frames = if ascii { &self.spinner_ascii } else { &self.spinner };
-        frames.len() > 1
+        self.frames(ascii) > 1
+    }
+
+    fn frames(&self, ascii: bool) -> usize {
+        if ascii { self.spinner.ascii.len() } else { self.spinner.frames.len() }
     }
 
     /// How a status is shown.
     pub fn look(&self, status: Status) -> &Appearance {
-        &self.looks[status.place()]
+        match status.group() {
+            Status::Failed => &self.status.failed,
+            Status::Stalled => &self.status.stalled,
+            Status::Error => &self.status.error,
+            Status::Interrupted => &self.status.interrupted,
+            Status::Finished => &self.status.finished,
+            Status::Working => &self.status.working,
+            Status::Ready => &self.status.ready,
+            Status::Unknown => &self.status.unknown,
+            Status::Gone => &self.status.gone,
+            _ => &self.status.needs_you,
+        }
     }
 
     /// The style of a status.
@@ -125,11 +254,10 @@ impl Theme {
     /// The glyph of a status; for work it is the spinner's at that time, unless nothing may move.
     pub fn glyph(&self, status: Status, ascii: bool, now: Option<Timestamp>) -> &str {
         let look = self.look(status);
-        let frames = if ascii { &self.spinner_ascii } else { &self.spinner };
-        if let Some(now) = now.filter(|_| status == Status::Working && !frames.is_empty()) {
+        if let Some(now) = now.filter(|_| status == Status::Working && self.frames(ascii) > 0) {
             let step = now.as_millis() / i64::try_from(SPINNER_STEP.as_millis()).unwrap_or(1);
-            let index = usize::try_from(step).unwrap_or(0) % frames.len();
-            return &frames[index];
+            let index = usize::try_from(step).unwrap_or(0) % self.frames(ascii);
+            return if ascii { &self.spinner.ascii[index].0 } else { &self.spinner.frames[index].0 };
         }
         if ascii { &look.ascii } else { &look.glyph }
     }

@@ -1,21 +1,53 @@
-//! One prompt to several terminals: who will get it, who will not and why.
+//! Whom a prompt is for: what stands in its way there, and of several who will get it, who will not and why, the question
+//! before it goes, and what became of it at each.
 
-use crate::status::{Hindrance, Status};
 use std::collections::BTreeSet;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 
-use super::outcomes::{Outcomes, Progress};
-use super::recipients::hindrance;
-use crate::fleet::{TerminalKey, View};
-use crate::operation::{Act, Recipient, Refusal, When};
+use crate::fleet::{Terminal, TerminalKey, View};
+use crate::operation::{Act, Operation, Outcome, Recipient, Refusal, When};
+use crate::status::{Hindrance, Status};
+use crate::ui::action::Action;
 use crate::ui::canvas::Canvas;
-use crate::ui::overlay::OverlayContext;
-use crate::ui::popup::StyledLine;
+use crate::ui::footer::Hint;
+use crate::ui::keymap::Context;
+use crate::ui::outcome;
+use crate::ui::overlay::{Flow, HitMap, OperationNews, Overlay, OverlayContext, OverlayReply};
+use crate::ui::popup::{self, StyledLine};
+use crate::ui::reading::Paragraph;
+use crate::ui::sheet::{Answers, Hold, Question, QuestionText};
 use crate::ui::text::{self, Pen};
-use crate::ui::theme::Theme;
+use crate::ui::theme::{Parts, Theme};
+use crate::ui::viewport::Viewport;
 use crate::ui::{find, pane};
+
+/// One terminal, or several that get the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Recipients {
+    One(TerminalKey),
+    Several(Vec<TerminalKey>),
+}
+
+impl Recipients {
+    /// The one terminal, if it is one.
+    pub fn one(&self) -> Option<&TerminalKey> {
+        match self {
+            Recipients::One(key) => Some(key),
+            Recipients::Several(_) => None,
+        }
+    }
+
+    /// All of them, in the order in which they were named.
+    pub fn keys(&self) -> &[TerminalKey] {
+        match self {
+            Recipients::One(key) => std::slice::from_ref(key),
+            Recipients::Several(keys) => keys,
+        }
+    }
+}
 
 /// The prompt for several terminals that is begun, and who has still to take it.
 #[derive(Clone, Debug, Default)]
@@ -46,18 +78,23 @@ impl BroadcastDraft {
     }
 }
 
+/// What keeps a prompt from a terminal now; `None` when it would be sent.
+pub fn hindrance(view: &View<'_>, key: &TerminalKey) -> Option<Hindrance> {
+    find(view, key).map_or(Some(Hindrance::Gone), Terminal::prompt_hindrance)
+}
+
 /// The rows from which on a list of terminals that goes on says more than all names in two lines.
 const LIST: usize = 6;
 
 /// What a terminal would get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Gets {
+enum Gets {
     Now,
     WhenReady(Hindrance),
     Nothing(Hindrance),
 }
 
-pub(super) fn gets(view: &View<'_>, key: &TerminalKey, wait: bool) -> Gets {
+fn gets(view: &View<'_>, key: &TerminalKey, wait: bool) -> Gets {
     match hindrance(view, key) {
         None => Gets::Now,
         Some(hindrance) if wait && hindrance.may_pass() => Gets::WhenReady(hindrance),
@@ -105,7 +142,7 @@ fn in_brief(canvas: &Canvas<'_>, keys: &[TerminalKey], cells: usize, view: &View
 }
 
 /// Who gets it and who does not, in a line each.
-pub(super) fn lines(theme: &Theme, keys: &[TerminalKey], text: &str, wait: bool, view: &View<'_>) -> Vec<StyledLine> {
+fn lines(theme: &Theme, keys: &[TerminalKey], text: &str, wait: bool, view: &View<'_>) -> Vec<StyledLine> {
     let parts = &theme.parts;
     let line = |key: &TerminalKey| {
         let name = name(view, key);
@@ -147,9 +184,172 @@ pub fn send(keys: &[TerminalKey], text: &str, wait: bool, desk: &mut OverlayCont
         };
         terminals.push((key.clone(), name(desk.view, key), progress));
     }
-    Outcomes::new(text.to_owned(), terminals)
+    Outcomes { text: text.to_owned(), terminals, view: Viewport::default() }
 }
 
-pub(super) fn name(view: &View<'_>, key: &TerminalKey) -> String {
+fn name(view: &View<'_>, key: &TerminalKey) -> String {
     find(view, key).map_or_else(|| key.pane.to_string(), |terminal| terminal.state.terminal.id.clone())
+}
+
+/// The question before a prompt goes to several, or before a draft is sent that was not in view as a whole: who gets it,
+/// who does not and why, and all of the text. What opened it takes [`OverlayReply::Yes`].
+#[derive(Debug)]
+pub struct SendQuestion {
+    to: Recipients,
+    prompt: String,
+    when: When,
+    question: Question,
+    /// What each one would get, as it was shown.
+    shown: Vec<Gets>,
+}
+
+/// What the keys are called.
+const ANSWERS: Answers = Answers::yes_or("send it", &[(Action::Close, "do not send")]);
+
+impl SendQuestion {
+    /// The question for some terminals.
+    pub fn new(to: Recipients, prompt: String, when: When, view: &View<'_>) -> Self {
+        let mut question = Self { to, prompt, when, question: Question::default(), shown: Vec::new() };
+        question.shown = question.gets(view);
+        question
+    }
+
+    /// Follows what each one would get. When that changes, no key does anything for a second.
+    fn follow(&mut self, view: &View<'_>) {
+        let now = self.gets(view);
+        if now != self.shown {
+            self.shown = now;
+            self.question.changed();
+        }
+    }
+
+    fn asked(&self, theme: &Theme, view: &View<'_>) -> QuestionText {
+        let Parts { text: plain, quiet, .. } = theme.parts;
+        let wait = self.when == When::Ready;
+        let who = lines(theme, self.to.keys(), &self.prompt, wait, view).into_iter().map(Paragraph::new);
+        let told = [Paragraph::default(), Paragraph::plain("the whole text:", quiet)];
+        let indented = |line| Paragraph::plain(line, plain).led_by(vec![("  ".into(), Style::default())]);
+        who.chain(told).chain(self.prompt.lines().map(indented)).collect::<Vec<_>>().into()
+    }
+
+    fn gets(&self, view: &View<'_>) -> Vec<Gets> {
+        self.to.keys().iter().map(|key| gets(view, key, self.when == When::Ready)).collect()
+    }
+
+    fn hold(&self, view: &View<'_>) -> Option<Hold> {
+        self.question.hold(&self.asked(&Theme::default(), view), view.now)
+    }
+}
+
+impl Overlay for SendQuestion {
+    fn context(&self) -> Context {
+        Context::Confirm
+    }
+
+    fn hints(&self, view: &View<'_>) -> Vec<Hint> {
+        ANSWERS.hints(self.hold(view))
+    }
+
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap {
+        let count = self.gets(view).iter().filter(|gets| !matches!(gets, Gets::Nothing(_))).count();
+        let title = match self.to.keys() {
+            [key] => format!("send this to {}?", name(view, key)),
+            keys => format!("send to {count} of {}?", text::counted(keys.len(), "terminal")),
+        };
+        let asked = self.asked(canvas.theme, view);
+        ANSWERS.draw(canvas, buffer, area, &mut self.question, (&title, &asked))
+    }
+
+    fn perform(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow {
+        self.follow(desk.view);
+        match action {
+            Action::Confirm if self.hold(desk.view).is_none() => Flow::Reply(OverlayReply::Yes),
+            Action::Confirm => Flow::Stay,
+            _ => self.question.perform(action),
+        }
+    }
+
+    fn update(&mut self, desk: &mut OverlayContext<'_, '_>) -> Flow {
+        self.follow(desk.view);
+        Flow::Stay
+    }
+}
+
+/// How far it has come at one terminal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Progress {
+    Sending,
+    /// It goes when the agent is ready.
+    Queued,
+    Ended(Outcome),
+}
+
+/// The list of what became of it.
+#[derive(Debug)]
+pub struct Outcomes {
+    text: String,
+    terminals: Vec<(TerminalKey, String, Progress)>,
+    view: Viewport,
+}
+
+impl Overlay for Outcomes {
+    fn context(&self) -> Context {
+        Context::Outcomes
+    }
+
+    fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
+        vec![(Action::Close, "close")]
+    }
+
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
+        let parts = &canvas.theme.parts;
+        let taken =
+            self.terminals.iter().filter(|(.., it)| matches!(it, Progress::Ended(Outcome::Accepted(_)))).count();
+        let title = format!("taken by {taken} of {}", self.terminals.len());
+        let line = |(_, name, progress): &(TerminalKey, String, Progress)| -> StyledLine {
+            let (status, word, why) = match progress {
+                Progress::Sending => (Status::Working, "sending …", String::new()),
+                Progress::Queued => (Status::Working, "queued", "sent when the agent is ready".to_owned()),
+                Progress::Ended(outcome) => {
+                    let word = match outcome {
+                        Outcome::Accepted(_) => "taken",
+                        Outcome::NotTaken { .. } => "not taken",
+                        Outcome::Unverified { .. } => "unverified",
+                        Outcome::Refused(_) => "not sent",
+                    };
+                    (outcome::status(outcome), word, outcome.detail().unwrap_or_default())
+                }
+            };
+            let style = canvas.theme.style(status);
+            let glyph = canvas.glyph(status).to_owned();
+            vec![
+                (glyph, style),
+                (format!(" {word:<10} "), style),
+                (format!("{name}  "), parts.text),
+                (why, parts.quiet),
+            ]
+        };
+        let lines: Vec<StyledLine> = self.terminals.iter().map(line).collect();
+        let inner = popup::draw(canvas, buffer, area, &title, &lines, &mut self.view);
+        HitMap::at(popup::around(inner))
+    }
+
+    fn perform(&mut self, action: Action, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+        self.view.perform(action)
+    }
+
+    fn hear(&mut self, news: OperationNews<'_>, _desk: &mut OverlayContext<'_, '_>) {
+        let (key, outcome) = match news {
+            OperationNews::Ended { operation: Operation { to, act: Act::Prompt { text, .. }, .. }, outcome }
+                if *text == self.text =>
+            {
+                (&to.key, outcome.clone())
+            }
+            _ => return,
+        };
+        let is_open = |it: &Progress| !matches!(it, Progress::Ended(_));
+        if let Some((.., progress)) = self.terminals.iter_mut().find(|(of, _, it)| of == key && is_open(it)) {
+            *progress = Progress::Ended(outcome);
+        }
+    }
 }

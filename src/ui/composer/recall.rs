@@ -1,4 +1,13 @@
-//! Earlier prompts, one by one: those of the terminal first, then those of all.
+//! Earlier prompts, one by one or in a list: those of the terminal first, then those of all; and the templates.
+
+use crate::config::{Field, Template};
+use crate::fleet::{Terminal, TerminalKey};
+use crate::screen::harmless;
+use crate::ui::overlay::{Flow, OverlayContext, OverlayReply};
+use crate::ui::picker::{MenuEntry, Picker};
+
+/// What the key that takes a text is called.
+const TAKE: &str = "take it";
 
 /// Where one stands among the earlier prompts. What was being written when one left it is the newest of them.
 #[derive(Clone, Debug, Default)]
@@ -13,16 +22,22 @@ pub struct PromptRecall {
 
 impl PromptRecall {
     /// Takes in the prompts that were sent to the terminal, and to any, newest first.
-    pub fn learn(&mut self, own: &[String], all: &[String]) {
+    pub fn set_prompts(&mut self, own: &[String], all: &[String]) {
         self.prompts = own.to_vec();
         self.own = own.len();
         self.prompts.extend(all.iter().filter(|prompt| !own.contains(prompt)).cloned());
         self.at = None;
     }
 
-    /// All of them, newest first, the terminal's own before those of others; and how many are its own.
-    pub fn all(&self) -> (&[String], usize) {
-        (&self.prompts, self.own)
+    /// A list of the prompts, newest first, the terminal's own before those of others; `None` when there are none.
+    pub fn picker(&self) -> Option<Picker> {
+        let note = |place: usize| if place < self.own { "here" } else { "" };
+        let entry = |(place, prompt): (usize, &String)| MenuEntry::new(in_one_line(prompt), note(place));
+        let entries: Vec<MenuEntry> = self.prompts.iter().enumerate().map(entry).collect();
+        let prompts = self.prompts.clone();
+        let take =
+            move |index: usize, _: &mut OverlayContext<'_, '_>| Flow::Reply(OverlayReply::Text(prompts[index].clone()));
+        (!entries.is_empty()).then(|| Picker::new("earlier prompts", TAKE, entries, take).over_panes())
     }
 
     /// The next older prompt; `text` is what stands in the composer now.
@@ -44,6 +59,50 @@ impl PromptRecall {
     }
 }
 
+/// A list of the templates of the configuration, filled in for a terminal; `None` when there are none.
+pub fn templates(templates: &[Template], to: Option<&TerminalKey>) -> Option<Picker> {
+    let (templates, to) = (templates.to_vec(), to.cloned());
+    let text = |template: &Template| in_one_line(&template.filled(|field| format!("{{{field}}}")));
+    let entry = |template: &Template| MenuEntry::new(format!("{}   {}", template.name, text(template)), "");
+    let entries: Vec<MenuEntry> = templates.iter().map(entry).collect();
+    let take = move |index: usize, desk: &mut OverlayContext<'_, '_>| {
+        let template: &Template = &templates[index];
+        match to.as_ref().and_then(|key| desk.terminal(key)) {
+            Some(terminal) => Flow::Reply(OverlayReply::Text(template.filled(|field| value(field, terminal)))),
+            None if template.has_fields() => {
+                desk.say("the template has fields, which differ from terminal to terminal");
+                Flow::Close
+            }
+            None => Flow::Reply(OverlayReply::Text(template.filled(|_| String::new()))),
+        }
+    };
+    (!entries.is_empty()).then(|| Picker::new("templates", TAKE, entries, take).over_panes())
+}
+
+/// What a terminal fills into a field. It comes from outside, and may end neither a line nor a paste.
+fn value(field: Field, terminal: &Terminal) -> String {
+    let facts = &terminal.state.terminal;
+    let optional = |text: &Option<String>| text.clone().unwrap_or_default();
+    harmless(&match field {
+        Field::Name => facts.id.clone(),
+        Field::Agent => facts.tool.clone(),
+        Field::Version => optional(&facts.observed_tool_version),
+        Field::Session => optional(&facts.session),
+        Field::Window => optional(&facts.window),
+        Field::Pane => terminal.key.pane.to_string(),
+        Field::Cwd => optional(&facts.cwd),
+        Field::Title => facts.title.clone(),
+        Field::Host => optional(&facts.host),
+    })
+}
+
+/// The beginning of a text as far as a menu could ever show it or find something in it.
+fn in_one_line(text: &str) -> String {
+    const SHOWN: usize = 400;
+    let end = text.char_indices().nth(SHOWN).map_or(text.len(), |(at, _)| at);
+    text[..end].lines().collect::<Vec<_>>().join(" ⏎ ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,7 +113,7 @@ mod tests {
         let mut recall = PromptRecall::default();
         assert_eq!(recall.older("x"), None);
         assert_eq!(recall.newer(), None);
-        recall.learn(&owned(&["b", "a"]), &owned(&["c", "b"]));
+        recall.set_prompts(&owned(&["b", "a"]), &owned(&["c", "b"]));
         assert_eq!(recall.older("draft"), Some("b"));
         assert_eq!(recall.older("b"), Some("a"));
         assert_eq!(recall.older("a"), Some("c"));

@@ -9,15 +9,15 @@ use crate::ui::arrangement::{RowKey, TableRow};
 use crate::ui::composer::Composer;
 use crate::ui::dialog::DialogBox;
 use crate::ui::drill::Drill;
-use crate::ui::follow_ups::{FollowUpList, needs_decision};
+use crate::ui::follow_ups::{follow_ups, needs_decision};
 use crate::ui::footer::Hint;
 use crate::ui::interrupt::Interrupt;
 use crate::ui::item::Item;
 use crate::ui::keymap::Context;
 use crate::ui::layout::Shown;
-use crate::ui::palette::Palette;
+use crate::ui::palette::palette;
 use crate::ui::raw::Raw;
-use crate::ui::task_sessions::TaskSessions;
+use crate::ui::task_sessions::task_sessions;
 use crate::ui::{Below, Drawn, Request, Topic, Ui};
 
 impl Ui {
@@ -113,7 +113,7 @@ impl Ui {
                 None => {}
             },
             Action::Unqueue => return self.unqueue(view),
-            Action::Palette => self.open(Palette::new(&self.options.keymap)),
+            Action::Palette => self.open(palette(&self.options.keymap)),
             Action::MuteAll => return self.toggle_notices(view),
             Action::Pin | Action::Mute => return self.flag(action, view),
             Action::Seen => return self.see(view),
@@ -129,11 +129,11 @@ impl Ui {
             Action::FollowUps if self.memory.follow_ups.is_empty() => {
                 self.say("no message to an agent waits or needs a decision".to_owned(), view);
             }
-            Action::FollowUps => self.open(FollowUpList::new(&self.memory.follow_ups, view.now)),
+            Action::FollowUps => self.open(follow_ups(&self.memory.follow_ups, view.now)),
             Action::TaskSessions if view.sessions.is_empty() => {
                 self.say("there are no sessions".to_owned(), view);
             }
-            Action::TaskSessions => self.open(TaskSessions::new(view)),
+            Action::TaskSessions => self.open(task_sessions(view)),
             _ => self.rearrange(action, view),
         }
         Vec::new()

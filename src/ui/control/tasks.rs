@@ -55,6 +55,5 @@ fn lines(tasks: &[&Task]) -> Vec<String> {
     let rows = || tasks.iter().map(|task| (task.id.as_str(), task.as_status().word(), task.command()));
     let widest = |cells: usize, text: &str| cells.max(text::width(text));
     let (name, word) = rows().fold((0, 0), |(name, word), row| (widest(name, row.0), widest(word, &row.1)));
-    let padded = |text: &str, cells: usize| format!("{text}{}", " ".repeat(cells - text::width(text)));
-    rows().map(|row| format!("{}  {}  {}", padded(row.0, name), padded(&row.1, word), row.2)).collect()
+    rows().map(|row| format!("{}  {}  {}", text::padded(row.0, name), text::padded(&row.1, word), row.2)).collect()
 }

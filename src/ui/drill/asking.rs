@@ -246,7 +246,7 @@ impl Drill {
             }
             HistoryAnswer::Transcript { lines, .. } => {
                 self.asking.transcript = false;
-                self.transcript.told(lines.clone());
+                self.transcript.set_lines(lines.clone());
             }
             HistoryAnswer::Failed { ask, trouble } => self.failed(ask, trouble, now),
         }
@@ -264,7 +264,7 @@ impl Drill {
                 self.asking.transcript = false;
                 match trouble {
                     // Nothing was said that anybody will ever read.
-                    Trouble::Off => self.transcript.told(Vec::new()),
+                    Trouble::Off => self.transcript.set_lines(Vec::new()),
                     _ => self.transcript.fail(),
                 }
             }

@@ -5,11 +5,11 @@ use ratatui::layout::Rect;
 
 use super::asking::Shot;
 use super::list::List;
-use super::{Drawn, Drill, Focus, Side, head, reading, screen, why};
+use super::{Drawn, Drill, Focus, Side, head, screen, why};
 use crate::fleet::View;
 use crate::ui::canvas::Canvas;
 use crate::ui::text::{self, Pen};
-use crate::ui::{pane, popup, times};
+use crate::ui::{pane, popup, reading, times};
 
 /// From this width on the list and the pane beside it stand side by side.
 const SIDE_BY_SIDE: u16 = 110;
@@ -125,7 +125,7 @@ impl Drill {
             (Side::Facts, _) | (_, None) => format!("until {}", times::wall(self.until, canvas.zone)),
             (_, Some(step)) => format!("at {}", times::wall(step.at, canvas.zone)),
         };
-        let found = self.transcript.found().filter(|_| self.side == Side::Transcript);
+        let found = self.transcript.reader.found().filter(|_| self.side == Side::Transcript);
         let told = found.unwrap_or(time);
         let room = usize::from(pen.room()).saturating_sub(2);
         pen.text(" ", parts.rule).text(&text::cut(&told, room), parts.quiet).text(" ", parts.rule);

@@ -13,7 +13,7 @@ use crate::ui::times;
 /// Draws the head line. Name and state are always there; of the rest, what fits.
 pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, subject: &Subject, here: bool, until: Timestamp) {
     let parts = &canvas.theme.parts;
-    let (status, since) = subject.status();
+    let (status, since) = (subject.item().status(), subject.item().since());
     let status = if here { status } else { Status::Gone };
     let told = match here {
         true => format!("{} for {}", status.word(), times::lasting(since, until)),

@@ -150,7 +150,7 @@ impl List<'_> {
         let lasted = |span| format!("{:>LASTED$}", times::running(span));
         match self.step(index) {
             None => {
-                let (status, since) = self.subject.status();
+                let (status, since) = (self.subject.item().status(), self.subject.item().since());
                 line.push((format!("{:<cells$}  ", "now"), parts.text));
                 line.push((format!("{:>LASTED$}", times::lasting(since, self.now)), parts.quiet));
                 line.push((format!("  {} {}", canvas.glyph(status), status.word()), canvas.theme.style(status)));

@@ -8,7 +8,6 @@ use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::StoredScreen;
 use crate::profile::RefusedInputs;
 use crate::screen::{PaneFacts, Screen};
-use crate::state::Since;
 use crate::status::Status;
 use crate::task::{Preview, Task};
 use crate::time::Timestamp;
@@ -71,18 +70,20 @@ impl Subject {
         }
     }
 
-    pub fn key(&self) -> &TerminalKey {
+    /// What it is, as the table has it.
+    pub fn item(&self) -> Item<'_> {
         match self {
-            Self::Agent(terminal) => &terminal.key,
-            Self::Task { task, .. } => &task.key,
+            Self::Agent(terminal) => Item::Terminal(terminal),
+            Self::Task { task, .. } => Item::Task(task),
         }
     }
 
+    pub fn key(&self) -> &TerminalKey {
+        self.item().key()
+    }
+
     pub fn name(&self) -> &str {
-        match self {
-            Self::Agent(terminal) => &terminal.state.terminal.id,
-            Self::Task { task, .. } => &task.id,
-        }
+        self.item().id()
     }
 
     /// Whether it is a task.
@@ -119,41 +120,22 @@ impl Subject {
         }
     }
 
-    /// Its status, and since when it holds.
-    pub fn status(&self) -> (Status, Since) {
-        let item = match self {
-            Self::Agent(terminal) => Item::from(terminal.as_ref()),
-            Self::Task { task, .. } => Item::from(task.as_ref()),
-        };
-        (item.status(), item.since())
-    }
-
     /// What the head tells of it beside its name, most telling first.
     pub fn about(&self) -> Vec<String> {
-        let parts = match self {
+        let item = self.item();
+        let (what, id, profile) = match self {
             Self::Agent(terminal) => {
-                let facts = &terminal.state.terminal;
-                let profile = facts.profile.as_ref().map(|profile| format!("profile {profile}"));
-                [
-                    Some(Item::from(&**terminal).agent()),
-                    Some(format!("{} {}", terminal.key.pane, terminal.place.target())),
-                    Some(format!("pid {}", terminal.key.pid)),
-                    facts.cwd.clone(),
-                    profile,
-                ]
+                let profile = terminal.state.terminal.profile.as_ref();
+                (item.agent(), terminal.key.pane.to_string(), profile.map(|profile| format!("profile {profile}")))
             }
             Self::Task { task, .. } => {
-                let pane = task.pane.as_ref();
-                [
-                    Some(format!("task {}", pane.map(|pane| pane.command.clone()).unwrap_or_default())),
-                    Some(format!("{} {}:{}", task.window, task.session, task.index)),
-                    Some(format!("pid {}", task.key.pid)),
-                    pane.and_then(|pane| pane.cwd.clone()),
-                    None,
-                ]
+                let command = task.pane.as_ref().map_or("", |pane| pane.command.as_str());
+                (format!("task {command}"), task.window.to_string(), None)
             }
         };
-        parts.into_iter().flatten().filter(|text| !text.trim().is_empty()).collect()
+        let pid = format!("pid {}", item.key().pid);
+        let parts = [what, format!("{id} {}", item.place()), pid, item.cwd().to_owned(), profile.unwrap_or_default()];
+        parts.into_iter().filter(|text| !text.trim().is_empty()).collect()
     }
 
     /// What it shows now.

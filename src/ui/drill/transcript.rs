@@ -5,17 +5,15 @@ use std::sync::Arc;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::reading;
 use super::steps::StepId;
 use crate::profile::{GAP, Said};
 use crate::screen::Screen;
 use crate::time::{Span, Timestamp};
 use crate::ui::canvas::Canvas;
-use crate::ui::input::LineInput;
 use crate::ui::popup::StyledLine;
-use crate::ui::search::Search;
+use crate::ui::reading;
+use crate::ui::search::SearchableText;
 use crate::ui::text::Pen;
-use crate::ui::viewport::Viewport;
 
 /// How often the transcript of now is asked for at most while the screen changes.
 const PAUSE: Span = Span::from_secs(1);
@@ -37,20 +35,12 @@ pub struct TranscriptView {
     up_to: Option<UpTo>,
     /// Whether what was asked for last could not be read.
     failed: bool,
-    view: Viewport,
-    search: Search,
+    pub reader: SearchableText,
 }
 
 impl TranscriptView {
     pub fn new() -> Self {
-        Self {
-            lines: None,
-            asked: None,
-            up_to: None,
-            failed: false,
-            view: Viewport::at_end(),
-            search: Search::default(),
-        }
+        Self { lines: None, asked: None, up_to: None, failed: false, reader: SearchableText::of_newest() }
     }
 
     /// Whether another one than what is there is wanted: up to a step, or up to now with the screen of now.
@@ -83,61 +73,16 @@ impl TranscriptView {
     }
 
     /// Takes in the lines.
-    pub fn told(&mut self, lines: Vec<Said>) {
+    pub fn set_lines(&mut self, lines: Vec<Said>) {
+        self.reader.set_texts(lines.iter().map(|said| said.text.clone()).collect());
         self.lines = Some(lines);
         (self.up_to, self.failed) = (self.asked.clone(), false);
-        self.search.find(texts(&self.lines));
-    }
-
-    pub fn view(&mut self) -> &mut Viewport {
-        &mut self.view
-    }
-
-    /// The search that is being typed.
-    pub const fn typing(&mut self) -> Option<&mut LineInput> {
-        self.search.typing()
-    }
-
-    pub const fn is_typing(&self) -> bool {
-        self.search.is_typing()
-    }
-
-    pub const fn has_search(&self) -> bool {
-        self.search.has_pattern()
-    }
-
-    pub fn begin_search(&mut self) {
-        self.search.begin();
-    }
-
-    /// Follows what is being typed.
-    pub fn typed(&mut self) {
-        self.search.typed(texts(&self.lines));
-        // What was said last is what one mostly looks for.
-        self.search.go_to(true);
-        self.show_hit();
-    }
-
-    /// Ends the typing; what was typed is searched for, or nothing any more.
-    pub fn end_search(&mut self, keep: bool) {
-        self.search.end(keep);
-    }
-
-    /// To the next or the previous hit, around the ends.
-    pub fn step(&mut self, forward: bool) {
-        self.search.step(forward);
-        self.show_hit();
-    }
-
-    /// What is found, in a few words; nothing without a search.
-    pub fn found(&self) -> Option<String> {
-        self.search.found()
     }
 
     /// Draws what was said up to a step, or up to now; lines that go up to another time are not taken for it.
     pub fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, step: Option<StepId>) {
         let parts = &canvas.theme.parts;
-        let area = self.search.draw(canvas, buffer, area);
+        let area = self.reader.draw_typing(canvas, buffer, area);
         let is_of_step = match (step, &self.up_to) {
             (Some(step), Some(UpTo::Step(known))) => step == *known,
             (None, Some(UpTo::Now(..))) => true,
@@ -152,21 +97,12 @@ impl TranscriptView {
             Pen::new(buffer, area, 0).skip(1).text("nothing was said on any screen that is kept", parts.quiet);
             return;
         }
-        let search = &self.search;
-        reading::draw(&mut self.view, buffer, area, lines.len(), |index| {
-            search.marked(canvas, index, line(canvas, &lines[index]))
+        let mut view = self.reader.view;
+        reading::draw(&mut view, buffer, area, lines.len(), |index| {
+            self.reader.marked(canvas, index, line(canvas, &lines[index]))
         });
+        self.reader.view = view;
     }
-
-    fn show_hit(&mut self) {
-        if let Some(line) = self.search.line() {
-            self.view.center(line, 0);
-        }
-    }
-}
-
-fn texts(lines: &Option<Vec<Said>>) -> impl Iterator<Item = &str> {
-    lines.iter().flatten().map(|said| said.text.as_str())
 }
 
 fn line(canvas: &Canvas<'_>, said: &Said) -> StyledLine {
