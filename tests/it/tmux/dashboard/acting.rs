@@ -544,7 +544,7 @@ fn one_prompt_goes_to_all_that_are_marked() {
     desk.watched.wait_for_text("birds:", "● heard to all of you");
     desk.watched.wait_for_text("crows:", "● heard to all of you");
     desk.wait("taken by 2 of 3");
-    desk.wait("a dialog waits there");
+    desk.wait("a dialog is open");
     assert!(!desk.watched.screen("doves:").contains("to all"));
     desk.leave();
 }

@@ -52,6 +52,8 @@ fn rows_are_selected_opened_folded_and_scrolled_with_the_mouse() {
     desk.open();
     desk.wait("3 ready");
     desk.press("s");
+    // They stand so already, and a click before the next frame would be on rows that are no longer where they were.
+    desk.wait("by name");
     desk.wait_for_rows("name", &["birds", "crows", "doves"]);
     let (column, row) = desk.place(" doves ");
     desk.click_at((column + 2, row));
