@@ -27,8 +27,11 @@ pub struct Picker {
     verb: &'static str,
     place: OverlayPlace,
     terminal: Option<TerminalKey>,
-    take: Box<dyn FnMut(usize, &mut OverlayContext<'_, '_>) -> Flow>,
+    take: Take,
 }
+
+/// What becomes of the entry at a place among all.
+type Take = Box<dyn FnMut(usize, &mut OverlayContext<'_, '_>) -> Flow>;
 
 impl Picker {
     /// A menu over the middle of the frame; `take` is given the place of the entry among all.
