@@ -83,7 +83,7 @@ pub enum TextEntry {
 }
 
 /// How options begin that are lines to type in.
-const INLINE: [&str; 5] = ["type something", "type your", "type a", "type here", "tell claude what to change"];
+const INLINE: [&str; 4] = ["type something", "type your", "type a", "type here"];
 /// What such an option says as well, with no more words than in brackets behind it.
 const OTHER: &str = "other";
 /// What options say that give the prompt back.
@@ -93,14 +93,22 @@ impl TextEntry {
     /// How the option with this label takes a text.
     fn of(label: &str) -> Option<Self> {
         let label = label.to_lowercase();
-        let ends_word = |rest: &str| !rest.starts_with(char::is_alphanumeric);
-        let is_inline = INLINE.iter().any(|words| label.strip_prefix(words).is_some_and(ends_word))
+        let is_inline = INLINE.iter().any(|words| begins(&label, words))
             || label.strip_prefix(OTHER).is_some_and(|rest| ends_word(rest.trim_start()));
         if is_inline {
             return Some(TextEntry::Inline);
         }
         PROMPT.iter().any(|words| label.contains(words)).then_some(TextEntry::Prompt)
     }
+}
+
+/// Whether a label begins with some words.
+fn begins(label: &str, words: &str) -> bool {
+    label.strip_prefix(words).is_some_and(ends_word)
+}
+
+fn ends_word(rest: &str) -> bool {
+    !rest.starts_with(char::is_alphanumeric)
 }
 
 /// A part of a dialog that the screen does not show.
@@ -146,6 +154,16 @@ impl Dialog {
     /// Reads the dialog in some rows of a screen. It never fails; what is no option is none.
     pub fn read(screen: &Screen, rows: Range<usize>) -> Self {
         read::read(screen, rows)
+    }
+
+    /// Takes over how options begin, in the words of its agent, that are lines to type in.
+    pub fn set_typed_options(&mut self, beginnings: &[String]) {
+        for option in &mut self.options {
+            let label = option.label.to_lowercase();
+            if beginnings.iter().any(|words| begins(&label, words)) {
+                option.takes_text = Some(TextEntry::Inline);
+            }
+        }
     }
 
     /// A row of the dialog as text. Of options side by side nothing but its style tells the marked one: it gets brackets.

@@ -137,6 +137,10 @@ fn an_option_takes_a_text_when_it_says_so_and_not_when_a_word_begins_like_that()
         assert_eq!(entry(none), None, "{none}");
     }
     assert_eq!(entry("No, and tell it what to do differently"), Some(TextEntry::Prompt));
+    let mut own = dialog("Which?\n❯ 1. Yes\n  2. Tell it what to change\n  3. Tell it whatever");
+    own.set_typed_options(&["tell it what".to_owned()]);
+    let entries = own.options.iter().map(|option| option.takes_text).collect::<Vec<_>>();
+    assert_eq!(entries, [None, Some(TextEntry::Inline), None]);
 }
 
 #[test]

@@ -106,6 +106,7 @@ pub struct Versions {
 pub struct Profile {
     pub(super) id: String,
     pub(super) tool: String,
+    pub(super) typed_options: Vec<String>,
     pub(super) versions: Versions,
     pub(super) banner: Option<Regex>,
     pub(super) families: BTreeMap<Family, String>,
@@ -134,6 +135,7 @@ pub(super) struct Written {
     /// The versions that recordings show; `None` when the file does not say.
     recorded: Option<Vec<Version>>,
     tool: String,
+    typed_options: Vec<String>,
     file: Arc<str>,
     text: Arc<str>,
     data: ProfileData,
@@ -177,6 +179,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<(Tool, Vec<Written>)>, 
             max: data.max.as_ref().map(|max| source.version(max)).transpose()?,
             recorded: data.recorded.as_ref().map(|all| all.iter().map(|v| source.version(v)).collect()).transpose()?,
             tool: parsed.tool.name.as_ref().clone(),
+            typed_options: parsed.tool.typed_options.clone(),
             file: Arc::clone(&shared_file),
             text: Arc::clone(&shared_text),
             data,
@@ -257,6 +260,7 @@ fn profile(source: &SourceText<'_>, written: &Written) -> Result<Profile, Profil
     Ok(Profile {
         id: written.id.clone(),
         tool: written.tool.clone(),
+        typed_options: written.typed_options.clone(),
         versions: Versions {
             min: data.min.as_ref().clone(),
             max: data.max.as_ref().map(|max| max.as_ref().clone()),

@@ -59,6 +59,9 @@ pub(super) struct ToolData {
     /// Texts that are no prompts to it, or would not arrive as they are.
     #[serde(default)]
     pub input: Vec<InputData>,
+    /// How options of its dialogs begin that are lines to type in, in its own words and in lower case.
+    #[serde(default)]
+    pub typed_options: Vec<String>,
 }
 
 /// A kind of text that a tool does not take as a prompt, byte for byte.
