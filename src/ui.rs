@@ -5,48 +5,28 @@
 
 mod action;
 mod arrangement;
-mod bar;
-mod bells;
-mod canvas;
 mod composer;
-mod confirm;
 mod control;
 mod dialog;
 mod drawing;
 mod drill;
-mod empty;
-mod explanation;
 mod filter;
-mod fit;
-mod follow_ups;
-mod footer;
 mod header;
 mod help;
-mod input;
 mod interrupt;
 mod item;
 mod keymap;
+mod kit;
 mod layout;
+mod lists;
 mod order;
-mod outcome;
 mod overlay;
-mod palette;
-mod pane;
-mod picker;
-mod popup;
 mod preview;
 mod raw;
-mod reading;
-mod search;
-mod sheet;
 mod table;
-mod task_sessions;
-pub mod text;
 mod theme;
-mod times;
 mod toast;
 mod transitions;
-mod viewport;
 
 use std::sync::Arc;
 
@@ -54,14 +34,14 @@ use jiff::tz::TimeZone;
 use ratatui::layout::Rect;
 
 pub use action::Action;
-pub use follow_ups::{Decision, decided};
 pub use item::Item;
 pub use keymap::{Binding, Context, Keymap, KeymapError};
-pub use outcome::told;
+pub use kit::text;
+pub use lists::{Decision, decided};
 pub use overlay::Waiting;
 pub use table::{COLUMNS, Column, ShownOn};
 pub use theme::{Appearance, Depth, Theme, ThemeError};
-pub use toast::Topic;
+pub use toast::{Topic, told};
 pub use transitions::happening_status;
 
 use crate::config::Template;
@@ -72,7 +52,8 @@ use crate::status::Status;
 use crate::task::Task;
 use crate::time::Timestamp;
 use arrangement::{RowKey, TableRow};
-use layout::{Divider, Panes, Regions, Shown};
+use kit::{frame, input, picker, question, reading, scroll, times};
+use layout::{Panes, Regions};
 use order::RowSelection;
 use overlay::{Overlay, OverlayMemory};
 
@@ -142,8 +123,8 @@ pub enum Request {
     Explain {
         key: TerminalKey,
     },
-    /// Perform an operation on a terminal; [`Ui::ended`] takes what came of it. A prompt for when its agent is ready waits in
-    /// the outbox.
+    /// Perform an operation on a terminal; [`Ui::ended`] takes what came of it. A prompt for when its agent is ready
+    /// waits in the outbox.
     Perform(Operation),
     /// Put a text of the terminal into the operator's clipboard.
     Copy {
@@ -205,14 +186,6 @@ pub enum Copied {
     Transcript,
 }
 
-/// Which pane is shown below the table when there is room for one only.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Below {
-    #[default]
-    Preview,
-    Transitions,
-}
-
 /// What the last frame showed where.
 #[derive(Clone, Debug, Default)]
 struct Drawn {
@@ -241,10 +214,7 @@ pub struct Ui {
     memory: OverlayMemory,
     /// The row that was selected when the filter was begun.
     before_filter: Option<RowKey>,
-    below: Below,
     panes: Panes,
-    /// The divider that the mouse holds.
-    dragged: Option<Divider>,
     /// Newest transitions that are scrolled away.
     skipped: usize,
     /// Whether no notice goes out of the dashboard.
@@ -255,7 +225,7 @@ pub struct Ui {
     touched: Option<Timestamp>,
     last_click: Option<(RowKey, Timestamp)>,
     /// The result that was last told to have been seen, so that it is told once.
-    told_seen: Option<(TerminalKey, Timestamp)>,
+    reported_seen: Option<(TerminalKey, Timestamp)>,
     drawn: Drawn,
 }
 
@@ -268,26 +238,14 @@ impl Ui {
             overlays: Vec::new(),
             memory: OverlayMemory::default(),
             before_filter: None,
-            below: Below::default(),
             panes: Panes::default(),
-            dragged: None,
             skipped: 0,
             muted: false,
             history_trouble: None,
             touched: None,
             last_click: None,
-            told_seen: None,
+            reported_seen: None,
             drawn: Drawn::default(),
-        }
-    }
-
-    /// Which pane is shown alone below the table, if there is but one.
-    fn single_pane(&self) -> Option<Below> {
-        match self.panes.shown {
-            Shown::All if self.drawn.regions.right.is_empty() => Some(self.below),
-            Shown::All | Shown::Table => None,
-            Shown::Screen => Some(Below::Preview),
-            Shown::Transitions => Some(Below::Transitions),
         }
     }
 
@@ -316,7 +274,8 @@ impl Ui {
         self.history_trouble = trouble;
     }
 
-    /// The messages to agents that are open from now on: that wait, are on their way, or are for the operator to decide.
+    /// The messages to agents that are open from now on: that wait, are on their way, or are for the operator to
+    /// decide.
     pub fn show_follow_ups(&mut self, open: Vec<Intent>) {
         self.memory.follow_ups = open;
     }
@@ -336,7 +295,8 @@ impl Ui {
         self.options = Arc::new(options.suited());
     }
 
-    /// The operator sees it again after another program had the terminal: what came meanwhile stays as if it had come now.
+    /// The operator sees it again after another program had the terminal: what came meanwhile stays as if it had come
+    /// now.
     pub fn is_seen_again(&mut self, now: Timestamp) {
         self.memory.toasts.renew(now);
     }

@@ -1,8 +1,8 @@
 //! What the operator can ask for. Keys, mouse, footer and help all speak of the same [`Action`]s.
 
-/// Declares the actions with the name that a keymap uses, a sentence for the help, and what they are about: `row` for those
-/// that do something with the row that the cursor is on, `table` for those that move in the table, or change which rows
-/// there are and how they are shown.
+/// Declares the actions with the name that a keymap uses, a sentence for the help, and what they are about: `row` for
+/// those that do something with the row that the cursor is on, `table` for those that move in the table, or change
+/// which rows there are and how they are shown.
 macro_rules! actions {
     ($($(#[$meta:meta])* $action:ident = $name:literal, $description:literal $([$($about:ident)+])?;)+) => {
         /// Something that the operator can ask for.

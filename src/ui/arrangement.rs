@@ -1,13 +1,14 @@
-//! Which terminals are shown, in which order and in which groups, and what the operator has said of each: marked, pinned,
-//! muted.
+//! Which terminals are shown, in which order and in which groups, and what the operator has said of each: marked,
+//! pinned, muted, its bells seen.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::filter::Filter;
 use super::item::Item;
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::status::Status;
+use crate::task::Task;
 use crate::time::Timestamp;
 
 /// What the rows are sorted by. Equals stand in the order of their names.
@@ -34,7 +35,7 @@ impl Sort {
     }
 
     /// What the dashboard calls it.
-    pub const fn word(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Attention => "attention",
             Self::Name => "name",
@@ -67,7 +68,7 @@ impl Grouping {
     }
 
     /// What the dashboard calls it; nothing where there are no groups.
-    pub const fn word(self) -> Option<&'static str> {
+    pub const fn name(self) -> Option<&'static str> {
         match self {
             Self::None => None,
             Self::Session => Some("session"),
@@ -398,7 +399,8 @@ impl Flags {
 }
 
 /// The place of a terminal by how urgently it needs the operator; the lowest comes first. Of dialogs an approval comes
-/// before a question, then trust, then set-up and what a task asks; a muted terminal has its place among those that need nobody.
+/// before a question, then trust, then set-up and what a task asks; a muted terminal has its place among those that
+/// need nobody.
 fn rank(item: Item<'_>, muted: bool) -> usize {
     if muted { Status::Unknown.urgency() } else { item.status().urgency() }
 }
@@ -438,6 +440,58 @@ fn number<'a>(text: &mut &'a str) -> &'a str {
     let (digits, rest) = text.split_at(end);
     *text = rest;
     digits.trim_start_matches('0')
+}
+
+/// The tasks that rang.
+#[derive(Clone, Debug, Default)]
+pub struct Bells {
+    of: HashMap<TerminalKey, Heard>,
+}
+
+/// The bells of one task.
+#[derive(Clone, Debug, Default)]
+struct Heard {
+    rung: u64,
+    /// When the last one was noticed.
+    at: Timestamp,
+    seen: u64,
+}
+
+impl Bells {
+    /// Takes note of what has rung. A task that runs again begins to count anew.
+    pub fn follow(&mut self, view: &View<'_>) {
+        let mut before = std::mem::take(&mut self.of);
+        for task in view.tasks.iter().filter(|task| rung(task) > 0) {
+            let mut heard = before.remove(&task.key).unwrap_or_default();
+            let rung = rung(task);
+            if rung > heard.rung {
+                heard.at = view.now;
+            }
+            (heard.rung, heard.seen) = (rung, heard.seen.min(rung));
+            self.of.insert(task.key.clone(), heard);
+        }
+    }
+
+    /// How often a task has rung since the operator last saw it.
+    pub fn unseen(&self, task: &Task) -> u64 {
+        rung(task).saturating_sub(self.of.get(&task.key).map_or(0, |heard| heard.seen))
+    }
+
+    /// When a task last rang, unless the operator has seen it since.
+    pub fn unseen_since(&self, key: &TerminalKey) -> Option<Timestamp> {
+        self.of.get(key).filter(|heard| heard.rung > heard.seen).map(|heard| heard.at)
+    }
+
+    /// The operator has seen a task.
+    pub fn mark_seen(&mut self, key: &TerminalKey) {
+        if let Some(heard) = self.of.get_mut(key) {
+            heard.seen = heard.rung;
+        }
+    }
+}
+
+fn rung(task: &Task) -> u64 {
+    task.bells.max(u64::from(task.bell))
 }
 
 #[cfg(test)]

@@ -11,21 +11,21 @@ use ratatui::widgets::Widget;
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 
 use super::action::Action;
-use super::canvas::Canvas;
-use super::footer::{self, Hint};
+use super::frame::{self, Canvas, Hint};
 use super::item::Item;
 use super::keymap::Context;
-use super::overlay::{Flow, HitMap, OperationNews, Overlay, OverlayContext, OverlayMemory, OverlayPlace, OverlayReply};
+use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayMemory, OverlayPlace, OverlayReply};
 use super::picker::Picker;
 use super::text::{self, Pen};
 use super::toast::Topic;
-use super::{Request, find, layout, pane, preview};
+use super::{Request, find, layout, preview};
 use crate::fleet::{TerminalKey, View};
 use crate::operation::{Act, Operation, Recipient, When};
 use crate::status::Status;
-pub use broadcast::BroadcastDraft;
 use broadcast::{Recipients, SendQuestion, hindrance};
 use recall::PromptRecall;
+
+pub use broadcast::BroadcastDraft;
 
 /// The rows that a text keeps for itself before keys are told beside it.
 const ROWS: u16 = 3;
@@ -69,48 +69,48 @@ impl Composer {
     }
 
     /// Sends the prompt, or asks first whether to, where several would get it or nobody has seen all of it.
-    fn send(&mut self, when: When, desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn send(&mut self, when: When, cx: &mut OverlayContext<'_, '_>) -> Flow {
         let text = self.prompt();
         if text.trim().is_empty() {
-            desk.say("there is nothing to send yet");
+            cx.say("there is nothing to send yet");
             return Flow::Stay;
         }
         // Insisting on many at once is more than one key can mean.
         if self.to.one().is_none() || (self.is_kept && !self.was_whole) {
             self.asking = Some(when);
-            return Flow::Open(Box::new(SendQuestion::new(self.to.clone(), text, when, desk.view)));
+            return Flow::Open(Box::new(SendQuestion::new(self.to.clone(), text, when, cx.view)));
         }
-        self.send_now(when, text, desk)
+        self.send_now(when, text, cx)
     }
 
     /// Asks for the prompt to be sent to one and gives the keyboard back. The draft stays until the prompt was taken.
-    fn send_now(&self, when: When, text: String, desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn send_now(&self, when: When, text: String, cx: &mut OverlayContext<'_, '_>) -> Flow {
         let Some(key) = self.to.one().cloned() else { return Flow::Stay };
-        let Some(terminal) = desk.terminal(&key) else {
-            let told = "the terminal is gone; nothing was sent".to_owned();
-            desk.tell_about(Topic::Prompt(key), Status::Gone, told);
+        let Some(terminal) = cx.terminal(&key) else {
+            let message = "the terminal is gone; nothing was sent".to_owned();
+            cx.tell_about(Topic::Prompt(key), Status::Gone, message);
             return Flow::Stay;
         };
         let to = Recipient::of(terminal);
-        let told = match when {
+        let message = match when {
             When::Ready => format!("queued for {} until the agent is ready", to.name),
             When::Now | When::Anyway => format!("sending to {} …", to.name),
         };
-        desk.tell_about(Topic::Prompt(key.clone()), Status::Working, told);
+        cx.tell_about(Topic::Prompt(key.clone()), Status::Working, message);
         match when {
-            When::Ready => drop(desk.memory.drafts.remove(&key)),
-            When::Now | When::Anyway => drop(desk.memory.sending.insert(key, text.clone())),
+            When::Ready => drop(cx.memory.drafts.remove(&key)),
+            When::Now | When::Anyway => drop(cx.memory.sending.insert(key, text.clone())),
         }
-        desk.perform(to, Act::Prompt { text, when });
+        cx.perform(to, Act::Prompt { text, when });
         Flow::Close
     }
 
     /// Opens a list of texts to take one from, or says that there is none.
-    fn choose(picker: Option<Picker>, nothing: &str, desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn choose(picker: Option<Picker>, nothing: &str, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match picker {
             Some(picker) => Flow::Open(Box::new(picker)),
             None => {
-                desk.say(nothing);
+                cx.say(nothing);
                 Flow::Stay
             }
         }
@@ -121,14 +121,14 @@ impl Composer {
     }
 
     /// Keeps what was written for the next time, at every change, so that it cannot be lost.
-    fn keep_draft(&mut self, desk: &mut OverlayContext<'_, '_>) {
+    fn keep_draft(&mut self, cx: &mut OverlayContext<'_, '_>) {
         let text = self.prompt();
         // What is written anew has been seen by whoever writes it.
         self.is_kept &= !text.is_empty();
         match &self.to {
-            Recipients::Several(_) => desk.memory.broadcast.write(text),
-            Recipients::One(key) if text.trim().is_empty() => drop(desk.memory.drafts.remove(key)),
-            Recipients::One(key) => drop(desk.memory.drafts.insert(key.clone(), text)),
+            Recipients::Several(_) => cx.memory.broadcast.write(text),
+            Recipients::One(key) if text.trim().is_empty() => drop(cx.memory.drafts.remove(key)),
+            Recipients::One(key) => drop(cx.memory.drafts.insert(key.clone(), text)),
         }
     }
 
@@ -141,13 +141,13 @@ impl Composer {
         lines.chars().count() - fit.chars().count()
     }
 
-    fn take(&mut self, text: &str, desk: &mut OverlayContext<'_, '_>) {
+    fn take(&mut self, text: &str, cx: &mut OverlayContext<'_, '_>) {
         let left_out = self.insert(text);
         if left_out > 0 {
             let left_out = text::counted(left_out, "control character");
-            desk.tell(Status::Stalled, format!("removed from the paste: {left_out}"));
+            cx.tell(Status::Stalled, format!("removed from the paste: {left_out}"));
         }
-        self.keep_draft(desk);
+        self.keep_draft(cx);
     }
 
     fn older(&mut self) {
@@ -192,12 +192,12 @@ impl Composer {
             Recipients::One(key) => key,
             Recipients::Several(keys) => {
                 let title = format!("prompt to {}", text::counted(keys.len(), "terminal"));
-                return pane::titled(canvas, buffer, area, &[(title.as_str(), parts.title)]);
+                return frame::titled(canvas, buffer, area, &[(title.as_str(), parts.title)]);
             }
         };
         let Some(terminal) = find(view, key) else {
             let gone = canvas.theme.style(Status::Gone);
-            return pane::titled(canvas, buffer, area, &[("prompt", parts.title), ("the terminal is gone", gone)]);
+            return frame::titled(canvas, buffer, area, &[("prompt", parts.title), ("the terminal is gone", gone)]);
         };
         let state = &terminal.state;
         let agent = Item::from(terminal).agent();
@@ -209,7 +209,7 @@ impl Composer {
         if self.is_kept {
             title.insert(1, ("with the draft that was kept", canvas.theme.style(Status::Stalled)));
         }
-        pane::titled(canvas, buffer, area, &title)
+        frame::titled(canvas, buffer, area, &title)
     }
 
     /// Draws the keys that the footer has no room for, as long as the text keeps enough.
@@ -217,13 +217,13 @@ impl Composer {
         if canvas.covered || area.height <= ROWS {
             return Vec::new();
         }
-        let left_out = footer::left_out(canvas, buffer.area.width, Context::Composer, &self.hints(view));
+        let left_out = frame::left_out(canvas, buffer.area.width, Context::Composer, &self.hints(view));
         let last = Rect { y: area.bottom() - 1, height: 1, ..area };
-        footer::draw(canvas, buffer, last, Context::Composer, &left_out)
+        frame::hints(canvas, buffer, last, Context::Composer, &left_out)
     }
 
-    /// Draws into the last row what the agent takes the text as, where that is no plain prompt. Returns the rows that this
-    /// took.
+    /// Draws into the last row what the agent takes the text as, where that is no plain prompt. Returns the rows that
+    /// this took.
     fn draw_taken(
         &self,
         canvas: &Canvas<'_>,
@@ -235,8 +235,8 @@ impl Composer {
         let taken = find(view, key).and_then(|terminal| terminal.input.taken(&self.prompt()));
         let Some(taken) = taken.filter(|_| area.height > 1) else { return 0 };
         let last = Rect { y: area.bottom() - 1, height: 1, ..area };
-        let told = format!("would be taken {taken}");
-        Pen::new(buffer, last, 0).skip(1).text(&told, canvas.theme.style(Status::Approval));
+        let message = format!("would be taken {taken}");
+        Pen::new(buffer, last, 0).skip(1).text(&message, canvas.theme.style(Status::Approval));
         1
     }
 
@@ -300,30 +300,30 @@ impl Overlay for Composer {
         HitMap { place: write, buttons }
     }
 
-    fn perform(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
-            Action::Send => return self.send(When::Now, desk),
-            Action::SendAnyway => return self.send(When::Anyway, desk),
-            Action::SendWhenReady => return self.send(When::Ready, desk),
+            Action::Send => return self.send(When::Now, cx),
+            Action::SendAnyway => return self.send(When::Anyway, cx),
+            Action::SendWhenReady => return self.send(When::Ready, cx),
             Action::Close => return Flow::Close,
             Action::Newline => self.text.insert_newline(),
             Action::ClearLine => drop(self.text.delete_line_by_head()),
             Action::Undo => drop(self.text.undo()),
             Action::OlderPrompt => self.older(),
             Action::NewerPrompt => self.newer(),
-            Action::Recall => return Self::choose(self.recall.picker(), "no prompt has been sent yet", desk),
+            Action::Recall => return Self::choose(self.recall.picker(), "no prompt has been sent yet", cx),
             Action::Template => {
-                let templates = recall::templates(&desk.options.templates, self.to.one());
-                return Self::choose(templates, "the configuration has no [[template]]", desk);
+                let templates = recall::templates(&cx.options.templates, self.to.one());
+                return Self::choose(templates, "the configuration has no [[template]]", cx);
             }
-            Action::Edit => desk.ask(Request::Edit { text: self.prompt() }),
+            Action::Edit => cx.ask(Request::Edit { text: self.prompt() }),
             _ => return Flow::Pass,
         }
-        self.keep_draft(desk);
+        self.keep_draft(cx);
         Flow::Stay
     }
 
-    fn key(&mut self, key: KeyEvent, desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn key(&mut self, key: KeyEvent, cx: &mut OverlayContext<'_, '_>) -> Flow {
         let before = self.text.cursor();
         self.text.input(key);
         let at_edge = self.text.cursor() == before && key.modifiers == KeyModifiers::NONE;
@@ -332,23 +332,23 @@ impl Overlay for Composer {
             KeyCode::Down if at_edge => self.newer(),
             _ => {}
         }
-        self.keep_draft(desk);
+        self.keep_draft(cx);
         Flow::Stay
     }
 
-    fn paste(&mut self, text: &str, desk: &mut OverlayContext<'_, '_>) -> Flow {
-        self.take(text, desk);
+    fn paste(&mut self, text: &str, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        self.take(text, cx);
         Flow::Stay
     }
 
-    fn take_reply(&mut self, reply: OverlayReply, desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn take_reply(&mut self, reply: OverlayReply, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match (reply, self.asking.take()) {
-            (OverlayReply::Text(text), _) => self.take(&text, desk),
+            (OverlayReply::Text(text), _) => self.take(&text, cx),
             (OverlayReply::Yes, Some(when)) if self.to.one().is_some() => {
-                return self.send_now(when, self.prompt(), desk);
+                return self.send_now(when, self.prompt(), cx);
             }
             (OverlayReply::Yes, Some(when)) => {
-                let outcomes = broadcast::send(self.to.keys(), &self.prompt(), when == When::Ready, desk);
+                let outcomes = broadcast::send(self.to.keys(), &self.prompt(), when == When::Ready, cx);
                 return Flow::Become(Box::new(outcomes));
             }
             (OverlayReply::Yes, None) => {}
@@ -360,29 +360,29 @@ impl Overlay for Composer {
         Flow::Stay
     }
 
-    fn update(&mut self, desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
         if !std::mem::replace(&mut self.asked, true) {
-            desk.ask(Request::Prompts { key: self.to.one().cloned() });
+            cx.ask(Request::Prompts { key: self.to.one().cloned() });
         }
         Flow::Stay
     }
 
     /// What was taken is no draft any more, even if the composer was opened on it again.
-    fn hear(&mut self, news: OperationNews<'_>, desk: &mut OverlayContext<'_, '_>) {
-        match news {
-            OperationNews::Ended {
+    fn on_event(&mut self, event: OverlayEvent<'_>, cx: &mut OverlayContext<'_, '_>) {
+        match event {
+            OverlayEvent::Ended {
                 operation: Operation { to: Recipient { key, .. }, act: Act::Prompt { text, .. }, .. },
                 outcome,
             } if outcome.is_accepted() && self.prompt() == *text => match &self.to {
                 Recipients::One(to) if to == key => self.replace(""),
-                Recipients::Several(_) if desk.memory.broadcast.text().is_empty() => self.replace(""),
+                Recipients::Several(_) if cx.memory.broadcast.text().is_empty() => self.replace(""),
                 _ => {}
             },
-            OperationNews::Drafted { key } if self.to.one() == Some(key) => self.show_draft(desk.memory),
-            OperationNews::Prompts { own, all } => self.recall.set_prompts(own, all),
-            OperationNews::Edited { text } => {
+            OverlayEvent::Drafted { key } if self.to.one() == Some(key) => self.show_draft(cx.memory),
+            OverlayEvent::Prompts { own, all } => self.recall.set_prompts(own, all),
+            OverlayEvent::Edited { text } => {
                 self.replace("");
-                self.take(text, desk);
+                self.take(text, cx);
             }
             _ => {}
         }

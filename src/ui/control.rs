@@ -1,24 +1,20 @@
-//! What keys, mouse and news do. What lies on top is asked first; what it does not know is done here, for all alike.
+//! What keys, the mouse and events do. What lies on top is asked first; what it does not know is done here, for all alike.
 
-mod arrange;
-mod fleet;
-mod layout;
-mod mouse;
-mod tasks;
-mod told;
+mod table;
 
-use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind};
+use std::collections::HashMap;
+
+use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::Position;
 
 use super::action::Action;
 use super::arrangement::RowKey;
-use super::explanation::ExplanationView;
-use super::footer::Hint;
-use super::help::Help;
+use super::frame::Hint;
+use super::help::{ExplanationView, Help};
 use super::keymap::Context;
-use super::outcome;
-use super::overlay::{Flow, OperationNews, Overlay, OverlayContext, OverlayPlace};
-use super::palette::copying;
-use super::toast::Topic;
+use super::lists::copying;
+use super::overlay::{Flow, Overlay, OverlayContext, OverlayEvent, OverlayPlace, Waiting};
+use super::toast::{self, Topic};
 use super::{Request, Ui, find};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::Answer;
@@ -31,6 +27,10 @@ use crate::time::{Span, Timestamp};
 const SEEN_AFTER: Span = Span::from_secs(1);
 /// How long after a key the operator is taken to sit in front of the dashboard.
 const PRESENT: Span = Span::from_secs(15);
+/// How close two clicks are that count as one.
+const DOUBLE_CLICK: Span = Span::from_millis(400);
+/// Transitions that one turn of the wheel moves.
+const WHEEL: usize = 3;
 
 impl Ui {
     /// Takes in what the operator's terminal reports.
@@ -58,15 +58,16 @@ impl Ui {
         self.memory.arrangement.flags.follow(view);
         self.memory.bells.follow(view);
         if let Some((key, _)) = self.bell_seen_at(view).filter(|(_, at)| *at <= view.now) {
-            self.memory.bells.see(&key);
+            self.memory.bells.mark_seen(&key);
         }
         let mut requests = Vec::new();
         // From the top, so that one that closes does not move those that are still to be asked.
         for index in (0..self.overlays.len()).rev() {
-            requests.extend(self.with(index, view, |overlay, desk| overlay.update(desk)).1);
+            requests.extend(self.with(index, view, |overlay, cx| overlay.update(cx)).1);
         }
         let seen = self.cursor.terminal(view).filter(|_| self.seen_at(view).is_some_and(|at| at <= view.now));
-        self.told_seen = seen.map(|terminal| (terminal.key.clone(), finished_at(terminal))).or(self.told_seen.take());
+        self.reported_seen =
+            seen.map(|terminal| (terminal.key.clone(), finished_at(terminal))).or(self.reported_seen.take());
         requests.extend(seen.map(|terminal| Request::Seen { key: terminal.key.clone() }));
         requests
     }
@@ -79,7 +80,7 @@ impl Ui {
 
     /// Does what an action says, in whatever has the keyboard.
     pub fn perform(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
-        let (passed, mut requests) = self.with_top(view, |overlay, desk| overlay.perform(action, desk));
+        let (passed, mut requests) = self.with_top(view, |overlay, cx| overlay.perform(action, cx));
         if passed {
             requests.extend(self.perform_anywhere(action, view));
         }
@@ -89,20 +90,20 @@ impl Ui {
     /// Tells the operator what came of an operation.
     pub fn ended(&mut self, operation: &Operation, outcome: &Outcome, view: &View<'_>) {
         let key = &operation.to.key;
-        let mut told = outcome::told(operation, outcome);
+        let mut message = toast::told(operation, outcome);
         let topic = match &operation.act {
             Act::Prompt { text, when } => {
                 self.follow_draft(key, text, *when, outcome, view);
-                told.push_str(&self.way_on(outcome).map(|hint| format!(" ({hint})")).unwrap_or_default());
+                message.push_str(&self.way_on(outcome).map(|hint| format!(" ({hint})")).unwrap_or_default());
                 Topic::Prompt(key.clone())
             }
             Act::Answer { .. } => Topic::Dialog(key.clone()),
             Act::Keys { .. } | Act::Interrupt { .. } => Topic::Keys(key.clone()),
         };
-        self.hear(OperationNews::Ended { operation, outcome }, view);
+        self.on_event(OverlayEvent::Ended { operation, outcome }, view);
         // Whoever types sees what the keys do.
         if !(matches!(operation.act, Act::Keys { .. }) && outcome.is_accepted()) {
-            self.notify_about(topic, outcome::status(outcome), told, view.now);
+            self.notify_about(topic, toast::outcome_status(outcome), message, view.now);
         }
     }
 
@@ -116,7 +117,7 @@ impl Ui {
         match (outcome.is_accepted(), is_draft) {
             (true, true) => drop(self.memory.drafts.remove(key)),
             // The prompt that was opened meanwhile began empty.
-            (false, true) if has_left => self.hear(OperationNews::Drafted { key }, view),
+            (false, true) if has_left => self.on_event(OverlayEvent::Drafted { key }, view),
             (false, false) if has_left => self.add_to_draft(key, text, view),
             _ => {}
         }
@@ -138,20 +139,20 @@ impl Ui {
         match text {
             Some(text) => self.open(ExplanationView::new(key.clone(), &text)),
             None => {
-                let told = "no profile has read a screen of it".to_owned();
-                self.notify_about(Topic::Key, Status::Unknown, told, now);
+                let message = "no profile has read a screen of it".to_owned();
+                self.notify_about(Topic::Key, Status::Unknown, message, now);
             }
         }
     }
 
     /// Tells the view that asked why a terminal is said to be what it is; `None` when nothing has read its screen.
     pub fn reasons(&mut self, key: &TerminalKey, text: Option<&str>, view: &View<'_>) {
-        self.hear(OperationNews::Reasons { key, text }, view);
+        self.on_event(OverlayEvent::Reasons { key, text }, view);
     }
 
     /// Tells the view that asked what the history has answered.
     pub fn told(&mut self, answer: &Answer, view: &View<'_>) {
-        self.hear(OperationNews::Told { key: &answer.key, told: &answer.told }, view);
+        self.on_event(OverlayEvent::History { key: &answer.key, answer: &answer.told }, view);
     }
 
     /// The terminal that the operator looks at: the selected one, as long as keys are pressed. A row that came under a
@@ -166,13 +167,13 @@ impl Ui {
         self.cursor.since().since(touched) < SEEN_AFTER
     }
 
-    /// When the selected terminal will have been seen: when it was selected for a second (SPEC §2) while the operator was
-    /// there. A result that comes while nobody touches a key stays unseen, wherever the cursor happens to be.
+    /// When the selected terminal will have been seen: when it was selected for a second (SPEC §2) while the operator
+    /// was there. A result that comes while nobody touches a key stays unseen, wherever the cursor happens to be.
     pub(super) fn seen_at(&self, view: &View<'_>) -> Option<Timestamp> {
         let terminal = self.cursor.terminal(view).filter(|terminal| terminal.state.attention == Attention::Finished)?;
         let finished = finished_at(terminal);
-        let told = self.told_seen.as_ref().is_some_and(|(key, at)| *key == terminal.key && *at == finished);
-        self.seen_since(finished).filter(|_| !told)
+        let is_reported = self.reported_seen.as_ref().is_some_and(|(key, at)| *key == terminal.key && *at == finished);
+        self.seen_since(finished).filter(|_| !is_reported)
     }
 
     /// The task that is looked at and rang, and when that will have been seen.
@@ -238,7 +239,7 @@ impl Ui {
                     self.say(format!("there is nowhere to go: the pane of {} is gone", state.terminal.id), view);
                     return Vec::new();
                 }
-                key.iter().for_each(|key| self.memory.bells.see(key));
+                key.iter().for_each(|key| self.memory.bells.mark_seen(key));
                 return key.map(|key| Request::Jump { key }).into_iter().collect();
             }
             Action::Close => drop(self.overlays.pop()),
@@ -288,7 +289,7 @@ impl Ui {
         match self.options.keymap.action(self.context(), key) {
             Some(action) => self.perform(action, view),
             None => {
-                let requests = self.with_top(view, |overlay, desk| overlay.key(key, desk)).1;
+                let requests = self.with_top(view, |overlay, cx| overlay.key(key, cx)).1;
                 if self.context() == Context::Filter {
                     self.follow_filter(view);
                 }
@@ -298,7 +299,7 @@ impl Ui {
     }
 
     fn paste(&mut self, text: &str, view: &View<'_>) -> Vec<Request> {
-        let (passed, requests) = self.with_top(view, |overlay, desk| overlay.paste(text, desk));
+        let (passed, requests) = self.with_top(view, |overlay, cx| overlay.paste(text, cx));
         if self.context() == Context::Filter {
             self.follow_filter(view);
         }
@@ -315,16 +316,17 @@ impl Ui {
     }
 
     /// Lets all overlays know what came of something.
-    fn hear(&mut self, news: OperationNews<'_>, view: &View<'_>) {
+    fn on_event(&mut self, event: OverlayEvent<'_>, view: &View<'_>) {
         for index in 0..self.overlays.len() {
-            self.with(index, view, |overlay, desk| {
-                overlay.hear(news, desk);
+            self.with(index, view, |overlay, cx| {
+                overlay.on_event(event, cx);
                 Flow::Stay
             });
         }
     }
 
-    /// Lets what lies on top handle something. Returns whether it, or the lack of it, passes that on, and what is asked.
+    /// Lets what lies on top handle something. Returns whether it, or the lack of it, passes that on, and what is
+    /// asked.
     fn with_top(
         &mut self,
         view: &View<'_>,
@@ -342,9 +344,9 @@ impl Ui {
         view: &View<'_>,
         handle: impl FnOnce(&mut dyn Overlay, &mut OverlayContext<'_, '_>) -> Flow,
     ) -> (bool, Vec<Request>) {
-        let mut desk = OverlayContext { view, options: &self.options, memory: &mut self.memory, requests: Vec::new() };
-        let then = handle(self.overlays[index].as_mut(), &mut desk);
-        let requests = desk.requests;
+        let mut cx = OverlayContext { view, options: &self.options, memory: &mut self.memory, requests: Vec::new() };
+        let then = handle(self.overlays[index].as_mut(), &mut cx);
+        let requests = cx.requests;
         self.go_on(index, then, requests, view)
     }
 
@@ -364,11 +366,132 @@ impl Ui {
             Flow::Reply(reply) => {
                 self.overlays.remove(index);
                 let Some(below) = index.checked_sub(1) else { return (false, requests) };
-                let more = self.with(below, view, |overlay, desk| overlay.take_reply(reply, desk)).1;
+                let more = self.with(below, view, |overlay, cx| overlay.take_reply(reply, cx)).1;
                 return (false, requests.into_iter().chain(more).collect());
             }
         }
         (false, requests)
+    }
+
+    pub(super) fn mouse(&mut self, mouse: MouseEvent, view: &View<'_>) -> Vec<Request> {
+        let at = Position::new(mouse.column, mouse.row);
+        match mouse.kind {
+            MouseEventKind::Down(MouseButton::Left) => self.click(at, view),
+            MouseEventKind::Drag(MouseButton::Left) => {
+                self.panes.drag(at, &self.drawn.regions);
+                Vec::new()
+            }
+            MouseEventKind::Up(MouseButton::Left) => {
+                self.panes.release();
+                Vec::new()
+            }
+            MouseEventKind::ScrollDown => self.wheel(1, at, view),
+            MouseEventKind::ScrollUp => self.wheel(-1, at, view),
+            _ => Vec::new(),
+        }
+    }
+
+    fn click(&mut self, at: Position, view: &View<'_>) -> Vec<Request> {
+        self.panes.release();
+        if self.overlays.is_empty() {
+            self.panes.hold(at, &self.drawn.regions);
+        }
+        if let Some((_, action)) = self.drawn.buttons.iter().find(|(place, _)| place.contains(at)) {
+            return self.perform(*action, view);
+        }
+        // A click beside a popup is one to be rid of it; whatever is there is not clicked through it.
+        let top = self.drawn.top;
+        if self.overlays.last().is_some_and(|overlay| overlay.is_popup()) && !top.is_empty() && !top.contains(at) {
+            return self.perform(Action::Close, view);
+        }
+        let (passed, requests) = self.with_top(view, |overlay, cx| overlay.click(at, cx));
+        if passed {
+            self.click_row(at, view);
+        }
+        requests
+    }
+
+    fn click_row(&mut self, at: Position, view: &View<'_>) {
+        let Some((_, key)) = self.drawn.rows.iter().find(|(place, _)| place.contains(at)).cloned() else { return };
+        let rows = self.rows(view);
+        if let Some(index) = rows.iter().position(|row| row.is(&key)) {
+            self.cursor.select(index, &rows, view.now);
+        }
+        if matches!(key, RowKey::Head(_)) {
+            return self.open_selected(view);
+        }
+        let again = self.last_click.take().is_some_and(|(last, at)| last == key && view.now.since(at) <= DOUBLE_CLICK);
+        if again {
+            self.open_selected(view);
+        } else {
+            self.last_click = Some((key, view.now));
+        }
+    }
+
+    fn wheel(&mut self, direction: isize, at: Position, view: &View<'_>) -> Vec<Request> {
+        let (passed, requests) = self.with_top(view, |overlay, cx| overlay.wheel(direction, at, cx));
+        // What is behind a popup stands still, also where the popup has nothing to scroll.
+        if passed && !self.overlays.last().is_some_and(|overlay| overlay.is_popup()) {
+            if self.drawn.transitions.contains(at) {
+                let step = direction * isize::try_from(WHEEL).unwrap_or(1);
+                let most = (view.recent.len() + view.task_events.len()).saturating_sub(1);
+                self.skipped = self.skipped.saturating_add_signed(step).min(most);
+            } else {
+                self.step(direction, view);
+            }
+        }
+        requests
+    }
+
+    /// Shows which prompts wait for which terminal, in the order in which they go.
+    pub fn show_queue(&mut self, waiting: HashMap<TerminalKey, Vec<Waiting>>) {
+        self.memory.queued = waiting;
+    }
+
+    /// Begins with the drafts that were left the last time; `None` is the one for several terminals.
+    pub fn restore_drafts(&mut self, drafts: impl IntoIterator<Item = (Option<TerminalKey>, String)>) {
+        for (key, text) in drafts {
+            match key {
+                Some(key) => drop(self.memory.drafts.insert(key, text)),
+                None => self.memory.broadcast.write(text),
+            }
+        }
+    }
+
+    /// The prompts that were begun and not sent, by terminal, and the one for several.
+    pub fn drafts(&self) -> (&HashMap<TerminalKey, String>, &str) {
+        (&self.memory.drafts, self.memory.broadcast.text())
+    }
+
+    /// Gives prompts back that waited for a terminal: they are its draft again.
+    pub fn taken_back(&mut self, key: &TerminalKey, texts: &[String], view: &View<'_>) {
+        let name = find(view, key).map_or("the terminal", |terminal| terminal.state.terminal.id.as_str());
+        if texts.is_empty() {
+            let message = format!("too late: it is on its way to {name}");
+            return self.notify_about(Topic::Prompt(key.clone()), Status::Stalled, message, view.now);
+        }
+        self.add_to_draft(key, &texts.join("\n\n"), view);
+        let message = format!("taken back: it is a draft for {name} again");
+        self.notify_about(Topic::Prompt(key.clone()), Status::Ready, message, view.now);
+    }
+
+    /// Offers the prompts that were sent before, newest first: to the terminal that is written to, and to any.
+    pub fn prompts(&mut self, own: &[String], all: &[String], view: &View<'_>) {
+        self.on_event(OverlayEvent::Prompts { own, all }, view);
+    }
+
+    /// Takes the prompt over that comes back from the operator's editor.
+    pub fn edited(&mut self, text: &str, view: &View<'_>) {
+        self.on_event(OverlayEvent::Edited { text }, view);
+    }
+
+    pub(super) fn add_to_draft(&mut self, key: &TerminalKey, text: &str, view: &View<'_>) {
+        let draft = self.memory.drafts.entry(key.clone()).or_default();
+        if !draft.is_empty() {
+            draft.push_str("\n\n");
+        }
+        draft.push_str(text);
+        self.on_event(OverlayEvent::Drafted { key }, view);
     }
 }
 

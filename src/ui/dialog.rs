@@ -1,9 +1,9 @@
-//! The dialog that a terminal waits in, and its options, of which the operator takes one, ticks several, or types a text in
-//! the row of one.
+//! The dialog that a terminal waits in, and its options, of which the operator takes one, ticks several, or types a
+//! text in the row of one.
 //!
-//! Nobody answers blind (SPEC §11): nothing is sent before all that is asked and the whole text of the chosen option have
-//! been on the screen. What is answered is the dialog that was shown: it goes with the request, and whoever sends looks
-//! again. When a dialog changes while it is shown, nothing is chosen any more, and keys do nothing for a second.
+//! Nobody answers blind (SPEC §11): nothing is sent before all that is asked and the whole text of the chosen option
+//! have been on the screen. What is answered is the dialog that was shown: it goes with the request, and whoever sends
+//! looks again. When a dialog changes while it is shown, nothing is chosen any more, and keys do nothing for a second.
 
 mod body;
 
@@ -14,16 +14,14 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::{Position, Rect};
 
 use super::action::Action;
-use super::canvas::Canvas;
-use super::footer::Hint;
+use super::frame::{Canvas, Hint};
 use super::input::LineInput;
 use super::keymap::Context;
-use super::outcome;
-use super::overlay::{Flow, HitMap, OperationNews, Overlay, OverlayContext};
+use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent};
+use super::question::{Hold, Question, QuestionText};
 use super::raw::Raw;
-use super::sheet::{Hold, Question, QuestionText};
 use super::theme::Theme;
-use super::toast::Topic;
+use super::toast::{self, Topic};
 use crate::dialog::{self, Manner, TextEntry};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::{Act, Operation, Outcome, Recipient, Reply};
@@ -49,7 +47,7 @@ pub struct DialogBox {
     typing: Option<Typing>,
     stage: Stage,
     /// What the operator is told below the options.
-    told: Option<(Status, String)>,
+    message: Option<(Status, String)>,
 }
 
 /// What is shown.
@@ -68,8 +66,8 @@ struct Shown {
 #[derive(Clone, Debug)]
 struct Typing {
     line: LineInput,
-    /// The option that takes it; `None` once that is gone. What is typed on must not become keys of the dashboard, so it
-    /// goes nowhere then.
+    /// The option that takes it; `None` once that is gone. What is typed on must not become keys of the dashboard, so
+    /// it goes nowhere then.
     option: Option<usize>,
 }
 
@@ -108,7 +106,7 @@ impl DialogBox {
             ticks: Vec::new(),
             typing: None,
             stage: Stage::Choosing,
-            told: None,
+            message: None,
         }
     }
 
@@ -130,7 +128,7 @@ impl DialogBox {
         match before {
             Some(before) if is_same => {
                 shown.before = before.before;
-                self.told.take_if(|_| matches!(self.stage, Stage::Closed(_)));
+                self.message.take_if(|_| matches!(self.stage, Stage::Closed(_)));
                 if self.stage != Stage::Sending && before.dialog.ticked() != shown.dialog.ticked() {
                     self.begin_anew(&shown.dialog, "what is ticked there changed, nothing was handed in");
                 }
@@ -164,7 +162,7 @@ impl DialogBox {
             *typing = Typing { line: LineInput::default(), option: None };
         }
         if matches!(self.stage, Stage::Choosing | Stage::Closed(_)) {
-            self.told = Some((Status::Stalled, why.to_owned()));
+            self.message = Some((Status::Stalled, why.to_owned()));
         }
     }
 
@@ -248,39 +246,39 @@ impl DialogBox {
         })
     }
 
-    /// Asks for what was chosen, ticked or typed to be sent, with the dialog that it is for. Where a text is wanted, that is
-    /// typed first.
-    fn answer(&mut self, anyway: bool, desk: &mut OverlayContext<'_, '_>) {
+    /// Asks for what was chosen, ticked or typed to be sent, with the dialog that it is for. Where a text is wanted,
+    /// that is typed first.
+    fn answer(&mut self, anyway: bool, cx: &mut OverlayContext<'_, '_>) {
         if self.stage != Stage::Choosing {
             return;
         }
-        match self.held(desk.view.now) {
+        match self.held(cx.view.now) {
             None | Some(Held::NotWhole) if !anyway && self.wants_text() => {
                 self.typing = Some(Typing { line: LineInput::default(), option: self.question.chosen() });
-                self.told = None;
+                self.message = None;
                 return;
             }
             None => {}
             Some(Held::NotWhole) if anyway => {}
             Some(Held::Not(Hold::Changed)) => {
-                let told = "the dialog changed just now, nothing was sent; look at it first".to_owned();
-                self.told = Some((Status::Stalled, told));
+                let message = "the dialog changed just now, nothing was sent; look at it first".to_owned();
+                self.message = Some((Status::Stalled, message));
                 return;
             }
             Some(Held::NotWhole) => {
-                let told = "nothing was sent: the agent does not show the whole question".to_owned();
-                self.told = Some((Status::Stalled, told));
+                let message = "nothing was sent: the agent does not show the whole question".to_owned();
+                self.message = Some((Status::Stalled, message));
                 return;
             }
             // It says below the options already why.
             Some(_) => return,
         }
-        let (Some(shown), Some(reply), Some(terminal)) = (&self.shown, self.reply(), desk.terminal(&self.key)) else {
+        let (Some(shown), Some(reply), Some(terminal)) = (&self.shown, self.reply(), cx.terminal(&self.key)) else {
             return;
         };
-        self.told = Some((Status::Working, format!("sending {} …", reply.in_words(&shown.dialog))));
+        self.message = Some((Status::Working, format!("sending {} …", reply.in_words(&shown.dialog))));
         let (dialog, excerpt) = (Arc::clone(&shown.dialog), shown.excerpt.clone());
-        desk.perform(Recipient::of(terminal), Act::Answer { dialog, excerpt, reply });
+        cx.perform(Recipient::of(terminal), Act::Answer { dialog, excerpt, reply });
         self.stage = Stage::Sending;
     }
 
@@ -292,15 +290,15 @@ impl DialogBox {
             return;
         };
         if option.ticked.is_none() || option.takes_text == Some(TextEntry::Inline) {
-            let told = format!("{} {} cannot be ticked from here; go there", option.name, option.label);
-            self.told = Some((Status::Stalled, told));
+            let message = format!("{} {} cannot be ticked from here; go there", option.name, option.label);
+            self.message = Some((Status::Stalled, message));
             return;
         }
         match self.ticks.binary_search(&chosen) {
             Ok(at) => drop(self.ticks.remove(at)),
             Err(at) => self.ticks.insert(at, chosen),
         }
-        self.told = None;
+        self.message = None;
         self.choose(Some(chosen));
     }
 
@@ -310,7 +308,7 @@ impl DialogBox {
         if let Some(Typing { line, option: Some(option) }) = self.typing.as_mut().filter(|_| is_open) {
             let option = *option;
             if change(line) {
-                self.told = None;
+                self.message = None;
             }
             self.choose(Some(option));
         }
@@ -398,19 +396,19 @@ impl Overlay for DialogBox {
         self.draw_box(canvas, buffer, area, &title)
     }
 
-    fn perform(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         if action == Action::Answer && self.shown.as_ref().is_some_and(|shown| !shown.dialog.can_answer()) {
             // Without options there is nothing to send, and the key closes as it does elsewhere.
-            return if self.is_deaf(desk.view.now) { Flow::Stay } else { Flow::Close };
+            return if self.is_deaf(cx.view.now) { Flow::Stay } else { Flow::Close };
         }
         match action {
             Action::Close if self.typing.is_some() && !matches!(self.stage, Stage::Closed(_)) => self.typing = None,
             Action::Close => return Flow::Close,
-            Action::Answer => self.answer(false, desk),
-            Action::AnswerAnyway => self.answer(true, desk),
+            Action::Answer => self.answer(false, cx),
+            Action::AnswerAnyway => self.answer(true, cx),
             Action::Help | Action::Explain | Action::Suspend | Action::Redraw => return Flow::Pass,
-            _ if self.is_deaf(desk.view.now) => {}
-            Action::Raw => return Flow::Become(Box::new(self.raw(desk.view.now))),
+            _ if self.is_deaf(cx.view.now) => {}
+            Action::Raw => return Flow::Become(Box::new(self.raw(cx.view.now))),
             Action::Up => return self.step(-1),
             Action::Down => return self.step(1),
             Action::Tick if self.shown.as_ref().is_some_and(|shown| shown.dialog.can_tick()) => self.tick(),
@@ -421,29 +419,29 @@ impl Overlay for DialogBox {
     }
 
     /// The dialog's own numbers and letters choose; they send nothing.
-    fn key(&mut self, key: KeyEvent, desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn key(&mut self, key: KeyEvent, cx: &mut OverlayContext<'_, '_>) -> Flow {
         if self.typing.is_some() {
-            if !self.is_deaf(desk.view.now) {
+            if !self.is_deaf(cx.view.now) {
                 self.typed(|line| line.key(key));
             }
-        } else if let (KeyCode::Char(c), Some(shown), false) = (key.code, &self.shown, self.is_deaf(desk.view.now)) {
+        } else if let (KeyCode::Char(c), Some(shown), false) = (key.code, &self.shown, self.is_deaf(cx.view.now)) {
             let named = |option: &dialog::Choice| option.name.eq_ignore_ascii_case(&c.to_string());
             self.choose(shown.dialog.options.iter().position(named));
         }
         Flow::Stay
     }
 
-    fn paste(&mut self, text: &str, desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn paste(&mut self, text: &str, cx: &mut OverlayContext<'_, '_>) -> Flow {
         if self.typing.is_none() {
-            desk.say("a pasted text is no answer; nothing was sent");
-        } else if !self.is_deaf(desk.view.now) {
+            cx.say("a pasted text is no answer; nothing was sent");
+        } else if !self.is_deaf(cx.view.now) {
             self.typed(|line| line.paste(text));
         }
         Flow::Stay
     }
 
-    fn click(&mut self, at: Position, desk: &mut OverlayContext<'_, '_>) -> Flow {
-        if let Some(option) = self.question.at(at).filter(|_| !self.is_deaf(desk.view.now) && self.typing.is_none()) {
+    fn click(&mut self, at: Position, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        if let Some(option) = self.question.at(at).filter(|_| !self.is_deaf(cx.view.now) && self.typing.is_none()) {
             let was_chosen = self.question.chosen() == Some(option);
             self.choose(Some(option));
             if was_chosen && self.shown.as_ref().is_some_and(|shown| shown.dialog.can_tick()) {
@@ -453,43 +451,43 @@ impl Overlay for DialogBox {
         Flow::Stay
     }
 
-    fn update(&mut self, desk: &mut OverlayContext<'_, '_>) -> Flow {
-        let terminal = desk.terminal(&self.key);
+    fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        let terminal = cx.terminal(&self.key);
         if let Some(terminal) = terminal.filter(|terminal| terminal.state.waits()) {
-            self.follow(terminal, desk.view.now);
+            self.follow(terminal, cx.view.now);
             return Flow::Stay;
         }
         match self.stage {
             // What became of the answer is still to come.
             Stage::Sending => Flow::Stay,
             Stage::Answered(_) => Flow::Close,
-            Stage::Closed(at) if desk.view.now.since(at) < LINGER || self.typing.is_some() => Flow::Stay,
+            Stage::Closed(at) if cx.view.now.since(at) < LINGER || self.typing.is_some() => Flow::Stay,
             Stage::Closed(_) => Flow::Close,
             Stage::Choosing => {
-                self.stage = Stage::Closed(desk.view.now);
-                self.told = Some((Status::Stalled, "the dialog is closed, nothing was sent".to_owned()));
+                self.stage = Stage::Closed(cx.view.now);
+                self.message = Some((Status::Stalled, "the dialog is closed, nothing was sent".to_owned()));
                 let name = terminal.map_or("the terminal", |terminal| terminal.state.terminal.id.as_str());
-                let told = format!("the dialog of {name} is closed");
-                desk.tell_about(Topic::Dialog(self.key.clone()), Status::Ready, told);
+                let message = format!("the dialog of {name} is closed");
+                cx.tell_about(Topic::Dialog(self.key.clone()), Status::Ready, message);
                 Flow::Stay
             }
         }
     }
 
-    fn hear(&mut self, news: OperationNews<'_>, desk: &mut OverlayContext<'_, '_>) {
-        let OperationNews::Ended { operation: Operation { to, act: Act::Answer { .. }, .. }, outcome } = news else {
+    fn on_event(&mut self, event: OverlayEvent<'_>, cx: &mut OverlayContext<'_, '_>) {
+        let OverlayEvent::Ended { operation: Operation { to, act: Act::Answer { .. }, .. }, outcome } = event else {
             return;
         };
         if to.key != self.key || self.stage != Stage::Sending {
             return;
         }
-        let told = match outcome {
+        let message = match outcome {
             Outcome::Accepted(_) => "taken".to_owned(),
             Outcome::Refused(refusal) => refusal.to_string(),
             outcome => outcome.to_string(),
         };
-        self.told = Some((outcome::status(outcome), told));
-        self.stage = if outcome.is_accepted() { Stage::Answered(desk.view.now) } else { Stage::Choosing };
+        self.message = Some((toast::outcome_status(outcome), message));
+        self.stage = if outcome.is_accepted() { Stage::Answered(cx.view.now) } else { Stage::Choosing };
         self.typing.take_if(|_| outcome.is_accepted());
     }
 }

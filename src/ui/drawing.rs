@@ -5,12 +5,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::arrangement::TableRow;
-use super::canvas::Canvas;
+use super::frame::{self, Canvas};
 use super::item::Item;
-use super::layout::{FrameSize, Regions};
+use super::layout::{Below, FrameSize, Regions};
 use super::overlay::OverlayPlace;
 use super::toast::{Free, Keyboard};
-use super::{Below, Drawn, Ui, bar, empty, fit, footer, header, preview, table, theme, transitions};
+use super::{Drawn, Ui, header, preview, table, theme, transitions};
 use crate::fleet::View;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
@@ -25,12 +25,13 @@ impl Ui {
     /// Draws a frame into a buffer.
     pub fn draw_into(&mut self, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
         let area = area.intersection(buffer.area);
-        // Only what a frame shows is selected: between two frames no key goes to another row than the one that was seen.
+        // Only what a frame shows is selected: between two frames no key goes to another row than the one that was
+        // seen.
         self.follow(view);
         if !area.is_empty() {
             self.draw_regions(buffer, area, view);
         }
-        fit::fit(buffer, self.options.depth, self.options.ascii);
+        frame::fit(buffer, self.options.depth, self.options.ascii);
     }
 
     /// When the frame has to be drawn again at the latest, because a time on it will have changed.
@@ -67,7 +68,7 @@ impl Ui {
             covered: false,
             arrangement: &self.memory.arrangement,
         };
-        let has_bar = !covered && !covers(OverlayPlace::Bar) && bar::draw(&canvas, buffer, regions.bar, view);
+        let has_bar = !covered && !covers(OverlayPlace::Bar) && header::draw_bar(&canvas, buffer, regions.bar, view);
         if regions.bar != regions.header || !has_bar {
             header::draw(&canvas, buffer, regions.header, view);
         }
@@ -93,7 +94,7 @@ impl Ui {
         }
         // What can be done depends on what was shown.
         let hints = self.hints(view);
-        self.drawn.buttons = footer::draw(&canvas, buffer, regions.footer, self.context(), &hints);
+        self.drawn.buttons = frame::hints(&canvas, buffer, regions.footer, self.context(), &hints);
         self.drawn.buttons.extend(on_top);
         let needing = self.rows_that_need(&rows);
         self.memory.toasts.draw(&canvas, buffer, regions.body, &Free { keyboard, rows: &needing });
@@ -122,7 +123,7 @@ impl Ui {
         let (regions, first) = (self.drawn.regions, self.drawn.first);
         if rows.is_empty() {
             let below = Rect { height: regions.footer.y.saturating_sub(regions.table.y), ..regions.table };
-            empty::draw(canvas, buffer, below, view);
+            header::draw_empty(canvas, buffer, below, view);
             return Drawn { regions, first, ..Drawn::default() };
         }
         let table::TableHits { rows: shown, first, page } =
@@ -136,7 +137,7 @@ impl Ui {
     /// Returns where the transitions are.
     fn draw_panes(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, view: &View<'_>) -> Rect {
         let (left, right) = (self.drawn.regions.left, self.drawn.regions.right);
-        let single = self.single_pane();
+        let single = self.panes.single(&self.drawn.regions);
         match single {
             None => preview::draw(canvas, buffer, right, self.selected(view)),
             Some(Below::Preview) => {

@@ -2,38 +2,41 @@
 //! said, and the facts.
 
 mod asking;
-mod drawing;
-mod facts;
-mod head;
 mod list;
-mod screen;
 mod steps;
 mod strip;
 mod subject;
-mod transcript;
-mod why;
+mod texts;
 
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::{Position, Rect};
 
 use super::action::Action;
-use super::canvas::Canvas;
-use super::footer::Hint;
+use super::frame::{self, Canvas, Hint};
 use super::keymap::Context;
-use super::overlay::{Flow, HitMap, OperationNews, Overlay, OverlayContext, OverlayPlace, Waiting};
-use super::viewport::Viewport;
+use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayPlace, Waiting};
+use super::scroll::Viewport;
+use super::text::{self, Pen};
+use super::{preview, reading, times};
 use crate::fleet::{TerminalKey, View};
+use crate::screen::Screen;
 use crate::status::Status;
 use crate::time::Timestamp;
-use asking::Asking;
+use asking::{Asking, Shot};
+use list::List;
 use steps::{StepId, TimelineEntries};
 use strip::Strip;
 use subject::Subject;
-use transcript::TranscriptView;
+use texts::TranscriptView;
 
 /// Rows that one turn of the wheel, or one scroll beside the list, moves.
 const FEW: isize = 3;
+
+/// From this width on the list and the pane beside it stand side by side.
+const SIDE_BY_SIDE: u16 = 110;
+/// Head and time line.
+const ABOVE: u16 = 3;
 
 /// What the pane beside the list shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +50,7 @@ enum Side {
 impl Side {
     const ALL: [Side; 4] = [Side::Screen, Side::Why, Side::Transcript, Side::Facts];
 
-    const fn word(self) -> &'static str {
+    const fn title(self) -> &'static str {
         match self {
             Side::Screen => "screen",
             Side::Why => "why",
@@ -180,9 +183,9 @@ impl Drill {
     /// What [`Drill::turn`] leads to.
     fn next_view(&self) -> &'static str {
         match (self.drawn.one_pane, self.focus) {
-            (true, Focus::List) => Side::Screen.word(),
+            (true, Focus::List) => Side::Screen.title(),
             (true, Focus::Side) if self.side == Side::Facts => "list",
-            _ => self.side.step(1).word(),
+            _ => self.side.step(1).title(),
         }
     }
 
@@ -233,16 +236,129 @@ impl Drill {
             }
         }
     }
-}
 
-impl Drill {
     /// Searches in the transcript, and shows it where something is looked at.
-    fn search(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn search(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         let is_step = matches!(action, Action::NextMatch | Action::PreviousMatch);
         if action == Action::Search || (is_step && self.transcript.reader.has_search()) {
             self.show(Side::Transcript);
         }
-        self.transcript.reader.perform(action, desk)
+        self.transcript.reader.perform(action, cx)
+    }
+
+    fn draw_all(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
+        frame::clear(buffer, area);
+        self.drawn = Drawn { one_pane: area.width < SIDE_BY_SIDE, ..Drawn::default() };
+        draw_head(canvas, buffer, area, &self.shown, self.here, self.until);
+        let above = if area.height >= ABOVE + 4 { ABOVE } else { 1 };
+        if above == ABOVE {
+            let place = Rect { y: area.y + 1, height: 2, ..area };
+            let selected = self.selected.and_then(|id| self.steps.position(id)).and_then(|index| self.steps.get(index));
+            self.strip.draw(canvas, buffer, place, &self.steps, self.until, selected.map(|step| step.at));
+        }
+        let body = Rect { y: area.y + above, height: area.height.saturating_sub(above), ..area };
+        let (left, right) = match (self.drawn.one_pane, self.focus) {
+            (true, Focus::List) => (body, Rect::ZERO),
+            (true, Focus::Side) => (Rect::ZERO, body),
+            (false, _) => {
+                let left = (body.width * 9 / 20).min(84);
+                let right = Rect { x: body.x + left + 1, width: body.width - left - 1, ..body };
+                (Rect { width: left, ..body }, right)
+            }
+        };
+        if !left.is_empty() {
+            self.draw_list(canvas, buffer, left);
+        }
+        if !right.is_empty() {
+            self.draw_side(canvas, buffer, right, view);
+        }
+    }
+
+    fn draw_list(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) {
+        let parts = &canvas.theme.parts;
+        let title = if self.focus == Focus::List { parts.title } else { parts.quiet };
+        let count = format!("{} of {}", self.index(), self.steps.all().len());
+        let inner = frame::titled(canvas, buffer, area, &[("what happened", title), (&count, parts.quiet)]);
+        let end = self.asking.end();
+        let gaps = self.strip.gaps(&self.steps, self.until);
+        let list = List {
+            steps: &self.steps,
+            selected: self.index(),
+            subject: &self.shown,
+            now: self.until,
+            gaps: &gaps,
+            end: &end,
+            waiting: &self.waiting,
+        };
+        let mut first = self.first;
+        self.drawn.list = list.draw(canvas, buffer, inner, &mut first);
+        (self.first, self.drawn.list_place) = (first, area);
+    }
+
+    fn draw_side(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
+        self.draw_tabs(canvas, buffer, area);
+        let inner = Rect { y: area.y + 1, height: area.height - 1, ..area };
+        self.drawn.side_place = inner;
+        let quiet = canvas.theme.parts.quiet;
+        let say = |buffer: &mut Buffer, text: &str| {
+            Pen::new(buffer, inner, 0).skip(1).text(text, quiet);
+        };
+        match self.side {
+            Side::Screen => match self.shot(view) {
+                Shot::Screen(shown) if shown.is_blank() => say(buffer, "the screen was blank"),
+                Shot::Screen(shown) => self.drawn.lift_most = draw_screen(buffer, inner, &shown, self.lifted),
+                Shot::None(why) => say(buffer, why),
+            },
+            Side::Why => {
+                let selected = self.selected.and_then(|id| self.steps.position(id));
+                let of_task = self.shown.why_task(self.until).map(Some);
+                let reasons = of_task.as_ref().or(self.asking.reasons.as_ref());
+                let lines = match (selected.and_then(|index| self.steps.get(index)), reasons) {
+                    (Some(step), _) => texts::of_step(canvas, step),
+                    (None, Some(Some(text))) => texts::of_now(canvas, text),
+                    (None, Some(None)) => return say(buffer, "no profile has read a screen of it"),
+                    (None, None) => return say(buffer, "reading …"),
+                };
+                reading::draw(&mut self.why, buffer, inner, lines.len(), |index| lines[index].clone());
+            }
+            Side::Transcript => self.transcript.draw(canvas, buffer, inner, self.selected),
+            Side::Facts => {
+                let lines = self.shown.facts(canvas, view);
+                reading::draw(&mut self.facts, buffer, inner, lines.len(), |index| lines[index].clone());
+            }
+        }
+    }
+
+    /// The views beside the list by name, the one that is shown standing out, and the time that it is of, or in its
+    /// place what a search has found.
+    fn draw_tabs(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) {
+        let parts = &canvas.theme.parts;
+        let mut pen = Pen::new(buffer, area, 0);
+        pen.text("─ ", parts.rule);
+        for side in Side::ALL {
+            let chosen = side == self.side;
+            let style = match (chosen, self.focus) {
+                (true, Focus::Side) => parts.title.patch(parts.key),
+                (true, Focus::List) => parts.title,
+                (false, _) => parts.quiet,
+            };
+            let start = pen.column();
+            // The brackets say it without a style.
+            let word = if chosen { format!("[{}]", side.title()) } else { format!(" {} ", side.title()) };
+            pen.text(&word, style);
+            self.drawn.tabs.push((Rect { x: start, width: pen.column() - start, height: 1, ..area }, side));
+        }
+        let at = self.selected.and_then(|id| self.steps.position(id)).and_then(|index| self.steps.get(index));
+        let time = match (self.side, at) {
+            (Side::Facts, _) | (_, None) if self.here => "now".to_owned(),
+            (Side::Facts, _) | (_, None) => format!("until {}", times::wall(self.until, canvas.zone)),
+            (_, Some(step)) => format!("at {}", times::wall(step.at, canvas.zone)),
+        };
+        let found = self.transcript.reader.found().filter(|_| self.side == Side::Transcript);
+        let message = found.unwrap_or(time);
+        let room = usize::from(pen.room()).saturating_sub(2);
+        pen.text(" ", parts.rule).text(&text::cut(&message, room), parts.quiet).text(" ", parts.rule);
+        pen.rule("─", parts.rule);
     }
 }
 
@@ -293,12 +409,12 @@ impl Overlay for Drill {
         HitMap::at(if self.focus == Focus::List { below(self.drawn.list_place) } else { self.drawn.side_place })
     }
 
-    fn perform(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
             Action::Search | Action::NextMatch | Action::PreviousMatch | Action::Confirm => {
-                return self.search(action, desk);
+                return self.search(action, cx);
             }
-            Action::Close if self.transcript.reader.is_typing() => return self.search(action, desk),
+            Action::Close if self.transcript.reader.is_typing() => return self.search(action, cx),
             Action::Down => self.step(1),
             Action::Up => self.step(-1),
             Action::PageDown => self.page(1),
@@ -313,9 +429,9 @@ impl Overlay for Drill {
             Action::FocusRight => self.focus = Focus::Side,
             Action::Explain => self.show(Side::Why),
             Action::Zoom => self.strip.zoom(&self.steps, self.until),
-            Action::Prompt | Action::Open if self.here => return self.shown.act(action, desk),
+            Action::Prompt | Action::Open if self.here => return self.shown.act(action, cx),
             Action::Prompt | Action::Open => {
-                desk.tell(Status::Gone, format!("{} is gone", self.shown.name()));
+                cx.tell(Status::Gone, format!("{} is gone", self.shown.name()));
             }
             _ => return Flow::Pass,
         }
@@ -352,26 +468,26 @@ impl Overlay for Drill {
         Flow::Stay
     }
 
-    fn update(&mut self, desk: &mut OverlayContext<'_, '_>) -> Flow {
-        let subject = self.shown.now(desk.view);
+    fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        let subject = self.shown.now(cx.view);
         self.here = subject.is_some();
         if let Some(subject) = subject {
             self.shown = subject;
-            self.until = desk.view.now;
+            self.until = cx.view.now;
         }
         let key = self.shown.key().clone();
-        self.waiting = desk.memory.queued.get(&key).cloned().unwrap_or_default();
-        if self.keep_place(|steps| see(steps, &key, desk.view)) {
-            self.asking.changed(desk.view.now);
+        self.waiting = cx.memory.queued.get(&key).cloned().unwrap_or_default();
+        if self.keep_place(|steps| see(steps, &key, cx.view)) {
+            self.asking.changed(cx.view.now);
         }
-        self.ask(desk);
+        self.ask(cx);
         Flow::Stay
     }
 
-    fn hear(&mut self, news: OperationNews<'_>, desk: &mut OverlayContext<'_, '_>) {
-        match news {
-            OperationNews::Told { key, told } if key == self.shown.key() => self.told(told, desk.view.now),
-            OperationNews::Reasons { key, text } if key == self.shown.key() => self.asking.explained(text),
+    fn on_event(&mut self, event: OverlayEvent<'_>, cx: &mut OverlayContext<'_, '_>) {
+        match event {
+            OverlayEvent::History { key, answer } if key == self.shown.key() => self.take_answer(answer, cx.view.now),
+            OverlayEvent::Reasons { key, text } if key == self.shown.key() => self.asking.explained(text),
             _ => {}
         }
     }
@@ -386,6 +502,38 @@ fn see(steps: &mut TimelineEntries, key: &TerminalKey, view: &View<'_>) -> bool 
         steps.see_task(task);
     }
     steps.see(view.task_events.iter().filter(|event| event.key == *key))
+}
+
+/// Draws the head line. Name and state are always there; of the rest, what fits.
+fn draw_head(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, subject: &Subject, here: bool, until: Timestamp) {
+    let parts = &canvas.theme.parts;
+    let (status, since) = (subject.item().status(), subject.item().since());
+    let status = if here { status } else { Status::Gone };
+    let message = match here {
+        true => format!("{} for {}", status.word(), times::lasting(since, until)),
+        false => "left the fleet".to_owned(),
+    };
+    let state = format!("{} {message}", canvas.glyph(status));
+    let mut pen = Pen::new(buffer, area, 0);
+    let room = usize::from(pen.room());
+    let state_cells = text::width(&state).min(room / 2);
+    pen.skip(1);
+    let name_cells = text::width(subject.name()).min(room.saturating_sub(state_cells + 4));
+    pen.field(subject.name(), name_cells, parts.title).text("   ", parts.quiet);
+    let cells = usize::from(pen.room()).saturating_sub(state_cells + 3);
+    pen.field(&subject.about().join(" · "), cells, parts.quiet);
+    pen.text("  ", parts.quiet).right(&state, state_cells, canvas.theme.style(status));
+}
+
+/// Draws a screen, `lifted` rows above its end where it does not fit; returns how far it can be lifted.
+fn draw_screen(buffer: &mut Buffer, area: Rect, screen: &Screen, lifted: usize) -> usize {
+    let rows = preview::live_edge(screen, usize::from(area.height), usize::MAX);
+    let most = rows.len().saturating_sub(usize::from(area.height));
+    let from = most - lifted.min(most);
+    for (offset, row) in (0..area.height).zip(&rows[from..]) {
+        preview::draw_row(&mut Pen::new(buffer, area, offset), row);
+    }
+    most
 }
 
 #[cfg(test)]

@@ -1,14 +1,18 @@
-//! The first line: how many need what, which servers answer, and how old the data is.
+//! What stands above the table, and in its place when there is nothing to list: how many need what, which servers
+//! answer, how old the data is, and what is shown other than usual.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::canvas::Canvas;
+use super::action::Action;
+use super::arrangement::Sort;
+use super::frame::Canvas;
 use super::item::Item;
+use super::keymap::Context;
 use super::table::MUTED;
 use super::text::{self, Pen};
-use super::times;
+use super::{filter, times};
 use crate::fleet::{ServerHealth, ServerView, View};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
@@ -25,10 +29,10 @@ type Part = (String, Style);
 /// never move sideways.
 const NAMED: u16 = 100;
 
-/// Draws the header. What there is no room for goes in one order, whatever the numbers: first the servers that are well,
-/// then the words of the counts, from the least urgent one on, so that their glyphs stand for them; then how long the
-/// operator has been waited for, what is wrong with which server, and last whole counts, the least urgent ones first. That
-/// something waits, and how old the data is, stays longest.
+/// Draws the header. What there is no room for goes in one order, whatever the numbers: first the servers that are
+/// well, then the words of the counts, from the least urgent one on, so that their glyphs stand for them; then how long
+/// the operator has been waited for, what is wrong with which server, and last whole counts, the least urgent ones
+/// first. That something waits, and how old the data is, stays longest.
 pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
     let parts = &canvas.theme.parts;
     let name: Vec<Part> = if area.width < NAMED { Vec::new() } else { vec![("fleetwatch".to_owned(), parts.title)] };
@@ -203,7 +207,7 @@ impl Counts {
     }
 
     fn part(&self, canvas: &Canvas<'_>, status: Status, in_words: bool, with_wait: bool) -> Part {
-        let look = canvas.theme.look(status);
+        let look = canvas.theme.appearance(status);
         let count = self.of[status.place()];
         if !in_words {
             return (format!("{}{count}", canvas.glyph(status)), look.style);
@@ -245,12 +249,12 @@ fn listed<'a>(canvas: &Canvas<'_>, parts: impl Iterator<Item = &'a Part>) -> Vec
 fn failing(canvas: &Canvas<'_>, view: &View<'_>) -> Vec<Part> {
     let failing: Vec<&ServerView> =
         view.servers.iter().copied().filter(|server| server.health != ServerHealth::Up).collect();
-    let told = match &failing[..] {
+    let message = match &failing[..] {
         [] => return Vec::new(),
         [one] => one.id.to_string(),
         several => format!("{} servers", several.len()),
     };
-    vec![(format!("{} {told}", canvas.glyph(Status::Error)), canvas.theme.style(Status::Error))]
+    vec![(format!("{} {message}", canvas.glyph(Status::Error)), canvas.theme.style(Status::Error))]
 }
 
 /// What is wrong with a server, in a few words.
@@ -309,6 +313,114 @@ fn bound(age: Span) -> (String, Span) {
 /// The oldest answer that anything on the frame rests on. A server that never answered shows nothing.
 fn oldest_answer(view: &View<'_>) -> Option<Timestamp> {
     view.servers.iter().filter_map(|server| server.answered_at).min()
+}
+
+/// Draws filter, order, groups and marks, as far as there are any. Returns whether there is anything to say.
+pub fn draw_bar(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> bool {
+    let (arrangement, parts) = (canvas.arrangement, &canvas.theme.parts);
+    let mut words: Vec<Vec<(String, Style)>> = Vec::new();
+    if !arrangement.filter.is_empty() {
+        words.push(vec![
+            ("/ ".to_owned(), parts.key),
+            (text::cut(arrangement.filter.text(), 40).into_owned(), parts.title),
+            (format!("  {}", filter::note(arrangement, view)), parts.quiet),
+        ]);
+    }
+    if arrangement.sort != Sort::Attention {
+        words.push(vec![("by ".to_owned(), parts.quiet), (arrangement.sort.name().to_owned(), parts.title)]);
+    }
+    if let Some(grouping) = arrangement.grouping.name() {
+        words.push(vec![("grouped by ".to_owned(), parts.quiet), (grouping.to_owned(), parts.title)]);
+    }
+    let marked = arrangement.flags.count();
+    if marked > 0 {
+        words.push(vec![(format!("{marked} marked"), parts.key)]);
+    }
+    let mut pen = Pen::new(buffer, area, 0);
+    pen.skip(1);
+    for (nth, parts) in words.iter().enumerate() {
+        pen.skip(if nth == 0 { 0 } else { 3 });
+        pen.line(parts);
+    }
+    !words.is_empty()
+}
+
+/// What is the matter, then what to do about it.
+type Explanation = (String, Vec<String>);
+
+/// Draws the explanation into the middle of an area.
+pub fn draw_empty(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
+    let filter = canvas.arrangement.filter.text();
+    let (what, hints) = match view.terminals.len() + view.tasks.len() {
+        0 => explanation(view),
+        count => (
+            "No terminal matches the filter".to_owned(),
+            vec![format!("{} lets none of {count} through.", text::cut(filter, 40)), filter_hint(canvas)],
+        ),
+    };
+    let parts = &canvas.theme.parts;
+    let widest = hints.iter().map(|hint| text::width(hint)).chain([text::width(&what)]).max().unwrap_or(0);
+    let left = usize::from(area.width).saturating_sub(widest) / 2;
+    let height = u16::try_from(hints.len() + 2).unwrap_or(u16::MAX);
+    let top = area.height.saturating_sub(height) / 3;
+    let left = u16::try_from(left).unwrap_or(0);
+    let inner = Rect { x: area.x + left, width: area.width - left, ..area };
+    Pen::new(buffer, inner, top).text(&what, parts.title);
+    // Where there is no room for a blank row between, what to do matters more.
+    let gap = u16::from(area.height > height);
+    for (row, hint) in (0..).zip(&hints) {
+        Pen::new(buffer, inner, top + 1 + gap + row).text(hint, parts.quiet);
+    }
+}
+
+/// Which key shows all terminals again, wherever the keyboard is.
+fn filter_hint(canvas: &Canvas<'_>) -> String {
+    let key = canvas.keymap.key_for(Context::Fleet, Action::Dismiss);
+    key.map_or_else(String::new, |key| format!("{key} shows all of them again."))
+}
+
+fn explanation(view: &View<'_>) -> Explanation {
+    let lines = |hints: &[&str]| hints.iter().map(|hint| (*hint).to_owned()).collect();
+    if view.servers.iter().any(|server| server.health == ServerHealth::Up) {
+        let names: Vec<String> = view.servers.iter().map(|server| server.id.to_string()).collect();
+        return (
+            "No agents found".to_owned(),
+            vec![
+                format!("tmux answers ({}), but no pane runs an agent that fleetwatch knows.", names.join(", ")),
+                "Start one in any tmux window (claude, codex, …): it appears here by itself.".to_owned(),
+                "`fleetwatch demo` shows a fleet without any agent.".to_owned(),
+            ],
+        );
+    }
+    let troubled = view.servers.iter().find_map(|server| match &server.health {
+        ServerHealth::NoServer(problem) | ServerHealth::Failed(problem) => Some((server, problem)),
+        ServerHealth::Up | ServerHealth::Waiting => None,
+    });
+    let Some((server, problem)) = troubled else {
+        return ("Asking tmux …".to_owned(), lines(&["The first answer takes a moment."]));
+    };
+    match problem.kind.as_str() {
+        "tmux_missing" => (
+            problem.message.clone(),
+            lines(&[
+                "fleetwatch watches agents that run in tmux 3.2 or newer.",
+                "Install it with your package manager and make sure it is in the PATH.",
+            ]),
+        ),
+        "tmux_too_old" => (problem.message.clone(), lines(&["fleetwatch needs tmux 3.2 or newer."])),
+        _ if matches!(server.health, ServerHealth::NoServer(_)) => (
+            format!("No tmux server is running on {}", server.id),
+            lines(&[
+                "Start one with `tmux new -s work`, and an agent in it: it appears here.",
+                "Another server is named with -L NAME or -S PATH, as in tmux.",
+                "`fleetwatch demo` shows a fleet without any agent.",
+            ]),
+        ),
+        _ => (
+            format!("{} cannot be watched: {}", server.id, problem.message),
+            lines(&["fleetwatch keeps trying; `fleetwatch doctor` says more."]),
+        ),
+    }
 }
 
 #[cfg(test)]

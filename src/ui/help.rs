@@ -1,19 +1,18 @@
-//! The list of keys, from the live keymap, and what the marks mean.
+//! Texts in a pop-up: the list of keys, from the live keymap, with what the marks mean; and why a terminal is said to
+//! be what it is.
 
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
 
 use super::action::Action;
-use super::canvas::Canvas;
-use super::footer::Hint;
+use super::frame::{self, Canvas, Hint, StyledLine};
 use super::keymap::{Binding, Context, show};
 use super::overlay::{Flow, HitMap, Overlay, OverlayContext};
-use super::popup::{self, StyledLine};
-use super::search::SearchableText;
+use super::scroll::{SearchableText, Viewport};
 use super::table::{INFERRED_MARK, MARKED, MUTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
 use super::text::{self, padded};
-use crate::fleet::View;
+use crate::fleet::{TerminalKey, View};
 use crate::status::Status;
 
 /// The cells of a mark and of the blanks behind it.
@@ -55,13 +54,13 @@ impl Overlay for Help {
         let marked = |(index, line)| self.reader.marked(canvas, index, line);
         let lines: Vec<StyledLine> = lines.into_iter().enumerate().map(marked).collect();
         let title = self.reader.found().map_or_else(|| "keys".to_owned(), |found| format!("keys   {found}"));
-        let inner = popup::draw(canvas, buffer, area, &title, &lines, &mut self.reader.view);
+        let inner = frame::popup(canvas, buffer, area, &title, &lines, &mut self.reader.view);
         self.reader.draw_typing(canvas, buffer, inner);
-        HitMap::at(popup::around(inner))
+        HitMap::at(frame::around(inner))
     }
 
-    fn perform(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow {
-        match self.reader.perform(action, desk) {
+    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        match self.reader.perform(action, cx) {
             Flow::Pass => self.reader.view.perform(action),
             flow => flow,
         }
@@ -100,7 +99,7 @@ fn lines(canvas: &Canvas<'_>, of: Context) -> Vec<StyledLine> {
     lines.push(vec![("marks".to_owned(), parts.title)]);
     let words = Status::GROUPS.iter().map(|status| text::width(status.group_word(2))).max().unwrap_or(0);
     for status in Status::GROUPS {
-        let look = canvas.theme.look(status);
+        let look = canvas.theme.appearance(status);
         lines.push(vec![
             (format!("  {}", padded(canvas.glyph(status), MARK)), look.style),
             (padded(status.group_word(2), words), look.style),
@@ -137,5 +136,45 @@ fn explanation(status: Status) -> &'static str {
         Status::Exited(_) => "the task has ended",
         Status::Ready => "a new prompt may be sent",
         Status::Unknown => "the screen does not say, or it is old",
+    }
+}
+
+/// An explanation; its text is as of when it was asked for.
+#[derive(Debug)]
+pub struct ExplanationView {
+    key: TerminalKey,
+    lines: Vec<String>,
+    view: Viewport,
+}
+
+impl ExplanationView {
+    /// Shows a text of several lines about a terminal.
+    pub fn new(key: TerminalKey, text: &str) -> Self {
+        Self { key, lines: text.lines().map(str::to_owned).collect(), view: Viewport::default() }
+    }
+}
+
+impl Overlay for ExplanationView {
+    fn context(&self) -> Context {
+        Context::Explanation
+    }
+
+    fn terminal(&self) -> Option<&TerminalKey> {
+        Some(&self.key)
+    }
+
+    fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
+        vec![(Action::ScrollDown, "down"), (Action::Jump, "jump"), (Action::Close, "close")]
+    }
+
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
+        let text = canvas.theme.parts.text;
+        let lines: Vec<frame::StyledLine> = self.lines.iter().map(|line| vec![(line.clone(), text)]).collect();
+        let inner = frame::popup(canvas, buffer, area, "why", &lines, &mut self.view);
+        HitMap::at(frame::around(inner))
+    }
+
+    fn perform(&mut self, action: Action, _desk: &mut OverlayContext<'_, '_>) -> Flow {
+        self.view.perform(action)
     }
 }

@@ -6,17 +6,15 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
-use super::Request;
 use super::action::Action;
-use super::canvas::Canvas;
-use super::footer::Hint;
+use super::frame::{Canvas, Hint};
 use super::keymap::Context;
 use super::overlay::{Flow, HitMap, Overlay, OverlayContext};
+use super::question::{Answers, Hold, Question, QuestionText};
 use super::raw::spoken_all;
 use super::reading::Paragraph;
-use super::sheet::{Answers, Hold, Question, QuestionText};
-use super::text;
 use super::theme::Theme;
+use super::{Request, text};
 use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::{Act, Operation, Producer, Recipient};
@@ -54,7 +52,7 @@ pub struct Interrupt {
 /// What is shown of a terminal that a key would go to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Shown {
-    told: String,
+    message: String,
     dialog: Option<Arc<Dialog>>,
 }
 
@@ -62,8 +60,8 @@ impl Shown {
     fn of(terminal: &Terminal) -> Self {
         let state = &terminal.state;
         let draft = if has_draft(terminal) { ", with a draft" } else { "" };
-        let told = format!("{} ({}{draft})", state.terminal.id, Status::of(state).word());
-        Self { told, dialog: terminal.dialog.clone().filter(|_| state.waits()) }
+        let message = format!("{} ({}{draft})", state.terminal.id, Status::of(state).word());
+        Self { message, dialog: terminal.dialog.clone().filter(|_| state.waits()) }
     }
 
     fn is_same(&self, other: &Self) -> bool {
@@ -72,7 +70,7 @@ impl Shown {
             (None, None) => true,
             _ => false,
         };
-        self.told == other.told && same_dialog
+        self.message == other.message && same_dialog
     }
 }
 
@@ -128,7 +126,7 @@ impl Interrupt {
 
     fn title(&self) -> String {
         match &self.shown[..] {
-            [one] => format!("press in {}?", one.told),
+            [one] => format!("press in {}?", one.message),
             several => format!("press in {} terminals?", several.len()),
         }
     }
@@ -136,9 +134,9 @@ impl Interrupt {
     /// Whom it goes to, where that does not stand in the title, and the keys.
     fn asked(&self, theme: &Theme) -> QuestionText {
         let parts = &theme.parts;
-        let told: Vec<String> = match &self.shown[..] {
+        let message: Vec<String> = match &self.shown[..] {
             [_] => Vec::new(),
-            several => several.iter().map(|shown| shown.told.clone()).chain([String::new()]).collect(),
+            several => several.iter().map(|shown| shown.message.clone()).chain([String::new()]).collect(),
         };
         let widest = self.choices.iter().map(|(keys, _)| text::width(&spoken_all(keys))).max().unwrap_or(0);
         let option = |(place, (keys, note)): (usize, &(Vec<Key>, String))| {
@@ -149,7 +147,7 @@ impl Interrupt {
             Paragraph::plain(line, parts.text).led_by(vec![lead]).on(base)
         };
         QuestionText {
-            text: told.into_iter().map(|told| Paragraph::plain(told, parts.text)).collect(),
+            text: message.into_iter().map(|message| Paragraph::plain(message, parts.text)).collect(),
             options: self.choices.iter().enumerate().map(option).collect(),
             picked: Vec::new(),
         }
@@ -198,22 +196,22 @@ impl Overlay for Interrupt {
         ANSWERS.draw(canvas, buffer, area, &mut self.question, (&title, &asked))
     }
 
-    fn perform(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow {
-        self.follow(desk.view);
+    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        self.follow(cx.view);
         let asked = self.asked(&Theme::default());
         match action {
             Action::Close => return Flow::Close,
             Action::Choose => {
-                let chosen = self.question.chosen().filter(|_| self.hold(desk.view.now).is_none());
+                let chosen = self.question.chosen().filter(|_| self.hold(cx.view.now).is_none());
                 let Some((keys, _)) = chosen.and_then(|chosen| self.choices.get(chosen)) else { return Flow::Stay };
                 for (key, shown) in self.keys.iter().zip(&self.shown) {
-                    let Some(terminal) = desk.terminal(key) else { continue };
+                    let Some(terminal) = cx.terminal(key) else { continue };
                     let act = Act::Interrupt { keys: keys.clone(), dialog: shown.dialog.clone() };
-                    desk.perform(Recipient::as_shown(terminal), act);
+                    cx.perform(Recipient::as_shown(terminal), act);
                 }
                 return Flow::Close;
             }
-            _ if self.question.is_deaf(desk.view.now) => {}
+            _ if self.question.is_deaf(cx.view.now) => {}
             Action::Down => self.question.step(1, &asked, 0),
             Action::Up => self.question.step(-1, &asked, 0),
             _ => return self.question.perform(action),
@@ -222,16 +220,16 @@ impl Overlay for Interrupt {
     }
 
     /// Pressing takes the key; a click only chooses it.
-    fn click(&mut self, at: Position, desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn click(&mut self, at: Position, cx: &mut OverlayContext<'_, '_>) -> Flow {
         let asked = self.asked(&Theme::default());
-        if let Some(option) = self.question.at(at).filter(|_| !self.question.is_deaf(desk.view.now)) {
+        if let Some(option) = self.question.at(at).filter(|_| !self.question.is_deaf(cx.view.now)) {
             self.question.choose(option, &asked);
         }
         Flow::Stay
     }
 
-    fn update(&mut self, desk: &mut OverlayContext<'_, '_>) -> Flow {
-        self.follow(desk.view);
+    fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        self.follow(cx.view);
         Flow::Stay
     }
 }

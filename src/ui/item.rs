@@ -102,8 +102,8 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The host that it is on, unless that is this one, and the ids by which tmux knows it there: of a task its window, and
-    /// its pane.
+    /// The host that it is on, unless that is this one, and the ids by which tmux knows it there: of a task its window,
+    /// and its pane.
     pub fn pane(self) -> String {
         let host = self.key().server.host.as_ref().map(|host| format!("{host}:"));
         let window = match self {
@@ -200,8 +200,8 @@ fn what_of_agent(terminal: &Terminal) -> String {
     }
     let [activity, ended, noted] =
         [&state.activity, &state.last_turn.detail, &state.operator.detail].map(|text| text.as_deref().map(bare));
-    // How the last turn ended says nothing of one that goes on, such as the next attempt after a failure, even where its
-    // line is still the last one on the screen.
+    // How the last turn ended says nothing of one that goes on, such as the next attempt after a failure, even where
+    // its line is still the last one on the screen.
     let goes_on = state.turn.phase == Phase::Active;
     let said = [activity, ended.clone().filter(|_| !goes_on), noted].into_iter().flatten();
     said.filter(|text| !goes_on || Some(text) != ended.as_ref()).find(|text| !text.is_empty()).unwrap_or_default()

@@ -1,10 +1,7 @@
-//! Where the regions of the frame are, for a size.
+//! Where the regions of the frame are, for a size, and what the operator has chosen of it: which panes are shown, and
+//! how large.
 
-mod panes;
-
-use ratatui::layout::Rect;
-
-pub use panes::{Divider, Panes, Shown};
+use ratatui::layout::{Position, Rect};
 
 /// From this width on the panes below the table stand side by side.
 const SIDE_BY_SIDE: u16 = 110;
@@ -41,6 +38,11 @@ pub struct Regions {
 }
 
 impl Regions {
+    /// The rows of the table and the panes together.
+    fn rows(&self) -> u16 {
+        self.table.height + self.lower.height
+    }
+
     /// The regions of a frame for a number of terminals. `writing` gives the panes more room, and enough of it wherever
     /// the operator has put the divider.
     pub fn new(frame: Rect, terminals: usize, writing: bool, panes: &Panes) -> Self {
@@ -124,6 +126,165 @@ fn halves(area: Rect, panes: &Panes) -> (Rect, Rect) {
     (Rect { width: left, ..area }, right)
 }
 
+/// Which panes are shown below the table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shown {
+    /// Both, side by side or in turns.
+    #[default]
+    All,
+    Screen,
+    Transitions,
+    /// None of them: the table has all the room.
+    Table,
+}
+
+impl Shown {
+    /// Every choice.
+    pub const ALL: [Self; 4] = [Self::All, Self::Screen, Self::Transitions, Self::Table];
+
+    /// The next one, around.
+    pub fn next(self) -> Self {
+        Self::ALL[(self as usize + 1) % Self::ALL.len()]
+    }
+
+    /// What the dashboard calls it.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::All => "table, transitions and screen",
+            Self::Screen => "table and screen",
+            Self::Transitions => "table and transitions",
+            Self::Table => "the table alone",
+        }
+    }
+}
+
+/// A line between two regions that the operator can move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Divider {
+    /// Between the table and the panes below it.
+    Level,
+    /// Between the two panes.
+    Upright,
+}
+
+/// Which panes are shown, and where the operator has put the dividers. Without that, both follow the number of
+/// terminals and the size of the frame.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Panes {
+    pub shown: Shown,
+    below: Below,
+    /// The part of the body that the table has, and the part of the width that the left pane has, in thousandths, so
+    /// that they hold for frames of other sizes, too.
+    upper: Option<u16>,
+    left: Option<u16>,
+    /// The divider that the mouse holds.
+    dragged: Option<Divider>,
+}
+
+/// Which pane is shown below the table when there is room for one only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Below {
+    #[default]
+    Preview,
+    Transitions,
+}
+
+/// The rows that a table needs to show anything, and those that a pane needs.
+const LEAST_ROWS: u16 = 3;
+/// The columns that a pane needs to show anything.
+const LEAST_COLUMNS: u16 = 20;
+
+impl Panes {
+    /// Which pane is shown alone below the table, if there is but one.
+    pub fn single(&self, regions: &Regions) -> Option<Below> {
+        match self.shown {
+            Shown::All if regions.right.is_empty() => Some(self.below),
+            Shown::All | Shown::Table => None,
+            Shown::Screen => Some(Below::Preview),
+            Shown::Transitions => Some(Below::Transitions),
+        }
+    }
+
+    /// The pane that takes the place of a single one by [`Panes::switch`].
+    pub const fn other(&self) -> Below {
+        match self.below {
+            Below::Preview => Below::Transitions,
+            Below::Transitions => Below::Preview,
+        }
+    }
+
+    /// Shows the other pane where there is room for one only.
+    pub fn switch(&mut self) {
+        self.below = self.other();
+    }
+
+    /// Lets the mouse take hold of the divider at a place: the titles of the panes, or the column between them.
+    pub fn hold(&mut self, at: Position, regions: &Regions) {
+        self.dragged = match regions.lower.contains(at) && self.shown != Shown::Table {
+            true if !regions.right.is_empty() && at.x + 1 == regions.right.x => Some(Divider::Upright),
+            true if at.y == regions.lower.y => Some(Divider::Level),
+            _ => None,
+        };
+    }
+
+    /// Moves the divider that the mouse holds.
+    pub fn drag(&mut self, at: Position, regions: &Regions) {
+        match self.dragged {
+            Some(Divider::Level) => self.put(Divider::Level, at.y.saturating_sub(regions.table.y), regions.rows()),
+            Some(Divider::Upright) => {
+                self.put(Divider::Upright, at.x.saturating_sub(regions.lower.x), regions.lower.width);
+            }
+            None => {}
+        }
+    }
+
+    /// Lets go of the divider.
+    pub fn release(&mut self) {
+        self.dragged = None;
+    }
+
+    /// Moves a divider by cells, from where it was put or else from where the last frame had it.
+    pub fn nudge(&mut self, divider: Divider, cells: i32, regions: &Regions) {
+        let (all, width) = (regions.rows(), regions.lower.width);
+        let (before, all, behind) = match divider {
+            Divider::Level => (self.table_rows(all).unwrap_or(regions.table.height), all, regions.lower),
+            Divider::Upright => (self.left_columns(width).unwrap_or(regions.left.width), width, regions.right),
+        };
+        // A divider that is not on the frame is not moved.
+        if !behind.is_empty() {
+            let moved = (i32::from(before) + cells).clamp(0, i32::from(all));
+            self.put(divider, u16::try_from(moved).unwrap_or(before), all);
+        }
+    }
+
+    /// Puts a divider so that what is before it has that many of all the cells.
+    pub fn put(&mut self, divider: Divider, cells: u16, all: u16) {
+        let part = u16::try_from(u32::from(cells) * 1000 / u32::from(all.max(1))).unwrap_or(1000).min(1000);
+        match divider {
+            Divider::Level => self.upper = Some(part),
+            Divider::Upright => self.left = Some(part),
+        }
+    }
+
+    /// The rows of the table in a body, where the operator has chosen them.
+    pub fn table_rows(&self, body: u16) -> Option<u16> {
+        // A body that has no room for both leaves it to the usual layout.
+        let most = body.checked_sub(LEAST_ROWS).filter(|most| *most >= LEAST_ROWS)?;
+        self.upper.map(|part| part_of(body, part).clamp(LEAST_ROWS, most))
+    }
+
+    /// The columns of the left pane in a width, where the operator has chosen them.
+    pub fn left_columns(&self, width: u16) -> Option<u16> {
+        let most = width.checked_sub(LEAST_COLUMNS + 1).filter(|most| *most >= LEAST_COLUMNS)?;
+        self.left.map(|part| part_of(width, part).clamp(LEAST_COLUMNS, most))
+    }
+}
+
+/// Rounded, so that what was put at a cell is there again.
+fn part_of(all: u16, part: u16) -> u16 {
+    u16::try_from((u32::from(all) * u32::from(part)).div_ceil(1000)).unwrap_or(all)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,8 +295,7 @@ mod tests {
             for height in 1..=60 {
                 let frame = Rect::new(0, 0, width, height);
                 for (terminals, writing) in [(0, false), (3, true), (9, false), (200, false), (200, true)] {
-                    let mut panes = Panes::default();
-                    panes.shown = [Shown::All, Shown::Table][terminals % 2];
+                    let mut panes = Panes { shown: [Shown::All, Shown::Table][terminals % 2], ..Panes::default() };
                     if terminals == 9 {
                         panes.put(Divider::Level, width % height, height);
                         panes.put(Divider::Upright, height, width);
@@ -178,5 +338,20 @@ mod tests {
             8,
             "a divider higher up stays"
         );
+    }
+
+    #[test]
+    fn a_divider_is_where_it_was_put() {
+        let mut panes = Panes::default();
+        for body in 6..200 {
+            for rows in 3..=body - 3 {
+                panes.put(Divider::Level, rows, body);
+                assert_eq!(panes.table_rows(body), Some(rows), "{rows} of {body}");
+            }
+        }
+        panes.put(Divider::Level, 150, 200);
+        assert_eq!((panes.table_rows(5), panes.table_rows(6)), (None, Some(3)));
+        panes.put(Divider::Upright, 0, 120);
+        assert_eq!((panes.left_columns(120), panes.left_columns(30)), (Some(20), None));
     }
 }

@@ -96,8 +96,8 @@ impl RowSelection {
         }
     }
 
-    /// Keeps the selected row in its place for a while, as far as that is in its group and below those that wait for the
-    /// operator and come before it.
+    /// Keeps the selected row in its place for a while, as far as that is in its group and below those that wait for
+    /// the operator and come before it.
     pub fn keep<'a>(&self, mut rows: Vec<TableRow<'a>>, now: Timestamp) -> Vec<TableRow<'a>> {
         let natural = self.key.as_ref().and_then(|key| rows.iter().position(|row| row.is(key)));
         let is_terminal = |index: &usize| rows[*index].item().is_some();
@@ -113,8 +113,8 @@ impl RowSelection {
         rows
     }
 
-    /// Follows the rows: the selected one may have moved or gone, and another one may be at the top. One that left gives
-    /// the cursor to the row that took its place.
+    /// Follows the rows: the selected one may have moved or gone, and another one may be at the top. One that left
+    /// gives the cursor to the row that took its place.
     pub fn follow(&mut self, rows: &[TableRow<'_>], now: Timestamp) {
         let to_top = self.anchor == Anchor::Top && now >= self.held_until;
         if !to_top && self.locate(rows) {
@@ -156,10 +156,10 @@ impl RowSelection {
         self.select(index, rows, now);
     }
 
-    /// The next of those that should be looked at, given most urgent first: the first one that the cursor has not been at
-    /// since it was last moved otherwise, so that one that comes up meanwhile is next whatever stands below. Once one that
-    /// waited has been answered, those that still wait come before all others again; once all have been gone to, the first
-    /// one again, without what has finished, which was seen on the way.
+    /// The next of those that should be looked at, given most urgent first: the first one that the cursor has not been
+    /// at since it was last moved otherwise, so that one that comes up meanwhile is next whatever stands below. Once
+    /// one that waited has been answered, those that still wait come before all others again; once all have been gone
+    /// to, the first one again, without what has finished, which was seen on the way.
     pub fn next_of<'a>(&mut self, queue: &[Item<'a>]) -> Option<Item<'a>> {
         let here = self.key().cloned();
         if self.walked.last().map(|(key, _)| key) != here.as_ref() {

@@ -1,7 +1,6 @@
 //! What may lie over the table and have the keyboard: a popup, a prompt, a whole view. Each one is a file of its own
 //! that implements [`Overlay`]; the dashboard knows nothing of them but this.
 
-use crate::status::Status;
 use std::collections::HashMap;
 use std::fmt::Debug;
 
@@ -10,17 +9,16 @@ use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::{Position, Rect};
 
 use super::action::Action;
-use super::arrangement::Arrangement;
-use super::bells::Bells;
-use super::canvas::Canvas;
+use super::arrangement::{Arrangement, Bells};
 use super::composer::BroadcastDraft;
-use super::footer::Hint;
+use super::frame::{Canvas, Hint};
 use super::keymap::Context;
 use super::toast::{Toasts, Topic};
 use super::{Request, UiOptions};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::{HistoryAnswer, Intent};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient};
+use crate::status::Status;
 use crate::time::Timestamp;
 
 /// Where an overlay is drawn.
@@ -82,7 +80,7 @@ pub enum OverlayReply {
 
 /// What came of something that was asked for.
 #[derive(Clone, Copy, Debug)]
-pub enum OperationNews<'a> {
+pub enum OverlayEvent<'a> {
     /// An operation was performed, or was not.
     Ended { operation: &'a Operation, outcome: &'a Outcome },
     /// Something was added to what was begun for a terminal.
@@ -92,7 +90,7 @@ pub enum OperationNews<'a> {
     /// The prompt came back from the operator's editor.
     Edited { text: &'a str },
     /// The history has answered.
-    Told { key: &'a TerminalKey, told: &'a HistoryAnswer },
+    History { key: &'a TerminalKey, answer: &'a HistoryAnswer },
     /// Why a terminal is said to be what it is; `None` when nothing has read its screen.
     Reasons { key: &'a TerminalKey, text: Option<&'a str> },
 }
@@ -193,7 +191,7 @@ pub trait Overlay: Debug {
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap;
 
     /// Does what an action says.
-    fn perform(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow;
+    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow;
 
     /// Takes in a key that its list of keys does not have.
     fn key(&mut self, _key: KeyEvent, _desk: &mut OverlayContext<'_, '_>) -> Flow {
@@ -216,8 +214,8 @@ pub trait Overlay: Debug {
     }
 
     /// Takes in a turn of the wheel: 1 is down, -1 is up.
-    fn wheel(&mut self, direction: isize, _at: Position, desk: &mut OverlayContext<'_, '_>) -> Flow {
-        self.perform(if direction > 0 { Action::ScrollDown } else { Action::ScrollUp }, desk)
+    fn wheel(&mut self, direction: isize, _at: Position, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        self.perform(if direction > 0 { Action::ScrollDown } else { Action::ScrollUp }, cx)
     }
 
     /// Follows the fleet and the time.
@@ -226,5 +224,5 @@ pub trait Overlay: Debug {
     }
 
     /// Takes note of what came of something that was asked for, by whomever.
-    fn hear(&mut self, _news: OperationNews<'_>, _desk: &mut OverlayContext<'_, '_>) {}
+    fn on_event(&mut self, _news: OverlayEvent<'_>, _desk: &mut OverlayContext<'_, '_>) {}
 }

@@ -4,19 +4,19 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{self, Modifier};
 
-use super::canvas::Canvas;
+use super::frame::{self, Canvas};
 use super::item::{self, Item};
 use super::text::{self, Pen};
-use super::{pane, times};
+use super::times;
 use crate::screen::{self, Row, Screen};
 use crate::status::Status;
 
-/// Draws the bottom rows of what an item shows, so that what is current is always in the pane: the screen of an agent, or
-/// what a task printed.
+/// Draws the bottom rows of what an item shows, so that what is current is always in the pane: the screen of an agent,
+/// or what a task printed.
 pub fn draw<'a>(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, item: Option<impl Into<Item<'a>>>) {
     let parts = &canvas.theme.parts;
     let Some(item) = item.map(Into::into) else {
-        pane::titled(canvas, buffer, area, &[("screen", parts.title)]);
+        frame::titled(canvas, buffer, area, &[("screen", parts.title)]);
         return;
     };
     let terminal = item.terminal();
@@ -26,7 +26,7 @@ pub fn draw<'a>(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, item: Opti
     let mut title = vec![(item.id(), parts.title), (place.as_str(), parts.quiet)];
     title.extend([(stale.as_str(), canvas.theme.style(Status::Unknown)), (item.cwd(), parts.quiet)]);
     title.retain(|(text, _)| !text.is_empty());
-    let mut area = pane::titled(canvas, buffer, area, &title);
+    let mut area = frame::titled(canvas, buffer, area, &title);
     if let Some(trouble) = terminal.and_then(|terminal| item::trouble(&terminal.state))
         && area.height > 1
     {

@@ -8,14 +8,13 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::{Position, Rect};
 
 use super::action::Action;
-use super::canvas::Canvas;
-use super::footer::Hint;
+use super::frame::{self, Canvas, Hint};
 use super::item::Item;
 use super::keymap::{self, Context, control_character};
 use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayPlace};
-use super::sheet::Pause;
+use super::question::Pause;
 use super::text::{self, Pen};
-use super::{find, popup, preview};
+use super::{find, preview};
 use crate::dialog::Dialog;
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::{Act, Privacy, Recipient};
@@ -171,12 +170,12 @@ impl Overlay for Raw {
             (.., Some(ended)) => format!("{ended} has ended, and keys go nowhere; {leave} leaves"),
             (.., None) => format!("the terminal is gone; {leave} leaves"),
         };
-        let Some(inner) = popup::frame(canvas, buffer, area, (area.width, area.height), &title) else {
+        let Some(inner) = frame::boxed(canvas, buffer, area, (area.width, area.height), &title) else {
             return HitMap::default();
         };
         // The frame says by its colour, too, that this is no view.
         let warning = canvas.theme.style(Status::Approval);
-        let outer = popup::around(inner);
+        let outer = frame::around(inner);
         for at in outer.positions().filter(|at| !inner.contains(*at)) {
             if let Some(cell) = buffer.cell_mut(at) {
                 cell.set_style(warning);
@@ -206,36 +205,36 @@ impl Overlay for Raw {
         }
     }
 
-    fn key(&mut self, key: KeyEvent, desk: &mut OverlayContext<'_, '_>) -> Flow {
-        let is_second = self.opened.take().is_some_and(|opened| desk.view.now.since(opened) < TWICE);
-        if (is_second && key.code == KeyCode::Enter) || (self.task.is_some() && self.live_task(desk.view).is_none()) {
+    fn key(&mut self, key: KeyEvent, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        let is_second = self.opened.take().is_some_and(|opened| cx.view.now.since(opened) < TWICE);
+        if (is_second && key.code == KeyCode::Enter) || (self.task.is_some() && self.live_task(cx.view).is_none()) {
             return Flow::Stay;
         }
-        if let Some(why) = self.held(desk.view.now) {
-            desk.say(why);
+        if let Some(why) = self.held(cx.view.now) {
+            cx.say(why);
             return Flow::Stay;
         }
         let named = name(key).and_then(|name| Some((name.parse().ok()?, name)));
         let Some((pressed, name)) = named else {
-            desk.say("tmux has no name for this key; nothing was sent");
+            cx.say("tmux has no name for this key; nothing was sent");
             return Flow::Stay;
         };
         self.pressed.push(spoken(&shown(key, &name)));
         let surplus = self.pressed.len().saturating_sub(SHOWN);
         self.pressed.drain(..surplus);
-        let to = match (desk.terminal(&self.key), self.live_task(desk.view)) {
+        let to = match (cx.terminal(&self.key), self.live_task(cx.view)) {
             (Some(terminal), _) => Some((Recipient::as_shown(terminal), Privacy::of(terminal))),
             // What programs ask for is not known, so nothing that is typed is kept.
             (None, task) => task.map(|task| (Recipient::of_task(task), Privacy::Secret)),
         };
         if let Some((to, privacy)) = to {
-            desk.perform(to, Act::Keys { keys: vec![pressed], dialog: self.dialog.clone(), privacy });
+            cx.perform(to, Act::Keys { keys: vec![pressed], dialog: self.dialog.clone(), privacy });
         }
         Flow::Stay
     }
 
-    fn paste(&mut self, _text: &str, desk: &mut OverlayContext<'_, '_>) -> Flow {
-        desk.say("a pasted text is no key; nothing was sent. Paste it into a prompt");
+    fn paste(&mut self, _text: &str, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        cx.say("a pasted text is no key; nothing was sent. Paste it into a prompt");
         Flow::Stay
     }
 
@@ -243,13 +242,13 @@ impl Overlay for Raw {
         Flow::Stay
     }
 
-    fn update(&mut self, desk: &mut OverlayContext<'_, '_>) -> Flow {
-        let terminal = desk.terminal(&self.key);
+    fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        let terminal = cx.terminal(&self.key);
         self.follow(terminal.filter(|terminal| terminal.state.waits()).and_then(|terminal| terminal.dialog.as_ref()));
         if self.task.is_some() || terminal.is_some() {
             return Flow::Stay;
         }
-        desk.tell(Status::Gone, "the terminal is gone".to_owned());
+        cx.tell(Status::Gone, "the terminal is gone".to_owned());
         Flow::Close
     }
 }

@@ -5,11 +5,11 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
 use super::arrangement::{Flags, Head, RowKey, TableRow};
-use super::canvas::Canvas;
+use super::frame::Canvas;
 use super::item::Item;
+use super::scroll::Viewport;
 use super::text::{self, Pen};
 use super::times;
-use super::viewport::Viewport;
 use crate::state::{Attention, TurnSource};
 use crate::status::Status;
 use crate::task::rang;
@@ -154,8 +154,8 @@ struct Layout {
 }
 
 impl Layout {
-    /// What fits into a width. What has no `spare` always stays, the name the longest; the others come by what they spare,
-    /// each only when what the terminal does keeps enough room to say something.
+    /// What fits into a width. What has no `spare` always stays, the name the longest; the others come by what they
+    /// spare, each only when what the terminal does keeps enough room to say something.
     fn new(width: usize, items: &[Item<'_>], flags: &Flags) -> Self {
         let before = |item: &Item<'_>| marks(*item, flags).count() + usize::from(has_bar(*item, flags));
         let marks = items.iter().map(before).max().unwrap_or(0).max(1);
@@ -213,8 +213,8 @@ fn draw_heading(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, layout: &L
     }
 }
 
-/// Says at the right of the heading which rows are shown where not all are, and how many of the others need the operator:
-/// in groups, and in an order of names, they stand anywhere. Returns the cells that are left of it.
+/// Says at the right of the heading which rows are shown where not all are, and how many of the others need the
+/// operator: in groups, and in an order of names, they stand anywhere. Returns the cells that are left of it.
 fn draw_extent(
     canvas: &Canvas<'_>,
     buffer: &mut Buffer,
@@ -236,16 +236,16 @@ fn draw_extent(
     };
     let last = (first + page).min(rows.len());
     let hidden = [("↑", needing(&rows[..first])), ("↓", needing(&rows[last..]))];
-    let told = hidden.iter().filter(|(_, count)| *count > 0).map(|(arrow, count)| format!(" {arrow} {count}"));
-    let told: String = told.collect();
-    let has_room = !told.is_empty() && area.width >= LEAST_TOLD;
+    let message = hidden.iter().filter(|(_, count)| *count > 0).map(|(arrow, count)| format!(" {arrow} {count}"));
+    let message: String = message.collect();
+    let has_room = !message.is_empty() && area.width >= LEAST_TOLD;
     let need = if hidden.iter().map(|(_, count)| count).sum::<usize>() == 1 { "needs" } else { "need" };
-    let told = if has_room { format!(" {told} {need} you ") } else { String::new() };
+    let message = if has_room { format!(" {message} {need} you ") } else { String::new() };
     let shown = format!(" {}–{last} of {}", first + 1, rows.len());
-    let cells = (text::width(&told) + text::width(&shown)).min(usize::from(area.width));
+    let cells = (text::width(&message) + text::width(&shown)).min(usize::from(area.width));
     let width = u16::try_from(cells).unwrap_or(area.width);
     let at = Rect { x: area.right() - width, width, ..area };
-    Pen::new(buffer, at, 0).text(&told, canvas.theme.style(Status::Approval)).text(&shown, canvas.theme.parts.quiet);
+    Pen::new(buffer, at, 0).text(&message, canvas.theme.style(Status::Approval)).text(&shown, canvas.theme.parts.quiet);
     area.width - at.width
 }
 
@@ -264,7 +264,7 @@ fn draw_head(canvas: &Canvas<'_>, buffer: &mut Buffer, line: Rect, head: &Head, 
     }
     let counts = if head.folded { head.counts } else { head.worth_a_look };
     for status in Status::GROUPS.into_iter().filter(|&status| counts[status.place()] > 0) {
-        let look = canvas.theme.look(status);
+        let look = canvas.theme.appearance(status);
         let number = counts[status.place()];
         let count = format!("{} {number} {}", canvas.glyph(status), status.group_word(number));
         pen.text("   ", base).text(&count, base.patch(look.style));
@@ -388,8 +388,8 @@ fn last(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, word: &str) {
         }
         // A bell is news until it was seen; the facts keep the count.
         Item::Task(task) if canvas.bells.unseen(task) > 0 => {
-            let told = rang(canvas.bells.unseen(task));
-            pen.field(&told, cells - 1, cell.text());
+            let message = rang(canvas.bells.unseen(task));
+            pen.field(&message, cells - 1, cell.text());
             pen.field(UNSEEN_MARK, 1, cell.style(canvas.theme.style(Status::Finished)));
         }
         _ => {

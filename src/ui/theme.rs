@@ -231,7 +231,7 @@ impl Theme {
     }
 
     /// How a status is shown.
-    pub fn look(&self, status: Status) -> &Appearance {
+    pub fn appearance(&self, status: Status) -> &Appearance {
         match status.group() {
             Status::Failed => &self.status.failed,
             Status::Stalled => &self.status.stalled,
@@ -248,12 +248,12 @@ impl Theme {
 
     /// The style of a status.
     pub fn style(&self, status: Status) -> Style {
-        self.look(status).style
+        self.appearance(status).style
     }
 
     /// The glyph of a status; for work it is the spinner's at that time, unless nothing may move.
     pub fn glyph(&self, status: Status, ascii: bool, now: Option<Timestamp>) -> &str {
-        let look = self.look(status);
+        let look = self.appearance(status);
         if let Some(now) = now.filter(|_| status == Status::Working && self.frames(ascii) > 0) {
             let step = now.as_millis() / i64::try_from(SPINNER_STEP.as_millis()).unwrap_or(1);
             let index = usize::try_from(step).unwrap_or(0) % self.frames(ascii);

@@ -1,13 +1,14 @@
-//! Messages that come and go by themselves and never take the keyboard.
+//! Messages that come and go by themselves and never take the keyboard, and the words for what came of an operation.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Margin, Position, Rect};
 
-use super::canvas::Canvas;
+use super::frame::{self, Canvas};
 use super::overlay::{Overlay, OverlayPlace};
-use super::popup;
+use super::raw::spoken_all;
 use super::text::{self, Pen};
 use crate::fleet::TerminalKey;
+use crate::operation::{Act, Operation, Outcome, When};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 
@@ -22,8 +23,8 @@ const SHORT: Span = Span::from_secs(6);
 /// How long trouble stays.
 const LONG: Span = Span::from_secs(20);
 
-/// What a message is about. A newer one on the same topic takes the place of the older one, which it makes untrue or old:
-/// `queued for docs` ends with `docs took the prompt`.
+/// What a message is about. A newer one on the same topic takes the place of the older one, which it makes untrue or
+/// old: `queued for docs` ends with `docs took the prompt`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Topic {
     /// A prompt for a terminal: on its way, queued, taken back, taken, refused.
@@ -119,11 +120,11 @@ impl Toasts {
     pub fn draw(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, free: &Free<'_>) {
         let Some((stack, place)) = self.placed(buffer, area, free) else { return };
         let mut top = place.y;
-        for Told { toast, lines } in &stack.told {
+        for Message { toast, lines } in &stack.messages {
             let (width, height) = (stack_cells(lines), u16::try_from(lines.len()).unwrap_or(u16::MAX));
             let x = if stack.is_left { place.x } else { place.right() - width };
             let place = Rect { x, y: top, width, height };
-            popup::clear(buffer, place);
+            frame::clear(buffer, place);
             buffer.set_style(place, canvas.theme.parts.selected);
             let style = canvas.theme.parts.selected.patch(canvas.theme.style(toast.status));
             Pen::new(buffer, place, 0).skip(1).raw(canvas.glyph(toast.status), style);
@@ -134,8 +135,8 @@ impl Toasts {
         }
     }
 
-    /// The messages that are drawn, and their place: as many as can be drawn without hiding anything, or else the newest
-    /// one where it hides least.
+    /// The messages that are drawn, and their place: as many as can be drawn without hiding anything, or else the
+    /// newest one where it hides least.
     fn placed(&self, buffer: &Buffer, area: Rect, free: &Free<'_>) -> Option<(Stack<'_>, Rect)> {
         let all = (1..=self.shown.len()).rev().map(|count| (count, LINES));
         let mut best: Option<(Stack<'_>, Rect, Cost)> = None;
@@ -197,14 +198,14 @@ impl Free<'_> {
 }
 
 /// One message in lines.
-struct Told<'a> {
+struct Message<'a> {
     toast: &'a Toast,
     lines: Vec<String>,
 }
 
 /// Messages one below the other.
 struct Stack<'a> {
-    told: Vec<Told<'a>>,
+    messages: Vec<Message<'a>>,
     is_left: bool,
     width: u16,
     height: u16,
@@ -214,11 +215,12 @@ impl<'a> Stack<'a> {
     /// Messages as an area has room for them, each with no more than that many lines; `None` where it has none at all.
     fn of(toasts: &'a [Toast], area: Rect, most: usize, is_left: bool) -> Option<Self> {
         let room = area.width.min(WIDEST).checked_sub(AROUND).filter(|room| *room > 0)?;
-        let told = |toast: &'a Toast| Told { toast, lines: text::wrapped(&toast.text, usize::from(room), most) };
-        let told: Vec<Told<'a>> = toasts.iter().map(told).collect();
-        let width = told.iter().map(|told| stack_cells(&told.lines)).max().unwrap_or(0);
-        let height = u16::try_from(told.iter().map(|told| told.lines.len()).sum::<usize>()).unwrap_or(u16::MAX);
-        Some(Self { told, is_left, width, height })
+        let message = |toast: &'a Toast| Message { toast, lines: text::wrapped(&toast.text, usize::from(room), most) };
+        let messages: Vec<Message<'a>> = toasts.iter().map(message).collect();
+        let width = messages.iter().map(|message| stack_cells(&message.lines)).max().unwrap_or(0);
+        let height =
+            u16::try_from(messages.iter().map(|message| message.lines.len()).sum::<usize>()).unwrap_or(u16::MAX);
+        Some(Self { messages, is_left, width, height })
     }
 
     /// The lowest place of those in which it hides least.
@@ -244,6 +246,43 @@ fn stay(status: Status) -> Span {
     match status {
         Status::Failed | Status::Error | Status::Stalled => LONG,
         _ => SHORT,
+    }
+}
+
+/// What an outcome is to the operator.
+pub fn outcome_status(outcome: &Outcome) -> Status {
+    match outcome {
+        Outcome::Accepted(_) => Status::Finished,
+        Outcome::Unverified { .. } => Status::Unknown,
+        Outcome::NotTaken { .. } | Outcome::Refused(_) => Status::Failed,
+    }
+}
+
+/// What came of an operation, in a sentence.
+pub fn told(operation: &Operation, outcome: &Outcome) -> String {
+    let (name, why) = (&operation.to.name, outcome.detail().unwrap_or_default());
+    match (&operation.act, outcome) {
+        (Act::Prompt { .. }, Outcome::Accepted(Some(how))) => format!("{name}: {how}"),
+        (Act::Prompt { .. }, Outcome::Accepted(None)) => format!("{name} took the prompt"),
+        (Act::Prompt { .. }, Outcome::NotTaken { .. }) => format!("{name} did not take the prompt: {why}"),
+        (Act::Prompt { .. }, Outcome::Unverified { .. }) => {
+            format!("it is not known whether {name} took the prompt: {why}")
+        }
+        (Act::Prompt { when: When::Ready, .. }, Outcome::Refused(_)) => {
+            format!("the queued prompt for {name} was not sent: {why}")
+        }
+        (Act::Prompt { .. }, Outcome::Refused(_)) => format!("nothing was sent to {name}: {why}"),
+        (Act::Answer { .. }, Outcome::Accepted(Some(after))) => format!("{name}: taken: {after}"),
+        (Act::Answer { .. }, Outcome::Accepted(None)) => format!("{name}: taken"),
+        (Act::Answer { .. }, Outcome::Unverified { .. }) => {
+            format!("it is not known whether the dialog of {name} was answered: {why}")
+        }
+        (Act::Answer { .. }, _) => format!("the dialog of {name} was not answered: {why}"),
+        (Act::Keys { keys, .. } | Act::Interrupt { keys, .. }, Outcome::Accepted(_)) => {
+            format!("pressed {} in {name}", spoken_all(keys))
+        }
+        (_, Outcome::Unverified { .. }) => format!("it is not known whether keys were pressed in {name}: {why}"),
+        (_, _) => format!("no key was pressed in {name}: {why}"),
     }
 }
 

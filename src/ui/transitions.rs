@@ -5,9 +5,9 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use serde_json::Value;
 
-use super::canvas::Canvas;
+use super::frame::{self, Canvas};
 use super::text::{self, Pen};
-use super::{pane, times};
+use super::times;
 use crate::fleet::{TerminalKey, TerminalTransition, View};
 use crate::state::Transition;
 use crate::status::{Changed, Status, changed};
@@ -20,7 +20,7 @@ const NAME_MOST: usize = 16;
 /// Draws the newest transitions, newest first, beginning `skipped` before the newest.
 pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>, skipped: usize) {
     let parts = &canvas.theme.parts;
-    let area = pane::titled(canvas, buffer, area, &[("transitions", parts.title)]);
+    let area = frame::titled(canvas, buffer, area, &[("transitions", parts.title)]);
     if view.recent.is_empty() && view.task_events.is_empty() {
         Pen::new(buffer, area, 0).skip(1).text("nothing has changed yet", parts.quiet);
         return;

@@ -1,5 +1,5 @@
-//! Whom a prompt is for: what stands in its way there, and of several who will get it, who will not and why, the question
-//! before it goes, and what became of it at each.
+//! Whom a prompt is for: what stands in its way there, and of several who will get it, who will not and why, the
+//! question before it goes, and what became of it at each.
 
 use std::collections::BTreeSet;
 
@@ -11,18 +11,15 @@ use crate::fleet::{Terminal, TerminalKey, View};
 use crate::operation::{Act, Operation, Outcome, Recipient, Refusal, When};
 use crate::status::{Hindrance, Status};
 use crate::ui::action::Action;
-use crate::ui::canvas::Canvas;
-use crate::ui::footer::Hint;
+use crate::ui::frame::{self, Canvas, Hint, StyledLine};
 use crate::ui::keymap::Context;
-use crate::ui::outcome;
-use crate::ui::overlay::{Flow, HitMap, OperationNews, Overlay, OverlayContext, OverlayReply};
-use crate::ui::popup::{self, StyledLine};
+use crate::ui::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayReply};
+use crate::ui::question::{Answers, Hold, Question, QuestionText};
 use crate::ui::reading::Paragraph;
-use crate::ui::sheet::{Answers, Hold, Question, QuestionText};
+use crate::ui::scroll::Viewport;
 use crate::ui::text::{self, Pen};
 use crate::ui::theme::{Parts, Theme};
-use crate::ui::viewport::Viewport;
-use crate::ui::{find, pane};
+use crate::ui::{find, toast};
 
 /// One terminal, or several that get the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,7 +111,7 @@ pub fn draw_preview(
     let parts = &canvas.theme.parts;
     let now = keys.iter().filter(|key| gets(view, key, false) == Gets::Now).count();
     let title = format!("{now} of {} would get it now", keys.len());
-    let area = pane::titled(canvas, buffer, area, &[(title.as_str(), parts.title)]);
+    let area = frame::titled(canvas, buffer, area, &[(title.as_str(), parts.title)]);
     let mut lines = lines(canvas.theme, keys, text, false, view);
     let room = usize::from(area.height);
     if lines.len() > room && room < LIST {
@@ -134,9 +131,9 @@ fn in_brief(canvas: &Canvas<'_>, keys: &[TerminalKey], cells: usize, view: &View
     let line = |(is_now, status, word)| {
         let of_it = |key: &&TerminalKey| (gets(view, key, false) == Gets::Now) == is_now;
         let names: Vec<String> = keys.iter().filter(of_it).map(|key| name(view, key)).collect();
-        let told = format!("{word} {}  ", names.len());
-        let names = text::cut(&names.join(", "), cells.saturating_sub(text::width(&told))).into_owned();
-        vec![(told, canvas.theme.style(status)), (names, canvas.theme.parts.text)]
+        let message = format!("{word} {}  ", names.len());
+        let names = text::cut(&names.join(", "), cells.saturating_sub(text::width(&message))).into_owned();
+        vec![(message, canvas.theme.style(status)), (names, canvas.theme.parts.text)]
     };
     [(true, Status::Ready, "now"), (false, Status::Failed, "not")].map(line).into()
 }
@@ -161,14 +158,14 @@ fn lines(theme: &Theme, keys: &[TerminalKey], text: &str, wait: bool, view: &Vie
 }
 
 /// Asks for the prompt to be sent to whoever gets it, and says what became of each so far.
-pub fn send(keys: &[TerminalKey], text: &str, wait: bool, desk: &mut OverlayContext<'_, '_>) -> Outcomes {
-    desk.memory.broadcast.missing = keys.iter().cloned().collect();
+pub fn send(keys: &[TerminalKey], text: &str, wait: bool, cx: &mut OverlayContext<'_, '_>) -> Outcomes {
+    cx.memory.broadcast.missing = keys.iter().cloned().collect();
     let mut terminals = Vec::new();
     for key in keys {
-        let gets = gets(desk.view, key, wait);
+        let gets = gets(cx.view, key, wait);
         let mut perform = |when| {
-            if let Some(terminal) = desk.terminal(key) {
-                desk.perform(Recipient::of(terminal), Act::Prompt { text: text.to_owned(), when });
+            if let Some(terminal) = cx.terminal(key) {
+                cx.perform(Recipient::of(terminal), Act::Prompt { text: text.to_owned(), when });
             }
         };
         let progress = match gets {
@@ -182,7 +179,7 @@ pub fn send(keys: &[TerminalKey], text: &str, wait: bool, desk: &mut OverlayCont
             }
             Gets::Nothing(why) => Progress::Ended(Refusal::from(why).into()),
         };
-        terminals.push((key.clone(), name(desk.view, key), progress));
+        terminals.push((key.clone(), name(cx.view, key), progress));
     }
     Outcomes { text: text.to_owned(), terminals, view: Viewport::default() }
 }
@@ -191,8 +188,8 @@ fn name(view: &View<'_>, key: &TerminalKey) -> String {
     find(view, key).map_or_else(|| key.pane.to_string(), |terminal| terminal.state.terminal.id.clone())
 }
 
-/// The question before a prompt goes to several, or before a draft is sent that was not in view as a whole: who gets it,
-/// who does not and why, and all of the text. What opened it takes [`OverlayReply::Yes`].
+/// The question before a prompt goes to several, or before a draft is sent that was not in view as a whole: who gets
+/// it, who does not and why, and all of the text. What opened it takes [`OverlayReply::Yes`].
 #[derive(Debug)]
 pub struct SendQuestion {
     to: Recipients,
@@ -227,9 +224,9 @@ impl SendQuestion {
         let Parts { text: plain, quiet, .. } = theme.parts;
         let wait = self.when == When::Ready;
         let who = lines(theme, self.to.keys(), &self.prompt, wait, view).into_iter().map(Paragraph::new);
-        let told = [Paragraph::default(), Paragraph::plain("the whole text:", quiet)];
+        let message = [Paragraph::default(), Paragraph::plain("the whole text:", quiet)];
         let indented = |line| Paragraph::plain(line, plain).led_by(vec![("  ".into(), Style::default())]);
-        who.chain(told).chain(self.prompt.lines().map(indented)).collect::<Vec<_>>().into()
+        who.chain(message).chain(self.prompt.lines().map(indented)).collect::<Vec<_>>().into()
     }
 
     fn gets(&self, view: &View<'_>) -> Vec<Gets> {
@@ -260,17 +257,17 @@ impl Overlay for SendQuestion {
         ANSWERS.draw(canvas, buffer, area, &mut self.question, (&title, &asked))
     }
 
-    fn perform(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow {
-        self.follow(desk.view);
+    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        self.follow(cx.view);
         match action {
-            Action::Confirm if self.hold(desk.view).is_none() => Flow::Reply(OverlayReply::Yes),
+            Action::Confirm if self.hold(cx.view).is_none() => Flow::Reply(OverlayReply::Yes),
             Action::Confirm => Flow::Stay,
             _ => self.question.perform(action),
         }
     }
 
-    fn update(&mut self, desk: &mut OverlayContext<'_, '_>) -> Flow {
-        self.follow(desk.view);
+    fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        self.follow(cx.view);
         Flow::Stay
     }
 }
@@ -317,7 +314,7 @@ impl Overlay for Outcomes {
                         Outcome::Unverified { .. } => "unverified",
                         Outcome::Refused(_) => "not sent",
                     };
-                    (outcome::status(outcome), word, outcome.detail().unwrap_or_default())
+                    (toast::outcome_status(outcome), word, outcome.detail().unwrap_or_default())
                 }
             };
             let style = canvas.theme.style(status);
@@ -330,17 +327,17 @@ impl Overlay for Outcomes {
             ]
         };
         let lines: Vec<StyledLine> = self.terminals.iter().map(line).collect();
-        let inner = popup::draw(canvas, buffer, area, &title, &lines, &mut self.view);
-        HitMap::at(popup::around(inner))
+        let inner = frame::popup(canvas, buffer, area, &title, &lines, &mut self.view);
+        HitMap::at(frame::around(inner))
     }
 
     fn perform(&mut self, action: Action, _desk: &mut OverlayContext<'_, '_>) -> Flow {
         self.view.perform(action)
     }
 
-    fn hear(&mut self, news: OperationNews<'_>, _desk: &mut OverlayContext<'_, '_>) {
-        let (key, outcome) = match news {
-            OperationNews::Ended { operation: Operation { to, act: Act::Prompt { text, .. }, .. }, outcome }
+    fn on_event(&mut self, event: OverlayEvent<'_>, _desk: &mut OverlayContext<'_, '_>) {
+        let (key, outcome) = match event {
+            OverlayEvent::Ended { operation: Operation { to, act: Act::Prompt { text, .. }, .. }, outcome }
                 if *text == self.text =>
             {
                 (&to.key, outcome.clone())

@@ -65,12 +65,12 @@ pub fn templates(templates: &[Template], to: Option<&TerminalKey>) -> Option<Pic
     let text = |template: &Template| in_one_line(&template.filled(|field| format!("{{{field}}}")));
     let entry = |template: &Template| MenuEntry::new(format!("{}   {}", template.name, text(template)), "");
     let entries: Vec<MenuEntry> = templates.iter().map(entry).collect();
-    let take = move |index: usize, desk: &mut OverlayContext<'_, '_>| {
+    let take = move |index: usize, cx: &mut OverlayContext<'_, '_>| {
         let template: &Template = &templates[index];
-        match to.as_ref().and_then(|key| desk.terminal(key)) {
+        match to.as_ref().and_then(|key| cx.terminal(key)) {
             Some(terminal) => Flow::Reply(OverlayReply::Text(template.filled(|field| value(field, terminal)))),
             None if template.has_fields() => {
-                desk.say("the template has fields, which differ from terminal to terminal");
+                cx.say("the template has fields, which differ from terminal to terminal");
                 Flow::Close
             }
             None => Flow::Reply(OverlayReply::Text(template.filled(|_| String::new()))),

@@ -12,16 +12,13 @@ use crate::fleet::Terminal;
 use crate::screen::Row;
 use crate::status::Status;
 use crate::ui::action::Action;
-use crate::ui::canvas::Canvas;
-use crate::ui::footer::{self, Hint};
+use crate::ui::frame::{self, Canvas, Hint, StyledLine};
 use crate::ui::overlay::{HitMap, Overlay};
-use crate::ui::popup::StyledLine;
-use crate::ui::preview;
+use crate::ui::question::{Hold, QuestionText};
 use crate::ui::reading::Paragraph;
-use crate::ui::sheet::{Hold, QuestionText};
 use crate::ui::text::{self, Pen};
 use crate::ui::theme::{Parts, Theme};
-use crate::ui::times;
+use crate::ui::{preview, times};
 
 /// The buttons have room in it.
 const LEAST: usize = 68;
@@ -29,8 +26,8 @@ const LEAST: usize = 68;
 const WERE: usize = 6;
 
 impl Shown {
-    /// What the box asks. What is new in a dialog that took the place of another one has a mark. What was ticked or typed in
-    /// the row of the chosen option is shown there, and has to be read like all that is sent.
+    /// What the box asks. What is new in a dialog that took the place of another one has a mark. What was ticked or
+    /// typed in the row of the chosen option is shown there, and has to be read like all that is sent.
     pub(super) fn asked(&self, chosen: Option<usize>, ticks: &[usize], typed: &str, theme: &Theme) -> QuestionText {
         let (parts, changed) = (&theme.parts, theme.style(Status::Approval));
         let mut lines: Vec<Paragraph> = Vec::new();
@@ -153,8 +150,10 @@ impl DialogBox {
         let parts = &canvas.theme.parts;
         let asked = self.asked(canvas.theme);
         let sends = self.sends();
-        let cells = text::width(&sends).max(self.told.as_ref().map_or(0, |(_, told)| text::width(told) + 2)).max(LEAST);
-        let said = (2, 1 + u16::from(self.told.is_some() || self.typing.is_some()));
+        let cells = text::width(&sends)
+            .max(self.message.as_ref().map_or(0, |(_, message)| text::width(message) + 2))
+            .max(LEAST);
+        let said = (2, 1 + u16::from(self.message.is_some() || self.typing.is_some()));
         let sheet = self.question.draw(canvas, buffer, area, (title, &asked), (cells, said));
         let held = self.held(canvas.now);
         let (said, style) = match held {
@@ -170,19 +169,19 @@ impl DialogBox {
             row += 1;
         }
         // One row is left below a line that is typed in.
-        if row == 0 || self.told.is_none() {
+        if row == 0 || self.message.is_none() {
             Pen::new(buffer, sheet.said, row).text(&said, style);
             row += 1;
         }
-        if let Some((status, told)) = &self.told {
+        if let Some((status, message)) = &self.message {
             let style = canvas.theme.style(*status);
-            Pen::new(buffer, sheet.said, row).raw(canvas.glyph(*status), style).skip(1).text(told, style);
+            Pen::new(buffer, sheet.said, row).raw(canvas.glyph(*status), style).skip(1).text(message, style);
         }
         let mut buttons: Vec<Hint> = self.ways(held);
         buttons.retain(|hint| hint.0 != Action::Jump && *hint != (Action::Down, "choose"));
         let close = if self.typing.is_some() { "back; nothing was sent" } else { "close; nothing was sent" };
         buttons.extend([(Action::Jump, "go there and answer"), (Action::Close, close)]);
-        let buttons = footer::draw_buttons(canvas, buffer, sheet.buttons, self.context(), &buttons);
+        let buttons = frame::buttons(canvas, buffer, sheet.buttons, self.context(), &buttons);
         HitMap { place: sheet.place, buttons }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::steps::TimelineEntry;
-use super::transcript::UpTo;
+use super::texts::UpTo;
 use super::{Drill, Side};
 use crate::fleet::View;
 use crate::history::{HistoryAnswer, HistoryQuestion, QuestionKind, ScreenId, Trouble};
@@ -100,8 +100,8 @@ impl Asking {
 
 impl Drill {
     /// Asks for what is wanted now and is neither there nor under way.
-    pub(super) fn ask(&mut self, desk: &mut OverlayContext<'_, '_>) {
-        let now = desk.view.now;
+    pub(super) fn ask(&mut self, cx: &mut OverlayContext<'_, '_>) {
+        let now = cx.view.now;
         let mut asks: Vec<QuestionKind> = Vec::new();
         if self.asking.may_read(now) {
             if self.asking.line == Asked::Not {
@@ -111,15 +111,15 @@ impl Drill {
             asks.extend(self.page_wanted(now));
             asks.extend(self.screen_wanted());
         }
-        asks.extend(self.transcript_wanted(desk.view));
+        asks.extend(self.transcript_wanted(cx.view));
         let key = self.shown.key().clone();
         for ask in asks {
-            desk.ask(Request::Ask(HistoryQuestion { key: key.clone(), ask }));
+            cx.ask(Request::Ask(HistoryQuestion { key: key.clone(), ask }));
         }
         let is_old = self.asking.reasons_asked.is_none_or(|at| now.since(at) >= REASONS);
         if self.side == Side::Why && self.selected.is_none() && self.here && is_old {
             self.asking.reasons_asked = Some(now);
-            desk.ask(Request::Reasons { key });
+            cx.ask(Request::Reasons { key });
         }
     }
 
@@ -214,11 +214,11 @@ impl Drill {
     }
 
     /// Takes in an answer.
-    pub(super) fn told(&mut self, told: &HistoryAnswer, now: Timestamp) {
-        if !matches!(told, HistoryAnswer::Failed { .. } | HistoryAnswer::Transcript { .. }) {
+    pub(super) fn take_answer(&mut self, answer: &HistoryAnswer, now: Timestamp) {
+        if !matches!(answer, HistoryAnswer::Failed { .. } | HistoryAnswer::Transcript { .. }) {
             self.asking.trouble = None;
         }
-        match told {
+        match answer {
             HistoryAnswer::Page { before, records, earlier } => {
                 let first =
                     self.asking.page != Asked::Answered && before.is_none() && self.steps.oldest_kept().is_none();

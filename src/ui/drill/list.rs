@@ -12,12 +12,11 @@ use crate::state::Evidence;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 use crate::ui::action::Action;
-use crate::ui::canvas::Canvas;
+use crate::ui::frame::{Canvas, StyledLine};
 use crate::ui::keymap::Context;
 use crate::ui::overlay::Waiting;
-use crate::ui::popup::StyledLine;
-use crate::ui::text::Pen;
-use crate::ui::{text, times, transitions};
+use crate::ui::text::{self, Pen};
+use crate::ui::{times, transitions};
 
 /// Rows of evidence below the selected step.
 const WHY: usize = 3;
@@ -123,7 +122,8 @@ impl List<'_> {
         self.steps.get(index.checked_sub(1)?)
     }
 
-    /// The day that is told above an entry: of the first one that is shown when it is not today, and wherever it changes.
+    /// The day that is told above an entry: of the first one that is shown when it is not today, and wherever it
+    /// changes.
     fn day_above(&self, canvas: &Canvas<'_>, index: usize, is_first: bool) -> Option<String> {
         let day = |at| times::day(at, canvas.zone);
         let own = day(self.step(index)?.at);
@@ -138,8 +138,8 @@ impl List<'_> {
         let parts = &canvas.theme.parts;
         let mut lines: Vec<StyledLine> = Vec::new();
         if let Some((from, to)) = self.gap_above(index) {
-            let told = format!("  not watched for {}", times::running(to.since(from)));
-            lines.push(vec![(told, canvas.theme.style(Status::Unknown))]);
+            let message = format!("  not watched for {}", times::running(to.since(from)));
+            lines.push(vec![(message, canvas.theme.style(Status::Unknown))]);
         }
         if let Some(day) = self.day_above(canvas, index, is_first) {
             lines.push(vec![(format!("  {day}"), parts.title)]);

@@ -56,8 +56,8 @@ impl TimelineEntry {
         }
     }
 
-    /// The evidence that caused it; of a task's event the rows of output that say why it happened: what it printed last, or
-    /// what it asks.
+    /// The evidence that caused it; of a task's event the rows of output that say why it happened: what it printed
+    /// last, or what it asks.
     pub fn evidence(&self) -> Cow<'_, [Evidence]> {
         let event = match &self.body {
             Body::Transition(kept) => return Cow::Borrowed(&kept.transition.evidence),

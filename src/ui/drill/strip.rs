@@ -9,7 +9,7 @@ use super::subject::Subject;
 use crate::history::{Holder, Line, TimelineSpan, timeline, totals};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
-use crate::ui::canvas::Canvas;
+use crate::ui::frame::Canvas;
 use crate::ui::text::{self, Pen};
 use crate::ui::times;
 
@@ -31,7 +31,7 @@ impl Zoom {
         }
     }
 
-    const fn word(self) -> &'static str {
+    const fn title(self) -> &'static str {
         match self {
             Zoom::Hour => "last hour",
             Zoom::Start => "since start",
@@ -133,26 +133,26 @@ impl Strip {
         let cells = usize::from(pen.room()).saturating_sub(end.chars().count() + 2);
         let marked = selected.and_then(|at| cell_of(at, from, until, cells));
         for (cell, holder) in holders(&line, from, until, cells).into_iter().enumerate() {
-            let (glyph, style) = look(canvas, holder);
+            let (glyph, style) = appearance(canvas, holder);
             let style = if marked == Some(cell) { style.add_modifier(Modifier::REVERSED) } else { style };
             pen.raw(glyph, style);
         }
         pen.text(" ", parts.quiet).text(&end, parts.quiet);
 
         let mut pen = Pen::new(buffer, area, 1);
-        pen.skip(1).text(self.shown_zoom(steps, until).word(), parts.title).text("  ", parts.quiet);
+        pen.skip(1).text(self.shown_zoom(steps, until).title(), parts.title).text("  ", parts.quiet);
         let totals = totals(&line);
-        let told = |(holder, span): &(Holder, Span), is_short: bool| {
+        let message = |(holder, span): &(Holder, Span), is_short: bool| {
             let word = if is_short { short } else { word };
             format!(" {} {}", word(*holder, self.of_task), times::running(*span))
         };
         // A glyph before each, and ` · ` between them.
-        let needed: usize = totals.iter().map(|total| text::width(&told(total, false)) + 4).sum();
+        let needed: usize = totals.iter().map(|total| text::width(&message(total, false)) + 4).sum();
         let is_short = needed > usize::from(pen.room()) + 3;
         for (nth, total) in totals.iter().enumerate() {
-            let (glyph, style) = look(canvas, total.0);
-            let told = told(total, is_short);
-            pen.text(if nth == 0 { "" } else { " · " }, parts.quiet).raw(glyph, style).text(&told, parts.text);
+            let (glyph, style) = appearance(canvas, total.0);
+            let message = message(total, is_short);
+            pen.text(if nth == 0 { "" } else { " · " }, parts.quiet).raw(glyph, style).text(&message, parts.text);
         }
     }
 }
@@ -193,7 +193,7 @@ fn cell_of(at: Timestamp, from: Timestamp, until: Timestamp, cells: usize) -> Op
 }
 
 /// A holder's glyph and style. The glyphs differ in weight, so that the strip can be read without colours.
-fn look<'a>(canvas: &Canvas<'a>, holder: Holder) -> (&'a str, Style) {
+fn appearance<'a>(canvas: &Canvas<'a>, holder: Holder) -> (&'a str, Style) {
     let (status, glyph) = match holder {
         Holder::Working => (Status::Working, "█"),
         Holder::Waiting => (Status::Approval, "▒"),
@@ -202,7 +202,7 @@ fn look<'a>(canvas: &Canvas<'a>, holder: Holder) -> (&'a str, Style) {
         Holder::Unknown => (Status::Unknown, "…"),
         Holder::Unwatched => return (if canvas.ascii { " " } else { "╌" }, canvas.theme.parts.rule),
     };
-    let look = canvas.theme.look(status);
+    let look = canvas.theme.appearance(status);
     (if canvas.ascii { &look.ascii } else { glyph }, look.style)
 }
 

@@ -74,7 +74,7 @@ const UI_MAY_NOT_NAME: &[&str] = &[
 
 /// The longest file, in lines before its tests. Short enough to read in one sitting, and long enough for an `impl` to stay
 /// with its type: spread over many files, an object only hides its size.
-const LONGEST: usize = 500;
+const LONGEST: usize = 600;
 
 #[test]
 fn the_sources_keep_the_house_rules() {
@@ -166,7 +166,7 @@ fn a_breach_of_each_rule_is_found() {
     assert_eq!(faults("ui/table.rs", "use tokio::time;"), ["ui/table.rs: ui names tokio"]);
     assert_eq!(faults("ui/mod.rs", ""), ["ui/mod.rs: write ui.rs and ui/ instead of ui/mod.rs"]);
     assert_eq!(faults("cellar.rs", ""), ["cellar.rs: cellar has no floor; give it one in tests/it/pure/floors.rs"]);
-    assert_eq!(faults("fleet.rs", &"\n".repeat(501)), ["fleet.rs: 501 lines before its tests, more than 500"]);
+    assert_eq!(faults("fleet.rs", &"\n".repeat(601)), ["fleet.rs: 601 lines before its tests, more than 600"]);
     assert_eq!(faults("poll.rs", "Command::new(\"sh\")"), ["poll.rs: poll starts a shell"]);
     assert_eq!(faults("poll.rs", "use tmux_interface::Tmux;"), ["poll.rs: only tmux may name tmux_interface"]);
 }

@@ -3,17 +3,18 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect, Size};
+use ratatui::style::Style;
 
-use super::action::Action;
-use super::canvas::Canvas;
-use super::footer::{self, Hint};
-use super::keymap::Context;
-use super::overlay::{Flow, HitMap};
-use super::popup;
+use super::frame::{self, Canvas, Hint};
 use super::reading::{Paragraph, ReadProgress, height};
 use super::text::{self, Pen};
+use crate::fleet::View;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
+use crate::ui::Request;
+use crate::ui::action::Action;
+use crate::ui::keymap::Context;
+use crate::ui::overlay::{Flow, HitMap, Overlay, OverlayContext};
 
 /// How long keys do nothing after what they are for has changed: they may have been meant for what was there before.
 const LOOK_FIRST: Span = Span::from_secs(1);
@@ -124,16 +125,16 @@ impl Sheet {
                 (_, true) => area.height.min(all.saturating_add(least + 3)),
                 _ => area.height,
             };
-            let Some(inner) = popup::frame(canvas, buffer, area, (width, height), wanted.title) else {
+            let Some(inner) = frame::boxed(canvas, buffer, area, (width, height), wanted.title) else {
                 return Self::default();
             };
             let marks = u16::from(!is_loose && !fits);
             let text = inner.height.saturating_sub(least + 1 + marks);
             // With blank rows around what is said, where there is room for them.
             let parts = if is_loose { [all, 0, 1, most, 1, 1] } else { [text, marks, 0, least, 0, 1] };
-            return Self::stacked(inner, popup::around(inner), parts, tight);
+            return Self::stacked(inner, frame::around(inner), parts, tight);
         }
-        popup::clear(buffer, area);
+        frame::clear(buffer, area);
         let mut pen = Pen::new(buffer, area, 0);
         pen.text(wanted.title, canvas.theme.parts.title).raw(" ", canvas.theme.parts.rule);
         pen.rule("─", canvas.theme.parts.rule);
@@ -175,8 +176,8 @@ impl From<Vec<Paragraph>> for QuestionText {
     }
 }
 
-/// How far the operator has come with a question: nothing is done before all of its text and the whole chosen option have
-/// been on the screen.
+/// How far the operator has come with a question: nothing is done before all of its text and the whole chosen option
+/// have been on the screen.
 #[derive(Clone, Debug, Default)]
 pub struct Question {
     chosen: Option<usize>,
@@ -221,8 +222,8 @@ impl Question {
         (!has_read).then(|| Hold::Unread(above, below.max(usize::from(above == 0))))
     }
 
-    /// Another question is asked in its place: nothing is chosen, nothing was read, and no key does anything for a second
-    /// from when it can be seen.
+    /// Another question is asked in its place: nothing is chosen, nothing was read, and no key does anything for a
+    /// second from when it can be seen.
     pub fn changed(&mut self) {
         *self = Self::default();
         self.pause.begin();
@@ -352,20 +353,65 @@ impl Answers {
         question: &mut Question,
         (title, asked): (&str, &QuestionText),
     ) -> HitMap {
-        let cells = footer::cells(canvas, self.context, &self.hints(None));
+        let cells = frame::buttons_cells(canvas, self.context, &self.hints(None));
         let sheet = question.draw(canvas, buffer, area, (title, asked), (cells, (0, 0)));
         let hold = question.hold(asked, canvas.now);
         let mut line = if sheet.buttons.is_empty() { sheet.said } else { sheet.buttons };
         let mut hints = self.hints(hold);
         if let Some(hold) = hold {
             let [down, up] = self.read;
-            let told = hold.words(canvas, self.context, [up, down]);
+            let message = hold.words(canvas, self.context, [up, down]);
             let mut pen = Pen::new(buffer, line, 0);
-            pen.text(&told, canvas.theme.style(Status::Stalled));
+            pen.text(&message, canvas.theme.style(Status::Stalled));
             let start = pen.column().saturating_add(3).min(line.right());
             line = Rect { x: start, width: line.right() - start, ..line };
             hints = self.others.to_vec();
         }
-        HitMap { place: sheet.place, buttons: footer::draw_buttons(canvas, buffer, line, self.context, &hints) }
+        HitMap { place: sheet.place, buttons: frame::buttons(canvas, buffer, line, self.context, &hints) }
+    }
+}
+
+/// The question, and what is asked for when the operator says yes.
+#[derive(Debug)]
+pub struct Confirm {
+    title: String,
+    asked: QuestionText,
+    answers: Answers,
+    requests: Vec<Request>,
+    question: Question,
+}
+
+impl Confirm {
+    /// A question with what will happen, in lines; `yes` says in a word what the key does.
+    pub fn new(title: String, lines: Vec<String>, yes: &'static str, requests: Vec<Request>) -> Self {
+        let text: Vec<Paragraph> = lines.into_iter().map(|line| Paragraph::plain(line, Style::default())).collect();
+        let answers = Answers::yes_or(yes, &[(Action::Close, "no")]);
+        Self { title, asked: text.into(), answers, requests, question: Question::default() }
+    }
+}
+
+impl Overlay for Confirm {
+    fn context(&self) -> Context {
+        Context::Confirm
+    }
+
+    fn hints(&self, view: &View<'_>) -> Vec<Hint> {
+        self.answers.hints(self.question.hold(&self.asked, view.now))
+    }
+
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
+        self.answers.draw(canvas, buffer, area, &mut self.question, (&self.title, &self.asked))
+    }
+
+    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        match action {
+            // What it does has to be read first; the box says how.
+            Action::Confirm if self.question.hold(&self.asked, cx.view.now).is_some() => Flow::Stay,
+            Action::Confirm => {
+                cx.requests.append(&mut self.requests);
+                Flow::Close
+            }
+            _ => self.question.perform(action),
+        }
     }
 }

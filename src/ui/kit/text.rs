@@ -61,7 +61,8 @@ pub fn cut(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
-/// A text in lines of at most `cells` cells, as [`broken`] breaks it. What does not fit into `most` lines is cut with `…`.
+/// A text in lines of at most `cells` cells, as [`broken`] breaks it. What does not fit into `most` lines is cut with
+/// `…`.
 pub fn wrapped(text: &str, cells: usize, most: usize) -> Vec<String> {
     let text = text.trim();
     let rows = if cells == 0 { Vec::new() } else { broken(text, cells) };
@@ -170,8 +171,9 @@ impl<'a> Pieces<'a> {
         &self.text[self.at..]
     }
 
-    /// The emoji that begins at `start`, with those that are joined to it and their skin tones: one picture of two cells.
-    /// Where a terminal draws more, the next cell begins at its place all the same. `None` when nothing is joined to it.
+    /// The emoji that begins at `start`, with those that are joined to it and their skin tones: one picture of two
+    /// cells. Where a terminal draws more, the next cell begins at its place all the same. `None` when nothing is
+    /// joined to it.
     fn joined(&mut self, start: usize) -> Option<&'a str> {
         let end = self.at;
         for _ in 0..JOINED {

@@ -9,16 +9,14 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
-use super::action::Action;
-use super::canvas::Canvas;
-use super::footer::Hint;
+use super::frame::{self, Canvas, Hint};
 use super::input::LineInput;
-use super::keymap::Context;
-use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayPlace};
-use super::popup;
+use super::scroll::Viewport;
 use super::text::{self, Pen};
-use super::viewport::Viewport;
 use crate::fleet::{TerminalKey, View};
+use crate::ui::action::Action;
+use crate::ui::keymap::Context;
+use crate::ui::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayPlace};
 
 /// A menu, and what becomes of the entry that is taken.
 pub struct Picker {
@@ -101,21 +99,21 @@ impl Overlay for Picker {
         HitMap::at(self.menu.draw(canvas, buffer, area))
     }
 
-    fn perform(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
-            Action::Choose => self.menu.chosen().map_or(Flow::Stay, |index| (self.take)(index, desk)),
+            Action::Choose => self.menu.chosen().map_or(Flow::Stay, |index| (self.take)(index, cx)),
             _ if self.menu.perform(action) => Flow::Stay,
             _ => Flow::Pass,
         }
     }
 
-    fn key(&mut self, key: KeyEvent, desk: &mut OverlayContext<'_, '_>) -> Flow {
+    fn key(&mut self, key: KeyEvent, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match (self.menu.by_letter, key.code) {
             (false, _) => self.menu.key(key),
             (true, KeyCode::Char(c)) => {
                 let is_meant = |entry: &MenuEntry| entry.note == c.to_string();
                 if let Some(index) = self.menu.entries.iter().position(is_meant) {
-                    return (self.take)(index, desk);
+                    return (self.take)(index, cx);
                 }
             }
             (true, _) => {}
@@ -130,8 +128,8 @@ impl Overlay for Picker {
         Flow::Stay
     }
 
-    fn click(&mut self, at: Position, desk: &mut OverlayContext<'_, '_>) -> Flow {
-        if self.menu.click(at) { self.perform(Action::Choose, desk) } else { Flow::Stay }
+    fn click(&mut self, at: Position, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        if self.menu.click(at) { self.perform(Action::Choose, cx) } else { Flow::Stay }
     }
 }
 
@@ -240,7 +238,7 @@ impl Menu {
         let size = (u16::try_from(size.0).unwrap_or(u16::MAX), u16::try_from(size.1).unwrap_or(u16::MAX));
         // What is not drawn cannot be clicked, either.
         self.place = Rect::ZERO;
-        let Some(inner) = popup::frame(canvas, buffer, area, size, &self.title) else { return Rect::ZERO };
+        let Some(inner) = frame::boxed(canvas, buffer, area, size, &self.title) else { return Rect::ZERO };
         // The selected entry comes before the line to type into: nobody should take one that cannot be seen.
         let above = inner.height.saturating_sub(1).min(typing);
         if above > 0 {
@@ -270,8 +268,8 @@ impl Menu {
             pen.field(&entry.text, room, base.patch(parts.text)).field("", 1, base);
             pen.right(&entry.note, note, base.patch(parts.key));
         }
-        popup::draw_extent(canvas, buffer, inner, first, page, self.shown.len());
-        popup::around(inner)
+        frame::draw_extent(canvas, buffer, inner, first, page, self.shown.len());
+        frame::around(inner)
     }
 
     fn step(&mut self, entries: isize) {

@@ -3,7 +3,7 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui_textarea::{CursorMove, TextArea};
 
-use super::canvas::Canvas;
+use super::frame::Canvas;
 use super::text::{self, Pen};
 use crate::screen::is_harmless;
 

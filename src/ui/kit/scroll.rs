@@ -1,4 +1,4 @@
-//! Looking for a text in lines that are read: what is typed, where it was found, and how that stands out.
+//! What of a text or a list is in view, and searching in it: the one scroll model of pop-ups, texts and lists.
 
 use std::ops::Range;
 
@@ -6,14 +6,124 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use regex::RegexBuilder;
 
-use super::action::Action;
-use super::canvas::Canvas;
-use super::footer::Hint;
+use super::frame::{self, Canvas, Hint, StyledLine};
 use super::input::LineInput;
-use super::overlay::{Flow, OverlayContext};
-use super::popup::{self, StyledLine};
 use super::text::Pen;
-use super::viewport::Viewport;
+use crate::ui::action::Action;
+use crate::ui::overlay::{Flow, OverlayContext};
+
+/// What becomes of the view at the end of a text that grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Growth {
+    /// It stays where it is.
+    Stays,
+    /// It goes along with the end.
+    Follows,
+}
+
+/// How far something is scrolled, in rows or in lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Viewport {
+    /// What is shown first; `None` is wherever the end is in view.
+    top: Option<usize>,
+    /// The highest top that still shows something new, as of the last frame.
+    most: usize,
+    /// How much the last frame had room for.
+    page: usize,
+    growth: Growth,
+}
+
+impl Default for Viewport {
+    /// The beginning of something that does not grow.
+    fn default() -> Self {
+        Self { top: Some(0), most: 0, page: 0, growth: Growth::Stays }
+    }
+}
+
+impl Viewport {
+    /// The beginning of something that grows: who scrolls to the end stays there.
+    pub const fn from_start() -> Self {
+        Self { top: Some(0), most: usize::MAX, page: 1, growth: Growth::Follows }
+    }
+
+    /// The end, also when more comes behind it.
+    pub const fn at_end() -> Self {
+        Self { top: None, ..Self::from_start() }
+    }
+
+    /// The first row of a list to show, moved as little as it takes to have the selected one in the page.
+    pub fn first_for(first: usize, selected: usize, page: usize, count: usize) -> usize {
+        let lowest = (selected + 1).saturating_sub(page);
+        first.clamp(lowest, selected.max(lowest)).min(count.saturating_sub(page))
+    }
+
+    /// What is shown first.
+    pub fn first(&self) -> usize {
+        self.top.unwrap_or(self.most).min(self.most)
+    }
+
+    /// How much the last frame had room for.
+    pub const fn page(&self) -> usize {
+        self.page
+    }
+
+    /// Takes in how much a frame has room for, of so many. Returns what is shown first.
+    pub fn fit(&mut self, page: usize, count: usize) -> usize {
+        self.fit_to(page, count.saturating_sub(page))
+    }
+
+    /// The same where the highest top is known.
+    pub fn fit_to(&mut self, page: usize, most: usize) -> usize {
+        (self.page, self.most) = (page, most);
+        self.first()
+    }
+
+    /// Moves, and stops at both ends.
+    pub fn step(&mut self, by: isize) {
+        let top = self.first().saturating_add_signed(by);
+        let ends = self.growth == Growth::Follows && top >= self.most && by > 0;
+        self.top = (!ends).then_some(top.min(self.most));
+    }
+
+    /// Moves by pages, of which a row stays in view.
+    pub fn turn(&mut self, pages: isize) {
+        self.step(pages.saturating_mul(isize::try_from(self.page.max(2) - 1).unwrap_or(1)));
+    }
+
+    /// To the beginning or the end.
+    pub fn go_to(&mut self, end: bool) {
+        self.top = (!end).then_some(0);
+    }
+
+    /// Moves as little as it takes to have some rows in view; their beginning, where not all of them fit.
+    pub fn reveal(&mut self, rows: Range<usize>) {
+        self.top = Some(self.first().max(rows.end.saturating_sub(self.page)).min(rows.start));
+    }
+
+    /// Has a row in view and not among the last `spare` ones: in the middle, if it was not.
+    pub fn center(&mut self, row: usize, spare: usize) {
+        let first = self.first();
+        if row < first || row + spare >= first + self.page.max(1 + spare) {
+            self.top = Some(row.saturating_sub(self.page / 2));
+        }
+    }
+
+    /// Does what an action says of a text that is only read: scroll, or close.
+    pub fn perform(&mut self, action: Action) -> Flow {
+        let page = isize::try_from(self.page.max(1)).unwrap_or(isize::MAX);
+        match action {
+            Action::ScrollUp => self.step(-1),
+            Action::ScrollDown => self.step(1),
+            Action::PageUp => self.step(-page),
+            Action::PageDown => self.step(page),
+            Action::First => self.step(isize::MIN),
+            Action::Last => self.step(isize::MAX),
+            Action::Close => return Flow::Close,
+            _ => return Flow::Pass,
+        }
+        Flow::Stay
+    }
+}
 
 /// A text that is scrolled and searched.
 #[derive(Clone, Debug, Default)]
@@ -75,7 +185,7 @@ impl SearchableText {
     }
 
     /// Does what an action says of the search.
-    pub fn perform(&mut self, action: Action, desk: &mut OverlayContext<'_, '_>) -> Flow {
+    pub fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
             Action::Search => self.search.typing = Some(LineInput::default()),
             Action::Confirm => self.search.typing = None,
@@ -84,7 +194,7 @@ impl SearchableText {
                 self.search.step(action == Action::NextMatch);
                 self.show_hit();
             }
-            Action::NextMatch | Action::PreviousMatch => desk.say("nothing is searched for yet"),
+            Action::NextMatch | Action::PreviousMatch => cx.say("nothing is searched for yet"),
             _ => return Flow::Pass,
         }
         Flow::Stay
@@ -185,11 +295,50 @@ impl Search {
     fn draw(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) -> Rect {
         let Some(typing) = self.typing.as_ref().filter(|_| area.height > 1) else { return area };
         let place = Rect { y: area.bottom() - 1, height: 1, ..area };
-        popup::clear(buffer, place);
+        frame::clear(buffer, place);
         let mut pen = Pen::new(buffer, place, 0);
         pen.skip(1).text("/", canvas.theme.parts.key);
         let room = usize::from(pen.room());
         typing.draw(canvas, &mut pen, room);
         Rect { height: area.height - 1, ..area }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ends_stop_it_and_the_end_is_followed_where_it_grows() {
+        let mut fixed = Viewport::default();
+        fixed.step(5);
+        assert_eq!(fixed.fit(3, 9), 0, "nothing was drawn yet");
+        fixed.step(99);
+        assert_eq!((fixed.first(), fixed.fit(3, 12)), (6, 6));
+        assert_eq!(fixed.fit(3, 5), 2);
+        fixed.step(-1);
+        assert_eq!(fixed.first(), 1);
+        let mut growing = Viewport::at_end();
+        assert_eq!((growing.fit(3, 9), growing.fit(3, 12)), (6, 9));
+        growing.step(-2);
+        assert_eq!(growing.fit(3, 20), 7);
+        growing.step(99);
+        assert_eq!(growing.fit(3, 30), 27);
+    }
+
+    #[test]
+    fn rows_come_into_view_as_little_as_it_takes() {
+        let mut view = Viewport::default();
+        view.fit(4, 20);
+        for (rows, first) in [(0..1, 0), (3..4, 0), (4..5, 1), (8..11, 7), (7..8, 7), (2..9, 2)] {
+            view.reveal(rows.clone());
+            assert_eq!(view.first(), first, "{rows:?}");
+        }
+        view.center(5, 0);
+        assert_eq!(view.first(), 2);
+        view.center(5, 1);
+        assert_eq!(view.first(), 3);
+        view.center(19, 0);
+        assert_eq!(view.first(), 16);
     }
 }

@@ -8,13 +8,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::action::Action;
-use super::canvas::Canvas;
-use super::overlay::Flow;
-use super::popup::StyledLine;
+use super::frame::{Canvas, StyledLine};
+use super::scroll::Viewport;
 use super::text::{self, Pen};
-use super::viewport::Viewport;
 use crate::status::Status;
+use crate::ui::action::Action;
+use crate::ui::overlay::Flow;
 
 /// A line of a text as somebody wrote it, of any length.
 #[derive(Clone, Debug, Default)]
@@ -145,8 +144,8 @@ pub fn height(text: &[Paragraph], cells: usize, blanks: bool) -> usize {
 }
 
 impl ReadProgress {
-    /// Draws the text as far as it is scrolled; without its blank lines where those have no room. What is drawn has been
-    /// read, unless something covers it. Returns where each line is.
+    /// Draws the text as far as it is scrolled; without its blank lines where those have no room. What is drawn has
+    /// been read, unless something covers it. Returns where each line is.
     pub fn draw(
         &mut self,
         canvas: &Canvas<'_>,

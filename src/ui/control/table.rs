@@ -1,24 +1,28 @@
-//! The table has the keyboard: moving in it, and opening what lies over it.
+//! The table has the keyboard: moving in it, opening what lies over it, order, groups, filter, marks, the layout, and
+//! what is asked before tasks end.
 
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::state::TaskStatus;
-use crate::state::{Availability, Phase};
+use crate::state::{Attention, Availability, Phase, TaskStatus};
 use crate::status::Status;
+use crate::task::Task;
 use crate::ui::action::Action;
-use crate::ui::arrangement::{RowKey, TableRow};
+use crate::ui::arrangement::{Group, RowKey, TableRow};
 use crate::ui::composer::Composer;
 use crate::ui::dialog::DialogBox;
 use crate::ui::drill::Drill;
-use crate::ui::follow_ups::{follow_ups, needs_decision};
-use crate::ui::footer::Hint;
+use crate::ui::filter::{Filter, FilterBar};
+use crate::ui::frame::Hint;
 use crate::ui::interrupt::Interrupt;
 use crate::ui::item::Item;
 use crate::ui::keymap::Context;
-use crate::ui::layout::Shown;
-use crate::ui::palette::palette;
+use crate::ui::layout::{Below, Divider, Shown};
+use crate::ui::lists::{follow_ups, needs_decision, palette, task_sessions};
+use crate::ui::question::Confirm;
 use crate::ui::raw::Raw;
-use crate::ui::task_sessions::task_sessions;
-use crate::ui::{Below, Drawn, Request, Topic, Ui};
+use crate::ui::{Drawn, Request, Topic, Ui, text};
+
+/// Columns that one key moves the divider between the panes.
+const COLUMNS: i32 = 4;
 
 impl Ui {
     /// The keys worth showing while the table has the keyboard.
@@ -69,9 +73,9 @@ impl Ui {
         if !self.memory.arrangement.filter.is_empty() {
             hints.push((Action::Dismiss, "show all"));
         }
-        let takes_turns = self.panes.shown == Shown::All && self.single_pane().is_some();
+        let takes_turns = self.panes.shown == Shown::All && self.panes.single(&self.drawn.regions).is_some();
         if takes_turns && !view.terminals.is_empty() {
-            let other = if self.below == Below::Preview { "transitions" } else { "screen" };
+            let other = if self.panes.other() == Below::Transitions { "transitions" } else { "screen" };
             hints.push((Action::SwitchPane, other));
         }
         if self.cursor.terminal(view).is_some() {
@@ -116,13 +120,8 @@ impl Ui {
             Action::Palette => self.open(palette(&self.options.keymap)),
             Action::MuteAll => return self.toggle_notices(view),
             Action::Pin | Action::Mute => return self.flag(action, view),
-            Action::Seen => return self.see(view),
-            Action::SwitchPane => {
-                self.below = match self.below {
-                    Below::Preview => Below::Transitions,
-                    Below::Transitions => Below::Preview,
-                }
-            }
+            Action::Seen => return self.mark_seen(view),
+            Action::SwitchPane => self.panes.switch(),
             Action::KillTask | Action::RerunTask | Action::PruneTasks | Action::KillAllTasks => {
                 self.act_on_tasks(action, view);
             }
@@ -169,13 +168,13 @@ impl Ui {
 
     fn toggle_notices(&mut self, view: &View<'_>) -> Vec<Request> {
         self.muted = !self.muted;
-        let told = if self.muted { "all notices are muted" } else { "notices are on again" };
-        self.notify_about(Topic::Notices, Status::Ready, told.to_owned(), view.now);
+        let message = if self.muted { "all notices are muted" } else { "notices are on again" };
+        self.notify_about(Topic::Notices, Status::Ready, message.to_owned(), view.now);
         vec![Request::Note { key: None, action: if self.muted { "notices muted" } else { "notices on" } }]
     }
 
-    /// Opens what the selected row offers: the dialog of an agent, which is never answered by opening it, the composer, the
-    /// keyboard of a task that asks, or what happened to any other task.
+    /// Opens what the selected row offers: the dialog of an agent, which is never answered by opening it, the composer,
+    /// the keyboard of a task that asks, or what happened to any other task.
     pub(super) fn open_selected(&mut self, view: &View<'_>) {
         if let Some(RowKey::Head(group)) = self.cursor.row().cloned() {
             return self.toggle_fold(&group, view);
@@ -247,8 +246,8 @@ impl Ui {
         if marked.is_empty() { self.acted_on(view).into_iter().collect() } else { marked }
     }
 
-    /// Asks which key is to stop the selected agent or all that are marked. One is stopped at once where the operator has
-    /// configured it so.
+    /// Asks which key is to stop the selected agent or all that are marked. One is stopped at once where the operator
+    /// has configured it so.
     fn interrupt(&mut self, view: &View<'_>) -> Vec<Request> {
         let together = self.acted_on_together(view);
         if together.len() > 1 {
@@ -307,7 +306,7 @@ impl Ui {
         let hidden: Vec<Item<'_>> =
             Item::all(view).into_iter().filter(|item| arrangement.wants_a_look(*item)).collect();
         let needing = hidden.iter().filter(|item| arrangement.needs_operator(**item)).count();
-        let told = match (hidden.len(), needing) {
+        let message = match (hidden.len(), needing) {
             (0, _) => return "nothing needs you".to_owned(),
             (1, 0) => "1 that is worth a look".to_owned(),
             (some, 0) => format!("{some} that are worth a look"),
@@ -315,7 +314,7 @@ impl Ui {
             (_, some) => format!("{some} that need you"),
         };
         let show = self.options.keymap.key_for(Context::Fleet, Action::Dismiss).unwrap_or_default();
-        format!("the filter hides {told} ({show} shows all)")
+        format!("the filter hides {message} ({show} shows all)")
     }
 
     /// Selects the next row that should be looked at, most urgent first. A folded group that it is in is unfolded.
@@ -336,4 +335,223 @@ impl Ui {
         }
         true
     }
+
+    /// Does what an action says of the order of the rows.
+    pub(super) fn rearrange(&mut self, action: Action, view: &View<'_>) {
+        // Rows that stand in another order now are no longer where they were shown.
+        self.drawn.rows.clear();
+        let arrangement = &mut self.memory.arrangement;
+        match action {
+            Action::Filter => {
+                let bar = FilterBar::new(&arrangement.filter);
+                self.before_filter = self.cursor.row().cloned();
+                return self.open(bar);
+            }
+            Action::Dismiss => {
+                arrangement.filter = Filter::default();
+                self.memory.toasts.clear();
+            }
+            Action::Sort => arrangement.sort = arrangement.sort.next(),
+            Action::Group => arrangement.grouping = arrangement.grouping.next(),
+            Action::Fold => return self.fold_here(view),
+            Action::FoldAll => return self.fold_everything(view),
+            Action::Mark => return self.mark(view),
+            Action::MarkAll => {
+                let shown: Vec<Item<'_>> = arrangement.shown(view).collect();
+                return arrangement.flags.mark(shown);
+            }
+            Action::UnmarkAll => arrangement.flags.unmark_all(),
+            _ => return self.lay_out(action, view),
+        }
+        // What the operator put into another order is in that order at once.
+        self.cursor.release();
+        self.follow(view);
+        self.cursor.hold(view.now);
+    }
+
+    /// Follows a filter that is being typed: each row stands where it belongs, and the cursor is on the terminal that
+    /// was selected before, or on the first one as long as that is not shown.
+    pub(super) fn follow_filter(&mut self, view: &View<'_>) {
+        self.cursor.release();
+        self.drawn.rows.clear();
+        let rows = self.rows(view);
+        let before = self.before_filter.as_ref().and_then(|key| rows.iter().position(|row| row.is(key)));
+        self.cursor.select(before.unwrap_or(0), &rows, view.now);
+    }
+
+    /// Folds a group or unfolds it; the cursor goes to its head.
+    pub(super) fn toggle_fold(&mut self, group: &Group, view: &View<'_>) {
+        let fold = !self.memory.arrangement.is_folded(group);
+        self.drawn.rows.clear();
+        self.memory.arrangement.fold(group, fold);
+        let rows = self.rows(view);
+        if let Some(head) = rows.iter().position(|row| row.is(&RowKey::Head(group.clone()))) {
+            self.cursor.select(head, &rows, view.now);
+        }
+    }
+
+    /// Folds all groups or unfolds them; the cursor goes to the head of the group that it was in, or stays on its row.
+    fn fold_everything(&mut self, view: &View<'_>) {
+        let arrangement = &mut self.memory.arrangement;
+        let key = self.cursor.key();
+        let item = key.and_then(|key| arrangement.shown(view).find(|item| item.key() == key));
+        let group = item.and_then(|item| arrangement.group_of(item));
+        arrangement.fold_all(view);
+        self.cursor.release();
+        let rows = self.rows(view);
+        let is_folded = |group: &Group| self.memory.arrangement.is_folded(group);
+        let head = group.filter(is_folded).map(RowKey::Head);
+        if let Some(index) = head.and_then(|head| rows.iter().position(|row| row.is(&head))) {
+            self.cursor.select(index, &rows, view.now);
+        }
+        self.follow(view);
+        self.cursor.hold(view.now);
+    }
+
+    /// Folds or unfolds the group that the cursor is in.
+    fn fold_here(&mut self, view: &View<'_>) {
+        let group = match self.cursor.row() {
+            Some(RowKey::Head(group)) => Some(group.clone()),
+            _ => self.selected(view).and_then(|item| self.memory.arrangement.group_of(item)),
+        };
+        match group {
+            Some(group) => self.toggle_fold(&group, view),
+            None => self.say("there are no groups".to_owned(), view),
+        }
+    }
+
+    /// Marks the selected terminal and goes on to the next row, so that several are marked by one key; on the head of a
+    /// group it marks the group.
+    fn mark(&mut self, view: &View<'_>) {
+        let arrangement = &mut self.memory.arrangement;
+        match self.cursor.row() {
+            Some(RowKey::Head(group)) => {
+                let members: Vec<Item<'_>> =
+                    arrangement.shown(view).filter(|it| arrangement.group_of(*it).as_ref() == Some(group)).collect();
+                if members.iter().all(|member| arrangement.flags.is_marked(*member)) {
+                    members.into_iter().for_each(|member| arrangement.flags.toggle_mark(member));
+                } else {
+                    arrangement.flags.mark(members);
+                }
+            }
+            Some(RowKey::Terminal(_)) => {
+                if let Some(item) = self.selected(view) {
+                    self.memory.arrangement.flags.toggle_mark(item);
+                }
+                self.step(1, view);
+            }
+            None => {}
+        }
+    }
+
+    /// Pins or mutes the selected terminal or all that are marked, or takes that back where it holds for all of them. A
+    /// row stays where it is until the cursor leaves it.
+    pub(super) fn flag(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
+        let items = self.acted_on_together(view);
+        let Some(first) = items.first() else { return Vec::new() };
+        let flags = &mut self.memory.arrangement.flags;
+        let holds =
+            |item: &Item<'_>| if action == Action::Pin { flags.is_pinned(*item) } else { flags.is_muted(*item) };
+        let take_back = items.iter().all(holds);
+        let changed: Vec<Item<'_>> = items.iter().copied().filter(|item| holds(item) == take_back).collect();
+        for item in &changed {
+            let _ = if action == Action::Pin { flags.toggle_pin(*item) } else { flags.toggle_mute(*item) };
+        }
+        let (action, did) = match (action, take_back) {
+            (Action::Pin, false) => ("pinned", "pinned to the top"),
+            (Action::Pin, true) => ("unpinned", "no longer pinned"),
+            (_, false) if items.len() == 1 => ("muted", "muted: it will not count as needing you"),
+            (_, false) => ("muted", "muted: they will not count as needing you"),
+            (_, true) if items.len() == 1 => ("unmuted", "counted again when it needs you"),
+            (_, true) => ("unmuted", "counted again when they need you"),
+        };
+        let message = match items.len() {
+            1 => format!("{} is {did}", first.id()),
+            several => format!("{several} are {did}"),
+        };
+        self.notify_about(Topic::Flags(first.key().clone()), Status::Ready, message, view.now);
+        changed.iter().map(|item| Request::Note { key: Some(item.key().clone()), action }).collect()
+    }
+
+    /// Takes what the selected terminal or all that are marked finished as seen.
+    pub(super) fn mark_seen(&mut self, view: &View<'_>) -> Vec<Request> {
+        let items = self.acted_on_together(view);
+        items.iter().for_each(|item| self.memory.bells.mark_seen(item.key()));
+        let finished = |item: &Item<'_>| match item {
+            Item::Terminal(terminal) if terminal.state.attention == Attention::Finished => {
+                Some(Request::Seen { key: terminal.key.clone() })
+            }
+            _ => None,
+        };
+        let seen: Vec<Request> = items.iter().filter_map(finished).collect();
+        if seen.is_empty() {
+            self.say("nothing has finished there that was not seen".to_owned(), view);
+        }
+        seen
+    }
+
+    /// Does what an action says of the layout.
+    pub(super) fn lay_out(&mut self, action: Action, view: &View<'_>) {
+        match action {
+            Action::Layout => {
+                self.panes.shown = self.panes.shown.next();
+                let message = self.panes.shown.words().to_owned();
+                self.notify_about(Topic::Layout, Status::Ready, message, view.now);
+            }
+            Action::Taller => self.panes.nudge(Divider::Level, 1, &self.drawn.regions),
+            Action::Lower => self.panes.nudge(Divider::Level, -1, &self.drawn.regions),
+            Action::Wider => self.panes.nudge(Divider::Upright, COLUMNS, &self.drawn.regions),
+            Action::Narrower => self.panes.nudge(Divider::Upright, -COLUMNS, &self.drawn.regions),
+            _ => {}
+        }
+    }
+
+    /// Asks for what an action says of the selected task, or of all: none of it can be taken back.
+    pub(super) fn act_on_tasks(&mut self, action: Action, view: &View<'_>) {
+        let selected = match self.acted_on(view) {
+            Some(Item::Task(task)) => Some(task),
+            _ => None,
+        };
+        match (action, selected) {
+            (Action::KillTask, Some(task)) if task.is_dead() => self.ask_to_kill(vec![task], "remove"),
+            (Action::KillTask, Some(task)) => self.ask_to_kill(vec![task], "end"),
+            (Action::RerunTask, Some(task)) if task.is_dead() => {
+                let request = Request::RerunTask { key: task.key.clone(), window: task.window };
+                self.open(Confirm::new(format!("run {} again?", task.id), lines(&[task]), "run again", vec![request]));
+            }
+            (Action::RerunTask, Some(task)) => {
+                self.say(format!("{} still runs", task.id), view);
+            }
+            (Action::PruneTasks, _) => {
+                self.ask_or_say(view.tasks.iter().copied().filter(|task| task.is_dead()).collect(), "remove", view);
+            }
+            (Action::KillAllTasks, _) => self.ask_or_say(view.tasks.clone(), "end", view),
+            _ => self.say("this is no task".to_owned(), view),
+        }
+    }
+
+    fn ask_or_say(&mut self, tasks: Vec<&Task>, what: &'static str, view: &View<'_>) {
+        if tasks.is_empty() {
+            return self.say(format!("there is no task to {what}"), view);
+        }
+        self.ask_to_kill(tasks, what);
+    }
+
+    fn ask_to_kill(&mut self, tasks: Vec<&Task>, what: &'static str) {
+        let lines = lines(&tasks);
+        let title = match &tasks[..] {
+            [task] => format!("{what} {}?", task.id),
+            tasks => format!("{what} {} tasks?", tasks.len()),
+        };
+        let tasks = tasks.iter().map(|task| (task.key.clone(), task.window)).collect();
+        self.open(Confirm::new(title, lines, what, vec![Request::KillTasks { tasks }]));
+    }
+}
+
+/// Each task with how it stands and what it runs, in columns.
+fn lines(tasks: &[&Task]) -> Vec<String> {
+    let rows = || tasks.iter().map(|task| (task.id.as_str(), task.as_status().word(), task.command()));
+    let widest = |cells: usize, text: &str| cells.max(text::width(text));
+    let (name, word) = rows().fold((0, 0), |(name, word), row| (widest(name, row.0), widest(word, &row.1)));
+    rows().map(|row| format!("{}  {}  {}", text::padded(row.0, name), text::padded(&row.1, word), row.2)).collect()
 }

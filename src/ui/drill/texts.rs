@@ -1,0 +1,207 @@
+//! What is read beside the list: what was said, as far as screens showed it, and what followed from what: of now as the
+//! profile explains it, of an earlier time as it was kept.
+
+use std::sync::Arc;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use serde_json::{Value, json};
+
+use super::list::evidence_words;
+use super::steps::{StepId, TimelineEntry};
+use crate::history::{Body, NamedEvent, StoredTransition};
+use crate::profile::{GAP, Said};
+use crate::screen::{Screen, harmless};
+use crate::state::{Change, Transition};
+use crate::time::{Span, Timestamp};
+use crate::ui::frame::{Canvas, StyledLine};
+use crate::ui::scroll::SearchableText;
+use crate::ui::text::Pen;
+use crate::ui::{reading, transitions};
+
+/// How often the transcript of now is asked for at most while the screen changes.
+const PAUSE: Span = Span::from_secs(1);
+
+/// What a transcript goes up to.
+#[derive(Clone, Debug)]
+pub enum UpTo {
+    /// The screen of now, and when it was asked for.
+    Now(Option<Arc<Screen>>, Timestamp),
+    Step(StepId),
+}
+
+/// A transcript that is read.
+#[derive(Clone, Debug)]
+pub struct TranscriptView {
+    lines: Option<Vec<Said>>,
+    /// What was asked for last, and what the lines go up to.
+    asked: Option<UpTo>,
+    up_to: Option<UpTo>,
+    /// Whether what was asked for last could not be read.
+    failed: bool,
+    pub reader: SearchableText,
+}
+
+impl TranscriptView {
+    pub fn new() -> Self {
+        Self { lines: None, asked: None, up_to: None, failed: false, reader: SearchableText::of_newest() }
+    }
+
+    /// Whether another one than what is there is wanted: up to a step, or up to now with the screen of now.
+    pub fn is_due(&self, step: Option<StepId>, screen: Option<&Arc<Screen>>, now: Timestamp) -> bool {
+        match (step, &self.asked) {
+            (Some(step), Some(UpTo::Step(known))) => step != *known,
+            (None, Some(UpTo::Now(known, asked))) => {
+                let same = match (known, screen) {
+                    (Some(known), Some(screen)) => Arc::ptr_eq(known, screen),
+                    (known, screen) => known.is_none() == screen.is_none(),
+                };
+                !same && now.since(*asked) >= PAUSE
+            }
+            _ => true,
+        }
+    }
+
+    /// Notes what was asked for.
+    pub fn asked(&mut self, up_to: UpTo) {
+        self.asked = Some(up_to);
+    }
+
+    /// Takes note that what was asked for cannot be read now.
+    pub fn fail(&mut self) {
+        (self.asked, self.failed) = (None, true);
+    }
+
+    pub const fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    /// Takes in the lines.
+    pub fn set_lines(&mut self, lines: Vec<Said>) {
+        self.reader.set_texts(lines.iter().map(|said| said.text.clone()).collect());
+        self.lines = Some(lines);
+        (self.up_to, self.failed) = (self.asked.clone(), false);
+    }
+
+    /// Draws what was said up to a step, or up to now; lines that go up to another time are not taken for it.
+    pub fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, step: Option<StepId>) {
+        let parts = &canvas.theme.parts;
+        let area = self.reader.draw_typing(canvas, buffer, area);
+        let is_of_step = match (step, &self.up_to) {
+            (Some(step), Some(UpTo::Step(known))) => step == *known,
+            (None, Some(UpTo::Now(..))) => true,
+            _ => false,
+        };
+        let Some(lines) = self.lines.as_ref().filter(|_| is_of_step) else {
+            let why = if self.failed { "what was said cannot be read now" } else { "reading …" };
+            Pen::new(buffer, area, 0).skip(1).text(why, parts.quiet);
+            return;
+        };
+        if lines.is_empty() {
+            Pen::new(buffer, area, 0).skip(1).text("nothing was said on any screen that is kept", parts.quiet);
+            return;
+        }
+        let mut view = self.reader.view;
+        reading::draw(&mut view, buffer, area, lines.len(), |index| {
+            self.reader.marked(canvas, index, line(canvas, &lines[index]))
+        });
+        self.reader.view = view;
+    }
+}
+
+fn line(canvas: &Canvas<'_>, said: &Said) -> StyledLine {
+    let parts = &canvas.theme.parts;
+    let style = match (said.text.as_str(), said.by_user) {
+        (GAP, _) => parts.quiet,
+        (_, true) => parts.title,
+        (_, false) => parts.text,
+    };
+    vec![(said.text.clone(), style)]
+}
+
+/// Parts of a public state that are shown in another place.
+const SHOWN_ELSEWHERE: [&str; 3] = ["terminal", "evidence", "preview"];
+
+/// An explanation as lines; headings stand at the margin.
+pub fn of_now(canvas: &Canvas<'_>, text: &str) -> Vec<StyledLine> {
+    let parts = &canvas.theme.parts;
+    let style = |line: &str| if line.starts_with(' ') { parts.text } else { parts.title };
+    text.lines().map(|line| vec![(line.to_owned(), style(line))]).collect()
+}
+
+/// What a step changed, why, and what the whole state was then.
+pub fn of_step(canvas: &Canvas<'_>, step: &TimelineEntry) -> Vec<StyledLine> {
+    let parts = &canvas.theme.parts;
+    let heading = |text: &str| vec![(text.to_owned(), parts.title)];
+    let field =
+        |name: &str, value: String| vec![(format!("  {name:<22} "), parts.quiet), (harmless(&value), parts.text)];
+    let mut lines: Vec<StyledLine> = Vec::new();
+    if let Some(Transition { changed, note, .. }) = step.transition() {
+        lines.push(heading("What changed"));
+        for Change { field: name, from, to } in changed {
+            let short = name.rsplit('.').next().unwrap_or(name);
+            lines.push(field(short, format!("{} → {}", transitions::value(from), transitions::value(to))));
+        }
+        if changed.is_empty() {
+            lines.push(vec![("  nothing that is public".to_owned(), parts.quiet)]);
+        }
+        lines.extend(note.iter().map(|note| field("note", note.clone())));
+    } else {
+        lines.push(heading("What happened"));
+        let fields = step.body.fields();
+        lines.extend(fields.iter().filter(|(name, _)| *name != "state").map(|(name, value)| field(name, plain(value))));
+    }
+    let evidence = step.evidence();
+    if !evidence.is_empty() {
+        lines.extend([Vec::new(), heading("Evidence")]);
+        lines.extend(evidence.iter().map(|item| vec![(format!("  {}", evidence_words(item)), parts.text)]));
+    }
+    let state = members(&step.body);
+    if state.is_empty() && step.transition().is_some() {
+        lines.extend([Vec::new(), vec![("  the full state at that time was not kept".to_owned(), parts.quiet)]]);
+    } else if !state.is_empty() {
+        lines.extend([Vec::new(), heading("The state then")]);
+    }
+    for (name, value) in &state {
+        match value {
+            Value::Object(members) => {
+                lines.push(vec![(format!("  {name}"), parts.title)]);
+                let member = |(name, value): (&String, &Value)| {
+                    vec![(format!("    {name:<36} "), parts.quiet), (harmless(&plain(value)), parts.text)]
+                };
+                lines.extend(members.iter().map(member));
+            }
+            value => lines.push(field(name, plain(value))),
+        }
+    }
+    if let Body::Transition(StoredTransition { events, .. }) = &step.body
+        && !events.is_empty()
+    {
+        lines.extend([Vec::new(), heading("Named between the assessments since the transition before")]);
+        for NamedEvent { at, event } in events {
+            lines.push(vec![(format!("  {at}  "), parts.quiet), (event.to_string(), parts.text)]);
+        }
+    }
+    lines
+}
+
+/// What is told of the state of that time, by its public names.
+fn members(body: &Body) -> Vec<(String, Value)> {
+    let state = match (body, body.task()) {
+        (_, Some(task)) => json!(task),
+        (Body::Transition(StoredTransition { state: Some(state), .. }), _) => json!(state),
+        _ => Value::Null,
+    };
+    let Value::Object(members) = state else { return Vec::new() };
+    members.into_iter().filter(|(name, value)| !SHOWN_ELSEWHERE.contains(&name.as_str()) && !value.is_null()).collect()
+}
+
+/// A value without the quotes of JSON.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => "–".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) if items.is_empty() => "–".to_owned(),
+        other => other.to_string(),
+    }
+}

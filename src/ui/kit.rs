@@ -1,0 +1,11 @@
+//! What every part of the dashboard is drawn and driven with: one frame, one scroll model, one list to pick from, one
+//! question.
+
+pub mod frame;
+pub mod input;
+pub mod picker;
+pub mod question;
+pub mod reading;
+pub mod scroll;
+pub mod text;
+pub mod times;

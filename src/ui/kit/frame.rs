@@ -1,0 +1,290 @@
+//! What a frame is drawn from and with: its look and its time, titles, boxes, the keys worth showing, and the last step
+//! that brings it down to what the terminal can show.
+
+use std::collections::HashMap;
+
+use jiff::tz::TimeZone;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Style};
+
+use super::scroll::Viewport;
+use super::text::{self, Pen};
+use crate::fleet::TerminalKey;
+use crate::screen::is_harmless;
+use crate::status::Status;
+use crate::time::Timestamp;
+use crate::ui::action::Action;
+use crate::ui::arrangement::{Arrangement, Bells};
+use crate::ui::keymap::{Context, Keymap};
+use crate::ui::overlay::Waiting;
+use crate::ui::theme::{Depth, Theme, at_depth};
+
+/// The look and the time of one frame.
+pub struct Canvas<'a> {
+    pub theme: &'a Theme,
+    pub keymap: &'a Keymap,
+    pub zone: &'a TimeZone,
+    pub now: Timestamp,
+    pub ascii: bool,
+    /// Whether the spinner turns.
+    pub motion: bool,
+    /// Whether no notice goes out.
+    pub muted: bool,
+    /// What is wrong with the history.
+    pub history_trouble: Option<&'static str>,
+    /// The terminal that the cursor is on.
+    pub selected: Option<&'a TerminalKey>,
+    /// The prompts that wait for each terminal.
+    pub queued: &'a HashMap<TerminalKey, Vec<Waiting>>,
+    /// Which bells of tasks were seen.
+    pub bells: &'a Bells,
+    /// Whether something lies over what is drawn now.
+    pub covered: bool,
+    /// How the terminals are shown, and which of them are marked or muted.
+    pub arrangement: &'a Arrangement,
+}
+
+impl Canvas<'_> {
+    /// The glyph of a status at the time of the frame.
+    pub fn glyph(&self, status: Status) -> &str {
+        self.theme.glyph(status, self.ascii, self.motion.then_some(self.now))
+    }
+}
+
+/// One line of a popup: stretches of text in their styles.
+pub type StyledLine = Vec<(String, Style)>;
+
+/// The box around what [`boxed`] and [`popup`] say is inside.
+pub fn around(inner: Rect) -> Rect {
+    if inner.is_empty() {
+        return Rect::ZERO;
+    }
+    Rect { x: inner.x - 2, y: inner.y - 1, width: inner.width + 4, height: inner.height + 2 }
+}
+
+/// Draws a box with a title and lines in the middle of an area, as far as they are scrolled. Returns the lines' place.
+pub fn popup(
+    canvas: &Canvas<'_>,
+    buffer: &mut Buffer,
+    area: Rect,
+    title: &str,
+    lines: &[StyledLine],
+    view: &mut Viewport,
+) -> Rect {
+    let line_cells = |line: &StyledLine| line.iter().map(|(text, _)| text::width(text)).sum::<usize>();
+    let widest = lines.iter().map(line_cells).max().unwrap_or(0).max(text::width(title) + 2);
+    let width = u16::try_from(widest + 4).unwrap_or(u16::MAX);
+    let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX);
+    let Some(inner) = boxed(canvas, buffer, area, (width, height), title) else { return Rect::ZERO };
+    let first = view.fit(usize::from(inner.height), lines.len());
+    for (row, line) in (0..inner.height).zip(lines.iter().skip(first)) {
+        Pen::new(buffer, inner, row).line(line);
+    }
+    draw_extent(canvas, buffer, inner, first, view.page(), lines.len());
+    inner
+}
+
+/// Says at the foot of a box which of its lines are shown, where not all are.
+pub fn draw_extent(canvas: &Canvas<'_>, buffer: &mut Buffer, inner: Rect, first: usize, page: usize, count: usize) {
+    if count > page && !inner.is_empty() {
+        let shown = format!(" {}–{} of {count} ", first + 1, (first + page).min(count));
+        let foot = Rect { y: inner.bottom(), height: 1, ..inner };
+        Pen::new(buffer, foot, 0).text(&shown, canvas.theme.parts.quiet);
+    }
+}
+
+/// Draws an empty box of a size, borders included, in the middle of an area. Returns what is inside; `None` when there
+/// is no room for anything.
+pub fn boxed(
+    canvas: &Canvas<'_>,
+    buffer: &mut Buffer,
+    area: Rect,
+    (width, height): (u16, u16),
+    title: &str,
+) -> Option<Rect> {
+    let (width, height) = (width.min(area.width), height.min(area.height));
+    if width < 4 || height < 3 {
+        return None;
+    }
+    let place = Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
+    clear(buffer, place);
+    draw_border(canvas, buffer, place, title);
+    Some(Rect { x: place.x + 2, y: place.y + 1, width: width - 4, height: height - 2 })
+}
+
+/// Blanks an area, so that nothing of what is below shines through, not even half of a wide character.
+pub fn clear(buffer: &mut Buffer, area: Rect) {
+    let area = area.intersection(buffer.area);
+    for y in area.rows().map(|row| row.y) {
+        if let Some(left) = area.x.checked_sub(1)
+            && let Some(cell) = buffer.cell_mut((left, y))
+            && text::width(cell.symbol()) > 1
+        {
+            cell.set_symbol(" ");
+        }
+        for x in area.left()..area.right() {
+            if let Some(cell) = buffer.cell_mut((x, y)) {
+                cell.reset();
+            }
+        }
+    }
+}
+
+fn draw_border(canvas: &Canvas<'_>, buffer: &mut Buffer, place: Rect, title: &str) {
+    let parts = &canvas.theme.parts;
+    let inner = usize::from(place.width - 2);
+    let mut pen = Pen::new(buffer, place, 0);
+    pen.raw("┌ ", parts.rule).text(&text::cut(title, inner.saturating_sub(3)), parts.title).raw(" ", parts.rule);
+    while pen.room() > 1 {
+        pen.raw("─", parts.rule);
+    }
+    pen.raw("┐", parts.rule);
+    for row in 1..place.height - 1 {
+        let mut pen = Pen::new(buffer, place, row);
+        pen.raw("│", parts.rule).skip(place.width - 2).raw("│", parts.rule);
+    }
+    let mut pen = Pen::new(buffer, place, place.height - 1);
+    pen.raw("└", parts.rule).raw(&"─".repeat(inner), parts.rule).raw("┘", parts.rule);
+}
+
+/// Draws `─ title  rest ────` into the first row of an area and returns what is below it.
+pub fn titled(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, title: &[(&str, Style)]) -> Rect {
+    if area.is_empty() {
+        return area;
+    }
+    let rule = canvas.theme.parts.rule;
+    let mut pen = Pen::new(buffer, area, 0);
+    pen.text("─ ", rule);
+    for (nth, (text, style)) in title.iter().enumerate() {
+        pen.text(if nth == 0 { "" } else { "  " }, rule).text(text, *style);
+    }
+    pen.text(" ", rule);
+    pen.rule("─", rule);
+    Rect { y: area.y + 1, height: area.height - 1, ..area }
+}
+
+/// A key worth showing, with what it does in a word.
+pub type Hint = (Action, &'static str);
+
+/// Draws the hints that fit, the first ones and always the last, with a blank before them. Returns where each one is.
+pub fn hints(
+    canvas: &Canvas<'_>,
+    buffer: &mut Buffer,
+    area: Rect,
+    context: Context,
+    hints: &[Hint],
+) -> Vec<(Rect, Action)> {
+    let line = Rect { x: area.x + area.width.min(1), width: area.width.saturating_sub(1), ..area };
+    buttons(canvas, buffer, line, context, hints)
+}
+
+/// Draws the hints that fit, the first ones and always the last, from the left edge on. Returns where each one is.
+pub fn buttons(
+    canvas: &Canvas<'_>,
+    buffer: &mut Buffer,
+    area: Rect,
+    context: Context,
+    hints: &[Hint],
+) -> Vec<(Rect, Action)> {
+    let parts = &canvas.theme.parts;
+    let (shown, _) = fitting(canvas, area.width, context, hints);
+    let mut drawn = Vec::new();
+    let mut pen = Pen::new(buffer, area, 0);
+    for (action, key, word) in shown {
+        let start = pen.column();
+        pen.text(&key, parts.key).text(" ", parts.quiet).text(word, parts.quiet);
+        drawn.push((Rect { x: start, width: pen.column() - start, ..area }, action));
+        pen.skip(GAP);
+    }
+    drawn
+}
+
+/// The cells that hints take where all of them fit.
+pub fn buttons_cells(canvas: &Canvas<'_>, context: Context, hints: &[Hint]) -> usize {
+    let (shown, _) = fitting(canvas, u16::MAX, context, hints);
+    shown.iter().map(of_one).sum::<usize>().saturating_sub(usize::from(GAP))
+}
+
+/// The hints that a footer of a width leaves out.
+pub fn left_out(canvas: &Canvas<'_>, width: u16, context: Context, hints: &[Hint]) -> Vec<Hint> {
+    fitting(canvas, width.saturating_sub(1), context, hints)
+        .1
+        .into_iter()
+        .map(|(action, _, word)| (action, word))
+        .collect()
+}
+
+/// The cells between two hints.
+const GAP: u16 = 3;
+
+/// The cells of a hint and of the gap behind it.
+fn of_one((_, key, word): &Keyed) -> usize {
+    text::width(key) + 1 + text::width(word) + usize::from(GAP)
+}
+
+/// A hint with its key.
+type Keyed = (Action, String, &'static str);
+
+/// The hints that fit, and those that do not, both in their order.
+fn fitting(canvas: &Canvas<'_>, width: u16, context: Context, hints: &[Hint]) -> (Vec<Keyed>, Vec<Keyed>) {
+    let keyed = |&(action, word): &Hint| canvas.keymap.key_for(context, action).map(|key| (action, key, word));
+    let mut fitting: Vec<Keyed> = hints.iter().filter_map(keyed).collect();
+    let mut others = Vec::new();
+    // What does not fit is left out whole; the last hint, the way to all the others, is the last to go.
+    while fitting.len() > 1 && fitting.iter().map(of_one).sum::<usize>() > usize::from(width) + usize::from(GAP) {
+        others.insert(0, fitting.remove(fitting.len() - 2));
+    }
+    (fitting, others)
+}
+
+/// Brings a frame down to a depth of colours, to ASCII if asked for, and makes sure that no cell can act on the
+/// terminal, wherever its text came from.
+pub fn fit(buffer: &mut Buffer, depth: Depth, ascii: bool) {
+    let mut shades = [(Color::Reset, at_depth(Color::Reset, depth)); 2];
+    let mut shade = |nth: usize, color: Color| {
+        let last = &mut shades[nth];
+        if last.0 != color {
+            *last = (color, at_depth(color, depth));
+        }
+        last.1
+    };
+    for cell in &mut buffer.content {
+        let symbol = cell.symbol();
+        if symbol.len() > 1 && (ascii || !symbol.chars().all(is_harmless)) {
+            let plain = if ascii { plain(symbol) } else { " " };
+            cell.set_symbol(plain);
+        } else if symbol.len() == 1 && symbol.chars().any(char::is_control) {
+            cell.set_symbol(" ");
+        }
+        if depth != Depth::True && (cell.fg != Color::Reset || cell.bg != Color::Reset) {
+            // Neighbours mostly have the same colours, and the nearest one is looked for among hundreds.
+            cell.fg = shade(0, cell.fg);
+            cell.bg = shade(1, cell.bg);
+        }
+    }
+}
+
+/// What stands for a symbol on a terminal that shows ASCII only.
+fn plain(symbol: &str) -> &'static str {
+    match symbol.chars().next().unwrap_or(' ') {
+        '─' | '━' | '═' | '–' | '—' | '╌' | '┄' | '▔' | '▁' | '⎯' => "-",
+        '│' | '┃' | '║' | '▌' | '▐' | '█' | '■' | '⎿' | '▏' | '▎' => "|",
+        '┌' | '┐' | '└' | '┘' | '├' | '┤' | '┬' | '┴' | '┼' | '╭' | '╮' | '╰' | '╯' => "+",
+        '…' => "~",
+        '·' | '∙' | '•' => ".",
+        '●' | '○' | '◯' | '◦' => "o",
+        '›' | '→' | '❯' | '▶' | '▸' | '»' => ">",
+        '‹' | '←' | '«' => "<",
+        '↑' => "^",
+        '↓' | '▾' => "v",
+        '✓' | '✔' => "+",
+        '✗' | '✘' | '×' => "x",
+        '⊘' => "-",
+        '\u{2800}'..='\u{28FF}' | '✻' | '✽' | '✶' | '✳' | '✢' | '★' => "*",
+        '‘' | '’' => "'",
+        '“' | '”' => "\"",
+        '\u{A0}' => " ",
+        _ => "?",
+    }
+}

@@ -1,0 +1,198 @@
+//! Lists of which one entry is taken: every action of the table with its key, what can be copied, which sessions are
+//! tasks, and the messages to agents that wait or of which it is not known whether they arrived.
+
+use super::action::Action;
+use super::keymap::{Binding, Context, Keymap, show};
+use super::overlay::{Flow, OverlayContext};
+use super::picker::{MenuEntry, Picker};
+use super::question::Confirm;
+use super::{Copied, Request, text, times};
+use crate::fleet::{DeclaredBy, SessionView, TerminalKey, View};
+use crate::history::{Intent, IntentId, IntentState};
+use crate::time::Timestamp;
+
+/// The actions of the table with the keys of a keymap. An action whose key was taken away is here all the same.
+pub fn palette(keymap: &Keymap) -> Picker {
+    let of = |keymap: &Keymap| -> Vec<Binding> { keymap.bindings(Context::Fleet).cloned().collect() };
+    let (shipped, live) = (of(&Keymap::shipped()), of(keymap));
+    let mut actions: Vec<Action> = Vec::new();
+    for action in shipped.iter().chain(&live).filter_map(|binding| binding.action) {
+        if !actions.contains(&action) && !matches!(action, Action::Palette | Action::Dismiss) {
+            actions.push(action);
+        }
+    }
+    let entry = |action: &Action| {
+        let binding = live.iter().find(|binding| binding.action == Some(*action));
+        let keys = binding.map(|binding| binding.keys.iter().map(|key| show(*key)).collect::<Vec<_>>().join("  "));
+        let text = binding.map_or(action.description(), |binding| binding.description.as_str());
+        MenuEntry::new(text, keys.unwrap_or_default())
+    };
+    let entries = actions.iter().map(entry).collect();
+    // The footer and the keymap call them by their names.
+    let names: Vec<&str> = actions.iter().map(|action| action.name()).collect();
+    Picker::new("commands", "do it", entries, move |index, _| Flow::Perform(actions[index])).found_by(names)
+}
+
+/// What can be copied, with the key that does it and what it is called.
+const COPIED: [(&str, Copied, &str); 3] = [
+    ("n", Copied::Name, "name of the terminal"),
+    ("d", Copied::Dialog, "dialog that waits, with its options"),
+    ("t", Copied::Transcript, "transcript on its screen"),
+];
+
+/// Which text of a terminal is copied: one key each.
+pub fn copying(key: TerminalKey) -> Picker {
+    let entries = COPIED.iter().map(|(letter, _, text)| MenuEntry::new(*text, *letter)).collect();
+    let about = key.clone();
+    let picker = Picker::new("copy the …", "copy", entries, move |index, cx| {
+        cx.ask(Request::Copy { key: key.clone(), what: COPIED[index].1 });
+        Flow::Close
+    });
+    picker.about(about).by_letter()
+}
+
+/// The widest name that the others are put in line with.
+const WIDEST: usize = 40;
+
+/// The sessions in view; the server stands with each where there are several.
+pub fn task_sessions(view: &View<'_>) -> Picker {
+    let sessions: Vec<SessionView> = view.sessions.iter().map(|&session| session.clone()).collect();
+    let several = view.servers.len() > 1;
+    let name = |session: &SessionView| match several {
+        true => format!("{}: {}", session.server, session.name),
+        false => session.name.clone(),
+    };
+    let widest = sessions.iter().map(|session| text::width(&name(session))).max().unwrap_or(0).min(WIDEST);
+    let entry = |session: &SessionView| {
+        let name = text::padded(&name(session), widest);
+        MenuEntry::new(format!("{name}  {}", text::counted(session.windows, "window")), note(session))
+    };
+    let entries = sessions.iter().map(entry).collect();
+    Picker::new("sessions of tasks", "change it", entries, move |index, cx| ask_about(&sessions[index], cx))
+}
+
+/// Asks whether a session becomes one of tasks, or is one no longer.
+fn ask_about(session: &SessionView, cx: &mut OverlayContext<'_, '_>) -> Flow {
+    let name = &session.name;
+    let (title, lines, yes, adopt) = match session.declared_by {
+        Some(DeclaredBy::Configuration) => {
+            cx.say(&format!("the configuration makes {name} a task session: remove its [[task]]"));
+            return Flow::Stay;
+        }
+        None => (
+            format!("treat {name} as tasks?"),
+            [
+                "Every window of it becomes a task, also in later sessions of that name.",
+                "While fleetwatch watches, a hook of the session counts its bells,",
+                "and its windows keep programs that have ended.",
+            ],
+            "treat it so",
+            true,
+        ),
+        Some(DeclaredBy::Operator | DeclaredBy::Run) => (
+            format!("treat {name} as tasks no longer?"),
+            [
+                "Windows that `fleetwatch run` started stay tasks; the others are none.",
+                "The hook that counts its bells goes,",
+                "and windows keep programs that have ended only where they did before.",
+            ],
+            "no longer",
+            false,
+        ),
+    };
+    let request = Request::AdoptSession { server: session.server.clone(), session: name.clone(), adopt };
+    Flow::Become(Box::new(Confirm::new(title, lines.map(str::to_owned).to_vec(), yes, vec![request])))
+}
+
+/// Who says that a session is one of tasks.
+const fn note(session: &SessionView) -> &'static str {
+    match session.declared_by {
+        None => "",
+        Some(DeclaredBy::Operator) => "tasks",
+        Some(DeclaredBy::Run) => "tasks, by run",
+        Some(DeclaredBy::Configuration) => "tasks, by [[task]]",
+    }
+}
+
+/// What the operator decides of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    Resend,
+    Dismiss,
+}
+
+/// The messages that are open, those that the operator has to decide of first.
+pub fn follow_ups(intents: &[Intent], now: Timestamp) -> Picker {
+    let mut intents = intents.to_vec();
+    intents.sort_by_key(|intent| (!needs_decision(intent), intent.id));
+    let entry = |intent: &Intent| {
+        let text = format!("{} to {}: {}", intent.id.0, intent.target, intent.told());
+        MenuEntry::new(text, format!("{} {}", state_name(intent.state), times::running(now.since(intent.created))))
+    };
+    let entries = intents.iter().map(entry).collect();
+    Picker::new("messages to agents", "decide", entries, move |index, cx| {
+        if intents[index].state == IntentState::Attempted {
+            cx.say("it is being sent; the outcome will be shown");
+            return Flow::Stay;
+        }
+        Flow::Become(Box::new(decisions(intents[index].clone())))
+    })
+}
+
+/// What can become of a message.
+fn decisions(intent: Intent) -> Picker {
+    let offered = match intent.state {
+        IntentState::Pending => vec![(Decision::Dismiss, "do not send it")],
+        _ => vec![(Decision::Resend, "send it again"), (Decision::Dismiss, "dismiss it")],
+    };
+    let entries = offered.iter().map(|(_, text)| MenuEntry::new(*text, "")).collect();
+    let title = format!("message {} to {}", intent.id.0, intent.target);
+    Picker::new(title, "decide", entries, move |index, _| Flow::Become(Box::new(question(&intent, offered[index].0))))
+}
+
+/// Whether the operator is asked about a message.
+pub fn needs_decision(intent: &Intent) -> bool {
+    matches!(intent.state, IntentState::Unknown | IntentState::Expired)
+}
+
+const fn state_name(state: IntentState) -> &'static str {
+    match state {
+        IntentState::Pending => "waits",
+        IntentState::Attempted => "on its way",
+        IntentState::Unknown => "unclear",
+        IntentState::Expired => "not sent",
+        _ => "",
+    }
+}
+
+fn question(intent: &Intent, decision: Decision) -> Confirm {
+    let (title, yes) = match (decision, intent.state) {
+        (Decision::Resend, _) => (format!("send message {} to {} again?", intent.id.0, intent.target), "send it"),
+        (Decision::Dismiss, IntentState::Pending) => {
+            (format!("do not send message {} to {}?", intent.id.0, intent.target), "do not")
+        }
+        (Decision::Dismiss, _) => (format!("dismiss message {} to {}?", intent.id.0, intent.target), "leave it"),
+    };
+    let mut lines = vec![intent.told()];
+    let why = match intent.state {
+        IntentState::Unknown => Some("It may have arrived"),
+        IntentState::Expired => Some("It was not sent"),
+        _ => None,
+    };
+    let detail = intent.detail.as_deref().map(|detail| format!(": {detail}")).unwrap_or_default();
+    lines.extend(why.map(|why| format!("{why}{detail}.")));
+    if decision == Decision::Resend {
+        lines.push("It gets another number, and waits until the agent is ready.".to_owned());
+    }
+    let request = Request::DecideFollowUp { id: intent.id, decision };
+    Confirm::new(title, lines, yes, vec![request])
+}
+
+/// What came of a decision, in words.
+pub fn decided(id: IntentId, decision: Decision, next: Option<IntentId>) -> String {
+    match (decision, next) {
+        (Decision::Resend, Some(next)) => format!("message {} is sent again, as number {}", id.0, next.0),
+        (Decision::Resend, None) => format!("message {} is sent again", id.0),
+        (Decision::Dismiss, _) => format!("message {} is dismissed", id.0),
+    }
+}
