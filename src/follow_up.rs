@@ -4,17 +4,255 @@
 //! A message is queued for an agent, waits until that agent is ready and has no draft, takes in what happens meanwhile,
 //! and is sent once. What may have been sent by a process that died is looked into and never simply sent again.
 
-mod chain;
-mod event;
-mod message;
-mod rule;
 mod target;
 
-pub use chain::{COUNTED, chain, closes_a_loop};
-pub use event::FollowUpEvent;
-pub use message::{MessageEvent, message, tag, told};
-pub use rule::{FollowUpRule, Wanted, wanted};
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::TerminalKey;
+use crate::notify::{Occasion, statement};
+use crate::pattern::Pattern;
+use crate::screen::harmless;
+use crate::state::{State, TurnResult};
+use crate::task::{Happening, Preview, TaskFields};
+use crate::time::{Span, Timestamp};
 pub use target::{Fate, Posture, Target, fate};
+
+/// Useful lines of a task's output that a message shows (SPEC §9).
+const OUTPUT_LINES: usize = 3;
+/// The longest line of a message, in characters.
+const LONGEST: usize = 200;
+/// Events that a message tells in full; more of them are counted.
+const TOLD: usize = 20;
+/// Messages from one terminal to one agent within [`COUNTED`] at most: an agent that starts a task again whenever it is
+/// told of its end is a loop, too, that no chain shows.
+const MOST: u64 = 20;
+/// The time in which they are counted.
+pub const COUNTED: Span = Span::from_secs(600);
+
+/// One `[[follow_up]]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FollowUpRule {
+    pub on: BTreeSet<Occasion>,
+    /// The terminals that it is about, by their names.
+    pub from: Pattern,
+    /// The agent that is told, by its name.
+    pub to: String,
+    /// What is said of an event, with `{text}`, `{source}` and `{event}`; `None` is the text.
+    pub template: Option<String>,
+    /// How long a message is kept for an agent that is not there.
+    pub keep: Span,
+}
+
+/// An event that one agent is to be told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanted {
+    pub to: String,
+    /// The name of the event for this agent, which nothing else has.
+    pub key: String,
+    /// What is kept of it until it is sent.
+    pub body: MessageEvent,
+    pub keep: Span,
+}
+
+/// Who is to be told an event. `chain` are the agents that led to it. An agent is told nothing of itself;
+/// of several rules for one agent the first one holds.
+pub fn wanted(rules: &[FollowUpRule], event: &FollowUpEvent, chain: &[String]) -> Vec<Wanted> {
+    let mut wanted: Vec<Wanted> = Vec::new();
+    for rule in rules {
+        let fits = rule.on.contains(&event.occasion) && rule.from.matches(&event.source);
+        if !fits || rule.to == event.source || wanted.iter().any(|other| other.to == rule.to) {
+            continue;
+        }
+        let text = match &rule.template {
+            Some(template) => filled(template, event),
+            None => event.text.clone(),
+        };
+        wanted.push(Wanted {
+            to: rule.to.clone(),
+            key: format!("{}|{}", event.key, rule.to),
+            body: MessageEvent {
+                source: event.source.clone(),
+                event: event.occasion.to_string(),
+                text,
+                output: event.output.clone(),
+                chain: chain.to_vec(),
+            },
+            keep: rule.keep,
+        });
+    }
+    wanted
+}
+
+/// The fields of a template; everything else in it stands for itself, so that no text of a terminal is filled in twice.
+fn filled(template: &str, event: &FollowUpEvent) -> String {
+    let mut text = String::new();
+    let mut rest = template;
+    while let Some(open) = rest.find('{') {
+        let (before, from) = rest.split_at(open);
+        text.push_str(before);
+        let fields = [("{text}", event.text.as_str()), ("{source}", &event.source), ("{event}", event.occasion.word())];
+        match fields.into_iter().find(|(field, _)| from.starts_with(field)) {
+            Some((field, value)) => {
+                text.push_str(value);
+                rest = &from[field.len()..];
+            }
+            None => {
+                text.push('{');
+                rest = &from[1..];
+            }
+        }
+    }
+    text.push_str(rest);
+    text
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FollowUpEvent {
+    /// The terminal's name.
+    pub source: String,
+    pub occasion: Occasion,
+    /// When it began.
+    pub at: Timestamp,
+    /// Its name, which nothing else has that ever happens.
+    pub key: String,
+    /// What happened, in one harmless line.
+    pub text: String,
+    /// The last useful lines of output.
+    pub output: Vec<String>,
+}
+
+impl FollowUpEvent {
+    fn new(key: &TerminalKey, source: &str, occasion: Occasion, at: Timestamp, text: &str) -> Self {
+        let identity = format!("{}/{}/{}", key.server.word(), key.pane, key.pid);
+        let key = format!("{identity}|{occasion}|{}", at.as_millis());
+        Self { source: source.to_owned(), occasion, at, key, text: line(text), output: Vec::new() }
+    }
+
+    /// What happened to a task whose public fields are these since.
+    pub fn of_task(key: &TerminalKey, source: &str, at: Timestamp, happening: &Happening, task: &TaskFields) -> Self {
+        let text = format!("task {source} ({}) {}", task.window_id, happening.text());
+        let output = Preview::of_lines(&task.preview).useful(OUTPUT_LINES).into_iter().map(line).collect();
+        Self { output, ..Self::new(key, source, Occasion::of_task(happening), at, &text) }
+    }
+
+    /// What a state of an agent tells: how its last turn ended, and what it needs.
+    pub fn of_agent(key: &TerminalKey, state: &State) -> Vec<Self> {
+        let name = &state.terminal.id;
+        let result = match state.last_turn.result {
+            TurnResult::Success => Some(Occasion::Finished),
+            TurnResult::KnownFailure => Some(Occasion::Failed),
+            TurnResult::Interrupted => Some(Occasion::Interrupted),
+            TurnResult::None => None,
+        };
+        let ended = result.zip(state.last_turn.at);
+        let needs = Occasion::of(state.attention).filter(|_| !state.attention.is_about_the_past());
+        let happened = ended.into_iter().chain(needs.map(|needs| (needs, state.since)));
+        happened.map(|(occasion, at)| Self::new(key, name, occasion, at, &statement(state, None, occasion))).collect()
+    }
+
+    /// An agent was gone when somebody looked again.
+    pub fn of_lost(key: &TerminalKey, source: &str, at: Timestamp) -> Self {
+        Self::new(key, source, Occasion::Gone, at, &format!("{source} is gone, its end was not watched"))
+    }
+
+    /// Whether an agent did it, so that a follow-up may have been the cause.
+    pub fn is_of_an_agent(&self) -> bool {
+        use Occasion::{Approval, Failed, Finished, Gone, Interrupted, Question, Setup, Stalled, Trust};
+        matches!(self.occasion, Approval | Question | Trust | Setup | Failed | Interrupted | Finished | Stalled | Gone)
+    }
+
+    /// Whether it is how a turn ended.
+    pub fn is_result(&self) -> bool {
+        matches!(self.occasion, Occasion::Finished | Occasion::Failed | Occasion::Interrupted)
+    }
+}
+
+/// One harmless line of bounded length: what other terminals show goes into an agent's prompt.
+fn line(text: &str) -> String {
+    let text = harmless(&text.split_whitespace().collect::<Vec<_>>().join(" "));
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+/// The agents that led to what an agent does now, and itself; it was told these events since its last turn ended.
+pub fn chain<'a>(source: &str, told: impl IntoIterator<Item = &'a MessageEvent>) -> Vec<String> {
+    let mut chain: Vec<String> = told.into_iter().flat_map(|event| &event.chain).cloned().collect();
+    chain.push(source.to_owned());
+    chain.sort();
+    chain.dedup();
+    chain
+}
+
+/// Whether telling an agent of a source would close a loop, in words: `chain` are the agents that led to the event, and
+/// `told` is how often the agent was told of the source within [`COUNTED`].
+pub fn closes_a_loop(source: &str, to: &str, chain: &[String], told: u64) -> Option<String> {
+    if chain.iter().any(|agent| agent == to) {
+        return Some(format!("{to} itself led to it"));
+    }
+    let minutes = COUNTED.as_millis() / 60_000;
+    (told >= MOST).then(|| format!("{to} was told of {source} {MOST} times within {minutes} minutes"))
+}
+
+/// An event as it is kept until it is sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MessageEvent {
+    /// The name of the terminal in which it happened.
+    pub source: String,
+    /// The word of what happened.
+    pub event: String,
+    /// What is said of it, in one harmless line.
+    pub text: String,
+    /// The last useful lines of output.
+    pub output: Vec<String>,
+    /// The agents that led to it.
+    pub chain: Vec<String>,
+}
+
+/// What stands at the beginning of the message with a number, and only there: by it the message is found again.
+pub fn tag(number: i64) -> String {
+    format!("[fleetwatch notification {number}, not from the user]")
+}
+
+/// The message with a number that tells of events, oldest first: one line for each, below it the last lines of output.
+pub fn message(number: i64, events: &[MessageEvent]) -> String {
+    let tag = tag(number);
+    match events {
+        [event] => format!("{tag} {}", in_full(event, "")),
+        events => {
+            let mut text = format!("{tag} {} events:", events.len());
+            for event in events.iter().take(TOLD) {
+                text.push_str(&format!("\n- {}", in_full(event, "  ")));
+            }
+            if events.len() > TOLD {
+                text.push_str(&format!("\n- and {} more", events.len() - TOLD));
+            }
+            text
+        }
+    }
+}
+
+/// What a message tells, in one short line.
+pub fn told(events: &[MessageEvent]) -> String {
+    let last = events.last().map(|event| event.text.as_str()).unwrap_or_default();
+    match events {
+        [_] => last.to_owned(),
+        events => format!("{} events, the last one: {last}", events.len()),
+    }
+}
+
+fn in_full(event: &MessageEvent, indent: &str) -> String {
+    let mut text = if event.text.is_empty() { "something happened".to_owned() } else { event.text.clone() };
+    for line in &event.output {
+        text.push_str(&format!("\n{indent}  | {line}"));
+    }
+    text
+}
 
 #[cfg(test)]
 mod tests;

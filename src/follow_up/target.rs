@@ -1,6 +1,6 @@
 //! The agent that is to be told: whether now is the time, and whether a message has arrived.
 
-use super::message::tag;
+use super::tag;
 use crate::fleet::Terminal;
 use crate::screen::Screen;
 use crate::state::{Availability, Tri};
