@@ -3,32 +3,33 @@
 //! What goes out, when and how is decided in [`crate::notify`] and [`crate::follow_up`]; here it is done, and what fails
 //! is told once.
 
-mod beacon;
 mod carrier;
 mod command;
 mod desktop;
-mod ends;
-mod follow_ups;
+mod outbox;
 mod terminal;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::tz::TimeZone;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::config::Config;
-use crate::fleet::{Effect, Fleet, ServerId, View};
-use crate::history::{self, History};
+use crate::fleet::{Effect, Fleet, ServerHealth, ServerId, ServerView, TerminalKey, View};
+use crate::history::{self, History, ServerSummary};
+use crate::ids::WindowId;
 use crate::notify::{Dispatch, Means, Notifier, Suppression};
 use crate::owner::{Lead, OwnerEvent};
 use crate::sender::Sender;
-use crate::time::Timestamp;
-use crate::tmux;
-use beacon::Beacon;
+use crate::task::{Batch, Happening};
+use crate::time::{Span, Timestamp};
+use crate::tmux::{self, Server};
 use carrier::Carrier;
-use ends::note_ends;
-use follow_ups::{FollowUps, Office};
+use outbox::{Outbox, OutboxSettings};
 pub use terminal::Around;
+
+/// How often a summary is written again although nothing has changed; well within the time that it holds.
+const AGAIN: Span = Span::from_secs(5);
 
 /// What is told of the telling itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,9 +45,9 @@ pub enum DeliveryEvent {
 pub struct Outside {
     notifier: Notifier,
     carrier: Carrier,
-    follow_ups: Option<FollowUps>,
-    office: Office,
-    beacon: Beacon,
+    outbox: Option<Outbox>,
+    outbox_settings: OutboxSettings,
+    summaries: Summaries,
     history: History,
     tmux: tmux::Settings,
     /// The servers for which this process acts, as long as the lead holds.
@@ -66,7 +67,7 @@ impl Outside {
         (sender, tmux): (Sender, tmux::Settings),
         told: UnboundedSender<DeliveryEvent>,
     ) -> Self {
-        let office = Office::new(history.clone(), sender, told.clone());
+        let outbox_settings = OutboxSettings { history: history.clone(), sender, events: told.clone() };
         Self {
             history: history.clone(),
             tmux,
@@ -75,9 +76,9 @@ impl Outside {
             notifier: Notifier::new(config.notify.clone(), TimeZone::system()),
             carrier: Carrier::new(Around::of_process(), told),
             has_notices: !config.notify.is_empty(),
-            follow_ups: office.open(&config.follow_up),
-            office,
-            beacon: Beacon::new(history.clone()),
+            outbox: outbox_settings.open(&config.follow_up),
+            outbox_settings,
+            summaries: Summaries::new(history.clone()),
         }
     }
 
@@ -87,8 +88,8 @@ impl Outside {
             OwnerEvent::Role { server, lead, .. } => {
                 let held = lead.as_ref().map(Lead::held);
                 self.history.lead(server.clone(), held.clone());
-                if let Some(follow_ups) = &self.follow_ups {
-                    follow_ups.lead(&server, held);
+                if let Some(outbox) = &self.outbox {
+                    outbox.lead(&server, held);
                 }
                 match lead {
                     Some(lead) => drop(self.leads.insert(server, lead)),
@@ -106,10 +107,10 @@ impl Outside {
     /// Follows other rules from now on.
     pub fn obey(&mut self, config: &Config) {
         self.notifier.obey(&config.notify);
-        match &mut self.follow_ups {
-            Some(follow_ups) => follow_ups.obey(&config.follow_up),
+        match &mut self.outbox {
+            Some(outbox) => outbox.obey(&config.follow_up),
             none => {
-                *none = self.office.open(&config.follow_up);
+                *none = self.outbox_settings.open(&config.follow_up);
                 let leads = none.iter().flat_map(|new| self.leads.iter().map(move |lead| (new, lead)));
                 leads.for_each(|(new, (server, lead))| new.lead(server, Some(lead.held())));
             }
@@ -141,9 +142,9 @@ impl Outside {
     /// terminal.
     pub fn follow(&mut self, view: &View<'_>, operator: Suppression<'_>) -> Vec<u8> {
         let leads = |server: &ServerId| self.leads.get(server).is_some_and(Lead::holds);
-        self.beacon.follow(view, operator, &leads);
-        if let Some(follow_ups) = &mut self.follow_ups {
-            follow_ups.look(view);
+        self.summaries.follow(view, operator, &leads);
+        if let Some(outbox) = &mut self.outbox {
+            outbox.look(view);
         }
         if !self.has_notices {
             return Vec::new();
@@ -167,13 +168,102 @@ impl Outside {
     /// When to call [`Outside::follow`] again at the latest.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         let notices = if self.has_notices { self.notifier.poll_timeout() } else { None };
-        [notices, self.beacon.poll_timeout()].into_iter().flatten().min()
+        [notices, self.summaries.poll_timeout()].into_iter().flatten().min()
     }
 
     /// Waits until no message is on its way to an agent any more.
     pub async fn finish(&self) {
-        if let Some(follow_ups) = &self.follow_ups {
-            follow_ups.finish().await;
+        if let Some(outbox) = &self.outbox {
+            outbox.finish().await;
         }
+    }
+}
+
+/// Keeps the summary of each server in the history, for those who must not ask tmux once more.
+#[derive(Debug)]
+struct Summaries {
+    history: History,
+    /// What was written last.
+    last: HashMap<ServerId, ServerSummary>,
+}
+
+impl Summaries {
+    fn new(history: History) -> Self {
+        Self { history, last: HashMap::new() }
+    }
+
+    /// Writes what has changed since, and what was not written for a while, of the servers that this process leads.
+    fn follow(&mut self, view: &View<'_>, operator: Suppression<'_>, leads: &dyn Fn(&ServerId) -> bool) {
+        if self.history.path().is_none() {
+            return;
+        }
+        let answers = |server: &&&ServerView| matches!(server.health, ServerHealth::Up | ServerHealth::NoServer(_));
+        let answering = || view.servers.iter().filter(answers).filter(|server| leads(&server.id));
+        // What nobody writes again must not be waited for.
+        self.last.retain(|id, _| answering().any(|server| server.id == *id));
+        for server in answering() {
+            let summary = ServerSummary::of(view, &server.id, operator.is_muted, operator.is_task_muted);
+            let is_written = self.last.get(&server.id).is_some_and(|last| {
+                ServerSummary { at: last.at, ..summary.clone() } == *last && view.now.since(last.at) < AGAIN
+            });
+            if !is_written {
+                self.history.summarize(summary.clone());
+                self.last.insert(server.id.clone(), summary);
+            }
+        }
+    }
+
+    /// When something has to be written again at the latest.
+    fn poll_timeout(&self) -> Option<Timestamp> {
+        self.last.values().map(|last| last.at + AGAIN).min()
+    }
+}
+
+/// Notes in tmux that the ends of what `fleetwatch run` started have been told, so that nobody who watches later tells them
+/// again.
+fn note_ends(batch: &Batch, fleet: &Fleet, tmux: &tmux::Settings) {
+    let was_run = |window: WindowId| {
+        let task = fleet.task(&batch.server, window).filter(|task| task.registration.at().is_some())?;
+        Some((task.key.clone(), window))
+    };
+    let ends = batch.events.iter().filter(|event| matches!(event.happening, Happening::Exited { .. }));
+    let ended: Vec<(TerminalKey, WindowId)> = ends.filter_map(|event| was_run(event.window)).collect();
+    if ended.is_empty() {
+        return;
+    }
+    let (server, tmux) = (batch.server.clone(), tmux.clone());
+    tokio::spawn(async move {
+        let Ok(server) = Server::new(server, tmux) else { return };
+        if let Err(error) = server.ends_were_told(&ended).await {
+            tracing::warn!(server = %server.id(), %error, "ends may be told twice");
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::{Input, PollResult, ServerReport, Settings};
+    use crate::profile::ProfileSet;
+    use crate::state::Problem;
+
+    #[test]
+    fn a_server_that_answers_no_more_is_not_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = Some(directory.path().join("history.db"));
+        let history = History::start(&history::Settings { path, ..history::Settings::default() });
+        let mut summaries = Summaries::new(history);
+        let mut fleet = Fleet::new(Settings::default(), ProfileSet::builtin().into());
+        let now = Timestamp::from_millis(1_800_000_000_000);
+        let mut follow = |outcome| {
+            let server = ServerId::default();
+            fleet.handle(Input::Server(ServerReport { server, at: now, outcome }), now);
+            let operator = Suppression { looks_at: None, is_muted: &|_| false, is_task_muted: &|_| false };
+            summaries.follow(&fleet.view(now), operator, &|_| true);
+            summaries.poll_timeout()
+        };
+        assert_eq!(follow(PollResult::Listed(Vec::new())), Some(now + AGAIN));
+        let problem = Problem { kind: "failed".to_owned(), message: "no route".to_owned() };
+        assert_eq!(follow(PollResult::Failed(problem)), None);
     }
 }

@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
-use crate::delivery::follow_ups::{Office, Seen, WantedMessages};
+use crate::delivery::outbox::Seen;
 use crate::follow_up::{MessageEvent, Target, Wanted};
 use crate::history::{History, IntentState};
 use crate::ids::{PaneId, ServerId, TerminalKey};
@@ -26,7 +26,7 @@ fn at(seconds: i64) -> Timestamp {
 struct World {
     _directory: TempDir,
     _runtime: Runtime,
-    desk: Worker,
+    worker: Worker,
     other: Intents,
     told: UnboundedReceiver<DeliveryEvent>,
     id: IntentId,
@@ -40,28 +40,26 @@ impl World {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let (tell, told) = unbounded_channel();
         let sender = Sender::new(Arc::new(ProfileSet::builtin()), tmux::Settings::default(), History::off(), None);
-        let post = Post {
-            orders: mpsc::channel().0,
-            runtime: runtime.handle().clone(),
-            office: Office::new(History::off(), sender, tell),
-            wanted: WantedMessages::default(),
-        };
-        let mut desk = Worker::new(path.clone(), Owner::named("ours"), Vec::new(), post);
-        desk.leads.insert(ServerId::default().word(), Held::ALWAYS);
+        let history = History::start(&history::Settings { path: Some(path.clone()), ..history::Settings::default() });
+        let settings = OutboxSettings { history, sender, events: tell };
+        let (orders, handle) = (mpsc::channel().0, runtime.handle().clone());
+        let mut worker = Worker::new(settings, Vec::new(), orders, WantedMessages::default(), handle).unwrap();
+        worker.owner = Owner::named("ours");
+        worker.leads.insert(ServerId::default().word(), Held::ALWAYS);
         let key = TerminalKey { server: ServerId::default(), pane: PaneId(1), pid: 1, instance: Default::default() };
         let recipient = Recipient::new(key, "lead".to_owned());
         let target = Target::new(Posture::Ready, Tri::No, "nothing", true);
-        desk.looked.targets.push(Seen { target, recipient: recipient.clone() });
+        worker.looked.targets.push(Seen { target, recipient: recipient.clone() });
         let mut other = Intents::open(&path, Owner::named("other"), at(0)).unwrap();
         let (to, key, keep) = ("lead".to_owned(), "event".to_owned(), Span::from_secs(3600));
         let body = MessageEvent { text: "it is done".to_owned(), ..MessageEvent::default() };
         other.queue(&Wanted { to, key, body, keep }, at(0)).unwrap();
-        let intents = desk.open(at(0)).unwrap();
+        let intents = worker.open(at(0)).unwrap();
         let id = intents.pending(at(0)).unwrap()[0].id;
         assert!(intents.claim(id, at(0), HOLD).unwrap() && intents.attempt(id, "text", 1, at(0)).unwrap());
         let intent = intents.get(id).unwrap().unwrap();
-        desk.sending.insert(id, Sending { intent, to: recipient.key });
-        Self { _directory: directory, _runtime: runtime, desk, other, told, id }
+        worker.sending.insert(id, Sending { intent, to: recipient.key });
+        Self { _directory: directory, _runtime: runtime, worker, other, told, id }
     }
 
     fn state(&self) -> IntentState {
@@ -77,14 +75,14 @@ impl World {
 fn a_message_on_its_way_is_nobody_elses_however_long_that_takes() {
     let mut world = World::sending();
     for seconds in (0..300).step_by(5) {
-        world.desk.work(at(seconds)).unwrap();
+        world.worker.work(at(seconds)).unwrap();
         assert_eq!(world.state(), IntentState::Attempted, "after {seconds} s");
         assert_eq!(world.other.abandoned(at(seconds)).unwrap(), [], "after {seconds} s");
     }
-    world.desk.outcomes.push((world.id, Outcome::Accepted(None)));
-    world.desk.work(at(300)).unwrap();
+    world.worker.outcomes.push((world.id, Outcome::Accepted(None)));
+    world.worker.work(at(300)).unwrap();
     assert_eq!(world.state(), IntentState::Sent);
-    assert!(world.was_told() && world.desk.sending.is_empty());
+    assert!(world.was_told() && world.worker.sending.is_empty());
 }
 
 #[test]
@@ -92,7 +90,7 @@ fn who_stood_still_does_not_take_its_own_message_for_abandoned() {
     let mut world = World::sending();
     // Neither at the first look nor once it has looked for long.
     for seconds in [100, 101, 110, 200] {
-        world.desk.settle(at(seconds)).unwrap();
+        world.worker.settle(at(seconds)).unwrap();
         assert_eq!(world.state(), IntentState::Attempted);
     }
 }
@@ -104,8 +102,8 @@ fn what_another_process_took_for_not_sent_is_not_sent_again() {
     assert!(other.claim(*id, at(60), HOLD).unwrap(), "its sender stood still");
     assert!(other.retract(*id).unwrap() && other.release(*id).unwrap());
     assert!(other.claim(*id, at(61), HOLD).unwrap());
-    world.desk.outcomes.push((world.id, Outcome::Accepted(None)));
-    world.desk.work(at(62)).unwrap();
+    world.worker.outcomes.push((world.id, Outcome::Accepted(None)));
+    world.worker.work(at(62)).unwrap();
     assert_eq!(world.state(), IntentState::Sent);
     assert!(!world.other.attempt(world.id, "text", 1, at(63)).unwrap());
 }
@@ -113,14 +111,14 @@ fn what_another_process_took_for_not_sent_is_not_sent_again() {
 #[test]
 fn an_outcome_that_cannot_be_written_is_kept_until_it_can() {
     let mut world = World::sending();
-    let path = world.desk.path.clone();
+    let path = world.worker.path.clone();
     let locker = rusqlite::Connection::open(&path).unwrap();
     locker.execute_batch("BEGIN IMMEDIATE").unwrap();
-    world.desk.outcomes.push((world.id, Outcome::Accepted(None)));
-    assert_eq!(world.desk.work(at(1)), Err(Trouble::Locked));
+    world.worker.outcomes.push((world.id, Outcome::Accepted(None)));
+    assert_eq!(world.worker.work(at(1)), Err(Trouble::Locked));
     assert!(!world.was_told());
     locker.execute_batch("ROLLBACK").unwrap();
-    world.desk.work(at(2)).unwrap();
+    world.worker.work(at(2)).unwrap();
     assert_eq!(world.state(), IntentState::Sent);
     assert!(world.was_told());
 }

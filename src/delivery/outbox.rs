@@ -1,9 +1,9 @@
-//! Follow-ups on their way: what happened is queued in the history, sent when its agent is ready, and settled when the
-//! process that sent it died (SPEC §9). What to do is decided in [`crate::follow_up`].
+//! The outbox on its way: what happened is queued in the history, sent when its agent is ready, and settled when the process
+//! that sent it died (SPEC §9). What to do is decided in [`crate::follow_up`].
 //!
-//! A thread of its own has the store, because its writes must reach the disk before anything is sent.
+//! A thread of its own, the [`worker`], has the store, because its writes must reach the disk before anything is sent.
 
-mod desk;
+mod worker;
 
 use std::collections::BTreeSet;
 use std::sync::mpsc::{self, Sender as OrderSender};
@@ -18,11 +18,10 @@ use super::DeliveryEvent;
 use crate::fleet::{ServerId, Terminal, TerminalKey, View};
 use crate::follow_up::{FollowUpRule, Target};
 use crate::history::{History, Intent, IntentId, same_terminal};
-use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, When};
+use crate::operation::{Outcome, Producer, Recipient};
 use crate::private::Held;
 use crate::sender::{Gate, Sender};
-use crate::time::Timestamp;
-use desk::Worker;
+use worker::Worker;
 
 /// What the thread is told.
 pub(super) enum Order {
@@ -91,51 +90,48 @@ impl WantedMessages {
 
 /// The way to the thread.
 #[derive(Debug)]
-pub(super) struct FollowUps {
+pub(super) struct Outbox {
     orders: OrderSender<Order>,
     wanted: WantedMessages,
     /// What the thread was told last.
     looked: Looked,
 }
 
-/// What it takes to begin.
+/// What it is sent with.
 #[derive(Clone, Debug)]
-pub(super) struct Office {
-    history: History,
-    sender: Sender,
-    told: UnboundedSender<DeliveryEvent>,
+pub(super) struct OutboxSettings {
+    pub history: History,
+    pub sender: Sender,
+    pub events: UnboundedSender<DeliveryEvent>,
 }
 
-impl Office {
-    pub(super) fn new(history: History, sender: Sender, told: UnboundedSender<DeliveryEvent>) -> Self {
-        Self { history, sender, told }
+impl OutboxSettings {
+    fn tell(&self, event: DeliveryEvent) {
+        // Nobody listens any more when the program ends.
+        let _ = self.events.send(event);
     }
 
     /// Begins to send what waits, and what rules want told; `None` when there is nothing to keep it in, which is told
     /// where rules want something.
-    pub(super) fn open(&self, rules: &[FollowUpRule]) -> Option<FollowUps> {
-        // Nobody listens any more when the program ends.
-        let trouble = |text: String| drop(self.told.send(DeliveryEvent::Trouble(text)));
-        let (Some(path), Some(owner)) = (self.history.path(), self.history.owner()) else {
+    pub(super) fn open(&self, rules: &[FollowUpRule]) -> Option<Outbox> {
+        if self.history.path().is_none() {
             if !rules.is_empty() {
-                trouble("follow-ups are not sent, as no history is kept".to_owned());
+                self.tell(DeliveryEvent::Trouble("follow-ups are not sent, as no history is kept".to_owned()));
             }
             return None;
-        };
+        }
         let (orders, received) = mpsc::channel();
         let wanted = WantedMessages::default();
-        let post =
-            Post { orders: orders.clone(), runtime: Handle::current(), office: self.clone(), wanted: wanted.clone() };
-        let desk = Worker::new(path.to_owned(), owner.clone(), rules.to_vec(), post);
-        if let Err(error) = thread::Builder::new().name("outbox".to_owned()).spawn(move || desk.run(&received)) {
-            trouble(format!("what waits is not sent: {error}"));
+        let worker = Worker::new(self.clone(), rules.to_vec(), orders.clone(), wanted.clone(), Handle::current())?;
+        if let Err(error) = thread::Builder::new().name("outbox".to_owned()).spawn(move || worker.run(&received)) {
+            self.tell(DeliveryEvent::Trouble(format!("what waits is not sent: {error}")));
             return None;
         }
-        Some(FollowUps { orders, wanted, looked: Looked::default() })
+        Some(Outbox { orders, wanted, looked: Looked::default() })
     }
 }
 
-impl FollowUps {
+impl Outbox {
     /// Follows other rules from now on; what waits already is sent all the same.
     pub(super) fn obey(&mut self, rules: &[FollowUpRule]) {
         self.order(Order::Rules(rules.to_vec()));
@@ -180,46 +176,6 @@ impl FollowUps {
     fn order(&self, order: Order) {
         // The thread ends only with the last of those who can order something.
         let _ = self.orders.send(order);
-    }
-}
-
-/// How the thread sends.
-pub(super) struct Post {
-    orders: OrderSender<Order>,
-    runtime: Handle,
-    office: Office,
-    wanted: WantedMessages,
-}
-
-impl Post {
-    /// Whether some process is sending to a terminal, or is stopped while it does.
-    fn is_taken(&self, key: &TerminalKey) -> bool {
-        self.office.sender.is_taken(key)
-    }
-
-    /// Sends a message in a task of its own, which asks the thread right before the first byte, and tells it the outcome.
-    fn send(&self, intent: &Intent, to: Recipient, text: String, now: Timestamp) {
-        let (id, orders, sender) = (intent.id, self.orders.clone(), self.office.sender.clone());
-        let gate = Claimed { orders: orders.clone(), id, text: text.clone(), events: intent.events.len() };
-        let act = Act::Prompt { text, when: When::Ready };
-        let operation = Operation { at: now, producer: producer(intent), to, act };
-        self.runtime.spawn(async move {
-            let outcome = sender.perform(operation, gate).await;
-            let _ = orders.send(Order::Ended { id, outcome });
-        });
-    }
-
-    /// Keeps a prompt that was not sent where it can be found again.
-    fn keep_unsent(&self, prompt: &Intent, why: &str, now: Timestamp) {
-        let (Some(key), Some(text)) = (prompt.recipient.clone(), prompt.text.clone()) else { return };
-        let (to, act) = (Recipient::new(key, prompt.target.clone()), Act::Prompt { text, when: When::Ready });
-        let operation = Operation { at: now, producer: producer(prompt), to, act };
-        self.office.history.begin_input(&Arc::new(operation)).ended(Refusal::Other(why.to_owned()).into(), now);
-    }
-
-    fn tell(&self, told: DeliveryEvent) {
-        // Nobody listens any more when the program ends.
-        let _ = self.office.told.send(told);
     }
 }
 

@@ -1,0 +1,430 @@
+//! The thread: it alone touches the store of what waits, and decides with what it knows of the agents.
+//!
+//! A message is sent by the process that has claimed it, which prolongs its claim for as long as it sends: however slow
+//! a server is, nobody else takes the message for abandoned. Only a process that stands still or dies lets its claim run
+//! out. What it attempted is looked into then ([`Worker::settle`]) by the leader of the server and, unless its agent shows that
+//! nothing came, never sent again; a process that is stopped while it sends keeps its turn at the terminal, and is waited
+//! for.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender as OrderSender};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use super::{Claimed, Looked, Order, OutboxSettings, WantedMessages, producer};
+use crate::delivery::DeliveryEvent;
+use crate::follow_up::{self, Fate, FollowUpRule, Posture};
+use crate::history::{self, Intent, IntentId, IntentState, Intents, Owner, Stopped, Trouble};
+use crate::ids::TerminalKey;
+use crate::operation::{Act, Operation, Outcome, Recipient, Refusal, When};
+use crate::private::Held;
+use crate::time::{Span, Timestamp};
+
+/// How often the store is looked at for what other processes queued or left behind.
+const PAUSE: Duration = Duration::from_millis(500);
+/// How long this process has a message to itself unless it prolongs that, which it does for as long as it sends.
+const HOLD: Span = Span::from_secs(20);
+/// How long an agent that refused a message is left alone.
+const RESPITE: Span = Span::from_secs(2);
+/// How long the terminal of a prompt may take to be found.
+const IS_FOUND: Span = Span::from_secs(5);
+
+/// Everything that waits and is on its way.
+pub(super) struct Worker {
+    path: PathBuf,
+    owner: Owner,
+    rules: Vec<FollowUpRule>,
+    settings: OutboxSettings,
+    orders: OrderSender<Order>,
+    wanted: WantedMessages,
+    runtime: Handle,
+    intents: Option<Intents>,
+    /// The servers for which this process acts, by their words.
+    leads: HashMap<String, Held>,
+    looked: Looked,
+    /// Since when it is known that the sender of a message has died.
+    abandoned: HashMap<IntentId, Timestamp>,
+    /// What is being sent, until what became of it is written down.
+    sending: HashMap<IntentId, Sending>,
+    /// Since when the terminals of prompts are not found.
+    missing: HashMap<IntentId, Timestamp>,
+    /// What became of it, in its order.
+    outcomes: Vec<(IntentId, Outcome)>,
+    /// Agents that are left alone until a moment.
+    respite: HashMap<TerminalKey, Timestamp>,
+    /// Who waits for the end.
+    leaving: Vec<oneshot::Sender<()>>,
+    /// What the operator was told that is wrong.
+    troubled: Option<Trouble>,
+    /// Loops that were told.
+    loops: HashSet<(String, String)>,
+}
+
+/// Something that is being sent.
+struct Sending {
+    intent: Intent,
+    to: TerminalKey,
+}
+
+impl Worker {
+    /// `None` when no history is kept.
+    pub(super) fn new(
+        settings: OutboxSettings,
+        rules: Vec<FollowUpRule>,
+        orders: OrderSender<Order>,
+        wanted: WantedMessages,
+        runtime: Handle,
+    ) -> Option<Self> {
+        Some(Self {
+            path: settings.history.path()?.to_owned(),
+            owner: settings.history.owner()?.clone(),
+            rules,
+            settings,
+            orders,
+            wanted,
+            runtime,
+            intents: None,
+            leads: HashMap::new(),
+            looked: Looked::default(),
+            abandoned: HashMap::new(),
+            sending: HashMap::new(),
+            missing: HashMap::new(),
+            outcomes: Vec::new(),
+            respite: HashMap::new(),
+            leaving: Vec::new(),
+            troubled: None,
+            loops: HashSet::new(),
+        })
+    }
+
+    /// Works until the program ends and nothing is on its way any more.
+    pub(super) fn run(mut self, orders: &Receiver<Order>) {
+        loop {
+            match orders.recv_timeout(PAUSE) {
+                Ok(order) => self.take(order),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            while let Ok(order) = orders.try_recv() {
+                self.take(order);
+            }
+            let worked = self.work(history::now());
+            self.judge(worked);
+            if self.sending.is_empty() && !self.leaving.is_empty() {
+                let leaving = std::mem::take(&mut self.leaving);
+                // First of all it lets go of the history, which ends with the last one that holds it: the watches of this
+                // process must end, and what was told last be written, before the process does.
+                drop(self);
+                // Who gave up waiting has gone.
+                for done in leaving {
+                    let _ = done.send(());
+                }
+                return;
+            }
+        }
+    }
+
+    fn take(&mut self, order: Order) {
+        let now = history::now();
+        match order {
+            Order::Rules(rules) => self.rules = rules,
+            Order::Lead(server, Some(held)) => drop(self.leads.insert(server, held)),
+            Order::Lead(server, None) => drop(self.leads.remove(&server)),
+            Order::Looked(looked) => self.looked = looked,
+            Order::MaySend { id, text, events, answer } => {
+                let to = self.sending.get(&id).map(|sending| sending.to.server.word());
+                let leads = to.is_some_and(|server| self.leads(&server));
+                let allowed = match &mut self.intents {
+                    Some(intents) if leads => intents.attempt(id, &text, events, now).unwrap_or(false),
+                    _ => false,
+                };
+                // The task that asks waits for this very answer.
+                let _ = answer.send(allowed);
+            }
+            Order::Ended { id, outcome } => self.outcomes.push((id, outcome)),
+            Order::Finish(done) => self.leaving.push(done),
+        }
+    }
+
+    /// Whether this process acts for a server.
+    fn leads(&self, server: &str) -> bool {
+        self.leads.get(server).is_some_and(Held::holds)
+    }
+
+    /// Queues what has happened since, whoever saw it.
+    fn take_in(&mut self, now: Timestamp) -> Result<(), Trouble> {
+        let Some(intents) = &mut self.intents else { return Ok(()) };
+        for Stopped { source, to, why } in intents.take_in(&self.rules, now)? {
+            let text = format!("a loop of follow-ups is stopped: {to} is not told of {source}, as {why}");
+            if self.loops.insert((source, to)) {
+                self.settings.tell(DeliveryEvent::Trouble(text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Does all that can be done now.
+    fn work(&mut self, now: Timestamp) -> Result<(), Trouble> {
+        self.open(now)?;
+        self.conclude(now)?;
+        self.hold(now)?;
+        if !self.leads.values().any(Held::holds) {
+            return Ok(());
+        }
+        self.take_in(now)?;
+        self.expire(now)?;
+        self.give_up(now)?;
+        self.settle(now)?;
+        let open = self.open(now)?.open_matters()?;
+        self.wanted.set(&open);
+        if self.leaving.is_empty() { self.send(now) } else { Ok(()) }
+    }
+
+    fn open(&mut self, now: Timestamp) -> Result<&mut Intents, Trouble> {
+        match &mut self.intents {
+            Some(intents) => Ok(intents),
+            none => Ok(none.insert(Intents::open(&self.path, self.owner.clone(), now)?)),
+        }
+    }
+
+    /// Sends what waits for agents that are ready.
+    fn send(&mut self, now: Timestamp) -> Result<(), Trouble> {
+        for intent in self.open(now)?.pending(now)? {
+            let Some(seen) = self.looked.target(&intent).cloned() else { continue };
+            let key = seen.recipient.key.clone();
+            let is_served = self.sending.values().any(|other| other.to == key);
+            let rests = self.respite.get(&key).is_some_and(|until| now < *until);
+            if seen.target.posture != Posture::Ready
+                || is_served
+                || rests
+                || !self.leads.get(&key.server.word()).is_some_and(Held::holds)
+                || !self.open(now)?.claim(intent.id, now, HOLD)?
+            {
+                continue;
+            }
+            // What joined before the claim is a part of it.
+            let Some(intent) = self.open(now)?.get(intent.id)? else { continue };
+            let text = match (&intent.recipient, &intent.text) {
+                (Some(_), Some(text)) => text.clone(),
+                _ => follow_up::message(intent.id.0, &intent.events),
+            };
+            self.perform(&intent, seen.recipient, text, now);
+            self.sending.insert(intent.id, Sending { intent, to: key });
+        }
+        Ok(())
+    }
+
+    /// Sends a message in a task of its own, which asks the thread right before the first byte, and tells it the outcome.
+    fn perform(&self, intent: &Intent, to: Recipient, text: String, now: Timestamp) {
+        let (id, orders, sender) = (intent.id, self.orders.clone(), self.settings.sender.clone());
+        let gate = Claimed { orders: orders.clone(), id, text: text.clone(), events: intent.events.len() };
+        let operation =
+            Operation { at: now, producer: producer(intent), to, act: Act::Prompt { text, when: When::Ready } };
+        self.runtime.spawn(async move {
+            let outcome = sender.perform(operation, gate).await;
+            let _ = orders.send(Order::Ended { id, outcome });
+        });
+    }
+
+    /// Writes down what became of the messages that this process has sent. What cannot be written now stays what is being
+    /// sent, so that nobody takes it for abandoned.
+    fn conclude(&mut self, now: Timestamp) -> Result<(), Trouble> {
+        while let Some((id, outcome)) = self.outcomes.first().cloned() {
+            if let Some((intent, to)) =
+                self.sending.get(&id).map(|sending| (sending.intent.clone(), sending.to.clone()))
+            {
+                self.conclude_one(&intent, to, outcome, now)?;
+                self.sending.remove(&id);
+            }
+            self.outcomes.remove(0);
+        }
+        Ok(())
+    }
+
+    fn conclude_one(
+        &mut self,
+        intent: &Intent,
+        to: TerminalKey,
+        outcome: Outcome,
+        now: Timestamp,
+    ) -> Result<(), Trouble> {
+        match outcome {
+            Outcome::Accepted(how) => {
+                self.open(now)?.conclude(intent.id, IntentState::Sent, how.as_deref(), now)?;
+                if intent.recipient.is_none() {
+                    self.settings.tell(DeliveryEvent::FollowUp(format!(
+                        "{} was told: {}",
+                        intent.target,
+                        intent.told()
+                    )));
+                }
+            }
+            // What may stand in a prompt or have gone out is never sent again on a guess.
+            Outcome::NotTaken { why } | Outcome::Unverified { why } => {
+                self.open(now)?.conclude(intent.id, IntentState::Unknown, Some(&why), now)?;
+                self.settings.tell(DeliveryEvent::Trouble(unclear(intent, &why)));
+            }
+            // A prompt that was taken back meanwhile stays that, and what nobody could send before its claim ran out waits on.
+            Outcome::Refused(refusal)
+                if intent.recipient.is_some() && !refusal.may_pass() && refusal != Refusal::Withdrawn =>
+            {
+                self.open(now)?.conclude(intent.id, IntentState::Failed, Some(&refusal.to_string()), now)?;
+            }
+            Outcome::Refused(refusal) => {
+                let intents = self.open(now)?;
+                intents.retract(intent.id)?;
+                intents.release(intent.id)?;
+                if refusal != Refusal::Withdrawn {
+                    self.respite.insert(to, now + RESPITE);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Prolongs the claims of what is being sent, long before they run out.
+    fn hold(&mut self, now: Timestamp) -> Result<(), Trouble> {
+        let Some(intents) = &mut self.intents else { return Ok(()) };
+        let soon = now + Span::from_millis(HOLD.as_millis() / 2);
+        for (id, Sending { intent, .. }) in &mut self.sending {
+            if intent.claimed_until.is_none_or(|until| until < soon) && intents.claim(*id, now, HOLD)? {
+                intent.claimed_until = Some(now + HOLD);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives up what was kept for an agent that did not come back.
+    fn expire(&mut self, now: Timestamp) -> Result<(), Trouble> {
+        let Some(intents) = &mut self.intents else { return Ok(()) };
+        // A message is kept as long as its agent is there, however long that works.
+        for intent in intents.pending(now)? {
+            let keep = self.rules.iter().find(|rule| rule.to == intent.target).map(|rule| rule.keep);
+            let there = self.looked.target(&intent).is_some_and(|seen| seen.target.posture != Posture::Gone);
+            if let Some(keep) = keep.filter(|_| there)
+                && intent.expires.is_some_and(|expires| expires < now + Span::from_millis(keep.as_millis() / 2))
+            {
+                intents.prolong(intent.id, now + keep)?;
+            }
+        }
+        for intent in intents.expire(now)? {
+            let text = format!("{} was not there to be told: {}", intent.target, intent.told());
+            self.settings.tell(DeliveryEvent::Trouble(text));
+        }
+        Ok(())
+    }
+
+    /// Gives up prompts whose agents have ended; a first look may not find every agent yet.
+    fn give_up(&mut self, now: Timestamp) -> Result<(), Trouble> {
+        let pending = self.open(now)?.pending(now)?;
+        for prompt in &pending {
+            if self.sending.contains_key(&prompt.id) {
+                continue;
+            }
+            let Some(key) = prompt.recipient.as_ref().filter(|key| self.looked.answered.contains(&key.server.word()))
+            else {
+                continue;
+            };
+            let has_ended = match self.looked.target(prompt) {
+                Some(seen) => seen.target.posture == Posture::Gone,
+                None => now.since(*self.missing.entry(prompt.id).or_insert(now)) >= IS_FOUND,
+            };
+            if has_ended && self.leads(&key.server.word()) {
+                let intents = self.open(now)?;
+                if intents.claim(prompt.id, now, HOLD)? {
+                    intents.finish(prompt.id, IntentState::Failed, Some("the agent has ended"), now)?;
+                    self.keep_unsent(prompt, "the agent has ended", now);
+                }
+            }
+        }
+        self.missing.retain(|id, _| pending.iter().any(|intent| intent.id == *id));
+        Ok(())
+    }
+
+    /// Finds out what became of messages whose senders died.
+    fn settle(&mut self, now: Timestamp) -> Result<(), Trouble> {
+        let mut found = self.open(now)?.abandoned(now)?;
+        // After standing still, this process knows best what became of what it sends itself.
+        found.retain(|intent| !self.sending.contains_key(&intent.id));
+        self.abandoned.retain(|id, _| found.iter().any(|intent| intent.id == *id));
+        for intent in found {
+            let since = *self.abandoned.entry(intent.id).or_insert(now);
+            let attempted = intent.attempted_at.unwrap_or(intent.created);
+            let recorded = self.open(now)?.outcome_by(&producer(&intent).to_string(), attempted)?;
+            let target = self.looked.target(&intent).map(|seen| &seen.target);
+            // What a process attempted that stands still may yet arrive.
+            let key = self.looked.target(&intent).map(|seen| &seen.recipient.key);
+            if key.is_some_and(|key| !self.leads(&key.server.word()) || self.settings.sender.is_taken(key)) {
+                self.abandoned.insert(intent.id, now);
+                continue;
+            }
+            let kept = intent.expires.is_none_or(|expires| expires > now);
+            let fate = match follow_up::fate(number_of(&intent), recorded.as_deref(), target, now.since(since)) {
+                // Its agent may come back, and what it shows then tells.
+                Fate::Unclear(_) if target.is_none() && kept => Fate::Wait,
+                fate => fate,
+            };
+            if fate == Fate::Wait || !self.open(now)?.claim(intent.id, now, HOLD)? {
+                continue;
+            }
+            match fate {
+                Fate::Arrived => {
+                    let intents = self.open(now)?;
+                    intents.finish(intent.id, IntentState::Sent, Some("found on its agent's screen"), now)?;
+                }
+                Fate::NotSent => {
+                    let intents = self.open(now)?;
+                    intents.retract(intent.id)?;
+                    intents.release(intent.id)?;
+                }
+                Fate::Unclear(why) => {
+                    self.open(now)?.finish(intent.id, IntentState::Unknown, Some(why), now)?;
+                    self.settings.tell(DeliveryEvent::Trouble(unclear(&intent, why)));
+                }
+                Fate::Wait => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps a prompt that was not sent where it can be found again.
+    fn keep_unsent(&self, prompt: &Intent, why: &str, now: Timestamp) {
+        let (Some(key), Some(text)) = (prompt.recipient.clone(), prompt.text.clone()) else { return };
+        let (to, act) = (Recipient::new(key, prompt.target.clone()), Act::Prompt { text, when: When::Ready });
+        let operation = Operation { at: now, producer: producer(prompt), to, act };
+        self.settings.history.begin_input(&Arc::new(operation)).ended(Refusal::Other(why.to_owned()).into(), now);
+    }
+
+    /// Tells what is wrong with the store, once; what is to be done waits until it is well.
+    fn judge(&mut self, done: Result<(), Trouble>) {
+        match done {
+            Ok(()) => self.troubled = None,
+            Err(trouble) => {
+                self.intents = None;
+                if self.troubled.as_ref() != Some(&trouble) {
+                    self.settings.tell(DeliveryEvent::Trouble(format!(
+                        "what waits is not sent, as the history cannot be used: {trouble}"
+                    )));
+                    self.troubled = Some(trouble);
+                }
+            }
+        }
+    }
+}
+
+fn unclear(intent: &Intent, why: &str) -> String {
+    let told = if intent.recipient.is_some() { "got the prompt" } else { "been told" };
+    format!("{} may or may not have {told}, look there ({why}): {}", intent.target, intent.told())
+}
+
+/// The number by which a message is found on its agent's screen; a prompt has none.
+fn number_of(intent: &Intent) -> Option<i64> {
+    intent.recipient.is_none().then_some(intent.id.0)
+}
+
+#[cfg(test)]
+mod tests;
