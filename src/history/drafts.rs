@@ -4,9 +4,8 @@
 //! whoever starts takes over what processes that have ended left behind. Nothing of it is ever sent by itself.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::identity::{Columns, Owner};
 use super::{Settings, now};
 use crate::fleet::TerminalKey;
-use crate::private;
+use crate::private::{self, Lock};
 
 /// The directory beside the history.
 const DIRECTORY: &str = "drafts";
@@ -34,7 +33,7 @@ pub struct Draft {
 pub struct Drafts {
     file: PathBuf,
     /// Held until this is dropped.
-    _lock: File,
+    _lock: Lock,
 }
 
 /// A draft as it is written.
@@ -57,7 +56,7 @@ impl Drafts {
         private::make_directory(&directory)?;
         let name = Owner::of_process(now());
         let file = directory.join(format!("{}.json", name.as_str()));
-        let drafts = Self { _lock: locked(&file)?, file };
+        let drafts = Self { _lock: lock_of_our_own(&file)?, file };
         let (taken, left) = drafts.left_behind(&directory, settings);
         if !taken.is_empty() {
             drafts.keep(&taken)?;
@@ -83,10 +82,7 @@ impl Drafts {
         // A process that was killed before it kept anything leaves its lock alone.
         let files: BTreeSet<PathBuf> = entries.map(|entry| entry.path().with_extension("json")).collect();
         for file in files.into_iter().filter(|file| *file != self.file) {
-            let Ok(lock) = lock_of(&file) else { continue };
-            if lock.try_lock().is_err() {
-                continue;
-            }
+            let Ok(Some(_lock)) = Lock::try_take(&file.with_extension("lock")) else { continue };
             let age = fs::metadata(&file).and_then(|it| it.modified()).ok().and_then(|at| at.elapsed().ok());
             let is_old = age.is_some_and(|age| age.as_millis() > u128::from(settings.keep.as_millis()));
             match read(&file) {
@@ -148,22 +144,14 @@ fn read(file: &Path) -> io::Result<Vec<Draft>> {
     Ok(written.into_iter().map(draft).collect())
 }
 
-/// A lock of our own. Who finds it before it is held takes it for one that was left behind, and removes it.
-fn locked(file: &Path) -> io::Result<File> {
+/// Who finds the lock before it is held takes it for one that was left behind, holds it for a moment and removes it.
+fn lock_of_our_own(file: &Path) -> io::Result<Lock> {
     loop {
-        let lock = lock_of(file)?;
-        lock.lock()?;
-        match fs::metadata(file.with_extension("lock")) {
-            Ok(found) if found.ino() == lock.metadata()?.ino() => return Ok(lock),
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+        if let Some(lock) = Lock::try_take(&file.with_extension("lock"))? {
+            return Ok(lock);
         }
+        std::thread::yield_now();
     }
-}
-
-fn lock_of(file: &Path) -> io::Result<File> {
-    private::open(&file.with_extension("lock"))
 }
 
 fn remove(file: &Path) {
@@ -173,6 +161,8 @@ fn remove(file: &Path) {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
     use crate::fleet::{PaneId, ServerId, Socket};
 

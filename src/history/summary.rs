@@ -23,10 +23,12 @@ const HANDOVER: Span = Span::from_secs(1);
 const NAMED: usize = 50;
 
 /// How many terminals of one server need what, and which of them need the operator.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerSummary {
     /// [`ServerId::word`], which no two servers share.
+    #[serde(skip)]
     pub server: String,
+    #[serde(skip)]
     pub at: Timestamp,
     /// Terminals by what they need, else by what they do: the words of `attention`, then `working`, `ready`, `error` and
     /// `unknown`. Muted ones need nothing.
@@ -40,13 +42,6 @@ pub struct ServerSummary {
 pub struct Need {
     pub terminal: String,
     pub attention: Attention,
-}
-
-/// What is stored of a summary beside its columns.
-#[derive(Serialize, Deserialize)]
-struct Body {
-    counts: BTreeMap<String, usize>,
-    needs: Vec<Need>,
 }
 
 impl ServerSummary {
@@ -81,8 +76,7 @@ impl ServerSummary {
 
     /// Writes it in place of the one before.
     pub(super) fn write(&self, connection: &Connection, owner: &Owner) -> Result<(), Trouble> {
-        let body = Body { counts: self.counts.clone(), needs: self.needs.clone() };
-        let body = serde_json::to_string(&body).map_err(|error| Trouble::Other(error.to_string()))?;
+        let body = serde_json::to_string(self).map_err(|error| Trouble::Other(error.to_string()))?;
         // Ranks are of older versions.
         let sql = "INSERT INTO standings (server, owner, rank, at, body) VALUES (?1, ?2, 0, ?3, ?4)
                    ON CONFLICT (server) DO UPDATE SET owner = ?2, rank = 0, at = ?3, body = ?4";
@@ -112,8 +106,8 @@ impl Reader {
                 (row.get(0)?, Timestamp::from_millis(row.get(1)?), row.get(2)?);
             // A row that another version of fleetwatch wrote in another way says nothing to this one. Of servers by other
             // words it may say once more what is said already.
-            let body: Option<Body> = serde_json::from_str(&body).ok().filter(|_| is_word(&server));
-            Ok(body.map(|Body { counts, needs }| ServerSummary { server, at, counts, needs }))
+            let body: Option<ServerSummary> = serde_json::from_str(&body).ok().filter(|_| is_word(&server));
+            Ok(body.map(|body| ServerSummary { server, at, ..body }))
         };
         let rows = statement.query_map([(now - SUMMARY_LASTS).as_millis()], read)?;
         Ok(rows.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
