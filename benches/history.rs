@@ -16,6 +16,7 @@ use fleetwatch::history::{Body, History, Reader, Record, RecordFilter, Settings,
 use fleetwatch::private::Held;
 use fleetwatch::profile::ProfileSet;
 use fleetwatch::recording::{Archive, Player, Recording, program};
+use fleetwatch::time::Span;
 use tempfile::TempDir;
 
 fn main() {
@@ -103,15 +104,15 @@ fn path(directory: &TempDir) -> PathBuf {
 }
 
 /// Writes transitions as fast as it goes; how long that took until the last one was in the file.
-fn write(transitions: &[TransitionRecord]) -> (TempDir, Duration) {
+fn write<'a>(transitions: impl IntoIterator<Item = &'a TransitionRecord>) -> (TempDir, Duration) {
     let directory = tempfile::tempdir().expect("a directory for the history");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-    let records: Vec<Record> = transitions.iter().cloned().map(Record::Transition).collect();
     let history = History::start(&Settings { path: Some(path(&directory)), ..Settings::default() });
     history.lead(ServerId::default(), Some(Held::ALWAYS));
     let began = Instant::now();
-    for records in records.chunks(256) {
-        records.iter().cloned().for_each(|record| history.record(record));
+    let mut transitions = transitions.into_iter().peekable();
+    while transitions.peek().is_some() {
+        transitions.by_ref().take(256).for_each(|record| history.record(Record::Transition(record.clone())));
         assert!(runtime.block_on(history.written(Duration::from_secs(60))), "{:?}", history.health());
     }
     let elapsed = began.elapsed();
@@ -152,4 +153,77 @@ fn read_a_screen(bencher: Bencher) {
     });
     let screen = screen.expect("a transition with a screen");
     bencher.bench_local(|| reader.screen(screen).expect("a screen"));
+}
+
+/// Records of a long history.
+const MANY: usize = 100_000;
+
+/// A history in which the transitions of the recordings come again and again, for as many records as a long one has.
+fn long_history() -> PathBuf {
+    static WRITTEN: OnceLock<TempDir> = OnceLock::new();
+    path(WRITTEN.get_or_init(|| write(transitions().iter().cycle().take(MANY)).0))
+}
+
+/// Every record of a long history as the type that was written.
+#[divan::bench(sample_count = 5, sample_size = 1)]
+fn read_many_typed(bencher: Bencher) {
+    let mut reader = Reader::open(&long_history()).expect("the history opens");
+    bencher.bench_local(|| {
+        let mut count = 0;
+        let each = reader.each(&RecordFilter::default(), |record| {
+            count += usize::from(record.body.agent().is_some());
+            true
+        });
+        each.expect("the records");
+        count
+    });
+}
+
+/// The documents of the same records as JSON values, as they were read before they were typed.
+#[divan::bench(sample_count = 5, sample_size = 1)]
+fn read_many_as_values(bencher: Bencher) {
+    let sample = include_bytes!("../src/history/samples/documents.jsonl");
+    let mut unpack = zstd::bulk::Decompressor::with_dictionary(sample).expect("a dictionary");
+    let connection = rusqlite::Connection::open(long_history()).expect("the history opens");
+    bencher.bench_local(|| {
+        let mut statement =
+            connection.prepare("SELECT at, kind, name, document FROM records ORDER BY at, id").expect("a statement");
+        let mut rows = statement.query([]).expect("rows");
+        let mut count = 0;
+        while let Some(row) = rows.next().expect("a row") {
+            let blob = row.get_ref(3).expect("a column").as_blob().expect("a blob");
+            // The first byte says how the rest was packed, and all of these are packed in one way.
+            let document = unpack.decompress(&blob[1..], 1 << 20).expect("a document");
+            let value: serde_json::Value = serde_json::from_slice(&document).expect("JSON");
+            count += usize::from(value["state"]["turn"]["phase"].is_string());
+        }
+        count
+    });
+}
+
+/// Every record of a long history as a line of `history --json`.
+#[divan::bench(sample_count = 5, sample_size = 1)]
+fn print_many_as_json(bencher: Bencher) {
+    let mut reader = Reader::open(&long_history()).expect("the history opens");
+    bencher.bench_local(|| {
+        let mut bytes = 0;
+        let each = reader.each(&RecordFilter::default(), |record| {
+            bytes += record.to_json().to_string().len();
+            true
+        });
+        each.expect("the records");
+        bytes
+    });
+}
+
+/// What `history --summary` reads: the time line of every terminal.
+#[divan::bench(sample_count = 5, sample_size = 1)]
+fn read_many_time_lines(bencher: Bencher) {
+    let mut reader = Reader::open(&long_history()).expect("the history opens");
+    let terminals = reader.terminals().expect("the terminals");
+    let until = terminals.iter().filter_map(|terminal| terminal.last).max().expect("a time") + Span::from_secs(1);
+    bencher.bench_local(|| {
+        let line = |key| reader.line(key, None, until).expect("a line").points.len();
+        terminals.iter().map(|terminal| &terminal.key).map(line).sum::<usize>()
+    });
 }
