@@ -84,6 +84,7 @@ fn watch(recording: &Recording, pane: u32, library: &Arc<ProfileSet>, all: &mut 
             facts: frame.facts.clone(),
             capture: if frame.printed { Capture::Fresh(frame.screen) } else { Capture::Unchanged },
             declared: None,
+            record: None,
         };
         let outcome = PollResult::Listed(vec![report]);
         fleet.handle(Input::Server(ServerReport { server: key.server.clone(), at, outcome }), at);

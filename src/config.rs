@@ -24,6 +24,7 @@ use crate::fleet::ServerId;
 use crate::follow_up::FollowUpRule;
 use crate::history;
 use crate::notify;
+use crate::pattern::Pattern;
 use crate::time::Span;
 use crate::tracker;
 
@@ -46,6 +47,7 @@ pub struct Config {
     pub rules: Rules,
     pub tracker: tracker::Settings,
     pub history: history::Settings,
+    pub records: RecordsConfig,
     /// Prompts to begin with.
     pub templates: Vec<Template>,
     pub ui: UiConfig,
@@ -53,6 +55,30 @@ pub struct Config {
     pub notify: Vec<notify::NotifyRule>,
     /// Which agents are told what happens in other terminals.
     pub follow_up: Vec<FollowUpRule>,
+}
+
+/// Which records are read that agents write about their own sessions (SPEC §14).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordsConfig {
+    pub enabled: bool,
+    /// Agents whose records are not read.
+    pub except: Vec<Pattern>,
+    /// Directories in which no agent's records are read.
+    pub except_directories: Vec<Pattern>,
+}
+
+impl Default for RecordsConfig {
+    fn default() -> Self {
+        Self { enabled: true, except: Vec::new(), except_directories: Vec::new() }
+    }
+}
+
+impl RecordsConfig {
+    /// Whether the records of an agent in a directory may be read.
+    pub fn allow(&self, tool: &str, directory: Option<&str>) -> bool {
+        let is_excepted = |directory: &str| self.except_directories.iter().any(|pattern| pattern.matches(directory));
+        self.enabled && !self.except.iter().any(|pattern| pattern.matches(tool)) && !directory.is_some_and(is_excepted)
+    }
 }
 
 /// How long the process that watches in the background goes on when nobody uses it, unless the configuration says so.

@@ -521,6 +521,7 @@ mod tests {
             program: Program::Agent { tool: "claude".to_owned(), version: None },
             capture: Capture::Fresh(Arc::new(Screen::from_text("one", 20))),
             declared: None,
+            record: None,
         };
         let report = |at, panes| {
             let report = ServerReport { server: server.clone(), at, outcome: PollResult::Listed(panes) };

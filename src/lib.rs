@@ -15,6 +15,7 @@
 //! | 0 | [`hash`] | a hash that is the same in every run and build |
 //! | 0 | [`screen`] | one capture as rows of styled cells, and the facts of its pane |
 //! | 0 | [`state`] | the words of the contract as types: everything that is said of a terminal |
+//! | 0 | [`agent_record`] | what agents write about their own sessions, read by rules |
 //! | 0 | [`status`] | what an agent or a task is to a person: one word, its urgency, and what a transition changed |
 //! | 0 | [`dialog`] | a dialog on a screen: its options, and the keys that choose one |
 //! | 0 | [`profile`] | rules as data, and the small engine that reads a screen with them |
@@ -69,6 +70,7 @@
 //! - Agents are data: adding one or following its next release touches `config/profiles` and `recordings`, not `src`.
 //! - What cannot be told is `unknown`. It is never rounded to ready, and a result is never made up.
 
+pub mod agent_record;
 pub mod app;
 pub mod cli;
 pub mod config;

@@ -7,7 +7,7 @@ mod chosen;
 mod keeper;
 mod plan;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -19,12 +19,12 @@ use tokio::task::JoinHandle;
 pub use keeper::{is_alive, owner, release};
 pub use plan::{Own, Ticks};
 
-use crate::config::{Adopted, Rules};
-use crate::fleet::{Input, PollResult, ServerId, ServerReport, TaskReport, TerminalKey};
+use crate::config::{Adopted, RecordsConfig, Rules};
+use crate::fleet::{Input, PaneReport, PollResult, ServerId, ServerReport, TaskReport, TerminalKey};
 use crate::history::Recall;
 /// What time it is. Everything above and below is told the time; the poller is where it comes from.
 pub use crate::history::now;
-use crate::process::{self, VersionCache};
+use crate::process::{self, AgentRecords, RecordedAgent, VersionCache};
 use crate::profile::{ProcessInfo, ProfileSet, Program};
 use crate::tmux::{self, Error, Listing, Server};
 use chosen::Chosen;
@@ -50,6 +50,8 @@ pub struct Settings {
     pub history: Option<PathBuf>,
     /// This process, as [`owner`] names it, when it has bells counted in task sessions until it calls [`release`].
     pub keeper: Option<String>,
+    /// Whether the records are read that agents write about their own sessions.
+    pub records: Arc<RecordsConfig>,
 }
 
 impl Settings {
@@ -69,7 +71,8 @@ impl Settings {
         let tmux = tmux::Settings { deadline, host_deadline, connect_deadline, ..usual };
         let rules = Arc::new(config.rules.clone());
         let history = config.history.location().filter(|_| config.history.enabled);
-        Self { ticks, tmux, rules, adopted: Adopted::location(), own: own(), history, keeper: None }
+        let records = Arc::new(config.records.clone());
+        Self { ticks, tmux, rules, adopted: Adopted::location(), own: own(), history, keeper: None, records }
     }
 }
 
@@ -200,6 +203,10 @@ struct ServerPoller {
     chosen: Chosen,
     recall: Recall,
     versions: VersionCache,
+    /// The processes of each pane that are its agent, by the pane's own.
+    agents: BTreeMap<u32, Vec<u32>>,
+    reads_records: Arc<RecordsConfig>,
+    records: AgentRecords,
     /// How long the last look took.
     took: Duration,
     /// Whether a task has ended and it is not known how.
@@ -213,7 +220,7 @@ impl ServerPoller {
         server: ServerId,
         since: StartingPoint,
     ) -> Result<Self, Error> {
-        let Settings { ticks, tmux, rules, adopted, own, history, keeper } = settings;
+        let Settings { ticks, tmux, rules, adopted, own, history, keeper, records } = settings;
         let memory = ServerMemory::new(server.clone(), ticks, rules, own);
         let server = Server::new(server, tmux)?;
         let keeper = TaskHooks::new(keeper, since.tended);
@@ -225,6 +232,9 @@ impl ServerPoller {
             chosen: Chosen::new(adopted),
             recall: Recall::new(history, since.known),
             versions: VersionCache::default(),
+            agents: BTreeMap::new(),
+            reads_records: records,
+            records: AgentRecords::default(),
             took: Duration::ZERO,
             awaits_exit_status: false,
         })
@@ -271,7 +281,8 @@ impl ServerPoller {
             false => self.server.capture(&due).await?,
         };
         let instance = look.instance.clone();
-        let told = self.memory.report(look, more);
+        let mut told = self.memory.report(look, more);
+        self.read_records(&mut told.panes).await;
         self.keeper.tend(&self.server, &instance, &told.sessions).await;
         self.keeper.let_go(&self.server, &told.others).await;
         self.awaits_exit_status = told.owes_exit_status.is_some();
@@ -292,6 +303,7 @@ impl ServerPoller {
                 Ok(found) => {
                     let processes = found.get(&suspect.pid).map(Vec::as_slice).unwrap_or_default();
                     let program = self.library.identify(&suspect.command, processes, suspect.tool.as_deref());
+                    self.agents.insert(suspect.pid, self.agent_processes(&program, processes));
                     if local { self.with_version(program, processes) } else { program }
                 }
                 // Where processes cannot be listed, the command that tmux names may still be the agent's own.
@@ -307,13 +319,47 @@ impl ServerPoller {
     /// Adds the version that the agent's package tells, when the program does not have one yet.
     fn with_version(&mut self, program: Program, processes: &[ProcessInfo]) -> Program {
         let Program::Agent { tool, version: None } = program else { return program };
-        // The agent among the processes is one that is found to be this agent by itself.
+        let agent = self.agent_processes(&Program::Agent { tool: tool.clone(), version: None }, processes);
+        let mut agent = processes.iter().filter(|process| agent.contains(&process.pid));
+        let version = agent.find_map(|process| self.versions.version_of(process));
+        Program::Agent { tool, version }
+    }
+
+    /// The processes that are found to be an agent by themselves.
+    fn agent_processes(&self, program: &Program, processes: &[ProcessInfo]) -> Vec<u32> {
+        let Program::Agent { tool, .. } = program else { return Vec::new() };
         let is_agent = |process: &&ProcessInfo| {
             let alone = self.library.identify(&process.name, std::slice::from_ref(*process), None);
-            matches!(alone, Program::Agent { tool: found, .. } if found == tool)
+            matches!(alone, Program::Agent { tool: found, .. } if found == *tool)
         };
-        let version = processes.iter().filter(is_agent).find_map(|process| self.versions.version_of(process));
-        Program::Agent { tool, version }
+        processes.iter().filter(is_agent).map(|process| process.pid).collect()
+    }
+
+    /// Adds what the agents' own records say now.
+    async fn read_records(&mut self, panes: &mut [PaneReport]) {
+        if self.server.id().host.is_some() || !self.reads_records.enabled {
+            return;
+        }
+        self.agents.retain(|pid, _| panes.iter().any(|pane| pane.key.pid == *pid));
+        let agent = |pane: &PaneReport| {
+            let Program::Agent { tool, .. } = &pane.program else { return None };
+            let (processes, sources) = (self.agents.get(&pane.key.pid)?.clone(), self.library.records(tool));
+            let may_read = !sources.is_empty() && self.reads_records.allow(tool, pane.cwd.as_deref());
+            may_read.then(|| RecordedAgent { key: pane.key.clone(), processes, sources })
+        };
+        let agents: Vec<RecordedAgent> = panes.iter().filter_map(agent).collect();
+        // A disk may be slow, and other servers are waited for on this thread.
+        let mut records = std::mem::take(&mut self.records);
+        let Ok((readings, records)) =
+            tokio::task::spawn_blocking(move || (records.read(&agents, now()), records)).await
+        else {
+            return;
+        };
+        self.records = records;
+        for (key, reading) in readings {
+            let pane = panes.iter_mut().find(|pane| pane.key == key);
+            pane.into_iter().for_each(|pane| pane.record = Some(Box::new(reading.clone())));
+        }
     }
 
     fn pause(&self) -> Duration {

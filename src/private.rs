@@ -153,7 +153,7 @@ fn is_in_place(file: &File, path: &Path) -> bool {
 }
 
 /// Whether a user is this one, or the administrator, whom nothing is kept from.
-fn is_own(uid: u32) -> bool {
+pub fn is_own(uid: u32) -> bool {
     uid == 0 || uid == rustix::process::geteuid().as_raw()
 }
 

@@ -5,6 +5,7 @@
 mod machine;
 mod proc;
 mod ps;
+mod records;
 mod tree;
 mod version;
 
@@ -12,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 pub use machine::{is_fleetwatch, machine};
+pub use records::{AgentRecords, RecordedAgent};
 pub use version::{VersionCache, version_in_path};
 
 use crate::profile::ProcessInfo;

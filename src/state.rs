@@ -2,6 +2,8 @@
 //!
 //! Nothing here decides anything. The names that serde writes are the public names; they are never renamed.
 
+mod agent;
+
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
@@ -39,6 +41,8 @@ macro_rules! words {
 }
 
 pub(crate) use words;
+
+pub use agent::{AgentFacts, Fact, FactName, FactSource, FactValue};
 
 words! {
     /// Whether the agent can be watched and used at all (SPEC §3).
@@ -151,7 +155,7 @@ words! {
     Anomaly {
         UnknownVersionFloorUsed = "unknown_version_floor_used", PresetOverrideUsed = "preset_override_used",
         BaselineInvalidated = "baseline_invalidated", StalledEntered = "stalled_entered",
-        StalledRecovered = "stalled_recovered",
+        StalledRecovered = "stalled_recovered", RecordContradicts = "record_contradicts",
     }
 }
 
@@ -361,6 +365,9 @@ pub struct State {
     pub stale: Option<Stale>,
     /// One line of what it waits for or does: the dialog's question, the running tool, the answer's first line.
     pub activity: Option<String>,
+    /// What is known of the agent beside its state (SPEC §14).
+    #[serde(default)]
+    pub agent: AgentFacts,
     /// When the state was last confirmed by looking.
     pub observed_at: Timestamp,
 }

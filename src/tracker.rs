@@ -42,6 +42,7 @@ use turn::{Sighting, TurnMachine, TurnStage};
 
 use serde_json::json;
 
+use crate::agent_record::AgentRecordReading;
 use crate::profile::{Classification, Temporal};
 use crate::state::{
     AssessedAvailability, Attention, Availability, BusinessState, Change, Diagnostics, ParseStatus, Phase, Problem,
@@ -74,6 +75,8 @@ pub struct Tracker {
     /// The reading of such a screen that comes to be believed when it stays.
     held_back: Option<Classification>,
     unseen: bool,
+    /// What the agent's own records say.
+    record: AgentRecordReading,
     observed_at: Timestamp,
     now: Timestamp,
 }
@@ -96,6 +99,7 @@ impl Tracker {
             doubt_since: None,
             held_back: None,
             unseen: false,
+            record: AgentRecordReading::default(),
             observed_at: now,
             now,
             settings,
@@ -150,6 +154,12 @@ impl Tracker {
         let unseen = (is_look && self.turn.coverage().is_after_gap()) || self.turn.is_unwatched();
         let since = Since { at: now, exact: !unseen };
         self.publish(next, notes, since)
+    }
+
+    /// Takes in what the agent's own records say now; the next observation shows what follows from it.
+    pub fn recorded(&mut self, reading: AgentRecordReading) {
+        self.turn.recorded(&reading);
+        self.record = reading;
     }
 
     /// Whether the last look read a screen, so that one without changes needs no reading again.
@@ -208,6 +218,7 @@ impl Tracker {
             evidence: published.evidence.clone(),
             stale,
             activity: published.headline.clone(),
+            agent: self.record.facts.clone(),
             observed_at: self.observed_at,
         }
     }
@@ -305,7 +316,7 @@ impl Tracker {
         if !supported {
             next.evidence.push(aside("unsupported-surface", "no rule knows what the screen shows"));
         }
-        match self.turn.overlay(next.phase) {
+        match self.turn.overlay(next.phase, self.now) {
             turn::PhaseOverlay::None if reading.menu_by_either && self.turn.goes_on() => next.wait_in_mid_turn(),
             turn::PhaseOverlay::None => {}
             turn::PhaseOverlay::Active(why) => {
@@ -338,6 +349,13 @@ impl Tracker {
                 next.evidence.push(aside("stale-active-recovery", "the status row was left behind: it stands still"));
             }
         }
+        if let Some((context, word)) = self.turn.recorded_request(self.now) {
+            next.wait_by_record(context, word);
+        }
+        if self.turn.record_runs_on() {
+            next.background_work = Tri::Yes;
+            next.evidence.push(aside("record", "the agent's own record says that a command runs on"));
+        }
         next.evidence.extend(evidence_of(&next.last_turn));
     }
 
@@ -347,6 +365,8 @@ impl Tracker {
         self.doubt_since = None;
         self.held_back = None;
         self.turn.surface_lost(loss.reason(), now);
+        self.turn.record_is_lost();
+        self.record = AgentRecordReading::default();
         next.become_unreadable(loss.diagnostics(), loss.assessment(), loss.evidence());
     }
 

@@ -374,6 +374,31 @@ fn codex_is_told_to_trust_a_folder() {
     stage.expect("no question of trust", |state| !asked(state) && !is(state, "/attention", "trust"));
 }
 
+/// What the agent writes about its own session is known, and agrees with what its model server knows.
+fn what_its_record_says(agent: Agent) {
+    let stage = Stage::with(agent);
+    stage.model.answer(Answer::new().say("Forty-two.", Duration::ZERO));
+    stage.send("What is the answer?");
+    stage.model.timeline().wait_for_work(Work::Over(Ending::Answered), PATIENCE);
+    let state = stage.expect("the answer in the record", |state| {
+        result(state, "success")
+            && is(state, "/agent/last_prompt/value", "What is the answer?")
+            && is(state, "/agent/last_answer/value", "Forty-two.")
+    });
+    for fact in ["model", "session", "context_used"] {
+        assert!(is(&state["agent"][fact], "/source", "record"), "{fact}: {}", state["agent"]);
+    }
+    let silent = Gate::new();
+    stage.model.answer(Answer::new().say("One moment", Duration::ZERO).hold(&silent).say(" more", Duration::ZERO));
+    stage.send("And the question?");
+    stage.expect("a turn", active);
+    // A pause in the answer is no end, whatever the screen shows of it.
+    stage.expect_throughout("the turn", Duration::from_secs(8), active);
+    stage.keys(&["Escape"]);
+    stage.expect("the interruption", |state| result(state, "interrupted"));
+    drop(silent);
+}
+
 macro_rules! for_each_agent {
     ($($story:ident),* $(,)?) => {
         mod claude_code {
@@ -405,4 +430,5 @@ for_each_agent!(
     a_prompt_that_waits,
     a_draft_typed_by_hand,
     a_follow_up,
+    what_its_record_says,
 );

@@ -14,11 +14,12 @@ use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions, output};
 use crate::config::Loaded;
 use crate::engine::Freshness;
-use crate::fleet::ServerId;
+use crate::fleet::{ServerId, Terminal};
 use crate::history::{self, History, Reader, Trouble};
 use crate::poll;
 use crate::private;
 use crate::screen::harmless;
+use crate::state::FactSource;
 use crate::tmux;
 
 /// Check tmux, the servers, the configuration and the terminal, and say what to fix.
@@ -157,7 +158,7 @@ fn history(loaded: &Loaded) -> Finding {
         },
         Err(trouble) => {
             let what = format!("{} cannot be read: {trouble}", path.display());
-            Finding::notice("history", what, Some(trouble.hint()))
+            Finding::bad("history", &Failure::refused(what).hint(trouble.hint()))
         }
     }
 }
@@ -224,11 +225,11 @@ async fn ask_all(watched: &Watched) -> Vec<(ServerId, Result<Answer, tmux::Error
 }
 
 /// What is watched on the servers that answer.
-async fn terminals(watched: &Watched) -> Option<Finding> {
+async fn terminals(watched: &Watched) -> Vec<Finding> {
     if watched.servers.is_empty() {
-        return None;
+        return Vec::new();
     }
-    let survey = watched.survey_quietly(Freshness::Now).await.ok()?;
+    let Ok(survey) = watched.survey_quietly(Freshness::Now).await else { return Vec::new() };
     let view = survey.fleet.view(survey.now);
     let terminals: Vec<&str> = view.terminals.iter().map(|one| one.state.terminal.id.as_str()).collect();
     let tasks: Vec<&str> = view.tasks.iter().map(|one| one.id.as_str()).collect();
@@ -237,12 +238,30 @@ async fn terminals(watched: &Watched) -> Option<Finding> {
         .filter(|(names, _)| !names.is_empty())
         .map(|(names, noun)| format!("{}: {}", count(names.len(), noun), names.join(", ")))
         .collect();
-    Some(if told.is_empty() {
+    let found = if told.is_empty() {
         let remedy = "start an agent in a pane, or name panes with [[terminal]] in the configuration";
         Finding::notice("watched", "no pane runs a known agent", Some(remedy))
     } else {
         Finding::good("watched", told.join("; "))
-    })
+    };
+    let agents = view.terminals.iter().filter(|one| !one.state.has_ended());
+    let records = agents.map(|agent| Finding::good("record", record(agent, watched)));
+    std::iter::once(found).chain(records).collect()
+}
+
+/// Whether an agent's record of its own session is read, and why not.
+fn record(agent: &Terminal, watched: &Watched) -> String {
+    let (facts, id) = (&agent.state.terminal, &agent.state.terminal.id);
+    let read = agent.state.agent.iter().filter(|(_, fact)| fact.source == FactSource::Record);
+    let names: Vec<&str> = read.map(|(name, _)| name.word()).collect();
+    let why = match () {
+        () if !names.is_empty() => return format!("{id}: read beside its screen ({})", names.join(", ")),
+        () if !watched.feed.records.allow(&facts.tool, facts.cwd.as_deref()) => "switched off in the configuration",
+        () if agent.key.server.host.is_some() => "only its screen is read, as it runs on another host",
+        () if watched.library.records(&facts.tool).is_empty() => "only its screen is read: no rules for its records",
+        () => "none yet that is proven to be its own, or its version writes none",
+    };
+    format!("{id}: {why}")
 }
 
 async fn ask(watched: &Watched, id: &ServerId) -> Result<Answer, tmux::Error> {

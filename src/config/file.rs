@@ -17,6 +17,7 @@ pub(super) struct File {
     pub task: Vec<TaskTable>,
     pub tracker: TrackerTable,
     pub history: HistoryTable,
+    pub records: RecordsTable,
     /// Prompts to begin with, which the composer offers.
     pub template: Vec<TemplateTable>,
     pub ui: UiTable,
@@ -147,6 +148,19 @@ pub(super) struct HistoryTable {
     pub max_mib: Option<i64>,
     /// The file; the default is `history.db` in the user's state directory.
     pub path: Option<String>,
+}
+
+/// Which records are read that agents write about their own sessions.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RecordsTable {
+    /// Read them at all.
+    pub enabled: Option<bool>,
+    /// Agents whose records are not read; patterns of their names.
+    pub except: Vec<String>,
+    /// Directories in which no agent's records are read; patterns of their paths.
+    pub except_directories: Vec<String>,
 }
 
 /// A prompt to begin with.

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
 
-use super::file::{File, HistoryTable, ServerTable, TerminalTable, TrackerTable, WatchTable};
+use super::file::{File, HistoryTable, RecordsTable, ServerTable, TerminalTable, TrackerTable, WatchTable};
 use super::rules::Patterns;
-use super::{BACKGROUND_MINUTES, Config, ConfigError, Rules, TerminalRule, WatchConfig};
+use super::{BACKGROUND_MINUTES, Config, ConfigError, RecordsConfig, Rules, TerminalRule, WatchConfig};
 use crate::fleet::{Declared, ServerId, Socket};
 use crate::history;
 use crate::pattern::Pattern;
@@ -60,6 +60,7 @@ impl Source<'_> {
             rules: self.rules(file)?,
             tracker: self.tracker(&file.tracker)?,
             history: self.history(&file.history)?,
+            records: self.records(&file.records)?,
             templates: self.templates(&file.template)?,
             ui: self.ui(&file.ui)?,
             notify: self.notify(&file.notify)?,
@@ -290,6 +291,20 @@ impl Source<'_> {
             keep: Span::from_millis(days * DAY),
             max_bytes: mib << 20,
             path,
+        })
+    }
+
+    fn records(&self, table: &RecordsTable) -> Result<RecordsConfig, ConfigError> {
+        let patterns = |key, texts: &[String]| {
+            let pattern = |(index, text): (usize, &String)| {
+                self.pattern(&[Step::Key("records"), Step::Key(key), Step::Index(index)], text)
+            };
+            texts.iter().enumerate().map(pattern).collect::<Result<Vec<_>, _>>()
+        };
+        Ok(RecordsConfig {
+            enabled: table.enabled.unwrap_or(true),
+            except: patterns("except", &table.except)?,
+            except_directories: patterns("except_directories", &table.except_directories)?,
         })
     }
 

@@ -244,6 +244,9 @@ impl Entry {
             self.show(Arc::clone(screen));
             self.printed_at = if is_first || before == self.text_hash { self.printed_at } else { Some(now) };
         }
+        if let Some(record) = &report.record {
+            self.tracker.recorded((**record).clone());
+        }
         let was_dead = self.terminal.facts.dead;
         self.terminal.facts = report.facts;
         let changed = fresh || facts_changed;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::agent_record::AgentRecordReading;
 use crate::ids::{PaneLocation, ServerId, TerminalKey};
 use crate::profile::Program;
 use crate::screen::{PaneFacts, Screen};
@@ -40,6 +41,9 @@ pub struct PaneReport {
     pub capture: Capture,
     /// What the configuration says of this pane, if it names it.
     pub declared: Option<Declared>,
+    /// What the agent's own records say of it; `None` when that is what they said at the last look.
+    #[serde(default)]
+    pub record: Option<Box<AgentRecordReading>>,
 }
 
 /// The part of the configuration that is about one pane.

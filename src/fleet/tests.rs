@@ -13,6 +13,7 @@ fn pane(pane: u32, pid: u32) -> PaneReport {
         program: Program::Agent { tool: "claude".to_owned(), version: None },
         capture: Capture::Unchanged,
         declared: Some(Declared { name: Some("web".to_owned()), ..Declared::default() }),
+        record: None,
     }
 }
 

@@ -58,6 +58,7 @@ impl Scene {
             program: Program::Agent { tool: "claude".to_owned(), version: None },
             capture: Capture::Unchanged,
             declared: Some(Declared { name: Some(name.to_owned()), ..Declared::default() }),
+            record: None,
         };
         let mut fleet = Fleet::new(fleet::Settings::default(), Arc::new(ProfileSet::builtin()));
         let outcome = PollResult::Listed([(1, "a"), (2, "b"), (3, "c")].map(pane).into());

@@ -284,6 +284,7 @@ mod tests {
             program: Program::Other { command: "sh".to_owned() },
             capture,
             declared: None,
+            record: None,
         };
         let fresh = || Capture::Fresh(Arc::new(Screen::from_text("one\ntwo", 20)));
         let looks = [

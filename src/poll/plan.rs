@@ -185,6 +185,7 @@ impl ServerMemory {
                 facts,
                 capture,
                 declared: pane.declared().cloned(),
+                record: None,
             });
         }
         self.pace.looked(changed);

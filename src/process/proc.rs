@@ -51,6 +51,13 @@ pub(super) fn ancestors(proc: &Path, pid: u32) -> BTreeSet<u32> {
     found
 }
 
+/// When a process began, in ticks since the machine started; it tells the process from one that had its id before.
+pub(super) fn began(pid: u32) -> Option<u64> {
+    let bytes = std::fs::read(Path::new(ROOT).join(pid.to_string()).join("stat")).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
 fn read_stat(proc: &Path, pid: u32) -> Option<Stat> {
     let bytes = std::fs::read(proc.join(pid.to_string()).join("stat")).ok()?;
     parse_stat(&String::from_utf8_lossy(&bytes))

@@ -82,7 +82,7 @@ fn candidates(process: &ProcessInfo) -> Vec<PathBuf> {
     let script = words.next().filter(|_| program.is_some_and(|program| is_interpreter(program)));
     script.into_iter().chain(program).filter(|word| word.contains('/')).for_each(|word| add(cwd.join(word)));
     // A program that has renamed itself hides its script, but the shell that started it left its path behind.
-    let environment = read_environment(&directory.join("environ"));
+    let environment = environment(process.pid, &["_", "PATH"]);
     let own_name = process.arguments.first().and_then(|word| word.split_whitespace().next()).unwrap_or_default();
     if let Some(started) = environment.get("_").map(PathBuf::from)
         && started.file_name().is_some_and(|name| name == own_name)
@@ -103,12 +103,13 @@ fn is_interpreter(program: &str) -> bool {
     matches!(name, "node" | "nodejs" | "bun" | "deno" | "uv" | "pipx") || name.starts_with("python")
 }
 
-fn read_environment(path: &Path) -> HashMap<String, OsString> {
-    let bytes = read_some(path).unwrap_or_default();
+/// Variables of a process's environment, as it was begun with; none where that may not be read.
+pub(super) fn environment(process: u32, names: &[&str]) -> HashMap<String, OsString> {
+    let bytes = read_some(&PathBuf::from(format!("/proc/{process}/environ"))).unwrap_or_default();
     let pairs = bytes.split(|&byte| byte == 0).filter_map(|pair| {
         let at = pair.iter().position(|&byte| byte == b'=')?;
         let name = std::str::from_utf8(&pair[..at]).ok()?;
-        matches!(name, "_" | "PATH").then(|| (name.to_owned(), OsString::from_vec(pair[at + 1..].to_vec())))
+        names.contains(&name).then(|| (name.to_owned(), OsString::from_vec(pair[at + 1..].to_vec())))
     });
     pairs.collect()
 }

@@ -22,6 +22,7 @@ use super::rules::{
     TurnData,
 };
 use super::version::Version;
+use crate::agent_record::AgentRecordSource;
 use crate::dialog::Manner;
 use crate::time::Span;
 
@@ -124,6 +125,7 @@ pub(super) struct Tool {
     pub executables: Vec<Regex>,
     pub scripts: Vec<Regex>,
     pub input: RefusedInputs,
+    pub records: Arc<[AgentRecordSource]>,
 }
 
 /// A profile as it is written. Compiling its patterns takes milliseconds, so that is left until it is needed.
@@ -164,6 +166,10 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<(Tool, Vec<Written>)>, 
     let source = SourceText { file, text };
     let parsed: ToolFile =
         toml::from_str(text).map_err(|error| source.error(error.span().unwrap_or(0..0), error.message().to_owned()))?;
+    if let Some((record, fault)) = parsed.records.iter().find_map(|it| Some((it, it.as_ref().fault()?))) {
+        return Err(source.error(record.span(), fault.to_owned()));
+    }
+    let records = parsed.records.into_iter().map(Spanned::into_inner).collect();
     let (shared_file, shared_text): (Arc<str>, Arc<str>) = (file.into(), text.into());
     let mut inherited: BTreeMap<String, ProfileData> = BTreeMap::new();
     let mut profiles = Vec::new();
@@ -185,17 +191,18 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<(Tool, Vec<Written>)>, 
             data,
         });
     }
-    let others = parsed.without_profile.into_iter().map(|data| Ok((tool(&source, data)?, Vec::new())));
-    std::iter::once(Ok((tool(&source, parsed.tool)?, profiles))).chain(others).collect()
+    let known = tool(&source, parsed.tool, records)?;
+    let others = parsed.without_profile.into_iter().map(|data| Ok((tool(&source, data, Arc::default())?, Vec::new())));
+    std::iter::once(Ok((known, profiles))).chain(others).collect()
 }
 
-fn tool(source: &SourceText<'_>, data: ToolData) -> Result<Tool, ProfileError> {
+fn tool(source: &SourceText<'_>, data: ToolData, records: Arc<[AgentRecordSource]>) -> Result<Tool, ProfileError> {
     let patterns = |written: &[Spanned<String>]| {
         written.iter().map(|pattern| source.regex(pattern.span(), pattern.as_ref())).collect::<Result<Vec<_>, _>>()
     };
     let (executables, scripts) = (patterns(&data.executables)?, patterns(&data.scripts)?);
     let input = data.input.iter().map(|data| special(source, data)).collect::<Result<_, _>>()?;
-    Ok(Tool { data, executables, scripts, input: RefusedInputs::new(input) })
+    Ok(Tool { data, executables, scripts, input: RefusedInputs::new(input), records })
 }
 
 fn special(source: &SourceText<'_>, data: &InputData) -> Result<Special, ProfileError> {

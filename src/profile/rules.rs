@@ -12,6 +12,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::classification::Family;
+use crate::agent_record::AgentRecordSource;
 use crate::dialog::Manner;
 use crate::state::words;
 
@@ -25,6 +26,9 @@ pub(super) struct ToolFile {
     pub without_profile: Vec<ToolData>,
     #[serde(default, rename = "profile")]
     pub profiles: Vec<ProfileData>,
+    /// What it writes about its own sessions.
+    #[serde(default, rename = "record")]
+    pub records: Vec<Spanned<AgentRecordSource>>,
 }
 
 /// Which processes are the tool.

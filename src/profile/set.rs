@@ -7,6 +7,7 @@ use super::input::RefusedInputs;
 use super::rules::StopKey;
 use super::version::Version;
 use super::{ProcessInfo, Program};
+use crate::agent_record::AgentRecordSource;
 use crate::hash::Fnv;
 use crate::state::words;
 
@@ -187,6 +188,11 @@ impl ProfileSet {
     /// What a tool makes of the texts that are sent to it.
     pub fn input(&self, tool: &str) -> RefusedInputs {
         self.find(tool).map(|known| known.tool.input.clone()).unwrap_or_default()
+    }
+
+    /// What a tool writes about its own sessions.
+    pub fn records(&self, tool: &str) -> Arc<[AgentRecordSource]> {
+        self.find(tool).map(|known| Arc::clone(&known.tool.records)).unwrap_or_default()
     }
 
     fn find(&self, tool: &str) -> Option<&KnownTool> {

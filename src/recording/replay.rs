@@ -185,6 +185,7 @@ impl<'a> Watch<'a> {
                 version: self.configured.map(str::to_owned),
                 ..Declared::default()
             }),
+            record: None,
         };
         let at = self.began + frame.at;
         let outcome = PollResult::Listed(vec![report]);

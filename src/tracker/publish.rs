@@ -83,6 +83,15 @@ impl Published {
         self.evidence.push(aside("in-mid-turn", "a dialog that the operator did not open stops the turn"));
     }
 
+    /// The agent's own record says that it waits for the operator, and the screen shows no dialog that can be read.
+    pub(super) fn wait_by_record(&mut self, context: UiContext, word: &str) {
+        self.phase = Phase::Unknown;
+        self.surface.ready_posture = Tri::No;
+        self.assessment.business_state = BusinessState::AwaitingOperator;
+        self.assessment.ui_context = context;
+        self.evidence.push(aside("record", &format!("the agent's own record says that it waits: {word}")));
+    }
+
     /// A hash over the public names that is the same in every run and build.
     pub(super) fn signature(&self) -> u64 {
         let mut hash = Fnv::default();

@@ -29,6 +29,10 @@ words! {
         UnknownToStalled = "unknown_to_stalled",
         /// Nothing can be told of the turn.
         CompletionUnknownToStalled = "completion_unknown_to_stalled",
+        /// Screen and record differ (SPEC §14).
+        RecordDiffers = "record_differs",
+        /// Only the record says that the agent asks for something.
+        RecordAsks = "record_asks",
         /// The screen makes no sense, as a half-drawn one does.
         HalfDrawn = "half_drawn",
         /// Looking at the terminal fails (SPEC §3).
@@ -54,6 +58,8 @@ impl TimerName {
             TimerName::FinalStableActiveRecovery => "the turn is given up without a result, and the terminal is ready",
             TimerName::UnknownToStalled => "readiness becomes stalled",
             TimerName::CompletionUnknownToStalled => "completion becomes stalled",
+            TimerName::RecordDiffers => "the one that is newer is believed",
+            TimerName::RecordAsks => "the terminal counts as waiting for the operator",
             TimerName::HalfDrawn => "the screen is believed as it is",
             TimerName::FailedProbes => "one more failure is an error",
             TimerName::Stability => "the state counts as stable",

@@ -80,6 +80,7 @@ impl Tracker {
     /// What is odd about the turn and its timers (SPEC §6).
     pub(super) fn anomalies(&self) -> Vec<Anomaly> {
         let invalid = self.turn.baseline_is_invalid().then_some(Anomaly::BaselineInvalidated);
-        invalid.into_iter().chain(self.lifecycle.anomaly()).collect()
+        let contradiction = self.turn.record_contradicts(self.now).then_some(Anomaly::RecordContradicts);
+        [invalid, contradiction].into_iter().flatten().chain(self.lifecycle.anomaly()).collect()
     }
 }

@@ -4,6 +4,7 @@ mod ending;
 mod explicit;
 mod flight;
 mod known;
+mod recorded;
 mod redraw;
 mod timing;
 mod waiting;
@@ -12,9 +13,11 @@ use std::borrow::Cow;
 
 use ending::immediate_result;
 use flight::{Completed, Flight, LastScreen, Retraction, dialog_is_work, same_turn};
+use recorded::RecordedState;
 
 use super::coverage::Coverage;
 use super::{Settings, aside};
+use crate::agent_record::AgentRecordReading;
 use crate::profile::{Activity, Classification, Temporal, TurnEnd, TurnRegion};
 use crate::state::{
     AnchorState, CompletionAuthority, Evidence, LastTurn, LifecycleAuthority, Phase, RETRACTION_UNDONE, Since, Tri,
@@ -65,6 +68,8 @@ pub(super) enum GoesOn {
     Submitted,
     /// Work was seen a moment ago.
     WorkWasSeen,
+    /// Its record says so.
+    Recorded,
 }
 
 impl GoesOn {
@@ -72,6 +77,7 @@ impl GoesOn {
         match self {
             GoesOn::Sent => aside("explicit-input", "a prompt was sent, and its turn has not been seen yet"),
             GoesOn::Submitted => aside("submitted-prompt", "a prompt was submitted, and nothing stands under it yet"),
+            GoesOn::Recorded => aside("record", "the agent's own record says that the turn goes on"),
             GoesOn::WorkWasSeen => aside("work-seen", "work was seen a moment ago, and no end of it"),
         }
     }
@@ -142,6 +148,7 @@ pub(super) struct TurnMachine {
     /// Whether a turn was in flight when its surface was lost, and none was armed since.
     surface_is_lost: bool,
     note: Option<TurnNote>,
+    recorded: RecordedState,
 }
 
 impl TurnMachine {
@@ -172,6 +179,7 @@ impl TurnMachine {
             anchor_lost: None,
             surface_is_lost: false,
             note: None,
+            recorded: RecordedState::since(now),
         }
     }
 
@@ -245,7 +253,9 @@ impl TurnMachine {
         let believed = self.note_activity(reading, now);
         // What a command prints and the picker that it opens are not the work of a turn.
         let is_command = self.flight.as_ref().is_some_and(Flight::is_command);
-        let working = believed || (!is_command && sighting.grew && self.growth_tells(sighting.temporal));
+        let working = believed
+            || self.record_goes_on(now)
+            || (!is_command && sighting.grew && self.growth_tells(sighting.temporal));
         self.note_pace(sighting, now);
         if sighting.resized {
             self.resized_at = Some(now);
@@ -281,6 +291,7 @@ impl TurnMachine {
         if !self.coverage.holds(now) {
             return;
         }
+        self.follow_record(now);
         self.give_up_on_silence(now, notes);
         self.recover(now, notes);
         // What a window has told stays told when a gap follows.
@@ -306,8 +317,9 @@ impl TurnMachine {
         (self.seen, self.seen_before) = (None, None);
     }
 
-    pub(super) fn overlay(&self, phase: Phase) -> PhaseOverlay {
+    pub(super) fn overlay(&self, phase: Phase, now: Timestamp) -> PhaseOverlay {
         match (&self.flight, phase) {
+            (Some(_), Phase::Ready) if self.record_goes_on(now) => PhaseOverlay::Active(GoesOn::Recorded),
             (Some(flight), Phase::Ready) if flight.settling.is_none() => PhaseOverlay::Active(match flight.active_at {
                 None if flight.source == TurnSource::SurfaceInference => GoesOn::Submitted,
                 None => GoesOn::Sent,

@@ -20,6 +20,10 @@ impl TurnMachine {
         if !is_news {
             return;
         }
+        if self.flight.is_none() && self.record_has_told(result, now) {
+            self.told_end = Some((end.clone(), region.prompt));
+            return;
+        }
         let source = self.flight.as_ref().map_or(TurnSource::SurfaceInference, |flight| flight.source);
         self.conclude(LastTurn { result, source, at: Some(now), detail: Some(end.detail.clone()) }, region);
         self.told_end = Some((end.clone(), region.prompt));
@@ -45,12 +49,13 @@ impl TurnMachine {
     /// Rule 3: the work has ended on a ready surface, and what stands there begins to settle.
     pub(super) fn end_turn(&mut self, now: Timestamp, temporal: Temporal) {
         let linger = self.linger(temporal);
+        let goes_on = self.record_goes_on(now);
         let (Some(seen), Some(flight)) = (&self.seen, &mut self.flight) else { return };
         if seen.in_dialog {
             // The agent asks something, so its turn has not ended.
             flight.settling = None;
         }
-        if !seen.at_rest() {
+        if !seen.at_rest() || goes_on {
             return;
         }
         if (self.activity.is_some() && self.set_aside.is_none()) || self.is_moving {
@@ -143,7 +148,7 @@ impl TurnMachine {
     }
 
     /// The turn is over: how, and what stands there now is what it ended on.
-    fn conclude(&mut self, result: LastTurn, region: &TurnRegion) {
+    pub(super) fn conclude(&mut self, result: LastTurn, region: &TurnRegion) {
         self.last_turn = result;
         self.ended_region = Some(region.clone());
         self.result_is_current = true;

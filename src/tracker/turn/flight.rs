@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::ending::immediate_result;
 use crate::profile::{Classification, EndMark, TakenAs, TurnEnd, TurnRegion};
 use crate::state::{LastTurn, Phase, TurnSource, UiContext};
 use crate::time::Timestamp;
@@ -150,6 +151,12 @@ impl LastScreen {
 
     pub(super) fn at_rest(&self) -> bool {
         self.phase == Phase::Ready && !self.in_dialog && !self.doubtful
+    }
+
+    /// The end mark on it that is told at once, and the prompt that it stands below.
+    pub(super) fn told_end(&self) -> Option<(TurnEnd, Option<u64>)> {
+        let end = self.end.as_ref().filter(|end| immediate_result(end.mark).is_some())?;
+        Some((end.clone(), self.region.prompt))
     }
 
     /// Whether the agent itself says, with a completion row, that the turn is done.

@@ -3,6 +3,7 @@
 use super::TurnMachine;
 use super::ending::immediate_result;
 use super::flight::{Flight, LastScreen, dialog_is_work, same_turn};
+use super::recorded::RecordedState;
 use crate::profile::Classification;
 use crate::state::{AnchorState, Attention, Completion, Phase, State, TurnResult, TurnSource};
 use crate::time::Timestamp;
@@ -13,6 +14,7 @@ impl TurnMachine {
         let authority = &state.lifecycle_authority;
         let is_armed = authority.completion_monitoring_armed;
         self.coverage.continues(until);
+        self.recorded = RecordedState::since(until);
         self.last_turn = state.last_turn.clone();
         self.saw_end = state.since_exact || !state.attention.is_about_the_past();
         self.result_is_current = !is_armed && state.last_turn.result != TurnResult::None;

@@ -1,6 +1,7 @@
 //! The timers of a turn (SPEC §7): each says since when it runs, or that it does not.
 
 use super::TurnMachine;
+use crate::agent_record::RecordedPhase;
 use crate::profile::Temporal;
 use crate::state::TurnSource;
 use crate::tracker::timers::{Timer, TimerName};
@@ -21,6 +22,7 @@ impl TurnMachine {
         ]
         .into_iter()
         .flatten()
+        .chain(self.recorded_timers())
     }
 
     /// Rule 3: what the turn has left must stand still.
@@ -71,7 +73,8 @@ impl TurnMachine {
     /// Work is taken to go on for a while after its last trace.
     fn lingering(&self, temporal: Temporal) -> Option<Timer> {
         let shows_work = self.activity.is_some() && self.set_aside.is_none();
-        let flight = self.flight.as_ref().filter(|flight| flight.settling.is_none() && !shows_work)?;
+        let is_recorded = self.recorded_phase() == Some(RecordedPhase::Active);
+        let flight = self.flight.as_ref().filter(|flight| flight.settling.is_none() && !shows_work && !is_recorded)?;
         Some(self.coverage.window(TimerName::Linger, flight.active_at?, self.linger(temporal)))
     }
 

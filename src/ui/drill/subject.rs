@@ -7,7 +7,7 @@ use crate::fleet::{ServerHealth, Terminal, TerminalKey, View};
 use crate::history::StoredScreen;
 use crate::profile::RefusedInputs;
 use crate::screen::{PaneFacts, Screen, harmless};
-use crate::state::TurnResult;
+use crate::state::{FactSource, TurnResult};
 use crate::status::Status;
 use crate::task::{Preview, Task};
 use crate::time::Timestamp;
@@ -178,6 +178,7 @@ pub fn of_agent(canvas: &Canvas<'_>, terminal: &Terminal, view: &View<'_>) -> Ve
     let mut facts = Facts { canvas, lines: Vec::new() };
     pane(&mut facts, terminal, view);
     agent(&mut facts, terminal);
+    recorded(&mut facts, terminal);
     lifecycle(&mut facts, terminal);
     facts.lines
 }
@@ -290,6 +291,26 @@ fn agent(facts: &mut Facts<'_, '_>, terminal: &Terminal) {
         facts.put(&problem.kind, problem.message.clone());
     }
     facts.put("looked at", format!("{} ago", times::age(facts.canvas.now.since(state.observed_at))));
+}
+
+/// What is known of the agent beside its state, and from where.
+fn recorded(facts: &mut Facts<'_, '_>, terminal: &Terminal) {
+    let known = &terminal.state.agent;
+    if known.is_empty() {
+        return;
+    }
+    facts.heading("Agent");
+    for (name, fact) in known.iter() {
+        let source = match fact.source {
+            FactSource::Record => "its record",
+            FactSource::Screen => "its screen",
+        };
+        let age = times::age(facts.canvas.now.since(fact.at));
+        facts.put(&name.word().replace('_', " "), format!("{} ({source}, {age} ago)", fact.value));
+    }
+    if let Some(left) = known.context_left() {
+        facts.put("context left", format!("{left} %"));
+    }
 }
 
 fn lifecycle(facts: &mut Facts<'_, '_>, terminal: &Terminal) {

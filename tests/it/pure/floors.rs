@@ -15,6 +15,7 @@ const MODULES: &[(&str, u8)] = &[
     ("hash", 0),
     ("screen", 0),
     ("state", 0),
+    ("agent_record", 0),
     ("status", 0),
     ("dialog", 0),
     ("profile", 0),

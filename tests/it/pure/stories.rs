@@ -13,6 +13,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use fleetwatch::agent_record::{AgentRecordReader, AgentRecordReading};
 use fleetwatch::fleet::{
     Capture, Declared, Effect, Fleet, Input, PaneId, PaneLocation, PaneReport, PollResult, ServerId, ServerReport,
     Settings, TerminalHistory, TerminalKey, TerminalTransition,
@@ -79,6 +80,9 @@ struct Step {
     submitted: bool,
     /// Another process sent a prompt at this time, and that is told now.
     submitted_at: Option<f64>,
+    /// A line that the agent writes into its log, or the whole of its status file.
+    log: Option<String>,
+    status: Option<String>,
     /// What was sent.
     #[serde(default)]
     text: String,
@@ -184,6 +188,9 @@ struct World {
     probe: ProbeWord,
     /// Whether anything was printed since the last look.
     printed: bool,
+    /// What the agent's log and its status file say, and whether either has changed since the last look.
+    records: [AgentRecordReader; 2],
+    recorded: bool,
 }
 
 /// The time of the story's beginning, which no rule may depend on.
@@ -203,6 +210,8 @@ impl<'a> Telling<'a> {
             pane: PaneWord::There,
             probe: ProbeWord::Works,
             printed: true,
+            records: Default::default(),
+            recorded: false,
         };
         Self {
             story,
@@ -324,6 +333,14 @@ impl<'a> Telling<'a> {
         }
         if let Some(runs) = &step.runs {
             world.runs.clone_from(runs);
+        }
+        for (place, written) in [&step.log, &step.status].into_iter().enumerate() {
+            let Some(written) = written else { continue };
+            let value: Value = serde_json::from_str(written).map_err(|error| format!("{written}: {error}"))?;
+            let tool = world.runs.split(' ').next().unwrap_or_default();
+            let source = &library().records(tool)[place];
+            world.records[place].read(source, &value, BEGINNING + seconds(step.at));
+            world.recorded = true;
         }
         world.pane = step.pane.unwrap_or(world.pane);
         world.probe = step.probe.unwrap_or(world.probe);
@@ -457,6 +474,11 @@ impl World {
             None => Program::Other { command: self.runs.clone() },
         };
         let fresh = std::mem::take(&mut self.printed);
+        let record = std::mem::take(&mut self.recorded).then(|| {
+            let mut reading = AgentRecordReading::default();
+            self.records.iter().filter_map(AgentRecordReader::reading).for_each(|it| reading.merge(it));
+            Box::new(reading)
+        });
         PaneReport {
             key: key.clone(),
             place: PaneLocation {
@@ -470,6 +492,7 @@ impl World {
             program,
             capture: if fresh { Capture::Fresh(Arc::clone(&self.screen)) } else { Capture::Unchanged },
             declared: Some(Declared { name: Some("story".to_owned()), ..Declared::default() }),
+            record,
         }
     }
 }

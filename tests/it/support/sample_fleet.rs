@@ -204,6 +204,7 @@ pub fn terminal(pane: u32, id: &str, tool: &str, version: Option<&str>, seconds:
         evidence: Vec::new(),
         stale: None,
         activity: None,
+        agent: Default::default(),
         observed_at: NOW,
     };
     Terminal {

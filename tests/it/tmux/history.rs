@@ -357,7 +357,7 @@ fn a_history_that_is_no_file_keeps_no_command_waiting() {
     let cage = Cage::new();
     std::fs::create_dir_all(cage.path().parent().unwrap()).unwrap();
     assert!(Command::new("mkfifo").arg(cage.path()).status().unwrap().success());
-    for (command, code) in [(&["history"][..], 1), (&["status"], 1), (&["doctor"], 0), (&["list"], 0)] {
+    for (command, code) in [(&["history"][..], 1), (&["status"], 1), (&["doctor"], 1), (&["list"], 0)] {
         let mut child = cage.fleetwatch(command).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         wait_until("the end of the command", || child.try_wait().unwrap().is_some());
         let Output { status, stdout, stderr } = child.wait_with_output().unwrap();

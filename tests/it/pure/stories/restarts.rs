@@ -48,6 +48,7 @@ fn said(name: &str, restart: Option<u64>) -> Vec<State> {
             facts: frame.facts.clone(),
             capture: if frame.printed { Capture::Fresh(Arc::clone(&frame.screen)) } else { Capture::Unchanged },
             declared: Some(Declared { name: Some(name.to_owned()), ..Declared::default() }),
+            record: None,
         };
         frame.printed = false;
         let outcome = PollResult::Listed(vec![report]);

@@ -1,0 +1,385 @@
+//! What agents write about their own sessions, read by rules (SPEC §14): the second witness beside the screen.
+//!
+//! An agent's profile says in `[[record]]` which of its files are read, what proves that one belongs to a process, and what
+//! its lines mean. This module reads the lines and knows no file; `process::AgentRecords` finds the files. A line that no
+//! rule fits, or whose values have other types than expected, says nothing.
+
+use std::collections::BTreeMap;
+
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::screen::harmless;
+use crate::state::{AgentFacts, Fact, FactName, FactSource, FactValue, TurnResult, UiContext, words};
+use crate::time::Timestamp;
+
+/// Characters of a text that are kept of a record: as much as a screen would show of it.
+const KEPT_TEXT: usize = 2000;
+
+words! {
+    /// What a record says that its agent does.
+    RecordedPhase {
+        Active = "active",
+        /// The agent asks for something.
+        Waiting = "waiting",
+        /// The operator has opened a menu or a dialog of the agent's.
+        Menu = "menu",
+        Idle = "idle",
+        /// The turn has ended, and a command that it began runs on.
+        Background = "background",
+    }
+}
+
+/// One kind of file that an agent writes, and how it is read.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentRecordSource {
+    /// The agent's folder: the first of these that there is; `$NAME` is a variable of the agent's environment, `~` its home.
+    pub base: Vec<String>,
+    /// The file below the base, `*` standing for any part of a name. `{pid}` is the agent's process, `{session}` the session
+    /// that another of its files names. Beginning with `./` it is beside the file of `open`.
+    #[serde(default)]
+    pub file: Option<String>,
+    /// The file below the base that the agent must hold open: the last one by its name counts.
+    #[serde(default)]
+    pub open: Option<String>,
+    /// Where a file named by `{pid}` says when that process began: the id may have been another's before.
+    #[serde(default)]
+    pub start: Option<JsonPath>,
+    /// What the first line of the file must say; of others nothing is read.
+    #[serde(default)]
+    pub first: Conditions,
+    /// Whether the file is one JSON value that is replaced, and not a line for each event.
+    #[serde(default)]
+    pub replaced: bool,
+    /// Whether it marks where turns begin and end, so that it decides that before the screen does.
+    #[serde(default)]
+    pub marks_turns: bool,
+    /// When a line was written.
+    #[serde(default)]
+    pub at: Option<JsonPath>,
+    #[serde(default, rename = "rule")]
+    pub rules: Vec<AgentRecordRule>,
+}
+
+impl AgentRecordSource {
+    /// What is wrong with it as a whole, for people.
+    pub fn fault(&self) -> Option<&'static str> {
+        let file = self.file.as_deref().unwrap_or_default();
+        match (&self.open, &self.start) {
+            _ if self.base.is_empty() => Some("`base` names no folder"),
+            (None, None) if !file.contains("{session}") => {
+                Some("nothing proves that the file belongs to the agent: add `open`, `start` or `{session}`")
+            }
+            (_, Some(_)) if !file.contains("{pid}") => Some("`start` is for a `file` that is named by `{pid}`"),
+            (_, Some(_)) if !self.replaced => Some("`start` is for a file that is `replaced`"),
+            (None, _) if file.is_empty() => Some("say which `file` or which `open` file is read"),
+            _ if [file, self.open.as_deref().unwrap_or_default()].iter().any(|path| path.contains("..")) => {
+                Some("a file must be below its `base`")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What lines of one shape say.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AgentRecordRule {
+    #[serde(rename = "where")]
+    conditions: Conditions,
+    /// A prompt was submitted: a result before it is that of an earlier turn.
+    begins: bool,
+    turn: Option<RecordedPhase>,
+    /// What it asks for, where it waits; an approval unless the rule says otherwise.
+    context: Option<UiContext>,
+    /// How the turn ended. A success does not take the place of what went wrong in the same turn.
+    result: Option<TurnResult>,
+    /// The agent's own words for it.
+    word: Option<JsonPath>,
+    /// When what it says began, where that is another time than the line's.
+    at: Option<JsonPath>,
+    /// Facts, by where they stand; numbers at several places are added up.
+    take: BTreeMap<FactName, Places>,
+    /// Counts that each line adds to.
+    sum: BTreeMap<FactName, Places>,
+    /// What lines must differ in to be counted twice: of those with the same value the last one counts.
+    once: Option<JsonPath>,
+}
+
+/// What must stand where.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub struct Conditions(BTreeMap<JsonPath, Expected>);
+
+impl Conditions {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether all of it stands there.
+    pub fn hold(&self, value: &Value) -> bool {
+        self.0.iter().all(|(path, expected)| expected.holds(&path.find(value)))
+    }
+}
+
+/// What is expected at one place.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Expected {
+    /// Whether there is anything other than `false` and `null`.
+    Present(bool),
+    Text(String),
+    OneOf(Vec<String>),
+    Matches {
+        #[serde(deserialize_with = "pattern")]
+        matches: Regex,
+    },
+}
+
+impl Expected {
+    fn holds(&self, found: &[&Value]) -> bool {
+        let any = |test: &dyn Fn(&str) -> bool| found.iter().any(|value| value.as_str().is_some_and(test));
+        match self {
+            Expected::Present(wanted) => {
+                let is_set = |value: &&Value| !matches!(value, Value::Null | Value::Bool(false));
+                found.iter().any(is_set) == *wanted
+            }
+            Expected::Text(text) => any(&|found| found == text),
+            Expected::OneOf(texts) => any(&|found| texts.iter().any(|text| text == found)),
+            Expected::Matches { matches } => any(&|found| matches.is_match(found)),
+        }
+    }
+}
+
+fn pattern<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Regex, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    regex::RegexBuilder::new(&text).size_limit(1 << 20).build().map_err(serde::de::Error::custom)
+}
+
+/// A place in a JSON value: `/message/content/*/text`, `*` standing for each element.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "String")]
+pub struct JsonPath(Vec<String>);
+
+impl TryFrom<String> for JsonPath {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let parts = text.strip_prefix('/').ok_or_else(|| format!("a place begins with `/`: `{text}`"))?;
+        Ok(Self(parts.split('/').map(str::to_owned).collect()))
+    }
+}
+
+impl JsonPath {
+    /// Everything that stands there, in order.
+    pub fn find<'a>(&self, value: &'a Value) -> Vec<&'a Value> {
+        let mut found = vec![value];
+        for part in &self.0 {
+            found = found
+                .into_iter()
+                .flat_map(|value| match (part.as_str(), value) {
+                    ("*", Value::Array(elements)) => elements.iter().collect(),
+                    (name, value) => value.get(name).into_iter().collect::<Vec<_>>(),
+                })
+                .collect();
+        }
+        found
+    }
+
+    fn text<'a>(&self, value: &'a Value) -> Option<&'a str> {
+        self.find(value).into_iter().rev().find_map(Value::as_str)
+    }
+
+    /// A time there: RFC 3339, or seconds or milliseconds since the epoch.
+    fn time(&self, value: &Value) -> Option<Timestamp> {
+        match self.find(value).pop()? {
+            Value::String(text) => {
+                let at: jiff::Timestamp = text.parse().ok()?;
+                Some(Timestamp::from_millis(at.as_millisecond()))
+            }
+            Value::Number(number) => {
+                /// As seconds, this is the year 5138; as milliseconds, 1973.
+                const SECONDS: i64 = 100_000_000_000;
+                let number = number.as_i64().or_else(|| number.as_f64().map(|seconds| seconds as i64))?;
+                Some(Timestamp::from_millis(if number < SECONDS { number.saturating_mul(1000) } else { number }))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// One place, or several whose numbers are added up.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Places {
+    One(JsonPath),
+    Sum(Vec<JsonPath>),
+}
+
+impl Places {
+    /// The value of a fact there, if it is of the kind that the fact has.
+    fn value(&self, name: FactName, value: &Value) -> Option<FactValue> {
+        let one = |path: &JsonPath| path.find(value).pop();
+        let counts = || match self {
+            Places::One(path) => one(path)?.as_u64(),
+            Places::Sum(paths) => {
+                let counts: Vec<u64> = paths.iter().filter_map(|path| one(path)?.as_u64()).collect();
+                (!counts.is_empty()).then(|| counts.iter().fold(0, |sum: u64, count| sum.saturating_add(*count)))
+            }
+        };
+        match name {
+            FactName::ContextUsed | FactName::ContextLimit | FactName::TokensIn | FactName::TokensOut => {
+                counts().map(FactValue::Count)
+            }
+            FactName::CostUsd => match self {
+                Places::One(path) => one(path)?.as_f64().filter(|cost| cost.is_finite()).map(FactValue::Amount),
+                Places::Sum(_) => None,
+            },
+            _ => match self {
+                Places::One(path) => path.text(value).filter(|text| !text.is_empty()).map(|text| kept(text).into()),
+                Places::Sum(_) => None,
+            },
+        }
+    }
+}
+
+impl From<String> for FactValue {
+    fn from(text: String) -> Self {
+        FactValue::Text(text)
+    }
+}
+
+/// A text of a record, harmless and bounded; its lines stay.
+fn kept(text: &str) -> String {
+    let cut = text.char_indices().nth(KEPT_TEXT).map_or(text, |(at, _)| &text[..at]);
+    cut.split('\n').map(harmless).collect::<Vec<_>>().join("\n").trim().to_owned()
+}
+
+/// What a record says of the turn now.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordedTurn {
+    pub phase: RecordedPhase,
+    /// What it waits for, where that is known to be no approval.
+    pub context: Option<UiContext>,
+    /// The agent's own word for it.
+    pub word: String,
+    /// Since when.
+    pub at: Timestamp,
+    /// Whether the record marks where turns begin and end.
+    pub marks_turns: bool,
+}
+
+/// How a record says that the last turn ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordedResult {
+    pub result: TurnResult,
+    /// The agent's own words, if it has any.
+    pub detail: Option<String>,
+    pub at: Timestamp,
+}
+
+/// All that an agent's records say of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AgentRecordReading {
+    pub facts: AgentFacts,
+    pub turn: Option<RecordedTurn>,
+    pub result: Option<RecordedResult>,
+}
+
+impl AgentRecordReading {
+    /// What two files of one agent say together.
+    pub fn merge(&mut self, other: &AgentRecordReading) {
+        self.facts.merge(&other.facts);
+        let is_later = |turn: &RecordedTurn| {
+            self.turn.as_ref().is_none_or(|known| (known.marks_turns, known.at) <= (turn.marks_turns, turn.at))
+        };
+        if let Some(turn) = other.turn.as_ref().filter(|turn| is_later(turn)) {
+            self.turn = Some(turn.clone());
+        }
+        let is_later = |result: &RecordedResult| self.result.as_ref().is_none_or(|known| known.at <= result.at);
+        if let Some(result) = other.result.as_ref().filter(|result| is_later(result)) {
+            self.result = Some(result.clone());
+        }
+    }
+}
+
+/// Reads one file, line by line.
+#[derive(Clone, Debug, Default)]
+pub struct AgentRecordReader {
+    reading: AgentRecordReading,
+    /// Sums over all lines, with what the last line added and by what it is told from others.
+    sums: BTreeMap<FactName, (u64, u64, Option<String>)>,
+    /// Whether lines were left out, so that sums would be too small.
+    is_partial: bool,
+    /// Whether a prompt was submitted after the last result.
+    has_begun: bool,
+    /// Lines of a kind that some rule fits.
+    understood: u64,
+}
+
+impl AgentRecordReader {
+    /// A reader of a file; `is_partial` when it does not begin with its first line.
+    pub fn new(is_partial: bool) -> Self {
+        Self { is_partial, ..Self::default() }
+    }
+
+    /// What was read so far; `None` when nothing of it could be understood.
+    pub fn reading(&self) -> Option<&AgentRecordReading> {
+        (self.understood > 0).then_some(&self.reading)
+    }
+
+    /// Takes in one line, or the whole of a file that is replaced. `now` stands for a time that it does not tell.
+    pub fn read(&mut self, source: &AgentRecordSource, value: &Value, now: Timestamp) {
+        if source.replaced {
+            *self = Self::new(self.is_partial);
+        }
+        let written = source.at.as_ref().and_then(|at| at.time(value)).unwrap_or(now);
+        for rule in source.rules.iter().filter(|rule| rule.conditions.hold(value)) {
+            self.understood += 1;
+            // A clock of the future would never be overtaken.
+            let at = rule.at.as_ref().and_then(|at| at.time(value)).unwrap_or(written).min(now);
+            self.apply(rule, source.marks_turns, value, at);
+        }
+    }
+
+    fn apply(&mut self, rule: &AgentRecordRule, marks_turns: bool, value: &Value, at: Timestamp) {
+        let put = |facts: &mut AgentFacts, name, value| {
+            facts.put(name, Fact { value, source: FactSource::Record, at });
+        };
+        for (name, places) in &rule.take {
+            if let Some(value) = places.value(*name, value) {
+                put(&mut self.reading.facts, *name, value);
+            }
+        }
+        for (name, places) in rule.sum.iter().filter(|_| !self.is_partial) {
+            let Some(FactValue::Count(count)) = places.value(*name, value) else { continue };
+            let once = rule.once.as_ref().and_then(|once| once.text(value)).map(str::to_owned);
+            let (sum, last, by) = self.sums.entry(*name).or_default();
+            let before = if once.is_some() && *by == once { *last } else { 0 };
+            *sum = sum.saturating_sub(before).saturating_add(count);
+            (*last, *by) = (count, once);
+            put(&mut self.reading.facts, *name, FactValue::Count(*sum));
+        }
+        let word = rule.word.as_ref().and_then(|word| word.text(value)).map(kept);
+        self.has_begun |= rule.begins;
+        if let Some(phase) = rule.turn {
+            let word = word.clone().unwrap_or_else(|| phase.word().to_owned());
+            let goes_on = self.reading.turn.as_ref().filter(|turn| turn.phase == phase && !rule.begins);
+            // An event within a turn is not its beginning.
+            let at = goes_on.map_or(at, |turn| if rule.at.is_some() { at } else { turn.at });
+            self.reading.turn = Some(RecordedTurn { phase, context: rule.context, word, at, marks_turns });
+        }
+        if let Some(result) = rule.result {
+            let went_wrong = self.reading.result.as_ref().is_some_and(|known| known.result != TurnResult::Success);
+            if self.has_begun || !went_wrong || result != TurnResult::Success {
+                self.reading.result = Some(RecordedResult { result, detail: word, at });
+            }
+            self.has_begun = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

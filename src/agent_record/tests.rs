@@ -1,0 +1,172 @@
+use std::path::Path;
+
+use serde_json::json;
+
+use super::*;
+use crate::profile::ProfileSet;
+
+const LATER: Timestamp = Timestamp::from_millis(i64::MAX);
+
+/// The source of a tool whose file is named or opened like this.
+fn source(tool: &str, part: &str) -> AgentRecordSource {
+    let sources = ProfileSet::builtin().records(tool);
+    let is_it =
+        |source: &&AgentRecordSource| [&source.file, &source.open].into_iter().flatten().any(|it| it.contains(part));
+    sources.iter().find(is_it).unwrap().clone()
+}
+
+/// What a record says after each line in which that changes: of the turn, and of the last result.
+fn told(source: &AgentRecordSource, file: &str) -> (Vec<String>, AgentRecordReader) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records").join(file);
+    let mut reader = AgentRecordReader::new(false);
+    let mut told: Vec<String> = Vec::new();
+    for line in std::fs::read_to_string(path).unwrap().lines() {
+        reader.read(source, &serde_json::from_str(line).unwrap(), LATER);
+        let Some(reading) = reader.reading() else { continue };
+        let turn = reading.turn.as_ref().map(|turn| format!("{} at {}", turn.phase, turn.at));
+        let result = reading.result.as_ref().map(|result| format!("{} at {}", result.result, result.at));
+        let now = [turn, result].into_iter().flatten().collect::<Vec<_>>().join(", ");
+        if told.last() != Some(&now) {
+            told.push(now);
+        }
+    }
+    (told, reader)
+}
+
+#[test]
+fn turns_of_codex_begin_and_end_in_its_rollout() {
+    for file in ["codex-0.169.0.jsonl", "codex-0.116.0.jsonl"] {
+        let (told, reader) = told(&source("codex", "rollout"), file);
+        let reading = reader.reading().unwrap();
+        assert_eq!(reading.turn.as_ref().map(|turn| (turn.phase, turn.marks_turns)), Some((RecordedPhase::Idle, true)));
+        assert!(told.iter().any(|told| told.starts_with("active")), "{told:?}");
+        assert!(reading.facts.text(FactName::Model).unwrap().starts_with("gpt-5"));
+        assert_eq!(reading.facts.count(FactName::ContextLimit), Some(258_400));
+        assert!(reading.facts.text(FactName::LastPrompt).is_some() && reading.facts.text(FactName::Session).is_some());
+    }
+    let source = source("codex", "rollout");
+    let event =
+        |payload: Value| json!({"timestamp": "2026-11-22T08:00:00.000Z", "type": "event_msg", "payload": payload});
+    let result = |payload: Value| {
+        let mut reader = AgentRecordReader::new(false);
+        reader.read(&source, &event(json!({"type": "task_started"})), LATER);
+        reader.read(&source, &event(payload), LATER);
+        let reading = reader.reading().unwrap().clone();
+        assert_eq!(reading.turn.unwrap().phase, RecordedPhase::Idle);
+        reading.result.map(|result| (result.result, result.detail))
+    };
+    let answered = json!({"type": "task_complete", "last_agent_message": "done"});
+    assert_eq!(result(answered), Some((TurnResult::Success, None)));
+    let failed = json!({"type": "task_complete", "last_agent_message": null, "error": {"message": "401"}});
+    assert_eq!(result(failed), Some((TurnResult::KnownFailure, Some("401".to_owned()))));
+    let aborted = json!({"type": "turn_aborted", "reason": "interrupted"});
+    assert_eq!(result(aborted), Some((TurnResult::Interrupted, Some("interrupted".to_owned()))));
+    assert_eq!(result(json!({"type": "task_complete", "last_agent_message": null})), None, "a compaction");
+    // A subagent's rollout is held open by the same process.
+    let meta = |source: Value| json!({"type": "session_meta", "payload": {"source": source}});
+    assert!(source.first.hold(&meta(json!("cli"))) && !source.first.hold(&meta(json!({"subagent": {}}))));
+}
+
+#[test]
+fn claude_says_what_it_does_in_one_file_and_how_it_ended_in_another() {
+    let status = source("claude", "sessions/");
+    let phase = |status_of: Value| {
+        let mut reader = AgentRecordReader::new(false);
+        reader.read(&status, &status_of, LATER);
+        let reading = reader.reading().unwrap().clone();
+        reading.turn.map(|turn| (turn.phase, turn.word, turn.at.as_millis()))
+    };
+    let now = |status: &str, waiting: Value| json!({"pid": 7, "sessionId": "s", "status": status, "waitingFor": waiting, "statusUpdatedAt": 1_795_332_552_989_i64});
+    let at = 1_795_332_552_989;
+    assert_eq!(phase(now("busy", Value::Null)), Some((RecordedPhase::Active, "busy".to_owned(), at)));
+    let asks = Some((RecordedPhase::Waiting, "permission prompt".to_owned(), at));
+    assert_eq!(phase(now("waiting", json!("permission prompt"))), asks);
+    assert_eq!(phase(now("waiting", json!("dialog open"))).unwrap().0, RecordedPhase::Menu);
+    assert_eq!(phase(now("waiting", json!("something new"))), None, "what is not known is not guessed at");
+    assert_eq!(phase(now("shell", Value::Null)).unwrap().0, RecordedPhase::Background);
+    assert_eq!(phase(json!({"pid": 7, "sessionId": "s", "status": {"busy": true}})), None);
+
+    let transcript = source("claude", "{session}");
+    let (told, reader) = told(&transcript, "claude-2.1.197.jsonl");
+    assert!(told.iter().any(|told| told.starts_with("success")), "{told:?}");
+    let facts = &reader.reading().unwrap().facts;
+    assert_eq!(facts.text(FactName::Branch), Some("main"));
+    assert!(facts.text(FactName::Model).unwrap().starts_with("claude-"));
+    assert_eq!(facts.text(FactName::LastPrompt).map(|text| text.contains("<command")), Some(false));
+    assert!(facts.count(FactName::ContextUsed).is_some() && facts.count(FactName::TokensOut).is_some());
+}
+
+#[test]
+fn what_went_wrong_is_no_success_when_the_turn_ends() {
+    let transcript = source("claude", "{session}");
+    let mut reader = AgentRecordReader::new(false);
+    let at = |second: u32, mut line: Value| {
+        line["timestamp"] = json!(format!("2026-11-22T08:00:{second:02}.000Z"));
+        line
+    };
+    let prompt = |second| at(second, json!({"type": "user", "message": {"content": "go"}}));
+    let error =
+        json!({"type": "assistant", "isApiErrorMessage": true, "message": {"content": [{"text": "API Error: 500"}]}});
+    let end = |second| at(second, json!({"type": "system", "subtype": "turn_duration"}));
+    let result = |reader: &AgentRecordReader| reader.reading().unwrap().result.clone().unwrap();
+    for line in [prompt(1), at(2, error), end(3)] {
+        reader.read(&transcript, &line, LATER);
+    }
+    let failed = result(&reader);
+    assert_eq!((failed.result, failed.detail.as_deref()), (TurnResult::KnownFailure, Some("API Error: 500")));
+    for line in [prompt(4), end(5)] {
+        reader.read(&transcript, &line, LATER);
+    }
+    assert_eq!(result(&reader).result, TurnResult::Success);
+    // The text can be quoted, the shape cannot.
+    let quoted = json!({"type": "user", "message": {"content": "[Request interrupted by user]"}});
+    reader.read(&transcript, &at(6, quoted), LATER);
+    assert_eq!(result(&reader).result, TurnResult::Success);
+    let stopped =
+        json!({"type": "user", "message": {"content": [{"type": "text", "text": "[Request interrupted by user]"}]}});
+    reader.read(&transcript, &at(7, stopped), LATER);
+    assert_eq!(result(&reader).result, TurnResult::Interrupted);
+}
+
+#[test]
+fn an_answer_in_several_lines_is_counted_once() {
+    let transcript = source("claude", "{session}");
+    let line = |id: &str, output: u64| json!({"type": "assistant", "message": {"id": id, "model": "m", "usage": {"input_tokens": 10, "output_tokens": output}}});
+    let lines = [line("a", 1), line("a", 5), line("b", 2)];
+    let mut whole = AgentRecordReader::new(false);
+    lines.iter().for_each(|line| whole.read(&transcript, line, LATER));
+    let facts = &whole.reading().unwrap().facts;
+    assert_eq!((facts.count(FactName::TokensIn), facts.count(FactName::TokensOut)), (Some(20), Some(7)));
+    let mut tail = AgentRecordReader::new(true);
+    lines.iter().for_each(|line| tail.read(&transcript, line, LATER));
+    assert_eq!(tail.reading().unwrap().facts.count(FactName::TokensIn), None, "lines before the tail are not counted");
+}
+
+#[test]
+fn copilot_says_that_it_asks() {
+    let (told, reader) = told(&source("copilot", "inuse"), "copilot-1.0.102.jsonl");
+    assert!(told.iter().any(|told| told.starts_with("active")), "{told:?}");
+    let reading = reader.reading().unwrap();
+    assert_eq!(reading.facts.text(FactName::Model), Some("mock-1"));
+    assert!(!reading.turn.as_ref().unwrap().marks_turns);
+    let mut reader = reader.clone();
+    reader.read(&source("copilot", "inuse"), &json!({"type": "permission.requested"}), LATER);
+    assert_eq!(reader.reading().unwrap().turn.as_ref().unwrap().phase, RecordedPhase::Waiting);
+}
+
+#[test]
+fn texts_of_records_are_harmless_and_bounded() {
+    let text = kept(&format!("a\u{1b}[31m\u{202E}b\nc{}", "x".repeat(5000)));
+    assert!(text.starts_with("a[31mb\ncx") && text.chars().count() <= KEPT_TEXT, "{text:?}");
+}
+
+#[test]
+fn a_source_without_proof_is_refused() {
+    let check = |text: &str| toml::from_str::<AgentRecordSource>(text).unwrap().fault();
+    assert!(check("base = [\"~/.x\"]\nfile = \"log.jsonl\"").is_some());
+    assert!(check("base = [\"~/.x\"]\nfile = \"{session}/../../x\"").is_some());
+    assert!(check("base = []\nfile = \"{session}\"").is_some());
+    assert!(check("base = [\"~/.x\"]\nfile = \"{pid}.json\"\nstart = \"/start\"").is_some(), "it must be replaced");
+    assert_eq!(check("base = [\"~/.x\"]\nfile = \"{pid}.json\"\nstart = \"/start\"\nreplaced = true"), None);
+    assert_eq!(check("base = [\"~/.x\"]\nopen = \"a-*.jsonl\""), None);
+}

@@ -1,0 +1,329 @@
+//! Finds the records that agents of this machine write about their own sessions, and reads what was added to them (SPEC §14).
+//!
+//! A file is read only with proof that it is of this very process: it is named after the process and says when that
+//! began, the process holds it open, or another file that is proven names its session. Everything is read only, without
+//! locks; what is a link out of the agent's folder, no regular file or another user's is left alone.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::OFlags;
+use serde_json::Value;
+
+use super::{proc, version};
+use crate::agent_record::{AgentRecordReader, AgentRecordReading, AgentRecordSource};
+use crate::ids::TerminalKey;
+use crate::private;
+use crate::state::FactName;
+use crate::time::{Span, Timestamp};
+
+/// Bytes of a file that are read when it is met. Of a longer one only the end is.
+const WHOLE: u64 = 4 << 20;
+const TAIL: u64 = 256 << 10;
+/// Bytes that are read of one file at one poll.
+const AT_ONCE: u64 = 1 << 20;
+/// Bytes of a line that is read; agents write some of 100 kB.
+const LINE: usize = 4 << 20;
+/// Entries of one folder that are looked through for a file.
+const ENTRIES: usize = 10_000;
+/// How often a file that is not known yet is looked for, and whether another one has taken its place.
+const FIND_AGAIN: Span = Span::from_millis(1000);
+
+/// An agent whose records may be read.
+#[derive(Clone, Debug)]
+pub struct RecordedAgent {
+    pub key: TerminalKey,
+    /// The processes that are the agent: a launcher and what it started.
+    pub processes: Vec<u32>,
+    pub sources: Arc<[AgentRecordSource]>,
+}
+
+/// The records of the agents of one server, as far as they were read.
+#[derive(Debug, Default)]
+pub struct AgentRecords {
+    agents: BTreeMap<TerminalKey, AgentState>,
+}
+
+#[derive(Debug, Default)]
+struct AgentState {
+    processes: Vec<u32>,
+    files: Vec<RecordFile>,
+    told: AgentRecordReading,
+}
+
+impl AgentRecords {
+    /// Reads what was added. Gives the agents of whom something else is known than before, and what it is; an empty reading
+    /// for one whose records are not there any more. Reads files, so that it may wait for a disk.
+    pub fn read(&mut self, agents: &[RecordedAgent], now: Timestamp) -> Vec<(TerminalKey, AgentRecordReading)> {
+        self.agents.retain(|key, _| agents.iter().any(|agent| agent.key == *key));
+        for agent in agents {
+            let state = self.agents.entry(agent.key.clone()).or_default();
+            if state.processes != agent.processes || state.files.len() != agent.sources.len() {
+                state.processes.clone_from(&agent.processes);
+                state.files = agent.sources.iter().map(|_| RecordFile::default()).collect();
+            }
+            for place in 0..state.files.len() {
+                let session = state.session_beside(place);
+                state.files[place].follow(&agent.sources[place], &agent.processes, session.as_deref(), now);
+            }
+        }
+        // Two agents that resumed one session write into one file, and nothing says which line is whose.
+        let mut claims: HashMap<PathBuf, usize> = HashMap::new();
+        for file in self.agents.values().flat_map(|state| &state.files) {
+            file.path.iter().for_each(|path| *claims.entry(path.clone()).or_default() += 1);
+        }
+        let mut changed = Vec::new();
+        for (key, state) in &mut self.agents {
+            let mut reading = AgentRecordReading::default();
+            let own = |file: &&RecordFile| file.path.as_ref().is_none_or(|path| claims[path] == 1);
+            state.files.iter().filter(own).filter_map(|file| file.reader.reading()).for_each(|it| reading.merge(it));
+            if reading != state.told {
+                state.told = reading.clone();
+                changed.push((key.clone(), reading));
+            }
+        }
+        changed
+    }
+
+    /// The files that are read of an agent; those that were not found are left out.
+    pub fn files(&self, key: &TerminalKey) -> Vec<PathBuf> {
+        let files = self.agents.get(key).map(|state| state.files.as_slice()).unwrap_or_default();
+        files.iter().filter_map(|file| file.path.clone()).collect()
+    }
+}
+
+impl AgentState {
+    /// The session that another file of the agent names.
+    fn session_beside(&self, place: usize) -> Option<String> {
+        let others = self.files.iter().enumerate().filter(|(other, _)| *other != place);
+        others
+            .filter_map(|(_, file)| file.reader.reading()?.facts.text(FactName::Session))
+            .map(str::to_owned)
+            .find(|session| is_plain(session))
+    }
+}
+
+/// Whether a text from a record may be a part of a file's name.
+fn is_plain(text: &str) -> bool {
+    !text.is_empty() && text.len() <= 200 && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
+}
+
+/// One file of an agent and how far it was read.
+#[derive(Debug, Default)]
+struct RecordFile {
+    path: Option<PathBuf>,
+    sought_at: Option<Timestamp>,
+    /// The file by its device and number, and its size and change at the last look.
+    identity: Option<(u64, u64)>,
+    seen: (u64, i64, i64),
+    offset: u64,
+    /// The beginning of a line whose end is not written yet.
+    half: Vec<u8>,
+    /// Whether the rest of a line is skipped that is too long.
+    skips: bool,
+    reader: AgentRecordReader,
+}
+
+impl RecordFile {
+    /// Finds the file if it is due, and reads what was added to it.
+    fn follow(&mut self, source: &AgentRecordSource, processes: &[u32], session: Option<&str>, now: Timestamp) {
+        if self.sought_at.is_none_or(|at| now.since(at) >= FIND_AGAIN || now < at) {
+            self.sought_at = Some(now);
+            let path = processes.iter().find_map(|process| find(source, *process, session));
+            if path != self.path {
+                *self = Self { path, sought_at: self.sought_at, ..Self::default() };
+            }
+        }
+        let Some(path) = &self.path else { return };
+        // It may have been removed, and comes back or is found elsewhere.
+        let read = open(path).and_then(|file| match source.replaced {
+            true => self.read_whole(source, processes, file, now),
+            false => self.read_added(source, file, now),
+        });
+        if read.is_none() {
+            *self = Self { sought_at: self.sought_at, ..Self::default() };
+        }
+    }
+
+    /// Whether the file is as it was; notes how it is now.
+    fn is_unchanged(&mut self, file: &File) -> Option<bool> {
+        let data = file.metadata().ok()?;
+        let seen = (data.size(), data.mtime(), data.mtime_nsec());
+        if self.identity.replace((data.dev(), data.ino())) != Some((data.dev(), data.ino())) {
+            (self.offset, self.half, self.skips) = (0, Vec::new(), false);
+            self.reader = AgentRecordReader::default();
+            self.seen = seen;
+            return Some(false);
+        }
+        Some(std::mem::replace(&mut self.seen, seen) == seen)
+    }
+
+    /// Reads a file that is one value. One that is caught while it is written keeps what was known: it is empty, or the end
+    /// of the old value stands behind the new one.
+    fn read_whole(&mut self, source: &AgentRecordSource, processes: &[u32], file: File, now: Timestamp) -> Option<()> {
+        if self.is_unchanged(&file)? {
+            return Some(());
+        }
+        let mut bytes = Vec::new();
+        file.take(TAIL).read_to_end(&mut bytes).ok()?;
+        let Some(Ok(value)) = serde_json::Deserializer::from_slice(&bytes).into_iter::<Value>().next() else {
+            return Some(());
+        };
+        // The id may have been another process's before.
+        let began = source.start.as_ref().and_then(|start| start.find(&value).pop()?.as_str().map(str::to_owned))?;
+        let began = began.rsplit(':').next()?.parse::<u64>().ok()?;
+        if !processes.iter().any(|process| proc::began(*process) == Some(began)) {
+            return None;
+        }
+        self.reader.read(source, &value, now);
+        Some(())
+    }
+
+    /// Reads the lines that were added since the last time.
+    fn read_added(&mut self, source: &AgentRecordSource, mut file: File, now: Timestamp) -> Option<()> {
+        let unchanged = self.is_unchanged(&file)?;
+        let size = self.seen.0;
+        if size < self.offset {
+            // It was begun anew under the same number.
+            (self.offset, self.half, self.skips) = (0, Vec::new(), false);
+            self.reader = AgentRecordReader::default();
+        } else if unchanged && self.offset >= size {
+            return Some(());
+        }
+        if self.offset == 0 && size > WHOLE {
+            self.offset = size - TAIL;
+            self.skips = true;
+            self.reader = AgentRecordReader::new(true);
+        }
+        file.seek(SeekFrom::Start(self.offset)).ok()?;
+        let mut bytes = Vec::new();
+        let read = file.take(AT_ONCE).read_to_end(&mut bytes).ok()?;
+        self.offset += u64::try_from(read).unwrap_or(u64::MAX);
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let is_whole = part.ends_with(b"\n");
+            if !self.skips {
+                self.half.extend_from_slice(part);
+            }
+            self.skips |= self.half.len() > LINE;
+            if self.skips {
+                self.half.clear();
+            } else if is_whole && let Ok(value) = serde_json::from_slice::<Value>(&self.half) {
+                self.reader.read(source, &value, now);
+            }
+            if is_whole {
+                self.half.clear();
+                self.skips = false;
+            }
+        }
+        Some(())
+    }
+}
+
+/// Opens a file that is this user's, without following a link at its end and without waiting for a pipe.
+fn open(path: &Path) -> Option<File> {
+    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits()).ok()?;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    let data = file.metadata().ok()?;
+    (data.is_file() && private::is_own(data.uid())).then_some(file)
+}
+
+/// The file of a source for one process, if there is one and it is proven to be that process's.
+fn find(source: &AgentRecordSource, process: u32, session: Option<&str>) -> Option<PathBuf> {
+    let base = source.base.iter().find_map(|base| folder(base, process))?;
+    let id = process.to_string();
+    let file = source.file.as_deref();
+    let path = match (&source.open, file) {
+        (Some(open), _) => {
+            let mut held = held(process, &base, &open.replace("{pid}", &id));
+            held.sort_by(|a, b| a.file_name().cmp(&b.file_name()));
+            let beside = |path: &Path| match file.and_then(|file| file.strip_prefix("./")) {
+                Some(name) => path.with_file_name(name),
+                None => path.to_owned(),
+            };
+            held.iter().rev().map(|path| beside(path)).find(|path| begins_as(path, source))?
+        }
+        (None, Some(file)) if file.contains("{session}") => {
+            below(&base, &file.replace("{pid}", &id).replace("{session}", session?))?
+        }
+        (None, file) => base.join(file?.replace("{pid}", &id)),
+    };
+    // A link must not lead out of the agent's folder.
+    let real = path.canonicalize().ok()?;
+    real.starts_with(&base).then_some(real)
+}
+
+/// An agent's folder, links resolved.
+fn folder(written: &str, process: u32) -> Option<PathBuf> {
+    let variable = |name: &str| -> Option<OsString> {
+        version::environment(process, &[name]).remove(name).filter(|value| !value.is_empty())
+    };
+    let path = match (written.strip_prefix('$'), written.strip_prefix("~/")) {
+        (Some(name), _) => PathBuf::from(variable(name)?),
+        (None, Some(rest)) => PathBuf::from(variable("HOME")?).join(rest),
+        (None, None) => PathBuf::from(written),
+    };
+    path.is_absolute().then(|| path.canonicalize().ok()).flatten()
+}
+
+/// The files that a process holds open below a folder and whose names fit.
+fn held(process: u32, base: &Path, wanted: &str) -> Vec<PathBuf> {
+    let Ok(open) = fs::read_dir(Path::new(proc::ROOT).join(process.to_string()).join("fd")) else { return Vec::new() };
+    let mut found: Vec<PathBuf> = open
+        .flatten()
+        .take(ENTRIES)
+        .filter_map(|entry| fs::read_link(entry.path()).ok())
+        .filter(|path| path.strip_prefix(base).is_ok_and(|rest| fits(rest, wanted)))
+        .collect();
+    found.dedup();
+    found
+}
+
+/// Whether each part of a path fits the part of the pattern at its place.
+fn fits(path: &Path, wanted: &str) -> bool {
+    let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
+    let wanted: Vec<&str> = wanted.split('/').collect();
+    parts.len() == wanted.len() && parts.iter().zip(wanted).all(|(part, wanted)| part_fits(part, wanted))
+}
+
+/// Whether a name fits a pattern with at most one `*`.
+fn part_fits(name: &str, wanted: &str) -> bool {
+    match wanted.split_once('*') {
+        None => name == wanted,
+        Some((begin, end)) => name.len() >= begin.len() + end.len() && name.starts_with(begin) && name.ends_with(end),
+    }
+}
+
+/// The first file below a folder whose path fits a pattern.
+fn below(base: &Path, wanted: &str) -> Option<PathBuf> {
+    let (part, rest) = wanted.split_once('/').map_or((wanted, None), |(part, rest)| (part, Some(rest)));
+    let go_on = |path: PathBuf| match rest {
+        Some(rest) => below(&path, rest),
+        None => path.is_file().then_some(path),
+    };
+    if !part.contains('*') {
+        return go_on(base.join(part));
+    }
+    let entries = fs::read_dir(base).ok()?.flatten().take(ENTRIES);
+    let fitting = entries.filter(|entry| entry.file_name().to_str().is_some_and(|name| part_fits(name, part)));
+    fitting.map(|entry| entry.path()).find_map(go_on)
+}
+
+/// Whether the first line of a file says what it must.
+fn begins_as(path: &Path, source: &AgentRecordSource) -> bool {
+    use std::io::{BufRead, BufReader};
+    if source.first.is_empty() {
+        return true;
+    }
+    let Some(file) = open(path) else { return false };
+    let mut line = Vec::new();
+    let read = BufReader::new(file.take(AT_ONCE)).read_until(b'\n', &mut line);
+    read.is_ok() && serde_json::from_slice(&line).is_ok_and(|value| source.first.hold(&value))
+}
+
+#[cfg(test)]
+mod tests;

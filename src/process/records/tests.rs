@@ -1,0 +1,207 @@
+use std::io::Write as _;
+use std::os::unix::fs::symlink;
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::agent_record::RecordedPhase;
+use crate::fleet::{PaneId, ServerId};
+use crate::profile::ProfileSet;
+use crate::state::TurnResult;
+
+/// An agent's home, and a process that stands for the agent.
+struct Home {
+    home: TempDir,
+    agent: Child,
+    records: AgentRecords,
+    tool: &'static str,
+    now: Timestamp,
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        let _ = self.agent.kill();
+        let _ = self.agent.wait();
+    }
+}
+
+impl Home {
+    /// A process whose home this is; its standard input is `held`, a file below it that it holds open so.
+    fn of(tool: &'static str, held: Option<&str>) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let input = held.map(|held| {
+            let path = home.path().join(held);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            Stdio::from(OpenOptions::new().create(true).append(true).read(true).open(path).unwrap())
+        });
+        let agent = Command::new("sleep")
+            .arg("4711")
+            .env_clear()
+            .env("HOME", home.path())
+            .env("PATH", "/usr/bin:/bin")
+            .stdin(input.unwrap_or_else(Stdio::null))
+            .spawn()
+            .unwrap();
+        Self { home, agent, records: AgentRecords::default(), tool, now: Timestamp::from_millis(1_800_000_000_000) }
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.home.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn append(&self, path: &str, text: &str) {
+        OpenOptions::new().append(true).open(self.home.path().join(path)).unwrap().write_all(text.as_bytes()).unwrap();
+    }
+
+    fn agent(&self) -> RecordedAgent {
+        let key = TerminalKey {
+            server: ServerId::default(),
+            pane: PaneId(1),
+            pid: self.agent.id(),
+            instance: Default::default(),
+        };
+        let sources = ProfileSet::builtin().records(self.tool);
+        RecordedAgent { key, processes: vec![self.agent.id()], sources }
+    }
+
+    /// What is read anew, a while later.
+    fn read(&mut self) -> Option<AgentRecordReading> {
+        self.now = self.now + FIND_AGAIN;
+        let agent = self.agent();
+        self.records.read(&[agent], self.now).pop().map(|(_, reading)| reading)
+    }
+
+    fn phase(&mut self) -> Option<RecordedPhase> {
+        self.read()?.turn.map(|turn| turn.phase)
+    }
+
+    fn status(&self, began: u64, status: &str, rest: &str) {
+        let id = self.agent.id();
+        let json = format!(r#"{{"pid":{id},"sessionId":"5-e","procStart":"{began}","status":"{status}"}}{rest}"#);
+        self.write(&format!(".claude/sessions/{id}.json"), &json);
+    }
+
+    fn began(&self) -> u64 {
+        proc::began(self.agent.id()).unwrap()
+    }
+}
+
+#[test]
+fn a_status_file_is_read_for_its_own_process_only_and_however_it_is_caught() {
+    let mut home = Home::of("claude", None);
+    assert_eq!(home.read(), None, "there is none yet");
+    home.status(home.began() + 1, "busy", "");
+    assert_eq!(home.read(), None, "another process had this id");
+    home.status(home.began(), "busy", "");
+    assert_eq!(home.phase(), Some(RecordedPhase::Active));
+    assert_eq!(home.read(), None, "nothing has changed");
+    let file = format!(".claude/sessions/{}.json", home.agent.id());
+    home.write(&file, "");
+    assert_eq!(home.read(), None, "it is caught while it is written");
+    home.status(home.began(), "idle", r#"50,"waitingFor":"permission prompt"}"#);
+    assert_eq!(home.phase(), Some(RecordedPhase::Idle), "the tail of the old value stands behind the new one");
+    fs::remove_file(home.home.path().join(file)).unwrap();
+    assert_eq!(home.read(), Some(AgentRecordReading::default()));
+}
+
+#[test]
+fn a_transcript_is_followed_by_the_session_that_the_status_names() {
+    let mut home = Home::of("claude", None);
+    home.status(home.began(), "idle", "");
+    let path = ".claude/projects/-home-dev/5-e.jsonl";
+    let line = |model: &str| format!(r#"{{"type":"assistant","message":{{"model":"{model}"}}}}"#);
+    home.write(path, &format!("{}\nnonsense\n{{\"half\":", line("first")));
+    let model = |reading: Option<AgentRecordReading>| reading?.facts.text(FactName::Model).map(str::to_owned);
+    assert_eq!(model(home.read()).as_deref(), Some("first"));
+    home.append(path, &format!("1}}\n{}", line("second")));
+    assert_eq!(home.read(), None, "the line has no end yet");
+    home.append(path, "\n");
+    assert_eq!(model(home.read()).as_deref(), Some("second"));
+    home.write(path, &format!("{}\n", line("third")));
+    assert_eq!(model(home.read()).as_deref(), Some("third"), "it was begun anew");
+    // Two agents that resumed one session write into one file.
+    let other = Home::of("claude", None);
+    let id = other.agent.id();
+    let json = format!(r#"{{"pid":{id},"sessionId":"5-e","procStart":"{}","status":"busy"}}"#, other.began());
+    home.write(&format!(".claude/sessions/{id}.json"), &json);
+    let mut agents = vec![home.agent(), home.agent()];
+    (agents[1].key.pane, agents[1].processes) = (PaneId(2), vec![id]);
+    symlink(home.home.path().join(".claude"), other.home.path().join(".claude")).unwrap();
+    let mut now = home.now;
+    for _ in 0..3 {
+        now = now + FIND_AGAIN;
+        home.records.read(&agents, now);
+    }
+    let told: Vec<_> = home.records.agents.values().map(|state| state.told.clone()).collect();
+    assert!(told.iter().all(|told| told.facts.text(FactName::Model).is_none() && told.turn.is_some()), "{told:?}");
+}
+
+#[test]
+fn a_rollout_is_read_that_the_process_holds_open() {
+    let path = ".codex/sessions/2026/11/22/rollout-2026-11-22T08-00-00-01.jsonl";
+    let mut home = Home::of("codex", Some(path));
+    let begun = r#"{"type":"event_msg","payload":{"type":"task_started"}}"#;
+    home.write(".codex/sessions/2026/11/22/rollout-2026-11-22T09-00-00-02.jsonl", begun);
+    assert_eq!(home.read(), None, "its first line is still missing, and the other file is not open");
+    home.append(path, "{\"type\":\"session_meta\",\"payload\":{\"source\":\"cli\"}}\n");
+    home.append(path, &format!("{begun}\n"));
+    assert_eq!(home.phase(), Some(RecordedPhase::Active));
+    home.append(path, "{\"type\":\"event_msg\",\"payload\":{\"type\":\"turn_aborted\"}}\n");
+    let reading = home.read().unwrap();
+    assert_eq!(reading.result.unwrap().result, TurnResult::Interrupted);
+    home.agent.kill().unwrap();
+    home.agent.wait().unwrap();
+    assert_eq!(home.read(), Some(AgentRecordReading::default()), "nothing proves it any more");
+}
+
+#[test]
+fn a_long_file_is_read_from_near_its_end_and_long_lines_are_left_out() {
+    let path = ".codex/sessions/2026/11/22/rollout-1.jsonl";
+    let mut home = Home::of("codex", Some(path));
+    home.append(path, "{\"type\":\"session_meta\",\"payload\":{\"source\":\"cli\",\"id\":\"first\"}}\n");
+    let filler = format!("{{\"x\":\"{}\"}}\n", "y".repeat(1 << 20));
+    (0..5).for_each(|_| home.append(path, &filler));
+    let begun = "{\"type\":\"event_msg\",\"payload\":{\"type\":\"task_started\"}}\n";
+    home.append(path, begun);
+    let reading = home.read().unwrap();
+    assert_eq!(reading.turn.unwrap().phase, RecordedPhase::Active);
+    assert_eq!(reading.facts.text(FactName::Session), None, "the beginning is not read");
+    home.append(path, &format!("\"{}\n", "z".repeat(6 << 20)));
+    home.append(path, "{\"type\":\"event_msg\",\"payload\":{\"type\":\"turn_aborted\"}}\n");
+    let read = (0..10).find_map(|_| home.read()).unwrap();
+    assert_eq!(read.turn.unwrap().phase, RecordedPhase::Idle);
+    assert!(home.records.agents.values().all(|state| state.files.iter().all(|file| file.half.len() <= LINE)));
+}
+
+#[test]
+fn links_out_of_the_folder_and_pipes_are_left_alone() {
+    let mut home = Home::of("claude", None);
+    let outside = tempfile::NamedTempFile::new().unwrap();
+    let (id, began) = (home.agent.id(), home.began());
+    let json = format!(r#"{{"pid":{id},"sessionId":"5-e","procStart":"{began}","status":"busy"}}"#);
+    fs::write(outside.path(), &json).unwrap();
+    let file = home.home.path().join(format!(".claude/sessions/{id}.json"));
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    symlink(outside.path(), &file).unwrap();
+    assert_eq!(home.read(), None);
+    fs::remove_file(&file).unwrap();
+    assert!(Command::new("mkfifo").arg(&file).status().unwrap().success());
+    assert_eq!(home.read(), None, "and nobody waits at the pipe");
+    fs::remove_file(&file).unwrap();
+    home.status(began, "busy", "");
+    assert_eq!(home.phase(), Some(RecordedPhase::Active));
+}
+
+#[test]
+fn names_fit_patterns_part_by_part() {
+    assert!(fits(Path::new("a/rollout-1.jsonl"), "*/rollout-*.jsonl"));
+    assert!(!fits(Path::new("a/b/rollout-1.jsonl"), "*/rollout-*.jsonl"));
+    assert!(!fits(Path::new("a/x-rollout-1.jsonl"), "*/rollout-*.jsonl"));
+    assert!(!part_fits("ab", "ab*b"), "begin and end do not overlap");
+    for bad in ["", "..", "a/b", "a.b", "x\n"] {
+        assert!(!is_plain(bad), "{bad:?}");
+    }
+}

@@ -1,0 +1,216 @@
+//! What the agent's own record says of its turns, joined with what its screen shows (SPEC §14).
+//!
+//! A record that marks where turns begin and end decides that; any other one only counts as long as it can still be news:
+//! it follows the screen by some seconds. A dialog, a draft and a menu are the screen's to tell.
+
+use super::flight::Flight;
+use super::{AgentRecordReading, LastScreen, TurnMachine};
+use crate::agent_record::{RecordedPhase, RecordedResult, RecordedTurn};
+use crate::state::{LastTurn, TurnResult, TurnSource, UiContext};
+use crate::time::{Span, Timestamp};
+use crate::tracker::timers::{Timer, TimerName};
+
+/// How long screen and record may differ; meanwhile the busy one counts.
+const DIFFER: Span = Span::from_secs(2);
+/// How long a record that marks no turns is believed to be busy when the screen has come to rest: longer than any was seen to
+/// lag behind.
+const LAG: Span = Span::from_secs(10);
+/// How long a record must have said alone that its agent asks for something.
+const SECOND_LOOK: Span = Span::from_secs(1);
+/// The same after a dialog was on the screen, whose answer the record follows.
+const AFTER_DIALOG: Span = Span::from_secs(3);
+
+/// What is known of a record.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(super) struct RecordedState {
+    turn: Option<RecordedTurn>,
+    /// A result that is still to be told.
+    due: Option<RecordedResult>,
+    /// The time of the last result that was told, or since when results are news.
+    told_until: Timestamp,
+    /// Since when the record alone says that the agent asks for something.
+    asks_alone_since: Option<Timestamp>,
+    /// When a dialog was last on the screen.
+    dialog_at: Option<Timestamp>,
+}
+
+impl RecordedState {
+    /// One of which results after a time are news.
+    pub(super) fn since(now: Timestamp) -> Self {
+        Self { told_until: now, ..Self::default() }
+    }
+}
+
+impl TurnMachine {
+    /// Takes in what the agent's records say now.
+    pub(in crate::tracker) fn recorded(&mut self, reading: &AgentRecordReading) {
+        let recorded = &mut self.recorded;
+        recorded.turn.clone_from(&reading.turn);
+        let is_news = |result: &&RecordedResult| result.at > recorded.told_until && result.result != TurnResult::None;
+        recorded.due = reading.result.as_ref().filter(is_news).cloned();
+    }
+
+    /// The agent that wrote the record is not there any more.
+    pub(in crate::tracker) fn record_is_lost(&mut self) {
+        (self.recorded.turn, self.recorded.due, self.recorded.asks_alone_since) = (None, None, None);
+    }
+
+    /// What its record says that it does.
+    pub(super) fn recorded_phase(&self) -> Option<RecordedPhase> {
+        self.recorded.turn.as_ref().map(|turn| turn.phase)
+    }
+
+    /// Whether its record has told a moment ago that the turn ended like this.
+    pub(super) fn record_has_told(&self, result: TurnResult, now: Timestamp) -> bool {
+        let told = self.last_turn.at == Some(self.recorded.told_until) && self.last_turn.result == result;
+        told && now.since(self.recorded.told_until) < LAG
+    }
+
+    /// Whether its record says that a turn is in flight, and is believed.
+    pub(super) fn record_goes_on(&self, now: Timestamp) -> bool {
+        let Some(turn) = self.recorded.turn.as_ref().filter(|turn| turn.phase == RecordedPhase::Active) else {
+            return false;
+        };
+        turn.marks_turns || self.rest_is_news(turn).is_none_or(|timer| !timer.is_over(now))
+    }
+
+    /// What the agent asks for, where only its record says so.
+    pub(in crate::tracker) fn recorded_request(&self, now: Timestamp) -> Option<(UiContext, &str)> {
+        self.second_look().filter(|timer| timer.is_over(now))?;
+        let turn = self.recorded.turn.as_ref()?;
+        Some((turn.context.unwrap_or(UiContext::ApprovalPrompt), &turn.word))
+    }
+
+    /// Whether its record says that what a turn began runs on behind the prompt.
+    pub(in crate::tracker) fn record_runs_on(&self) -> bool {
+        self.recorded.turn.as_ref().is_some_and(|turn| turn.phase == RecordedPhase::Background)
+    }
+
+    /// Whether screen and record have contradicted each other for longer than either may lag behind.
+    pub(in crate::tracker) fn record_contradicts(&self, now: Timestamp) -> bool {
+        let Some(turn) = &self.recorded.turn else { return false };
+        let stands = |since: Timestamp| now.since(self.coverage.begun(since)) >= LAG;
+        let rests = self.seen.as_ref().filter(|seen| seen.at_rest()).is_some_and(|seen| stands(seen.since));
+        match turn.phase {
+            RecordedPhase::Active => rests,
+            RecordedPhase::Waiting => self.recorded.asks_alone_since.is_some_and(stands),
+            RecordedPhase::Idle => self.set_aside.is_some() && stands(turn.at),
+            RecordedPhase::Menu | RecordedPhase::Background => false,
+        }
+    }
+
+    /// Lets the turn follow its record.
+    pub(super) fn follow_record(&mut self, now: Timestamp) {
+        self.note_request(now);
+        if self.record_goes_on(now) {
+            self.begin_recorded(now);
+        }
+        self.set_recorded_end_aside(now);
+        self.tell_recorded_result(now);
+    }
+
+    /// The windows that run because of a record.
+    pub(super) fn recorded_timers(&self) -> impl Iterator<Item = Timer> {
+        let turn = self.recorded.turn.as_ref();
+        let lag = turn.filter(|turn| turn.phase == RecordedPhase::Active && !turn.marks_turns);
+        let differ = |since| self.coverage.window(TimerName::RecordDiffers, since, DIFFER);
+        let end = turn.filter(|turn| turn.phase == RecordedPhase::Idle && self.activity.is_some());
+        let due = self.recorded.due.as_ref().map(|result| differ(result.at));
+        let windows = [lag.and_then(|turn| self.rest_is_news(turn)), self.second_look()];
+        windows.into_iter().chain([end.map(|turn| differ(turn.at)), due]).flatten()
+    }
+
+    /// Since when the screen is at rest, which the record may not have followed yet. Where the agent itself says on its screen
+    /// that the turn is done, it is.
+    fn rest_is_news(&self, turn: &RecordedTurn) -> Option<Timer> {
+        let seen = self.seen.as_ref().filter(|seen| seen.at_rest())?;
+        let window = if seen.is_finished() && seen.since > turn.at { Span::ZERO } else { LAG };
+        Some(self.coverage.window(TimerName::RecordDiffers, seen.since.max(turn.at), window))
+    }
+
+    fn second_look(&self) -> Option<Timer> {
+        let since = self.recorded.asks_alone_since?;
+        let dialog = self.recorded.dialog_at.filter(|at| *at + AFTER_DIALOG > since + SECOND_LOOK);
+        let (since, window) = dialog.map_or((since, SECOND_LOOK), |at| (at, AFTER_DIALOG));
+        Some(self.coverage.window(TimerName::RecordAsks, since, window))
+    }
+
+    /// Keeps since when the record alone says that the agent asks for something.
+    fn note_request(&mut self, now: Timestamp) {
+        let shows_dialog = self.seen.as_ref().is_none_or(|seen| seen.in_dialog);
+        let asks = self.recorded.turn.as_ref().is_some_and(|turn| turn.phase == RecordedPhase::Waiting);
+        if shows_dialog {
+            self.recorded.dialog_at = Some(now);
+        }
+        match asks && !shows_dialog {
+            true => drop(self.recorded.asks_alone_since.get_or_insert(now)),
+            false => self.recorded.asks_alone_since = None,
+        }
+    }
+
+    /// A turn is in flight that the record says goes on.
+    fn begin_recorded(&mut self, now: Timestamp) {
+        let Some(began) = self.recorded.turn.as_ref().map(|turn| turn.at) else { return };
+        // After a gap its beginning is known all the same.
+        let begins = || Flight::begins(TurnSource::SurfaceInference, self.seen.as_ref(), began);
+        let mut flight = self.flight.take().unwrap_or_else(begins);
+        flight.active_at = Some(now);
+        flight.settling = None;
+        (flight.is_resumed, flight.is_unwatched) = (false, false);
+        if self.last_turn.at.is_none_or(|at| at < began) {
+            self.result_is_current = false;
+        }
+        self.flight = Some(flight);
+    }
+
+    /// What looks like work and has not moved since its turn ended in the record was left behind, or is quoted.
+    fn set_recorded_end_aside(&mut self, now: Timestamp) {
+        let Some(turn) = self.recorded.turn.as_ref().filter(|turn| turn.phase == RecordedPhase::Idle) else { return };
+        let Some((activity, since)) = &self.activity else { return };
+        let begun_since = self.flight.as_ref().is_some_and(|flight| flight.armed_at > turn.at);
+        if *since < turn.at + DIFFER && now >= turn.at + DIFFER && !begun_since {
+            self.set_aside = Some(activity.fingerprint);
+        }
+    }
+
+    /// Tells how the turn ended, when the screen has come to rest or has had the time to.
+    fn tell_recorded_result(&mut self, now: Timestamp) {
+        let Some(due) = &self.recorded.due else { return };
+        let Some(seen) = &self.seen else { return };
+        let at_rest = seen.at_rest() && (self.activity.is_none() || self.activity_is_set_aside());
+        let next_began = self
+            .recorded
+            .turn
+            .as_ref()
+            .is_some_and(|turn| turn.marks_turns && turn.phase == RecordedPhase::Active && turn.at > due.at);
+        if seen.in_dialog || !(at_rest || next_began || now >= due.at + DIFFER) {
+            return;
+        }
+        let (region, at) = (seen.region.clone(), due.at.min(now));
+        let RecordedResult { result, detail, .. } = due.clone();
+        (self.recorded.told_until, self.recorded.due) = (due.at, None);
+        // A quick turn may have been over when its prompt was first seen.
+        let is_its = |flight: &Flight| match flight.source {
+            TurnSource::ExplicitInput => flight.armed_at <= at,
+            TurnSource::SurfaceInference | TurnSource::None => flight.armed_at <= at + DIFFER,
+        };
+        let told = self.last_turn.at.is_some_and(|told| told + LAG >= at) && self.flight.is_none();
+        match &self.flight {
+            Some(flight) if !is_its(flight) => {}
+            None if told => {
+                // The screen told it before; what it said of how it ended was less than the agent's own word.
+                let detail =
+                    detail.or_else(|| self.last_turn.detail.take().filter(|_| result == self.last_turn.result));
+                (self.last_turn.result, self.last_turn.detail) = (result, detail);
+                self.completed = None;
+            }
+            flight => {
+                let source = flight.as_ref().map_or(TurnSource::SurfaceInference, |flight| flight.source);
+                self.conclude(LastTurn { result, source, at: Some(at), detail }, &region);
+                self.saw_end = true;
+                self.told_end = self.seen.as_ref().and_then(LastScreen::told_end);
+                self.set_aside = self.activity.as_ref().map(|(activity, _)| activity.fingerprint);
+            }
+        }
+    }
+}
