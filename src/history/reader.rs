@@ -162,20 +162,6 @@ impl Reader {
         Ok((u64::try_from(count).unwrap_or(0), file::used(&self.connection)?))
     }
 
-    /// The terminals that some process watches now, with the last transition of each, by name. Whoever only wants to
-    /// know how things stand need not ask tmux.
-    ///
-    /// # Errors
-    /// As [`Reader::each`].
-    pub fn current(&mut self, now: Timestamp) -> Result<Vec<Stored>, Trouble> {
-        let tail = "WHERE r.id IN (
-                        SELECT (SELECT id FROM records WHERE terminal = w.terminal AND kind = 'transition'
-                                ORDER BY at DESC, id DESC LIMIT 1)
-                        FROM watches w WHERE w.ended IS NULL AND w.seen > ?1)
-                    ORDER BY r.name, r.id";
-        self.select(tail, [(now - LEASE).as_millis()])
-    }
-
     /// The last transition or event of each terminal of a server that has not left it, as far as is known.
     ///
     /// # Errors

@@ -228,6 +228,7 @@ fn filters_take_what_they_say() {
     let both = Some(vec![terminal(0), terminal(1)]);
     assert_eq!(times(RecordFilter { terminals: both, since: Some(at(8)), ..all.clone() }), [8, 9]);
     assert_eq!(times(RecordFilter { terminals: Some(Vec::new()), ..all }), [0; 0]);
+    assert_eq!(reader.extent().unwrap().0, 11);
     let terminals = reader.terminals().unwrap();
     let names: Vec<_> = terminals.iter().map(|terminal| (terminal.name.as_str(), terminal.last)).collect();
     assert_eq!(names, [("t1", Some(at(9))), ("t0", Some(at(8)))]);

@@ -218,22 +218,6 @@ fn two_dashboards_at_full_speed_lose_nothing() {
     wait_until("its watches are ended", || count(&path, "watches WHERE ended IS NULL") == 0);
 }
 
-#[test]
-fn how_things_stand_is_told_without_asking_tmux() {
-    let (_directory, path) = place();
-    let (mut gone, mut here) = (store(&path, "a", at(0)), store(&path, "b", at(0)));
-    gone.write(&[message(1, 0, Phase::Ready, "x")], at(0)).unwrap();
-    here.write(&[message(2, 0, Phase::Ready, "x"), message(2, 5, Phase::Active, "y")], at(5)).unwrap();
-    here.write(&[message(3, 6, Phase::Ready, "z")], at(6)).unwrap();
-    here.beat(at(40), None).unwrap();
-    let mut reader = Reader::open(&path).unwrap();
-    let current = reader.current(at(41)).unwrap();
-    let told: Vec<_> = current.iter().map(|record| (record.name.as_str(), record.at)).collect();
-    assert_eq!(told, [("t2", at(5)), ("t3", at(6))]);
-    assert_eq!(reader.extent().unwrap().0, 4);
-    assert!(reader.current(at(100)).unwrap().is_empty());
-}
-
 fn fill(history: &History, seconds: std::ops::Range<i64>) {
     for second in seconds {
         history.record(Record::Transition(transition(1, second, Phase::Ready, &format!("screen {second}"))));

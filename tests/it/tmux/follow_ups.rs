@@ -11,6 +11,7 @@ use fleetwatch::history::{
 };
 use fleetwatch::state::Phase;
 use fleetwatch::time::{Span, Timestamp};
+use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
 const TAG: &str = "[fleetwatch notification";
@@ -221,7 +222,11 @@ fn who_carries_messages_leaves_the_history_in_order() {
     let mut aviary = Aviary::new(FINISHED);
     aviary.watch();
     let path = aviary.directory.path().join("state/fleetwatch/history.db");
-    let watched = || Reader::open(&path).and_then(|mut reader| reader.current(now())).unwrap_or_default().len();
+    let watched = || -> i64 {
+        let count = "SELECT count(*) FROM watches WHERE ended IS NULL";
+        let file = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY);
+        file.and_then(|file| file.query_row(count, [], |row| row.get(0))).unwrap_or_default()
+    };
     wait_until("both to be watched", || watched() == 2);
     let mut watch = aviary.watch.take().unwrap();
     assert!(Command::new("kill").args(["-TERM", &watch.id().to_string()]).status().unwrap().success());
@@ -409,7 +414,7 @@ impl Aviary {
     /// Whether a message tells of a nap, sent or not.
     fn is_queued(&self, nap: &str) -> bool {
         let path = self.directory.path().join("state/fleetwatch/history.db");
-        let connection = rusqlite::Connection::open(path).unwrap();
+        let connection = Connection::open(path).unwrap();
         let sql = "SELECT count(*) FROM outbox_events WHERE body LIKE '%' || ?1 || '%'";
         connection.query_row(sql, [nap], |row| row.get::<_, i64>(0)).is_ok_and(|count| count > 0)
     }
