@@ -3,12 +3,9 @@
 mod actors;
 mod copy;
 mod drafts;
-mod drain;
 mod editor;
-mod leaving;
 mod lending;
 mod look;
-mod outside;
 mod reload;
 mod requests;
 mod signals;
@@ -17,8 +14,8 @@ mod terminal;
 mod waiting;
 
 use std::collections::BTreeMap;
-use std::future::poll_fn;
-use std::io;
+use std::future::{poll_fn, ready};
+use std::io::{self, Write as _};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,21 +28,26 @@ use tokio::time::Instant;
 use crate::config::Config;
 use crate::delivery::DeliveryEvent;
 use crate::engine::{Engine, EngineEvent, Update};
-use crate::fleet::ServerId;
+use crate::fleet::{Effect, ServerId, Terminal};
 use crate::history::{Answer, History, Intent, IntentId, Questions};
+use crate::notify::Suppression;
+use crate::operation::Producer;
 use crate::owner;
 use crate::poll;
+use crate::screen::harmless;
+use crate::sender::OperationEvent;
 use crate::status::Status;
+use crate::task::Task;
 use crate::time::Span;
-use crate::ui::{Topic, Ui, UiOptions};
+use crate::ui::{Action, Topic, Ui, UiOptions, told};
 use actors::{ActorNews, Actors};
 use drafts::DraftStore;
-use drain::at_once;
 use lending::{Lent, given_back};
 pub use look::LookError;
 use reload::FileWatch;
 pub use reload::{Learning, LoadResult, LoadSource};
 use signals::{SignalRequest, Signals};
+use tasks::found;
 use terminal::Tty;
 
 /// The shortest time between two frames that no key asked for.
@@ -168,7 +170,12 @@ impl App {
 
     async fn run(&mut self) -> Result<(), AppError> {
         // What does not answer at once is shown as silent.
-        let _ = tokio::time::timeout(FIRST_FRAME, self.engine.first_polls()).await;
+        let first_polls = async {
+            while self.engine.is_waiting() {
+                self.engine.turn().await;
+            }
+        };
+        let _ = tokio::time::timeout(FIRST_FRAME, first_polls).await;
         self.show_updates();
         // What there is from the start is no news; what comes while the first frame is drawn is.
         self.tell_outside()?;
@@ -206,7 +213,12 @@ impl App {
             event = next_event(&mut self.events) => {
                 self.on_event(event).await?;
                 for _ in 0..EVENTS_AT_ONCE {
-                    let Some(event) = at_once(next_event(&mut self.events)).await else { break };
+                    // Polled by the loop itself, which the terminal's next event has to wake.
+                    let event = tokio::select! {
+                        biased;
+                        event = next_event(&mut self.events) => event,
+                        () = ready(()) => break,
+                    };
                     self.on_event(event).await?;
                 }
                 self.want_frame(KEY_FRAME);
@@ -220,7 +232,7 @@ impl App {
                 self.want_frame(KEY_FRAME);
             }
             event = self.engine.next() => {
-                let distance = if matches!(event, EngineEvent::Operation(_)) { KEY_FRAME } else { FRAME };
+                let distance = if matches!(event, EngineEvent::Update(Update::Operation(_))) { KEY_FRAME } else { FRAME };
                 self.engine.handle(event, poll::now());
                 while let Some(event) = self.engine.try_next() {
                     self.engine.handle(event, poll::now());
@@ -275,14 +287,61 @@ impl App {
     fn show_updates(&mut self) {
         while let Some(update) = self.engine.poll_update() {
             match update {
-                Update::Effect(effect) => self.follow_tasks(&effect),
+                Update::Effect(Effect::Tasks(batch)) => self.show_task_events(&batch),
+                Update::Effect(Effect::TasksFound { sessions }) => {
+                    let prune = self.ui.key_for(Action::PruneTasks);
+                    self.ui.notify(Status::Finished, found(&sessions, prune.as_deref()), poll::now());
+                }
+                Update::Effect(_) | Update::Operation(OperationEvent::Begun(_)) => {}
                 Update::Refused(why) => self.ui.notify_about(Topic::Owner, Status::Unknown, why, poll::now()),
                 Update::Message(message) => self.on_intent(message),
-                Update::Operation(event) => self.on_operation(&event),
+                // What becomes of messages in the outbox the history tells.
+                Update::Operation(OperationEvent::Ended(operation, outcome)) => {
+                    if operation.producer == Producer::Dashboard {
+                        self.ui.ended(&operation, &outcome, &self.engine.fleet().view(poll::now()));
+                    }
+                }
                 Update::Delivery(DeliveryEvent::Trouble(trouble)) => self.complain(&trouble),
                 Update::Delivery(DeliveryEvent::FollowUp(text)) => self.ui.notify(Status::Ready, text, poll::now()),
             }
         }
+    }
+
+    /// Tells what the rules want told of what is shown now.
+    fn tell_outside(&mut self) -> io::Result<()> {
+        let now = poll::now();
+        self.engine.mute(self.ui.mutes_all());
+        let is_muted = |terminal: &Terminal| self.ui.mutes(terminal);
+        let is_task_muted = |task: &Task| self.ui.mutes_task(task);
+        let looks_at = self.ui.looked_at(now);
+        let operator = Suppression { looks_at, is_muted: &is_muted, is_task_muted: &is_task_muted };
+        let bytes = self.engine.deliver(operator, now);
+        self.tty.ring(&bytes)
+    }
+
+    /// Gives the terminal back and lets the prompts that are on their way arrive, for no longer than a sender takes. What
+    /// did not arrive is told where the operator is now.
+    async fn finish(&mut self) {
+        self.call_in().await;
+        self.let_go();
+        for waiting in self.still_waiting() {
+            let _ = writeln!(io::stderr(), "{}", harmless(&waiting));
+        }
+        for left in self.engine.leave(self.actors.finish()).await {
+            let _ = writeln!(io::stderr(), "warning: {}", harmless(&left));
+        }
+        while let Some(update) = self.engine.poll_update() {
+            let Update::Operation(OperationEvent::Ended(operation, outcome)) = update else { continue };
+            if operation.producer == Producer::Dashboard {
+                if !outcome.is_accepted() {
+                    // The terminal may be gone, and then nobody is left to be told.
+                    let _ = writeln!(io::stderr(), "warning: {}", harmless(&told(&operation, &outcome)));
+                }
+                // What has arrived is no draft.
+                self.ui.ended(&operation, &outcome, &self.engine.fleet().view(poll::now()));
+            }
+        }
+        self.leave_drafts().await;
     }
 
     fn draw(&mut self) -> Result<(), AppError> {

@@ -142,7 +142,7 @@ async fn record_target(args: &record::Args, options: &GlobalOptions) -> Done {
     let watched = survey::Watched::new(options)?;
     let survey = watched.survey().await?;
     let terminal = survey.terminal(&args.target)?;
-    let server = crate::tmux::Server::new(terminal.key.server.clone(), watched.feed.tmux.clone())?;
+    let server = crate::tmux::Server::new(terminal.key.server.clone(), watched.settings.feed.tmux.clone())?;
     record::run(args, &server, &terminal.key, &target::program(terminal)).await
 }
 

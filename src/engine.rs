@@ -14,7 +14,7 @@ use tokio::task::{JoinError, JoinSet};
 
 use crate::config::Config;
 use crate::delivery::{DeliveryEvent, Outside};
-use crate::fleet::{Effect, Fleet, Input, ServerHealth, ServerId, TerminalKey};
+use crate::fleet::{Effect, Fleet, Input, ServerHealth, ServerId};
 use crate::history::{self, History, IntentNews, Record, Submission};
 use crate::notify::Suppression;
 use crate::operation::Act;
@@ -32,7 +32,8 @@ const WAITING_EVENTS: usize = 64;
 const LAST_SENDS: Duration = Duration::from_secs(10);
 /// How long it waits until what happened is in the history.
 const LAST_RECORDS: Duration = Duration::from_millis(500);
-
+/// How long it waits until a tmux server has given back what was set in it.
+const LAST_RELEASE: Duration = Duration::from_secs(1);
 /// How long the timers of a client wait for what its owner saw by then, which may come late on a busy machine.
 const LATEST_REPORT: Span = Span::from_millis(500);
 /// Timers that run later than this were not late: the process was stopped.
@@ -45,12 +46,8 @@ pub enum EngineEvent {
     Owner(OwnerEvent),
     /// Another process has sent something.
     Submission(Submission),
-    /// A message to an agent has come further.
-    Message(IntentNews),
-    /// An operation of this process has come further.
-    Operation(OperationEvent),
-    /// What came of a notice or a follow-up.
-    Delivery(DeliveryEvent),
+    /// Something to show or to print.
+    Update(Update),
     /// Nothing happened but time.
     Timeout,
 }
@@ -207,9 +204,12 @@ impl Engine {
                     self.take(input, now);
                 }
             }
-            EngineEvent::Operation(event) => self.operation_event(event, now),
-            EngineEvent::Message(message) => self.updates.push_back(Update::Message(message)),
-            EngineEvent::Delivery(delivery) => self.updates.push_back(Update::Delivery(delivery)),
+            EngineEvent::Update(update) => {
+                if let Update::Operation(event) = &update {
+                    self.operation_event(event, now);
+                }
+                self.updates.push_back(update);
+            }
             EngineEvent::Timeout => {}
         }
         // Whatever happens, time passes.
@@ -225,7 +225,12 @@ impl Engine {
     pub fn handle_local(&mut self, input: Input, now: Timestamp) {
         let server = match &input {
             Input::Seen { key } => {
-                self.keep_seen(key, now);
+                let ended = [Attention::Failed, Attention::Interrupted, Attention::Finished];
+                let seen = self.fleet.terminal(key).filter(|terminal| ended.contains(&terminal.state.attention));
+                if let (Some(acting), Some(terminal)) = (&self.acting, seen) {
+                    // Whoever watches later must know that the operator sees how the turn ended.
+                    acting.history.record(Record::seen(key.clone(), terminal.state.terminal.id.clone(), now));
+                }
                 Some(&key.server)
             }
             Input::TaskKilled { server, .. } => Some(server),
@@ -242,14 +247,8 @@ impl Engine {
         self.handle(event, poll::now());
     }
 
-    /// Watches until every server has been polled once. May be dropped while it waits.
-    pub async fn first_polls(&mut self) {
-        while self.is_waiting() {
-            self.turn().await;
-        }
-    }
-
-    fn is_waiting(&self) -> bool {
+    /// Whether a server has not been polled yet.
+    pub fn is_waiting(&self) -> bool {
         let view = self.fleet.view(Timestamp::default());
         // A server that has not reported yet is not known to the fleet at all.
         view.servers.len() < self.watchers.len()
@@ -327,16 +326,14 @@ impl Engine {
             // The next owner writes what is not in the file then.
             acting.history.written(LAST_RECORDS).await;
         }
-        let mut left = Vec::new();
-        for (server, watcher) in std::mem::take(&mut self.watchers) {
-            let released = release(self.settings.feed.clone(), server.clone(), watcher).await;
-            left.extend(released.err().map(|error| format!("{server}: what counts bells was left behind: {error}")));
-        }
         if let Some(acting) = &mut self.acting {
             let ended = std::iter::from_fn(|| acting.operations.try_recv().ok());
             self.updates.extend(ended.map(Update::Operation));
         }
-        left
+        let watchers = std::mem::take(&mut self.watchers).into_iter();
+        let released: JoinSet<_> =
+            watchers.map(|(server, it)| release(self.settings.feed.clone(), server, it)).collect();
+        released.join_all().await.into_iter().filter_map(Result::err).collect()
     }
 
     fn owner_event(&mut self, event: OwnerEvent, now: Timestamp) {
@@ -365,11 +362,11 @@ impl Engine {
     }
 
     /// Follows an operation of this process: a prompt begins a turn, and an answered dialog was seen.
-    fn operation_event(&mut self, event: OperationEvent, now: Timestamp) {
-        let (OperationEvent::Begun(operation) | OperationEvent::Ended(operation, _)) = &event;
+    fn operation_event(&mut self, event: &OperationEvent, now: Timestamp) {
+        let (OperationEvent::Begun(operation) | OperationEvent::Ended(operation, _)) = event;
         let key = operation.to.key.clone();
         self.wake(&key.server);
-        match (&event, &operation.act) {
+        match (event, &operation.act) {
             (OperationEvent::Begun(_), Act::Prompt { text, .. }) => {
                 self.take(Input::Submitted { key, at: now, text: text.clone() }, now);
             }
@@ -378,7 +375,6 @@ impl Engine {
             }
             _ => {}
         }
-        self.updates.push_back(Update::Operation(event));
     }
 
     fn take(&mut self, input: Input, now: Timestamp) {
@@ -430,14 +426,6 @@ impl Engine {
             self.updates.push_back(Update::Effect(effect));
         }
     }
-
-    /// Writes down that the operator sees how a turn ended, for whoever watches later.
-    fn keep_seen(&self, key: &TerminalKey, now: Timestamp) {
-        let (Some(acting), Some(terminal)) = (&self.acting, self.fleet.terminal(key)) else { return };
-        if matches!(terminal.state.attention, Attention::Failed | Attention::Interrupted | Attention::Finished) {
-            acting.history.record(Record::seen(key.clone(), terminal.state.terminal.id.clone(), now));
-        }
-    }
 }
 
 /// What is known of servers: what their owners know, or what a poll shows where there is none, all at the same time.
@@ -465,24 +453,37 @@ pub async fn survey(settings: &Settings, servers: &[ServerId], freshness: Freshn
     Ok(fleet)
 }
 
-/// Ends a watcher, and takes back what it has set in the server's task sessions.
-async fn release(feed: poll::Settings, server: ServerId, watcher: Watcher) -> Result<(), Error> {
-    let is_set = watcher.has_tended();
+/// Ends a watcher, and takes back what it has set in the server's task sessions. A server that is gone has nothing of it, and
+/// one that does not answer keeps nobody waiting: the next process that watches takes it back.
+///
+/// # Errors
+/// Something was left behind: why, for people.
+async fn release(feed: poll::Settings, server: ServerId, watcher: Watcher) -> Result<(), String> {
+    let is_set = watcher.has_set_hooks();
     // The watcher must not set again what is taken back.
     drop(watcher);
-    if is_set { poll::release(&feed, &server).await } else { Ok(()) }
+    if !is_set {
+        return Ok(());
+    }
+    let why = match tokio::time::timeout(LAST_RELEASE, poll::release(&feed, &server)).await {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(error)) if error.is_no_server() => return Ok(()),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "tmux does not answer".to_owned(),
+    };
+    Err(format!("{server}: what counts bells was left behind: {why}"))
 }
 
 /// What happens in a process that may act; nothing ever does in another one.
 async fn next_of(acting: &mut Option<Acting>) -> EngineEvent {
     let Some(acting) = acting else { return pending().await };
-    tokio::select! {
-        Some(event) = acting.operations.recv() => EngineEvent::Operation(event),
-        Some(event) = acting.deliveries.recv() => EngineEvent::Delivery(event),
-        Some(submission) = acting.submissions.recv() => EngineEvent::Submission(submission),
-        Some(message) = acting.messages.recv() => EngineEvent::Message(message),
+    EngineEvent::Update(tokio::select! {
+        Some(event) = acting.operations.recv() => Update::Operation(event),
+        Some(event) = acting.deliveries.recv() => Update::Delivery(event),
+        Some(message) = acting.messages.recv() => Update::Message(message),
+        Some(submission) = acting.submissions.recv() => return EngineEvent::Submission(submission),
         else => pending().await,
-    }
+    })
 }
 
 /// Waits until a moment has come; for ever when there is none.

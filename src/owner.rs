@@ -25,13 +25,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use client::{Followed, follow};
 use lease::{Acquired, Bid, LeasePath, acquire};
 use wire::Hello;
 
+use crate::config::Config;
 use crate::fleet::{self, Checkpoint, Input, ServerId, TerminalKey};
 use crate::history::History;
 use crate::notify::NoticeId;
@@ -82,7 +83,7 @@ pub enum Role {
 #[derive(Clone, Debug)]
 pub struct Lead {
     held: Held,
-    told: mpsc::UnboundedSender<Own>,
+    to_task: mpsc::UnboundedSender<LocalEvent>,
 }
 
 impl Lead {
@@ -100,7 +101,7 @@ impl Lead {
     /// Says to the other processes that a notice is seen to.
     pub fn handled(&self, notice: NoticeId) {
         // It has ended where nobody listens.
-        let _ = self.told.send(Own::Handled(notice));
+        let _ = self.to_task.send(LocalEvent::Handled(notice));
     }
 }
 
@@ -127,11 +128,15 @@ impl Rank {
     }
 }
 
-/// What a process tells the others by itself.
+/// What happens in this process itself.
 #[derive(Debug)]
-enum Own {
+enum LocalEvent {
+    /// It has taken an input in by itself.
     Input(Input),
+    /// It has seen to a notice.
     Handled(NoticeId),
+    /// It has sent something, which is soon to be seen.
+    Wake,
 }
 
 /// What is watched, and by which rules: processes that differ in it do not follow each other.
@@ -144,6 +149,12 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// What a configuration says, for a process that never owns.
+    pub fn new(config: &Config, library: Arc<ProfileSet>) -> Self {
+        let fleet = fleet::Settings { tracker: config.tracker.clone(), ..fleet::Settings::default() };
+        Self { feed: poll::Settings::new(config), library, fleet, rank: Rank::Reader }
+    }
+
     /// A number that two processes share when the same screens mean the same to both.
     fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
@@ -161,9 +172,8 @@ impl Settings {
 #[derive(Debug)]
 pub struct Watcher {
     task: JoinHandle<()>,
-    wake: Arc<Notify>,
-    tended: Arc<AtomicBool>,
-    told: mpsc::UnboundedSender<Own>,
+    to_task: mpsc::UnboundedSender<LocalEvent>,
+    hooks_set: Arc<AtomicBool>,
     used: Arc<Mutex<Instant>>,
 }
 
@@ -175,18 +185,18 @@ impl Watcher {
 
     /// Looks at once, and then quickly for a while: something was sent.
     pub fn wake(&self) {
-        self.wake.notify_one();
+        let _ = self.to_task.send(LocalEvent::Wake);
     }
 
     /// Tells the other processes what this one has just taken in by itself.
     pub fn tell(&self, input: Input) {
         // It has ended where nobody listens.
-        let _ = self.told.send(Own::Input(input));
+        let _ = self.to_task.send(LocalEvent::Input(input));
     }
 
-    /// Whether it has set something in the server that [`poll::release`] takes back.
-    pub fn has_tended(&self) -> bool {
-        self.tended.load(Ordering::Relaxed)
+    /// Whether it has set hooks in the server, which [`poll::release`] takes back.
+    pub fn has_set_hooks(&self) -> bool {
+        self.hooks_set.load(Ordering::Relaxed)
     }
 }
 
@@ -203,19 +213,18 @@ impl Drop for Watcher {
 pub fn spawn(settings: Settings, server: ServerId, events: mpsc::Sender<OwnerEvent>) -> Result<Watcher, Error> {
     // The name is checked here, where somebody can be told.
     Server::new(server.clone(), settings.feed.tmux.clone())?;
-    let (wake, tended): (Arc<Notify>, Arc<AtomicBool>) = Default::default();
-    let (told, from_app) = mpsc::unbounded_channel();
+    let hooks_set = Arc::new(AtomicBool::new(false));
+    let (to_task, local_events) = mpsc::unbounded_channel();
     let used = Arc::new(Mutex::new(Instant::now()));
     let place = LeasePath::of(&server, settings.feed.history.as_deref(), settings.rank.may_own());
-    let station = Station {
+    let task = WatchTask {
         settings,
         server,
         place,
         events,
-        telling: told.clone(),
-        told: from_app,
-        wake: Arc::clone(&wake),
-        tended: Arc::clone(&tended),
+        to_task: to_task.clone(),
+        local_events,
+        hooks_set: Arc::clone(&hooks_set),
         role: None,
         used: Arc::clone(&used),
         known: BTreeSet::new(),
@@ -223,8 +232,7 @@ pub fn spawn(settings: Settings, server: ServerId, events: mpsc::Sender<OwnerEve
         refused: None,
         asked_lock: None,
     };
-    let task = tokio::spawn(station.run());
-    Ok(Watcher { task, wake, tended, told, used })
+    Ok(Watcher { task: tokio::spawn(task.run()), to_task, hooks_set, used })
 }
 
 /// What the owner of a server knows of it, with `fresh` after it has looked again; what is known then, or `None` when there
@@ -254,18 +262,16 @@ pub fn is_owned(settings: &Settings, server: &ServerId) -> bool {
     LeasePath::of(server, settings.feed.history.as_deref(), false).is_some_and(|place| place.is_listened())
 }
 
-/// One server, as a process watches it.
-struct Station {
+/// The task that watches one server.
+struct WatchTask {
     settings: Settings,
     server: ServerId,
     /// Where the lease is; `None` where there is no place for one.
     place: Option<LeasePath>,
     events: mpsc::Sender<OwnerEvent>,
-    /// What the process itself has taken in.
-    told: mpsc::UnboundedReceiver<Own>,
-    telling: mpsc::UnboundedSender<Own>,
-    wake: Arc<Notify>,
-    tended: Arc<AtomicBool>,
+    local_events: mpsc::UnboundedReceiver<LocalEvent>,
+    to_task: mpsc::UnboundedSender<LocalEvent>,
+    hooks_set: Arc<AtomicBool>,
     role: Option<Role>,
     used: Arc<Mutex<Instant>>,
     /// The terminals that the fleet of this process knows, of which the history need not tell.
@@ -278,16 +284,16 @@ struct Station {
     asked_lock: Option<u64>,
 }
 
-/// Why somebody plays a part no longer.
+/// Why a role has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// Another part is to be looked for.
+    /// Another role is to be found.
     Changed,
     /// Nobody wants to be told any more.
     Closed,
 }
 
-impl Station {
+impl WatchTask {
     async fn run(mut self) {
         let mut tries = 0;
         let mut is_frozen = false;
@@ -310,7 +316,7 @@ impl Station {
             let end = match acquired {
                 Acquired::Lease(lease) => {
                     tries = 0;
-                    match self.be(Role::Owner, Some(lease.held())).await {
+                    match self.set_role(Role::Owner, Some(lease.held())).await {
                         End::Closed => End::Closed,
                         End::Changed => self.own(lease).await,
                     }
@@ -327,11 +333,11 @@ impl Station {
                     }
                     Followed::Frozen => {
                         tries = TRIES;
-                        self.is_refused("it does not answer".to_owned()).await
+                        self.report_refusal("it does not answer".to_owned()).await
                     }
                     Followed::Refused(why) => {
                         tries = TRIES;
-                        self.is_refused(why).await
+                        self.report_refusal(why).await
                     }
                 },
                 Acquired::Silence if self.settings.rank.may_own() => End::Changed,
@@ -354,7 +360,7 @@ impl Station {
             }
             // Where there is a place for a lease somebody else may have it, and acts.
             let held = self.place.is_none().then_some(Held::ALWAYS);
-            if self.be(Role::Alone, held).await == End::Closed || self.poll_alone().await == End::Closed {
+            if self.set_role(Role::Alone, held).await == End::Closed || self.poll_alone().await == End::Closed {
                 return;
             }
             tries = TRIES;
@@ -362,33 +368,31 @@ impl Station {
     }
 
     /// Another process needs this one, or this one another.
-    fn is_used(&self) {
+    fn mark_used(&self) {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
     /// Tells this process what it is from now on, and whether it acts.
-    async fn be(&mut self, role: Role, held: Option<Held>) -> End {
+    async fn set_role(&mut self, role: Role, held: Option<Held>) -> End {
         // Another lease is another role.
         if self.role.replace(role) == Some(role) && role != Role::Owner {
             return End::Changed;
         }
         tracing::debug!(server = %self.server, ?role, "role");
-        let lead = held.map(|held| Lead { held, told: self.telling.clone() });
+        let lead = held.map(|held| Lead { held, to_task: self.to_task.clone() });
         self.send(OwnerEvent::Role { server: self.server.clone(), role, lead }).await
     }
 
     /// Starts to poll.
-    fn poll(&self) -> Option<(poll::Poller, mpsc::Receiver<poll::Polled>)> {
-        let (sender, looks) = mpsc::channel(8);
+    fn poll(&self) -> Option<poll::Poller> {
         let (feed, library) = (self.settings.feed.clone(), Arc::clone(&self.settings.library));
-        let since = poll::StartingPoint { known: self.known.clone(), tended: Arc::clone(&self.tended) };
-        let poller = poll::spawn(feed, library, self.server.clone(), sender, since);
+        let since = poll::PollerState { known: self.known.clone(), hooks_set: Arc::clone(&self.hooks_set) };
         // Its name was checked when all began.
-        poller.ok().map(|poller| (poller, looks))
+        poll::spawn(feed, library, self.server.clone(), since).ok()
     }
 
     /// Tells this process that it has to poll for itself, and why.
-    async fn is_refused(&mut self, why: String) -> End {
+    async fn report_refusal(&mut self, why: String) -> End {
         tracing::warn!(server = %self.server, why, "the owner is not followed");
         let before = self.refused.replace((why.clone(), Instant::now()));
         if before.is_some_and(|(before, _)| before == why) {
@@ -398,7 +402,7 @@ impl Station {
     }
 
     /// Whether one that polls for itself could own the server now, or follow its owner.
-    fn may_be_somebody(&self) -> bool {
+    fn can_change_role(&self) -> bool {
         let Some(place) = &self.place else { return false };
         let may_ask = self.refused.as_ref().is_none_or(|(_, at)| at.elapsed() > ASK_REFUSER);
         (self.settings.rank.may_own() && place.is_free()) || (may_ask && place.is_listened())
@@ -406,21 +410,23 @@ impl Station {
 
     /// Polls, and tells nobody else.
     async fn poll_alone(&mut self) -> End {
-        let Some((poller, mut looks)) = self.poll() else { return End::Closed };
+        let Some(mut poller) = self.poll() else { return End::Closed };
         let ask_again = tokio::time::sleep(ASK_AGAIN);
         tokio::pin!(ask_again);
         loop {
             tokio::select! {
-                Some(polled) = looks.recv() => {
+                Some(polled) = poller.next() => {
                     if self.hand_on(polled.input).await == End::Closed {
                         return End::Closed;
                     }
                 }
-                // Whoever is alone has nobody to tell.
-                Some(_) = self.told.recv() => {}
-                () = self.wake.notified() => poller.wake(),
+                Some(event) = self.local_events.recv() => match event {
+                    LocalEvent::Wake => poller.wake(),
+                    // A process that is alone has nobody to tell.
+                    LocalEvent::Input(_) | LocalEvent::Handled(_) => {}
+                },
                 () = &mut ask_again, if self.place.is_some() => {
-                    if self.may_be_somebody() {
+                    if self.can_change_role() {
                         return End::Changed;
                     }
                     ask_again.as_mut().reset(tokio::time::Instant::now() + ASK_AGAIN);

@@ -34,6 +34,8 @@ use plan::{PollReport, ServerMemory, Suspect};
 /// How often, and after how long, one look is made again for the exit status of a task.
 const LOOKS_AGAIN: u32 = 5;
 const A_MOMENT: Duration = Duration::from_millis(40);
+/// Inputs that may wait; with more than that the poller waits itself.
+const WAITING_INPUTS: usize = 8;
 
 /// How servers are looked at.
 #[derive(Clone, Debug, Default)]
@@ -81,13 +83,13 @@ pub fn own() -> Own {
     Own::new(std::env::var("TMUX").ok(), std::env::var("TMUX_PANE").ok(), process::own_ancestors())
 }
 
-/// What a poller goes on from.
+/// What a poller goes on from, and what it leaves.
 #[derive(Clone, Debug, Default)]
-pub struct StartingPoint {
+pub struct PollerState {
     /// The terminals that are known already, of which the history need not tell.
     pub known: BTreeSet<TerminalKey>,
     /// Set when the poller sets something in the server that [`release`] takes back.
-    pub tended: Arc<AtomicBool>,
+    pub hooks_set: Arc<AtomicBool>,
 }
 
 /// A running poller of one server. Dropping it ends the poller.
@@ -95,9 +97,15 @@ pub struct StartingPoint {
 pub struct Poller {
     task: JoinHandle<()>,
     wake: Arc<Notify>,
+    polls: mpsc::Receiver<Polled>,
 }
 
 impl Poller {
+    /// The next input; `None` when the poller has crashed. May be dropped while it waits.
+    pub async fn next(&mut self) -> Option<Polled> {
+        self.polls.recv().await
+    }
+
     /// Looks at once, and then quickly for a while: something was sent.
     pub fn wake(&self) {
         self.wake.notify_one();
@@ -118,17 +126,17 @@ pub struct Polled {
     pub input: Input,
 }
 
-/// Starts to look at a server, and sends a report of each look. Ends when nobody receives any more.
+/// Starts to look at a server again and again.
 ///
 /// Fails when the server's name is not fit for a command line.
 pub fn spawn(
     settings: Settings,
     library: Arc<ProfileSet>,
     server: ServerId,
-    inputs: mpsc::Sender<Polled>,
-    since: StartingPoint,
+    since: PollerState,
 ) -> Result<Poller, Error> {
     let mut looker = ServerPoller::new(settings, library, server, since)?;
+    let (inputs, polls) = mpsc::channel(WAITING_INPUTS);
     let wake = Arc::new(Notify::new());
     let woken = Arc::clone(&wake);
     let task = tokio::spawn(async move {
@@ -151,7 +159,7 @@ pub fn spawn(
             }
         }
     });
-    Ok(Poller { task, wake })
+    Ok(Poller { task, wake, polls })
 }
 
 /// What one look at a server came to.
@@ -175,7 +183,7 @@ impl ServerPoll {
 
 /// Looks at a server once and captures every watched pane of it.
 pub async fn look(settings: Settings, library: Arc<ProfileSet>, server: ServerId) -> ServerPoll {
-    match ServerPoller::new(settings, library, server.clone(), StartingPoint::default()) {
+    match ServerPoller::new(settings, library, server.clone(), PollerState::default()) {
         Ok(mut looker) => {
             let mut looked = looker.look().await;
             for _ in 0..LOOKS_AGAIN {
@@ -214,16 +222,11 @@ struct ServerPoller {
 }
 
 impl ServerPoller {
-    fn new(
-        settings: Settings,
-        library: Arc<ProfileSet>,
-        server: ServerId,
-        since: StartingPoint,
-    ) -> Result<Self, Error> {
+    fn new(settings: Settings, library: Arc<ProfileSet>, server: ServerId, since: PollerState) -> Result<Self, Error> {
         let Settings { ticks, tmux, rules, adopted, own, history, keeper, records } = settings;
         let memory = ServerMemory::new(server.clone(), ticks, rules, own);
         let server = Server::new(server, tmux)?;
-        let keeper = TaskHooks::new(keeper, since.tended);
+        let keeper = TaskHooks::new(keeper, since.hooks_set);
         Ok(Self {
             server,
             library,
@@ -283,8 +286,8 @@ impl ServerPoller {
         let instance = look.instance.clone();
         let mut told = self.memory.report(look, more);
         self.read_records(&mut told.panes).await;
-        self.keeper.tend(&self.server, &instance, &told.sessions).await;
-        self.keeper.let_go(&self.server, &told.others).await;
+        self.keeper.ensure_hooks(&self.server, &instance, &told.sessions).await;
+        self.keeper.remove_hooks(&self.server, &told.others).await;
         self.awaits_exit_status = told.owes_exit_status.is_some();
         if let Some(pid) = told.owes_exit_status {
             // Seen on 3.3a: tmux misses the signal that its child has ended, and asks for it only with the next one.

@@ -141,7 +141,8 @@ impl App {
     /// Reads configuration, profiles, keymap and theme again.
     pub(super) fn reload(&mut self) {
         let before = stamps(&self.watch.source, &self.config.ui.theme);
-        let (config, library, look) = (self.config.clone(), self.library(), self.ui.options().clone());
+        let (config, library, look) =
+            (self.config.clone(), self.engine.settings().library.clone(), self.ui.options().clone());
         let mut later = Vec::new();
         let mut faults: Vec<(Topic, String)> = Vec::new();
         // Profiles first: whoever watches anew does so with them.
@@ -159,7 +160,9 @@ impl App {
         faults.extend(wrong.map(|(topic, fault)| (topic, format!("{fault} ({})", fault.hint))));
         // Also what is wrong is read once, and again when it has changed.
         self.watch.note(before, &self.config.ui.theme);
-        let changed = config != self.config || !Arc::ptr_eq(&library, &self.library()) || look != *self.ui.options();
+        let changed = config != self.config
+            || !Arc::ptr_eq(&library, &self.engine.settings().library)
+            || look != *self.ui.options();
         self.tell_of_reload(changed, &later, faults);
     }
 
@@ -180,10 +183,6 @@ impl App {
         for (topic, fault) in faults {
             self.ui.notify_about(topic, Status::Failed, format!("{but}: {fault}"), now);
         }
-    }
-
-    fn library(&self) -> Arc<ProfileSet> {
-        Arc::clone(&self.engine.settings().library)
     }
 
     /// Takes over the profiles, if their files have changed.

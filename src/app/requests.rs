@@ -5,9 +5,8 @@ use super::lending::LendPurpose;
 use super::{App, AppError, copy};
 use crate::fleet::{Input, TerminalKey};
 use crate::history::{OperatorAction, Record};
-use crate::operation::{Act, Producer, Refusal, When};
+use crate::operation::{Act, Refusal, When};
 use crate::poll;
-use crate::sender::OperationEvent;
 use crate::status::Status;
 use crate::tmux::Jump;
 use crate::ui::{Copied, Request, Topic};
@@ -89,15 +88,6 @@ impl App {
             ActorNews::Jumped { jump: Err(error), .. } => self.complain(&error.to_string()),
         }
         Ok(())
-    }
-
-    /// Tells the operator what came of an operation. What becomes of messages in the outbox the history tells.
-    pub(super) fn on_operation(&mut self, event: &OperationEvent) {
-        if let OperationEvent::Ended(operation, outcome) = event
-            && operation.producer == Producer::Dashboard
-        {
-            self.ui.ended(operation, outcome, &self.engine.fleet().view(poll::now()));
-        }
     }
 
     fn copy(&mut self, key: &TerminalKey, what: Copied) -> Result<(), AppError> {

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use super::App;
 use super::actors::ActorNews;
-use crate::fleet::{Effect, FoundSession, Input};
+use crate::fleet::{FoundSession, Input};
 use crate::history::{OperatorAction, Record};
 use crate::ids::{ServerId, TerminalKey, WindowId};
 use crate::poll;
 use crate::status::Status;
 use crate::task::{Batch, Happening, TaskEvent};
 use crate::tmux::{Server, Start};
-use crate::ui::{Action, Topic, happening_status};
+use crate::ui::{Topic, happening_status};
 
 /// How a kill is told.
 const KILLED: &str = "killed from the dashboard";
@@ -98,19 +98,8 @@ impl App {
         }
     }
 
-    /// Shows what was there before and what happens.
-    pub(super) fn follow_tasks(&mut self, effect: &Effect) {
-        if let Effect::Tasks(batch) = effect {
-            self.show_task_events(batch);
-        }
-        if let Effect::TasksFound { sessions } = effect {
-            let prune = self.ui.key_for(Action::PruneTasks);
-            self.ui.notify(Status::Finished, found(sessions, prune.as_deref()), poll::now());
-        }
-    }
-
     /// Shows what happened to tasks as messages (SPEC §9), the urgent ones last, which are the last ones to give way.
-    fn show_task_events(&mut self, batch: &Batch) {
+    pub(super) fn show_task_events(&mut self, batch: &Batch) {
         let now = poll::now();
         let view = self.engine.fleet().view(now);
         let is_muted = |key: &TerminalKey| view.tasks.iter().any(|task| task.key == *key && self.ui.mutes_task(task));
@@ -128,7 +117,7 @@ impl App {
 }
 
 /// The notice of task sessions that were there before; `prune` is the key that removes what has ended, after a question.
-fn found(sessions: &[FoundSession], prune: Option<&str>) -> String {
+pub(super) fn found(sessions: &[FoundSession], prune: Option<&str>) -> String {
     let count = |session: &FoundSession| match (session.alive, session.dead) {
         (0, dead) => format!("{}: {dead} ended", session.name),
         (alive, 0) => format!("{}: {alive} alive", session.name),

@@ -1,17 +1,49 @@
-//! Prompts that wait until their agents are ready. They are kept in the history, and sent by whichever process is on duty.
+//! Messages to agents, and prompts that wait until their agents are ready. They are kept in the history, and sent by the owner.
 
 use std::collections::HashMap;
 
 use super::App;
 use super::actors::ActorNews;
 use crate::fleet::{TerminalKey, View};
-use crate::history::{Intent, IntentState, Intents, Owner, Trouble, same_terminal};
+use crate::history::{Decided, Intent, IntentId, IntentNews, IntentState, Intents, Owner, Trouble, same_terminal};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, When};
 use crate::poll;
 use crate::time::Timestamp;
-use crate::ui::Waiting;
+use crate::ui::{Decision, Waiting, decided};
 
 impl App {
+    /// Shows which messages to agents are open.
+    pub(super) fn on_intent(&mut self, news: IntentNews) {
+        if !news.is_old && news.intent.recipient.is_some() {
+            self.tell_of_prompt(&news.intent);
+        }
+        match news.intent.state.is_open() {
+            true => drop(self.follow_ups.insert(news.intent.id, news.intent)),
+            false => drop(self.follow_ups.remove(&news.intent.id)),
+        }
+        self.ui.show_follow_ups(self.follow_ups.values().cloned().collect());
+        self.show_queue();
+    }
+
+    /// Writes down what the operator decides of a message; whoever sends messages carries it out.
+    pub(super) fn decide(&self, id: IntentId, decision: Decision) {
+        self.in_outbox(
+            move |outbox, now| match decision {
+                Decision::Resend => outbox.resend(id, now),
+                Decision::Dismiss => outbox.dismiss(id, now),
+            },
+            move |done| ActorNews::Decided {
+                told: match done {
+                    Ok(Decided::Dismissed) => Ok(decided(id, decision, None)),
+                    Ok(Decided::Resent(next)) => Ok(decided(id, decision, Some(next))),
+                    Ok(Decided::NotOpen(state)) => Err(format!("message {} is already {state}", id.0)),
+                    Ok(Decided::Missing) => Err(format!("message {} no longer exists", id.0)),
+                    Err(trouble) => Err(format!("message {} was not changed: {trouble}", id.0)),
+                },
+            },
+        );
+    }
+
     /// Has a prompt wait for its terminal. Where nothing can be kept, its text is given back.
     pub(super) fn queue(&mut self, prompt: Operation) {
         let Operation { to: Recipient { key, name, .. }, act, .. } = prompt.clone();

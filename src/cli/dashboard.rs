@@ -8,9 +8,8 @@ use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions};
 use crate::app::{self, Learning, LoadSource, Settings};
 use crate::config::{Config, Loaded};
-use crate::fleet::{self, ServerId};
+use crate::fleet::ServerId;
 use crate::owner::{self, Rank};
-use crate::poll;
 
 /// Opens the dashboard on what the options and the configuration ask to watch.
 ///
@@ -57,9 +56,7 @@ pub async fn run_on(server: ServerId, config: Config, options: &GlobalOptions) -
     let own = options.load()?.config;
     let config = Config { ui: own.ui, templates: own.templates, ..config };
     let library = Arc::new(options.library()?);
-    let feed = poll::Settings::new(&config);
-    let fleet = fleet::Settings { tracker: config.tracker.clone(), ..fleet::Settings::default() };
-    let watching = owner::Settings { feed, library, fleet, rank: Rank::Dashboard };
+    let watching = owner::Settings { rank: Rank::Dashboard, ..owner::Settings::new(&config, library) };
     show(Settings { config, watching, servers: vec![server], source }).await
 }
 

@@ -256,16 +256,20 @@ fn record(agent: &Terminal, watched: &Watched) -> String {
     let names: Vec<&str> = read.map(|(name, _)| name.word()).collect();
     let why = match () {
         () if !names.is_empty() => return format!("{id}: read beside its screen ({})", names.join(", ")),
-        () if !watched.feed.records.allow(&facts.tool, facts.cwd.as_deref()) => "switched off in the configuration",
+        () if !watched.settings.feed.records.allow(&facts.tool, facts.cwd.as_deref()) => {
+            "switched off in the configuration"
+        }
         () if agent.key.server.host.is_some() => "only its screen is read, as it runs on another host",
-        () if watched.library.records(&facts.tool).is_empty() => "only its screen is read: no rules for its records",
+        () if watched.settings.library.records(&facts.tool).is_empty() => {
+            "only its screen is read: no rules for its records"
+        }
         () => "none yet that is proven to be its own, or its version writes none",
     };
     format!("{id}: {why}")
 }
 
 async fn ask(watched: &Watched, id: &ServerId) -> Result<Answer, tmux::Error> {
-    let server = tmux::Server::new(id.clone(), watched.feed.tmux.clone())?;
+    let server = tmux::Server::new(id.clone(), watched.settings.feed.tmux.clone())?;
     let start = Instant::now();
     server.look(&[]).await?;
     let first = start.elapsed();

@@ -1,7 +1,9 @@
 //! Standard output, and the end of a command: whole lines, no panic when nobody reads them, signals.
 
+use std::future::poll_fn;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
+use std::task::Poll;
 
 use anyhow::Context as _;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -56,16 +58,16 @@ pub(super) fn closed() -> mpsc::Receiver<()> {
 
 /// Waits until the operator or the system wants the program to end: Ctrl-C, SIGTERM, SIGHUP.
 pub(super) async fn end_asked_for() {
-    let signals = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::hangup()));
-    let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)) = signals else {
+    let wanted = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+    let Ok(mut signals) = wanted.into_iter().map(signal).collect::<io::Result<Vec<_>>>() else {
         // Without handlers the signals end the program by themselves.
         return std::future::pending().await;
     };
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-        _ = hangup.recv() => {}
-    }
+    let asked = poll_fn(|context| match signals.iter_mut().any(|signal| signal.poll_recv(context).is_ready()) {
+        true => Poll::Ready(()),
+        false => Poll::Pending,
+    });
+    asked.await;
 }
 
 /// A value as one line of JSON.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::history::keep;
 use super::survey::{Watched, turn};
 use super::target::{Meant, Purpose};
-use super::wait::{self, Found, Limit, seconds};
+use super::wait::{self, Limit, seconds};
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::dialog::{Cut, Dialog, NoChoice, TextEntry};
 use crate::engine::Engine;
@@ -235,9 +235,7 @@ fn unmeant(no_choice: &NoChoice, dialog: &Dialog) -> Failure {
 async fn send_when_ready(args: &SendArgs, text: String, watched: &Watched) -> Done {
     let limit = Limit::new(args.timeout);
     let mut engine = watched.engine()?;
-    let Found::Holds(terminal) =
-        wait::until(&mut engine, watched, &args.target, limit, Terminal::takes_a_prompt).await?
-    else {
+    let Some(terminal) = wait::until(&mut engine, watched, &args.target, limit, Terminal::takes_a_prompt).await? else {
         return Err(Failure::refused("interrupted; nothing was sent").into());
     };
     let to = Recipient::of(&terminal);
@@ -269,8 +267,8 @@ impl Gate for &mut WhenReady<'_> {
         turn(&mut self.engine).await;
         let WhenReady { engine, key, target, limit, failure } = &mut **self;
         match wait::until_terminal(engine, key, target, *limit, Terminal::takes_a_prompt).await {
-            Ok(Found::Holds(_)) => return true,
-            Ok(Found::Interrupted) => *failure = Some(Failure::refused("interrupted; nothing was sent")),
+            Ok(Some(_)) => return true,
+            Ok(None) => *failure = Some(Failure::refused("interrupted; nothing was sent")),
             Err(why) => *failure = Some(why),
         }
         false

@@ -8,11 +8,10 @@ use super::target::{self, Meant, Purpose};
 use super::{Failure, GlobalOptions, watch};
 use crate::config::Loaded;
 use crate::engine::{self, Engine, Freshness, Update};
-use crate::fleet::{self, Fleet, ServerHealth, ServerId, Terminal};
+use crate::fleet::{Fleet, ServerHealth, ServerId, Terminal};
 use crate::history::{self, History};
 use crate::owner::{self, Rank};
 use crate::poll;
-use crate::profile::ProfileSet;
 use crate::sender::Sender;
 use crate::state::Problem;
 use crate::time::Timestamp;
@@ -29,10 +28,8 @@ const ASK: Duration = Duration::from_millis(20);
 /// What the options and the configuration ask to watch.
 pub(super) struct Watched {
     pub loaded: Loaded,
-    pub library: Arc<ProfileSet>,
     pub servers: Vec<ServerId>,
-    pub feed: poll::Settings,
-    pub fleet: fleet::Settings,
+    pub settings: owner::Settings,
 }
 
 impl Watched {
@@ -49,18 +46,15 @@ impl Watched {
     /// # Errors
     /// As [`Watched::new`].
     pub(super) fn in_background(options: &GlobalOptions) -> Result<Self, Failure> {
-        let watched = Self::of(options)?;
-        let feed = poll::Settings { own: poll::Own::default(), ..watched.feed };
-        Ok(Self { feed, ..watched })
+        let mut watched = Self::of(options)?;
+        watched.settings.feed.own = poll::Own::default();
+        Ok(watched)
     }
 
     fn of(options: &GlobalOptions) -> Result<Self, Failure> {
         let loaded = options.load()?;
-        let library = Arc::new(options.library()?);
-        let servers = options.servers(&loaded.config);
-        let feed = poll::Settings::new(&loaded.config);
-        let fleet = fleet::Settings { tracker: loaded.config.tracker.clone(), ..fleet::Settings::default() };
-        Ok(Self { loaded, library, servers, feed, fleet })
+        let settings = owner::Settings::new(&loaded.config, Arc::new(options.library()?));
+        Ok(Self { servers: options.servers(&loaded.config), loaded, settings })
     }
 
     /// Starts a process that watches in the background, where the configuration wants one and nobody watches.
@@ -87,20 +81,18 @@ impl Watched {
 
     /// Whether each server is owned by some process.
     fn is_owned(&self) -> bool {
-        let settings = self.watching(Rank::Reader);
-        self.servers.iter().all(|server| owner::is_owned(&settings, server))
+        self.servers.iter().all(|server| owner::is_owned(&self.settings, server))
     }
 
     /// What sends to what is watched.
     pub(super) fn sender(&self, history: &History) -> Sender {
-        let (library, locks) = (Arc::clone(&self.library), history::lock_directory());
-        Sender::new(library, self.feed.tmux.clone(), history.clone(), locks)
+        let (library, locks) = (Arc::clone(&self.settings.library), history::lock_directory());
+        Sender::new(library, self.settings.feed.tmux.clone(), history.clone(), locks)
     }
 
     /// What every watcher of what is watched has to know.
     pub(super) fn watching(&self, rank: Rank) -> owner::Settings {
-        let (feed, fleet) = (self.feed.clone(), self.fleet.clone());
-        owner::Settings { feed, library: Arc::clone(&self.library), fleet, rank }
+        owner::Settings { rank, ..self.settings.clone() }
     }
 
     /// Begins to watch every server, and never acts for one.
@@ -108,7 +100,7 @@ impl Watched {
     /// # Errors
     /// A server's name is not fit for a command line.
     pub(super) fn engine(&self) -> Result<Engine, Failure> {
-        Engine::start(self.watching(Rank::Reader), &self.servers).map_err(unfit)
+        Engine::start(self.settings.clone(), &self.servers).map_err(unfit)
     }
 
     /// Looks at every server once, at all of them at the same time; warns of those that do not answer.
@@ -177,7 +169,7 @@ impl Watched {
     /// # Errors
     /// A look itself broke down.
     pub(super) async fn survey_quietly(&self, freshness: Freshness) -> Result<Survey, Failure> {
-        let fleet = engine::survey(&self.watching(Rank::Reader), &self.servers, freshness).await;
+        let fleet = engine::survey(&self.settings, &self.servers, freshness).await;
         let fleet = fleet.map_err(|error| Failure::refused(format!("polling a server failed: {error}")))?;
         Ok(Survey { fleet, now: poll::now() })
     }
@@ -192,7 +184,7 @@ impl Watched {
     /// A problem with what can be done about it. The server is asked again for that: the public state carries what
     /// happened, and only the error itself knows the remedy.
     pub(super) async fn explain(&self, server: &ServerId, problem: &Problem) -> Failure {
-        let again = match tmux::Server::new(server.clone(), self.feed.tmux.clone()) {
+        let again = match tmux::Server::new(server.clone(), self.settings.feed.tmux.clone()) {
             Ok(handle) => handle.look(&[]).await.err(),
             Err(error) => Some(error),
         };
@@ -204,19 +196,16 @@ impl Watched {
     }
 }
 
+/// Watches until every server has been polled once.
+pub(super) async fn first_polls(engine: &mut Engine) {
+    while engine.is_waiting() {
+        turn(engine).await;
+    }
+}
+
 /// Waits for the next event and takes it in; says on standard error what the operator has to know.
 pub(super) async fn turn(engine: &mut Engine) {
     engine.turn().await;
-    warn(engine);
-}
-
-/// Watches until every server has been polled once, in the same way.
-pub(super) async fn first_polls(engine: &mut Engine) {
-    engine.first_polls().await;
-    warn(engine);
-}
-
-fn warn(engine: &mut Engine) {
     while let Some(update) = engine.poll_update() {
         if let Update::Refused(why) = update {
             Failure::refused(why).warn();

@@ -120,13 +120,14 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool) -> Done {
     let mut trouble = None;
     for id in &watched.servers {
         // Without a server there is no session, but perhaps a choice that is to be taken back.
-        let known = match poll::look(watched.feed.clone(), Arc::clone(&watched.library), id.clone()).await {
-            ServerPoll { tasks: Some(report), .. } => report.sessions,
-            ServerPoll { server, .. } => {
-                trouble = trouble.or(Some(server));
-                continue;
-            }
-        };
+        let known =
+            match poll::look(watched.settings.feed.clone(), Arc::clone(&watched.settings.library), id.clone()).await {
+                ServerPoll { tasks: Some(report), .. } => report.sessions,
+                ServerPoll { server, .. } => {
+                    trouble = trouble.or(Some(server));
+                    continue;
+                }
+            };
         let found = known.into_iter().find(|known| known.name == session);
         let declared_by = found.as_ref().map(|found| found.declared_by);
         let told = match (declared_by, adopt) {
@@ -142,7 +143,8 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool) -> Done {
         };
         let changed = change(id)?;
         if declared_by == Some(Some(DeclaredBy::Run)) && !adopt {
-            let server = Server::new(id.clone(), watched.feed.tmux.clone()).map_err(|error| refused(&error))?;
+            let server =
+                Server::new(id.clone(), watched.settings.feed.tmux.clone()).map_err(|error| refused(&error))?;
             server.undeclare_tasks(session).await.map_err(|error| refused(&error))?;
         }
         if declared_by.is_some() || changed {
@@ -243,7 +245,7 @@ impl<'a> Acting<'a> {
     }
 
     fn server(&self, task: &Task) -> Result<Server, Failure> {
-        Server::new(task.key.server.clone(), self.watched.feed.tmux.clone())
+        Server::new(task.key.server.clone(), self.watched.settings.feed.tmux.clone())
             .map_err(|error| Failure::usage(&error).hint(error.hint()))
     }
 }

@@ -121,21 +121,20 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
     let mut engine = watched.engine()?;
     first_polls(&mut engine).await;
+    let limit = Limit::new(args.timeout);
+    let interrupted = || Failure::refused(format!("interrupted, before {} was so", args.target));
     let (json, text) = match find_soon(&mut engine, &watched, &args.target).await? {
         Key::Terminal(key) => {
             let wanted = |terminal: &Terminal| args.condition.iter().any(|condition| condition.holds(terminal));
-            match until_terminal(&mut engine, &key, &args.target, Limit::new(args.timeout), wanted).await? {
-                Found::Holds(terminal) => {
-                    let state = &terminal.state;
-                    (output::json_line(state)?, format!("{}: {}\n", state.terminal.id, met(&args.condition, &terminal)))
-                }
-                Found::Interrupted => return Err(interrupted(&args.target).into()),
-            }
+            let terminal =
+                until_terminal(&mut engine, &key, &args.target, limit, wanted).await?.ok_or_else(interrupted)?;
+            let state = &terminal.state;
+            (output::json_line(state)?, format!("{}: {}\n", state.terminal.id, met(&args.condition, &terminal)))
         }
-        Key::Task(server, window) => match until_task(&mut engine, args, &server, window).await? {
-            Some(task) => (output::json_line(&task.fields())?, format!("{}: {}\n", task.id, task.as_status().word())),
-            None => return Err(interrupted(&args.target).into()),
-        },
+        Key::Task(server, window) => {
+            let task = until_task(&mut engine, args, limit, &server, window).await?.ok_or_else(interrupted)?;
+            (output::json_line(&task.fields())?, format!("{}: {}\n", task.id, task.as_status().word()))
+        }
     };
     output::print(&if args.json { json } else { text })
 }
@@ -150,52 +149,54 @@ fn met(asked: &[WaitCondition], terminal: &Terminal) -> String {
     }
 }
 
-/// What is said when the operator does not want to wait any longer.
-fn interrupted(target: &str) -> Failure {
-    Failure::refused(format!("interrupted, before {target} was so"))
-}
-
-/// Watches until a task is as it is wanted; `None` when the operator did not want to wait any longer.
-async fn until_task(
+/// Watches until something is found in the fleet; `None` when the operator did not want to wait any longer.
+///
+/// # Errors
+/// It cannot be found any more, or the time is over and it is `late`.
+async fn watch_for<T>(
     engine: &mut Engine,
-    args: &Args,
-    server: &ServerId,
-    window: WindowId,
-) -> Result<Option<Box<Task>>, Failure> {
-    let deadline = args.timeout.and_then(|timeout| tokio::time::Instant::now().checked_add(timeout));
+    limit: Limit,
+    mut find: impl FnMut(&Fleet) -> Result<Option<T>, Failure>,
+    late: impl FnOnce(&Fleet) -> Failure,
+) -> Result<Option<T>, Failure> {
     let end = end_asked_for();
     tokio::pin!(end);
-    let mut last = None;
     loop {
-        match (engine.fleet().task(server, window).cloned().map(Box::new), last) {
-            (Some(task), _) if args.condition.iter().any(|condition| condition.holds_for_task(&task)) => {
-                return Ok(Some(task));
-            }
-            (Some(task), _) => last = Some(task),
-            (None, Some(task)) if args.condition.iter().any(|condition| condition.is_end_of_task()) => {
-                return Ok(Some(task));
-            }
-            (None, _) => return Err(Failure::refused(format!("{} is gone", args.target))),
+        if let Some(found) = find(engine.fleet())? {
+            return Ok(Some(found));
         }
         tokio::select! {
             () = turn(engine) => {}
             () = &mut end => return Ok(None),
-            () = past(deadline) => {
-                let (id, word) = last.map(|task| (task.id.clone(), task.as_status().word())).unwrap_or_default();
-                let hint = "wait longer with `--timeout`, or look at it";
-                let waited = in_seconds(args.timeout.unwrap_or_default());
-                return Err(Failure::refused(format!("{id} is {word} after {waited}")).hint(hint));
-            }
+            () = past(limit.deadline) => return Err(late(engine.fleet())),
         }
     }
 }
 
-/// How waiting for a state ended.
-pub(super) enum Found {
-    /// The terminal is as it is wanted.
-    Holds(Box<Terminal>),
-    /// The operator did not want to wait any longer.
-    Interrupted,
+/// Watches until a task is as it is wanted.
+async fn until_task(
+    engine: &mut Engine,
+    args: &Args,
+    limit: Limit,
+    server: &ServerId,
+    window: WindowId,
+) -> Result<Option<Task>, Failure> {
+    let gone = || Failure::refused(format!("{} is gone", args.target));
+    let mut last = None;
+    let find = |fleet: &Fleet| match (fleet.task(server, window), last.take()) {
+        (Some(task), _) if args.condition.iter().any(|it| it.holds_for_task(task)) => Ok(Some(task.clone())),
+        (Some(task), _) => {
+            last = Some(task.clone());
+            Ok(None)
+        }
+        (None, Some(task)) if args.condition.iter().any(|it| it.is_end_of_task()) => Ok(Some(task)),
+        (None, _) => Err(gone()),
+    };
+    let late = |fleet: &Fleet| match fleet.task(server, window) {
+        Some(task) => timed_out(&task.id, &task.as_status().word(), limit),
+        None => gone(),
+    };
+    watch_for(engine, limit, find, late).await
 }
 
 /// How long is waited.
@@ -234,7 +235,7 @@ pub(super) async fn until(
     target: &str,
     limit: Limit,
     wanted: impl Fn(&Terminal) -> bool,
-) -> Result<Found, Failure> {
+) -> Result<Option<Terminal>, Failure> {
     first_polls(engine).await;
     match find(engine.fleet(), watched, target, Purpose::Acting).await? {
         Key::Terminal(key) => until_terminal(engine, &key, target, limit, wanted).await,
@@ -254,24 +255,25 @@ pub(super) async fn until_terminal(
     target: &str,
     limit: Limit,
     wanted: impl Fn(&Terminal) -> bool,
-) -> Result<Found, Failure> {
-    let end = end_asked_for();
-    tokio::pin!(end);
-    loop {
-        match engine.fleet().terminal(key) {
-            Some(terminal) if wanted(terminal) => return Ok(Found::Holds(Box::new(terminal.clone()))),
-            Some(terminal) if terminal.state.has_ended() => {
-                return Err(Failure::refused(format!("{} is gone", terminal.state.terminal.id)));
-            }
-            Some(_) => {}
-            None => return Err(Failure::refused(format!("{target} is gone"))),
+) -> Result<Option<Terminal>, Failure> {
+    let find = |fleet: &Fleet| match fleet.terminal(key) {
+        Some(terminal) if wanted(terminal) => Ok(Some(terminal.clone())),
+        Some(terminal) if !terminal.state.has_ended() => Ok(None),
+        gone => {
+            let id = gone.map_or(target, |terminal| &terminal.state.terminal.id);
+            Err(Failure::refused(format!("{id} is gone")))
         }
-        tokio::select! {
-            () = turn(engine) => {}
-            () = &mut end => return Ok(Found::Interrupted),
-            () = past(limit.deadline) => return Err(timed_out(engine.fleet().terminal(key), target, limit)),
-        }
-    }
+    };
+    let late = |fleet: &Fleet| {
+        let terminal = fleet.terminal(key);
+        let id = terminal.map_or(target, |terminal| &terminal.state.terminal.id);
+        let now = terminal.map_or(Status::Gone, |terminal| Status::of(&terminal.state)).word();
+        // Of a terminal that is ready otherwise.
+        let hindrance = terminal.filter(|terminal| terminal.state.turn.phase == Phase::Ready);
+        let held = hindrance.and_then(Terminal::prompt_hindrance).map(|why| format!(", but {why}")).unwrap_or_default();
+        timed_out(id, &format!("{now}{held}"), limit)
+    };
+    watch_for(engine, limit, find, late).await
 }
 
 /// What is waited for.
@@ -319,14 +321,9 @@ async fn find(fleet: &Fleet, watched: &Watched, target: &str, purpose: Purpose) 
     }
 }
 
-fn timed_out(terminal: Option<&Terminal>, target: &str, limit: Limit) -> Failure {
-    let id = terminal.map_or(target, |terminal| &terminal.state.terminal.id);
-    let now = terminal.map_or(Status::Gone, |terminal| Status::of(&terminal.state)).word();
-    // Of a terminal that is ready otherwise.
-    let hindrance = terminal.filter(|terminal| terminal.state.turn.phase == Phase::Ready);
-    let held = hindrance.and_then(Terminal::prompt_hindrance).map(|why| format!(", but {why}")).unwrap_or_default();
+fn timed_out(id: &str, now: &str, limit: Limit) -> Failure {
     let waited = in_seconds(limit.timeout.unwrap_or_default());
-    Failure::refused(format!("{id} is {now}{held} after {waited}")).hint("wait longer with `--timeout`, or look at it")
+    Failure::refused(format!("{id} is {now} after {waited}")).hint("wait longer with `--timeout`, or look at it")
 }
 
 async fn past(deadline: Option<tokio::time::Instant>) {

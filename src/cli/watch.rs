@@ -18,15 +18,15 @@ use super::survey::{self, Watched, problem};
 use super::{Done, Failure, GlobalOptions, follow_ups, output};
 use crate::delivery::DeliveryEvent;
 use crate::engine::{Engine, Update};
-use crate::fleet::{Effect, Fleet, ServerHealth, ServerId, TerminalKey, TerminalTransition};
+use crate::fleet::{Effect, Fleet, ServerHealth, ServerId, ServerView, TerminalKey, TerminalTransition};
 use crate::history::{History, Intent, IntentState, Stored, same_terminal};
 use crate::notify::Suppression;
 use crate::owner::Rank;
 use crate::poll;
 use crate::screen::harmless;
-use crate::state::{Change, Evidence, State, Transition};
+use crate::state::{Change, Evidence, Problem, State, Transition};
 use crate::status::{Status, changed};
-use crate::task::{Happening, Task, TaskEvent, TaskFields};
+use crate::task::{Happening, Task, TaskEvent};
 use crate::time::Timestamp;
 
 /// Print a line for each terminal, then one for each transition, task event, input and follow-up.
@@ -101,15 +101,16 @@ async fn print(args: &Args, watched: &Watched, engine: &mut Engine, history: &Hi
             Some(()) = closed.recv(), if !args.background => return Ok(ExitCode::SUCCESS),
             () = &mut end => return Ok(ExitCode::SUCCESS),
         }
-        for (server, condition) in changed_health(engine.fleet(), &mut health) {
-            if let Some(problem) = problem(&condition) {
-                let failure = watched.explain(&server, problem).await;
-                // Without the program there is nothing to wait for; a server may still come.
-                if matches!(problem.kind.as_str(), "tmux_missing" | "tmux_too_old" | "bad_name") {
-                    return Err(failure.into());
-                }
-                failure.warn();
+        for (server, problem) in new_problems(engine.fleet(), &mut health) {
+            let failure = tokio::select! {
+                failure = watched.explain(&server, &problem) => failure,
+                () = &mut end => return Ok(ExitCode::SUCCESS),
+            };
+            // Without the program there is nothing to wait for; a server may still come.
+            if matches!(problem.kind.as_str(), "tmux_missing" | "tmux_too_old" | "bad_name") {
+                return Err(failure.into());
             }
+            failure.warn();
         }
         warn_of(history);
         ring(&engine.deliver(NOBODY, poll::now()));
@@ -136,17 +137,13 @@ fn ring(bytes: &[u8]) {
     }
 }
 
-/// The servers whose health is another than before.
-fn changed_health(fleet: &Fleet, known: &mut BTreeMap<ServerId, ServerHealth>) -> Vec<(ServerId, ServerHealth)> {
+/// What is wrong with servers and was not before.
+fn new_problems(fleet: &Fleet, known: &mut BTreeMap<ServerId, ServerHealth>) -> Vec<(ServerId, Problem)> {
     let view = fleet.view(Timestamp::default());
-    let changed: Vec<(ServerId, ServerHealth)> = view
-        .servers
-        .iter()
-        .filter(|server| known.get(&server.id) != Some(&server.health))
-        .map(|server| (server.id.clone(), server.health.clone()))
-        .collect();
-    known.extend(changed.iter().cloned());
-    changed
+    let is_new =
+        |server: &&&ServerView| known.insert(server.id.clone(), server.health.clone()).as_ref() != Some(&server.health);
+    let changed = view.servers.iter().filter(is_new);
+    changed.filter_map(|server| Some((server.id.clone(), problem(&server.health)?.clone()))).collect()
 }
 
 /// Turns updates into lines.
@@ -157,18 +154,6 @@ struct Printer {
     shown: BTreeMap<TerminalKey, String>,
 }
 
-/// One JSON line (SPEC §12).
-#[derive(Serialize)]
-struct Line<'a> {
-    at: Timestamp,
-    kind: &'static str,
-    terminal: &'a str,
-    /// `None` where it was not seen and is not known.
-    state: Option<&'a State>,
-    #[serde(flatten)]
-    transition: Option<Transitioned<'a>>,
-}
-
 #[derive(Serialize)]
 struct Transitioned<'a> {
     changed: &'a [Change],
@@ -176,15 +161,24 @@ struct Transitioned<'a> {
     evidence: &'a [Evidence],
 }
 
-/// The same of a task.
-#[derive(Serialize)]
-struct TaskLine<'a> {
+/// One JSON line (SPEC §12) of a terminal or a task, with its state and what happened.
+fn json_line(
     at: Timestamp,
     kind: &'static str,
-    terminal: &'a str,
-    state: &'a TaskFields,
-    #[serde(flatten)]
-    event: Option<&'a Happening>,
+    terminal: &str,
+    state: impl Serialize,
+    happened: Option<impl Serialize>,
+) -> io::Result<String> {
+    #[derive(Serialize)]
+    struct Line<'a, S, H> {
+        at: Timestamp,
+        kind: &'static str,
+        terminal: &'a str,
+        state: S,
+        #[serde(flatten)]
+        happened: Option<H>,
+    }
+    output::json_line(&Line { at, kind, terminal, state, happened })
 }
 
 impl Printer {
@@ -258,7 +252,7 @@ impl Printer {
     fn state_line(&self, state: &State) -> io::Result<String> {
         let (at, id) = (state.observed_at, &state.terminal.id);
         if self.json {
-            return output::json_line(&Line { at, kind: "state", terminal: id, state: Some(state), transition: None });
+            return json_line(at, "state", id, state, None::<&Happening>);
         }
         let mut line = format!("{}  {}  {}", self.clock(at), harmless(id), Status::of(state).word());
         if let Some(activity) = &state.activity {
@@ -273,14 +267,8 @@ impl Printer {
         let at = transition.at;
         if self.json {
             let Transition { changed, note, evidence, .. } = transition;
-            let transition = Some(Transitioned { changed, note: note.as_deref(), evidence });
-            return output::json_line(&Line {
-                at,
-                kind: "transition",
-                terminal: id,
-                state: state.as_deref(),
-                transition,
-            });
+            let happened = Transitioned { changed, note: note.as_deref(), evidence };
+            return json_line(at, "transition", id, state, Some(happened));
         }
         let changes = changed(transition).into_iter().map(|changed| changed.text);
         let parts: Vec<String> = changes.chain(transition.note.clone()).collect();
@@ -289,9 +277,7 @@ impl Printer {
 
     fn task_line(&self, task: &Task) -> io::Result<String> {
         if self.json {
-            let line =
-                TaskLine { at: task.since, kind: "state", terminal: &task.id, state: &task.fields(), event: None };
-            return output::json_line(&line);
+            return json_line(task.since, "state", &task.id, task.fields(), None::<&Happening>);
         }
         let what = task.prompt().unwrap_or(task.command());
         Ok(format!(
@@ -305,9 +291,7 @@ impl Printer {
 
     fn task_event_line(&self, event: &TaskEvent) -> io::Result<String> {
         if self.json {
-            let (state, happening) = (&event.state, Some(&event.happening));
-            let line = TaskLine { at: event.at, kind: "task_event", terminal: &event.id, state, event: happening };
-            return output::json_line(&line);
+            return json_line(event.at, "task_event", &event.id, &event.state, Some(&event.happening));
         }
         let what = event.happening.text();
         Ok(format!("{}  {}  {}\n", self.clock(event.at), harmless(&event.id), harmless(&what)))

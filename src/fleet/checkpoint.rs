@@ -62,18 +62,13 @@ impl Fleet {
             let last = old.terminal().transitions.back().map_or(Timestamp::default(), |last| last.at);
             // Newest first: what the terminal shows now it has shown since the last one.
             let missed = transitions.into_iter().rev().take_while(|transition| transition.at > last);
-            let mut missed: Vec<TerminalTransition> = missed
-                .map(|transition| {
-                    let is_it = |told: &&TerminalTransition| told.key == key && told.transition == transition;
-                    let (key, id, screen) = (key.clone(), id.clone(), screen.take());
-                    match recent.iter().rev().find(is_it) {
-                        Some(told) => TerminalTransition { screen, ..told.clone() },
-                        None => TerminalTransition { key, id, transition, state: None, screen },
-                    }
-                })
-                .collect();
-            missed.reverse();
-            self.effects.extend(missed.into_iter().map(Effect::Changed));
+            let missed = missed.map(|transition| {
+                let told = recent.iter().rev().find(|told| told.key == key && told.transition == transition);
+                let (key, id, state) = (key.clone(), id.clone(), told.and_then(|told| told.state.clone()));
+                Effect::Changed(TerminalTransition { key, id, transition, state, screen: screen.take() })
+            });
+            let missed: Vec<Effect> = missed.collect();
+            self.effects.extend(missed.into_iter().rev());
         }
         for (key, entry) in before {
             self.entries.insert(key.clone(), entry);

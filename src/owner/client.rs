@@ -9,7 +9,7 @@ use tokio::net::unix::OwnedWriteHalf;
 
 use super::lease::LeasePath;
 use super::wire::{ClientMessage, Hello, LastPanes, Lines, OwnerMessage, line};
-use super::{End, Own, OwnerEvent, Rank, Role, Station};
+use super::{End, LocalEvent, OwnerEvent, Rank, Role, WatchTask};
 use crate::fleet::{Input, ServerId, TaskReport};
 
 /// How long an owner may say nothing, though it should several times a second, until it is asked anew. Above what a busy
@@ -72,13 +72,13 @@ pub(super) async fn ask(place: &LeasePath, hello: &Hello, fresh: bool) -> Option
 }
 
 /// Hands on what the owner tells, until it ends or this process does.
-pub(super) async fn follow(station: &mut Station, stream: UnixStream) -> Followed {
-    let hello = station.settings.hello(&station.server);
+pub(super) async fn follow(task: &mut WatchTask, stream: UnixStream) -> Followed {
+    let hello = task.settings.hello(&task.server);
     let began = Instant::now();
     let (mut lines, mut writer, first) = match tokio::time::timeout(FIRST, greet(stream, &hello)).await {
         Ok(Ok(greeted)) => greeted,
         Ok(Err(error)) => {
-            tracing::debug!(%error, server = %station.server, "the owner ended while it was greeted");
+            tracing::debug!(%error, server = %task.server, "the owner ended while it was greeted");
             return match error.kind() {
                 io::ErrorKind::InvalidData => Followed::Refused(OTHER_VERSION.to_owned()),
                 _ => Followed::Nothing,
@@ -90,18 +90,18 @@ pub(super) async fn follow(station: &mut Station, stream: UnixStream) -> Followe
     };
     let (checkpoint, panes, needs_nobody) = match first {
         OwnerMessage::Checkpoint { checkpoint, panes, rank } => {
-            (checkpoint, panes, rank.max(station.settings.rank) == Rank::Background)
+            (checkpoint, panes, rank.max(task.settings.rank) == Rank::Background)
         }
         OwnerMessage::Refused { why } => return Followed::Refused(why),
         _ => return Followed::Refused(OTHER_VERSION.to_owned()),
     };
-    if station.be(Role::Client, None).await == End::Closed {
+    if task.set_role(Role::Client, None).await == End::Closed {
         return Followed::Ended(End::Closed);
     }
-    station.known = checkpoint.terminals().cloned().collect();
+    task.known = checkpoint.terminals().cloned().collect();
     let mut last = Last { panes: LastPanes::new(panes), tasks: None };
-    let server = station.server.clone();
-    if station.hand_on(Input::Checkpoint { server: server.clone(), checkpoint }).await == End::Closed {
+    let server = task.server.clone();
+    if task.hand_on(Input::Checkpoint { server: server.clone(), checkpoint }).await == End::Closed {
         return Followed::Ended(End::Closed);
     }
     loop {
@@ -113,12 +113,12 @@ pub(super) async fn follow(station: &mut Station, stream: UnixStream) -> Followe
                     Err(_) | Ok(Ok(None) | Err(_)) => return Followed::Ended(End::Changed),
                 };
                 if !needs_nobody {
-                    station.is_used();
+                    task.mark_used();
                 }
                 let handed = match told {
-                    OwnerMessage::Handled(notice) => station.send(OwnerEvent::Handled(notice)).await,
+                    OwnerMessage::Handled(notice) => task.send(OwnerEvent::Handled(notice)).await,
                     told => match input(told, &mut last, &server) {
-                        Some(input) => station.hand_on(input).await,
+                        Some(input) => task.hand_on(input).await,
                         None => End::Changed,
                     },
                 };
@@ -127,13 +127,13 @@ pub(super) async fn follow(station: &mut Station, stream: UnixStream) -> Followe
                 }
                 continue;
             }
-            Some(told) = station.told.recv() => match told {
-                Own::Input(input) => ClientMessage::of(&input),
+            Some(event) = task.local_events.recv() => match event {
+                LocalEvent::Input(input) => ClientMessage::of(&input),
                 // It was the owner a moment ago.
-                Own::Handled(_) => None,
+                LocalEvent::Handled(_) => None,
+                LocalEvent::Wake => Some(ClientMessage::Wake),
             },
-            () = station.wake.notified() => Some(ClientMessage::Wake),
-            () = station.events.closed() => return Followed::Ended(End::Closed),
+            () = task.events.closed() => return Followed::Ended(End::Closed),
         };
         let Some(asked) = asked else { continue };
         let sent = match line(&asked) {

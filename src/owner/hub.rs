@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 
 use super::lease::Lease;
 use super::wire::{ClientMessage, Hello, LastPanes, Lines, OwnerMessage, PROTOCOL, line};
-use super::{End, Own, OwnerEvent, Rank, Station};
+use super::{End, LocalEvent, OwnerEvent, Rank, WatchTask};
 use crate::fleet::{Checkpoint, Input, TaskReport};
 use crate::poll;
 
@@ -42,10 +42,10 @@ impl Drop for Client {
 /// One that said who it is.
 type Newcomer = (Hello, Lines, OwnedWriteHalf);
 
-impl Station {
+impl WatchTask {
     /// Polls and tells, until another process has taken over or nobody wants to be told here.
     pub(super) async fn own(&mut self, mut lease: Lease) -> End {
-        let Some((poller, mut looks)) = self.poll() else { return End::Closed };
+        let Some(mut poller) = self.poll() else { return End::Closed };
         let (hello, held) = (self.settings.hello(&self.server), lease.held());
         let (joining, mut newcomers) = mpsc::channel::<Newcomer>(8);
         let (asking, mut asks) = mpsc::channel::<ClientMessage>(64);
@@ -54,12 +54,12 @@ impl Station {
         beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                Some(poll::Polled { began, input }) = looks.recv() => {
+                Some(poll::Polled { began, input }) = poller.next() => {
                     // What was seen before this process was stopped is no news any more.
                     if !held.holds() {
                         return End::Changed;
                     }
-                    clients.looked(&input, began);
+                    clients.polled(&input, began);
                     if self.hand_on(input).await == End::Closed {
                         return End::Closed;
                     }
@@ -95,7 +95,7 @@ impl Station {
                         return End::Changed;
                     }
                     clients.add(first, theirs.rank, (lines, writer), asking.clone());
-                    self.is_used();
+                    self.mark_used();
                 }
                 Some(ask) = asks.recv() => {
                     if let ClientMessage::Poll { by } = ask {
@@ -110,11 +110,11 @@ impl Station {
                         return End::Closed;
                     }
                 }
-                Some(told) = self.told.recv() => match told {
-                    Own::Input(input) => clients.taken(&input),
-                    Own::Handled(notice) => clients.tell(&OwnerMessage::Handled(notice)),
+                Some(event) = self.local_events.recv() => match event {
+                    LocalEvent::Input(input) => clients.taken(&input),
+                    LocalEvent::Handled(notice) => clients.tell(&OwnerMessage::Handled(notice)),
+                    LocalEvent::Wake => poller.wake(),
                 },
-                () = self.wake.notified() => poller.wake(),
                 _ = beat.tick() => {
                     if !held.holds() {
                         return End::Changed;
@@ -122,7 +122,7 @@ impl Station {
                     lease.mend_socket();
                     clients.tell(&OwnerMessage::Alive);
                     if clients.all.iter().any(|client| client.rank != Rank::Background) {
-                        self.is_used();
+                        self.mark_used();
                     }
                 }
                 else => return End::Closed,
@@ -171,8 +171,8 @@ impl Clients {
         }
     }
 
-    /// Tells of what a look brought that began at `began`.
-    fn looked(&mut self, input: &Input, began: Instant) {
+    /// Tells of an input of a poll that began at `began`.
+    fn polled(&mut self, input: &Input, began: Instant) {
         if self.all.is_empty() {
             // Nothing is compared for nobody: the first client is told the next look as a whole.
             self.panes = LastPanes::default();

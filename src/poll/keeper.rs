@@ -14,31 +14,31 @@ use crate::tmux::{Counting, Error, Server};
 /// How often the same is tried again where tmux does not do it.
 const AGAIN: Duration = Duration::from_secs(10);
 
-/// Tends the task sessions of one server.
+/// The hooks in the task sessions of one server.
 #[derive(Debug)]
 pub(super) struct TaskHooks {
     /// This process; `None` when it looks only once, or leaves no trace by choice.
     owner: Option<String>,
     /// Whether something was set in the server that is to be taken back.
-    tended: Arc<AtomicBool>,
+    hooks_set: Arc<AtomicBool>,
     tried: BTreeMap<SessionId, (Instant, Vec<WindowId>)>,
     /// When it was tried to take back what is in sessions that are no longer task sessions.
-    let_go: BTreeMap<SessionId, Instant>,
+    removed: BTreeMap<SessionId, Instant>,
 }
 
 impl TaskHooks {
-    pub(super) fn new(owner: Option<String>, tended: Arc<AtomicBool>) -> Self {
-        Self { owner, tended, tried: BTreeMap::new(), let_go: BTreeMap::new() }
+    pub(super) fn new(owner: Option<String>, hooks_set: Arc<AtomicBool>) -> Self {
+        Self { owner, hooks_set, tried: BTreeMap::new(), removed: BTreeMap::new() }
     }
 
     /// Sets what is missing in the sessions of the last look. It costs a process only when something is.
-    pub(super) async fn tend(&mut self, server: &Server, instance: &ServerInstance, sessions: &[TaskSession]) {
+    pub(super) async fn ensure_hooks(&mut self, server: &Server, instance: &ServerInstance, sessions: &[TaskSession]) {
         let Some(owner) = self.owner.clone() else { return };
         self.tried.retain(|id, _| sessions.iter().any(|session| session.id == *id));
         for session in sessions {
             if session.watchers.contains(&owner) {
                 // Perhaps set by an earlier poller of this process.
-                self.tended.store(true, Ordering::Relaxed);
+                self.hooks_set.store(true, Ordering::Relaxed);
                 if session.fleeting.is_empty() {
                     continue;
                 }
@@ -51,7 +51,7 @@ impl TaskHooks {
             let gone: Vec<String> = session.watchers.iter().filter(|watcher| !is_alive(watcher)).cloned().collect();
             let (windows, owner, gone) = (&session.fleeting[..], &owner[..], &gone[..]);
             let counting = Counting { instance, session: session.id, windows, owner, gone };
-            self.tended.store(true, Ordering::Relaxed);
+            self.hooks_set.store(true, Ordering::Relaxed);
             if let Err(error) = server.count_bells(&counting).await {
                 tracing::warn!(server = %server.id(), session = %session.id, %error, "bells are not counted");
             }
@@ -59,11 +59,11 @@ impl TaskHooks {
     }
 
     /// Takes back what this process, or one that is no more, has set in sessions that are no task sessions any more.
-    pub(super) async fn let_go(&mut self, server: &Server, others: &[OtherSession]) {
+    pub(super) async fn remove_hooks(&mut self, server: &Server, others: &[OtherSession]) {
         let Some(owner) = &self.owner else { return };
-        self.let_go.retain(|id, _| others.iter().any(|other| other.id == *id));
+        self.removed.retain(|id, _| others.iter().any(|other| other.id == *id));
         for OtherSession { id, watchers } in others {
-            if self.let_go.get(id).is_some_and(|at| at.elapsed() < AGAIN) {
+            if self.removed.get(id).is_some_and(|at| at.elapsed() < AGAIN) {
                 continue;
             }
             let leave: Vec<String> =
@@ -71,7 +71,7 @@ impl TaskHooks {
             if leave.is_empty() && !watchers.is_empty() {
                 continue;
             }
-            self.let_go.insert(*id, Instant::now());
+            self.removed.insert(*id, Instant::now());
             if let Err(error) = server.stop_counting_in(*id, &leave).await {
                 tracing::warn!(server = %server.id(), session = %id, %error, "what was set was not taken back");
             }

@@ -37,7 +37,7 @@ pub(super) async fn all(watched: &Watched, clean: bool) -> Vec<Finding> {
 
 async fn findings(watched: &Watched, id: &ServerId, clean: bool) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let Ok(server) = Server::new(id.clone(), watched.feed.tmux.clone()) else { return findings };
+    let Ok(server) = Server::new(id.clone(), watched.settings.feed.tmux.clone()) else { return findings };
     // A server that does not answer is a finding of its own already.
     let Ok(traces) = server.traces().await else { return findings };
     let gone: Vec<String> =

@@ -366,6 +366,32 @@ fn a_command_waits_for_no_owner_that_is_stopped() {
     assert!(cage.looks("wait") > 0, "it looked for itself");
 }
 
+/// Neither a problem that is explained nor hooks that cannot be taken back keep it.
+#[test]
+fn a_watch_ends_though_its_tmux_server_does_not_answer() {
+    let cage = Cage::new();
+    let config = cage.home.path().join("fleetwatch/config.toml");
+    fs::write(&config, "[watch]\ntimeout_ms = 20000\n").unwrap();
+    let ran = cage.fleetwatch("run", &["run", "job", "--", "cat"]).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let mut watch = cage.watch("owner");
+    watch.wait_for_phase("main", "ready");
+    let is_set = || cage.tmux.run(&["show-options", "-t", "tasks:"]).contains("@fleetwatch");
+    let until = Instant::now() + PATIENCE;
+    while !is_set() {
+        assert!(Instant::now() < until, "no hooks are set: {}", cage.tmux.run(&["show-options", "-t", "tasks:"]));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let server = cage.tmux.run(&["display-message", "-p", "#{pid}"]).trim().to_owned();
+    let signal = |signal: &str| assert!(Command::new("kill").args([signal, &server]).status().unwrap().success());
+    signal("-STOP");
+    watch.signal("-TERM");
+    let asked = Instant::now();
+    let ended = watch.child.wait().unwrap();
+    signal("-CONT");
+    assert!(ended.success() && asked.elapsed() < Duration::from_secs(10), "{ended} after {:?}", asked.elapsed());
+}
+
 #[test]
 fn a_process_with_other_rules_looks_for_itself() {
     let cage = Cage::new();

@@ -10,7 +10,6 @@ use fleetwatch::config::Config;
 use fleetwatch::fleet::{Capture, Input, PaneReport, PollResult, ServerReport};
 use fleetwatch::poll::{self, Polled, Poller, Settings};
 use fleetwatch::profile::{ProfileSet, Program};
-use tokio::sync::mpsc;
 
 fn settings(rules: &str) -> Settings {
     let config = Config::parse(rules, Path::new("test.toml")).unwrap();
@@ -23,24 +22,20 @@ const EVERYTHING: &str = "[[terminal]]\nsession = \"*\"\n";
 
 /// A poller whose reports a test waits for.
 struct Watched {
-    inputs: mpsc::Receiver<Polled>,
-    _poller: Poller,
+    poller: Poller,
 }
 
 impl Watched {
     fn start(settings: Settings, tmux: &PrivateTmux) -> Self {
-        let (sender, inputs) = mpsc::channel(4);
-        let poller =
-            poll::spawn(settings, Arc::new(ProfileSet::builtin()), tmux.id(), sender, poll::StartingPoint::default())
-                .unwrap();
-        Self { inputs, _poller: poller }
+        let (library, state) = (Arc::new(ProfileSet::builtin()), poll::PollerState::default());
+        Self { poller: poll::spawn(settings, library, tmux.id(), state).unwrap() }
     }
 
     /// The next report that a condition holds for.
     async fn wait_for(&mut self, what: &str, condition: impl Fn(&PollResult) -> bool) -> ServerReport {
         let next = async {
             loop {
-                if let Some(Polled { input: Input::Server(report), .. }) = self.inputs.recv().await
+                if let Some(Polled { input: Input::Server(report), .. }) = self.poller.next().await
                     && condition(&report.outcome)
                 {
                     return report;
