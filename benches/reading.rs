@@ -4,9 +4,14 @@
 
 #![allow(clippy::expect_used, reason = "a bench that cannot be set up has nothing to measure")]
 
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::process::Command;
 use std::sync::Arc;
 
 use divan::{Bencher, black_box};
+use fleetwatch::fleet::{PaneId, ServerId, TerminalKey};
+use fleetwatch::process::{AgentRecords, RecordedAgent};
 use fleetwatch::profile::{Profile, ProfileSet, Temporal};
 use fleetwatch::screen::{PaneFacts, Screen};
 use fleetwatch::time::Timestamp;
@@ -77,6 +82,38 @@ fn tracker_step_unchanged(bencher: Bencher) {
         ms += 500;
         tracker.handle(Observation::Unchanged, Timestamp::from_millis(ms))
     });
+}
+
+/// What one poll costs of an agent whose records are read: one that stands still, one that changes and writes nothing, and one
+/// that writes a line of 2 kB.
+#[divan::bench(args = ["still", "changes", "writes"])]
+fn records(bencher: Bencher, what: &str) {
+    let home = tempfile::tempdir().expect("a home can be made");
+    let folder = home.path().join(".codex/sessions/2026/11/22");
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    let options = || OpenOptions::new().create(true).append(true).open(folder.join("rollout-1.jsonl"));
+    let mut file = options().expect("a record can be made");
+    writeln!(file, r#"{{"type":"session_meta","payload":{{"source":"cli"}}}}"#).expect("it can be written");
+    let held = options().expect("it can be opened again");
+    let mut agent = Command::new("sleep").arg("4711").env("HOME", home.path()).stdin(held).spawn().expect("it starts");
+    let server = ServerId::default();
+    let recorded = [RecordedAgent {
+        key: TerminalKey { server, pane: PaneId(1), pid: agent.id(), instance: Default::default() },
+        processes: vec![agent.id()],
+        sources: ProfileSet::builtin().records("codex"),
+        is_changing: what != "still",
+    }];
+    let line =
+        format!(r#"{{"type":"event_msg","payload":{{"type":"agent_message","message":"{}"}}}}"#, "x".repeat(2000));
+    let (mut records, mut ms) = (AgentRecords::default(), 0);
+    bencher.bench_local(|| {
+        ms += 250;
+        if what == "writes" {
+            writeln!(file, "{line}").expect("it can be written");
+        }
+        records.read(&recorded, Timestamp::from_millis(ms))
+    });
+    agent.kill().and_then(|()| agent.wait()).expect("it ends");
 }
 
 #[divan::bench]

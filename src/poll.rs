@@ -20,7 +20,7 @@ pub use keeper::{is_alive, owner, release};
 pub use plan::{Own, Ticks};
 
 use crate::config::{Adopted, RecordsConfig, Rules};
-use crate::fleet::{Input, PaneReport, PollResult, ServerId, ServerReport, TaskReport, TerminalKey};
+use crate::fleet::{Capture, Input, PaneReport, PollResult, ServerId, ServerReport, TaskReport, TerminalKey};
 use crate::history::Recall;
 /// What time it is. Everything above and below is told the time; the poller is where it comes from.
 pub use crate::history::now;
@@ -348,7 +348,8 @@ impl ServerPoller {
             let Program::Agent { tool, .. } = &pane.program else { return None };
             let (processes, sources) = (self.agents.get(&pane.key.pid)?.clone(), self.library.records(tool));
             let may_read = !sources.is_empty() && self.reads_records.allow(tool, pane.cwd.as_deref());
-            may_read.then(|| RecordedAgent { key: pane.key.clone(), processes, sources })
+            let is_changing = matches!(pane.capture, Capture::Fresh(_));
+            may_read.then(|| RecordedAgent { key: pane.key.clone(), processes, sources, is_changing })
         };
         let agents: Vec<RecordedAgent> = panes.iter().filter_map(agent).collect();
         // A disk may be slow, and other servers are waited for on this thread.

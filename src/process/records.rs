@@ -31,8 +31,12 @@ const AT_ONCE: u64 = 1 << 20;
 const LINE: usize = 4 << 20;
 /// Entries of one folder that are looked through for a file.
 const ENTRIES: usize = 10_000;
-/// How often a file that is not known yet is looked for, and whether another one has taken its place.
-const FIND_AGAIN: Span = Span::from_millis(1000);
+/// How often it is asked whether another file has taken the place of one, and whether one has come to be, of an agent whose
+/// screen changes and of one that stands still.
+const FIND_AGAIN: Span = Span::from_secs(1);
+const FIND_AGAIN_STILL: Span = Span::from_secs(10);
+/// How often the files of an agent that stands still are looked at.
+const READ_STILL: Span = Span::from_secs(2);
 
 /// An agent whose records may be read.
 #[derive(Clone, Debug)]
@@ -41,6 +45,8 @@ pub struct RecordedAgent {
     /// The processes that are the agent: a launcher and what it started.
     pub processes: Vec<u32>,
     pub sources: Arc<[AgentRecordSource]>,
+    /// Whether its screen has changed since the last poll.
+    pub is_changing: bool,
 }
 
 /// The records of the agents of one server, as far as they were read.
@@ -54,6 +60,7 @@ struct AgentState {
     processes: Vec<u32>,
     files: Vec<RecordFile>,
     told: AgentRecordReading,
+    read_at: Option<Timestamp>,
 }
 
 impl AgentRecords {
@@ -66,10 +73,16 @@ impl AgentRecords {
             if state.processes != agent.processes || state.files.len() != agent.sources.len() {
                 state.processes.clone_from(&agent.processes);
                 state.files = agent.sources.iter().map(|_| RecordFile::default()).collect();
+                state.read_at = None;
             }
+            // Records follow the screen: what stands still has hardly anything to add.
+            if !agent.is_changing && state.read_at.is_some_and(|at| now.since(at) < READ_STILL) {
+                continue;
+            }
+            state.read_at = Some(now);
             for place in 0..state.files.len() {
                 let session = state.session_beside(place);
-                state.files[place].follow(&agent.sources[place], &agent.processes, session.as_deref(), now);
+                state.files[place].follow(&agent.sources[place], agent, session.as_deref(), now);
             }
         }
         // Two agents that resumed one session write into one file, and nothing says which line is whose.
@@ -118,6 +131,8 @@ fn is_plain(text: &str) -> bool {
 struct RecordFile {
     path: Option<PathBuf>,
     sought_at: Option<Timestamp>,
+    /// The session whose file it is.
+    session: Option<String>,
     /// The file by its device and number, and its size and change at the last look.
     identity: Option<(u64, u64)>,
     seen: (u64, i64, i64),
@@ -131,12 +146,16 @@ struct RecordFile {
 
 impl RecordFile {
     /// Finds the file if it is due, and reads what was added to it.
-    fn follow(&mut self, source: &AgentRecordSource, processes: &[u32], session: Option<&str>, now: Timestamp) {
-        if self.sought_at.is_none_or(|at| now.since(at) >= FIND_AGAIN || now < at) {
+    fn follow(&mut self, source: &AgentRecordSource, agent: &RecordedAgent, session: Option<&str>, now: Timestamp) {
+        let processes = &agent.processes;
+        let pause = if agent.is_changing { FIND_AGAIN } else { FIND_AGAIN_STILL };
+        let is_other = self.session.as_deref() != session;
+        if is_other || self.sought_at.is_none_or(|at| now.since(at) >= pause) {
             self.sought_at = Some(now);
+            self.session = session.map(str::to_owned);
             let path = processes.iter().find_map(|process| find(source, *process, session));
             if path != self.path {
-                *self = Self { path, sought_at: self.sought_at, ..Self::default() };
+                *self = Self { path, sought_at: self.sought_at, session: self.session.take(), ..Self::default() };
             }
         }
         let Some(path) = &self.path else { return };
@@ -146,7 +165,7 @@ impl RecordFile {
             false => self.read_added(source, file, now),
         });
         if read.is_none() {
-            *self = Self { sought_at: self.sought_at, ..Self::default() };
+            *self = Self { sought_at: self.sought_at, session: self.session.take(), ..Self::default() };
         }
     }
 

@@ -64,7 +64,7 @@ impl Home {
             instance: Default::default(),
         };
         let sources = ProfileSet::builtin().records(self.tool);
-        RecordedAgent { key, processes: vec![self.agent.id()], sources }
+        RecordedAgent { key, processes: vec![self.agent.id()], sources, is_changing: true }
     }
 
     /// What is read anew, a while later.
@@ -193,6 +193,17 @@ fn links_out_of_the_folder_and_pipes_are_left_alone() {
     fs::remove_file(&file).unwrap();
     home.status(began, "busy", "");
     assert_eq!(home.phase(), Some(RecordedPhase::Active));
+}
+
+#[test]
+fn an_agent_that_stands_still_is_read_less_often() {
+    let mut home = Home::of("claude", None);
+    home.status(home.began(), "idle", "");
+    assert_eq!(home.phase(), Some(RecordedPhase::Idle));
+    home.status(home.began(), "busy", "");
+    let still = RecordedAgent { is_changing: false, ..home.agent() };
+    assert!(home.records.read(std::slice::from_ref(&still), home.now + Span::from_millis(1999)).is_empty());
+    assert_eq!(home.records.read(&[still], home.now + READ_STILL).len(), 1);
 }
 
 #[test]
