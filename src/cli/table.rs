@@ -13,15 +13,18 @@ const GAP: usize = 2;
 ///
 /// With `width`, what does not fit in is cut: long names and places first, then the end of the line.
 pub(super) fn table(terminals: &[&Terminal], tasks: &[&Task], width: Option<usize>) -> String {
-    let is_shown = |column: &&Column| column.on != ShownOn::Dashboard && column.is_worth(width);
+    let items = terminals.iter().map(|it| Item::from(*it)).chain(tasks.iter().map(|it| Item::from(*it)));
+    let items: Vec<Item<'_>> = items.collect();
+    let is_shown =
+        |column: &&Column| column.on != ShownOn::Dashboard && column.is_worth(width) && column.says_something(&items);
     let columns: Vec<&Column> = COLUMNS.iter().filter(is_shown).collect();
     let head: Vec<String> = columns.iter().map(|column| column.title.to_owned()).collect();
-    let cell = |item, column: &&Column| match (column.words)(item) {
+    let cell = |item: Item<'_>, column: &&Column| match (column.words)(item) {
         none if none.is_empty() => "-".to_owned(),
         words => plain(&words),
     };
-    let items = terminals.iter().map(|it| Item::from(*it)).chain(tasks.iter().map(|it| Item::from(*it)));
-    let rows: Vec<Vec<String>> = items.map(|item| columns.iter().map(|column| cell(item, column)).collect()).collect();
+    let line = |item: &Item<'_>| columns.iter().map(|column| cell(*item, column)).collect();
+    let rows: Vec<Vec<String>> = items.iter().map(line).collect();
     aligned(&head, &rows, width)
 }
 

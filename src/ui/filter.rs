@@ -1,8 +1,8 @@
 //! Which terminals are shown: a text that the operator types, word by word.
 //!
 //! A plain word fits to a name, an agent or a session that has its letters in order, or to a directory that has it as
-//! it is. `is:`, `agent:`, `host:`, `session:` and `label:` ask for one thing, by the beginning of what it is called;
-//! `!` in front turns a word around. Every word has to fit.
+//! it is. `is:`, `agent:`, `host:`, `session:` and `label:` ask for one thing, by the beginning of what it is called, `model:`
+//! by a part of it and `context:` by a number; `!` in front turns a word around. Every word has to fit.
 
 use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
@@ -19,7 +19,7 @@ use super::keymap::Context;
 use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayPlace};
 use super::text::{self, Pen};
 use crate::fleet::View;
-use crate::state::{Tri, TurnResult};
+use crate::state::{AgentFacts, Tri, TurnResult};
 use crate::status::Status;
 
 /// The words that `is:` knows: those that the table, the header and the log say, and marks of a row.
@@ -102,6 +102,9 @@ enum What {
     Host(String),
     Session(String),
     Label(String),
+    Model(String),
+    /// Less of its context is left than this, in percent; everything as long as there is no number.
+    Context(Option<u64>),
 }
 
 impl Filter {
@@ -152,6 +155,8 @@ impl Term {
             Some(("host", value)) => What::Host(value.to_owned()),
             Some(("session", value)) => What::Session(value.to_owned()),
             Some(("label", value)) => What::Label(value.to_owned()),
+            Some(("model", value)) => What::Model(value.to_owned()),
+            Some(("context", value)) => What::Context(value.trim_start_matches('<').trim_end_matches('%').parse().ok()),
             _ if wanted => {
                 let atom = Atom::new(&word, CaseMatching::Ignore, Normalization::Smart, AtomKind::Fuzzy, false);
                 What::Fuzzy(atom, word.clone())
@@ -183,6 +188,11 @@ impl Term {
                     || begins(&item.key().server.to_string(), word)
             }
             What::Session(word) => begins(item.session(), word),
+            What::Model(word) => contains(item.model(), word),
+            What::Context(least) => {
+                let left = item.facts().and_then(AgentFacts::context_left);
+                least.is_none_or(|least| left.is_some_and(|left| left < least))
+            }
             What::Label(word) => item.label().is_some_and(|label| begins(label, word)),
         }
     }

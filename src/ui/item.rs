@@ -3,7 +3,7 @@
 use super::text;
 use crate::dialog::{asked, bare};
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::state::{Availability, Phase, Since, State, TaskStatus};
+use crate::state::{AgentFacts, Availability, FactName, Phase, Since, State, TaskStatus};
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::Timestamp;
@@ -173,6 +173,25 @@ impl<'a> Item<'a> {
                 .map_or_else(String::new, |status| status.word().into_owned()),
             Item::Task(task) => task.rings().unwrap_or_default(),
         }
+    }
+
+    /// What is known of an agent beside its state.
+    pub fn facts(self) -> Option<&'a AgentFacts> {
+        match self {
+            Item::Terminal(terminal) => Some(&terminal.state.agent),
+            Item::Task(_) => None,
+        }
+    }
+
+    /// The model that answers, as far as that is known.
+    pub fn model(self) -> &'a str {
+        self.facts().and_then(|facts| facts.text(FactName::Model)).unwrap_or_default()
+    }
+
+    /// How much of its context an agent has left, in words; empty where that is not known.
+    pub fn context_left(self) -> String {
+        let left = self.facts().and_then(AgentFacts::context_left);
+        left.map_or_else(String::new, |left| format!("{left}% left"))
     }
 
     /// What it waits for or does, in one line of its own words.

@@ -10,7 +10,7 @@ use super::item::Item;
 use super::scroll::Viewport;
 use super::text::{self, Pen};
 use super::times;
-use crate::state::{Attention, TurnSource};
+use crate::state::{AgentFacts, Attention, TurnSource};
 use crate::status::Status;
 use crate::task::rang;
 
@@ -31,6 +31,11 @@ impl Column {
     /// Whether a line of the command line has room for it: what a terminal does says more than where it is.
     pub fn is_worth(&self, width: Option<usize>) -> bool {
         self.spare < WHERE || width.is_none_or(|width| width >= WIDE)
+    }
+
+    /// Whether it has something to say of any of these items.
+    pub fn says_something(&self, items: &[Item<'_>]) -> bool {
+        !(FACTS..WHERE).contains(&self.spare) || items.iter().any(|item| !(self.words)(*item).is_empty())
     }
 }
 
@@ -54,7 +59,7 @@ enum Width {
 }
 
 /// The columns, left to right. One more is one more line.
-pub const COLUMNS: [Column; 8] = [
+pub const COLUMNS: [Column; 10] = [
     column("NAME", ShownOn::Both, Width::Words(NAME_LEAST, 28), 0, |it| it.id().to_owned(), name),
     column("AGENT", ShownOn::Both, Width::Words(5, 20), 24, |it| it.agent(), quiet),
     // The longest word and `59m59`.
@@ -62,6 +67,8 @@ pub const COLUMNS: [Column; 8] = [
     // `interrupted`, an age, what it rests on and whether it was seen.
     column("LAST", ShownOn::Both, Width::Fixed(20), 18, |it| it.last(), last),
     column("STABLE", ShownOn::Dashboard, Width::Fixed(6), 26, |_| String::new(), stable),
+    column("CONTEXT", ShownOn::Both, Width::Words(7, 9), FACTS, |it| it.context_left(), context),
+    column("MODEL", ShownOn::Both, Width::Words(5, 20), FACTS + 1, |it| it.model().to_owned(), quiet),
     column("PLACE", ShownOn::Both, Width::Words(5, 22), WHERE, |it| it.place(), quiet),
     column("PANE", ShownOn::CommandLine, Width::Rest, WHERE, |it| it.pane(), quiet),
     column("WHAT", ShownOn::Both, Width::Rest, 0, |it| it.what(), what),
@@ -78,6 +85,10 @@ const fn column(title: &'static str, on: ShownOn, width: Width, spare: usize, wo
 const NAME_LEAST: usize = 8;
 const NAME_MOST: usize = 16;
 const WIDE: usize = 100;
+/// What the columns spare of facts that not every agent tells; where no row has any, they are left out.
+const FACTS: usize = 34;
+/// The share of the context that is left, in percent, from which on it is shown as a warning.
+const LITTLE_CONTEXT: u64 = 20;
 /// What the columns spare that say where something is.
 const WHERE: usize = 40;
 /// Blanks between two columns.
@@ -181,6 +192,7 @@ impl Layout {
         columns[0] = Some(name);
         left = left.saturating_sub(name);
         let mut optional: Vec<_> = (1..).zip(others).filter(|(_, it)| is_here(it) && it.spare > 0).collect();
+        optional.retain(|(_, column)| column.says_something(items));
         optional.sort_by_key(|(_, column)| column.spare);
         for (nth, column) in optional {
             let cells = wanted(column) + GAP;
@@ -357,6 +369,13 @@ fn name(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, name: &str) {
 /// What is read on a second look.
 fn quiet(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
     pen.field(words, cells, cell.quiet);
+}
+
+/// How much of its context is left, which is a warning when it is little.
+fn context(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
+    let is_little = cell.item.facts().and_then(AgentFacts::context_left).is_some_and(|left| left < LITTLE_CONTEXT);
+    let style = if is_little { cell.style(cell.canvas.theme.style(Status::Interrupted)) } else { cell.quiet };
+    pen.field(words, cells, style);
 }
 
 /// What it is, and for how long.

@@ -11,7 +11,7 @@ mod sizes;
 use crate::support::sample_fleet::{NOW, SampleFleet, terminal};
 use fleetwatch::fleet::TerminalKey;
 use fleetwatch::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
-use fleetwatch::state::{Attention, Availability, BusinessState, Phase};
+use fleetwatch::state::{Attention, Availability, BusinessState, Fact, FactName, FactSource, FactValue, Phase};
 use fleetwatch::status::{Hindrance, Status};
 use fleetwatch::time::Span;
 use fleetwatch::ui::Waiting;
@@ -849,6 +849,35 @@ fn groups_fold_and_count_what_they_hide() {
         MouseEvent { kind: MouseEventKind::Down(MouseButton::Left), column: 9, row: 3, modifiers: KeyModifiers::NONE };
     ui.handle(&Event::Mouse(click), &fleet.view());
     assert!(selected(&mut ui, &fleet).contains("▸ prod"), "a click folds");
+}
+
+#[test]
+fn what_agents_tell_of_themselves_has_columns_and_filters() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    assert!(!text(&mut ui, &fleet, 220, 40).contains("MODEL"), "no column without anything in it");
+    for (index, model, used) in [(0, "claude-opus-4", 990), (1, "gpt-5.5", 100)] {
+        let facts = &mut fleet.terminals[index].state.agent;
+        let mut put = |name, value| facts.put(name, Fact { value, source: FactSource::Record, at: NOW });
+        put(FactName::Model, FactValue::Text(model.to_owned()));
+        put(FactName::ContextUsed, FactValue::Count(used));
+        put(FactName::ContextLimit, FactValue::Count(1000));
+    }
+    let shown = text(&mut ui, &fleet, 220, 40);
+    for word in ["MODEL", "claude-opus-4", "gpt-5.5", "CONTEXT", "1% left", "90% left"] {
+        assert!(shown.contains(word), "{word}:\n{shown}");
+    }
+    assert!(!text(&mut ui, &fleet, 80, 24).contains("MODEL"), "what it does comes first");
+    let mut filtered = |filter: &str| {
+        press(&mut ui, &fleet, &chars(&format!("/{filter}")));
+        let count = names(&mut ui, &fleet).len();
+        press(&mut ui, &fleet, &[KeyCode::Esc]);
+        count
+    };
+    assert_eq!(
+        [filtered("model:opus"), filtered("context:<20%"), filtered("context:<91"), filtered("context:<")],
+        [1, 1, 2, 12]
+    );
 }
 
 #[test]
