@@ -76,7 +76,11 @@ impl Default for RecordsConfig {
 impl RecordsConfig {
     /// Whether the records of an agent in a directory may be read.
     pub fn allow(&self, tool: &str, directory: Option<&str>) -> bool {
-        let is_excepted = |directory: &str| self.except_directories.iter().any(|pattern| pattern.matches(directory));
+        // `/work/secret/**` means the directory itself as well.
+        let is_excepted = |directory: &str| {
+            let as_folder = format!("{directory}/");
+            self.except_directories.iter().any(|pattern| pattern.is_any(&[directory, &as_folder]))
+        };
         self.enabled && !self.except.iter().any(|pattern| pattern.matches(tool)) && !directory.is_some_and(is_excepted)
     }
 }

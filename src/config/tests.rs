@@ -228,6 +228,16 @@ fn how_panes_are_shown_makes_none_watched() {
 }
 
 #[test]
+fn a_directory_with_all_below_it_is_excepted_itself_as_well() {
+    let records = parse("[records]\nexcept_directories = [\"/work/secret/**\"]\n").unwrap().records;
+    for (directory, allowed) in
+        [("/work/secret", false), ("/work/secret/a/b", false), ("/work/secrets", true), ("/work", true)]
+    {
+        assert_eq!(records.allow("codex", Some(directory)), allowed, "{directory}");
+    }
+}
+
+#[test]
 fn servers_are_sockets_by_name_or_path_on_a_host() {
     let config = parse(
         "[[server]]\nsocket = \"work\"\n[[server]]\npath = \"/run/t\"\n[[server]]\nhost = \"me@box\"\n\

@@ -301,6 +301,12 @@ impl Source<'_> {
             };
             texts.iter().enumerate().map(pattern).collect::<Result<Vec<_>, _>>()
         };
+        let is_path = |text: &&String| text.starts_with(['/', '*', '{', '[']) || text.is_empty();
+        if let Some((index, text)) = table.except_directories.iter().enumerate().find(|(_, text)| !is_path(text)) {
+            let at = [Step::Key("records"), Step::Key("except_directories"), Step::Index(index)];
+            let hint = "write the whole path of the directory, from `/` on";
+            return Err(self.fault(&at, format!("`{text}` matches no directory"), hint));
+        }
         Ok(RecordsConfig {
             enabled: table.enabled.unwrap_or(true),
             except: patterns("except", &table.except)?,

@@ -32,6 +32,7 @@ pub(super) fn explain(error: &toml::de::Error, text: &str, path: &Path) -> Confi
             ("map", "a sequence") => format!("write the table's name in two pairs of brackets: [[{key}]]"),
             (_, "a sequence") => "write a list in brackets, such as [\"one\", \"two\"]".to_owned(),
             (_, "a string") => "write it in quotes".to_owned(),
+            (_, table) if table.starts_with("struct ") => format!("write the table's name in brackets: [{key}]"),
             (_, "a boolean") => "write `true` or `false`, without quotes".to_owned(),
             _ => KEYS_WITH_DEFAULTS.to_owned(),
         };
@@ -49,7 +50,7 @@ pub(super) fn explain(error: &toml::de::Error, text: &str, path: &Path) -> Confi
 /// A type or value as serde names it, in the words of people who write TOML.
 fn in_toml(name: &str) -> String {
     match name {
-        "map" => "a table".to_owned(),
+        _ if name == "map" || name.starts_with("struct ") => "a table".to_owned(),
         "sequence" | "a sequence" => "a list".to_owned(),
         "i64" => "a whole number".to_owned(),
         "f64" => "a number".to_owned(),
