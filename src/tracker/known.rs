@@ -39,6 +39,8 @@ impl Tracker {
         self.unseen =
             !known.seen && matches!(state.attention, Attention::Failed | Attention::Interrupted | Attention::Finished);
         self.turn.remember(state, reading, known.watched_until);
+        // The records were read already: what is news of them follows from what was known.
+        self.turn.recorded(&self.record);
         self.lifecycle.remember(state);
     }
 }

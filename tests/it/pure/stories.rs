@@ -257,6 +257,8 @@ impl<'a> Telling<'a> {
         if let Some(restart) = step.restarted {
             self.fleet = fleet(self.story.no_reaction);
             self.world.printed = true;
+            // A process that begins reads the records from their beginning.
+            self.world.recorded = self.world.records.iter().any(|record| record.reading().is_some());
             let known = self.history.known().filter(|_| restart == Restart::Knowing);
             if let Some(known) = known {
                 self.handle(Input::Known { key: self.key.clone(), known: Box::new(known) });
