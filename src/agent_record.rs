@@ -203,7 +203,10 @@ impl JsonPath {
                 /// As seconds, this is the year 5138; as milliseconds, 1973.
                 const SECONDS: i64 = 100_000_000_000;
                 let number = number.as_i64().or_else(|| number.as_f64().map(|seconds| seconds as i64))?;
-                Some(Timestamp::from_millis(if number < SECONDS { number.saturating_mul(1000) } else { number }))
+                let millis = if number < SECONDS { number.saturating_mul(1000) } else { number };
+                // Another time could be written down, but not be read back.
+                let at = jiff::Timestamp::from_millisecond(millis).ok()?;
+                Some(Timestamp::from_millis(at.as_millisecond()))
             }
             _ => None,
         }

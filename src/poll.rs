@@ -340,16 +340,18 @@ impl ServerPoller {
 
     /// Adds what the agents' own records say now.
     async fn read_records(&mut self, panes: &mut [PaneReport]) {
-        if self.server.id().host.is_some() || !self.reads_records.enabled {
+        if self.server.id().host.is_some() {
             return;
         }
         self.agents.retain(|pid, _| panes.iter().any(|pane| pane.key.pid == *pid));
         let agent = |pane: &PaneReport| {
             let Program::Agent { tool, .. } = &pane.program else { return None };
-            let (processes, sources) = (self.agents.get(&pane.key.pid)?.clone(), self.library.records(tool));
-            let may_read = !sources.is_empty() && self.reads_records.allow(tool, pane.cwd.as_deref());
+            let processes = self.agents.get(&pane.key.pid)?.clone();
+            // Of one that may not be read any more nothing is known either.
+            let may_read = self.reads_records.allow(tool, pane.cwd.as_deref());
+            let sources = if may_read { self.library.records(tool) } else { Arc::default() };
             let is_changing = matches!(pane.capture, Capture::Fresh(_));
-            may_read.then(|| RecordedAgent { key: pane.key.clone(), processes, sources, is_changing })
+            Some(RecordedAgent { key: pane.key.clone(), processes, sources, is_changing })
         };
         let agents: Vec<RecordedAgent> = panes.iter().filter_map(agent).collect();
         // A disk may be slow, and other servers are waited for on this thread.

@@ -161,6 +161,13 @@ fn texts_of_records_are_harmless_and_bounded() {
 }
 
 #[test]
+fn a_time_that_could_not_be_read_back_is_none() {
+    let at = JsonPath::try_from("/at".to_owned()).unwrap();
+    assert_eq!(at.time(&json!({"at": i64::MIN})), None);
+    assert_eq!(at.time(&json!({"at": 1_800_000_000})), Some(Timestamp::from_millis(1_800_000_000_000)));
+}
+
+#[test]
 fn a_source_without_proof_is_refused() {
     let check = |text: &str| toml::from_str::<AgentRecordSource>(text).unwrap().fault();
     assert!(check("base = [\"~/.x\"]\nfile = \"log.jsonl\"").is_some());

@@ -244,9 +244,7 @@ impl Entry {
             self.show(Arc::clone(screen));
             self.printed_at = if is_first || before == self.text_hash { self.printed_at } else { Some(now) };
         }
-        if let Some(record) = &report.record {
-            self.tracker.recorded((**record).clone());
-        }
+        let record = |tracker: &mut Tracker| report.record.into_iter().for_each(|record| tracker.recorded(*record));
         let was_dead = self.terminal.facts.dead;
         self.terminal.facts = report.facts;
         let changed = fresh || facts_changed;
@@ -256,9 +254,14 @@ impl Entry {
                 self.remember();
                 self.observe(Observation::TuiDown, now)
             }
-            (Program::Agent { .. }, Capture::Failed(problem)) => self.observe(Observation::ProbeFailed(problem), now),
+            (Program::Agent { .. }, Capture::Failed(problem)) => {
+                record(&mut self.tracker);
+                self.observe(Observation::ProbeFailed(problem), now)
+            }
             (Program::Agent { tool, version }, _) => {
                 let replaced = self.agent_runs(tool, version, library, now) || was_dead;
+                // It is this agent's: the one before had another tracker.
+                record(&mut self.tracker);
                 self.remember();
                 let needs_reading = changed || replaced || !self.tracker.is_reading();
                 self.read(needs_reading, resized, library, now)

@@ -22,11 +22,10 @@ use crate::private;
 use crate::state::FactName;
 use crate::time::{Span, Timestamp};
 
-/// Bytes of a file that are read when it is met. Of a longer one only the end is.
-const WHOLE: u64 = 4 << 20;
+/// Bytes of a file that are read at one poll. When there are more, only the end is read: what stands before it would be
+/// taken for how the agent is now.
+const AT_ONCE: u64 = 4 << 20;
 const TAIL: u64 = 256 << 10;
-/// Bytes that are read of one file at one poll.
-const AT_ONCE: u64 = 1 << 20;
 /// Bytes of a line that is read; agents write some of 100 kB.
 const LINE: usize = 4 << 20;
 /// Entries of one folder that are looked through for a file.
@@ -59,13 +58,15 @@ pub struct AgentRecords {
 struct AgentState {
     processes: Vec<u32>,
     files: Vec<RecordFile>,
-    told: AgentRecordReading,
+    /// What was last returned; `None` when nothing was yet.
+    returned: Option<AgentRecordReading>,
     read_at: Option<Timestamp>,
 }
 
 impl AgentRecords {
     /// Reads what was added. Gives the agents of whom something else is known than before, and what it is; an empty reading
-    /// for one whose records are not there any more. Reads files, so that it may wait for a disk.
+    /// for one whose records are not there any more. A new agent is always among them, as others may have known more of it.
+    /// Reads files, so that it may wait for a disk.
     pub fn read(&mut self, agents: &[RecordedAgent], now: Timestamp) -> Vec<(TerminalKey, AgentRecordReading)> {
         self.agents.retain(|key, _| agents.iter().any(|agent| agent.key == *key));
         for agent in agents {
@@ -95,8 +96,8 @@ impl AgentRecords {
             let mut reading = AgentRecordReading::default();
             let own = |file: &&RecordFile| file.path.as_ref().is_none_or(|path| claims[path] == 1);
             state.files.iter().filter(own).filter_map(|file| file.reader.reading()).for_each(|it| reading.merge(it));
-            if reading != state.told {
-                state.told = reading.clone();
+            if state.returned.as_ref() != Some(&reading) {
+                state.returned = Some(reading.clone());
                 changed.push((key.clone(), reading));
             }
         }
@@ -214,9 +215,8 @@ impl RecordFile {
         } else if unchanged && self.offset >= size {
             return Some(());
         }
-        if self.offset == 0 && size > WHOLE {
-            self.offset = size - TAIL;
-            self.skips = true;
+        if size - self.offset > AT_ONCE {
+            (self.offset, self.half, self.skips) = (size - TAIL, Vec::new(), true);
             self.reader = AgentRecordReader::new(true);
         }
         file.seek(SeekFrom::Start(self.offset)).ok()?;

@@ -92,7 +92,7 @@ impl Home {
 #[test]
 fn a_status_file_is_read_for_its_own_process_only_and_however_it_is_caught() {
     let mut home = Home::of("claude", None);
-    assert_eq!(home.read(), None, "there is none yet");
+    assert_eq!(home.read(), Some(AgentRecordReading::default()), "there is none, whatever was known before");
     home.status(home.began() + 1, "busy", "");
     assert_eq!(home.read(), None, "another process had this id");
     home.status(home.began(), "busy", "");
@@ -135,7 +135,7 @@ fn a_transcript_is_followed_by_the_session_that_the_status_names() {
         now = now + FIND_AGAIN;
         home.records.read(&agents, now);
     }
-    let told: Vec<_> = home.records.agents.values().map(|state| state.told.clone()).collect();
+    let told: Vec<_> = home.records.agents.values().map(|state| state.returned.clone().unwrap()).collect();
     assert!(told.iter().all(|told| told.facts.text(FactName::Model).is_none() && told.turn.is_some()), "{told:?}");
 }
 
@@ -145,7 +145,8 @@ fn a_rollout_is_read_that_the_process_holds_open() {
     let mut home = Home::of("codex", Some(path));
     let begun = r#"{"type":"event_msg","payload":{"type":"task_started"}}"#;
     home.write(".codex/sessions/2026/11/22/rollout-2026-11-22T09-00-00-02.jsonl", begun);
-    assert_eq!(home.read(), None, "its first line is still missing, and the other file is not open");
+    let nothing = Some(AgentRecordReading::default());
+    assert_eq!(home.read(), nothing, "its first line is still missing, and the other file is not open");
     home.append(path, "{\"type\":\"session_meta\",\"payload\":{\"source\":\"cli\"}}\n");
     home.append(path, &format!("{begun}\n"));
     assert_eq!(home.phase(), Some(RecordedPhase::Active));
@@ -155,6 +156,18 @@ fn a_rollout_is_read_that_the_process_holds_open() {
     home.agent.kill().unwrap();
     home.agent.wait().unwrap();
     assert_eq!(home.read(), Some(AgentRecordReading::default()), "nothing proves it any more");
+}
+
+#[test]
+fn the_first_reading_is_of_now_however_much_was_written_before() {
+    let path = ".codex/sessions/2026/11/22/rollout-1.jsonl";
+    let mut home = Home::of("codex", Some(path));
+    home.append(path, "{\"type\":\"session_meta\",\"payload\":{\"source\":\"cli\",\"id\":\"first\"}}\n");
+    home.append(path, "{\"type\":\"event_msg\",\"payload\":{\"type\":\"task_started\"}}\n");
+    let filler = format!("{{\"x\":\"{}\"}}\n", "y".repeat(1 << 20));
+    (0..3).for_each(|_| home.append(path, &filler));
+    home.append(path, "{\"type\":\"event_msg\",\"payload\":{\"type\":\"task_complete\"}}\n");
+    assert_eq!(home.phase(), Some(RecordedPhase::Idle));
 }
 
 #[test]
@@ -186,7 +199,7 @@ fn links_out_of_the_folder_and_pipes_are_left_alone() {
     let file = home.home.path().join(format!(".claude/sessions/{id}.json"));
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     symlink(outside.path(), &file).unwrap();
-    assert_eq!(home.read(), None);
+    assert_eq!(home.read(), Some(AgentRecordReading::default()));
     fs::remove_file(&file).unwrap();
     assert!(Command::new("mkfifo").arg(&file).status().unwrap().success());
     assert_eq!(home.read(), None, "and nobody waits at the pipe");
