@@ -6,7 +6,7 @@
 //! outputs.
 //!
 //! - `turn` is the turn in flight and how the last one ended: rules 1–7, settle, retraction; below it, `turn/waiting` has
-//!   both recoveries.
+//!   both recoveries, and `turn/recorded` joins it with what the agent's own record says.
 //! - `ages` is since when each thing is as it is.
 //! - `coverage` is the time that looks cover, in which alone windows run.
 //! - `lifecycle` is readiness, completion and their timers.
@@ -22,9 +22,7 @@ mod events;
 mod known;
 mod lifecycle;
 mod loss;
-mod observation;
 mod publish;
-mod settings;
 mod timers;
 mod told;
 mod turn;
@@ -34,22 +32,100 @@ pub use events::{Assessed, SurfaceEvent, surface_events};
 pub use known::TerminalHistory;
 use lifecycle::Lifecycle;
 use loss::{Loss, aside, available, evidence_of};
-pub use observation::Observation;
 use publish::Published;
-pub use settings::Settings;
 pub use timers::{Timer, TimerName};
 use turn::{Sighting, TurnMachine, TurnStage};
 
 use serde_json::json;
 
 use crate::agent_record::AgentRecordReading;
-use crate::profile::{Classification, Temporal};
+use crate::profile::{Classification, TakenAs, Temporal};
 use crate::state::{
     AssessedAvailability, Attention, Availability, BusinessState, Change, Diagnostics, ParseStatus, Phase, Problem,
     ProcessState, Since, Stability, Stale, State, Summary, TerminalFacts, Transition, TransportState, Tri, Turn,
     TurnResult, UiContext,
 };
 use crate::time::{Span, Timestamp};
+
+/// What was found when the terminal was looked at.
+#[derive(Clone, Debug)]
+pub enum Observation<'a> {
+    /// A known agent runs and its screen was read with a profile. `temporal` is what the profile says of time.
+    Read { reading: &'a Classification, temporal: Temporal, resized: bool },
+    /// A known agent runs and nothing of its screen, title or cursor has changed since it was last read.
+    Unchanged,
+    /// The pane is there, but no known agent runs in it.
+    TuiDown,
+    /// The program has no profile; what the pane itself tells of it, in one line.
+    NoProfile { activity: String },
+    /// The session or the pane is gone.
+    Gone,
+    /// tmux or the processes could not be asked.
+    ProbeFailed(Problem),
+    /// A prompt went in through fleetwatch, at this time; another process of it tells that a moment later.
+    Submitted { at: Timestamp, taken: TakenAs },
+    /// The operator has seen the terminal.
+    Seen,
+    /// Nothing but time.
+    Nothing,
+}
+
+impl Observation<'_> {
+    /// Whether somebody looked, and did not fail.
+    const fn is_look(&self) -> bool {
+        match self {
+            Observation::Read { .. } | Observation::Unchanged => true,
+            Observation::TuiDown | Observation::NoProfile { .. } | Observation::Gone => true,
+            Observation::ProbeFailed(_) | Observation::Submitted { .. } | Observation::Seen => false,
+            Observation::Nothing => false,
+        }
+    }
+}
+
+/// The windows and limits of the tracker; the defaults are SPEC §7's.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Settings {
+    /// How long the end of a turn must stand still before it is a success.
+    pub settle: Span,
+    /// How long an explicit input stays active while the screen shows nothing of it.
+    pub no_reaction: Span,
+    /// How soon after a success the same turn may turn out to go on.
+    pub retraction: Span,
+    /// How long an unbroken unknown lasts until it is a stall.
+    pub unknown_to_stalled: Span,
+    pub stale_active_recovery: Span,
+    pub final_stable_active_recovery: Span,
+    /// How long the published state must stand to be called stable.
+    pub stable: Span,
+    /// How many failed probes in a row, or for how long, until it is an error.
+    pub failed_probes: u32,
+    pub failed_probe_time: Span,
+    /// How long a version that nobody has recorded must stand still before it is called ready.
+    pub unrecorded_rest: Span,
+    /// How long a screen that cannot be read or contradicts itself is taken for a half-drawn one.
+    pub doubt: Span,
+    /// Transitions kept in memory for each terminal.
+    pub kept_transitions: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            settle: Span::from_secs(1),
+            no_reaction: Span::from_secs(10),
+            retraction: Span::from_secs(10),
+            unknown_to_stalled: Span::from_secs(30),
+            stale_active_recovery: Span::from_secs(5),
+            final_stable_active_recovery: Span::from_secs(20),
+            stable: Span::from_secs(1),
+            failed_probes: 3,
+            failed_probe_time: Span::from_secs(3),
+            unrecorded_rest: Span::from_millis(1500),
+            doubt: Span::from_secs(1),
+            kept_transitions: 256,
+        }
+    }
+}
 
 /// One terminal over time.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]

@@ -1,7 +1,6 @@
 //! `fleetwatch wait`: until a terminal is as somebody wants it.
 
-mod tasks;
-
+use crate::state::TaskStatus;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -100,6 +99,34 @@ impl WaitCondition {
             // A bell says nothing of an agent that its screen does not say better.
             WaitCondition::Notify => false,
         }
+    }
+
+    /// Whether a task is as it is waited for. A bell counts from when the task was first seen, or from its start where
+    /// bells are counted, so that one that rang before anybody waited is not waited for in vain.
+    fn holds_for_task(self, task: &Task) -> bool {
+        match self {
+            WaitCondition::Exited => task.status == TaskStatus::Exited,
+            WaitCondition::Input | WaitCondition::NeedsYou => task.prompt().is_some(),
+            WaitCondition::Notify => task.bells > 0,
+            WaitCondition::Working => task.status == TaskStatus::Running,
+            WaitCondition::Idle => task.status == TaskStatus::Idle,
+            WaitCondition::Success | WaitCondition::Finished => task.exit_code() == Some(0),
+            WaitCondition::Failed => task.status == TaskStatus::Exited && task.exit_code() != Some(0),
+            // A task that is gone is not there to be asked.
+            WaitCondition::Ready
+            | WaitCondition::Approval
+            | WaitCondition::Question
+            | WaitCondition::Trust
+            | WaitCondition::Setup
+            | WaitCondition::Interrupted
+            | WaitCondition::Stalled
+            | WaitCondition::Gone => false,
+        }
+    }
+
+    /// Whether it is waited for that a task is no more.
+    const fn is_end_of_task(self) -> bool {
+        matches!(self, WaitCondition::Gone)
     }
 }
 

@@ -1,10 +1,7 @@
 //! From the file's words to checked values, or to the place where they are wrong.
 
 mod syntax;
-mod tasks;
 mod tell;
-mod templates;
-mod ui;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,9 +9,16 @@ use std::path::{Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
 
-use super::file::{File, HistoryTable, RecordsTable, ServerTable, TerminalTable, TrackerTable, WatchTable};
+use super::file::{
+    File, HistoryTable, RecordsTable, ServerTable, TaskTable, TemplateTable, TerminalTable, TrackerTable, UiTable,
+    WatchTable,
+};
 use super::rules::Patterns;
-use super::{BACKGROUND_MINUTES, Config, ConfigError, RecordsConfig, Rules, TerminalRule, WatchConfig};
+use super::template::BadTemplate;
+use super::{
+    BACKGROUND_MINUTES, Config, ConfigError, Field, RecordsConfig, Rules, Template, TerminalRule, UiConfig,
+    WatchConfig, paths,
+};
 use crate::fleet::{Declared, ServerId, Socket};
 use crate::history;
 use crate::pattern::Pattern;
@@ -414,5 +418,77 @@ impl Source<'_> {
             }
         }
         Some(value.span())
+    }
+
+    fn ui(&self, table: &UiTable) -> Result<UiConfig, ConfigError> {
+        let default = UiConfig::default();
+        let is_known = |theme: &str| THEMES.contains(&theme) || paths::has_theme(self.path, theme);
+        if let Some(theme) = table.theme.as_deref().filter(|theme| !is_known(theme)) {
+            let hint = syntax::suggestion(theme, THEMES, "themes");
+            return Err(self.fault(&[Step::Key("ui"), Step::Key("theme")], format!("unknown theme `{theme}`"), hint));
+        }
+        Ok(UiConfig {
+            theme: table.theme.clone().unwrap_or(default.theme),
+            unicode: table.unicode.unwrap_or(default.unicode),
+            motion: table.motion.unwrap_or(default.motion),
+            mouse: table.mouse.unwrap_or(default.mouse),
+            confirm: table.confirm.unwrap_or(default.confirm),
+        })
+    }
+
+    fn tasks(&self, tables: &[TaskTable]) -> Result<Vec<TerminalRule>, ConfigError> {
+        let mut rules = Vec::new();
+        for (index, table) in tables.iter().enumerate() {
+            let at = |key| [Step::Key("task"), Step::Index(index), Step::Key(key)];
+            let pattern =
+                |key, text: &Option<String>| text.as_deref().map(|text| self.pattern(&at(key), text)).transpose();
+            let rule = TerminalRule {
+                session: pattern("session", &table.session)?,
+                window: pattern("window", &table.window)?,
+                socket: pattern("socket", &table.socket)?,
+                host: pattern("host", &table.host)?,
+                ..TerminalRule::default()
+            };
+            if rule.session.is_none() && rule.window.is_none() {
+                let what = "a task that names no session and no window".to_owned();
+                let hint = "give it `session` or `window`, such as session = \"builds*\"";
+                return Err(self.fault(&[Step::Key("task"), Step::Index(index)], what, hint));
+            }
+            rules.push(rule);
+        }
+        Ok(rules)
+    }
+
+    fn templates(&self, tables: &[TemplateTable]) -> Result<Vec<Template>, ConfigError> {
+        tables.iter().enumerate().map(|(index, table)| self.template(index, table)).collect()
+    }
+
+    fn template(&self, index: usize, table: &TemplateTable) -> Result<Template, ConfigError> {
+        let at = |key| [Step::Key("template"), Step::Index(index), Step::Key(key)];
+        for (key, value) in [("name", &table.name), ("text", &table.text)] {
+            if value.is_none() {
+                let hint = "a template is a `name` to choose it by, and the `text` that it begins a prompt with";
+                return Err(self.fault(&at(key), format!("a template has no `{key}`"), hint));
+            }
+        }
+        let (name, text) = (table.name.as_deref().unwrap_or_default(), table.text.as_deref().unwrap_or_default());
+        self.word(&at("name"), "name", Some(name))?;
+        if let Some(c) = text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
+            let what = format!("the text of a template has the control character U+{:04X}", u32::from(c));
+            return Err(self.fault(&at("text"), what, "no prompt may contain it; take it out"));
+        }
+        Template::parse(name, text).map_err(|bad| {
+            let known: Vec<&str> = Field::ALL.iter().map(|field| field.word()).collect();
+            match bad {
+                BadTemplate::Field(field) => {
+                    let hint = syntax::suggestion(&field, &known, "fields");
+                    self.fault(&at("text"), format!("no terminal has a field `{field}`"), hint)
+                }
+                BadTemplate::Brace => {
+                    let hint = "a field is written `{name}`, a brace `{{` or `}}`";
+                    self.fault(&at("text"), "a brace stands alone in the text of a template".to_owned(), hint)
+                }
+            }
+        })
     }
 }
