@@ -159,7 +159,8 @@ impl Settings {
     fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         (env!("CARGO_PKG_VERSION"), self.library.fingerprint()).hash(&mut hasher);
-        format!("{:?}{:?}{:?}", self.feed.rules, self.feed.adopted, self.fleet).hash(&mut hasher);
+        format!("{:?}{:?}{:?}{:?}", self.feed.rules, self.feed.records, self.feed.adopted, self.fleet)
+            .hash(&mut hasher);
         hasher.finish()
     }
 
@@ -451,5 +452,21 @@ impl WatchTask {
             Ok(()) => End::Changed,
             Err(_) => End::Closed,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_that_read_other_records_do_not_follow_each_other() {
+        let fingerprint = |text| {
+            let config = Config::parse(text, std::path::Path::new("test.toml")).unwrap();
+            Settings::new(&config, Arc::new(ProfileSet::builtin())).fingerprint()
+        };
+        assert_eq!(fingerprint(""), fingerprint("[records]\nenabled = true\n"));
+        assert_ne!(fingerprint(""), fingerprint("[records]\nenabled = false\n"));
+        assert_ne!(fingerprint(""), fingerprint("[records]\nexcept = [\"codex\"]\n"));
     }
 }

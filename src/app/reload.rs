@@ -200,7 +200,8 @@ impl App {
     fn obey(&mut self) -> Result<Vec<&'static str>, String> {
         let read = (self.watch.source.read)();
         let (config, servers) = read.map_err(|error| format!("{error} ({})", error.hint))?;
-        if config.watch != self.config.watch || config.rules != self.config.rules || servers != self.engine.servers() {
+        let watches = |config: &Config| (config.watch.clone(), config.rules.clone(), config.records.clone());
+        if watches(&config) != watches(&self.config) || servers != self.engine.servers() {
             let watched = self.engine.set_servers(poll::Settings::new(&config), &servers);
             watched.map_err(|error| format!("{error} ({})", error.hint()))?;
         }
