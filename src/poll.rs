@@ -19,6 +19,7 @@ use tokio::task::JoinHandle;
 pub use keeper::{is_alive, owner, release};
 pub use plan::{Own, Ticks};
 
+use crate::agent_record::AgentRecordReading;
 use crate::config::{Adopted, RecordsConfig, Rules};
 use crate::fleet::{Capture, Input, PaneReport, PollResult, ServerId, ServerReport, TaskReport, TerminalKey};
 use crate::history::Recall;
@@ -34,6 +35,8 @@ use plan::{PollReport, ServerMemory, Suspect};
 /// How often, and after how long, one look is made again for the exit status of a task.
 const LOOKS_AGAIN: u32 = 5;
 const A_MOMENT: Duration = Duration::from_millis(40);
+/// How long a poll waits for the records of agents.
+const RECORDS: Duration = Duration::from_millis(250);
 /// Inputs that may wait; with more than that the poller waits itself.
 const WAITING_INPUTS: usize = 8;
 
@@ -202,6 +205,9 @@ pub async fn look(settings: Settings, library: Arc<ProfileSet>, server: ServerId
     }
 }
 
+/// The agents of whom their records say something else than before.
+type RecordsRead = Vec<(TerminalKey, AgentRecordReading)>;
+
 /// One server with what is remembered of the last looks at it.
 struct ServerPoller {
     server: Server,
@@ -215,6 +221,8 @@ struct ServerPoller {
     agents: BTreeMap<u32, Vec<u32>>,
     reads_records: Arc<RecordsConfig>,
     records: AgentRecords,
+    /// A reading of records that takes long.
+    reading: Option<JoinHandle<(RecordsRead, AgentRecords)>>,
     /// How long the last look took.
     took: Duration,
     /// Whether a task has ended and it is not known how.
@@ -238,6 +246,7 @@ impl ServerPoller {
             agents: BTreeMap::new(),
             reads_records: records,
             records: AgentRecords::default(),
+            reading: None,
             took: Duration::ZERO,
             awaits_exit_status: false,
         })
@@ -354,14 +363,22 @@ impl ServerPoller {
             Some(RecordedAgent { key: pane.key.clone(), processes, sources, is_changing })
         };
         let agents: Vec<RecordedAgent> = panes.iter().filter_map(agent).collect();
-        // A disk may be slow, and other servers are waited for on this thread.
-        let mut records = std::mem::take(&mut self.records);
-        let Ok((readings, records)) =
-            tokio::task::spawn_blocking(move || (records.read(&agents, now()), records)).await
-        else {
-            return;
+        // A disk may be slow or hang, which must not hold up what the screens say: it is waited for at the next poll again.
+        let mut reading = self.reading.take().unwrap_or_else(|| {
+            let mut records = std::mem::take(&mut self.records);
+            tokio::task::spawn_blocking(move || (records.read(&agents, now()), records))
+        });
+        let readings = match tokio::time::timeout(RECORDS, &mut reading).await {
+            Ok(Ok((readings, records))) => {
+                self.records = records;
+                readings
+            }
+            Ok(Err(_)) => return,
+            Err(_) => {
+                self.reading = Some(reading);
+                return;
+            }
         };
-        self.records = records;
         for (key, reading) in readings {
             let pane = panes.iter_mut().find(|pane| pane.key == key);
             pane.into_iter().for_each(|pane| pane.record = Some(Box::new(reading.clone())));

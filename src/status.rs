@@ -336,7 +336,7 @@ impl Hindrance {
     pub const fn hint(self) -> &'static str {
         match self {
             Hindrance::Gone => "`fleetwatch list` shows what is there now",
-            Hindrance::InMode => "leave the mode first (`q` in copy mode)",
+            Hindrance::InMode => "leave the mode first, in copy mode with `q`",
             Hindrance::Dialog => "answer the dialog first",
             Hindrance::Menu => "leave the menu first, mostly with Escape (`fleetwatch keys NAME Escape`)",
             Hindrance::Working => "wait until it is ready (`--when-ready`), or send anyway (`--force`)",

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use support::model_server::{Answer, Ending, Gate, Work};
+use support::private_tmux::wait_until;
 use support::stage::{Agent, PATIENCE, Stage, is, said};
 
 /// How long a published state may lag behind what happened, on a busy machine.
@@ -380,10 +381,12 @@ fn what_its_record_says(agent: Agent) {
     stage.model.answer(Answer::new().say("Forty-two.", Duration::ZERO));
     stage.send("What is the answer?");
     stage.model.timeline().wait_for_work(Work::Over(Ending::Answered), PATIENCE);
-    let state = stage.expect("the answer in the record", |state| {
-        result(state, "success")
-            && is(state, "/agent/last_prompt/value", "What is the answer?")
-            && is(state, "/agent/last_answer/value", "Forty-two.")
+    stage.expect("the end of the turn", |state| result(state, "success"));
+    let mut state = Value::Null;
+    wait_until("the answer in the record", || {
+        state = stage.listed();
+        is(&state, "/agent/last_prompt/value", "What is the answer?")
+            && is(&state, "/agent/last_answer/value", "Forty-two.")
     });
     for fact in ["model", "session", "context_used"] {
         assert!(is(&state["agent"][fact], "/source", "record"), "{fact}: {}", state["agent"]);

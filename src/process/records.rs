@@ -34,6 +34,8 @@ const ENTRIES: usize = 10_000;
 /// screen changes and of one that stands still.
 const FIND_AGAIN: Span = Span::from_secs(1);
 const FIND_AGAIN_STILL: Span = Span::from_secs(10);
+/// How long records may follow the screen: an agent counts as changing for so long after its screen has changed.
+const FOLLOWS: Span = Span::from_secs(10);
 /// How often the files of an agent that stands still are looked at.
 const READ_STILL: Span = Span::from_secs(2);
 
@@ -61,6 +63,8 @@ struct AgentState {
     /// What was last returned; `None` when nothing was yet.
     returned: Option<AgentRecordReading>,
     read_at: Option<Timestamp>,
+    /// When the agent's screen last changed.
+    changed_at: Option<Timestamp>,
 }
 
 impl AgentRecords {
@@ -76,14 +80,21 @@ impl AgentRecords {
                 state.files = agent.sources.iter().map(|_| RecordFile::default()).collect();
                 state.read_at = None;
             }
-            // Records follow the screen: what stands still has hardly anything to add.
-            if !agent.is_changing && state.read_at.is_some_and(|at| now.since(at) < READ_STILL) {
+            if agent.is_changing {
+                state.changed_at = Some(now);
+            }
+            // What stands still has hardly anything to add.
+            let is_changing = state.changed_at.is_some_and(|at| now.since(at) < FOLLOWS);
+            let is_found = state.files.iter().all(|file| file.path.is_some());
+            let pause = if is_found { READ_STILL } else { FIND_AGAIN };
+            if !is_changing && state.read_at.is_some_and(|at| now.since(at) < pause) {
                 continue;
             }
             state.read_at = Some(now);
             for place in 0..state.files.len() {
                 let session = state.session_beside(place);
-                state.files[place].follow(&agent.sources[place], agent, session.as_deref(), now);
+                let pause = if is_changing { FIND_AGAIN } else { FIND_AGAIN_STILL };
+                state.files[place].follow(&agent.sources[place], agent, session.as_deref(), pause, now);
             }
         }
         // Two agents that resumed one session write into one file, and nothing says which line is whose.
@@ -102,12 +113,6 @@ impl AgentRecords {
             }
         }
         changed
-    }
-
-    /// The files that are read of an agent; those that were not found are left out.
-    pub fn files(&self, key: &TerminalKey) -> Vec<PathBuf> {
-        let files = self.agents.get(key).map(|state| state.files.as_slice()).unwrap_or_default();
-        files.iter().filter_map(|file| file.path.clone()).collect()
     }
 }
 
@@ -146,11 +151,19 @@ struct RecordFile {
 }
 
 impl RecordFile {
-    /// Finds the file if it is due, and reads what was added to it.
-    fn follow(&mut self, source: &AgentRecordSource, agent: &RecordedAgent, session: Option<&str>, now: Timestamp) {
+    /// Finds the file if `pause` is over since it was sought last, and reads what was added to it.
+    fn follow(
+        &mut self,
+        source: &AgentRecordSource,
+        agent: &RecordedAgent,
+        session: Option<&str>,
+        pause: Span,
+        now: Timestamp,
+    ) {
         let processes = &agent.processes;
-        let pause = if agent.is_changing { FIND_AGAIN } else { FIND_AGAIN_STILL };
         let is_other = self.session.as_deref() != session;
+        // A file that is not there yet may come with the first prompt.
+        let pause = if self.path.is_none() { FIND_AGAIN } else { pause };
         if is_other || self.sought_at.is_none_or(|at| now.since(at) >= pause) {
             self.sought_at = Some(now);
             self.session = session.map(str::to_owned);

@@ -103,8 +103,8 @@ enum What {
     Session(String),
     Label(String),
     Model(String),
-    /// Less of its context is left than this, in percent; everything as long as there is no number.
-    Context(Option<u64>),
+    /// Less of its context is left than this, in percent.
+    Context(u64),
 }
 
 impl Filter {
@@ -156,7 +156,11 @@ impl Term {
             Some(("session", value)) => What::Session(value.to_owned()),
             Some(("label", value)) => What::Label(value.to_owned()),
             Some(("model", value)) => What::Model(value.to_owned()),
-            Some(("context", value)) => What::Context(value.trim_start_matches('<').trim_end_matches('%').parse().ok()),
+            Some(("context", value)) => {
+                let number = value.trim_start_matches('<').trim_end_matches('%');
+                // What is no number lets through nothing.
+                (!number.is_empty()).then(|| What::Context(number.parse().unwrap_or(0)))?
+            }
             _ if wanted => {
                 let atom = Atom::new(&word, CaseMatching::Ignore, Normalization::Smart, AtomKind::Fuzzy, false);
                 What::Fuzzy(atom, word.clone())
@@ -191,7 +195,7 @@ impl Term {
             What::Model(word) => contains(item.model(), word),
             What::Context(least) => {
                 let left = item.facts().and_then(AgentFacts::context_left);
-                least.is_none_or(|least| left.is_some_and(|left| left < least))
+                left.is_some_and(|left| left < *least)
             }
             What::Label(word) => item.label().is_some_and(|label| begins(label, word)),
         }

@@ -210,13 +210,19 @@ fn links_out_of_the_folder_and_pipes_are_left_alone() {
 
 #[test]
 fn an_agent_that_stands_still_is_read_less_often() {
-    let mut home = Home::of("claude", None);
-    home.status(home.began(), "idle", "");
-    assert_eq!(home.phase(), Some(RecordedPhase::Idle));
-    home.status(home.began(), "busy", "");
-    let still = RecordedAgent { is_changing: false, ..home.agent() };
-    assert!(home.records.read(std::slice::from_ref(&still), home.now + Span::from_millis(1999)).is_empty());
-    assert_eq!(home.records.read(&[still], home.now + READ_STILL).len(), 1);
+    let path = ".codex/sessions/2026/11/22/rollout-1.jsonl";
+    let mut home = Home::of("codex", Some(path));
+    let event = |kind: &str| format!("{{\"type\":\"event_msg\",\"payload\":{{\"type\":\"{kind}\"}}}}\n");
+    home.append(path, "{\"type\":\"session_meta\",\"payload\":{\"source\":\"cli\"}}\n");
+    home.append(path, &event("task_started"));
+    assert_eq!(home.phase(), Some(RecordedPhase::Active));
+    home.append(path, &event("turn_aborted"));
+    let still = [RecordedAgent { is_changing: false, ..home.agent() }];
+    let soon = home.now + FOLLOWS - Span::from_millis(1);
+    assert_eq!(home.records.read(&still, soon).len(), 1, "its record may follow what its screen showed");
+    home.append(path, &event("task_started"));
+    assert!(home.records.read(&still, soon + Span::from_millis(1999)).is_empty());
+    assert_eq!(home.records.read(&still, soon + READ_STILL).len(), 1);
 }
 
 #[test]

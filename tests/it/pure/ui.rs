@@ -875,8 +875,14 @@ fn what_agents_tell_of_themselves_has_columns_and_filters() {
         count
     };
     assert_eq!(
-        [filtered("model:opus"), filtered("context:<20%"), filtered("context:<91"), filtered("context:<")],
-        [1, 1, 2, 12]
+        [
+            filtered("model:opus"),
+            filtered("context:<20%"),
+            filtered("context:<91"),
+            filtered("context:<"),
+            filtered("context:>50")
+        ],
+        [1, 1, 2, 12, 0]
     );
 }
 
