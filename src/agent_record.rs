@@ -241,16 +241,12 @@ impl Places {
                 Places::Sum(_) => None,
             },
             _ => match self {
-                Places::One(path) => path.text(value).filter(|text| !text.is_empty()).map(|text| kept(text).into()),
+                Places::One(path) => {
+                    path.text(value).filter(|text| !text.is_empty()).map(|text| FactValue::Text(kept(text)))
+                }
                 Places::Sum(_) => None,
             },
         }
-    }
-}
-
-impl From<String> for FactValue {
-    fn from(text: String) -> Self {
-        FactValue::Text(text)
     }
 }
 
@@ -318,8 +314,8 @@ pub struct AgentRecordReader {
     is_partial: bool,
     /// Whether a prompt was submitted after the last result.
     has_begun: bool,
-    /// Lines of a kind that some rule fits.
-    understood: u64,
+    /// Whether some rule fitted a line.
+    is_understood: bool,
 }
 
 impl AgentRecordReader {
@@ -330,7 +326,7 @@ impl AgentRecordReader {
 
     /// What was read so far; `None` when nothing of it could be understood.
     pub fn reading(&self) -> Option<&AgentRecordReading> {
-        (self.understood > 0).then_some(&self.reading)
+        self.is_understood.then_some(&self.reading)
     }
 
     /// Takes in one line, or the whole of a file that is replaced. `now` stands for a time that it does not tell.
@@ -340,7 +336,7 @@ impl AgentRecordReader {
         }
         let written = source.at.as_ref().and_then(|at| at.time(value)).unwrap_or(now);
         for rule in source.rules.iter().filter(|rule| rule.conditions.hold(value)) {
-            self.understood += 1;
+            self.is_understood = true;
             // A clock of the future would never be overtaken.
             let at = rule.at.as_ref().and_then(|at| at.time(value)).unwrap_or(written).min(now);
             self.apply(rule, source.marks_turns, value, at);

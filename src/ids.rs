@@ -170,6 +170,18 @@ pub struct PaneLocation {
     pub session_windows: u32,
 }
 
+/// A place for tests.
+#[cfg(test)]
+pub(crate) fn place(session: &str, window_index: u32, window_name: &str, pane_index: u32) -> PaneLocation {
+    PaneLocation {
+        session: session.into(),
+        window_index,
+        window_name: window_name.into(),
+        pane_index,
+        ..PaneLocation::default()
+    }
+}
+
 impl PaneLocation {
     /// The name that is derived for a terminal: the session when the pane has it to itself, else with the window,
     /// else with window and pane. It depends on nothing but the listing, so that every command derives the same.

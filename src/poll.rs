@@ -380,8 +380,9 @@ impl ServerPoller {
             }
         };
         for (key, reading) in readings {
-            let pane = panes.iter_mut().find(|pane| pane.key == key);
-            pane.into_iter().for_each(|pane| pane.record = Some(Box::new(reading.clone())));
+            if let Some(pane) = panes.iter_mut().find(|pane| pane.key == key) {
+                pane.record = Some(Box::new(reading));
+            }
         }
     }
 

@@ -240,16 +240,7 @@ fn ambiguous<'a>(target: &str, found: impl Iterator<Item = &'a Candidate<'a>>, s
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn place(session: &str, window_index: u32, window_name: &str, pane_index: u32) -> PaneLocation {
-        PaneLocation {
-            session: session.into(),
-            window_index,
-            window_name: window_name.into(),
-            pane_index,
-            ..PaneLocation::default()
-        }
-    }
+    use crate::ids::place;
 
     fn candidate<'a>(id: &'a str, pane: u32, place: &'a PaneLocation) -> Candidate<'a> {
         Candidate { id, host: None, pane: PaneId(pane), window: None, place }

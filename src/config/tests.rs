@@ -5,6 +5,7 @@ use rstest::rstest;
 
 use super::*;
 use crate::fleet::{Declared, PaneId, PaneLocation, Socket};
+use crate::ids::place;
 
 fn parse(text: &str) -> Result<Config, ConfigError> {
     Config::parse(text, Path::new("test.toml"))
@@ -142,16 +143,6 @@ fn a_file_is_needed_only_where_it_was_asked_for() {
         Loaded::find(&SearchPath::new(None, |name| (name == "FLEETWATCH_CONFIG").then(|| nowhere.into()), None))
             .is_err()
     );
-}
-
-fn place(session: &str, window_index: u32, window_name: &str, pane_index: u32) -> PaneLocation {
-    PaneLocation {
-        session: session.into(),
-        window_index,
-        window_name: window_name.into(),
-        pane_index,
-        ..PaneLocation::default()
-    }
 }
 
 fn decide(config: &Config, server: &ServerId, place: &PaneLocation, pane: u32) -> Match {

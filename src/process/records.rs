@@ -188,8 +188,7 @@ impl RecordFile {
         let data = file.metadata().ok()?;
         let seen = (data.size(), data.mtime(), data.mtime_nsec());
         if self.identity.replace((data.dev(), data.ino())) != Some((data.dev(), data.ino())) {
-            (self.offset, self.half, self.skips) = (0, Vec::new(), false);
-            self.reader = AgentRecordReader::default();
+            self.begin_at(0);
             self.seen = seen;
             return Some(false);
         }
@@ -217,20 +216,26 @@ impl RecordFile {
         Some(())
     }
 
+    /// Begins to read anew at a byte: what was read before does not count, and unless it is the first one, what stands there
+    /// is a part of a line.
+    fn begin_at(&mut self, offset: u64) {
+        let is_partial = offset > 0;
+        (self.offset, self.half, self.skips) = (offset, Vec::new(), is_partial);
+        self.reader = AgentRecordReader::new(is_partial);
+    }
+
     /// Reads the lines that were added since the last time.
     fn read_added(&mut self, source: &AgentRecordSource, mut file: File, now: Timestamp) -> Option<()> {
         let unchanged = self.is_unchanged(&file)?;
         let size = self.seen.0;
         if size < self.offset {
             // It was begun anew under the same number.
-            (self.offset, self.half, self.skips) = (0, Vec::new(), false);
-            self.reader = AgentRecordReader::default();
+            self.begin_at(0);
         } else if unchanged && self.offset >= size {
             return Some(());
         }
         if size - self.offset > AT_ONCE {
-            (self.offset, self.half, self.skips) = (size - TAIL, Vec::new(), true);
-            self.reader = AgentRecordReader::new(true);
+            self.begin_at(size - TAIL);
         }
         file.seek(SeekFrom::Start(self.offset)).ok()?;
         let mut bytes = Vec::new();

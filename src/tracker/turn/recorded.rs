@@ -55,9 +55,9 @@ impl TurnMachine {
         (self.recorded.turn, self.recorded.due, self.recorded.asks_alone_since) = (None, None, None);
     }
 
-    /// What its record says that it does.
-    pub(super) fn recorded_phase(&self) -> Option<RecordedPhase> {
-        self.recorded.turn.as_ref().map(|turn| turn.phase)
+    /// What its record says of the turn, where that is this.
+    pub(super) fn recorded_as(&self, phase: RecordedPhase) -> Option<&RecordedTurn> {
+        self.recorded.turn.as_ref().filter(|turn| turn.phase == phase)
     }
 
     /// Whether its record has told a moment ago that the turn ended like this.
@@ -68,9 +68,7 @@ impl TurnMachine {
 
     /// Whether its record says that a turn is in flight, and is believed.
     pub(super) fn record_goes_on(&self, now: Timestamp) -> bool {
-        let Some(turn) = self.recorded.turn.as_ref().filter(|turn| turn.phase == RecordedPhase::Active) else {
-            return false;
-        };
+        let Some(turn) = self.recorded_as(RecordedPhase::Active) else { return false };
         turn.marks_turns || self.rest_is_news(turn).is_none_or(|timer| !timer.is_over(now))
     }
 
@@ -83,7 +81,7 @@ impl TurnMachine {
 
     /// Whether its record says that what a turn began runs on behind the prompt.
     pub(in crate::tracker) fn record_runs_on(&self) -> bool {
-        self.recorded.turn.as_ref().is_some_and(|turn| turn.phase == RecordedPhase::Background)
+        self.recorded_as(RecordedPhase::Background).is_some()
     }
 
     /// Whether screen and record have contradicted each other for longer than either may lag behind.
@@ -111,10 +109,9 @@ impl TurnMachine {
 
     /// The windows that run because of a record.
     pub(super) fn recorded_timers(&self) -> impl Iterator<Item = Timer> {
-        let turn = self.recorded.turn.as_ref();
-        let lag = turn.filter(|turn| turn.phase == RecordedPhase::Active && !turn.marks_turns);
+        let lag = self.recorded_as(RecordedPhase::Active).filter(|turn| !turn.marks_turns);
         let differ = |since| self.coverage.window(TimerName::RecordDiffers, since, DIFFER);
-        let end = turn.filter(|turn| turn.phase == RecordedPhase::Idle && self.activity.is_some());
+        let end = self.recorded_as(RecordedPhase::Idle).filter(|_| self.activity.is_some());
         let due = self.recorded.due.as_ref().map(|result| differ(result.at));
         let windows = [lag.and_then(|turn| self.rest_is_news(turn)), self.second_look()];
         windows.into_iter().chain([end.map(|turn| differ(turn.at)), due]).flatten()
@@ -138,7 +135,7 @@ impl TurnMachine {
     /// Keeps since when the record alone says that the agent asks for something.
     fn note_request(&mut self, now: Timestamp) {
         let shows_dialog = self.seen.as_ref().is_none_or(|seen| seen.in_dialog);
-        let asks = self.recorded.turn.as_ref().is_some_and(|turn| turn.phase == RecordedPhase::Waiting);
+        let asks = self.recorded_as(RecordedPhase::Waiting).is_some();
         if shows_dialog {
             self.recorded.dialog_at = Some(now);
         }
@@ -165,7 +162,7 @@ impl TurnMachine {
 
     /// What looks like work and has not moved since its turn ended in the record was left behind, or is quoted.
     fn set_recorded_end_aside(&mut self, now: Timestamp) {
-        let Some(turn) = self.recorded.turn.as_ref().filter(|turn| turn.phase == RecordedPhase::Idle) else { return };
+        let Some(turn) = self.recorded_as(RecordedPhase::Idle) else { return };
         let Some((activity, since)) = &self.activity else { return };
         let begun_since = self.flight.as_ref().is_some_and(|flight| flight.armed_at > turn.at);
         if *since < turn.at + DIFFER && now >= turn.at + DIFFER && !begun_since {

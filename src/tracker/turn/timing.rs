@@ -73,7 +73,7 @@ impl TurnMachine {
     /// Work is taken to go on for a while after its last trace.
     fn lingering(&self, temporal: Temporal) -> Option<Timer> {
         let shows_work = self.activity.is_some() && self.set_aside.is_none();
-        let is_recorded = self.recorded_phase() == Some(RecordedPhase::Active);
+        let is_recorded = self.recorded_as(RecordedPhase::Active).is_some();
         let flight = self.flight.as_ref().filter(|flight| flight.settling.is_none() && !shows_work && !is_recorded)?;
         Some(self.coverage.window(TimerName::Linger, flight.active_at?, self.linger(temporal)))
     }
