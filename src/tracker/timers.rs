@@ -120,7 +120,7 @@ impl Tracker {
         let half_drawn = held_back.map(|since| coverage.window(TimerName::HalfDrawn, since, patience));
         let failing = self.failing.map(|(since, _)| Timer::new(TimerName::FailedProbes, since, failed_probe_time));
         self.turn
-            .timers(self.temporal)
+            .timers(self.temporal, self.now)
             .chain(self.lifecycle.timers(&self.settings, coverage))
             .chain([half_drawn, failing, Some(stability)].into_iter().flatten())
             .filter(|timer| !timer.is_over(self.now))

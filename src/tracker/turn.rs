@@ -75,7 +75,7 @@ impl GoesOn {
         match self {
             GoesOn::Sent => aside("explicit-input", "a prompt was sent, and its turn has not been seen yet"),
             GoesOn::Submitted => aside("submitted-prompt", "a prompt was submitted, and nothing stands under it yet"),
-            GoesOn::Recorded => aside("record", "the agent's own record says that the turn goes on"),
+            GoesOn::Recorded => aside("record", "the agent's own record holds the turn open"),
             GoesOn::WorkWasSeen => aside("work-seen", "work was seen a moment ago, and no end of it"),
         }
     }

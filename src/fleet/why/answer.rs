@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::Why;
 use crate::screen::harmless;
-use crate::state::{Attention, Availability, BusinessState, Phase, Since, State, UiContext};
+use crate::state::{Attention, Availability, BusinessState, Phase, Since, State, Tri, UiContext};
 use crate::time::{Span, Timestamp};
 use crate::tracker::TimerName;
 
@@ -95,10 +95,17 @@ fn changes_with(state: &State) -> &'static str {
         _ if state.assessment.business_state == BusinessState::AwaitingOperator => {
             "an answer to the dialog, or the dialog's end on its screen"
         }
+        (_, Phase::Active) if is_held_by_record(state) => "the end of the turn in the agent's own record",
         (_, Phase::Active) => "the end of the work on its screen, when its answer has stood still for a moment",
         (_, Phase::Ready) => "a prompt that is sent, or work or a dialog on its screen",
         (_, Phase::Unknown) => "a screen that a rule knows",
     }
+}
+
+/// Whether the screen alone would not tell that the turn goes on.
+fn is_held_by_record(state: &State) -> bool {
+    // What runs on behind a prompt rests on the same rule.
+    state.turn.background_work != Tri::Yes && state.evidence.iter().any(|evidence| evidence.rule == "record")
 }
 
 fn since(since: Since, now: Timestamp) -> String {
@@ -112,4 +119,37 @@ fn since(since: Since, now: Timestamp) -> String {
 
 fn seconds(span: Span) -> String {
     format!("{:.1} s", span.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent_record::{AgentRecordReading, RecordedPhase, RecordedTurn};
+    use crate::profile::{ProfileSet, TakenAs};
+    use crate::screen::{Cursor, PaneFacts, Screen};
+    use crate::state::TerminalFacts;
+    use crate::tracker::{Observation, Settings, Tracker};
+
+    const SCOUT: &str = include_str!("../../../tests/it/support/scout.toml");
+
+    #[test]
+    fn a_turn_that_its_record_holds_changes_with_the_record() {
+        let mut profiles = ProfileSet::default();
+        profiles.add("scout.toml", SCOUT).unwrap();
+        let profile = profiles.select("scout", Some("1.0.0"), false).unwrap().profile;
+        let facts = PaneFacts { cursor: Cursor { visible: true, ..Cursor::default() }, ..PaneFacts::default() };
+        let reading = profile.read(&Screen::from_capture("❯\n".as_bytes(), 80, 24), &facts);
+        let at = Timestamp::from_millis(1_000);
+        let look = |record: Option<RecordedTurn>| {
+            let mut tracker = Tracker::new(Settings::default(), at);
+            tracker.recorded(AgentRecordReading { turn: record, ..AgentRecordReading::default() });
+            tracker.handle(Observation::Submitted { at, taken: TakenAs::Prompt }, at);
+            tracker.handle(Observation::Read { reading: &reading, temporal: profile.temporal(), resized: false }, at);
+            changes_with(&tracker.state(TerminalFacts::default(), at))
+        };
+        let turn = |phase| RecordedTurn { phase, context: None, word: "busy".to_owned(), at, marks_turns: true };
+        assert!(look(None).contains("its screen"));
+        assert!(look(Some(turn(RecordedPhase::Active))).contains("record"));
+        assert!(look(Some(turn(RecordedPhase::Background))).contains("its screen"));
+    }
 }

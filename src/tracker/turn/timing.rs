@@ -4,11 +4,12 @@ use super::TurnMachine;
 use crate::agent_record::RecordedPhase;
 use crate::profile::Temporal;
 use crate::state::TurnSource;
+use crate::time::Timestamp;
 use crate::tracker::timers::{Timer, TimerName};
 
 impl TurnMachine {
     /// The timers of the turn; those whose time is over are among them.
-    pub(in crate::tracker) fn timers(&self, temporal: Temporal) -> impl Iterator<Item = Timer> {
+    pub(in crate::tracker) fn timers(&self, temporal: Temporal, now: Timestamp) -> impl Iterator<Item = Timer> {
         let standstill = self.standstill().filter(|_| !self.stands_still);
         [
             self.settle_window(),
@@ -17,7 +18,7 @@ impl TurnMachine {
             self.unrecorded_rest(),
             standstill,
             self.stale_active(),
-            self.final_stable_active(),
+            self.final_stable_active(now),
             self.retraction_window(),
         ]
         .into_iter()
@@ -60,8 +61,12 @@ impl TurnMachine {
         is_left_behind.then(|| self.coverage.window(TimerName::StaleActiveRecovery, *since, window))
     }
 
-    /// Final stable-active: the screen is ready and unchanged, and still a turn is held to be in flight.
-    pub(super) fn final_stable_active(&self) -> Option<Timer> {
+    /// Final stable-active: the screen is ready and unchanged, and still a turn is held to be in flight. One that its
+    /// record holds is not given up.
+    pub(super) fn final_stable_active(&self, now: Timestamp) -> Option<Timer> {
+        if self.record_goes_on(now) {
+            return None;
+        }
         let seen = self.seen.as_ref().filter(|seen| seen.at_rest())?;
         let flight = self.flight.as_ref().filter(|flight| flight.settling.is_none())?;
         // A screen may have stood for an hour when a prompt is sent.

@@ -154,7 +154,7 @@ impl TurnMachine {
             self.flight = None;
             notes.push("stale_active_recovery");
         }
-        if self.final_stable_active().is_some_and(|timer| timer.is_over(now)) {
+        if self.final_stable_active(now).is_some_and(|timer| timer.is_over(now)) {
             let flight = self.flight.take();
             if flight.is_some_and(|flight| flight.source == TurnSource::ExplicitInput) {
                 self.anchor_lost = Some(AnchorLoss { at: now, reason: "final_stable_active_recovery".into() });
