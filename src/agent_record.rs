@@ -4,8 +4,11 @@
 //! its lines mean. This module reads the lines and knows no file; `process::AgentRecords` finds the files. A line that no
 //! rule fits, or whose values have other types than expected, says nothing.
 
+mod addition;
+
 use std::collections::BTreeMap;
 
+pub use addition::{RecordAddition, RecordDepth, RecordedFiles};
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -64,6 +67,11 @@ pub struct AgentRecordSource {
 }
 
 impl AgentRecordSource {
+    /// How recordings call it: the file as the profile writes it, the one that proves the others first.
+    pub fn name(&self) -> &str {
+        self.open.as_deref().or(self.file.as_deref()).unwrap_or_default()
+    }
+
     /// What is wrong with it as a whole, for people.
     pub fn fault(&self) -> Option<&'static str> {
         let file = self.file.as_deref().unwrap_or_default();
@@ -288,6 +296,13 @@ pub struct AgentRecordReading {
 }
 
 impl AgentRecordReading {
+    /// What the files of one agent say together.
+    pub fn of<'a>(files: impl Iterator<Item = &'a AgentRecordReader>) -> Self {
+        let mut reading = Self::default();
+        files.filter_map(AgentRecordReader::reading).for_each(|file| reading.merge(file));
+        reading
+    }
+
     /// What two files of one agent say together.
     pub fn merge(&mut self, other: &AgentRecordReading) {
         self.facts.merge(&other.facts);
@@ -322,6 +337,11 @@ impl AgentRecordReader {
     /// A reader of a file; `is_partial` when it does not begin with its first line.
     pub fn new(is_partial: bool) -> Self {
         Self { is_partial, ..Self::default() }
+    }
+
+    /// Whether the file was not read from its first line on.
+    pub fn is_partial(&self) -> bool {
+        self.is_partial
     }
 
     /// What was read so far; `None` when nothing of it could be understood.

@@ -143,7 +143,10 @@ async fn record_target(args: &record::Args, options: &GlobalOptions) -> Done {
     let survey = watched.survey().await?;
     let terminal = survey.terminal(&args.target)?;
     let server = crate::tmux::Server::new(terminal.key.server.clone(), watched.settings.feed.tmux.clone())?;
-    record::run(args, &server, &terminal.key, &target::program(terminal)).await
+    let facts = &terminal.state.terminal;
+    let may_read = watched.settings.feed.records.allow(&facts.tool, facts.cwd.as_deref());
+    let library = may_read.then(|| Arc::clone(&watched.settings.library));
+    record::run(args, &server, &terminal.key, &target::program(terminal), library).await
 }
 
 /// Runs a command that looks at tmux servers; the others start no runtime.

@@ -337,14 +337,9 @@ impl ServerPoller {
         Program::Agent { tool, version }
     }
 
-    /// The processes that are found to be an agent by themselves.
     fn agent_processes(&self, program: &Program, processes: &[ProcessInfo]) -> Vec<u32> {
         let Program::Agent { tool, .. } = program else { return Vec::new() };
-        let is_agent = |process: &&ProcessInfo| {
-            let alone = self.library.identify(&process.name, std::slice::from_ref(*process), None);
-            matches!(alone, Program::Agent { tool: found, .. } if found == *tool)
-        };
-        processes.iter().filter(is_agent).map(|process| process.pid).collect()
+        self.library.agent_processes(tool, processes)
     }
 
     /// Adds what the agents' own records say now.

@@ -1,8 +1,8 @@
 //! Recordings of terminals: asciicast v3 and v2 in, frames, truth and replayed states out (SPEC §13).
 //!
-//! Beside what any asciinema player shows, markers carry what tmux knows (`process NAME`) and, in labelled recordings,
-//! what was true (`truth {json}`). The [`Player`] shows the detector everything but the truth, which only
-//! scoring reads.
+//! Beside what any asciinema player shows, markers carry what tmux knows (`process NAME`), what the agent wrote about its
+//! own session (`record {json}`) and, in labelled recordings, what was true (`truth {json}`). The [`Player`] shows the
+//! detector the screen and the process, [`replay()`] also the records; the truth only scoring reads.
 
 mod archive;
 pub mod doubts;
@@ -22,6 +22,7 @@ pub use player::{Frame, Player};
 pub use replay::{ReplayOptions, Sampling, VersionSource, program, replay};
 pub use writer::RecordingWriter;
 
+use crate::agent_record::RecordAddition;
 use crate::time::{Span, Timestamp};
 
 /// The most columns and the most rows that a recording may have: far above any real terminal, far below what would
@@ -79,6 +80,8 @@ pub enum EventKind {
     Resize(Size),
     /// `m` with `process NAME`: tmux's `pane_current_command` is NAME from now on.
     Process(String),
+    /// `m` with `record {json}`: what was added to the agent's records.
+    Record(Box<RecordAddition>),
     /// `m` with `truth {json}`: what the recording's maker knows.
     Truth(String),
     /// Any other `m`.
@@ -107,6 +110,11 @@ impl Recording {
     /// The time of the last event.
     pub fn duration(&self) -> Span {
         self.events.last().map_or(Span::ZERO, |event| event.at)
+    }
+
+    /// Whether it holds what the agent wrote about its own session.
+    pub fn has_records(&self) -> bool {
+        self.events.iter().any(|event| matches!(event.kind, EventKind::Record(_)))
     }
 
     /// When the recording began; the Unix epoch when it does not say.

@@ -177,3 +177,49 @@ fn a_source_without_proof_is_refused() {
     assert_eq!(check("base = [\"~/.x\"]\nfile = \"{pid}.json\"\nstart = \"/start\"\nreplaced = true"), None);
     assert_eq!(check("base = [\"~/.x\"]\nopen = \"a-*.jsonl\""), None);
 }
+
+/// What recordings keep of a line says the same as the line.
+#[test]
+fn what_is_kept_of_a_line_is_read_like_the_line() {
+    let files = [
+        ("codex", "rollout", "codex-0.169.0.jsonl"),
+        ("codex", "rollout", "codex-0.116.0.jsonl"),
+        ("claude", "{session}", "claude-2.1.197.jsonl"),
+        ("copilot", "inuse", "copilot-1.0.102.jsonl"),
+    ];
+    for (tool, part, file) in files {
+        let source = source(tool, part);
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records").join(file);
+        let (mut whole, mut kept) = (AgentRecordReader::default(), AgentRecordReader::default());
+        let (mut bytes, mut bytes_kept) = (0, 0);
+        for line in std::fs::read_to_string(path).unwrap().lines() {
+            let value: Value = serde_json::from_str(line).unwrap();
+            let named = source.kept(&value, RecordDepth::Named);
+            (bytes, bytes_kept) = (bytes + line.len(), bytes_kept + named.to_string().len());
+            whole.read(&source, &value, LATER);
+            kept.read(&source, &named, LATER);
+            assert_eq!(kept.reading(), whole.reading(), "{line}\n{named}");
+        }
+        assert!(bytes_kept * 2 < bytes, "{file}: {bytes_kept} of {bytes} bytes are kept");
+    }
+}
+
+#[test]
+fn nothing_is_kept_of_a_line_but_what_the_rules_read() {
+    let transcript = source("claude", "{session}");
+    let at = "2026-11-22T08:00:00.000Z";
+    let kept = |line: Value| transcript.kept(&line, RecordDepth::Named);
+    let result = json!({"type": "user", "timestamp": at, "cwd": "/home", "toolUseResult": {"stdout": "secret"}, "isMeta": {"why": "secret"},
+        "message": {"content": [{"type": "tool_result", "content": "secret"}, {"type": "text", "text": "secret"}]}});
+    let left = json!({"type": "user", "timestamp": at, "isMeta": {}, "message": {"content": [{}, {"text": true}]}});
+    assert_eq!(kept(result), left, "that something is there may keep a rule from fitting");
+    let hidden = json!({"type": "user", "isMeta": true, "message": {"content": "secret"}});
+    assert_eq!(kept(hidden), json!({"type": "user", "isMeta": true, "message": {"content": true}}));
+    let prompt = json!({"type": "user", "message": {"content": "x".repeat(5000), "role": "user"}});
+    assert_eq!(kept(prompt), json!({"type": "user", "message": {"content": "x".repeat(KEPT_TEXT)}}));
+    let whole = transcript.kept(&json!({"text": ["y".repeat(5000)], "n": 7}), RecordDepth::Whole);
+    assert_eq!(whole, json!({"text": ["y".repeat(400)], "n": 7}));
+    // A status file may hold tokens, which are in no recording.
+    let status = source("qwen", "sessions/").kept(&json!({"sessionId": "s", "ipcToken": "secret"}), RecordDepth::Whole);
+    assert_eq!(status, json!({"sessionId": "s"}));
+}

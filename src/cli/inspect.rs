@@ -23,7 +23,7 @@ pub struct Args {
     /// How far from the dialog's end the answer is looked for.
     #[arg(long, value_name = "CHARACTERS", default_value_t = 4000, requires = "answer")]
     pub answer_within: usize,
-    /// Print one JSON object: `{"terminal", "parser", "assessment", "projection", "answer", "diagnostics", "evidence"}`.
+    /// Print one JSON object: `{"terminal", "parser", "assessment", "agent", "projection", "answer", "diagnostics", "evidence"}`.
     #[arg(long)]
     pub json: bool,
 }
@@ -57,6 +57,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
                 "doubt": read.reading.doubt,
             },
             "assessment": state.assessment,
+            "agent": state.agent,
             "projection": projection,
             "answer": answer,
             "diagnostics": state.diagnostics,
@@ -66,6 +67,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     }
     let mut text = explain::heading(terminal, &read);
     push_assessment(&mut text, &state, explain::family(&read));
+    push_facts(&mut text, &state);
     push_projection(&mut text, &projection);
     if associator.is_some() {
         let _ = writeln!(text, "\nAnswer\n  {}", answer.map_or("none".to_owned(), harmless));
@@ -108,6 +110,16 @@ fn push_assessment(text: &mut String, state: &State, family: Option<&str>) {
     for item in evidence {
         let row = item.line.map_or_else(|| "title".to_owned(), |row| format!("row {row}"));
         line("evidence", &format!("{} {row}: {}", item.rule, item.text));
+    }
+}
+
+/// What is known of the agent, and whether its record or its screen says so.
+fn push_facts(text: &mut String, state: &State) {
+    for (at, (name, fact)) in state.agent.iter().enumerate() {
+        let head = if at == 0 { "\nAgent\n" } else { "" };
+        let source = fact.source.word();
+        let _ =
+            writeln!(text, "{head}  {:<15} {} ({source}, {})", name.word(), harmless(&fact.value.to_string()), fact.at);
     }
 }
 

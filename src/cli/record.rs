@@ -1,24 +1,29 @@
-//! `fleetwatch record`: what a pane shows, as a recording that any asciinema player shows and `replay` reads.
+//! `fleetwatch record`: what a pane shows and what its agent writes about its own session, as a recording that any
+//! asciinema player shows and `replay` reads.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
 use super::Failure;
 use super::output::end_asked_for;
+use crate::agent_record::{RecordAddition, RecordDepth};
 use crate::fleet::TerminalKey;
 use crate::poll;
-use crate::profile::Program;
+use crate::process::{self, AgentRecords, RecordedAgent};
+use crate::profile::{ProfileSet, Program};
 use crate::recording::{Header, RecordingWriter, Size};
+use crate::screen::Screen;
 use crate::time::{Span, Timestamp};
 use crate::tmux::{CapturedPane, Server};
 
-/// Record a terminal until it is gone or until Ctrl-C.
+/// Record a terminal, and what its profile reads in the agent's own record, until it is gone or until Ctrl-C.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// The terminal.
@@ -35,24 +40,44 @@ pub struct Args {
     /// What the recording shows, in a few words.
     #[arg(long, value_name = "TEXT")]
     pub situation: Option<String>,
+    /// Keep whole lines of the agent's records, with texts of 400 characters: prompts, answers, files, commands.
+    #[arg(long)]
+    pub whole_records: bool,
+    /// Record the screen alone; else the last prompt and answer are kept from the agent's record, its model and the like.
+    #[arg(long, conflicts_with = "whole_records")]
+    pub no_records: bool,
 }
 
 /// How long tmux may not answer until recording is given up.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How often it is asked which processes are the agent.
+const SCAN: Span = Span::from_secs(1);
 
-/// Records the pane that the target stands for. What is written so far is a whole recording at any time.
+/// Records the pane that the target stands for. What is written so far is a whole recording at any time. With `library`
+/// the agent's records are read as its profile says.
 ///
 /// # Errors
 /// The pane is not there, the file exists or cannot be written, or tmux does not answer any more.
-pub async fn run(args: &Args, server: &Server, key: &TerminalKey, program: &Program) -> anyhow::Result<ExitCode> {
+pub async fn run(
+    args: &Args,
+    server: &Server,
+    key: &TerminalKey,
+    program: &Program,
+    library: Option<Arc<ProfileSet>>,
+) -> anyhow::Result<ExitCode> {
     let Some(first) = look(server, key).await? else {
         return Err(Failure::refused(format!("the terminal {} is gone", args.target)).into());
     };
-    let began = poll::now();
+    // The header has whole seconds, and the times in records must fit.
+    let began = Timestamp::from_millis(poll::now().as_millis().div_euclid(1000) * 1000);
     let header = header(program, args.situation.clone(), &first, began);
-    let mut recorder =
-        Recorder { writer: RecordingWriter::new(create(&args.output, args.force)?, &header)?, began, frames: 0 };
-    recorder.take(&first, began)?;
+    let mut recorder = Recorder {
+        writer: RecordingWriter::new(create(&args.output, args.force)?, &header)?,
+        began,
+        frames: 0,
+        records: library.and_then(|library| FollowedRecords::new(args, server, key, program, library)),
+    };
+    recorder.take(&first, poll::now()).await?;
     eprintln!("recording {} to {}; Ctrl-C ends it", args.target, args.output.display());
     let ended = record(args, server, key, &mut recorder).await?;
     let seconds = poll::now().since(began).as_secs();
@@ -78,7 +103,7 @@ async fn record(
             () = &mut end => return Ok("ended"),
         }
         match look(server, key).await {
-            Ok(Some(pane)) => recorder.take(&pane, poll::now())?,
+            Ok(Some(pane)) => recorder.take(&pane, poll::now()).await?,
             Ok(None) => return Ok("the terminal is gone"),
             // A busy server may miss a look; the recording stands still meanwhile.
             Err(error) if answered.elapsed() > PATIENCE => return Err(error),
@@ -135,16 +160,84 @@ struct Recorder {
     writer: RecordingWriter<File>,
     began: Timestamp,
     frames: usize,
+    /// `None` where the screen alone is recorded.
+    records: Option<FollowedRecords>,
 }
 
 impl Recorder {
-    fn take(&mut self, pane: &CapturedPane, now: Timestamp) -> anyhow::Result<()> {
+    async fn take(&mut self, pane: &CapturedPane, now: Timestamp) -> anyhow::Result<()> {
         // A pane whose screen could not be had shows what it showed before.
         let Some(screen) = &pane.screen else { return Ok(()) };
-        let at: Span = now.since(self.began);
-        self.writer.frame(at, &pane.pane.facts, screen).context("the recording cannot be written")?;
+        let unwritable = "the recording cannot be written";
+        self.writer.frame(now.since(self.began), &pane.pane.facts, screen).context(unwritable)?;
         self.frames += 1;
+        if let Some(records) = &mut self.records {
+            let additions = records.read(screen).await;
+            // What was read may have been written after the screen was seen.
+            let at = poll::now().since(self.began);
+            additions.iter().try_for_each(|addition| self.writer.record(at, addition)).context(unwritable)?;
+        }
         Ok(())
+    }
+}
+
+/// The records of the agent in the pane, found and read as live watching does.
+struct FollowedRecords {
+    server: Server,
+    library: Arc<ProfileSet>,
+    tool: String,
+    agent: RecordedAgent,
+    scanned_at: Option<Timestamp>,
+    screen: Option<Screen>,
+    records: AgentRecords,
+}
+
+impl FollowedRecords {
+    /// `None` where nothing may or can be read.
+    fn new(
+        args: &Args,
+        server: &Server,
+        key: &TerminalKey,
+        program: &Program,
+        library: Arc<ProfileSet>,
+    ) -> Option<Self> {
+        let Program::Agent { tool, .. } = program else { return None };
+        let sources = library.records(tool);
+        if args.no_records || sources.is_empty() || server.id().host.is_some() {
+            return None;
+        }
+        let depth = if args.whole_records { RecordDepth::Whole } else { RecordDepth::Named };
+        Some(Self {
+            server: server.clone(),
+            tool: tool.clone(),
+            library,
+            agent: RecordedAgent { key: key.clone(), processes: Vec::new(), sources, is_changing: true },
+            scanned_at: None,
+            screen: None,
+            records: AgentRecords::kept(depth),
+        })
+    }
+
+    /// What was added; nothing where the disk fails.
+    async fn read(&mut self, screen: &Screen) -> Vec<RecordAddition> {
+        let now = poll::now();
+        if self.scanned_at.is_none_or(|at| now.since(at) >= SCAN) {
+            self.scanned_at = Some(now);
+            let pid = self.agent.key.pid;
+            if let Ok(found) = process::under(&self.server, vec![pid]).await {
+                let processes = found.get(&pid).map(Vec::as_slice).unwrap_or_default();
+                self.agent.processes = self.library.agent_processes(&self.tool, processes);
+            }
+        }
+        self.agent.is_changing = self.screen.replace(screen.clone()).is_none_or(|before| before != *screen);
+        let (agent, mut records) = (self.agent.clone(), std::mem::take(&mut self.records));
+        let reading = tokio::task::spawn_blocking(move || {
+            records.read(std::slice::from_ref(&agent), now);
+            (records.additions(&agent), records)
+        });
+        let Ok((additions, records)) = reading.await else { return Vec::new() };
+        self.records = records;
+        additions
     }
 }
 

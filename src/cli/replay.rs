@@ -40,6 +40,9 @@ pub struct ReplayArgs {
     /// Poll the terminal every MS milliseconds, as live watching does, instead of at every change of the screen.
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=60_000))]
     pub tick: Option<u64>,
+    /// Replay the screen alone, without what the agent wrote about its own session.
+    #[arg(long)]
+    pub no_records: bool,
 }
 
 impl ReplayArgs {
@@ -51,7 +54,8 @@ impl ReplayArgs {
             None => VersionSource::FromHeader,
         };
         let sampling = self.tick.map_or(Sampling::EveryFrame, |ms| Sampling::Every(Span::from_millis(ms)));
-        ReplayOptions { tool: self.tool.clone(), version, sampling, ..ReplayOptions::default() }
+        let with_records = !self.no_records;
+        ReplayOptions { tool: self.tool.clone(), version, sampling, with_records, ..ReplayOptions::default() }
     }
 }
 

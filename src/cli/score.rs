@@ -166,12 +166,16 @@ fn score_one(
     doubts: &Doubts,
 ) -> Result<Scored, RecordingError> {
     let (recording, path) = (source.read()?, source.name());
-    let score = score(&recording, &path, Arc::clone(library), options, doubts)?;
+    let scored = |options: &ReplayOptions| score(&recording, &path, Arc::clone(library), options, doubts);
+    let score = scored(options)?;
+    let has_records = options.with_records && recording.has_records();
+    let alone = has_records.then(|| scored(&ReplayOptions { with_records: false, ..options.clone() })).transpose()?;
+    let alone = alone.map(|score| score.tallies);
     let tasks = score_task(&recording, &path)?;
     // Headers are written by whoever made the recording.
     let word = |given: &Option<String>| given.as_deref().map_or("unknown".to_owned(), harmless);
     let version = format!("{} {}", word(&recording.header.tool), word(&recording.header.version));
-    Ok(Scored { path, name: harmless(&recording.name), version, score, tasks })
+    Ok(Scored { path, name: harmless(&recording.name), version, score, alone, tasks })
 }
 
 #[cfg(test)]

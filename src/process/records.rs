@@ -16,7 +16,7 @@ use rustix::fs::OFlags;
 use serde_json::Value;
 
 use super::{proc, version};
-use crate::agent_record::{AgentRecordReader, AgentRecordReading, AgentRecordSource};
+use crate::agent_record::{AgentRecordReader, AgentRecordReading, AgentRecordSource, RecordAddition, RecordDepth};
 use crate::ids::TerminalKey;
 use crate::private;
 use crate::state::FactName;
@@ -54,6 +54,8 @@ pub struct RecordedAgent {
 #[derive(Debug, Default)]
 pub struct AgentRecords {
     agents: BTreeMap<TerminalKey, AgentState>,
+    /// How much is kept of what is read, for a recording.
+    depth: Option<RecordDepth>,
 }
 
 #[derive(Debug, Default)]
@@ -68,6 +70,18 @@ struct AgentState {
 }
 
 impl AgentRecords {
+    /// Records of which [`AgentRecords::additions`] gives what was read.
+    pub fn kept(depth: RecordDepth) -> Self {
+        Self { depth: Some(depth), ..Self::default() }
+    }
+
+    /// What was read of an agent since this was last asked, for a recording.
+    pub fn additions(&mut self, agent: &RecordedAgent) -> Vec<RecordAddition> {
+        let Some(state) = self.agents.get_mut(&agent.key) else { return Vec::new() };
+        let files = state.files.iter_mut().zip(agent.sources.iter());
+        files.filter_map(|(file, source)| file.addition(source)).collect()
+    }
+
     /// Reads what was added. Gives the agents of whom something else is known than before, and what it is; an empty reading
     /// for one whose records are not there any more. A new agent is always among them, as others may have known more of it.
     /// Reads files, so that it may wait for a disk.
@@ -77,7 +91,8 @@ impl AgentRecords {
             let state = self.agents.entry(agent.key.clone()).or_default();
             if state.processes != agent.processes || state.files.len() != agent.sources.len() {
                 state.processes.clone_from(&agent.processes);
-                state.files = agent.sources.iter().map(|_| RecordFile::default()).collect();
+                let file = |_| RecordFile { depth: self.depth, is_anew: true, ..RecordFile::default() };
+                state.files = agent.sources.iter().map(file).collect();
                 state.read_at = None;
             }
             if agent.is_changing {
@@ -104,9 +119,8 @@ impl AgentRecords {
         }
         let mut changed = Vec::new();
         for (key, state) in &mut self.agents {
-            let mut reading = AgentRecordReading::default();
             let own = |file: &&RecordFile| file.path.as_ref().is_none_or(|path| claims[path] == 1);
-            state.files.iter().filter(own).filter_map(|file| file.reader.reading()).for_each(|it| reading.merge(it));
+            let reading = AgentRecordReading::of(state.files.iter().filter(own).map(|file| &file.reader));
             if state.returned.as_ref() != Some(&reading) {
                 state.returned = Some(reading.clone());
                 changed.push((key.clone(), reading));
@@ -136,6 +150,8 @@ fn is_plain(text: &str) -> bool {
 #[derive(Debug, Default)]
 struct RecordFile {
     path: Option<PathBuf>,
+    /// The same below the agent's folder.
+    below: PathBuf,
     sought_at: Option<Timestamp>,
     /// The session whose file it is.
     session: Option<String>,
@@ -148,6 +164,11 @@ struct RecordFile {
     /// Whether the rest of a line is skipped that is too long.
     skips: bool,
     reader: AgentRecordReader,
+    /// For a recording: how much of a line is kept, the lines that were read since somebody asked for them, and whether
+    /// what was read before them does not count any more.
+    depth: Option<RecordDepth>,
+    added: Vec<Value>,
+    is_anew: bool,
 }
 
 impl RecordFile {
@@ -167,9 +188,9 @@ impl RecordFile {
         if is_other || self.sought_at.is_none_or(|at| now.since(at) >= pause) {
             self.sought_at = Some(now);
             self.session = session.map(str::to_owned);
-            let path = processes.iter().find_map(|process| find(source, *process, session));
-            if path != self.path {
-                *self = Self { path, sought_at: self.sought_at, session: self.session.take(), ..Self::default() };
+            let found = processes.iter().find_map(|process| find(source, *process, session));
+            if found.as_ref().map(|(_, path)| path) != self.path.as_ref() {
+                self.change_to(found);
             }
         }
         let Some(path) = &self.path else { return };
@@ -179,7 +200,40 @@ impl RecordFile {
             false => self.read_added(source, file, now),
         });
         if read.is_none() {
-            *self = Self { sought_at: self.sought_at, session: self.session.take(), ..Self::default() };
+            self.change_to(None);
+        }
+    }
+
+    /// Another file is read from now on, or none: the agent's folder, and the file.
+    fn change_to(&mut self, found: Option<(PathBuf, PathBuf)>) {
+        let below = found.iter().filter_map(|(base, path)| path.strip_prefix(base).ok()).next().map(Path::to_owned);
+        *self = Self {
+            path: found.map(|(_, path)| path),
+            below: below.unwrap_or_default(),
+            sought_at: self.sought_at,
+            session: self.session.take(),
+            depth: self.depth,
+            is_anew: true,
+            ..Self::default()
+        };
+    }
+
+    fn addition(&mut self, source: &AgentRecordSource) -> Option<RecordAddition> {
+        let (lines, is_anew) = (std::mem::take(&mut self.added), std::mem::take(&mut self.is_anew));
+        (is_anew || !lines.is_empty()).then(|| RecordAddition {
+            source: source.name().to_owned(),
+            path: self.below.to_string_lossy().into_owned(),
+            is_anew,
+            is_partial: is_anew && self.reader.is_partial(),
+            lines,
+        })
+    }
+
+    /// Takes in one line, or the whole of a file that is replaced.
+    fn read_value(&mut self, source: &AgentRecordSource, value: &Value, now: Timestamp) {
+        self.reader.read(source, value, now);
+        if let Some(depth) = self.depth {
+            self.added.push(source.kept(value, depth));
         }
     }
 
@@ -212,7 +266,7 @@ impl RecordFile {
         if !processes.iter().any(|process| proc::began(*process) == Some(began)) {
             return None;
         }
-        self.reader.read(source, &value, now);
+        self.read_value(source, &value, now);
         Some(())
     }
 
@@ -222,6 +276,7 @@ impl RecordFile {
         let is_partial = offset > 0;
         (self.offset, self.half, self.skips) = (offset, Vec::new(), is_partial);
         self.reader = AgentRecordReader::new(is_partial);
+        (self.added, self.is_anew) = (Vec::new(), true);
     }
 
     /// Reads the lines that were added since the last time.
@@ -250,7 +305,7 @@ impl RecordFile {
             if self.skips {
                 self.half.clear();
             } else if is_whole && let Ok(value) = serde_json::from_slice::<Value>(&self.half) {
-                self.reader.read(source, &value, now);
+                self.read_value(source, &value, now);
             }
             if is_whole {
                 self.half.clear();
@@ -269,8 +324,8 @@ fn open(path: &Path) -> Option<File> {
     (data.is_file() && private::is_own(data.uid())).then_some(file)
 }
 
-/// The file of a source for one process, if there is one and it is proven to be that process's.
-fn find(source: &AgentRecordSource, process: u32, session: Option<&str>) -> Option<PathBuf> {
+/// The file of a source for one process, if there is one and it is proven to be that process's, behind the agent's folder.
+fn find(source: &AgentRecordSource, process: u32, session: Option<&str>) -> Option<(PathBuf, PathBuf)> {
     let base = source.base.iter().find_map(|base| folder(base, process))?;
     let id = process.to_string();
     let file = source.file.as_deref();
@@ -291,7 +346,7 @@ fn find(source: &AgentRecordSource, process: u32, session: Option<&str>) -> Opti
     };
     // A link must not lead out of the agent's folder.
     let real = path.canonicalize().ok()?;
-    real.starts_with(&base).then_some(real)
+    real.starts_with(&base).then_some((base, real))
 }
 
 /// An agent's folder, links resolved.

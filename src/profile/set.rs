@@ -195,6 +195,15 @@ impl ProfileSet {
         self.find(tool).map(|known| Arc::clone(&known.tool.records)).unwrap_or_default()
     }
 
+    /// The processes that are found to be a tool by themselves.
+    pub fn agent_processes(&self, tool: &str, processes: &[ProcessInfo]) -> Vec<u32> {
+        let is_agent = |process: &&ProcessInfo| {
+            let alone = self.identify(&process.name, std::slice::from_ref(*process), None);
+            matches!(alone, Program::Agent { tool: found, .. } if found == tool)
+        };
+        processes.iter().filter(is_agent).map(|process| process.pid).collect()
+    }
+
     fn find(&self, tool: &str) -> Option<&KnownTool> {
         self.tools.iter().find(|known| known.tool.data.name.as_ref() == tool)
     }

@@ -22,7 +22,7 @@ pub struct Frame {
 }
 
 /// Steps through a recording, a frame for every time at which something happened that can be seen from outside: output,
-/// a resize, another program, the end. Input, truth and other markers are passed over.
+/// a resize, another program, an addition to a record, the end. Input, truth and other markers are passed over.
 pub struct Player<'a> {
     events: std::iter::Peekable<std::slice::Iter<'a, RecordedEvent>>,
     terminal: vt100::Parser<Heard>,
@@ -64,6 +64,8 @@ impl<'a> Player<'a> {
             }
             EventKind::Process(name) => self.command = Some(name),
             EventKind::Exit(status) => self.exit = Some(*status),
+            // Somebody who watches is told of it.
+            EventKind::Record(_) => {}
             EventKind::Input(_) | EventKind::Truth(_) | EventKind::Marker(_) => return false,
         }
         true

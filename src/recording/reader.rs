@@ -208,6 +208,11 @@ fn marker(data: String) -> EventKind {
     match data.split_once(' ') {
         Some(("process", name)) => EventKind::Process(name.trim().to_owned()),
         Some(("truth", json)) => EventKind::Truth(json.to_owned()),
+        // Anybody's own marker may begin with the same word.
+        Some(("record", json)) => match serde_json::from_str(json) {
+            Ok(addition) => EventKind::Record(Box::new(addition)),
+            Err(_) => EventKind::Marker(data),
+        },
         _ => EventKind::Marker(data),
     }
 }

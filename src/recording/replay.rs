@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use super::{Frame, Player, Recording};
+use super::{EventKind, Frame, Player, RecordedEvent, Recording};
+use crate::agent_record::{AgentRecordReading, RecordedFiles};
 use crate::fleet::{
     Capture, Declared, Fleet, Input, PaneId, PaneLocation, PaneReport, PollResult, ServerId, ServerReport, Settings,
     TerminalKey,
@@ -13,13 +14,27 @@ use crate::state::State;
 use crate::time::{Span, Timestamp};
 
 /// How a recording is replayed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct ReplayOptions {
     /// The agent, instead of the one that the header names.
     pub tool: Option<String>,
     pub version: VersionSource,
     pub sampling: Sampling,
+    /// Whether the agent's own records are read, where the recording has some.
+    pub with_records: bool,
     pub settings: Settings,
+}
+
+impl Default for ReplayOptions {
+    fn default() -> Self {
+        Self {
+            tool: None,
+            version: VersionSource::default(),
+            sampling: Sampling::default(),
+            with_records: true,
+            settings: Settings::default(),
+        }
+    }
 }
 
 /// Where the agent's version comes from.
@@ -111,6 +126,10 @@ struct Watch<'a> {
     now: Timestamp,
     /// What was seen at the last look.
     last: Option<Frame>,
+    /// The agent's records as far as they were read, what the recording tells of them later, and what they said last.
+    files: RecordedFiles,
+    to_come: &'a [RecordedEvent],
+    said: AgentRecordReading,
 }
 
 impl<'a> Watch<'a> {
@@ -123,12 +142,14 @@ impl<'a> Watch<'a> {
             session_windows: 1,
             ..PaneLocation::default()
         };
+        let tool = options.tool.as_deref().or(header.tool.as_deref());
+        let sources = tool.filter(|_| options.with_records).map(|tool| library.records(tool)).unwrap_or_default();
         Self {
             fleet: Fleet::new(options.settings.clone(), library),
             key: TerminalKey { server: ServerId::default(), pane: PaneId(0), pid: 1, instance: Default::default() },
             place,
             name: &recording.name,
-            tool: options.tool.as_deref().or(header.tool.as_deref()),
+            tool,
             version: header.version.as_deref().filter(|_| options.version == VersionSource::FromHeader),
             configured: match &options.version {
                 VersionSource::Given(version) => Some(version),
@@ -137,6 +158,9 @@ impl<'a> Watch<'a> {
             began: recording.began(),
             now: recording.began(),
             last: None,
+            files: RecordedFiles::new(sources),
+            to_come: &recording.events,
+            said: AgentRecordReading::default(),
         }
     }
 
@@ -169,6 +193,21 @@ impl<'a> Watch<'a> {
         }
     }
 
+    /// What the agent's records say at a time since the start, where that is something else than before.
+    fn read_records(&mut self, at: Span) -> Option<Box<AgentRecordReading>> {
+        let mut is_read = false;
+        while let Some((event, rest)) = self.to_come.split_first().filter(|(event, _)| event.at <= at) {
+            self.to_come = rest;
+            if let EventKind::Record(addition) = &event.kind {
+                self.files.take(addition, self.began + event.at);
+                is_read = true;
+            }
+        }
+        let reading = is_read.then(|| self.files.reading()).filter(|reading| *reading != self.said)?;
+        self.said = reading.clone();
+        Some(Box::new(reading))
+    }
+
     fn look(&mut self, frame: Frame, published: &mut impl FnMut(Span, &State)) {
         self.last = Some(frame.clone());
         let command = Some(frame.facts.command.as_str()).filter(|command| !command.is_empty());
@@ -185,7 +224,7 @@ impl<'a> Watch<'a> {
                 version: self.configured.map(str::to_owned),
                 ..Declared::default()
             }),
-            record: None,
+            record: self.read_records(frame.at),
         };
         let at = self.began + frame.at;
         let outcome = PollResult::Listed(vec![report]);

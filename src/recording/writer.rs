@@ -3,12 +3,14 @@
 //! Every frame repaints the rows that changed, each whole and in its own styles, and then places the cursor, so that
 //! any player can show it, from any frame that repaints all rows on.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use serde_json::json;
 
 use super::{Header, Size};
+use crate::agent_record::RecordAddition;
 use crate::screen::{Color, PaneFacts, Row, Screen, Style, harmless};
 use crate::time::Span;
 
@@ -21,6 +23,8 @@ pub struct RecordingWriter<W> {
     rows: Vec<Row>,
     /// `None` before the first frame.
     facts: Option<PaneFacts>,
+    /// The agent's records that there are.
+    records: BTreeSet<String>,
 }
 
 impl<W: Write> RecordingWriter<W> {
@@ -43,7 +47,7 @@ impl<W: Write> RecordingWriter<W> {
             line["timestamp"] = json!(began.as_millis().div_euclid(1000));
         }
         writeln_at_once(&mut out, &line.to_string())?;
-        Ok(Self { out, at: Span::ZERO, size: *size, rows: Vec::new(), facts: None })
+        Ok(Self { out, at: Span::ZERO, size: *size, rows: Vec::new(), facts: None, records: BTreeSet::new() })
     }
 
     /// Adds what the pane shows at a time since the start; nothing is written for what did not change.
@@ -70,6 +74,22 @@ impl<W: Write> RecordingWriter<W> {
             self.event(at, "x", &facts.exit_status.unwrap_or(-1).to_string())?;
         }
         Ok(())
+    }
+
+    /// Adds what the agent wrote about its session; nothing is written for a file that was not there before either.
+    ///
+    /// # Errors
+    /// The recording cannot be written.
+    pub fn record(&mut self, at: Span, addition: &RecordAddition) -> io::Result<()> {
+        let is_there = !addition.path.is_empty();
+        let was_there = match is_there {
+            true => !self.records.insert(addition.source.clone()),
+            false => self.records.remove(&addition.source),
+        };
+        match is_there || was_there {
+            true => self.event(at, "m", &format!("record {}", serde_json::to_string(addition)?)),
+            false => Ok(()),
+        }
     }
 
     /// What changes the screen of before into this one.

@@ -17,6 +17,8 @@ pub struct Scored {
     /// Agent and version.
     pub version: String,
     pub score: Score,
+    /// What the screen alone scores, where the recording holds records that were read beside it.
+    pub alone: Option<Tallies>,
     /// What is said of it as of a task, when it shows a shell.
     pub tasks: Option<TaskScore>,
 }
@@ -44,6 +46,8 @@ pub struct DelaySummary {
 
 /// The tallies of all fields.
 pub type Tallies = [Tally; Field::ALL.len()];
+/// How many recordings, their time, and their tallies.
+pub type Sums = (usize, Span, Tallies);
 
 impl Report {
     /// A report whose wrong spells are those of `fields`, or of all fields if that is empty.
@@ -52,19 +56,19 @@ impl Report {
     }
 
     /// Recordings, their time and tallies by agent version.
-    pub fn versions(&self) -> BTreeMap<&str, (usize, Span, Tallies)> {
-        let mut versions: BTreeMap<&str, (usize, Span, Tallies)> = BTreeMap::new();
-        for one in &self.scored {
-            let (count, time, tallies) = versions.entry(&one.version).or_default();
-            *count += 1;
-            *time = Span::from_millis(time.as_millis() + one.score.duration.as_millis());
-            tallies.iter_mut().zip(one.score.tallies).for_each(|(sum, tally)| sum.add(tally));
-        }
-        versions
+    pub fn versions(&self) -> BTreeMap<&str, Sums> {
+        sums(self.scored.iter().map(|one| (one, &one.score.tallies)))
+    }
+
+    /// The same of the recordings that hold records, with these and by the screen alone.
+    pub fn with_records(&self) -> impl Iterator<Item = (&str, Sums, Tallies)> {
+        let recorded = || self.scored.iter().filter_map(|one| Some((one, one.alone.as_ref()?)));
+        let (with, alone) = (sums(recorded().map(|(one, _)| (one, &one.score.tallies))), sums(recorded()));
+        with.into_iter().zip(alone).map(|((version, with), (_, (.., alone)))| (version, with, alone))
     }
 
     /// Recordings, their time and tallies, all together.
-    pub fn total(&self) -> (usize, Span, Tallies) {
+    pub fn total(&self) -> Sums {
         let mut total = (0, Span::ZERO, Tallies::default());
         for (count, time, tallies) in self.versions().into_values() {
             total.0 += count;
@@ -169,9 +173,17 @@ impl Report {
 
     /// The report as one JSON object.
     pub fn json(&self, worst: usize) -> String {
-        let group = |(count, time, tallies): (usize, Span, Tallies)| json!({ "recordings": count, "seconds": time.as_secs(), "fields": fields_json(&tallies) });
+        let group = |(count, time, tallies): Sums| json!({ "recordings": count, "seconds": time.as_secs(), "fields": fields_json(&tallies) });
         let versions: Map<String, Value> =
             self.versions().into_iter().map(|(name, sums)| (name.to_owned(), group(sums))).collect();
+        let records: Map<String, Value> = self
+            .with_records()
+            .map(|(name, sums, alone)| {
+                let mut version = group(sums);
+                version["screen_alone"] = fields_json(&alone);
+                (name.to_owned(), version)
+            })
+            .collect();
         let recordings: Vec<Value> = self.scored.iter().map(recording_json).collect();
         let wrong: Vec<Value> = self.wrong().iter().take(worst).map(wrong_json).collect();
         let phases: Vec<Value> = self
@@ -188,6 +200,7 @@ impl Report {
             "total": group(self.total()),
             "doubted_seconds": seconds(self.doubted_ms()),
             "versions": versions,
+            "with_records": records,
             "recordings": recordings,
             "worst": wrong,
             "phases": phases,
@@ -198,6 +211,18 @@ impl Report {
         text.push('\n');
         text
     }
+}
+
+/// Tallies of recordings, added up by agent version.
+fn sums<'a>(tallies: impl Iterator<Item = (&'a Scored, &'a Tallies)>) -> BTreeMap<&'a str, Sums> {
+    let mut versions: BTreeMap<&str, Sums> = BTreeMap::new();
+    for (one, of_one) in tallies {
+        let (count, time, tallies) = versions.entry(&one.version).or_default();
+        *count += 1;
+        *time = Span::from_millis(time.as_millis() + one.score.duration.as_millis());
+        tallies.iter_mut().zip(of_one).for_each(|(sum, tally)| sum.add(*tally));
+    }
+    versions
 }
 
 fn recording_json(one: &Scored) -> Value {

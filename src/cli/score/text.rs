@@ -15,6 +15,7 @@ pub fn print(report: &Report, worst: usize, recordings: bool) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = versions(&mut out, report);
+    let _ = with_records(&mut out, report);
     if recordings {
         let _ = each_recording(&mut out, report);
     }
@@ -36,6 +37,19 @@ fn versions(out: &mut String, report: &Report) -> std::fmt::Result {
     }
     let (count, time, tallies) = report.total();
     writeln!(out, "{:<24}{count:>5}{:>8.1}{}", "all", time.as_secs() / 60.0, cells(&tallies))
+}
+
+/// What records bring, in the recordings that hold some.
+fn with_records(out: &mut String, report: &Report) -> std::fmt::Result {
+    let mut versions = report.with_records().peekable();
+    if versions.peek().is_some() {
+        writeln!(out, "\n{:<24}{:>5}{:>8}{}", "WITH RECORDS", "N", "MINUTES", heads())?;
+    }
+    for (version, (count, time, tallies), alone) in versions {
+        writeln!(out, "{version:<24}{count:>5}{:>8.1}{}", time.as_secs() / 60.0, cells(&tallies))?;
+        writeln!(out, "{:<37}{}", "  its screen alone", cells(&alone))?;
+    }
+    Ok(())
 }
 
 fn each_recording(out: &mut String, report: &Report) -> std::fmt::Result {

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
 use super::*;
-use crate::agent_record::RecordedPhase;
+use crate::agent_record::{RecordedFiles, RecordedPhase};
 use crate::fleet::{PaneId, ServerId};
 use crate::profile::ProfileSet;
 use crate::state::TurnResult;
@@ -233,5 +233,46 @@ fn names_fit_patterns_part_by_part() {
     assert!(!part_fits("ab", "ab*b"), "begin and end do not overlap");
     for bad in ["", "..", "a/b", "a.b", "x\n"] {
         assert!(!is_plain(bad), "{bad:?}");
+    }
+}
+
+/// What a recording keeps says at each time what was said then, also of files that are begun anew, go and come.
+#[test]
+fn what_is_kept_for_a_recording_says_the_same() {
+    for depth in [RecordDepth::Named, RecordDepth::Whole] {
+        let mut home = Home::of("claude", None);
+        home.records = AgentRecords::kept(depth);
+        let mut files = RecordedFiles::new(home.agent().sources);
+        let mut said = AgentRecordReading::default();
+        let mut added: Vec<(bool, usize)> = Vec::new();
+        let mut check = |home: &mut Home| {
+            said = home.read().unwrap_or_else(|| said.clone());
+            for addition in home.records.additions(&home.agent()) {
+                assert_eq!(
+                    addition.path.starts_with("projects/-home-dev/"),
+                    addition.source.contains("{session}") && !addition.path.is_empty()
+                );
+                files.take(&addition, home.now);
+                added.push((addition.is_anew, addition.lines.len()));
+            }
+            assert_eq!(files.reading(), said);
+            std::mem::take(&mut added)
+        };
+        assert_eq!(check(&mut home), [(true, 0), (true, 0)]);
+        home.status(home.began(), "busy", "");
+        let path = ".claude/projects/-home-dev/5-e.jsonl";
+        let line = |model: &str| format!("{{\"type\":\"assistant\",\"message\":{{\"model\":\"{model}\"}}}}\n");
+        home.write(path, &line("first").repeat(2));
+        assert_eq!(check(&mut home), [(true, 1), (true, 2)]);
+        home.append(path, &line("second"));
+        assert_eq!(check(&mut home), [(false, 1)]);
+        assert_eq!(check(&mut home), []);
+        home.write(path, &line("third"));
+        home.status(home.began(), "idle", "");
+        assert_eq!(check(&mut home), [(false, 1), (true, 1)]);
+        fs::remove_file(home.home.path().join(path)).unwrap();
+        assert_eq!(check(&mut home), [(true, 0)]);
+        fs::remove_file(home.home.path().join(format!(".claude/sessions/{}.json", home.agent.id()))).unwrap();
+        assert_eq!(check(&mut home), [(true, 0)]);
     }
 }

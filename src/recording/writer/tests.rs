@@ -1,5 +1,5 @@
 use super::*;
-use crate::recording::{Archive, Player, Recording};
+use crate::recording::{Archive, EventKind, Player, Recording};
 use crate::screen::Cursor;
 use crate::time::Timestamp;
 
@@ -79,4 +79,36 @@ fn a_header_without_a_version_is_read_as_it_was_written() {
     let mut bytes = Vec::new();
     RecordingWriter::new(&mut bytes, &header).unwrap();
     assert_eq!(Recording::parse("x", &bytes).unwrap().header, header);
+}
+
+#[test]
+fn what_an_agent_wrote_is_read_again_and_looked_at_when_it_came() {
+    let addition = |path: &str, is_anew: bool, lines: &[&str]| RecordAddition {
+        source: "log-*.jsonl".to_owned(),
+        path: path.to_owned(),
+        is_anew,
+        is_partial: false,
+        lines: lines.iter().map(|line| json!({ "event": line })).collect(),
+    };
+    let additions = [addition("log-1.jsonl", true, &["begins"]), addition("log-1.jsonl", false, &["\u{1b}]2;x"])];
+    let text = text_of(|writer| {
+        writer.record(Span::ZERO, &addition("", true, &[])).unwrap();
+        additions.iter().for_each(|addition| writer.record(Span::from_millis(40), addition).unwrap());
+        writer.record(Span::from_millis(50), &addition("", true, &[])).unwrap();
+        writer.record(Span::from_millis(60), &addition("", true, &[])).unwrap();
+    });
+    assert_eq!(
+        text.lines().nth(1),
+        Some(
+            r#"[0.04,"m","record {\"source\":\"log-*.jsonl\",\"path\":\"log-1.jsonl\",\"anew\":true,\"lines\":[{\"event\":\"begins\"}]}"]"#
+        )
+    );
+    let read = Recording::parse("a.cast", format!("{text}[0,\"m\",\"record the end\"]\n").as_bytes()).unwrap();
+    let kinds: Vec<EventKind> = read.events.iter().map(|event| event.kind.clone()).collect();
+    let record = |addition: &RecordAddition| EventKind::Record(Box::new(addition.clone()));
+    assert_eq!(kinds[..2], [record(&additions[0]), record(&additions[1])]);
+    // Of a file that was never there nothing is said, and anybody's marker may begin with the same word.
+    assert_eq!(kinds[2..], [record(&addition("", true, &[])), EventKind::Marker("record the end".to_owned())]);
+    let looks: Vec<u64> = Player::new(&read).map(|frame| frame.at.as_millis()).collect();
+    assert_eq!(looks, [40, 50]);
 }

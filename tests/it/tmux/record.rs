@@ -2,21 +2,41 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use crate::support::private_tmux::{PrivateTmux, wait_until};
 use fleetwatch::cli::record::{Args, run};
 use fleetwatch::fleet::TerminalKey;
-use fleetwatch::profile::Program;
-use fleetwatch::recording::{EventKind, Frame, Player, Recording, Size};
+use fleetwatch::profile::{ProfileSet, Program};
+use fleetwatch::recording::{EventKind, Frame, Player, Recording, ReplayOptions, Size, replay};
+use fleetwatch::state::{AgentFacts, FactName};
 
 /// Records a pane to its end, in a thread of its own.
 fn recorder(tmux: &PrivateTmux, key: TerminalKey, output: &Path) -> std::thread::JoinHandle<anyhow::Result<ExitCode>> {
+    recorder_of("claude", tmux, key, output)
+}
+
+fn recorder_of(
+    tool: &'static str,
+    tmux: &PrivateTmux,
+    key: TerminalKey,
+    output: &Path,
+) -> std::thread::JoinHandle<anyhow::Result<ExitCode>> {
     let server = tmux.server();
-    let args = Args { target: "main".to_owned(), output: output.to_owned(), force: false, tick: 30, situation: None };
+    let args = Args {
+        target: "main".to_owned(),
+        output: output.to_owned(),
+        force: false,
+        tick: 30,
+        situation: None,
+        whole_records: false,
+        no_records: false,
+    };
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let program = Program::Agent { tool: "claude".to_owned(), version: Some("2.1.197".to_owned()) };
-        runtime.block_on(run(&args, &server, &key, &program))
+        let program = Program::Agent { tool: tool.to_owned(), version: Some("2.1.197".to_owned()) };
+        let library = Arc::new(ProfileSet::builtin());
+        runtime.block_on(run(&args, &server, &key, &program, Some(library)))
     })
 }
 
@@ -64,4 +84,45 @@ fn another_process_in_the_same_pane_is_another_terminal() {
     wait_until("a recording", || Recording::open(&directory.path().join("a.cast")).is_ok_and(|r| !r.events.is_empty()));
     tmux.run(&["respawn-pane", "-k", "-t", "main", "sleep", "1000"]);
     recording.join().unwrap().unwrap();
+}
+
+/// What an agent writes about its session is recorded as far as its profile reads it, and the replay is told of it.
+#[test]
+fn an_agent_is_recorded_with_its_record() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, agent) = (directory.path().join("a.cast"), directory.path().join("codex"));
+    let sessions = directory.path().join(".codex/sessions/2026/11/22");
+    std::fs::create_dir_all(&sessions).unwrap();
+    // A shell by the agent's name.
+    std::fs::copy("/bin/sh", &agent).unwrap();
+    let script = r#"exec 3>>"$HOME/.codex/sessions/2026/11/22/rollout-1.jsonl"
+echo '{"type":"session_meta","payload":{"source":"cli","id":"5-e","base_instructions":"secret"}}' >&3
+echo started; read x
+echo '{"type":"event_msg","payload":{"type":"task_started","model_context_window":700}}' >&3
+echo '{"type":"response_item","payload":{"output":"secret"}}' >&3
+echo begun; read x
+"#;
+    let home = format!("HOME={}", directory.path().display());
+    let tmux = PrivateTmux::start(&["env", &home, agent.to_str().unwrap(), "-c", script]);
+    let key = tmux.key_of("main");
+    tmux.wait_for_text("main", "started");
+    let recording = recorder_of("codex", &tmux, key, &path);
+    let recorded = |what: &str| std::fs::read_to_string(&path).is_ok_and(|text| text.contains(what));
+    wait_until("the record's first line", || recorded("5-e"));
+    tmux.run(&["send-keys", "-t", "main", "Enter"]);
+    wait_until("the turn's beginning", || recorded("task_started"));
+    tmux.run(&["kill-session", "-t", "main"]);
+    recording.join().unwrap().unwrap();
+    assert!(!recorded("secret"), "{}", std::fs::read_to_string(&path).unwrap());
+
+    let read = Recording::open(&path).unwrap();
+    assert!(read.events.iter().any(|event| matches!(&event.kind, EventKind::Record(addition) if addition.is_anew)));
+    let said = |with_records: bool| {
+        let mut facts = AgentFacts::default();
+        let options = ReplayOptions { with_records, ..ReplayOptions::default() };
+        replay(&read, Arc::new(ProfileSet::builtin()), &options, |_, state| facts.clone_from(&state.agent));
+        (facts.text(FactName::Session).map(str::to_owned), facts.count(FactName::ContextLimit))
+    };
+    assert_eq!(said(true), (Some("5-e".to_owned()), Some(700)));
+    assert_eq!(said(false), (None, None));
 }

@@ -1,0 +1,179 @@
+//! What was added to an agent's records, as recordings keep it (SPEC §13), and reading it from there.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{
+    AgentRecordReader, AgentRecordReading, AgentRecordRule, AgentRecordSource, Expected, JsonPath, KEPT_TEXT, Places,
+};
+use crate::time::Timestamp;
+
+/// Characters of a text that are kept where lines are kept whole: enough to know what kind of text it is.
+const WHOLE_TEXT: usize = 400;
+
+/// What was added to one file of an agent's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordAddition {
+    /// Which record of the profile it is ([`AgentRecordSource::name`]).
+    pub source: String,
+    /// The file below the agent's folder; empty when there is none any more.
+    pub path: String,
+    /// Whether what was read before does not count any more, as the file is another one, was begun anew, or is gone.
+    #[serde(default, rename = "anew", skip_serializing_if = "std::ops::Not::not")]
+    pub is_anew: bool,
+    /// Whether there were lines before these that nobody has read.
+    #[serde(default, rename = "partial", skip_serializing_if = "std::ops::Not::not")]
+    pub is_partial: bool,
+    #[serde(default)]
+    pub lines: Vec<Value>,
+}
+
+/// How much is kept of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordDepth {
+    /// What the profile's rules read, and so nothing that the state does not name.
+    Named,
+    /// All of it, with texts of 400 characters. Of a file that is replaced, what the rules read: it may hold tokens.
+    Whole,
+}
+
+/// The files of one agent as a recording tells them.
+#[derive(Clone, Debug, Default)]
+pub struct RecordedFiles {
+    sources: Arc<[AgentRecordSource]>,
+    readers: Vec<AgentRecordReader>,
+}
+
+impl RecordedFiles {
+    /// Files of which nothing is known yet.
+    pub fn new(sources: Arc<[AgentRecordSource]>) -> Self {
+        Self { readers: sources.iter().map(|_| AgentRecordReader::default()).collect(), sources }
+    }
+
+    /// Takes in what was added by `now`. An addition to a file that the profile does not name says nothing.
+    pub fn take(&mut self, addition: &RecordAddition, now: Timestamp) {
+        let Some(place) = self.sources.iter().position(|source| source.name() == addition.source) else { return };
+        let reader = &mut self.readers[place];
+        if addition.is_anew {
+            *reader = AgentRecordReader::new(addition.is_partial);
+        }
+        addition.lines.iter().for_each(|line| reader.read(&self.sources[place], line, now));
+    }
+
+    /// What the files say together.
+    pub fn reading(&self) -> AgentRecordReading {
+        AgentRecordReading::of(self.readers.iter())
+    }
+}
+
+impl AgentRecordSource {
+    /// What is kept of a line. Read instead of the line it says the same, but for texts that are longer.
+    pub fn kept(&self, line: &Value, depth: RecordDepth) -> Value {
+        match depth {
+            RecordDepth::Whole if !self.replaced => cut(line),
+            RecordDepth::Named | RecordDepth::Whole => {
+                let wanted: Vec<Wanted> = self.wanted(line).collect();
+                reduced(line, &wanted)
+            }
+        }
+    }
+
+    /// What its rules read in a line.
+    fn wanted<'a>(&'a self, line: &'a Value) -> impl Iterator<Item = Wanted<'a>> {
+        let at = self.at.iter().map(|path| Wanted { path: &path.0, of: Part::Value });
+        at.chain(self.rules.iter().flat_map(|rule| rule.wanted(line)))
+    }
+}
+
+impl AgentRecordRule {
+    /// What it reads in a line: all that it names where it fits, and what keeps it from fitting where it does not.
+    fn wanted<'a>(&'a self, line: &Value) -> impl Iterator<Item = Wanted<'a>> {
+        let fits = self.conditions.hold(line);
+        let conditions = self.conditions.0.iter().map(move |(path, expected)| {
+            let of = match expected {
+                Expected::Text(text) => Part::OneOf(std::slice::from_ref(text)),
+                Expected::OneOf(texts) => Part::OneOf(texts),
+                Expected::Matches { .. } if fits => Part::Value,
+                Expected::Matches { .. } | Expected::Present(_) => Part::Presence,
+            };
+            Wanted { path: &path.0, of }
+        });
+        let places = self.take.values().chain(self.sum.values()).flat_map(|places| match places {
+            Places::One(path) => std::slice::from_ref(path),
+            Places::Sum(paths) => paths,
+        });
+        let named = [&self.word, &self.at, &self.once].into_iter().flatten().chain(places);
+        let named = named.filter(move |_| fits).map(|path: &JsonPath| Wanted { path: &path.0, of: Part::Value });
+        conditions.chain(named)
+    }
+}
+
+/// A place in a line, and how much of what stands there is read.
+#[derive(Clone, Copy)]
+struct Wanted<'a> {
+    path: &'a [String],
+    of: Part<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Part<'a> {
+    Value,
+    /// The text where it is one of these; whether there is something, where it is not.
+    OneOf(&'a [String]),
+    Presence,
+}
+
+/// A value with nothing in it but what is wanted. `true` stands for what is only known to be there.
+fn reduced<'a>(value: &Value, wanted: &[Wanted<'a>]) -> Value {
+    let below = |name: &str| -> Vec<Wanted<'a>> {
+        let rest = |one: &Wanted<'a>| one.path.split_first().filter(|(first, _)| *first == name).map(|(_, rest)| rest);
+        wanted.iter().filter_map(|one| Some(Wanted { path: rest(one)?, of: one.of })).collect()
+    };
+    match value {
+        Value::Object(fields) => {
+            let kept = fields.iter().filter_map(|(name, field)| {
+                let wanted = below(name);
+                (!wanted.is_empty()).then(|| (name.clone(), reduced(field, &wanted)))
+            });
+            Value::Object(kept.collect::<Map<_, _>>())
+        }
+        Value::Array(elements) => {
+            let wanted = below("*");
+            match wanted.is_empty() {
+                true => Value::Array(Vec::new()),
+                false => Value::Array(elements.iter().map(|element| reduced(element, &wanted)).collect()),
+            }
+        }
+        Value::Null | Value::Bool(false) => value.clone(),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            let here = || wanted.iter().filter(|one| one.path.is_empty());
+            let is_read = here().any(|one| match one.of {
+                Part::Value => true,
+                Part::OneOf(texts) => value.as_str().is_some_and(|text| texts.iter().any(|one| one == text)),
+                Part::Presence => false,
+            });
+            match is_read {
+                true => shortened(value, KEPT_TEXT),
+                false => Value::Bool(here().next().is_some()),
+            }
+        }
+    }
+}
+
+/// A value with its texts cut.
+fn cut(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => fields.iter().map(|(name, field)| (name.clone(), cut(field))).collect(),
+        Value::Array(elements) => elements.iter().map(cut).collect(),
+        _ => shortened(value, WHOLE_TEXT),
+    }
+}
+
+fn shortened(value: &Value, length: usize) -> Value {
+    match value.as_str().and_then(|text| text.char_indices().nth(length).map(|(end, _)| &text[..end])) {
+        Some(cut) => Value::String(cut.to_owned()),
+        None => value.clone(),
+    }
+}
