@@ -357,7 +357,9 @@ impl Sender {
         let server = Server::new(to.key.server.clone(), self.tmux.clone())?;
         let library = self.library();
         let selected = to.tool.as_deref().and_then(|tool| library.select(tool, to.version.as_deref(), to.configured));
-        let profile = selected.map(|selected| selected.profile);
+        // One that only stands in for a profile cannot tell when the agent takes a prompt.
+        let own = |profile: &Arc<Profile>| to.tool.as_deref() == Some(profile.tool());
+        let profile = selected.map(|selected| selected.profile).filter(own);
         let (seen, misread) = (Guard::default(), Misread::default());
         Ok(Pane { server, key: to.key.clone(), profile, command: None, seen, failed: None, misread })
     }

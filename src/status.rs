@@ -11,8 +11,8 @@ use std::fmt;
 pub use change::{Changed, changed};
 
 use crate::state::{
-    Attention, Availability, BusinessState, InputMode, OperatorStatus, Phase, State, Summary, Surface, TaskStatus, Tri,
-    TurnResult, UiContext,
+    Attention, Availability, BusinessState, InputMode, OperatorStatus, ParseStatus, Phase, State, Summary, Surface,
+    TaskStatus, Tri, TurnResult, UiContext,
 };
 
 /// What an agent or a task is to a person.
@@ -295,6 +295,8 @@ pub enum Hindrance {
     Queued,
     /// The screen does not say that a prompt is taken.
     NotReady,
+    /// No profile reads the agent's screen, so that nothing will ever say so.
+    NoProfile,
 }
 
 impl Hindrance {
@@ -303,6 +305,9 @@ impl Hindrance {
         match state.diagnostics.availability {
             Availability::Available => {}
             Availability::TuiDown | Availability::Unavailable => return Some(Hindrance::Gone),
+            Availability::Unknown if state.diagnostics.parse_status == ParseStatus::UnsupportedTool => {
+                return Some(Hindrance::NoProfile);
+            }
             Availability::Error | Availability::Unknown => return Some(Hindrance::NotReady),
         }
         let menu = state.assessment.input_mode == InputMode::Modal;
@@ -324,12 +329,16 @@ impl Hindrance {
 
     /// Whether it may be over later, so that the prompt can wait for it.
     pub const fn may_pass(self) -> bool {
-        !matches!(self, Hindrance::Gone)
+        !matches!(self, Hindrance::Gone | Hindrance::NoProfile)
     }
 
     /// Whether the prompt is sent all the same when the operator insists.
     pub const fn may_insist(self) -> bool {
-        matches!(self, Hindrance::Working | Hindrance::Draft | Hindrance::Queued | Hindrance::NotReady)
+        match self {
+            Hindrance::Working | Hindrance::Draft | Hindrance::Queued => true,
+            Hindrance::NotReady | Hindrance::NoProfile => true,
+            Hindrance::Gone | Hindrance::InMode | Hindrance::Dialog | Hindrance::Menu => false,
+        }
     }
 
     /// What the operator can do about it on the command line, where that is plain.
@@ -342,7 +351,7 @@ impl Hindrance {
             Hindrance::Working => "wait until it is ready (`--when-ready`), or send anyway (`--force`)",
             Hindrance::Draft => "send or erase the draft first, or send behind it (`--force`)",
             Hindrance::Queued => "wait until the agent has begun that prompt, or send behind it (`--force`)",
-            Hindrance::NotReady => "look at the terminal first; `--force` sends anyway",
+            Hindrance::NotReady | Hindrance::NoProfile => "look at the terminal first; `--force` sends anyway",
         }
     }
 }
@@ -358,6 +367,7 @@ impl fmt::Display for Hindrance {
             Hindrance::Draft => "the prompt contains a draft",
             Hindrance::Queued => "a prompt is queued there already",
             Hindrance::NotReady => "it is not certain to be ready",
+            Hindrance::NoProfile => "no profile tells when it is ready",
         })
     }
 }

@@ -198,15 +198,18 @@ pub(super) fn family<'a>(read: &'a Read<'_>) -> Option<&'a str> {
 pub(super) fn heading(terminal: &Terminal, read: &Read<'_>) -> String {
     let facts = &terminal.state.terminal;
     let version = facts.observed_tool_version.as_deref().unwrap_or("of unknown version");
-    let trust = if read.selected.recorded { "" } else { ", with caution: no recording shows this version" };
+    let (profile, selection) = (&read.selected.profile, read.selected.selection.word());
+    let read_by = match read.selected.recorded {
+        _ if profile.tool() != facts.tool => "read by no profile".to_owned(),
+        true => format!("read by {} ({selection})", profile.id()),
+        false => format!("read by {} ({selection}), with caution: no recording shows this version", profile.id()),
+    };
     format!(
-        "{}  {} {}  {} {}, read by {} ({}){trust}\n",
+        "{}  {} {}  {} {}, {read_by}\n",
         harmless(&facts.id),
         terminal.key.pane,
         harmless(&terminal.place.target()),
         harmless(&facts.tool),
         harmless(version),
-        read.selected.profile.id(),
-        read.selected.selection.word(),
     )
 }

@@ -16,6 +16,7 @@ use crate::operation::{Act, Operation, Outcome, Privacy, Producer, Recipient, Re
 use crate::poll;
 use crate::screen::harmless;
 use crate::sender::{Gate, Sender, StepLimits};
+use crate::status::Hindrance;
 use crate::time::Span;
 use crate::tmux::{Key, PasteText, UnknownKey};
 
@@ -235,7 +236,7 @@ fn unmeant(no_choice: &NoChoice, dialog: &Dialog) -> Failure {
 async fn send_when_ready(args: &SendArgs, text: String, watched: &Watched) -> Done {
     let limit = Limit::new(args.timeout);
     let mut engine = watched.engine()?;
-    let Some(terminal) = wait::until(&mut engine, watched, &args.target, limit, Terminal::takes_a_prompt).await? else {
+    let Some(terminal) = wait::until(&mut engine, watched, &args.target, limit, is_decided).await? else {
         return Err(Failure::refused("interrupted; nothing was sent").into());
     };
     let to = Recipient::of(&terminal);
@@ -246,6 +247,11 @@ async fn send_when_ready(args: &SendArgs, text: String, watched: &Watched) -> Do
         Some(failure) => Err(failure.into()),
         None => tell(outcome, &sender),
     }
+}
+
+/// Whether a prompt would be sent now, or refused however long one waits.
+fn is_decided(terminal: &Terminal) -> bool {
+    matches!(terminal.prompt_hindrance(), None | Some(Hindrance::NoProfile))
 }
 
 /// Waits until a terminal is ready again, whatever its name is by now.
@@ -266,7 +272,7 @@ impl Gate for &mut WhenReady<'_> {
         // What was seen is newer than what the fleet knows; the next look brings that up to date.
         turn(&mut self.engine).await;
         let WhenReady { engine, key, target, limit, failure } = &mut **self;
-        match wait::until_terminal(engine, key, target, *limit, Terminal::takes_a_prompt).await {
+        match wait::until_terminal(engine, key, target, *limit, is_decided).await {
             Ok(Some(_)) => return true,
             Ok(None) => *failure = Some(Failure::refused("interrupted; nothing was sent")),
             Err(why) => *failure = Some(why),

@@ -127,6 +127,7 @@ impl PromptFrame {
         let hindrance = match self.read.as_ref().filter(|read| read.supported) {
             Some(read) => Hindrance::at_prompt(self.dialog, read.modal, read.phase, &read.surface),
             None if self.dialog => Some(Hindrance::Dialog),
+            None if self.read.is_none() => Some(Hindrance::NoProfile),
             None => Some(Hindrance::NotReady),
         };
         match hindrance {

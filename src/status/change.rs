@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 use super::Status;
-use crate::state::{Availability, Change, Phase, Summary, TaskStatus, Transition, Tri, TurnResult, UiContext};
+use crate::state::{
+    Availability, Change, ParseStatus, Phase, Summary, TaskStatus, Transition, Tri, TurnResult, UiContext,
+};
 
 /// The rank of fields that follow from others and say less to an operator; they are told only when nothing else is.
 const FOLLOWS: u8 = 9;
@@ -125,7 +127,7 @@ fn label(field: &str) -> &str {
         "input_mode" => "input",
         "process_state" => "process",
         "transport_state" => "transport",
-        "parse_status" => "parsing",
+        "parse_status" => "screen",
         other => other,
     }
 }
@@ -143,6 +145,8 @@ fn short(value: &Value) -> String {
         Some(UiContext::NormalPrompt) => "prompt".to_owned(),
         Some(UiContext::SelectionMenu) => "menu".to_owned(),
         Some(UiContext::SlashCommand) => "slash".to_owned(),
+        None if word == ParseStatus::Parsed.word() => "read".to_owned(),
+        None if word == ParseStatus::UnsupportedTool.word() => "no profile".to_owned(),
         Some(context) => {
             Status::of_context(context).map_or(word.replace('_', " "), |status| status.word().into_owned())
         }

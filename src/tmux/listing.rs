@@ -113,7 +113,7 @@ pub(super) fn row_format(nonce: &Nonce, kind: ListedKind) -> String {
                    #{cursor_flag},#{alternate_on},#{pane_dead},#{pane_dead_status},#{pane_dead_signal},\
                    #{window_bell_flag},#{history_size},#{pane_in_mode},#{pane_synchronized},#{pane_input_off}";
     format!(
-        "{nonce}{kind}{numbers}{nonce}#{{session_name}}{nonce}#{{window_name}}{nonce}#{{pane_title}}{nonce}\
+        "{nonce}{kind}{numbers}{nonce}#{{session_name}}{nonce}#{{window_name}}{nonce}#{{?#{{==:#{{pane_title}},#{{host}}}},,#{{pane_title}}}}{nonce}\
          #{{pane_current_command}}{nonce}#{{pane_current_path}}{nonce}{marks}{nonce}#{{={COMMAND}:pane_start_command}}{nonce}",
         marks = marks::format()
     )

@@ -14,7 +14,7 @@ pub(super) enum Loss {
 }
 
 /// What is said of an agent that no profile reads, with what helps.
-const NO_PROFILE: &str = "no profile reads it: make one with `fleetwatch record` and `fleetwatch profiles check`";
+const NO_PROFILE: &str = "no profile reads it; make one with `fleetwatch record` and `fleetwatch profiles check`";
 
 impl Loss {
     pub(super) const fn reason(self) -> &'static str {

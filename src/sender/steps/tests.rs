@@ -235,7 +235,7 @@ fn nothing_is_sent_where_it_would_do_harm() {
     assert_eq!(refused(seen(1, |read| read.modal = true)), Refusal::Hindrance(Hindrance::Menu));
     assert_eq!(refused(seen(1, |read| read.phase = Phase::Unknown)), Refusal::Hindrance(Hindrance::NotReady));
     assert_eq!(refused(seen(1, |read| read.supported = false)), Refusal::Hindrance(Hindrance::NotReady));
-    assert_eq!(refused(PromptFrame { read: None, ..ready() }), Refusal::Hindrance(Hindrance::NotReady));
+    assert_eq!(refused(PromptFrame { read: None, ..ready() }), Refusal::Hindrance(Hindrance::NoProfile));
     assert_eq!(refused(PromptFrame { dead: true, ..ready() }), Refusal::Obstacle(crate::tmux::Obstacle::Dead));
 }
 

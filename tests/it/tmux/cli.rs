@@ -463,6 +463,9 @@ fn an_agent_without_a_profile_is_listed_with_what_its_pane_tells_and_with_a_hint
     let program = folder.path().join("crush");
     std::os::unix::fs::symlink("/bin/sh", &program).unwrap();
     let tmux = PrivateTmux::start(&[program.to_str().unwrap(), "-i"]);
+    // The title that tmux gives each pane is the machine's name, which says nothing of the agent.
+    let untitled: serde_json::Value = serde_json::from_str(&run(&["-L", tmux.name(), "list", "--json"]).out).unwrap();
+    assert_eq!(untitled[0]["terminal"]["title"], "", "{untitled}");
     tmux.run(&["send-keys", "-t", "main", "-l", "--", r"printf '\033]2;Shop\007\007said it'"]);
     tmux.run(&["send-keys", "-t", "main", "Enter"]);
     tmux.wait_for_text("main", "\nsaid it");
@@ -477,8 +480,11 @@ fn an_agent_without_a_profile_is_listed_with_what_its_pane_tells_and_with_a_hint
     assert!(["main ", " crush ", " unknown ", "Shop"].iter().all(|word| row.contains(word)), "{table}");
     let explained = run(&["-L", tmux.name(), "explain", "main"]);
     assert!(explained.out.contains("fleetwatch record") && explained.out.contains("profiles check"), "{explained:?}");
+    assert!(explained.out.contains("read by no profile"), "{explained:?}");
     let sent = run(&["-L", tmux.name(), "send", "main", "hello"]);
-    assert!(sent.code == Some(1) && sent.errors.starts_with("error: refused: "), "{sent:?}");
+    assert!(sent.code == Some(1) && sent.errors.starts_with("error: refused: no profile"), "{sent:?}");
+    let queued = run(&["-L", tmux.name(), "send", "main", "hello", "--when-ready"]);
+    assert!(queued.code == Some(1) && queued.errors.contains("no profile"), "nothing will ever send it: {queued:?}");
 }
 
 #[test]

@@ -306,7 +306,7 @@ async fn a_shell_never_gets_what_was_meant_for_an_agent() {
 async fn one_can_insist_on_an_agent_that_was_not_known_to_run_but_not_on_another_program() {
     let mut cage = Cage::new();
     cage.parrot.tool = None;
-    assert_eq!(cage.send("hello").await, Refusal::Hindrance(Hindrance::NotReady).into());
+    assert_eq!(cage.send("hello").await, Refusal::Hindrance(Hindrance::NoProfile).into());
     assert_eq!(cage.force("hello").await, Outcome::Accepted(None));
     cage.wait_for("● heard hello");
     assert_eq!(cage.force("exit").await, Outcome::Accepted(None));
