@@ -70,6 +70,13 @@ enum Happening {
     TimelyLook,
 }
 
+impl Happening {
+    /// Whether somebody looks, and does not fail.
+    fn is_look(&self) -> bool {
+        !matches!(self, Happening::Failed | Happening::Submitted { .. } | Happening::Seen | Happening::Timer)
+    }
+}
+
 fn pictures() -> impl Strategy<Value = Picture> {
     let numbers = (0..4_usize, 0..4_usize, 0..ENDS.len(), 0..EDGES.len(), 0..BOTTOMS.len());
     (numbers, prop::bool::weighted(0.1), prop::bool::weighted(0.95)).prop_map(
@@ -426,6 +433,11 @@ proptest! {
         let mut watch = Watch::new(version);
         for (gap, happening) in &story {
             watch.happens(*gap, happening)?;
+        }
+        // What was sent since the last look, the next one judges, whenever it comes.
+        let mut unlooked = story.iter().rev().take_while(|(_, happening)| !happening.is_look());
+        if unlooked.any(|(_, happening)| matches!(happening, Happening::Submitted { .. })) {
+            watch.happens(0, &Happening::Unchanged)?;
         }
         // For a moment what the last look showed still holds.
         let said = |state: &State| (state.turn.phase, state.surface, state.last_turn.clone(), state.attention);
