@@ -10,13 +10,13 @@ mod waiting;
 use std::borrow::Cow;
 
 use ending::immediate_result;
-use flight::{Completed, Flight, LastScreen, Retraction, dialog_is_work, same_turn};
+use flight::{Belief, Completed, Flight, LastScreen, Retraction, ShownWork, dialog_is_work, same_turn};
 use recorded::RecordedState;
 
 use super::coverage::Coverage;
 use super::{Settings, aside};
 use crate::agent_record::AgentRecordReading;
-use crate::profile::{Activity, Classification, TakenAs, Temporal, TurnEnd, TurnRegion};
+use crate::profile::{Classification, TakenAs, Temporal, TurnEnd, TurnRegion};
 use crate::state::{
     AnchorState, CompletionAuthority, Evidence, LastTurn, LifecycleAuthority, Phase, RETRACTION_UNDONE, Since, Tri,
     TurnSource,
@@ -125,14 +125,9 @@ pub(super) struct TurnMachine {
     seen: Option<LastScreen>,
     /// The screen before that one, for an input that is told after its turn was seen.
     seen_before: Option<LastScreen>,
-    /// The activity on the screen and since when it looks as it does.
-    activity: Option<(Activity, Timestamp)>,
-    /// The fingerprint of left-over activity that a recovery does not believe any more.
-    set_aside: Option<u64>,
-    stands_still: bool,
+    work: Option<ShownWork>,
     /// When something last moved on a screen of a version that nobody has recorded, and how long that counts.
     moved: Option<(Timestamp, Span)>,
-    is_moving: bool,
     /// When such a version was first seen at its prompt.
     greeted_at: Option<Timestamp>,
     /// Whether the title was seen to tell work: then growth need not.
@@ -164,11 +159,8 @@ impl TurnMachine {
             ended_armed_at: None,
             seen: None,
             seen_before: None,
-            activity: None,
-            set_aside: None,
-            stands_still: false,
+            work: None,
             moved: None,
-            is_moving: false,
             greeted_at: None,
             title_tells: false,
             growth: None,
@@ -294,8 +286,10 @@ impl TurnMachine {
         self.recover(now, notes);
         // What a window has told stays told when a gap follows.
         self.moved = self.moved.filter(|_| self.unrecorded_rest().is_some_and(|timer| !timer.is_over(now)));
-        self.is_moving = self.moved.is_some();
-        self.stands_still = self.standstill().is_some_and(|timer| self.stands_still || timer.is_over(now));
+        let stands_still = self.standstill().is_some_and(|timer| timer.is_over(now));
+        if let Some(work) = self.work.as_mut().filter(|_| stands_still) {
+            work.belief = Belief::StandsStill;
+        }
         self.end_turn(now, temporal);
         self.settle(now, temporal);
     }
@@ -309,10 +303,7 @@ impl TurnMachine {
             }
         }
         self.completed = None;
-        self.activity = None;
-        self.set_aside = None;
-        self.stands_still = false;
-        (self.seen, self.seen_before) = (None, None);
+        (self.work, self.seen, self.seen_before) = (None, None, None);
     }
 
     pub(super) fn overlay(&self, phase: Phase, now: Timestamp) -> PhaseOverlay {
@@ -323,11 +314,14 @@ impl TurnMachine {
                 None => GoesOn::Sent,
                 Some(_) => GoesOn::WorkWasSeen,
             }),
-            (None, Phase::Ready) if self.is_moving => PhaseOverlay::Moving,
-            (None, Phase::Active) if self.activity_is_set_aside() => {
-                let offers_stop = self.activity.as_ref().is_some_and(|(activity, _)| activity.offers_stop);
-                if offers_stop { PhaseOverlay::Frozen } else { PhaseOverlay::SetAside }
-            }
+            (None, Phase::Ready) if self.moved.is_some() => PhaseOverlay::Moving,
+            (None, Phase::Active) => match &self.work {
+                Some(ShownWork { belief: Belief::SetAside, activity, .. }) if activity.offers_stop => {
+                    PhaseOverlay::Frozen
+                }
+                Some(ShownWork { belief: Belief::SetAside, .. }) => PhaseOverlay::SetAside,
+                _ => PhaseOverlay::None,
+            },
             _ => PhaseOverlay::None,
         }
     }
@@ -339,7 +333,7 @@ impl TurnMachine {
 
     /// Whether work that the agent repaints while it works stands still (SPEC §7).
     pub(super) fn work_stands_still(&self) -> bool {
-        self.stands_still
+        self.work.as_ref().is_some_and(|work| work.belief == Belief::StandsStill)
     }
 
     pub(super) fn authority(&self) -> LifecycleAuthority {
@@ -434,8 +428,7 @@ impl TurnMachine {
         if let Some(completed) = self.completed.as_mut().filter(|_| reading.surface.editing_input == Tri::Yes) {
             completed.drafted = true;
         }
-        let believed_work = reading.activity.is_some() && self.set_aside.is_none();
-        if believed_work || reading.in_dialog || reading.doubt.is_some() {
+        if self.shows_work() || reading.in_dialog || reading.doubt.is_some() {
             return;
         }
         let told = reading.end.as_ref().and_then(|end| Some((end, immediate_result(end.mark)?)));

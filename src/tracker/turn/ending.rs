@@ -50,15 +50,13 @@ impl TurnMachine {
     pub(super) fn end_turn(&mut self, now: Timestamp, temporal: Temporal) {
         let linger = self.linger(temporal);
         let goes_on = self.record_goes_on(now);
+        let works = self.shows_work() || self.moved.is_some();
         let (Some(seen), Some(flight)) = (&self.seen, &mut self.flight) else { return };
         if seen.in_dialog {
             // The agent asks something, so its turn has not ended.
             flight.settling = None;
         }
-        if !seen.at_rest() || goes_on {
-            return;
-        }
-        if (self.activity.is_some() && self.set_aside.is_none()) || self.is_moving {
+        if !seen.at_rest() || goes_on || works {
             return;
         }
         let finished = seen.is_finished();

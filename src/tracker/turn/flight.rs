@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::ending::immediate_result;
-use crate::profile::{Classification, EndMark, TakenAs, TurnEnd, TurnRegion};
+use crate::profile::{Activity, Classification, EndMark, TakenAs, TurnEnd, TurnRegion};
 use crate::state::{LastTurn, Phase, TurnSource, UiContext};
 use crate::time::Timestamp;
 
@@ -163,6 +163,25 @@ impl LastScreen {
     pub(super) fn is_finished(&self) -> bool {
         self.end.as_ref().is_some_and(|end| end.mark == EndMark::Completed)
     }
+}
+
+/// The work that the screen shows.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct ShownWork {
+    pub(super) activity: Activity,
+    /// Since when it looks as it does.
+    pub(super) since: Timestamp,
+    pub(super) belief: Belief,
+}
+
+/// What is thought of work as long as it looks the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(super) enum Belief {
+    Believed,
+    /// The agent repaints it while it works, and has not for a long time.
+    StandsStill,
+    /// It was left behind, or is quoted.
+    SetAside,
 }
 
 /// Whether two regions belong to the same turn: the same submitted prompt, as far as it can be seen.

@@ -2,7 +2,7 @@
 
 use super::TurnMachine;
 use super::ending::immediate_result;
-use super::flight::{Flight, LastScreen, dialog_is_work, same_turn};
+use super::flight::{Belief, Flight, LastScreen, ShownWork, dialog_is_work, same_turn};
 use super::recorded::RecordedState;
 use crate::profile::Classification;
 use crate::state::{AnchorState, Attention, Completion, Phase, State, TurnResult, TurnSource};
@@ -27,12 +27,12 @@ impl TurnMachine {
             .clone()
             .filter(|end| immediate_result(end.mark).is_some())
             .map(|end| (end, reading.turn.prompt));
-        self.activity = reading.activity.clone().map(|activity| (activity, at));
-        let is_active = state.turn.phase == Phase::Active;
-        self.stands_still = is_active && state.attention == Attention::Stalled;
-        if !is_active && !is_armed {
-            self.set_aside = reading.activity.as_ref().map(|activity| activity.fingerprint);
-        }
+        let belief = match state.turn.phase {
+            Phase::Active if state.attention == Attention::Stalled => Belief::StandsStill,
+            Phase::Ready | Phase::Unknown if !is_armed => Belief::SetAside,
+            _ => Belief::Believed,
+        };
+        self.work = reading.activity.clone().map(|activity| ShownWork { activity, since: at, belief });
         if is_armed {
             let source = match authority.turn_anchor_state {
                 AnchorState::Active => TurnSource::ExplicitInput,

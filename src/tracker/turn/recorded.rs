@@ -92,7 +92,7 @@ impl TurnMachine {
         match turn.phase {
             RecordedPhase::Active => rests,
             RecordedPhase::Waiting => self.recorded.asks_alone_since.is_some_and(stands),
-            RecordedPhase::Idle => self.set_aside.is_some() && stands(turn.at),
+            RecordedPhase::Idle => self.work.is_some() && !self.shows_work() && stands(turn.at),
             RecordedPhase::Menu | RecordedPhase::Background => false,
         }
     }
@@ -111,7 +111,7 @@ impl TurnMachine {
     pub(super) fn recorded_timers(&self) -> impl Iterator<Item = Timer> {
         let lag = self.recorded_as(RecordedPhase::Active).filter(|turn| !turn.marks_turns);
         let differ = |since| self.coverage.window(TimerName::RecordDiffers, since, DIFFER);
-        let end = self.recorded_as(RecordedPhase::Idle).filter(|_| self.activity.is_some());
+        let end = self.recorded_as(RecordedPhase::Idle).filter(|_| self.work.is_some());
         let due = self.recorded.due.as_ref().map(|result| differ(result.at));
         let windows = [lag.and_then(|turn| self.rest_is_news(turn)), self.second_look()];
         windows.into_iter().chain([end.map(|turn| differ(turn.at)), due]).flatten()
@@ -163,10 +163,10 @@ impl TurnMachine {
     /// What looks like work and has not moved since its turn ended in the record was left behind, or is quoted.
     fn set_recorded_end_aside(&mut self, now: Timestamp) {
         let Some(turn) = self.recorded_as(RecordedPhase::Idle) else { return };
-        let Some((activity, since)) = &self.activity else { return };
+        let Some(since) = self.work.as_ref().map(|work| work.since) else { return };
         let begun_since = self.flight.as_ref().is_some_and(|flight| flight.armed_at > turn.at);
-        if *since < turn.at + DIFFER && now >= turn.at + DIFFER && !begun_since {
-            self.set_aside = Some(activity.fingerprint);
+        if since < turn.at + DIFFER && now >= turn.at + DIFFER && !begun_since {
+            self.set_work_aside();
         }
     }
 
@@ -174,7 +174,7 @@ impl TurnMachine {
     fn tell_recorded_result(&mut self, now: Timestamp) {
         let Some(due) = &self.recorded.due else { return };
         let Some(seen) = &self.seen else { return };
-        let at_rest = seen.at_rest() && (self.activity.is_none() || self.activity_is_set_aside());
+        let at_rest = seen.at_rest() && !self.shows_work();
         let next_began = self
             .recorded
             .turn
@@ -206,7 +206,7 @@ impl TurnMachine {
                 self.conclude(LastTurn { result, source, at: Some(at), detail }, &region);
                 self.saw_end = true;
                 self.told_end = self.seen.as_ref().and_then(LastScreen::told_end);
-                self.set_aside = self.activity.as_ref().map(|(activity, _)| activity.fingerprint);
+                self.set_work_aside();
             }
         }
     }

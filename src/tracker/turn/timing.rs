@@ -1,6 +1,7 @@
 //! The timers of a turn (SPEC §7): each says since when it runs, or that it does not.
 
 use super::TurnMachine;
+use super::flight::{Belief, ShownWork};
 use crate::agent_record::RecordedPhase;
 use crate::profile::Temporal;
 use crate::state::TurnSource;
@@ -10,13 +11,12 @@ use crate::tracker::timers::{Timer, TimerName};
 impl TurnMachine {
     /// The timers of the turn; those whose time is over are among them.
     pub(in crate::tracker) fn timers(&self, temporal: Temporal, now: Timestamp) -> impl Iterator<Item = Timer> {
-        let standstill = self.standstill().filter(|_| !self.stands_still);
         [
             self.settle_window(),
             self.silence(),
             self.lingering(temporal),
             self.unrecorded_rest(),
-            standstill,
+            self.standstill(),
             self.stale_active(),
             self.final_stable_active(now),
             self.retraction_window(),
@@ -33,17 +33,14 @@ impl TurnMachine {
 
     /// Rule 1: an explicit input waits for a reaction. Work that went on when it was sent is one.
     pub(super) fn silence(&self) -> Option<Timer> {
-        let working = self.activity.is_some() && self.set_aside.is_none();
-        let flight = self.flight.as_ref().filter(|flight| flight.active_at.is_none() && !working)?;
+        let flight = self.flight.as_ref().filter(|flight| flight.active_at.is_none() && !self.shows_work())?;
         Some(self.coverage.window(TimerName::NoReaction, flight.waits_since, self.settings.no_reaction))
     }
 
     /// A counter that the agent repaints while it works stands still.
     pub(super) fn standstill(&self) -> Option<Timer> {
-        let (activity, since) = self.activity.as_ref()?;
-        let window = self.settings.final_stable_active_recovery;
-        (activity.ticks && self.set_aside.is_none())
-            .then(|| self.coverage.window(TimerName::WorkStandsStill, *since, window))
+        let work = self.work.as_ref().filter(|work| work.activity.ticks && work.belief == Belief::Believed)?;
+        Some(self.coverage.window(TimerName::WorkStandsStill, work.since, self.settings.final_stable_active_recovery))
     }
 
     /// A version that nobody has recorded looks ready, but something has moved.
@@ -55,8 +52,8 @@ impl TurnMachine {
     /// Stale-active: no anchor, a prompt that would take a submission, and a status row that stands still.
     pub(super) fn stale_active(&self) -> Option<Timer> {
         let anchored = self.flight.as_ref().is_some_and(|flight| flight.source == TurnSource::ExplicitInput);
-        let (activity, since) = self.activity.as_ref()?;
-        let is_left_behind = !anchored && activity.status_row_only && activity.prompt_idle && self.set_aside.is_none();
+        let ShownWork { activity, since, .. } = self.work.as_ref().filter(|_| !anchored && self.shows_work())?;
+        let is_left_behind = activity.status_row_only && activity.prompt_idle;
         let window = self.settings.stale_active_recovery;
         is_left_behind.then(|| self.coverage.window(TimerName::StaleActiveRecovery, *since, window))
     }
@@ -77,9 +74,9 @@ impl TurnMachine {
 
     /// Work is taken to go on for a while after its last trace.
     fn lingering(&self, temporal: Temporal) -> Option<Timer> {
-        let shows_work = self.activity.is_some() && self.set_aside.is_none();
         let is_recorded = self.recorded_as(RecordedPhase::Active).is_some();
-        let flight = self.flight.as_ref().filter(|flight| flight.settling.is_none() && !shows_work && !is_recorded)?;
+        let flight =
+            self.flight.as_ref().filter(|flight| flight.settling.is_none() && !self.shows_work() && !is_recorded)?;
         Some(self.coverage.window(TimerName::Linger, flight.active_at?, self.linger(temporal)))
     }
 

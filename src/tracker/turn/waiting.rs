@@ -1,6 +1,6 @@
 //! What time tells of work: its pace, its silence, its standing still, and both recoveries from a stuck `active`.
 
-use super::flight::{Flight, same_turn};
+use super::flight::{Belief, Flight, ShownWork, same_turn};
 use super::{AnchorLoss, Sighting, TurnMachine, TurnNote};
 use crate::profile::{Classification, Temporal};
 use crate::state::{Phase, TurnSource};
@@ -9,24 +9,15 @@ use crate::time::{Span, Timestamp};
 impl TurnMachine {
     /// Keeps since when the screen's activity looks as it does; whether it is believed.
     pub(super) fn note_activity(&mut self, reading: &Classification, now: Timestamp) -> bool {
-        let Some(activity) = &reading.activity else {
-            self.activity = None;
-            self.set_aside = None;
-            return false;
-        };
-        let since = match &self.activity {
-            Some((known, since)) if known.fingerprint == activity.fingerprint => *since,
-            _ => {
-                self.stands_still = false;
-                now
+        let known = self.work.take();
+        self.work = reading.activity.clone().map(|activity| {
+            self.title_tells |= activity.titled;
+            match known {
+                Some(known) if known.activity.fingerprint == activity.fingerprint => ShownWork { activity, ..known },
+                _ => ShownWork { activity, since: now, belief: Belief::Believed },
             }
-        };
-        self.activity = Some((activity.clone(), since));
-        self.title_tells |= activity.titled;
-        if !self.activity_is_set_aside() {
-            self.set_aside = None;
-        }
-        self.set_aside.is_none()
+        });
+        self.shows_work()
     }
 
     /// Whether growth alone is work: of an agent that shows nothing else while it answers, as far as is known.
@@ -116,8 +107,14 @@ impl TurnMachine {
         }
     }
 
-    pub(super) fn activity_is_set_aside(&self) -> bool {
-        self.activity.as_ref().is_some_and(|(activity, _)| self.set_aside == Some(activity.fingerprint))
+    /// Whether the screen shows work that is believed to be some.
+    pub(super) fn shows_work(&self) -> bool {
+        self.work.as_ref().is_some_and(|work| work.belief != Belief::SetAside)
+    }
+
+    /// Believes what looks like work no more, as long as it looks the same.
+    pub(super) fn set_work_aside(&mut self) {
+        self.work.iter_mut().for_each(|work| work.belief = Belief::SetAside);
     }
 
     /// Rule 1: an explicit input of which the screen shows nothing is dropped. Nothing failed where the agent takes the
@@ -150,7 +147,7 @@ impl TurnMachine {
     /// Both recoveries from a stuck `active`. Neither makes a success.
     pub(super) fn recover(&mut self, now: Timestamp, notes: &mut Vec<&'static str>) {
         if self.stale_active().is_some_and(|timer| timer.is_over(now)) {
-            self.set_aside = self.activity.as_ref().map(|(activity, _)| activity.fingerprint);
+            self.set_work_aside();
             self.flight = None;
             notes.push("stale_active_recovery");
         }
