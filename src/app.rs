@@ -1,17 +1,12 @@
 //! The dashboard as a program: one loop over keys, reports, outcomes and time; the only place that owns the terminal.
 
 mod actors;
-mod copy;
 mod drafts;
-mod editor;
 mod lending;
 mod look;
 mod reload;
 mod requests;
-mod signals;
-mod tasks;
 mod terminal;
-mod waiting;
 
 use std::collections::BTreeMap;
 use std::future::{poll_fn, ready};
@@ -46,9 +41,9 @@ use lending::{Lent, given_back};
 pub use look::LookError;
 use reload::FileWatch;
 pub use reload::{Learning, LoadResult, LoadSource};
-use signals::{SignalRequest, Signals};
-use tasks::found;
+use requests::found;
 use terminal::Tty;
+use terminal::{SignalRequest, Signals};
 
 /// The shortest time between two frames that no key asked for.
 const FRAME: Duration = Duration::from_millis(33);

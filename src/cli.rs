@@ -12,9 +12,7 @@ mod failure;
 mod follow_ups;
 mod history;
 mod inspect;
-mod join;
 mod list;
-mod log;
 mod options;
 mod output;
 mod profiles;
@@ -24,7 +22,6 @@ mod run;
 pub mod score;
 mod send;
 mod shell;
-mod sockets;
 mod status;
 mod survey;
 mod table;
@@ -100,7 +97,7 @@ pub fn run() -> ExitCode {
 }
 
 fn dispatch(Cli { options, command }: Cli) -> Done {
-    options.log.as_deref().map_or(Ok(()), log::start)?;
+    options.log.as_deref().map_or(Ok(()), output::start)?;
     let Some(command) = command else { return wait_for(dashboard::run(&options)) };
     match command {
         Command::List(args) => wait_for(list::run(&args, &options)),

@@ -5,31 +5,24 @@
 //! compared with [`Config::default`] by a test.
 
 mod adopted;
-mod error;
 mod file;
-mod paths;
 mod rules;
-mod template;
 mod validate;
 
+use std::ffi::OsString;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-
-pub use adopted::{Adopted, AdoptedError, AdoptedSession};
-pub use error::{ConfigError, Position};
-pub use paths::{Candidate, Origin, SearchPath};
-pub use rules::{Match, PaneAddress, Rules, TerminalRule};
-pub use template::{Field, Template};
+use std::{fmt, io};
 
 use crate::fleet::ServerId;
 use crate::follow_up::FollowUpRule;
-use crate::history;
-use crate::notify;
 use crate::pattern::Pattern;
 use crate::time::Span;
-use crate::tracker;
+use crate::{history, notify, tracker};
 
-/// The names that `theme` may have.
-pub const THEMES: &[&str] = validate::THEMES;
+pub use adopted::{Adopted, AdoptedError, AdoptedSession};
+pub use rules::{Field, Match, PaneAddress, Rules, Template, TerminalRule};
+pub use validate::THEMES;
 
 /// The commented default configuration.
 pub const DEFAULT_TEXT: &str = include_str!("../config/fleetwatch.toml");
@@ -158,15 +151,6 @@ impl Loaded {
             None => Ok(Self::default()),
         }
     }
-
-    /// Reads the same search path again. When that fails, `self` stays as it is, and the error says why.
-    ///
-    /// # Errors
-    /// As [`Loaded::find`].
-    pub fn reload(&mut self, search: &SearchPath) -> Result<(), ConfigError> {
-        *self = Self::find(search)?;
-        Ok(())
-    }
 }
 
 impl Config {
@@ -185,6 +169,197 @@ impl Config {
     /// The first fault in the text, with its line and column.
     pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
         validate::parse(text, path)
+    }
+}
+
+// What is wrong with a configuration, where, and what to do about it.
+
+/// A configuration that is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct ConfigError {
+    pub path: PathBuf,
+    /// `None` when the file as a whole is at fault.
+    pub position: Option<Position>,
+    /// What is wrong.
+    pub what: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+/// A place in a text file, both counted from 1; the column counts characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    pub line: usize,
+    pub column: usize,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        if let Some(Position { line, column }) = self.position {
+            write!(f, ":{line}:{column}")?;
+        }
+        write!(f, ": {}", self.what)
+    }
+}
+
+impl ConfigError {
+    /// A file that cannot be read at all.
+    pub fn unreadable(path: &Path, error: &io::Error) -> Self {
+        let (what, hint) = match error.kind() {
+            io::ErrorKind::NotFound => (
+                "there is no such file".to_owned(),
+                "`fleetwatch config` prints the default, to start a file from; `fleetwatch config paths` says where \
+                 one is looked for",
+            ),
+            io::ErrorKind::InvalidData => {
+                ("the file is not UTF-8 text".to_owned(), "a configuration is a TOML file in UTF-8")
+            }
+            _ => (format!("cannot be read: {error}"), "check that it is a file and that you may read it"),
+        };
+        Self { path: path.to_owned(), position: None, what, hint: hint.to_owned() }
+    }
+
+    /// A fault at a place of the text.
+    fn at(path: &Path, text: &str, span: Option<Range<usize>>, what: String, hint: String) -> Self {
+        let position = span.map(|span| Position::of_byte(text, span.start));
+        Self { path: path.to_owned(), position, what, hint }
+    }
+}
+
+impl Position {
+    /// The place of a byte of `text`; beyond its end, the place after the last character.
+    pub fn of_byte(text: &str, byte: usize) -> Self {
+        let before = text.get(..byte).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Self { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
+    }
+
+    /// The byte at this place; `None` when the text has no such line.
+    pub fn byte_in(self, text: &str) -> Option<usize> {
+        let before: usize = text.split_inclusive('\n').take(self.line.checked_sub(1)?).map(str::len).sum();
+        let line = text.get(before..)?.lines().next().unwrap_or_default();
+        let within = line.char_indices().nth(self.column.checked_sub(1)?).map_or(line.len(), |(byte, _)| byte);
+        Some(before + within)
+    }
+}
+
+// Where a configuration is looked for.
+
+/// The file's name in the configuration directory.
+const FILE_NAME: &str = "config.toml";
+
+/// Whether there is a theme of the user's own, `themes/NAME.toml` beside a configuration.
+fn has_theme(configuration: &Path, name: &str) -> bool {
+    // Anything but a plain word could lead out of the directory.
+    let is_plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
+    let directory = configuration.parent().map(|directory| directory.join("themes"));
+    is_plain && directory.is_some_and(|themes| themes.join(format!("{name}.toml")).is_file())
+}
+
+/// The places where a configuration may stand, first match wins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SearchPath {
+    candidates: Vec<Candidate>,
+}
+
+/// One place, and who named it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    pub origin: Origin,
+    pub path: PathBuf,
+}
+
+/// Who named a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// `--config FILE`.
+    CommandLine,
+    /// The variable `FLEETWATCH_CONFIG`.
+    Environment,
+    /// The directory that `XDG_CONFIG_HOME` names.
+    XdgConfigHome,
+    /// The platform's directory for configurations.
+    Platform,
+}
+
+impl Origin {
+    /// The origin in words.
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Origin::CommandLine => "--config",
+            Origin::Environment => "FLEETWATCH_CONFIG",
+            Origin::XdgConfigHome => "XDG_CONFIG_HOME",
+            Origin::Platform => "default",
+        }
+    }
+
+    /// Whether a file must stand there: someone asked for this very one.
+    const fn is_required(self) -> bool {
+        matches!(self, Origin::CommandLine | Origin::Environment)
+    }
+}
+
+impl SearchPath {
+    /// The search path of this process: its environment and the `--config` that it was given.
+    pub fn of_process(command_line: Option<&Path>) -> Self {
+        let platform = directories::ProjectDirs::from("", "", "fleetwatch");
+        Self::new(command_line, |name| std::env::var_os(name), platform.as_ref().map(|dirs| dirs.config_dir()))
+    }
+
+    /// The search path for a `--config`, an environment and the platform's own configuration directory. A file that
+    /// was asked for is the only one that is looked at: silently taking another would hide a mistyped name.
+    pub fn new(
+        command_line: Option<&Path>,
+        variable: impl Fn(&str) -> Option<OsString>,
+        platform: Option<&Path>,
+    ) -> Self {
+        let set = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let asked_for = command_line
+            .map(|path| (Origin::CommandLine, path.to_owned()))
+            .or_else(|| set("FLEETWATCH_CONFIG").map(|path| (Origin::Environment, path)));
+        if let Some((origin, path)) = asked_for {
+            return Self { candidates: vec![Candidate { origin, path }] };
+        }
+        let mut candidates = Vec::new();
+        if let Some(home) = set("XDG_CONFIG_HOME").filter(|path| path.is_absolute()) {
+            let path = home.join("fleetwatch").join(FILE_NAME);
+            candidates.push(Candidate { origin: Origin::XdgConfigHome, path });
+        }
+        if let Some(directory) = platform {
+            let path = directory.join(FILE_NAME);
+            // On Linux the platform's directory follows XDG_CONFIG_HOME, and one place is named once.
+            if candidates.iter().all(|candidate| candidate.path != path) {
+                candidates.push(Candidate { origin: Origin::Platform, path });
+            }
+        }
+        Self { candidates }
+    }
+
+    /// Every place, in the order in which they are tried.
+    pub fn candidates(&self) -> &[Candidate] {
+        &self.candidates
+    }
+
+    /// The first place where a file stands; `None` when there is none and none was asked for.
+    ///
+    /// # Errors
+    /// A file that was asked for is missing.
+    pub fn find(&self) -> Result<Option<PathBuf>, ConfigError> {
+        for candidate in &self.candidates {
+            match std::fs::metadata(&candidate.path) {
+                Ok(_) => return Ok(Some(candidate.path.clone())),
+                Err(error) if candidate.origin.is_required() => {
+                    return Err(ConfigError::unreadable(&candidate.path, &error));
+                }
+                // A file that is there but may not be looked at must not pass for "no configuration".
+                Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                    return Err(ConfigError::unreadable(&candidate.path, &error));
+                }
+                Err(_) => {}
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -4,10 +4,7 @@
 //! is told once.
 
 mod carrier;
-mod command;
-mod desktop;
 mod outbox;
-mod terminal;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -24,9 +21,9 @@ use crate::sender::Sender;
 use crate::task::{Batch, Happening};
 use crate::time::{Span, Timestamp};
 use crate::tmux::{self, Server};
+pub use carrier::Around;
 use carrier::Carrier;
 use outbox::{Outbox, OutboxSettings};
-pub use terminal::Around;
 
 /// How often a summary is written again although nothing has changed; well within the time that it holds.
 const AGAIN: Span = Span::from_secs(5);

@@ -4,11 +4,123 @@
 //! from the process table to the screen is as it would be. The players hold a connection to the [`Demo`]; when it
 //! ends, however it ends, they remove the server and the directory.
 
-mod alive;
 mod player;
-mod scenes;
 mod stage;
 
+use crate::recording::{Archive, Recording, RecordingError};
+use crate::time::Span;
+
 pub use player::{Play, play};
-pub use scenes::{SCENES, Scene};
 pub use stage::{Demo, Sweep, sweep};
+
+// Who plays what in the demo.
+
+/// The recordings of the demo, as `examples/recordings.rs` packs them.
+const ARCHIVE: &[u8] = include_bytes!("../recordings/demo.zst");
+
+/// One pane of the demo. Times are those of the recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scene {
+    /// The session, which is also the terminal's name.
+    pub session: &'static str,
+    /// The agent as its processes are named.
+    pub tool: &'static str,
+    /// The agent's version, and what happens: with the agent the recording's name in the archive.
+    recording: &'static str,
+    /// Where the play begins when the demo opens, so that the panes differ.
+    enters: Span,
+    /// Where it begins again, every other time: just before a prompt is submitted.
+    repeats: Span,
+    /// Where it stands still for how long, or until somebody answers.
+    waits: Option<(Span, Span)>,
+    /// How long it stands still at the end, or until somebody submits a prompt.
+    rests: Span,
+}
+
+/// A row of [`SCENES`], with its times in milliseconds.
+const fn scene(
+    session: &'static str,
+    tool: &'static str,
+    recording: &'static str,
+    enters: u64,
+    repeats: u64,
+    waits: Option<(u64, u64)>,
+    rests: u64,
+) -> Scene {
+    let waits = match waits {
+        Some((at, length)) => Some((Span::from_millis(at), Span::from_millis(length))),
+        None => None,
+    };
+    let (enters, repeats, rests) = (Span::from_millis(enters), Span::from_millis(repeats), Span::from_millis(rests));
+    Scene { session, tool, recording, enters, repeats, waits, rests }
+}
+
+/// A minute in milliseconds.
+const MINUTE: u64 = 60_000;
+
+/// All panes: one waits for an approval, one for the answer to a question, one fails, one finishes, one exits, one was
+/// interrupted, and the others work or are ready.
+pub const SCENES: &[Scene] = &[
+    scene(
+        "shop-api",
+        "claude",
+        "2.1.197/tool-bash-approval-accepted",
+        12_300,
+        10_900,
+        Some((14_000, 10 * MINUTE)),
+        MINUTE,
+    ),
+    scene("billing", "codex", "0.169.0/question-tool", 8_600, 7_800, Some((11_000, 8 * MINUTE)), MINUTE),
+    scene("infra", "claude", "2.1.329/api-error-500-gives-up", 12_500, 10_400, None, 20 * MINUTE),
+    scene("docs", "gemini", "0.61.0/simple-success", 6_700, 6_700, None, 5 * MINUTE),
+    scene("search", "claude", "2.1.197/slow-stream-success", 7_400, 6_500, None, 4_000),
+    scene("ingest", "opencode", "1.18.33/slow-stream-success", 21_000, 14_200, None, 6_000),
+    scene("web", "pi", "0.73.1/simple-success", 8_500, 6_100, None, 15 * MINUTE),
+    scene("legacy", "codex", "0.169.0/exit-ctrl-c", 10_500, 9_500, None, 15 * MINUTE),
+    scene("mobile", "copilot", "1.0.102/slow-stream-success", 21_500, 18_300, None, 2 * MINUTE),
+    scene("payments", "qwen", "0.24.4/interrupted-streaming", 33_000, 26_100, None, 7 * MINUTE),
+    scene("notebooks", "aider", "0.86.2/simple-success", 37_000, 30_000, None, 9 * MINUTE),
+    scene("gateway", "codex", "0.169.0/auto-tools", 12_000, 8_600, None, 5_000),
+];
+
+impl Scene {
+    /// The scene that is played in a session.
+    pub fn of(session: &str) -> Option<&'static Scene> {
+        SCENES.iter().find(|scene| scene.session == session)
+    }
+
+    /// The scene's recording.
+    ///
+    /// # Errors
+    /// The archive in the program is broken.
+    pub fn recording(&self) -> Result<Recording, RecordingError> {
+        Archive::parse("demo", ARCHIVE)?.recording(&format!("{}-{}", self.tool, self.recording))
+    }
+
+    /// The agent's version.
+    pub fn version(&self) -> &'static str {
+        self.recording.split('/').next().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod scenes_tests {
+    use super::*;
+    use crate::recording::{EventKind, Player};
+
+    #[test]
+    fn every_scene_can_be_played() {
+        assert_eq!(SCENES.len(), 12);
+        for scene in SCENES {
+            let recording = scene.recording().unwrap();
+            let tag = (scene.tool, scene.version());
+            assert_eq!((recording.header.tool.as_deref().unwrap(), recording.header.version.as_deref().unwrap()), tag);
+            let (end, at) = (recording.duration(), scene.waits.map_or(scene.enters, |(at, _)| at));
+            assert!(scene.repeats <= scene.enters && scene.enters <= at && at < end, "{}", scene.session);
+            assert!(Player::new(&recording).any(|frame| frame.at <= scene.repeats), "{}", scene.session);
+            let resized = recording.events.iter().any(|event| matches!(event.kind, EventKind::Resize(_)));
+            assert!(!resized, "{}: a pane of the demo keeps its size", scene.session);
+            assert_eq!(Scene::of(scene.session), Some(scene));
+        }
+    }
+}

@@ -4,9 +4,7 @@
 //! effects from [`Fleet::poll_effect`] until there are none, then wait for the next input or for
 //! [`Fleet::poll_timeout`], whichever comes first; a timeout is handed in as [`Input::TimePassed`].
 
-mod checkpoint;
 mod entry;
-mod report;
 mod tasks;
 mod view;
 mod why;
@@ -14,10 +12,10 @@ mod why;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-pub use checkpoint::Checkpoint;
 use entry::Entry;
-pub use report::{Capture, Declared, PaneReport, PollResult, ServerReport};
 pub use tasks::{FoundSession, TaskReport, TaskTransition};
+pub use view::Checkpoint;
+pub use view::{Capture, Declared, PaneReport, PollResult, ServerReport};
 pub use view::{DeclaredBy, ServerHealth, ServerView, SessionView, Terminal, TerminalTransition, View};
 pub use why::{RuleSelection, Why};
 
@@ -136,11 +134,6 @@ impl Fleet {
             effects: VecDeque::new(),
             now: Timestamp::default(),
         }
-    }
-
-    /// The settings that it was made with.
-    pub fn settings(&self) -> &Settings {
-        &self.settings
     }
 
     /// Takes in what happened. Inputs come in the order of their times; an earlier time is read as the latest one.

@@ -6,23 +6,22 @@
 //! they would tell for a while, should the leader end before it has. The driving rule: call [`Notifier::observe`] when something has changed or
 //! when [`Notifier::poll_timeout`] has come, then take deliveries from [`Notifier::poll`] until there are none.
 
-mod lane;
-mod notice;
 mod rule;
-mod thing;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
+use crate::dialog::{Dialog, asked};
 use crate::fleet::{ServerId, Terminal, TerminalKey, View};
-use crate::task::{Batch, Task};
+use crate::screen::harmless;
+use crate::state::{Phase, State};
+use crate::task::{Batch, Task, TaskEvent};
 use crate::time::{Span, Timestamp};
-pub use lane::Dispatch;
-use lane::Lane;
-pub use notice::{Notice, NoticeId, statement};
+
 pub use rule::{Means, NotifyRule, Occasion, QuietHours};
-use thing::Thing;
 
 /// How long something must stand until it is told.
 const HOLD: Span = Span::from_secs(1);
@@ -230,6 +229,240 @@ impl Notifier {
         if !is_wanted {
             self.handled.push(notice.id());
         }
+    }
+}
+
+// What a terminal needs, told apart from the next thing of the same kind.
+
+/// One thing that an operator may be told, once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Thing {
+    pub occasion: Occasion,
+    mark: Mark,
+}
+
+/// What tells a thing from the next one of its kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Mark {
+    /// A dialog by its words; the mark of the selected option moves.
+    Dialog(String),
+    /// The end of a turn by its time.
+    TurnEnd(Option<Timestamp>),
+    /// There is only one until it is over.
+    Condition,
+}
+
+impl Thing {
+    /// What a terminal in a state needs; `None` when it needs nothing.
+    pub fn of(state: &State) -> Option<Self> {
+        let occasion = Occasion::of(state.attention)?;
+        let mark = match occasion {
+            Occasion::Approval | Occasion::Question | Occasion::Trust | Occasion::Setup => {
+                let excerpt = state.assessment.operator_excerpt.as_deref().unwrap_or_default();
+                Mark::Dialog(excerpt.chars().filter(|c| c.is_alphanumeric()).collect())
+            }
+            Occasion::Failed | Occasion::Interrupted | Occasion::Finished => Mark::TurnEnd(state.last_turn.at),
+            _ => Mark::Condition,
+        };
+        Some(Self { occasion, mark })
+    }
+
+    /// Whether what was told before is over, so that the same may be told again: the agent works or is ready. While
+    /// nothing can be told of a screen, a dialog may still be behind what covers it.
+    pub fn is_over(state: &State) -> bool {
+        state.turn.phase != Phase::Unknown
+    }
+}
+
+// What waits to go out by one rule, and when it may.
+
+/// Notices that wait for one rule at most; the oldest ones make room.
+const WAITING: usize = 64;
+/// Notices that a delivery names in its text.
+const NAMED: usize = 3;
+
+/// One rule at work.
+#[derive(Clone, Debug)]
+struct Lane {
+    rule: NotifyRule,
+    /// When something last went out.
+    last: Option<Timestamp>,
+    waiting: Vec<(Notice, BTreeSet<Means>)>,
+}
+
+/// What goes out by one rule at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dispatch {
+    /// By which means.
+    pub by: BTreeSet<Means>,
+    /// The rule; its command and its deadline are wanted for [`Means::Command`].
+    pub rule: NotifyRule,
+    /// Oldest first, never empty.
+    pub notices: Vec<Notice>,
+}
+
+impl Dispatch {
+    /// Everything in one line: one notice in its own words, several by their first ones and a count.
+    pub fn text(&self) -> String {
+        let named: Vec<&str> = self.notices.iter().take(NAMED).map(|notice| notice.text.as_str()).collect();
+        match self.notices.len().saturating_sub(NAMED) {
+            0 => named.join("; "),
+            more => format!("{}; and {more} more", named.join("; ")),
+        }
+    }
+
+    /// The events for a program: one JSON object a line.
+    pub fn lines(&self) -> String {
+        self.notices.iter().map(|notice| format!("{}\n", notice.document)).collect()
+    }
+}
+
+impl Lane {
+    fn new(rule: NotifyRule) -> Self {
+        Self { rule, last: None, waiting: Vec::new() }
+    }
+
+    fn rule(&self) -> &NotifyRule {
+        &self.rule
+    }
+
+    fn push(&mut self, notice: Notice, means: BTreeSet<Means>) {
+        if self.waiting.len() == WAITING {
+            self.waiting.remove(0);
+        }
+        self.waiting.push((notice, means));
+    }
+
+    fn clear(&mut self) {
+        self.waiting.clear();
+    }
+
+    /// When what waits may go out.
+    fn due(&self) -> Option<Timestamp> {
+        let first = (!self.waiting.is_empty()).then_some(Timestamp::default())?;
+        Some(self.last.map_or(first, |last| last + self.rule.minimum_distance))
+    }
+
+    /// What goes out now; what no longer stands is forgotten, and is among what is `handled`.
+    fn take(
+        &mut self,
+        now: Timestamp,
+        stands: impl Fn(&Notice) -> bool,
+        handled: &mut Vec<NoticeId>,
+    ) -> Option<Dispatch> {
+        self.due().filter(|due| *due <= now)?;
+        handled.extend(self.waiting.iter().map(|(notice, _)| notice.id()));
+        let (notices, means): (Vec<Notice>, Vec<BTreeSet<Means>>) =
+            self.waiting.drain(..).filter(|(notice, _)| stands(notice)).unzip();
+        if notices.is_empty() {
+            return None;
+        }
+        self.last = Some(now);
+        Some(Dispatch { by: means.into_iter().flatten().collect(), rule: self.rule.clone(), notices })
+    }
+}
+
+// One thing in words, for people and for programs.
+
+/// The longest text of one notice, in characters.
+const LONGEST: usize = 160;
+
+/// One thing that is told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Notice {
+    pub key: TerminalKey,
+    /// The terminal's name.
+    pub name: String,
+    pub occasion: Occasion,
+    /// One harmless line that begins with the name.
+    pub text: String,
+    /// The event for programs: a line of SPEC §12 with `text`; what an agent needs has the kind `attention`.
+    pub document: Value,
+    /// What must still stand when it goes out.
+    thing: Option<Thing>,
+}
+
+/// By what two processes know that they mean the same notice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NoticeId {
+    pub key: TerminalKey,
+    pub text: String,
+}
+
+impl Notice {
+    fn id(&self) -> NoticeId {
+        NoticeId { key: self.key.clone(), text: self.text.clone() }
+    }
+
+    /// What an agent needs.
+    fn of_attention(terminal: &Terminal, thing: Thing, now: Timestamp) -> Self {
+        let state = &terminal.state;
+        let (name, occasion) = (state.terminal.id.clone(), thing.occasion);
+        let text = statement(state, terminal.dialog.as_deref(), occasion);
+        let document = json!({
+            "at": now, "kind": "attention", "event": occasion, "terminal": name, "text": text, "state": state,
+        });
+        Self { key: terminal.key.clone(), name, occasion, text, document, thing: Some(thing) }
+    }
+
+    /// Something that happened to a task.
+    fn of_task(event: &TaskEvent) -> Self {
+        let occasion = Occasion::of_task(&event.happening);
+        let text = sentence(&event.text(), None);
+        let mut document = json!({ "at": event.at, "kind": "task_event", "terminal": event.id, "text": text });
+        if let (Some(document), Value::Object(happening)) = (document.as_object_mut(), json!(event.happening)) {
+            document.extend(happening);
+            document.insert("state".to_owned(), json!(event.state));
+        }
+        Self { key: event.key.clone(), name: event.id.clone(), occasion, text, document, thing: None }
+    }
+}
+
+/// What an agent needs or has done, in one line.
+pub fn statement(state: &State, dialog: Option<&Dialog>, occasion: Occasion) -> String {
+    let (activity, detail) = (&state.activity, &state.last_turn.detail);
+    let (said, unwatched) = match occasion {
+        Occasion::Failed | Occasion::Interrupted => (detail.clone(), is_unwatched(state)),
+        // The answer of a turn that is not the latest one any more is not the agent's activity.
+        Occasion::Finished => (detail.as_ref().or(activity.as_ref()).cloned(), detail.is_some() || is_unwatched(state)),
+        Occasion::Stalled | Occasion::Gone => (None, false),
+        _ => (asked(state, dialog).or_else(|| activity.clone()), false),
+    };
+    let unwatched = if unwatched { ", its end was not watched" } else { "" };
+    sentence(&format!("{} {}{unwatched}", state.terminal.id, predicate(occasion)), said.as_deref())
+}
+
+/// Whether the end of the last turn, which is what the operator is wanted for, was found when nobody had looked.
+fn is_unwatched(state: &State) -> bool {
+    state.attention.is_about_the_past() && !state.since_exact
+}
+
+/// What an agent does, behind its name.
+const fn predicate(occasion: Occasion) -> &'static str {
+    match occasion {
+        Occasion::Approval => "asks for approval",
+        Occasion::Question => "has a question",
+        Occasion::Trust => "asks for trust",
+        Occasion::Setup => "waits in a set-up dialog",
+        Occasion::Failed => "failed",
+        Occasion::Interrupted => "was interrupted",
+        Occasion::Finished => "has finished",
+        Occasion::Stalled => "has stalled",
+        Occasion::Gone => "is gone",
+        // Those of tasks say it themselves.
+        Occasion::Started | Occasion::Exited | Occasion::Notify | Occasion::Input | Occasion::Disappeared => {
+            "is a task"
+        }
+    }
+}
+
+/// A statement and what the terminal itself says to it, on one line of bounded length.
+fn sentence(statement: &str, said: Option<&str>) -> String {
+    let said = said.map(|said| said.split_whitespace().collect::<Vec<_>>().join(" ")).filter(|said| !said.is_empty());
+    let whole = harmless(&said.map_or(statement.to_owned(), |said| format!("{statement}: {said}")));
+    match whole.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &whole[..end]),
+        None => whole,
     }
 }
 

@@ -3,7 +3,6 @@
 //! One task a server: a slow or dead one delays nobody but itself. What to capture and when to look next is decided by
 //! [`plan`], which is pure; this file asks, waits and hands on.
 
-mod chosen;
 mod keeper;
 mod plan;
 
@@ -28,7 +27,7 @@ pub use crate::history::now;
 use crate::process::{self, AgentRecords, RecordedAgent, VersionCache};
 use crate::profile::{ProcessInfo, ProfileSet, Program};
 use crate::tmux::{self, Error, Listing, Server};
-use chosen::Chosen;
+use keeper::Chosen;
 use keeper::TaskHooks;
 use plan::{PollReport, ServerMemory, Suspect};
 

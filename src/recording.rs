@@ -6,7 +6,6 @@
 
 mod archive;
 pub mod doubts;
-mod parallel;
 mod player;
 mod reader;
 mod replay;
@@ -17,9 +16,9 @@ mod writer;
 use std::path::Path;
 
 pub use archive::Archive;
-pub use parallel::in_parallel;
 pub use player::{Frame, Player};
 pub use replay::{ReplayOptions, Sampling, VersionSource, program, replay};
+pub use score::in_parallel;
 pub use writer::RecordingWriter;
 
 use crate::agent_record::RecordAddition;

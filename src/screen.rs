@@ -6,11 +6,7 @@
 mod capture;
 mod wire;
 
-use std::sync::Arc;
-
 use unicode_width::UnicodeWidthChar;
-
-use crate::time::Timestamp;
 
 /// A colour as the program in the pane asked for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -84,19 +80,6 @@ impl Row {
             let end = self.runs.get(i + 1).map_or(self.text.len(), |next| next.start as usize);
             (&self.text[run.start as usize..end], run.style)
         })
-    }
-
-    /// The byte at which a column's character begins, if the row reaches that far.
-    pub fn byte_of_column(&self, column: usize) -> Option<usize> {
-        let mut at = 0;
-        for (byte, c) in self.text.char_indices() {
-            let width = c.width().unwrap_or(0);
-            if width > 0 && at + width > column {
-                return Some(byte);
-            }
-            at += width;
-        }
-        None
     }
 
     /// Columns that the text without its trailing blanks takes.
@@ -285,14 +268,6 @@ pub struct PaneFacts {
     pub history_size: u32,
     /// Whether the pane is in copy mode or another mode, in which keys do not reach its program.
     pub in_mode: bool,
-}
-
-/// One capture of the visible screen with its pane facts, at one time (SPEC §1).
-#[derive(Clone, Debug)]
-pub struct Snapshot {
-    pub at: Timestamp,
-    pub screen: Arc<Screen>,
-    pub facts: PaneFacts,
 }
 
 #[cfg(test)]

@@ -272,11 +272,6 @@ impl Status {
             Status::Working | Status::Running | Status::Ready | Status::Unknown | Status::Gone => false,
         }
     }
-
-    /// Whether it says how the last turn ended, or that it does not go on, and not what the agent does now.
-    pub const fn is_about_the_past(self) -> bool {
-        self.attention().is_about_the_past()
-    }
 }
 
 /// What keeps a prompt from beginning a turn.

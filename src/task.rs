@@ -5,11 +5,9 @@
 
 mod event;
 mod prompt;
-mod shell;
 mod snapshot;
 mod standing;
 mod watch;
-mod why;
 
 pub use event::{Batch, Happening, Level, TaskEvent};
 pub use prompt::TaskPrompt;

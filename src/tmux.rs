@@ -15,7 +15,6 @@ mod clipboard;
 mod error;
 mod jump;
 mod listing;
-mod nonce;
 mod run;
 mod script;
 mod send;
@@ -35,7 +34,7 @@ pub use words::{check_name, quote};
 
 use crate::fleet::{PaneId, ServerId, Socket};
 use crate::screen::harmless;
-use nonce::Nonce;
+use script::Nonce;
 use script::Script;
 
 /// How tmux is called.

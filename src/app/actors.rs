@@ -8,7 +8,7 @@ use tokio::sync::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
-use super::copy::Clip;
+use super::requests::Clip;
 use crate::config::{Adopted, AdoptedError};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::history::{History, Reader};

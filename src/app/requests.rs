@@ -1,15 +1,30 @@
 //! What the operator asks for is carried out, and what came of it is told.
 
+use std::collections::HashMap;
+use std::time::Duration;
+
 use super::actors::ActorNews;
 use super::lending::LendPurpose;
-use super::{App, AppError, copy};
-use crate::fleet::{Input, TerminalKey};
-use crate::history::{OperatorAction, Record};
-use crate::operation::{Act, Refusal, When};
+use super::{App, AppError};
+use crate::fleet::{Fleet, FoundSession, Input, View};
+use crate::history::{
+    Decided, Intent, IntentId, IntentNews, IntentState, Intents, OperatorAction, Owner, Record, Trouble, same_terminal,
+};
+use crate::ids::{ServerId, TerminalKey, WindowId};
+use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, When};
 use crate::poll;
+use crate::screen::is_harmless;
 use crate::status::Status;
-use crate::tmux::Jump;
-use crate::ui::{Copied, Request, Topic};
+use crate::task::{Batch, Happening, TaskEvent};
+use crate::time::Timestamp;
+use crate::tmux::{self, Clipboard, Jump, Server, Start};
+use crate::ui::{Copied, Decision, Request, Topic, Waiting, decided, happening_status};
+
+/// How a kill is told.
+const KILLED: &str = "killed from the dashboard";
+
+/// How long a kill waits for the history, so that other processes know of it before the window is gone.
+const NOTED: Duration = Duration::from_millis(500);
 
 impl App {
     pub(super) async fn carry_out(&mut self, request: Request) -> Result<(), AppError> {
@@ -66,7 +81,7 @@ impl App {
                 self.ui.notify_about(Topic::Task(key), status, told, poll::now());
             }
             ActorNews::Copied { clip, clipboard } => {
-                let (status, told) = copy::told(&clip, clipboard.as_ref());
+                let (status, told) = told(&clip, clipboard.as_ref());
                 self.ui.notify_about(Topic::Clipboard, status, told, poll::now());
             }
             ActorNews::Adopted { server, session, adopt, kept } => self.adopted(server, session, adopt, kept),
@@ -91,7 +106,7 @@ impl App {
     }
 
     fn copy(&mut self, key: &TerminalKey, what: Copied) -> Result<(), AppError> {
-        if let Some(clip) = copy::clip(self.engine.fleet(), key, what) {
+        if let Some(clip) = clip(self.engine.fleet(), key, what) {
             self.tty.copy(&clip.text)?;
             self.actors.follow_clip(clip);
             return Ok(());
@@ -118,5 +133,308 @@ impl App {
 
     pub(super) fn complain(&mut self, what: &str) {
         self.ui.notify(Status::Error, what.to_owned(), poll::now());
+    }
+
+    // What the dashboard does about tasks beside showing them.
+
+    /// Ends tasks, and removes their windows.
+    pub(super) fn kill_tasks(&mut self, tasks: Vec<(TerminalKey, WindowId)>) {
+        for (key, window) in tasks {
+            let Some(task) = self.engine.fleet().task(&key.server, window) else { continue };
+            let (name, ended) = (task.id.clone(), task.is_dead());
+            let (server, reason) = (key.server.clone(), KILLED.to_owned());
+            if !ended {
+                self.history.record(Record::kill(key.clone(), name.clone(), poll::now(), KILLED));
+                self.engine.handle_local(Input::TaskKilled { server, window, reason }, poll::now());
+            }
+            let (history, tmux) = (self.history.clone(), self.engine.settings().feed.tmux.clone());
+            self.actors.work(async move {
+                history.written(NOTED).await;
+                let killed = match Server::new(key.server.clone(), tmux) {
+                    Ok(server) => server.kill_task(&key, window).await,
+                    Err(error) => Err(error),
+                };
+                let told = match killed {
+                    Ok(true) => Ok(format!("{name} was {}", if ended { "removed" } else { "ended" })),
+                    Ok(false) => Err(format!("{name} is gone already")),
+                    Err(error) => Err(format!("{name}: {error}")),
+                };
+                ActorNews::Task { key, told }
+            });
+        }
+    }
+
+    /// Runs a task that has ended again.
+    pub(super) fn rerun_task(&mut self, key: TerminalKey, window: WindowId) {
+        let Some(name) = self.engine.fleet().task(&key.server, window).map(|task| task.id.clone()) else { return };
+        let tmux = self.engine.settings().feed.tmux.clone();
+        self.actors.work(async move {
+            let begun = match Server::new(key.server.clone(), tmux) {
+                Ok(server) => server.begin_again(&key, window, None, poll::now().as_millis()).await,
+                Err(error) => Err(error),
+            };
+            let told = match begun {
+                Ok(Start::Begun(_)) => Ok(format!("{name} runs again")),
+                Ok(Start::Overtaken) => Err(format!("{name} runs again already, or is gone")),
+                Err(error) => Err(format!("{name}: {error}")),
+            };
+            ActorNews::Task { key, told }
+        });
+    }
+
+    /// A session is treated as tasks from now on, or no longer; the pollers read the choice with their next look.
+    pub(super) fn adopted(&mut self, server: ServerId, session: String, adopt: bool, kept: Result<(), String>) {
+        if let Err(error) = kept {
+            return self.ui.notify(Status::Failed, format!("nothing was changed: {error}"), poll::now());
+        }
+        let run = self
+            .engine
+            .fleet()
+            .view(poll::now())
+            .tasks
+            .into_iter()
+            .any(|task| task.key.server == server && task.session == session && task.registration.at().is_some());
+        let told = match (adopt, run) {
+            (true, _) => "is one of tasks now",
+            (false, true) => "is no longer a task session, but what `fleetwatch run` started stays a task",
+            (false, false) => "is no longer a task session",
+        };
+        let action = if adopt { "treated as tasks" } else { "treated as tasks no longer" };
+        let (name, action) = (session.clone(), OperatorAction::of_word(action));
+        self.history.record(Record::Action { key: None, name, at: poll::now(), action });
+        self.ui.notify(Status::Finished, format!("{session} {told}"), poll::now());
+        self.engine.wake(&server);
+        if !adopt {
+            let tmux = self.engine.settings().feed.tmux.clone();
+            tokio::spawn(async move {
+                let Ok(server) = Server::new(server, tmux) else { return };
+                if let Err(error) = server.undeclare_tasks(&session).await {
+                    tracing::warn!(server = %server.id(), %error, "the session is still marked as one of tasks");
+                }
+            });
+        }
+    }
+
+    /// Shows what happened to tasks as messages (SPEC §9), the urgent ones last, which are the last ones to give way.
+    pub(super) fn show_task_events(&mut self, batch: &Batch) {
+        let now = poll::now();
+        let view = self.engine.fleet().view(now);
+        let is_muted = |key: &TerminalKey| view.tasks.iter().any(|task| task.key == *key && self.ui.mutes_task(task));
+        // What was asked for here has been answered here.
+        let ours = Happening::Disappeared { reason: Some(KILLED.to_owned()) };
+        let mut events: Vec<&TaskEvent> =
+            batch.events.iter().filter(|event| event.happening != ours && !is_muted(&event.key)).collect();
+        events.sort_by_key(|event| event.happening.level());
+        for event in events {
+            let told = format!("{} {}", event.id, event.happening.text());
+            let topic = Topic::Event(event.key.clone());
+            self.ui.notify_about(topic, happening_status(&event.happening), told, now);
+        }
+    }
+
+    // Messages to agents, and prompts that wait until their agents are ready. They are kept in the history, and sent by the
+    // owner.
+
+    /// Shows which messages to agents are open.
+    pub(super) fn on_intent(&mut self, news: IntentNews) {
+        if !news.is_old && news.intent.recipient.is_some() {
+            self.tell_of_prompt(&news.intent);
+        }
+        match news.intent.state.is_open() {
+            true => drop(self.follow_ups.insert(news.intent.id, news.intent)),
+            false => drop(self.follow_ups.remove(&news.intent.id)),
+        }
+        self.ui.show_follow_ups(self.follow_ups.values().cloned().collect());
+        self.show_queue();
+    }
+
+    /// Writes down what the operator decides of a message; whoever sends messages carries it out.
+    pub(super) fn decide(&self, id: IntentId, decision: Decision) {
+        self.in_outbox(
+            move |outbox, now| match decision {
+                Decision::Resend => outbox.resend(id, now),
+                Decision::Dismiss => outbox.dismiss(id, now),
+            },
+            move |done| ActorNews::Decided {
+                told: match done {
+                    Ok(Decided::Dismissed) => Ok(decided(id, decision, None)),
+                    Ok(Decided::Resent(next)) => Ok(decided(id, decision, Some(next))),
+                    Ok(Decided::NotOpen(state)) => Err(format!("message {} is already {state}", id.0)),
+                    Ok(Decided::Missing) => Err(format!("message {} no longer exists", id.0)),
+                    Err(trouble) => Err(format!("message {} was not changed: {trouble}", id.0)),
+                },
+            },
+        );
+    }
+
+    /// Has a prompt wait for its terminal. Where nothing can be kept, its text is given back.
+    pub(super) fn queue(&mut self, prompt: Operation) {
+        let Operation { to: Recipient { key, name, .. }, act, .. } = prompt.clone();
+        let Act::Prompt { text, .. } = act else { return };
+        self.in_outbox(
+            move |outbox, now| outbox.post(&key, &name, &text, now).map(drop),
+            move |posted| ActorNews::Queued { prompt, posted },
+        );
+    }
+
+    /// Gives the prompts back that wait for a terminal.
+    pub(super) fn unqueue(&mut self, key: TerminalKey) {
+        let to = key.clone();
+        self.in_outbox(move |outbox, now| outbox.take_back(&to, now), move |texts| ActorNews::TakenBack { key, texts });
+    }
+
+    /// Does something in the outbox, which takes time, and tells what came of it.
+    fn in_outbox<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Intents, Timestamp) -> Result<T, Trouble> + Send + 'static,
+        told: impl FnOnce(Result<T, String>) -> ActorNews + Send + 'static,
+    ) {
+        let path = self.history.path().map(ToOwned::to_owned);
+        self.actors.work(async move {
+            let Some(path) = path else { return told(Err("no history is kept, where prompts wait".to_owned())) };
+            let work = move || {
+                let now = poll::now();
+                work(&mut Intents::open(&path, Owner::of_process(now), now)?, now)
+            };
+            let done = match tokio::task::spawn_blocking(work).await {
+                Ok(done) => done.map_err(|trouble| trouble.to_string()),
+                Err(error) => Err(error.to_string()),
+            };
+            told(done)
+        });
+    }
+
+    /// Tells what became of a prompt that waited.
+    pub(super) fn tell_of_prompt(&mut self, prompt: &Intent) {
+        let view = self.engine.fleet().view(poll::now());
+        let Some(key) = here(prompt, &view) else { return };
+        let why = prompt.detail.clone().unwrap_or_default();
+        let outcome = match prompt.state {
+            IntentState::Sent => Outcome::Accepted(prompt.detail.clone()),
+            IntentState::Unknown => Outcome::Unverified { why },
+            IntentState::Failed => Refusal::Other(why).into(),
+            _ => return,
+        };
+        let act = Act::Prompt { text: prompt.text.clone().unwrap_or_default(), when: When::Ready };
+        let (producer, to) = (Producer::Queue(prompt.id.0), Recipient::new(key, prompt.target.clone()));
+        self.ui.ended(&Operation { at: prompt.created, producer, to, act }, &outcome, &view);
+    }
+
+    /// Shows which prompts wait.
+    pub(super) fn show_queue(&mut self) {
+        let view = self.engine.fleet().view(poll::now());
+        let mut waiting: HashMap<TerminalKey, Vec<Waiting>> = HashMap::new();
+        for prompt in self.follow_ups.values().filter(|it| waits(it)) {
+            let Some(key) = here(prompt, &view) else { continue };
+            let text = prompt.text.clone().unwrap_or_default();
+            waiting.entry(key).or_default().push(Waiting { text, since: prompt.created });
+        }
+        self.ui.show_queue(waiting);
+    }
+
+    /// What still waits when the dashboard is left, in words.
+    pub(super) fn still_waiting(&self) -> Vec<String> {
+        let waiting = self.follow_ups.values().filter(|it| it.recipient.is_some() && waits(it));
+        let told = |it: &Intent| format!("a prompt waits for {} and whoever watches next: {}", it.target, it.told());
+        waiting.map(told).collect()
+    }
+}
+
+/// The notice of task sessions that were there before; `prune` is the key that removes what has ended, after a question.
+pub(super) fn found(sessions: &[FoundSession], prune: Option<&str>) -> String {
+    let count = |session: &FoundSession| match (session.alive, session.dead) {
+        (0, dead) => format!("{}: {dead} ended", session.name),
+        (alive, 0) => format!("{}: {alive} alive", session.name),
+        (alive, dead) => format!("{}: {alive} alive, {dead} ended", session.name),
+    };
+    let told = format!("task sessions from before: {}", sessions.iter().map(count).collect::<Vec<_>>().join("; "));
+    let only_ended = sessions.iter().any(|session| session.alive == 0);
+    match prune.filter(|_| only_ended) {
+        Some(key) => format!("{told}; {key} removes what has ended"),
+        None if only_ended => format!("{told}; `fleetwatch tasks prune` removes what has ended"),
+        None => told,
+    }
+}
+
+fn waits(it: &Intent) -> bool {
+    matches!(it.state, IntentState::Pending | IntentState::Attempted)
+}
+
+/// The terminal of a prompt as it is called here; one that is gone has no other name.
+fn here(prompt: &Intent, view: &View<'_>) -> Option<TerminalKey> {
+    let key = prompt.recipient.as_ref()?;
+    let here = view.terminals.iter().find(|terminal| same_terminal(&terminal.key, key));
+    Some(here.map_or_else(|| key.clone(), |terminal| terminal.key.clone()))
+}
+
+// What is copied into the operator's clipboard, through the terminal itself (OSC 52).
+
+/// Bytes that are copied at most. Terminals drop what is longer than their own limit without a word; the lowest in use
+/// is 74994 bytes of what this becomes in base64.
+const MOST: usize = 56_000;
+
+/// A text for the clipboard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Clip {
+    pub(super) text: String,
+    /// Whether the beginning was left out because it was too long.
+    pub(super) cut: bool,
+}
+
+/// What is asked for of a terminal or a task; `None` when there is no such thing.
+pub(super) fn clip(fleet: &Fleet, key: &TerminalKey, what: Copied) -> Option<Clip> {
+    let text = match what {
+        Copied::Name => fleet.name_of(key).map(str::to_owned),
+        Copied::Dialog => fleet.terminal(key)?.state.assessment.operator_excerpt.clone(),
+        Copied::Transcript => fleet.dialog_text(key),
+    };
+    text.map(|text| prepare(&text)).filter(|clip| !clip.text.is_empty())
+}
+
+/// What to tell of a text that was handed to the terminal. No terminal says whether it did what it was asked for, and tmux
+/// mostly does not; what is known to be dropped is not called copied.
+pub(super) fn told(clip: &Clip, clipboard: Option<&Result<Clipboard, tmux::Error>>) -> (Status, String) {
+    let cut = if clip.cut { "; its beginning was left out, it is too long" } else { "" };
+    let text = format!("{} characters{cut}", clip.text.chars().count());
+    match clipboard {
+        None => (Status::Ready, format!("handed to the terminal for its clipboard: {text}")),
+        Some(Ok(Clipboard::Taken)) => (Status::Ready, format!("handed to tmux for the clipboard: {text}")),
+        Some(Ok(Clipboard::Dropped)) => {
+            let why = "tmux drops what programs in it copy (`tmux set -s set-clipboard on` lets it through)";
+            (Status::Stalled, format!("not copied: {why}"))
+        }
+        Some(Ok(Clipboard::Popup)) => {
+            let why = "tmux drops what programs in a popup copy (in a window of tmux it can be copied)";
+            (Status::Stalled, format!("not copied: {why}"))
+        }
+        Some(Err(error)) => (Status::Stalled, format!("handed to tmux, which does not say whether it copies: {error}")),
+    }
+}
+
+/// Takes out whatever could act on the terminal that it is pasted into one day, and keeps the end of what is too long:
+/// the latest is what one copies it for.
+fn prepare(text: &str) -> Clip {
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    let text: String = lines.join("\n").chars().filter(|&c| c == '\n' || is_harmless(c)).collect();
+    let text = text.trim_matches('\n');
+    let from = (text.len().saturating_sub(MOST)..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    Clip { text: text[from..].to_owned(), cut: from > 0 }
+}
+
+#[cfg(test)]
+mod copy_tests {
+    use super::*;
+
+    #[test]
+    fn what_is_copied_can_do_nothing_where_it_is_pasted() {
+        let hostile = "\n\nrm \u{1b}[201~-rf\u{7}  \r\n\u{202e}漢字\u{9b}31m\n";
+        assert_eq!(prepare(hostile), Clip { text: "rm [201~-rf\n漢字31m".to_owned(), cut: false });
+    }
+
+    #[test]
+    fn the_end_of_what_is_too_long_is_copied() {
+        let long = format!("{}the end", "漢".repeat(40_000));
+        let clip = prepare(&long);
+        assert!(clip.cut && clip.text.len() <= MOST && clip.text.ends_with("the end") && clip.text.starts_with('漢'));
     }
 }

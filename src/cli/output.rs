@@ -1,8 +1,12 @@
 //! Standard output, and the end of a command: whole lines, no panic when nobody reads them, signals.
 
+use std::fs::OpenOptions;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Mutex;
 use std::task::Poll;
 
 use anyhow::Context as _;
@@ -11,8 +15,9 @@ use rustix::io::Errno;
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
+use tracing_subscriber::filter::LevelFilter;
 
-use super::Done;
+use super::{Done, Failure};
 
 /// Prints a text. Whoever stopped reading has seen enough; that is no failure.
 pub(super) fn print(text: &str) -> Done {
@@ -83,4 +88,27 @@ pub(super) fn terminal_width() -> Option<usize> {
         return None;
     }
     crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns)).filter(|columns| *columns > 0)
+}
+
+// The log: what the program does and stumbles over, in a file that the user names. Without one nothing is written.
+
+/// Appends to a file, which only its owner can read when it is new.
+///
+/// # Errors
+/// The file cannot be opened.
+pub(super) fn start(path: &Path) -> Result<(), Failure> {
+    let file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(|error| Failure::usage(format!("{}: cannot be written: {error}", path.display())))?;
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(LevelFilter::DEBUG)
+        .with_ansi(false)
+        .with_writer(Mutex::new(file))
+        .finish();
+    // The command line is run once in a process, so nobody can have set another one before.
+    let _ = tracing::subscriber::set_global_default(subscriber);
+    Ok(())
 }

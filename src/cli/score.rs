@@ -1,26 +1,26 @@
 //! `fleetwatch score`: how well the published states agree with the truth of labelled recordings (SPEC §13).
 
-mod report;
-mod text;
-
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use report::{Report, Scored};
+use serde_json::{Map, Value, json};
 
 use super::replay::ReplayArgs;
 use super::{Failure, output};
 use crate::profile::ProfileSet;
 use crate::recording::doubts::Doubts;
-use crate::recording::score::score;
-use crate::recording::score::tasks::score_task;
+use crate::recording::score::tasks::{TaskField, TaskScore, TaskSpell, score_task};
+use crate::recording::score::{Delay, Score, Spell, Tally, score};
 use crate::recording::truth::Field;
 use crate::recording::{Archive, Recording, RecordingError, ReplayOptions, in_parallel};
 use crate::screen::harmless;
+use crate::state::Phase;
+use crate::time::Span;
 
 /// Compare what fleetwatch says about labelled recordings with their labels.
 #[derive(Clone, Debug, clap::Args)]
@@ -68,7 +68,7 @@ pub fn run(args: &Args, library: Arc<ProfileSet>) -> anyhow::Result<ExitCode> {
     let doubts = args.doubts.as_deref().map_or_else(|| Ok(Doubts::default()), read_doubts)?;
     let scored = score_all(&sources, &library, &args.options.options(), &doubts)?;
     let report = Report::new(scored, &args.fields);
-    let printed = if args.json { report.json(args.worst) } else { text::print(&report, args.worst, args.recordings) };
+    let printed = if args.json { report.json(args.worst) } else { for_people(&report, args.worst, args.recordings) };
     output::print(&printed)?;
     let Some(limit) = args.fail_under else { return Ok(ExitCode::SUCCESS) };
     let low = report.below(limit);
@@ -176,6 +176,422 @@ fn score_one(
     let word = |given: &Option<String>| given.as_deref().map_or("unknown".to_owned(), harmless);
     let version = format!("{} {}", word(&recording.header.tool), word(&recording.header.version));
     Ok(Scored { path, name: harmless(&recording.name), version, score, alone, tasks })
+}
+
+// The scores of many recordings, added up.
+
+/// One scored recording.
+#[derive(Clone, Debug)]
+pub struct Scored {
+    pub path: String,
+    pub name: String,
+    /// Agent and version.
+    pub version: String,
+    pub score: Score,
+    /// What the screen alone scores, where the recording holds records that were read beside it.
+    pub alone: Option<Tallies>,
+    /// What is said of it as of a task, when it shows a shell.
+    pub tasks: Option<TaskScore>,
+}
+
+/// All scored recordings, with the fields whose wrong spells are of interest.
+pub struct Report {
+    pub scored: Vec<Scored>,
+    fields: Vec<Field>,
+}
+
+/// A wrong spell and where it is.
+pub struct Wrong<'a> {
+    pub scored: &'a Scored,
+    pub spell: Spell,
+}
+
+/// What the delays of one field come to.
+pub struct DelaySummary {
+    pub changes: usize,
+    /// Changes that the state did not follow before the truth changed again.
+    pub missed: usize,
+    pub median: Option<Span>,
+    pub p95: Option<Span>,
+}
+
+/// The tallies of all fields.
+pub type Tallies = [Tally; Field::ALL.len()];
+/// How many recordings, their time, and their tallies.
+pub type Sums = (usize, Span, Tallies);
+
+impl Report {
+    /// A report whose wrong spells are those of `fields`, or of all fields if that is empty.
+    pub fn new(scored: Vec<Scored>, fields: &[Field]) -> Self {
+        Self { scored, fields: if fields.is_empty() { Field::ALL.to_vec() } else { fields.to_vec() } }
+    }
+
+    /// Recordings, their time and tallies by agent version.
+    pub fn versions(&self) -> BTreeMap<&str, Sums> {
+        sums(self.scored.iter().map(|one| (one, &one.score.tallies)))
+    }
+
+    /// The same of the recordings that hold records, with these and by the screen alone.
+    pub fn with_records(&self) -> impl Iterator<Item = (&str, Sums, Tallies)> {
+        let recorded = || self.scored.iter().filter_map(|one| Some((one, one.alone.as_ref()?)));
+        let (with, alone) = (sums(recorded().map(|(one, _)| (one, &one.score.tallies))), sums(recorded()));
+        with.into_iter().zip(alone).map(|((version, with), (_, (.., alone)))| (version, with, alone))
+    }
+
+    /// Recordings, their time and tallies, all together.
+    pub fn total(&self) -> Sums {
+        let mut total = (0, Span::ZERO, Tallies::default());
+        for (count, time, tallies) in self.versions().into_values() {
+            total.0 += count;
+            total.1 = Span::from_millis(total.1.as_millis() + time.as_millis());
+            total.2.iter_mut().zip(tallies).for_each(|(sum, tally)| sum.add(tally));
+        }
+        total
+    }
+
+    /// Labelled milliseconds, over all fields, that are left out because they are doubted.
+    pub fn doubted_ms(&self) -> u64 {
+        self.scored.iter().map(|one| one.score.doubted_ms).sum()
+    }
+
+    /// The wrong spells of the chosen fields, longest first.
+    pub fn wrong(&self) -> Vec<Wrong<'_>> {
+        let spells =
+            self.scored.iter().flat_map(|one| one.score.spells.iter().map(move |s| Wrong { scored: one, spell: *s }));
+        let mut wrong: Vec<Wrong> = spells.filter(|wrong| self.fields.contains(&wrong.spell.field)).collect();
+        wrong.sort_by(|a, b| {
+            let key = |w: &Wrong| (std::cmp::Reverse(w.spell.length()), w.spell.from, w.spell.field);
+            key(a).cmp(&key(b)).then_with(|| a.scored.path.cmp(&b.scored.path))
+        });
+        wrong
+    }
+
+    /// Judged milliseconds of phase, by truth and answer.
+    pub fn phases(&self) -> BTreeMap<(&'static str, &'static str), u64> {
+        let mut phases = BTreeMap::new();
+        for (pair, ms) in self.scored.iter().flat_map(|one| &one.score.phases) {
+            *phases.entry(*pair).or_default() += ms;
+        }
+        phases
+    }
+
+    /// The delays of a field.
+    pub fn delays(&self, field: Field) -> DelaySummary {
+        let of_field = |delay: &&Delay| delay.field == field;
+        let delays: Vec<Option<Span>> =
+            self.scored.iter().flat_map(|one| one.score.delays.iter().filter(of_field)).map(|d| d.delay).collect();
+        let mut followed: Vec<Span> = delays.iter().flatten().copied().collect();
+        followed.sort_unstable();
+        // The nearest rank: the smallest delay that so many percent of all do not exceed.
+        let rank = |percent: usize| followed.get((followed.len() * percent).div_ceil(100).saturating_sub(1)).copied();
+        DelaySummary { changes: delays.len(), missed: delays.len() - followed.len(), median: rank(50), p95: rank(95) }
+    }
+
+    /// How many recordings are scored as tasks, and their tallies by field.
+    pub fn tasks(&self) -> (usize, [Tally; TaskField::ALL.len()]) {
+        let mut sums = [Tally::default(); TaskField::ALL.len()];
+        let scores: Vec<&TaskScore> = self.scored.iter().filter_map(|one| one.tasks.as_ref()).collect();
+        for score in &scores {
+            sums.iter_mut().zip(score.tallies).for_each(|(sum, tally)| sum.add(tally));
+        }
+        (scores.len(), sums)
+    }
+
+    /// Where what is said of tasks is wrong, with the recording.
+    pub fn wrong_tasks(&self) -> impl Iterator<Item = (&Scored, &TaskSpell)> {
+        self.scored
+            .iter()
+            .flat_map(|one| one.tasks.iter().flat_map(|tasks| &tasks.spells).map(move |spell| (one, spell)))
+    }
+
+    fn tasks_json(&self) -> Value {
+        let (count, tallies) = self.tasks();
+        let fields =
+            TaskField::ALL.iter().zip(tallies).map(|(field, tally)| (field.word().to_owned(), tally_json(tally)));
+        let wrong: Vec<Value> = self
+            .wrong_tasks()
+            .map(|(one, spell)| {
+                json!({
+                    "path": one.path,
+                    "field": spell.field.word(),
+                    "from": spell.from.as_secs(),
+                    "to": spell.to.as_secs(),
+                    "truth": spell.truth,
+                    "answer": spell.answer,
+                })
+            })
+            .collect();
+        json!({ "recordings": count, "fields": Value::Object(fields.collect()), "wrong": wrong })
+    }
+
+    /// What scores less than a limit, in words.
+    pub fn below(&self, limit: f64) -> Vec<String> {
+        let mut low = Vec::new();
+        for (field, tally) in TaskField::ALL.iter().zip(self.tasks().1) {
+            if let Some(percent) = tally.percent().filter(|percent| *percent < limit) {
+                low.push(format!("tasks {field} scores {percent:.3} %"));
+            }
+        }
+        for (version, (_, _, tallies)) in self.versions() {
+            for (field, tally) in Field::ALL.iter().copied().zip(tallies) {
+                if let Some(percent) = tally.percent().filter(|percent| *percent < limit) {
+                    low.push(format!("{version} {} scores {percent:.3} %", field.word()));
+                }
+            }
+        }
+        low
+    }
+
+    /// The report as one JSON object.
+    pub fn json(&self, worst: usize) -> String {
+        let group = |(count, time, tallies): Sums| json!({ "recordings": count, "seconds": time.as_secs(), "fields": fields_json(&tallies) });
+        let versions: Map<String, Value> =
+            self.versions().into_iter().map(|(name, sums)| (name.to_owned(), group(sums))).collect();
+        let records: Map<String, Value> = self
+            .with_records()
+            .map(|(name, sums, alone)| {
+                let mut version = group(sums);
+                version["screen_alone"] = fields_json(&alone);
+                (name.to_owned(), version)
+            })
+            .collect();
+        let recordings: Vec<Value> = self.scored.iter().map(recording_json).collect();
+        let wrong: Vec<Value> = self.wrong().iter().take(worst).map(wrong_json).collect();
+        let phases: Vec<Value> = self
+            .phases()
+            .into_iter()
+            .map(|((truth, answer), ms)| json!({ "truth": truth, "answer": answer, "seconds": seconds(ms) }))
+            .collect();
+        let delays: Map<String, Value> = Field::ALL
+            .iter()
+            .copied()
+            .map(|field| (field.word().to_owned(), delay_json(&self.delays(field))))
+            .collect();
+        let mut text = json!({
+            "total": group(self.total()),
+            "doubted_seconds": seconds(self.doubted_ms()),
+            "versions": versions,
+            "with_records": records,
+            "recordings": recordings,
+            "worst": wrong,
+            "phases": phases,
+            "delays": delays,
+            "tasks": self.tasks_json(),
+        })
+        .to_string();
+        text.push('\n');
+        text
+    }
+}
+
+/// Tallies of recordings, added up by agent version.
+fn sums<'a>(tallies: impl Iterator<Item = (&'a Scored, &'a Tallies)>) -> BTreeMap<&'a str, Sums> {
+    let mut versions: BTreeMap<&str, Sums> = BTreeMap::new();
+    for (one, of_one) in tallies {
+        let (count, time, tallies) = versions.entry(&one.version).or_default();
+        *count += 1;
+        *time = Span::from_millis(time.as_millis() + one.score.duration.as_millis());
+        tallies.iter_mut().zip(of_one).for_each(|(sum, tally)| sum.add(*tally));
+    }
+    versions
+}
+
+fn recording_json(one: &Scored) -> Value {
+    json!({
+        "path": one.path,
+        "version": one.version,
+        "seconds": one.score.duration.as_secs(),
+        "fields": fields_json(&one.score.tallies),
+    })
+}
+
+fn fields_json(tallies: &Tallies) -> Value {
+    let fields = Field::ALL.iter().copied().zip(tallies);
+    Value::Object(fields.map(|(field, tally)| (field.word().to_owned(), tally_json(*tally))).collect())
+}
+
+fn tally_json(tally: Tally) -> Value {
+    json!({
+        "judged_seconds": seconds(tally.judged_ms),
+        "right_seconds": seconds(tally.right_ms),
+        "percent": tally.percent(),
+    })
+}
+
+fn wrong_json(wrong: &Wrong) -> Value {
+    json!({
+        "path": wrong.scored.path,
+        "version": wrong.scored.version,
+        "field": wrong.spell.field.word(),
+        "from": wrong.spell.from.as_secs(),
+        "to": wrong.spell.to.as_secs(),
+        "truth": wrong.spell.truth,
+        "answer": wrong.spell.answer,
+    })
+}
+
+fn delay_json(delays: &DelaySummary) -> Value {
+    json!({
+        "changes": delays.changes,
+        "missed": delays.missed,
+        "median_seconds": delays.median.map(Span::as_secs),
+        "p95_seconds": delays.p95.map(Span::as_secs),
+    })
+}
+
+fn seconds(ms: u64) -> f64 {
+    Span::from_millis(ms).as_secs()
+}
+
+// The report for people.
+
+/// The report as text: scores by agent version, confused phases, delays, and the longest wrong spells.
+fn for_people(report: &Report, worst: usize, recordings: bool) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = versions(&mut out, report);
+    let _ = with_records(&mut out, report);
+    if recordings {
+        let _ = each_recording(&mut out, report);
+    }
+    if report.doubted_ms() > 0 {
+        let seconds = Span::from_millis(report.doubted_ms()).as_secs();
+        let _ = writeln!(out, "\n{seconds:.1} labelled seconds, over all fields, are doubted and left out.");
+    }
+    let _ = phases(&mut out, report);
+    let _ = delays(&mut out, report);
+    let _ = wrong(&mut out, report, worst);
+    let _ = tasks(&mut out, report, worst);
+    out
+}
+
+fn versions(out: &mut String, report: &Report) -> std::fmt::Result {
+    writeln!(out, "{:<24}{:>5}{:>8}{}", "PERCENT RIGHT", "N", "MINUTES", heads())?;
+    for (version, (count, time, tallies)) in report.versions() {
+        writeln!(out, "{version:<24}{count:>5}{:>8.1}{}", time.as_secs() / 60.0, cells(&tallies))?;
+    }
+    let (count, time, tallies) = report.total();
+    writeln!(out, "{:<24}{count:>5}{:>8.1}{}", "all", time.as_secs() / 60.0, cells(&tallies))
+}
+
+/// What records bring, in the recordings that hold some.
+fn with_records(out: &mut String, report: &Report) -> std::fmt::Result {
+    let mut versions = report.with_records().peekable();
+    if versions.peek().is_some() {
+        writeln!(out, "\n{:<24}{:>5}{:>8}{}", "WITH RECORDS", "N", "MINUTES", heads())?;
+    }
+    for (version, (count, time, tallies), alone) in versions {
+        writeln!(out, "{version:<24}{count:>5}{:>8.1}{}", time.as_secs() / 60.0, cells(&tallies))?;
+        writeln!(out, "{:<37}{}", "  its screen alone", cells(&alone))?;
+    }
+    Ok(())
+}
+
+fn each_recording(out: &mut String, report: &Report) -> std::fmt::Result {
+    writeln!(out, "\n{:<60}{:>7}{}", "RECORDING", "SECONDS", heads())?;
+    for one in &report.scored {
+        let name = format!("{}/{}", one.version, one.name);
+        writeln!(out, "{name:<60}{:>7.1}{}", one.score.duration.as_secs(), cells(&one.score.tallies))?;
+    }
+    Ok(())
+}
+
+fn tasks(out: &mut String, report: &Report, worst: usize) -> std::fmt::Result {
+    let (count, tallies) = report.tasks();
+    if count == 0 {
+        return Ok(());
+    }
+    write!(out, "\nTASKS IN {count} RECORDINGS")?;
+    for (field, tally) in TaskField::ALL.iter().zip(tallies) {
+        write!(out, "   {field} {}", percent(tally))?;
+    }
+    writeln!(out)?;
+    for (one, spell) in report.wrong_tasks().take(worst) {
+        let (from, to) = (spell.from.as_secs(), spell.to.as_secs());
+        let (truth, answer) = (harmless(&spell.truth), harmless(&spell.answer));
+        writeln!(out, "{from:>8.3} – {to:>8.3}  {}  {}: {truth}, not {answer}", one.name, spell.field)?;
+    }
+    Ok(())
+}
+
+fn phases(out: &mut String, report: &Report) -> std::fmt::Result {
+    let phases = report.phases();
+    writeln!(
+        out,
+        "\n{:<24}{}",
+        "PHASE, SECONDS",
+        Phase::ALL.iter().map(|p| format!("{:>12}", p.word())).collect::<String>()
+    )?;
+    for truth in Phase::ALL {
+        write!(out, "{:<24}", format!("truth {truth}"))?;
+        for answer in Phase::ALL {
+            let ms = phases.get(&(truth.word(), answer.word())).copied().unwrap_or(0);
+            write!(out, "{:>12.1}", Span::from_millis(ms).as_secs())?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn delays(out: &mut String, report: &Report) -> std::fmt::Result {
+    writeln!(out, "\n{:<24}{:>12}{:>12}{:>12}{:>12}", "DELAY, SECONDS", "changes", "missed", "median", "p95")?;
+    for &field in Field::ALL {
+        let delays = report.delays(field);
+        if delays.changes == 0 {
+            continue;
+        }
+        let seconds = |span: Option<Span>| span.map_or("–".to_owned(), |span| format!("{:.3}", span.as_secs()));
+        let (median, p95) = (seconds(delays.median), seconds(delays.p95));
+        writeln!(out, "{:<24}{:>12}{:>12}{median:>12}{p95:>12}", field.word(), delays.changes, delays.missed)?;
+    }
+    Ok(())
+}
+
+fn wrong(out: &mut String, report: &Report, worst: usize) -> std::fmt::Result {
+    let wrong = report.wrong();
+    let total: u64 = wrong.iter().map(|w| w.spell.length().as_millis()).sum();
+    let total = Span::from_millis(total).as_secs();
+    writeln!(out, "\n{} wrong spells, {total:.1} s; the {} longest:", wrong.len(), worst.min(wrong.len()))?;
+    if wrong.is_empty() || worst == 0 {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "{:>8} {:>9} {:>9}  {:<16}{:<15}{:<15}RECORDING",
+        "SECONDS", "FROM", "TO", "FIELD", "TRUTH", "ANSWER"
+    )?;
+    for wrong in wrong.iter().take(worst) {
+        let spell = wrong.spell;
+        writeln!(
+            out,
+            "{:>8.3} {:>9.3} {:>9.3}  {:<16}{:<15}{:<15}{}",
+            spell.length().as_secs(),
+            spell.from.as_secs(),
+            spell.to.as_secs(),
+            spell.field.word(),
+            spell.truth,
+            spell.answer,
+            harmless(&wrong.scored.path)
+        )?;
+    }
+    Ok(())
+}
+
+fn heads() -> String {
+    ["available", "accepting", "editing", "posture", "phase", "blocked", "result"].map(|h| format!("{h:>11}")).concat()
+}
+
+fn cells(tallies: &Tallies) -> String {
+    tallies.iter().map(|tally| format!("{:>11}", percent(*tally))).collect()
+}
+
+/// Percent with two digits, rounded down, so that only what is wholly right shows as 100.
+fn percent(tally: Tally) -> String {
+    if tally.judged_ms == 0 {
+        return "–".to_owned();
+    }
+    let hundredths = u128::from(tally.right_ms) * 10_000 / u128::from(tally.judged_ms);
+    format!("{}.{:02}", hundredths / 100, hundredths % 100)
 }
 
 #[cfg(test)]

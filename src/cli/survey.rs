@@ -1,9 +1,12 @@
 //! One look at all servers, for the commands that answer once.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use super::join::join_all;
+use tokio::sync::Semaphore;
+
 use super::target::{self, Meant, Purpose};
 use super::{Failure, GlobalOptions, watch};
 use crate::config::Loaded;
@@ -11,11 +14,10 @@ use crate::engine::{self, Engine, Freshness, Update};
 use crate::fleet::{Fleet, ServerHealth, ServerId, Terminal};
 use crate::history::{self, History};
 use crate::owner::{self, Rank};
-use crate::poll;
 use crate::sender::Sender;
 use crate::state::Problem;
 use crate::time::Timestamp;
-use crate::tmux;
+use crate::{poll, tmux};
 
 /// How long a task that may stand at a prompt is watched at most: what only looks like a question is one after a second of
 /// standing still.
@@ -253,5 +255,56 @@ impl Survey {
     pub(super) fn meant(&self, target: &str, purpose: Purpose) -> Result<Meant<'_>, Failure> {
         let view = self.fleet.view(self.now);
         target::resolve_any(target, &view.terminals, &view.tasks, purpose)
+    }
+}
+
+/// How many are asked at the same time.
+const AT_ONCE: usize = 16;
+
+/// Runs futures side by side and returns their outputs in the order of the futures.
+pub(super) async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
+    let permits = Semaphore::new(AT_ONCE);
+    let in_turn = |future: F| async {
+        let _permit = permits.acquire().await;
+        future.await
+    };
+    let mut running: Vec<_> = futures.into_iter().map(|future| (Box::pin(in_turn(future)), None)).collect();
+    poll_fn(|context| {
+        for (future, output) in &mut running {
+            if output.is_none()
+                && let Poll::Ready(ready) = future.as_mut().poll(context)
+            {
+                *output = Some(ready);
+            }
+        }
+        let all_done = running.iter().all(|(_, output)| output.is_some());
+        if all_done { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    running.into_iter().filter_map(|(_, output)| output).collect()
+}
+
+#[cfg(test)]
+mod join_tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn outputs_keep_their_order_and_only_so_many_run_at_once() {
+        let running = std::cell::Cell::new(0);
+        let futures = (0..40).map(|number| {
+            let running = &running;
+            async move {
+                running.set(running.get() + 1);
+                assert!(running.get() <= AT_ONCE);
+                // The first ones end last.
+                for _ in number..40 {
+                    tokio::task::yield_now().await;
+                }
+                running.set(running.get() - 1);
+                number
+            }
+        });
+        assert_eq!(join_all(futures).await, (0..40).collect::<Vec<_>>());
+        assert_eq!(join_all(std::iter::empty::<std::future::Ready<()>>()).await, []);
     }
 }

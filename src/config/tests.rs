@@ -90,22 +90,6 @@ fn a_file_that_is_not_there_or_not_text_is_an_error_without_a_place() {
 }
 
 #[test]
-fn a_failed_reload_keeps_what_was_there() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("config.toml");
-    std::fs::write(&path, "[ui]\ntheme = \"light\"\n").unwrap();
-    let search = SearchPath::new(Some(&path), |_| None, None);
-    let mut loaded = Loaded::find(&search).unwrap();
-    std::fs::write(&path, "[ui]\ntheme = 7\n").unwrap();
-    let error = loaded.reload(&search).unwrap_err();
-    assert_eq!(error.position, Some(Position { line: 2, column: 9 }));
-    assert_eq!(loaded.config.ui.theme, "light");
-    std::fs::write(&path, "[ui]\ntheme = \"dark\"\n").unwrap();
-    loaded.reload(&search).unwrap();
-    assert_eq!(loaded.config.ui.theme, "dark");
-}
-
-#[test]
 fn the_search_path_asks_the_nearest_voice_first() {
     let environment = |names: &'static [(&'static str, &'static str)]| {
         move |name: &str| names.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(*value))

@@ -13,11 +13,11 @@ use super::file::{
     File, HistoryTable, RecordsTable, ServerTable, TaskTable, TemplateTable, TerminalTable, TrackerTable, UiTable,
     WatchTable,
 };
+use super::rules::BadTemplate;
 use super::rules::Patterns;
-use super::template::BadTemplate;
 use super::{
     BACKGROUND_MINUTES, Config, ConfigError, Field, RecordsConfig, Rules, Template, TerminalRule, UiConfig,
-    WatchConfig, paths,
+    WatchConfig, has_theme,
 };
 use crate::fleet::{Declared, ServerId, Socket};
 use crate::history;
@@ -29,7 +29,7 @@ use crate::{tmux, tracker};
 const DAY: u64 = 24 * 3600 * 1000;
 
 /// The themes that there are. The dashboard owns them; a test holds the two lists together.
-pub(super) const THEMES: &[&str] = &["dark", "light", "high-contrast", "no-colour"];
+pub const THEMES: &[&str] = &["dark", "light", "high-contrast", "no-colour"];
 
 /// Checks a configuration's text.
 ///
@@ -422,7 +422,7 @@ impl Source<'_> {
 
     fn ui(&self, table: &UiTable) -> Result<UiConfig, ConfigError> {
         let default = UiConfig::default();
-        let is_known = |theme: &str| THEMES.contains(&theme) || paths::has_theme(self.path, theme);
+        let is_known = |theme: &str| THEMES.contains(&theme) || has_theme(self.path, theme);
         if let Some(theme) = table.theme.as_deref().filter(|theme| !is_known(theme)) {
             let hint = syntax::suggestion(theme, THEMES, "themes");
             return Err(self.fault(&[Step::Key("ui"), Step::Key("theme")], format!("unknown theme `{theme}`"), hint));

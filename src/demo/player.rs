@@ -8,8 +8,8 @@ use std::process::{Command, ExitCode};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use super::scenes::Scene;
-use super::{alive, stage};
+use super::Scene;
+use super::stage;
 use crate::recording::{EventKind, Recording};
 use crate::time::Span;
 
@@ -44,12 +44,12 @@ const RESET: &str = "\x1b[0m\x1b[?1049l\x1b[r\x1b[2J\x1b[H\x1b[?2004h";
 /// There is no such scene, or the pane is no terminal.
 pub fn play(play: &Play) -> anyhow::Result<ExitCode> {
     let Some(scene) = Scene::of(&play.session) else { anyhow::bail!("no scene is called {}", play.session) };
-    alive::end_with(play.stage.clone(), play.server.clone());
+    stage::end_with(play.stage.clone(), play.server.clone());
     let recording = scene.recording()?;
     // What is typed is read key by key and not shown, as agents do. It stays so for the whole life of the pane.
     crossterm::terminal::enable_raw_mode()?;
     let mut player = Player { play, scene, recording, answers: listen(), at: Span::ZERO };
-    let begin = play.at.map_or(scene.enters(), Span::from_millis);
+    let begin = play.at.map_or(scene.enters, Span::from_millis);
     // It plays until nobody can see it any more, which is how every pane of the demo ends.
     let _ = player.perform(begin, play.resumed);
     Ok(ExitCode::SUCCESS)
@@ -70,8 +70,8 @@ impl Player<'_> {
         self.begin(begin, shown)?;
         loop {
             self.run()?;
-            self.wait(self.scene.rests());
-            self.begin(self.scene.repeats(), false)?;
+            self.wait(self.scene.rests);
+            self.begin(self.scene.repeats, false)?;
         }
     }
 
@@ -97,7 +97,7 @@ impl Player<'_> {
         let first = self.recording.events.partition_point(|event| event.at <= from);
         for n in first..self.recording.events.len() {
             let at = self.recording.events[n].at;
-            if let Some((_, length)) = self.scene.waits().filter(|(wait, _)| *wait >= self.at && *wait < at) {
+            if let Some((_, length)) = self.scene.waits.filter(|(wait, _)| *wait >= self.at && *wait < at) {
                 self.wait(length);
                 // Whoever recorded the session took time to answer; an answer of now takes effect now.
                 from = at;

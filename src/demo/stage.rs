@@ -1,14 +1,15 @@
 //! The demo's tmux server and its directory.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{DirBuilderExt, symlink};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail, ensure};
 
-use super::alive;
-use super::scenes::{SCENES, Scene};
+use super::{SCENES, Scene};
 use crate::config::Config;
 use crate::fleet::{ServerId, Socket};
 
@@ -37,7 +38,7 @@ impl Demo {
                 symlink(&program, &link).context("the demo's programs cannot be linked")?;
             }
         }
-        alive::listen(&demo.directory).context("the demo's socket cannot be opened")?;
+        listen(&demo.directory).context("the demo's socket cannot be opened")?;
         for scene in SCENES {
             demo.open(scene)?;
         }
@@ -46,7 +47,7 @@ impl Demo {
 
     /// Takes a name that nobody has, by making the directory of that name.
     fn claim() -> anyhow::Result<Self> {
-        let mut tries = (0..100).map(|n| format!("{}{}-{n}", alive::PREFIX, std::process::id()));
+        let mut tries = (0..100).map(|n| format!("{}{}-{n}", PREFIX, std::process::id()));
         let (server, directory) = loop {
             let server = tries.next().context("the directory for temporary files is full of old demos")?;
             let directory = std::env::temp_dir().join(&server);
@@ -94,7 +95,7 @@ impl Demo {
         std::fs::create_dir_all(&home).context("the demo's directory cannot be written")?;
         let mut tmux = self.tmux();
         tmux.args(["-f", "/dev/null", "new-session", "-d", "-x", &columns, "-y", &rows]);
-        tmux.args(["-s", scene.session, "-n", scene.window, "-c"]).arg(&home);
+        tmux.args(["-s", scene.session, "-n", "agent", "-c"]).arg(&home);
         tmux.arg(program(&self.directory, scene.tool)).args(words(scene.session, &self.directory, &self.server));
         // A window of a fixed size stays so when somebody attaches with a terminal of another size.
         let target = format!("={}:", scene.session);
@@ -112,7 +113,7 @@ impl Demo {
 
 impl Drop for Demo {
     fn drop(&mut self) {
-        alive::remove(&self.directory, &self.server);
+        remove(&self.directory, &self.server);
     }
 }
 
@@ -138,7 +139,7 @@ pub struct Sweep {
 
 /// Removes what is left of a demo.
 pub fn sweep(sweep: &Sweep) {
-    alive::sweep(&sweep.directory, &sweep.server, sweep.socket.as_deref());
+    sweep_away(&sweep.directory, &sweep.server, sweep.socket.as_deref());
 }
 
 fn run(mut tmux: Command) -> anyhow::Result<()> {
@@ -146,4 +147,100 @@ fn run(mut tmux: Command) -> anyhow::Result<()> {
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "tmux said no to the demo: {}", said.trim());
     Ok(())
+}
+
+// How the players of a demo learn that it has ended, even if it was killed.
+//
+// The demo listens on a socket in its directory and never says anything. The kernel closes a connection when the
+// process behind it is gone, and a player that reads the end of it cleans up.
+
+/// The name that begins every demo's directory and server.
+pub(super) const PREFIX: &str = "fleetwatch-demo-";
+
+/// The socket of a demo.
+fn socket(directory: &Path) -> PathBuf {
+    directory.join("alive")
+}
+
+/// Lets players connect for as long as this process lives.
+fn listen(directory: &Path) -> std::io::Result<()> {
+    let listener = UnixListener::bind(socket(directory))?;
+    std::thread::spawn(move || {
+        // The connections are held until the process ends, which is all that they are for.
+        let mut players: Vec<UnixStream> = Vec::new();
+        for stream in listener.incoming().flatten() {
+            // A player connects anew whenever it changes its name; what it left is forgotten.
+            players.retain(|player| !is_closed(player));
+            players.push(stream);
+        }
+    });
+    Ok(())
+}
+
+/// Whether a player has gone. It never writes, so that there is nothing to read from one that is there.
+fn is_closed(player: &UnixStream) -> bool {
+    player.set_nonblocking(true).is_ok() && matches!((&mut &*player).read(&mut [0]), Ok(0))
+}
+
+/// Removes the demo's server, and with it this process, and its directory as soon as the demo has ended.
+pub(super) fn end_with(directory: PathBuf, server: String) {
+    let stream = UnixStream::connect(socket(&directory));
+    std::thread::spawn(move || {
+        if let Ok(mut stream) = stream {
+            // Nothing is ever said; this waits for the end.
+            while stream.read(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::Interrupted) {}
+        }
+        // The server takes this process with it. A process in a group of its own outlives both.
+        if let (Some(directory), Ok(program)) = (claim(&directory), std::env::current_exe()) {
+            let mut sweeper = Command::new(program);
+            sweeper.args(["__sweep", &server]).arg(directory).args(socket_of_server()).process_group(0);
+            let _ = sweeper.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        }
+        // The end of the server ends this process. Ending it from here while it plays could fail half-way, so that is
+        // only for a server that does not end.
+        std::thread::sleep(std::time::Duration::from_secs(10));
+        std::process::exit(0);
+    });
+}
+
+/// Removes a demo, unless somebody else does it already.
+fn remove(directory: &Path, server: &str) {
+    if let Some(directory) = claim(directory) {
+        sweep_away(&directory, server, None);
+    }
+}
+
+/// Takes a demo's directory for removal. It works only once: the directory has another name from then on.
+fn claim(directory: &Path) -> Option<PathBuf> {
+    let claimed = directory.with_extension("ended");
+    (is_demo(directory) && std::fs::rename(directory, &claimed).is_ok()).then_some(claimed)
+}
+
+/// The socket of the tmux server that this process runs in, as tmux tells every process in its panes.
+fn socket_of_server() -> Option<PathBuf> {
+    let told = std::env::var("TMUX").ok()?;
+    told.split(',').next().map(PathBuf::from)
+}
+
+/// Removes the server, its socket (which tmux leaves behind) and the claimed directory of a demo. The server tells
+/// where its socket is; `socket` is for one that is gone already.
+fn sweep_away(directory: &Path, server: &str, socket: Option<&Path>) {
+    if !is_demo(directory) || !is_demo(Path::new(server)) {
+        return;
+    }
+    let mut tmux = Command::new("tmux");
+    tmux.args(["-L", server, "display-message", "-p", "#{socket_path}", ";", "kill-server"]);
+    let told = tmux.stdin(Stdio::null()).output().map(|output| output.stdout).unwrap_or_default();
+    let told = PathBuf::from(String::from_utf8_lossy(&told).trim_end());
+    for socket in [Some(told.as_path()), socket].into_iter().flatten() {
+        if socket.file_name().is_some_and(|name| name == server) {
+            let _ = std::fs::remove_file(socket);
+        }
+    }
+    let _ = std::fs::remove_dir_all(directory);
+}
+
+/// Whether a path is called as demos are; nothing else is ever removed.
+fn is_demo(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(PREFIX))
 }

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use super::report::{Capture, Declared, PaneReport};
 use super::view::Terminal;
+use super::view::{Capture, Declared, PaneReport};
 use super::why::Why;
 use crate::ids::{PaneLocation, TerminalKey};
 use crate::profile::{ProfileSet, Program, Projector, RefusedInputs, Selected, Selection};

@@ -1,12 +1,16 @@
 //! What the fleet shows to whoever draws or prints it.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::report::Declared;
+use serde::{Deserialize, Serialize};
+
+use super::entry::{self, Entry};
+use super::{Effect, Fleet, tasks};
+use crate::agent_record::AgentRecordReading;
 use crate::dialog::Dialog;
 use crate::ids::{PaneLocation, ServerId, TerminalKey};
-use crate::profile::{RefusedInputs, StopKey};
+use crate::profile::{Program, RefusedInputs, StopKey};
 use crate::screen::{PaneFacts, Screen};
 use crate::state::{Problem, State, Transition};
 use crate::status::{Hindrance, Status};
@@ -134,4 +138,148 @@ pub struct View<'a> {
     pub sessions: Vec<&'a SessionView>,
     /// What happened to tasks, newest last, bounded.
     pub task_events: &'a VecDeque<TaskEvent>,
+}
+
+// What a poller tells the fleet of one look at one tmux server.
+
+/// One look at one server.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct ServerReport {
+    pub server: ServerId,
+    /// When tmux answered.
+    pub at: Timestamp,
+    pub outcome: PollResult,
+}
+
+/// What came of a look at a server.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub enum PollResult {
+    /// Every watched pane of the server. A terminal that was there before and is not in the list is gone.
+    Listed(Vec<PaneReport>),
+    /// There is no such server (no socket, or nobody answers on it): all its panes are gone.
+    NoServer(Problem),
+    /// The server could not be asked; nothing is known of its panes.
+    Failed(Problem),
+}
+
+/// One pane in a listing.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct PaneReport {
+    pub key: TerminalKey,
+    pub place: PaneLocation,
+    pub cwd: Option<String>,
+    pub facts: PaneFacts,
+    /// What runs in the pane.
+    pub program: Program,
+    pub capture: Capture,
+    /// What the configuration says of this pane, if it names it.
+    pub declared: Option<Declared>,
+    /// What the agent's own records say of it; `None` when that is what they said at the last look.
+    #[serde(default)]
+    pub record: Option<Box<AgentRecordReading>>,
+}
+
+/// The part of the configuration that is about one pane.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Declared {
+    pub name: Option<String>,
+    pub tool: Option<String>,
+    pub version: Option<String>,
+    /// What it is grouped by in the dashboard.
+    pub label: Option<String>,
+    /// Whether it stands at the top of the dashboard, and whether it never counts as needing the operator.
+    pub pinned: bool,
+    pub muted: bool,
+}
+
+/// The screen of a pane in a listing.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub enum Capture {
+    /// Nothing was printed since the last capture, which still holds.
+    Unchanged,
+    Fresh(Arc<Screen>),
+    /// The pane is listed but its screen could not be had.
+    Failed(Problem),
+}
+
+// All that a fleet knows of one server, for another process that goes on from there (SPEC §15).
+
+/// All that a fleet knows of one server. A fleet that takes it in does with the same inputs what the other one does.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// `None` when the server has not been looked at.
+    server: Option<ServerView>,
+    entries: Vec<entry::TerminalCheckpoint>,
+    tasks: tasks::TasksCheckpoint,
+    recent: Vec<TerminalTransition>,
+}
+
+impl Checkpoint {
+    /// Whether the server has answered or failed to.
+    pub fn has_looked(&self) -> bool {
+        self.server.is_some()
+    }
+
+    /// The terminals that it is about.
+    pub fn terminals(&self) -> impl Iterator<Item = &TerminalKey> {
+        self.entries.iter().map(|entry| &entry.key)
+    }
+}
+
+impl Fleet {
+    /// All that is known of a server.
+    pub fn checkpoint(&self, server: &ServerId) -> Checkpoint {
+        let here = self.entries.iter().filter(|(key, _)| key.server == *server);
+        Checkpoint {
+            server: self.servers.get(server).cloned(),
+            entries: here.map(|(_, entry)| entry.checkpoint()).collect(),
+            tasks: self.tasks.checkpoint(server),
+            recent: self.recent.iter().filter(|recent| recent.key.server == *server).cloned().collect(),
+        }
+    }
+
+    /// Goes on from what another fleet knows of a server. What that one saw and this one did not is told.
+    pub(super) fn restore(&mut self, server: &ServerId, checkpoint: Checkpoint) {
+        let Checkpoint { server: view, entries, tasks, recent } = checkpoint;
+        let mut before: BTreeMap<TerminalKey, Entry> = BTreeMap::new();
+        let keys: Vec<TerminalKey> = self.entries.keys().filter(|key| key.server == *server).cloned().collect();
+        for key in keys {
+            before.extend(self.entries.remove(&key).map(|entry| (key, entry)));
+        }
+        for checkpoint in entries {
+            let (key, transitions) = (checkpoint.key.clone(), checkpoint.transitions.clone());
+            let entry = Entry::restored(checkpoint, self.settings.tracker.clone(), &self.library, self.now);
+            let (id, mut screen) = (entry.terminal().state.terminal.id.clone(), entry.terminal().screen.clone());
+            self.entries.insert(key.clone(), entry);
+            let Some(old) = before.remove(&key) else {
+                self.effects.push_back(Effect::Introduced { key });
+                continue;
+            };
+            let last = old.terminal().transitions.back().map_or(Timestamp::default(), |last| last.at);
+            // Newest first: what the terminal shows now it has shown since the last one.
+            let missed = transitions.into_iter().rev().take_while(|transition| transition.at > last);
+            let missed = missed.map(|transition| {
+                let told = recent.iter().rev().find(|told| told.key == key && told.transition == transition);
+                let (key, id, state) = (key.clone(), id.clone(), told.and_then(|told| told.state.clone()));
+                Effect::Changed(TerminalTransition { key, id, transition, state, screen: screen.take() })
+            });
+            let missed: Vec<Effect> = missed.collect();
+            self.effects.extend(missed.into_iter().rev());
+        }
+        for (key, entry) in before {
+            self.entries.insert(key.clone(), entry);
+            self.leave(vec![key]);
+        }
+        self.recent.retain(|recent| recent.key.server != *server);
+        self.recent.extend(recent);
+        self.recent.make_contiguous().sort_by_key(|recent| recent.transition.at);
+        match view {
+            Some(view) => drop(self.servers.insert(server.clone(), view)),
+            None => drop(self.servers.remove(server)),
+        }
+        let introduced = self.tasks.restore(server, tasks);
+        self.effects
+            .extend(introduced.into_iter().map(|window| Effect::TaskIntroduced { server: server.clone(), window }));
+        self.name_apart();
+    }
 }

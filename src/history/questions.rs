@@ -69,15 +69,9 @@ pub enum HistoryAnswer {
     },
     /// `None` when it was let go.
     Screen(ScreenId, Option<Arc<Screen>>),
-    Line {
-        since: Option<Timestamp>,
-        line: Line,
-    },
+    Line(Line),
     /// The lines, oldest first. Without a history they are those of the last screen.
-    Transcript {
-        until: Timestamp,
-        lines: Vec<Said>,
-    },
+    Transcript(Vec<Said>),
     /// The history cannot be read now.
     Failed {
         ask: QuestionKind,
@@ -146,9 +140,7 @@ impl Answering {
                 self.page(key, None)
             }
             QuestionKind::Screen(id) => Ok(HistoryAnswer::Screen(id, self.reader()?.screen(id)?.map(Arc::new))),
-            QuestionKind::Line { since, until } => {
-                Ok(HistoryAnswer::Line { since, line: self.reader()?.line(key, since, until)? })
-            }
+            QuestionKind::Line { since, until } => Ok(HistoryAnswer::Line(self.reader()?.line(key, since, until)?)),
             QuestionKind::Transcript { until, last } => self.transcript(key, until, last),
         }
     }
@@ -176,7 +168,7 @@ impl Answering {
         if let Some(shown) = last {
             transcript.add(self.dialog(&shown));
         }
-        Ok(HistoryAnswer::Transcript { until, lines: transcript.into_lines() })
+        Ok(HistoryAnswer::Transcript(transcript.into_lines()))
     }
 
     /// Adds the dialogs of the stored screens up to a time.

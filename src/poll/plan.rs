@@ -5,8 +5,6 @@
 //! listing has changed, or the last capture was in the very second of the last activity, which has whole seconds
 //! only. So an idle pane costs a row of the listing and nothing else.
 
-mod own;
-mod pace;
 mod pane;
 mod tasks;
 
@@ -14,21 +12,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use own::Own;
-pub use pace::Ticks;
-pub(super) use pane::Suspect;
-pub(super) use tasks::{OtherSession, TaskSession};
-
 use crate::config::{Match, PaneAddress, Rules};
 use crate::fleet::{Declared, DeclaredBy, PaneId, PaneReport, ServerId, SessionView, TerminalKey};
-use crate::hash::fnv;
+use crate::hash::{Fnv, fnv};
 use crate::ids::ServerInstance;
 use crate::profile::Program;
 use crate::task;
 use crate::tmux::{CapturedPane, Error, ListedPane, Listing};
-use pace::Pace;
+
+pub(super) use pane::Suspect;
 use pane::{CaptureNeed, Pane};
 use tasks::Gathering;
+pub(super) use tasks::{OtherSession, TaskSession};
 
 /// What is remembered of one server.
 #[derive(Debug)]
@@ -248,6 +243,137 @@ impl ServerMemory {
             Match::Ignored => CaptureNeed::Never,
             Match::Discovered(declared) => CaptureNeed::WithAgent(declared),
         }
+    }
+}
+
+/// The pane that fleetwatch itself runs in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Own {
+    /// The server's process id and the pane, from `TMUX` and `TMUX_PANE`.
+    pane: Option<(u32, PaneId)>,
+    /// The process ids of this process and of those above it.
+    processes: BTreeSet<u32>,
+}
+
+/// What tmux calls the foreground program of a pane in which a dashboard runs.
+const PROGRAM: &str = env!("CARGO_PKG_NAME");
+
+impl Own {
+    /// From the environment variables and the ancestors of this process.
+    pub fn new(tmux: Option<String>, tmux_pane: Option<String>, processes: BTreeSet<u32>) -> Self {
+        // TMUX is `socket path,server pid,session`; the path may hold commas.
+        let server = tmux.as_deref().and_then(|text| text.rsplit(',').nth(1)).and_then(|pid| pid.parse().ok());
+        let pane = tmux_pane.as_deref().and_then(|id| id.strip_prefix('%')).and_then(|id| id.parse().ok());
+        Self { pane: server.zip(pane.map(PaneId)), processes }
+    }
+
+    fn is(&self, server: &ServerId, server_pid: u32, pane: &ListedPane) -> bool {
+        // The same numbers on a host are other panes and processes.
+        let is_a_dashboard = pane.facts.command == PROGRAM;
+        let is_here = server.host.is_none()
+            && (self.pane == Some((server_pid, pane.id)) || (!pane.facts.dead && self.processes.contains(&pane.pid)));
+        is_a_dashboard || is_here
+    }
+}
+
+// How often a server is looked at.
+
+/// The lengths of time between two looks at a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticks {
+    pub usual: Duration,
+    /// While something changes.
+    pub shortest: Duration,
+    /// While nothing changes, or no server is there.
+    pub longest: Duration,
+}
+
+impl Default for Ticks {
+    fn default() -> Self {
+        Self {
+            usual: Duration::from_millis(500),
+            shortest: Duration::from_millis(250),
+            longest: Duration::from_millis(1000),
+        }
+    }
+}
+
+/// Looks without a change until the tick grows from the shortest to the usual, and from there to the longest.
+const QUIET_LOOKS: (u32, u32) = (8, 12);
+
+/// The longest pause after failures, in ticks of the longest kind: a host costs a connection each time.
+const BACK_OFF_HERE: u32 = 2;
+const BACK_OFF_HOST: u32 = 8;
+
+/// A pause is at least so many times as long as the look before it.
+const REST: u32 = 4;
+
+/// What the next pause depends on.
+#[derive(Debug)]
+struct Pace {
+    ticks: Ticks,
+    /// The name of a server on a host as a number, by which the pauses of many hosts are spread; `None` on this machine.
+    host: Option<u64>,
+    /// Looks since something changed.
+    quiet: u32,
+    /// Failures in a row.
+    failures: u32,
+    /// Whether the last failure says that there is no server.
+    no_server: bool,
+}
+
+impl Pace {
+    fn new(ticks: Ticks, host: Option<u64>) -> Self {
+        Self { ticks, host, quiet: 0, failures: 0, no_server: false }
+    }
+
+    /// Takes in a look that succeeded.
+    fn looked(&mut self, changed: bool) {
+        (self.failures, self.no_server) = (0, false);
+        self.quiet = if changed { 0 } else { self.quiet.saturating_add(1) };
+    }
+
+    /// Takes in a look that failed.
+    fn failed(&mut self, no_server: bool) {
+        self.failures = self.failures.saturating_add(1);
+        self.no_server = no_server;
+    }
+
+    /// Something will change soon.
+    fn hurry(&mut self) {
+        (self.quiet, self.failures) = (0, 0);
+    }
+
+    /// How long to wait until the next look, when the last one took so long.
+    fn pause(&self, took: Duration) -> Duration {
+        // A server with many panes, or on a busy machine, is not to be kept busy by being watched.
+        self.wanted_pause().max((took * REST).min(self.ticks.longest))
+    }
+
+    fn wanted_pause(&self) -> Duration {
+        if self.no_server {
+            return self.ticks.longest;
+        }
+        if self.failures > 0 {
+            let most = if self.host.is_some() { BACK_OFF_HOST } else { BACK_OFF_HERE };
+            let pause = self.ticks.longest * (1 << (self.failures - 1).min(3)).min(most);
+            return pause + pause.mul_f64(self.spread());
+        }
+        match self.quiet {
+            quiet if quiet < QUIET_LOOKS.0 => self.ticks.shortest,
+            quiet if quiet < QUIET_LOOKS.0 + QUIET_LOOKS.1 => self.ticks.usual,
+            _ => self.ticks.longest,
+        }
+    }
+
+    /// How much longer the pause after a failure is, up to a half: a hundred hosts that fail at once, as the network is
+    /// gone, are not to be connected to at once again.
+    fn spread(&self) -> f64 {
+        let Some(host) = self.host else { return 0.0 };
+        let mut hash = Fnv::default();
+        hash.feed(&host.to_le_bytes());
+        hash.feed(&self.failures.to_le_bytes());
+        f64::from((hash.get() >> 32) as u32 % 512) / 1024.0
     }
 }
 

@@ -45,11 +45,6 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// The last `process` marker up to now; `None` when the recording has not told.
-    pub fn command(&self) -> Option<&'a str> {
-        self.command
-    }
-
     /// Takes one event in; whether it can be seen from outside.
     fn take(&mut self, event: &'a EventKind, printed: &mut bool) -> bool {
         match event {

@@ -50,14 +50,6 @@ fn trailing_blanks_with_a_background_are_drawn_but_not_matched() {
 }
 
 #[test]
-fn a_column_is_found_behind_wide_characters() {
-    let screen = Screen::from_text("漢x", 10);
-    assert_eq!(screen.rows()[0].byte_of_column(2), Some(3));
-    assert_eq!(screen.rows()[0].byte_of_column(1), Some(0));
-    assert_eq!(screen.rows()[0].byte_of_column(3), None);
-}
-
-#[test]
 fn names_keep_nothing_that_nobody_sees() {
     let names =
         ["api\u{200B}", "a\u{200D}pi", "\u{2060}api", "ap\u{00AD}i", "api\u{3164}", "\u{200D}api", "api\u{200C}"];

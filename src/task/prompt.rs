@@ -4,7 +4,7 @@
 //! is where the cursor stands. A program that reads an answer leaves it right behind its question, or, when it printed
 //! the question as a line, at the beginning of the next one.
 
-use super::shell;
+use super::snapshot;
 use super::snapshot::Preview;
 
 /// A question that stands at the end of a task's output.
@@ -91,7 +91,7 @@ pub(super) fn find(preview: &Preview, command: &str) -> Option<TaskPrompt> {
     let last = lines.last()?.trim();
     let found = |form| Some(TaskPrompt { text: last.to_owned(), form });
     if caret.line + 1 == lines.len() {
-        if !(caret.width..=caret.width + GAP).contains(&caret.column) || shell::is_prompt(last, command) {
+        if !(caret.width..=caret.width + GAP).contains(&caret.column) || snapshot::is_prompt(last, command) {
             return None;
         }
         if is_repl(last, command) || last == "#?" || ends_in_phrase(last) {

@@ -1,15 +1,17 @@
 //! What one look at the task windows of a server showed.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::watch::Task;
 use crate::ids::{SessionId, TerminalKey, WindowId};
 use crate::screen::{Cursor, Screen, harmless};
 use crate::state::TaskStatus;
 use crate::status::Status;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// Lines of output that a preview holds (SPEC §9).
 const PREVIEW_LINES: usize = 20;
@@ -215,4 +217,196 @@ pub struct TaskHistory {
     pub fields: TaskFields,
     /// Why the operator has killed it since, if that is so.
     pub killed: Option<String>,
+}
+
+// What is known of programs that people sit in front of: shells, and programs that fill the screen.
+
+/// Shells, and programs behind which mostly a shell of another machine or user is.
+const SHELLS: &[&str] = &[
+    "bash",
+    "sh",
+    "zsh",
+    "fish",
+    "dash",
+    "ksh",
+    "mksh",
+    "ash",
+    "tcsh",
+    "csh",
+    "nu",
+    "pwsh",
+    "elvish",
+    "xonsh",
+    "ssh",
+    "mosh-client",
+    "su",
+    "sudo",
+    "docker",
+    "podman",
+    "kubectl",
+];
+
+/// Shells whose prompts end in `>`.
+const ANGLE_SHELLS: &[&str] = &["fish", "nu", "pwsh", "elvish"];
+
+/// Programs that wait for keys whenever they fill the screen.
+const INTERACTIVE: &[&str] = &[
+    "less",
+    "more",
+    "most",
+    "man",
+    "pager",
+    "delta",
+    "vi",
+    "vim",
+    "nvim",
+    "view",
+    "vimdiff",
+    "nano",
+    "pico",
+    "emacs",
+    "emacsclient",
+    "micro",
+    "hx",
+    "helix",
+    "kak",
+    "ed",
+    "tig",
+    "lazygit",
+    "fzf",
+    "sk",
+    "dialog",
+    "whiptail",
+    "mc",
+    "ranger",
+    "nnn",
+    "lf",
+    "yazi",
+    "ncdu",
+    "mutt",
+    "neomutt",
+];
+
+/// Whether a program that fills the screen does so to be typed into.
+pub(super) fn is_interactive(command: &str) -> bool {
+    INTERACTIVE.contains(&command)
+}
+
+/// Whether a row is the prompt of the shell that runs, with or without something typed behind it.
+pub(super) fn is_prompt(row: &str, command: &str) -> bool {
+    // A login shell is `-bash`.
+    let command = command.strip_prefix('-').unwrap_or(command);
+    if !SHELLS.contains(&command) {
+        return false;
+    }
+    let row = row.trim_start();
+    if row.starts_with(['❯', '➜', 'λ', '»']) {
+        return true;
+    }
+    let angle = ANGLE_SHELLS.contains(&command);
+    let is_sigil = |c: char| matches!(c, '$' | '#' | '%' | '❯') || (angle && c == '>');
+    let mut rest = row;
+    let mut before = 0;
+    while let Some(at) = rest.find(is_sigil) {
+        let sigil = rest[at..].chars().next().map_or(1, char::len_utf8);
+        if rest[at + sigil..].is_empty() || rest[at + sigil..].starts_with(' ') {
+            return is_place(&row[..before + at]);
+        }
+        before += at + sigil;
+        rest = &rest[at + sigil..];
+    }
+    false
+}
+
+/// What may stand before a shell's sigil: nothing, `ada@box:~/src`, `[ada@box src]`, `(venv) ada@box:~`, `box src`.
+fn is_place(before: &str) -> bool {
+    let mut before = before.trim_end();
+    while let Some(rest) = before.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
+        before = rest.1.trim_start();
+    }
+    if before.starts_with('[') && before.ends_with(']') {
+        return true;
+    }
+    let words = before.split_whitespace().count();
+    words <= 1 || (words == 2 && before.contains('@')) || before.starts_with("bash-")
+}
+
+// Why a task is said to stand as it does.
+
+/// Lines of output that are told of a program that has ended.
+const LAST: usize = 3;
+
+/// What began so recently may have begun before anybody looked.
+const FIRST_LOOK: Span = Span::from_secs(1);
+
+/// The least code that says which signal ended a program.
+const SIGNALS: i32 = 128;
+
+impl Task {
+    /// Why it is said to stand as it does, as text for people; headings stand at the margin.
+    pub fn why(&self, now: Timestamp) -> String {
+        let word = self.as_status().word();
+        // What a first look finds may have been so for long.
+        let is_new = now.since(self.since) < FIRST_LOOK;
+        let mut text =
+            if is_new { format!("{word}\n") } else { format!("{word} for {}\n", seconds(now.since(self.since))) };
+        for reason in self.reasons() {
+            let _ = writeln!(text, "  {reason}");
+        }
+        text.push_str("\nThe program\n");
+        let _ = writeln!(text, "  {}", self.command());
+        let how = match self.registration {
+            Registration::None => "first seen",
+            Registration::Started(_) | Registration::Told(_) => "started by `fleetwatch run`",
+        };
+        let ran = match (self.is_dead(), is_new) {
+            (true, true) => "ended just now, or before this look".to_owned(),
+            (true, false) => format!("ran for {}", seconds(self.since.since(self.started_at))),
+            (false, _) => format!("has run for {}", seconds(now.since(self.started_at))),
+        };
+        let _ = writeln!(text, "  {how} {} ago, {ran}", seconds(now.since(self.started_at)));
+        match self.bells {
+            0 => {}
+            1 => text.push_str("  rang once\n"),
+            bells => {
+                let _ = writeln!(text, "  rang {bells} times");
+            }
+        }
+        text
+    }
+
+    fn reasons(&self) -> Vec<String> {
+        let Some(pane) = &self.pane else { return vec!["the state of its pane is not known".to_owned()] };
+        let command = &pane.command;
+        match (self.status, self.prompt()) {
+            (TaskStatus::Exited, _) => {
+                let code = match self.exit_code() {
+                    Some(code) if code > SIGNALS => {
+                        format!("signal {} ended it: {code}, as shells say it", code - SIGNALS)
+                    }
+                    Some(code) => format!("its pane is dead, and tmux tells code {code}"),
+                    None => "its pane is dead, and tmux does not tell how it ended".to_owned(),
+                };
+                let last = pane.preview.useful(LAST).into_iter().map(|line| format!("last output: {line}"));
+                [code].into_iter().chain(last).collect()
+            }
+            (TaskStatus::WaitingInput, Some(prompt)) => vec![
+                format!("it asks: {prompt}"),
+                "the cursor stands where the answer goes, and two looks in a row showed the same".to_owned(),
+            ],
+            (TaskStatus::WaitingInput, None) => vec![format!("{command} fills the screen and waits for keys")],
+            (TaskStatus::Idle, _) => vec![format!("the cursor stands behind the prompt of {command}")],
+            (TaskStatus::Running | TaskStatus::Unknown, _) if self.may_ask() => {
+                vec![format!("{command} runs; whether its last row asks, the next look tells")]
+            }
+            (TaskStatus::Running | TaskStatus::Unknown, _) => {
+                vec![format!("{command} runs, and nothing on its screen asks")]
+            }
+        }
+    }
+}
+
+/// A length of time to the second.
+fn seconds(span: Span) -> String {
+    format!("{} s", span.as_millis() / 1000)
 }

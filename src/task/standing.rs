@@ -1,7 +1,7 @@
 //! What a task is doing now, and whether it stands at a prompt.
 
 use super::prompt::{self, Form, TaskPrompt};
-use super::shell;
+use super::snapshot;
 use super::snapshot::{PaneState, Preview};
 use crate::state::TaskStatus;
 use crate::time::{Span, Timestamp};
@@ -97,8 +97,12 @@ impl PromptDetector {
             TaskStatus::WaitingInput
         } else if pane.alternate {
             let still = now.since(self.still_since) >= FULL_SCREEN && caret.is_some_and(|caret| caret.visible);
-            if shell::is_interactive(&pane.command) || still { TaskStatus::WaitingInput } else { TaskStatus::Running }
-        } else if row.is_some_and(|row| shell::is_prompt(row, &pane.command)) {
+            if snapshot::is_interactive(&pane.command) || still {
+                TaskStatus::WaitingInput
+            } else {
+                TaskStatus::Running
+            }
+        } else if row.is_some_and(|row| snapshot::is_prompt(row, &pane.command)) {
             TaskStatus::Idle
         } else {
             TaskStatus::Running

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use tmux_interface::{AttachSession, DisplayMessage, SelectPane, SelectWindow, SwitchClient, TmuxCommand};
 
 use super::listing::{instance_format, read_instance};
-use super::nonce::Nonce;
+use super::script::Nonce;
 use super::script::Script;
 use super::send::{Obstacle, guarded_by_pid, sequence};
 use super::{Error, Server, run, words};

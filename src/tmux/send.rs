@@ -2,20 +2,17 @@
 
 mod guard;
 mod key;
-mod text;
 
 use tmux_interface::{DeleteBuffer, DisplayMessage, IfShell, LoadBuffer, PasteBuffer, SendKeys, TmuxCommand};
 
-pub use guard::{Guard, Misread};
-pub use key::{Key, UnknownKey};
-pub use text::{PasteText, UnfitText};
-
 use super::listing::instance_format;
-use super::nonce::Nonce;
-use super::script::{Script, line};
+use super::script::{Nonce, Script, line};
 use super::{Error, Listing, Server, run};
 use crate::fleet::TerminalKey;
 use crate::ids::ServerInstance;
+
+pub use guard::{Guard, Misread};
+pub use key::{Key, UnknownKey};
 
 /// What became of a text or of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,6 +225,47 @@ fn facts<'a>(nonce: &Nonce, key: &TerminalKey) -> TmuxCommand<'a> {
     DisplayMessage::new().print().target_pane(key.pane.to_string()).message(facts).build()
 }
 
+/// Bytes that are pasted at most.
+const LIMIT: usize = 1 << 20;
+
+/// A text that may be pasted into a terminal: no control characters but newline and tab, so that it can neither end
+/// the paste that it is in nor press a key (SPEC §11).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PasteText(String);
+
+/// Why a text may not be pasted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnfitText {
+    #[error("there is no text to send")]
+    Empty,
+    #[error("the text has {0} bytes; the limit is {LIMIT}")]
+    TooLong(usize),
+    #[error("line {line} contains the control character U+{:04X}; only newlines and tabs can be sent", *.character as u32)]
+    Control { line: usize, character: char },
+}
+
+impl PasteText {
+    /// The text as it is, byte for byte, or why not.
+    pub fn new(text: impl Into<String>) -> Result<Self, UnfitText> {
+        let text = text.into();
+        if text.is_empty() {
+            return Err(UnfitText::Empty);
+        }
+        if text.len() > LIMIT {
+            return Err(UnfitText::TooLong(text.len()));
+        }
+        match text.char_indices().find(|&(_, c)| c.is_control() && c != '\n' && c != '\t') {
+            Some((at, character)) => Err(UnfitText::Control { line: text[..at].matches('\n').count() + 1, character }),
+            None => Ok(Self(text)),
+        }
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,5 +278,21 @@ mod tests {
         assert_eq!(Obstacle::read("76 0 0 0 1", 76), Obstacle::InputOff);
         assert_eq!(Obstacle::read("76 0 0 0 0", 76), Obstacle::Changed);
         assert_eq!(Obstacle::read(" 0 0 0 0", 76), Obstacle::Gone);
+    }
+}
+
+#[cfg(test)]
+mod text_tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_refused_with_their_line() {
+        assert_eq!(PasteText::new("a\nb\u{1b}[201~"), Err(UnfitText::Control { line: 2, character: '\u{1b}' }));
+        for bad in ["\r", "\u{0}", "\u{7f}", "\u{9b}x", "a\r\nb"] {
+            assert!(PasteText::new(bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(PasteText::new(""), Err(UnfitText::Empty));
+        assert!(PasteText::new("x".repeat(LIMIT + 1)).is_err());
+        assert!(PasteText::new("tab\there\n{#{pane_id}; 'é😀\\").is_ok());
     }
 }

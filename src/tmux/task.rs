@@ -7,9 +7,9 @@ mod bells;
 
 use tmux_interface::{DisplayMessage, IfShell, KillWindow, TmuxCommand};
 
-use super::listing::marks::names;
+use super::listing::names;
 use super::listing::{instance_format, read_instance};
-use super::nonce::Nonce;
+use super::script::Nonce;
 use super::script::{Script, line};
 use super::send::{guarded_by_pid, sequence};
 use super::{Error, Server, run};

@@ -55,7 +55,7 @@ fn scores_add_up_by_version_and_name_what_is_low() {
     );
     assert!(wrong[0].scored.path.ends_with("one.cast"));
     assert_eq!(report.below(99.0)[0], "claude 9.9 availability scores 0.000 %");
-    let text = text::print(&report, 5, true);
+    let text = for_people(&report, 5, true);
     assert!(text.contains("claude 9.9/two"), "{text}");
     let json: serde_json::Value = serde_json::from_str(&report.json(1)).unwrap();
     assert_eq!(json["versions"]["claude 9.9"]["fields"]["availability"]["judged_seconds"], 20.0);
@@ -80,7 +80,7 @@ fn report_on(text: &str) -> String {
     let files = find(&[directory.path().to_owned()]).unwrap();
     let scored =
         score_all(&files, &Arc::new(ProfileSet::builtin()), &ReplayOptions::default(), &Doubts::default()).unwrap();
-    text::print(&Report::new(scored, &[]), 5, true)
+    for_people(&Report::new(scored, &[]), 5, true)
 }
 
 #[test]

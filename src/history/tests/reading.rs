@@ -397,7 +397,7 @@ fn screens_and_the_time_line_are_told() {
         panic!("a screen")
     };
     assert_eq!(screen.rows()[0].text(), "first");
-    let HistoryAnswer::Line { line, .. } = ask(&history, QuestionKind::Line { since: None, until: at(20) }) else {
+    let HistoryAnswer::Line(line) = ask(&history, QuestionKind::Line { since: None, until: at(20) }) else {
         panic!("a line")
     };
     assert_eq!(line.points.iter().map(|point| point.holder).collect::<Vec<_>>(), [Holder::Working, Holder::Ready]);
@@ -415,7 +415,7 @@ fn a_transcript_is_put_together_from_the_screens_of_a_terminal() {
         record
     }));
     let lines = |until, last| match ask(&history, QuestionKind::Transcript { until, last }) {
-        HistoryAnswer::Transcript { lines, .. } => joined(&lines),
+        HistoryAnswer::Transcript(lines) => joined(&lines),
         other => panic!("{other:?}"),
     };
     assert_eq!(lines(at(9), None), "> first prompt\nworking on it\nit is done\n> second prompt\nfine");
@@ -428,7 +428,7 @@ fn without_a_history_the_screen_of_now_is_still_a_transcript() {
     let screen = Arc::new(Screen::from_text("only this", 80));
     let last = StoredScreen { screen, facts: PaneFacts::default(), tool: "something".to_owned(), version: None };
     let told = ask(&history, QuestionKind::Transcript { until: at(1), last: Some(last) });
-    assert!(matches!(told, HistoryAnswer::Transcript { lines, .. } if joined(&lines) == "only this"));
+    assert!(matches!(told, HistoryAnswer::Transcript(lines) if joined(&lines) == "only this"));
     assert!(matches!(
         ask(&history, QuestionKind::Page { before: None }),
         HistoryAnswer::Failed { trouble: Trouble::Off, .. }

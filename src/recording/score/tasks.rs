@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::Tally;
-use super::judging::{Judging, Stretch};
+use super::{Judging, Stretch};
 use crate::ids::{PaneId, ServerId, SessionId, TerminalKey, WindowId};
 use crate::recording::{EventKind, Frame, Player, Recording, RecordingError};
 use crate::state::words;

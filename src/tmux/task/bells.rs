@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tmux_interface::{DisplayMessage, TmuxCommand};
 
-use super::super::listing::marks::names;
-use super::super::nonce::Nonce;
+use super::super::listing::names;
+use super::super::script::Nonce;
 use super::super::script::Script;
 use super::super::send::in_instance;
 use super::super::words::owner_words;

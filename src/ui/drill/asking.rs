@@ -215,7 +215,7 @@ impl Drill {
 
     /// Takes in an answer.
     pub(super) fn take_answer(&mut self, answer: &HistoryAnswer, now: Timestamp) {
-        if !matches!(answer, HistoryAnswer::Failed { .. } | HistoryAnswer::Transcript { .. }) {
+        if !matches!(answer, HistoryAnswer::Failed { .. } | HistoryAnswer::Transcript(_)) {
             self.asking.trouble = None;
         }
         match answer {
@@ -240,11 +240,11 @@ impl Drill {
                 }
                 self.asking.screens.insert(*id, screen.clone());
             }
-            HistoryAnswer::Line { line, .. } => {
+            HistoryAnswer::Line(line) => {
                 self.asking.line = Asked::Answered;
                 self.strip.keep(line.clone());
             }
-            HistoryAnswer::Transcript { lines, .. } => {
+            HistoryAnswer::Transcript(lines) => {
                 self.asking.transcript = false;
                 self.transcript.set_lines(lines.clone());
             }

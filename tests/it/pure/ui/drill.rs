@@ -128,7 +128,7 @@ pub fn open(ui: &mut Ui, fleet: &SampleFleet) {
     frame(ui, fleet, 160, 45);
     press(ui, fleet, &chars("d"));
     page(ui, fleet, false);
-    tell(ui, fleet, HistoryAnswer::Line { since: None, line: line() });
+    tell(ui, fleet, HistoryAnswer::Line(line()));
 }
 
 fn said() -> Vec<Said> {
@@ -150,7 +150,7 @@ pub fn tell_screen(ui: &mut Ui, fleet: &SampleFleet) {
 }
 
 pub fn tell_transcript(ui: &mut Ui, fleet: &SampleFleet) {
-    tell(ui, fleet, HistoryAnswer::Transcript { until: ago(400), lines: said() });
+    tell(ui, fleet, HistoryAnswer::Transcript(said()));
 }
 
 /// Opens the view of the selected terminal, and answers all that it asks with what is wrong with the history.
@@ -198,7 +198,7 @@ fn the_past_is_asked_for_once_and_further_back_as_one_goes_there() {
     );
     assert_eq!(asked(&mut ui, &fleet), [], "both are under way");
     page(&mut ui, &fleet, true);
-    tell(&mut ui, &fleet, HistoryAnswer::Line { since: None, line: line() });
+    tell(&mut ui, &fleet, HistoryAnswer::Line(line()));
     assert_eq!(asked(&mut ui, &fleet), [QuestionKind::Page { before: Some(RecordId(1)) }], "the end is near");
     let told = HistoryAnswer::Page { before: Some(RecordId(1)), records: Vec::new(), earlier: false };
     tell(&mut ui, &fleet, told);
@@ -239,7 +239,7 @@ fn what_was_said_is_told_of_its_own_time_and_asked_for_again_when_it_cannot_be_r
     open(&mut ui, &fleet);
     press(&mut ui, &fleet, &[KeyCode::Tab, KeyCode::Tab]);
     frame(&mut ui, &fleet, 160, 45);
-    tell(&mut ui, &fleet, HistoryAnswer::Transcript { until: NOW, lines: said() });
+    tell(&mut ui, &fleet, HistoryAnswer::Transcript(said()));
     assert!(text(&mut ui, &fleet, 160, 45).contains("Bash(rm -rf build/cache)"));
     press(&mut ui, &fleet, &chars("jjj"));
     let asks = |ui: &mut Ui, fleet: &SampleFleet| {
@@ -256,7 +256,7 @@ fn what_was_said_is_told_of_its_own_time_and_asked_for_again_when_it_cannot_be_r
     assert_eq!(asks(&mut ui, &fleet), [], "not at once");
     fleet.now = NOW + Span::from_secs(2);
     assert_eq!(asks(&mut ui, &fleet).len(), 1);
-    tell(&mut ui, &fleet, HistoryAnswer::Transcript { until: ago(400), lines: said() });
+    tell(&mut ui, &fleet, HistoryAnswer::Transcript(said()));
     assert!(beside(&text(&mut ui, &fleet, 160, 45)).contains("Bash(rm"));
 }
 
@@ -294,7 +294,7 @@ fn a_search_goes_from_hit_to_hit() {
     press(&mut ui, &fleet, &chars("/"));
     frame(&mut ui, &fleet, 160, 45);
     let lines = (0..200).map(|n| Said { text: format!("line {n} Of many"), by_user: false }).collect();
-    tell(&mut ui, &fleet, HistoryAnswer::Transcript { until: NOW, lines });
+    tell(&mut ui, &fleet, HistoryAnswer::Transcript(lines));
     press(&mut ui, &fleet, &chars("line 1 of"));
     assert!(text(&mut ui, &fleet, 160, 45).contains("1 of 1 \"line 1 of\""));
     press(&mut ui, &fleet, &[KeyCode::Backspace; 3]);
@@ -492,7 +492,7 @@ proptest! {
             sizes::strike(&mut ui, &fleet, code);
             assert_harmless(&frame(&mut ui, &fleet, width, height));
             let lines = vec![Said { text: text.clone(), by_user: true }];
-            tell(&mut ui, &fleet, HistoryAnswer::Transcript { until: NOW, lines });
+            tell(&mut ui, &fleet, HistoryAnswer::Transcript(lines));
             ui.reasons(&fleet.terminals[0].key, Some(&text), &fleet.view());
             assert_harmless(&frame(&mut ui, &fleet, height, width));
             assert_harmless(&frame(&mut ui, &fleet, width, height.min(1 + width % 12)));
