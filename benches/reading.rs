@@ -97,10 +97,13 @@ fn records(bencher: Bencher, what: &str) {
     let held = options().expect("it can be opened again");
     let mut agent = Command::new("sleep").arg("4711").env("HOME", home.path()).stdin(held).spawn().expect("it starts");
     let server = ServerId::default();
+    let library = Arc::new(ProfileSet::builtin());
     let recorded = [RecordedAgent {
         key: TerminalKey { server, pane: PaneId(1), pid: agent.id(), instance: Default::default() },
         processes: vec![agent.id()],
-        sources: ProfileSet::builtin().records("codex"),
+        sources: library.records("codex"),
+        tool: "codex".to_owned(),
+        library,
         is_changing: what != "still",
     }];
     let line =

@@ -13,12 +13,10 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::screen::harmless;
-use crate::state::{AgentFacts, Fact, FactName, FactSource, FactValue, TurnResult, UiContext, words};
+use crate::state::{
+    AgentFacts, Fact, FactKind, FactName, FactSource, FactValue, PlanProgress, TurnResult, UiContext, kept, words,
+};
 use crate::time::Timestamp;
-
-/// Characters of a text that are kept of a record: as much as a screen would show of it.
-const KEPT_TEXT: usize = 2000;
 
 words! {
     /// What a record says that its agent does.
@@ -39,9 +37,11 @@ words! {
 #[serde(deny_unknown_fields)]
 pub struct AgentRecordSource {
     /// The agent's folder: the first of these that there is; `$NAME` is a variable of the agent's environment, `~` its home.
+    /// `{repository}` is the Git repository that it works in.
     pub base: Vec<String>,
     /// The file below the base, `*` standing for any part of a name. `{pid}` is the agent's process, `{session}` the session
-    /// that another of its files names. Beginning with `./` it is beside the file of `open`.
+    /// that another of its files names, `{cwd}` its working directory with `-` for each `/`, `{directory}` what stands for that
+    /// (see [`DirectoryLink`]). Beginning with `./` it is beside the file of `open`.
     #[serde(default)]
     pub file: Option<String>,
     /// The file below the base that the agent must hold open: the last one by its name counts.
@@ -53,6 +53,19 @@ pub struct AgentRecordSource {
     /// What the first line of the file must say; of others nothing is read.
     #[serde(default)]
     pub first: Conditions,
+    /// How a file is found by the agent's working directory, where nothing proves whose it is. It gives facts that are unsure.
+    #[serde(default)]
+    pub directory: Option<DirectoryLink>,
+    /// The file is an SQLite database, and these questions are asked of it, each row standing for a line. `:directory`,
+    /// `:began`, in milliseconds, and `:session`, as far as an earlier one has told it, are put in.
+    #[serde(default)]
+    pub queries: Vec<String>,
+    /// Whether all files that fit are one list: what they say is at `/files`.
+    #[serde(default)]
+    pub gathered: bool,
+    /// Whether a line is text and no JSON: what it says is at `/line`.
+    #[serde(default)]
+    pub text: bool,
     /// Whether the file is one JSON value that is replaced, and not a line for each event.
     #[serde(default)]
     pub replaced: bool,
@@ -75,12 +88,23 @@ impl AgentRecordSource {
     /// What is wrong with it as a whole, for people.
     pub fn fault(&self) -> Option<&'static str> {
         let file = self.file.as_deref().unwrap_or_default();
+        let says_turns = |rule: &AgentRecordRule| rule.begins || rule.turn.is_some() || rule.result.is_some();
+        if self.directory.is_some() && (self.marks_turns || self.rules.iter().any(says_turns)) {
+            return Some("a file that is found by its `directory` is no proof of a turn: it can only give facts");
+        }
         match (&self.open, &self.start) {
             _ if self.base.is_empty() => Some("`base` names no folder"),
+            _ if self.queries.is_empty() == matches!(self.directory, Some(DirectoryLink::Queries)) => {
+                Some("`queries` and `directory = \"queries\"` belong together")
+            }
+            (None, None) if self.directory.is_some() && !file.is_empty() && !file.contains("..") => None,
             (None, None) if !file.contains("{session}") => {
                 Some("nothing proves that the file belongs to the agent: add `open`, `start` or `{session}`")
             }
             (_, Some(_)) if !file.contains("{pid}") => Some("`start` is for a `file` that is named by `{pid}`"),
+            _ if self.gathered && !file.contains("{session}/") => {
+                Some("`gathered` is for files in a folder of a `{session}`")
+            }
             (_, Some(_)) if !self.replaced => Some("`start` is for a file that is `replaced`"),
             (None, _) if file.is_empty() => Some("say which `file` or which `open` file is read"),
             _ if [file, self.open.as_deref().unwrap_or_default()].iter().any(|path| path.contains("..")) => {
@@ -91,12 +115,28 @@ impl AgentRecordSource {
     }
 }
 
+/// What leads from a working directory to a file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DirectoryLink {
+    /// The base is in it.
+    Base,
+    /// The first line says it there, or the value where the file is one.
+    Line(JsonPath),
+    /// Another file below the base holds it: what stands for its `*` is `{directory}`.
+    File(String),
+    /// The questions ask for it.
+    Queries,
+}
+
 /// What lines of one shape say.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AgentRecordRule {
     #[serde(rename = "where")]
     conditions: Conditions,
+    /// It begins a session anew, in a file that has several: what was read before is of another one.
+    restarts: bool,
     /// A prompt was submitted: a result before it is that of an earlier turn.
     begins: bool,
     turn: Option<RecordedPhase>,
@@ -106,6 +146,8 @@ pub struct AgentRecordRule {
     result: Option<TurnResult>,
     /// The agent's own words for it.
     word: Option<JsonPath>,
+    /// A text that is JSON: the facts are in what it says.
+    within: Option<JsonPath>,
     /// When what it says began, where that is another time than the line's.
     at: Option<JsonPath>,
     /// Facts, by where they stand; numbers at several places are added up.
@@ -221,47 +263,73 @@ impl JsonPath {
     }
 }
 
-/// One place, or several whose numbers are added up.
+/// One place, several whose numbers are added up, or a part of the text at a place.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 enum Places {
     One(JsonPath),
     Sum(Vec<JsonPath>),
+    Part {
+        at: JsonPath,
+        /// A pattern, whose first group is the part.
+        #[serde(deserialize_with = "pattern")]
+        part: Regex,
+    },
 }
 
 impl Places {
     /// The value of a fact there, if it is of the kind that the fact has.
     fn value(&self, name: FactName, value: &Value) -> Option<FactValue> {
         let one = |path: &JsonPath| path.find(value).pop();
-        let counts = || match self {
-            Places::One(path) => one(path)?.as_u64(),
+        match self {
+            Places::Part { at, part } => {
+                let texts = at.find(value).into_iter().filter_map(Value::as_str);
+                texts.rev().find_map(|text| FactValue::read(name, part.captures(text)?.get(1)?.as_str()))
+            }
+            Places::One(path) => match name.kind() {
+                FactKind::Count => one(path)?.as_u64().map(FactValue::Count),
+                FactKind::Amount => one(path)?.as_f64().filter(|it| it.is_finite()).map(FactValue::Amount),
+                FactKind::Plan => plan(&path.find(value)),
+                FactKind::Text => path.text(value).and_then(|text| FactValue::read(name, text)),
+            },
             Places::Sum(paths) => {
-                let counts: Vec<u64> = paths.iter().filter_map(|path| one(path)?.as_u64()).collect();
-                (!counts.is_empty()).then(|| counts.iter().fold(0, |sum: u64, count| sum.saturating_add(*count)))
+                let counts = paths.iter().filter_map(|path| one(path)?.as_u64());
+                let sum = counts.reduce(u64::saturating_add).map(FactValue::Count);
+                sum.filter(|_| name.kind() == FactKind::Count)
             }
-        };
-        match name {
-            FactName::ContextUsed | FactName::ContextLimit | FactName::TokensIn | FactName::TokensOut => {
-                counts().map(FactValue::Count)
-            }
-            FactName::CostUsd => match self {
-                Places::One(path) => one(path)?.as_f64().filter(|cost| cost.is_finite()).map(FactValue::Amount),
-                Places::Sum(_) => None,
-            },
-            _ => match self {
-                Places::One(path) => {
-                    path.text(value).filter(|text| !text.is_empty()).map(|text| FactValue::Text(kept(text)))
-                }
-                Places::Sum(_) => None,
-            },
         }
     }
 }
 
-/// A text of a record, harmless and bounded; its lines stay.
-fn kept(text: &str) -> String {
-    let cut = text.char_indices().nth(KEPT_TEXT).map_or(text, |(at, _)| &text[..at]);
-    cut.split('\n').map(harmless).collect::<Vec<_>>().join("\n").trim().to_owned()
+/// How agents call the words of a step of their plan.
+const STEP_WORDS: [&str; 5] = ["content", "step", "description", "subject", "text"];
+
+/// How far a list of things to do is, which agents write alike: each with a state, and words.
+fn plan(found: &[&Value]) -> Option<FactValue> {
+    let steps = |value: &&'_ Value| value.as_array().map_or_else(|| vec![(*value).clone()], Clone::clone);
+    let items: Vec<Value> = found.iter().flat_map(steps).collect();
+    let state = |item: &&Value| item.get("status").and_then(Value::as_str).unwrap_or_default().to_owned();
+    if !items.iter().all(|item| item.get("status").is_some_and(Value::is_string)) {
+        return None;
+    }
+    let count = |states: &[&str]| items.iter().filter(|item| states.contains(&state(item).as_str())).count() as u64;
+    let doing = items.iter().find(|item| state(item) == "in_progress");
+    let doing = doing.and_then(|item| STEP_WORDS.iter().find_map(|word| item.get(word)?.as_str()));
+    let of = items.len() as u64 - count(&["cancelled", "deleted"]);
+    Some(FactValue::Plan(PlanProgress { done: count(&["completed", "done"]), of, doing: doing.map(kept) }))
+}
+
+/// The steps of a plan with nothing else of them.
+fn plan_only(steps: &Value) -> Value {
+    let step = |step: &Value| {
+        let named = ["status"].iter().chain(&STEP_WORDS);
+        let texts = named.filter_map(|name| Some(((*name).to_owned(), kept(step.get(name)?.as_str()?).into())));
+        Value::Object(texts.collect())
+    };
+    match steps {
+        Value::Array(steps) => steps.iter().map(step).collect(),
+        _ => Value::Null,
+    }
 }
 
 /// What a record says of the turn now.
@@ -324,7 +392,7 @@ impl AgentRecordReading {
 pub struct AgentRecordReader {
     reading: AgentRecordReading,
     /// Sums over all lines, with what the last line added and by what it is told from others.
-    sums: BTreeMap<FactName, (u64, u64, Option<String>)>,
+    sums: BTreeMap<FactName, (FactValue, FactValue, Option<String>)>,
     /// Whether lines were left out, so that sums would be too small.
     is_partial: bool,
     /// Whether a prompt was submitted after the last result.
@@ -351,7 +419,7 @@ impl AgentRecordReader {
 
     /// Takes in one line, or the whole of a file that is replaced. `now` stands for a time that it does not tell.
     pub fn read(&mut self, source: &AgentRecordSource, value: &Value, now: Timestamp) {
-        if source.replaced {
+        if source.replaced || source.gathered {
             *self = Self::new(self.is_partial);
         }
         let written = source.at.as_ref().and_then(|at| at.time(value)).unwrap_or(now);
@@ -359,27 +427,35 @@ impl AgentRecordReader {
             self.is_understood = true;
             // A clock of the future would never be overtaken.
             let at = rule.at.as_ref().and_then(|at| at.time(value)).unwrap_or(written).min(now);
-            self.apply(rule, source.marks_turns, value, at);
+            self.apply(rule, source, value, at);
         }
     }
 
-    fn apply(&mut self, rule: &AgentRecordRule, marks_turns: bool, value: &Value, at: Timestamp) {
+    fn apply(&mut self, rule: &AgentRecordRule, source: &AgentRecordSource, value: &Value, at: Timestamp) {
+        if rule.restarts {
+            *self = Self { is_understood: true, ..Self::new(false) };
+        }
+        let by = if source.directory.is_some() { FactSource::Directory } else { FactSource::Record };
         let put = |facts: &mut AgentFacts, name, value| {
-            facts.put(name, Fact { value, source: FactSource::Record, at });
+            facts.put(name, Fact { value, source: by, at });
         };
+        let within = rule.within.as_ref().and_then(|place| serde_json::from_str(place.text(value)?).ok());
+        let inner: &Value = within.as_ref().unwrap_or(value);
         for (name, places) in &rule.take {
-            if let Some(value) = places.value(*name, value) {
+            if let Some(value) = places.value(*name, inner) {
                 put(&mut self.reading.facts, *name, value);
             }
         }
         for (name, places) in rule.sum.iter().filter(|_| !self.is_partial) {
-            let Some(FactValue::Count(count)) = places.value(*name, value) else { continue };
+            let Some(more) = places.value(*name, inner) else { continue };
             let once = rule.once.as_ref().and_then(|once| once.text(value)).map(str::to_owned);
-            let (sum, last, by) = self.sums.entry(*name).or_default();
-            let before = if once.is_some() && *by == once { *last } else { 0 };
-            *sum = sum.saturating_sub(before).saturating_add(count);
-            (*last, *by) = (count, once);
-            put(&mut self.reading.facts, *name, FactValue::Count(*sum));
+            let sum = match self.sums.get(name) {
+                Some((sum, last, by)) if once.is_some() && *by == once => sum.without(last).with(&more),
+                Some((sum, ..)) => sum.with(&more),
+                None => more.clone(),
+            };
+            self.sums.insert(*name, (sum.clone(), more, once));
+            put(&mut self.reading.facts, *name, sum);
         }
         let word = rule.word.as_ref().and_then(|word| word.text(value)).map(kept);
         self.has_begun |= rule.begins;
@@ -388,6 +464,7 @@ impl AgentRecordReader {
             let goes_on = self.reading.turn.as_ref().filter(|turn| turn.phase == phase && !rule.begins);
             // An event within a turn is not its beginning.
             let at = goes_on.map_or(at, |turn| if rule.at.is_some() { at } else { turn.at });
+            let marks_turns = source.marks_turns;
             self.reading.turn = Some(RecordedTurn { phase, context: rule.context, word, at, marks_turns });
         }
         if let Some(result) = rule.result {

@@ -354,7 +354,8 @@ impl ServerPoller {
             let may_read = self.reads_records.allow(tool, pane.cwd.as_deref());
             let sources = if may_read { self.library.records(tool) } else { Arc::default() };
             let is_changing = matches!(pane.capture, Capture::Fresh(_));
-            Some(RecordedAgent { key: pane.key.clone(), processes, sources, is_changing })
+            let (tool, library) = (tool.clone(), Arc::clone(&self.library));
+            Some(RecordedAgent { key: pane.key.clone(), processes, sources, tool, library, is_changing })
         };
         let agents: Vec<RecordedAgent> = panes.iter().filter_map(agent).collect();
         // A disk may be slow or hang, which must not hold up what the screens say: it is waited for at the next poll again.

@@ -42,7 +42,8 @@ macro_rules! words {
 
 pub(crate) use words;
 
-pub use agent::{AgentFacts, Fact, FactName, FactSource, FactValue};
+pub use agent::{AgentFacts, Fact, FactKind, FactName, FactSource, FactValue, PlanProgress};
+pub(crate) use agent::{KEPT_TEXT, kept, numbered};
 
 words! {
     /// Whether the agent can be watched and used at all (SPEC §3).

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{
-    AgentRecordReader, AgentRecordReading, AgentRecordRule, AgentRecordSource, Expected, JsonPath, KEPT_TEXT, Places,
-};
+use super::{AgentRecordReader, AgentRecordReading, AgentRecordRule, AgentRecordSource, Expected, JsonPath, Places};
+use crate::state::{FactKind, KEPT_TEXT};
 use crate::time::Timestamp;
 
 /// Characters of a text that are kept where lines are kept whole: enough to know what kind of text it is.
@@ -100,13 +99,18 @@ impl AgentRecordRule {
             };
             Wanted { path: &path.0, of }
         });
-        let places = self.take.values().chain(self.sum.values()).flat_map(|places| match places {
-            Places::One(path) => std::slice::from_ref(path),
-            Places::Sum(paths) => paths,
+        let facts = self.take.iter().chain(&self.sum).filter(|_| self.within.is_none());
+        let places = facts.flat_map(|(name, places)| {
+            let of = if name.kind() == FactKind::Plan { Part::Plan } else { Part::Value };
+            let paths = match places {
+                Places::One(path) | Places::Part { at: path, .. } => std::slice::from_ref(path),
+                Places::Sum(paths) => paths,
+            };
+            paths.iter().map(move |path| Wanted { path: &path.0, of })
         });
-        let named = [&self.word, &self.at, &self.once].into_iter().flatten().chain(places);
-        let named = named.filter(move |_| fits).map(|path: &JsonPath| Wanted { path: &path.0, of: Part::Value });
-        conditions.chain(named)
+        let named = [&self.word, &self.at, &self.once, &self.within].into_iter().flatten();
+        let named = named.map(|path: &JsonPath| Wanted { path: &path.0, of: Part::Value });
+        conditions.chain(named.chain(places).filter(move |_| fits))
     }
 }
 
@@ -123,6 +127,8 @@ enum Part<'a> {
     /// The text where it is one of these; whether there is something, where it is not.
     OneOf(&'a [String]),
     Presence,
+    /// The states of a plan's steps, and what the agent calls them.
+    Plan,
 }
 
 /// A value with nothing in it but what is wanted. `true` stands for what is only known to be there.
@@ -131,6 +137,9 @@ fn reduced<'a>(value: &Value, wanted: &[Wanted<'a>]) -> Value {
         let rest = |one: &Wanted<'a>| one.path.split_first().filter(|(first, _)| *first == name).map(|(_, rest)| rest);
         wanted.iter().filter_map(|one| Some(Wanted { path: rest(one)?, of: one.of })).collect()
     };
+    if wanted.iter().any(|one| one.path.is_empty() && matches!(one.of, Part::Plan)) {
+        return super::plan_only(value);
+    }
     match value {
         Value::Object(fields) => {
             let kept = fields.iter().filter_map(|(name, field)| {
@@ -152,7 +161,7 @@ fn reduced<'a>(value: &Value, wanted: &[Wanted<'a>]) -> Value {
             let is_read = here().any(|one| match one.of {
                 Part::Value => true,
                 Part::OneOf(texts) => value.as_str().is_some_and(|text| texts.iter().any(|one| one == text)),
-                Part::Presence => false,
+                Part::Presence | Part::Plan => false,
             });
             match is_read {
                 true => shortened(value, KEPT_TEXT),

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::profile::ProfileSet;
+use crate::state::KEPT_TEXT;
 
 const LATER: Timestamp = Timestamp::from_millis(i64::MAX);
 
@@ -168,6 +169,31 @@ fn a_time_that_could_not_be_read_back_is_none() {
 }
 
 #[test]
+fn plans_are_read_however_agents_call_their_steps() {
+    let plan = |tool: &str, part: &str, line: Value| {
+        let mut reader = AgentRecordReader::new(false);
+        let source = source(tool, part);
+        reader.read(&source, &source.kept(&line, RecordDepth::Named), LATER);
+        let plan = reader.reading().and_then(|reading| reading.facts.plan().cloned());
+        plan.map(|plan| format!("{}/{} {}", plan.done, plan.of, plan.doing.unwrap_or_default()))
+    };
+    let todos = |word: &str| json!([{word: "a", "status": "completed"}, {word: "b", "status": "in_progress"}, {word: "c", "status": "pending"}, {word: "d", "status": "cancelled"}]);
+    let wanted = Some("1/3 b".to_owned());
+    let call = |name: &str| json!({"type": "assistant", "message": {"content": [{"type": "text", "text": "x"}, {"type": "tool_use", "name": name, "input": {"todos": todos("content")}}]}});
+    assert_eq!(plan("claude", "{session}.jsonl", call("TodoWrite")), wanted);
+    assert_eq!(plan("claude", "{session}.jsonl", call("Bash")), None);
+    assert_eq!(plan("claude", "tasks", json!({"files": todos("subject")})), wanted);
+    let arguments = json!({"explanation": "x", "plan": todos("step")}).to_string();
+    let update = json!({"type": "response_item", "payload": {"type": "function_call", "name": "update_plan", "arguments": arguments}});
+    assert_eq!(plan("codex", "rollout", update), wanted);
+    let part = json!({"functionCall": {"name": "todo_write", "args": {"todos": todos("content")}}});
+    assert_eq!(plan("qwen", "{session}.jsonl", json!({"type": "assistant", "message": {"parts": [part]}})), wanted);
+    let (_, reader) = told(&source("gemini", "chats"), "gemini-0.61.0.jsonl");
+    let plan = reader.reading().unwrap().facts.plan().unwrap();
+    assert_eq!((plan.done, plan.of, plan.doing.as_deref()), (1, 3, Some("two")));
+}
+
+#[test]
 fn a_source_without_proof_is_refused() {
     let check = |text: &str| toml::from_str::<AgentRecordSource>(text).unwrap().fault();
     assert!(check("base = [\"~/.x\"]\nfile = \"log.jsonl\"").is_some());
@@ -176,6 +202,10 @@ fn a_source_without_proof_is_refused() {
     assert!(check("base = [\"~/.x\"]\nfile = \"{pid}.json\"\nstart = \"/start\"").is_some(), "it must be replaced");
     assert_eq!(check("base = [\"~/.x\"]\nfile = \"{pid}.json\"\nstart = \"/start\"\nreplaced = true"), None);
     assert_eq!(check("base = [\"~/.x\"]\nopen = \"a-*.jsonl\""), None);
+    let by_directory = "base = [\"~/.x\"]\ndirectory = { line = \"/cwd\" }\nfile = \"*.jsonl\"";
+    assert_eq!(check(by_directory), None);
+    assert!(check(&format!("{by_directory}\n[[rule]]\nturn = \"active\"")).is_some(), "it proves no state");
+    assert!(check(&format!("{by_directory}\nqueries = [\"SELECT 1\"]")).is_some());
 }
 
 /// What recordings keep of a line says the same as the line.
@@ -185,6 +215,8 @@ fn what_is_kept_of_a_line_is_read_like_the_line() {
         ("codex", "rollout", "codex-0.169.0.jsonl"),
         ("codex", "rollout", "codex-0.116.0.jsonl"),
         ("claude", "{session}", "claude-2.1.197.jsonl"),
+        ("gemini", "chats", "gemini-0.61.0.jsonl"),
+        ("pi", "{cwd}", "pi-0.74.2.jsonl"),
         ("copilot", "inuse", "copilot-1.0.102.jsonl"),
     ];
     for (tool, part, file) in files {

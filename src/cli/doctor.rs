@@ -245,23 +245,33 @@ async fn terminals(watched: &Watched) -> Vec<Finding> {
     std::iter::once(found).chain(records).collect()
 }
 
-/// Whether an agent's record of its own session is read, and why not.
+/// What tells of an agent beside its screen, and why nothing more does.
 fn record(agent: &Terminal, watched: &Watched) -> String {
     let (facts, id) = (&agent.state.terminal, &agent.state.terminal.id);
-    let read = agent.state.agent.iter().filter(|(_, fact)| fact.source == FactSource::Record);
-    let names: Vec<&str> = read.map(|(name, _)| name.word()).collect();
-    let why = match () {
-        () if !names.is_empty() => return format!("{id}: read beside its screen ({})", names.join(", ")),
-        () if !watched.settings.feed.records.allow(&facts.tool, facts.cwd.as_deref()) => {
-            "switched off in the configuration"
-        }
-        () if agent.key.server.host.is_some() => "only its screen is read, as it runs on another host",
-        () if watched.settings.library.records(&facts.tool).is_empty() => {
-            "only its screen is read: no rules for its records"
-        }
-        () => "none yet that is proven to be its own, or its version writes none",
+    let names = |source| {
+        let of_it = agent.state.agent.iter().filter(|(_, fact)| fact.source == source);
+        of_it.map(|(name, _)| name.word()).collect::<Vec<_>>().join(", ")
     };
-    format!("{id}: {why}")
+    let sources = watched.settings.library.records(&facts.tool);
+    let (proven, guessed, shown) = (names(FactSource::Record), names(FactSource::Directory), names(FactSource::Screen));
+    let witness = match () {
+        () if !proven.is_empty() => format!("its own record is read beside its screen ({proven})"),
+        () if !guessed.is_empty() => format!(
+            "a record of its directory is read beside its screen ({guessed}), which may be another's: nothing proves whose it is"
+        ),
+        () if !watched.settings.feed.records.allow(&facts.tool, facts.cwd.as_deref()) => {
+            "only its screen is read: its records are switched off in the configuration".to_owned()
+        }
+        () if agent.key.server.host.is_some() => "only its screen is read, as it runs on another host".to_owned(),
+        () if sources.is_empty() => "only its screen is read: no rules for its records".to_owned(),
+        () if sources.iter().all(|source| source.directory.is_some()) => {
+            "only its screen is read: its directory leads to no record since it began, or another agent of its kind works there"
+                .to_owned()
+        }
+        () => "only its screen is read: no record yet that is proven to be its own, or its version writes none".to_owned(),
+    };
+    let shown = if shown.is_empty() { String::new() } else { format!("; its screen tells {shown}") };
+    format!("{id}: {witness}{shown}")
 }
 
 async fn ask(watched: &Watched, id: &ServerId) -> Result<Answer, tmux::Error> {

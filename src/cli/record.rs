@@ -184,8 +184,6 @@ impl Recorder {
 /// The records of the agent in the pane, found and read as live watching does.
 struct FollowedRecords {
     server: Server,
-    library: Arc<ProfileSet>,
-    tool: String,
     agent: RecordedAgent,
     scanned_at: Option<Timestamp>,
     screen: Option<Screen>,
@@ -209,9 +207,14 @@ impl FollowedRecords {
         let depth = if args.whole_records { RecordDepth::Whole } else { RecordDepth::Named };
         Some(Self {
             server: server.clone(),
-            tool: tool.clone(),
-            library,
-            agent: RecordedAgent { key: key.clone(), processes: Vec::new(), sources, is_changing: true },
+            agent: RecordedAgent {
+                key: key.clone(),
+                processes: Vec::new(),
+                sources,
+                tool: tool.clone(),
+                library,
+                is_changing: true,
+            },
             scanned_at: None,
             screen: None,
             records: AgentRecords::kept(depth),
@@ -226,7 +229,7 @@ impl FollowedRecords {
             let pid = self.agent.key.pid;
             if let Ok(found) = process::under(&self.server, vec![pid]).await {
                 let processes = found.get(&pid).map(Vec::as_slice).unwrap_or_default();
-                self.agent.processes = self.library.agent_processes(&self.tool, processes);
+                self.agent.processes = self.agent.library.agent_processes(&self.agent.tool, processes);
             }
         }
         self.agent.is_changing = self.screen.replace(screen.clone()).is_none_or(|before| before != *screen);

@@ -1,13 +1,14 @@
 //! Processes from Linux's /proc.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::PaneProcesses;
 use super::tree::Tree;
 use crate::profile::ProcessInfo;
 use crate::screen::harmless;
+use crate::time::Timestamp;
 
 /// Where it is mounted.
 pub(super) const ROOT: &str = "/proc";
@@ -56,6 +57,39 @@ pub(super) fn began(pid: u32) -> Option<u64> {
     let bytes = std::fs::read(Path::new(ROOT).join(pid.to_string()).join("stat")).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+/// The same in the machine's time, as exactly as its own start is known: to a second.
+pub(super) fn began_at(pid: u32) -> Option<Timestamp> {
+    /// Linux tells ticks of this size, whatever the kernel's own are.
+    const TICK: u64 = 10;
+    let text = std::fs::read_to_string(Path::new(ROOT).join("stat")).ok()?;
+    let started: i64 = text.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
+    let since = i64::try_from(began(pid)?.saturating_mul(TICK)).ok()?;
+    Some(Timestamp::from_millis(started.checked_mul(1000)?.checked_add(since)?))
+}
+
+/// The directory that a process works in.
+pub(super) fn directory(pid: u32) -> Option<PathBuf> {
+    std::fs::read_link(Path::new(ROOT).join(pid.to_string()).join("cwd")).ok()
+}
+
+/// The processes whose directories this user may know, by those.
+pub(super) fn by_directory() -> HashMap<PathBuf, Vec<u32>> {
+    let mut found: HashMap<PathBuf, Vec<u32>> = HashMap::new();
+    let pids = std::fs::read_dir(ROOT).into_iter().flatten().flatten();
+    for pid in pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()) {
+        if let Some(directory) = directory(pid) {
+            found.entry(directory).or_default().push(pid);
+        }
+    }
+    found
+}
+
+/// One process by itself, whether it stands still or not.
+pub(super) fn process(pid: u32) -> Option<ProcessInfo> {
+    let stat = read_stat(Path::new(ROOT), pid)?;
+    Some(ProcessInfo { foreground: true, ..describe(Path::new(ROOT), pid, &stat) })
 }
 
 fn read_stat(proc: &Path, pid: u32) -> Option<Stat> {

@@ -1,26 +1,34 @@
 //! Finds the records that agents of this machine write about their own sessions, and reads what was added to them (SPEC §14).
 //!
-//! A file is read only with proof that it is of this very process: it is named after the process and says when that
-//! began, the process holds it open, or another file that is proven names its session. Everything is read only, without
-//! locks; what is a link out of the agent's folder, no regular file or another user's is left alone.
+//! A file says what an agent does only with proof that it is of this very process: it is named after the process and says
+//! when that began, the process holds it open, or another file that is proven names its session. Where there is no proof, a
+//! file that the agent's directory leads to gives facts that are unsure, as long as no other agent of its kind works there.
+//! Everything is read only; what is a link out of the agent's folder, no regular file or another user's is left alone.
+
+mod database;
+mod find;
 
 use std::collections::{BTreeMap, HashMap};
-use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::OFlags;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{proc, version};
+use super::proc;
 use crate::agent_record::{AgentRecordReader, AgentRecordReading, AgentRecordSource, RecordAddition, RecordDepth};
+use crate::hash::fnv;
 use crate::ids::TerminalKey;
 use crate::private;
+use crate::profile::ProfileSet;
 use crate::state::FactName;
 use crate::time::{Span, Timestamp};
+
+use database::AgentDatabase;
+use find::{Workplace, Workplaces};
 
 /// Bytes of a file that are read at one poll. When there are more, only the end is read: what stands before it would be
 /// taken for how the agent is now.
@@ -46,6 +54,9 @@ pub struct RecordedAgent {
     /// The processes that are the agent: a launcher and what it started.
     pub processes: Vec<u32>,
     pub sources: Arc<[AgentRecordSource]>,
+    /// Its tool, and what tells whether another process is one as well.
+    pub tool: String,
+    pub library: Arc<ProfileSet>,
     /// Whether its screen has changed since the last poll.
     pub is_changing: bool,
 }
@@ -87,6 +98,7 @@ impl AgentRecords {
     /// Reads files, so that it may wait for a disk.
     pub fn read(&mut self, agents: &[RecordedAgent], now: Timestamp) -> Vec<(TerminalKey, AgentRecordReading)> {
         self.agents.retain(|key, _| agents.iter().any(|agent| agent.key == *key));
+        let mut workplaces = Workplaces::default();
         for agent in agents {
             let state = self.agents.entry(agent.key.clone()).or_default();
             if state.processes != agent.processes || state.files.len() != agent.sources.len() {
@@ -109,17 +121,18 @@ impl AgentRecords {
             for place in 0..state.files.len() {
                 let session = state.session_beside(place);
                 let pause = if is_changing { FIND_AGAIN } else { FIND_AGAIN_STILL };
-                state.files[place].follow(&agent.sources[place], agent, session.as_deref(), pause, now);
+                let followed = Followed { source: &agent.sources[place], agent, session: session.as_deref() };
+                state.files[place].follow(&followed, &mut workplaces, pause, now);
             }
         }
         // Two agents that resumed one session write into one file, and nothing says which line is whose.
         let mut claims: HashMap<PathBuf, usize> = HashMap::new();
-        for file in self.agents.values().flat_map(|state| &state.files) {
+        for file in self.agents.values().flat_map(|state| &state.files).filter(|file| !file.is_shared) {
             file.path.iter().for_each(|path| *claims.entry(path.clone()).or_default() += 1);
         }
         let mut changed = Vec::new();
         for (key, state) in &mut self.agents {
-            let own = |file: &&RecordFile| file.path.as_ref().is_none_or(|path| claims[path] == 1);
+            let own = |file: &&RecordFile| file.is_shared || file.path.as_ref().is_none_or(|path| claims[path] == 1);
             let reading = AgentRecordReading::of(state.files.iter().filter(own).map(|file| &file.reader));
             if state.returned.as_ref() != Some(&reading) {
                 state.returned = Some(reading.clone());
@@ -152,12 +165,20 @@ struct RecordFile {
     path: Option<PathBuf>,
     /// The same below the agent's folder.
     below: PathBuf,
+    /// Whether it is a database for all sessions.
+    is_shared: bool,
+    /// Where the agent works, if its file was found by that.
+    workplace: Option<Workplace>,
     sought_at: Option<Timestamp>,
     /// The session whose file it is.
     session: Option<String>,
     /// The file by its device and number, and its size and change at the last look.
     identity: Option<(u64, u64)>,
     seen: (u64, i64, i64),
+    /// The same of what is not in the database yet.
+    journal: (u64, i64, i64),
+    /// A hash of all that, of the files of a folder.
+    gathered: Option<u64>,
     offset: u64,
     /// The beginning of a line whose end is not written yet.
     half: Vec<u8>,
@@ -171,33 +192,43 @@ struct RecordFile {
     is_anew: bool,
 }
 
+/// Whose file is followed: of a source, of an agent, and of the session that another file names.
+struct Followed<'a> {
+    source: &'a AgentRecordSource,
+    agent: &'a RecordedAgent,
+    session: Option<&'a str>,
+}
+
 impl RecordFile {
     /// Finds the file if `pause` is over since it was sought last, and reads what was added to it.
-    fn follow(
-        &mut self,
-        source: &AgentRecordSource,
-        agent: &RecordedAgent,
-        session: Option<&str>,
-        pause: Span,
-        now: Timestamp,
-    ) {
-        let processes = &agent.processes;
+    fn follow(&mut self, of: &Followed<'_>, workplaces: &mut Workplaces, pause: Span, now: Timestamp) {
+        let Followed { source, agent, session } = *of;
         let is_other = self.session.as_deref() != session;
         // A file that is not there yet may come with the first prompt.
         let pause = if self.path.is_none() { FIND_AGAIN } else { pause };
         if is_other || self.sought_at.is_none_or(|at| now.since(at) >= pause) {
             self.sought_at = Some(now);
             self.session = session.map(str::to_owned);
-            let found = processes.iter().find_map(|process| find(source, *process, session));
-            if found.as_ref().map(|(_, path)| path) != self.path.as_ref() {
+            let workplace = source.directory.as_ref().and_then(|_| workplaces.alone(agent));
+            let found = match (&source.directory, &workplace) {
+                (Some(_), Some(workplace)) => find::find_by_directory(source, agent, workplace),
+                (Some(_), None) => None,
+                (None, _) => agent.processes.iter().find_map(|process| find::find(source, *process, session)),
+            };
+            if found.as_ref().map(|(_, path)| path) != self.path.as_ref() || workplace != self.workplace {
                 self.change_to(found);
+                (self.is_shared, self.workplace) = (!source.queries.is_empty(), workplace);
             }
         }
         let Some(path) = &self.path else { return };
+        if source.gathered {
+            return self.read_gathered(source, now);
+        }
         // It may have been removed, and comes back or is found elsewhere.
-        let read = open(path).and_then(|file| match source.replaced {
-            true => self.read_whole(source, processes, file, now),
-            false => self.read_added(source, file, now),
+        let read = open(path).and_then(|file| match (self.is_shared, source.replaced) {
+            (true, _) => self.read_database(source, file, now),
+            (false, true) => self.read_whole(of, file, now),
+            (false, false) => self.read_added(source, file, now),
         });
         if read.is_none() {
             self.change_to(None);
@@ -240,8 +271,8 @@ impl RecordFile {
     /// Whether the file is as it was; notes how it is now.
     fn is_unchanged(&mut self, file: &File) -> Option<bool> {
         let data = file.metadata().ok()?;
-        let seen = (data.size(), data.mtime(), data.mtime_nsec());
-        if self.identity.replace((data.dev(), data.ino())) != Some((data.dev(), data.ino())) {
+        let (identity, seen) = ((data.dev(), data.ino()), seen_of(data));
+        if self.identity.replace(identity) != Some(identity) {
             self.begin_at(0);
             self.seen = seen;
             return Some(false);
@@ -251,7 +282,8 @@ impl RecordFile {
 
     /// Reads a file that is one value. One that is caught while it is written keeps what was known: it is empty, or the end
     /// of the old value stands behind the new one.
-    fn read_whole(&mut self, source: &AgentRecordSource, processes: &[u32], file: File, now: Timestamp) -> Option<()> {
+    fn read_whole(&mut self, of: &Followed<'_>, file: File, now: Timestamp) -> Option<()> {
+        let Followed { source, agent, .. } = *of;
         if self.is_unchanged(&file)? {
             return Some(());
         }
@@ -260,13 +292,51 @@ impl RecordFile {
         let Some(Ok(value)) = serde_json::Deserializer::from_slice(&bytes).into_iter::<Value>().next() else {
             return Some(());
         };
-        // The id may have been another process's before.
-        let began = source.start.as_ref().and_then(|start| start.find(&value).pop()?.as_str().map(str::to_owned))?;
-        let began = began.rsplit(':').next()?.parse::<u64>().ok()?;
-        if !processes.iter().any(|process| proc::began(*process) == Some(began)) {
-            return None;
+        if source.directory.is_none() {
+            // The id may have been another process's before.
+            let began =
+                source.start.as_ref().and_then(|start| start.find(&value).pop()?.as_str().map(str::to_owned))?;
+            let began = began.rsplit(':').next()?.parse::<u64>().ok()?;
+            if !agent.processes.iter().any(|process| proc::began(*process) == Some(began)) {
+                return None;
+            }
         }
         self.read_value(source, &value, now);
+        Some(())
+    }
+
+    /// Reads the files of a folder when one of them has changed.
+    fn read_gathered(&mut self, source: &AgentRecordSource, now: Timestamp) {
+        let files = self.path.as_deref().map(|folder| find::gathered(folder, source)).unwrap_or_default();
+        let mut seen: Vec<_> = files.iter().filter_map(|path| Some((path, seen_of(path.metadata().ok()?)))).collect();
+        seen.sort();
+        let seen = fnv(format!("{seen:?}").as_bytes());
+        if self.gathered.replace(seen) == Some(seen) {
+            return;
+        }
+        let value = |path: &PathBuf| serde_json::from_str::<Value>(&find::content(path)?).ok();
+        let values: Vec<Value> = files.iter().filter_map(value).collect();
+        self.read_value(source, &json!({ "files": values }), now);
+    }
+
+    /// Asks a database anew when it has changed. One that cannot be asked now keeps what was known.
+    fn read_database(&mut self, source: &AgentRecordSource, file: File, now: Timestamp) -> Option<()> {
+        let path = self.path.as_ref()?;
+        let journal = std::fs::metadata(database::journal(path)?).map_or((0, 0, 0), seen_of);
+        let is_new = self.identity.is_none();
+        let unchanged = self.is_unchanged(&file)? & (std::mem::replace(&mut self.journal, journal) == journal);
+        if unchanged && !is_new {
+            return Some(());
+        }
+        let (path, workplace) = (self.path.clone()?, self.workplace.clone()?);
+        let Some(mut database) = AgentDatabase::open(&path) else { return Some(()) };
+        self.begin_at(0);
+        for query in &source.queries {
+            let session = self.reader.reading().and_then(|it| it.facts.text(FactName::Session)).map(str::to_owned);
+            for row in database.ask(query, &workplace, session.as_deref()) {
+                self.read_value(source, &row, now);
+            }
+        }
         Some(())
     }
 
@@ -304,7 +374,7 @@ impl RecordFile {
             self.skips |= self.half.len() > LINE;
             if self.skips {
                 self.half.clear();
-            } else if is_whole && let Ok(value) = serde_json::from_slice::<Value>(&self.half) {
+            } else if is_whole && let Some(value) = line(source, &self.half) {
                 self.read_value(source, &value, now);
             }
             if is_whole {
@@ -316,105 +386,24 @@ impl RecordFile {
     }
 }
 
+fn seen_of(data: Metadata) -> (u64, i64, i64) {
+    (data.size(), data.mtime(), data.mtime_nsec())
+}
+
+/// What a line says: a JSON value, or its text.
+fn line(source: &AgentRecordSource, bytes: &[u8]) -> Option<Value> {
+    match source.text {
+        true => Some(json!({ "line": String::from_utf8_lossy(bytes).trim_end() })),
+        false => serde_json::from_slice(bytes).ok(),
+    }
+}
+
 /// Opens a file that is this user's, without following a link at its end and without waiting for a pipe.
 fn open(path: &Path) -> Option<File> {
     let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits()).ok()?;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
     let data = file.metadata().ok()?;
     (data.is_file() && private::is_own(data.uid())).then_some(file)
-}
-
-/// The file of a source for one process, if there is one and it is proven to be that process's, behind the agent's folder.
-fn find(source: &AgentRecordSource, process: u32, session: Option<&str>) -> Option<(PathBuf, PathBuf)> {
-    let base = source.base.iter().find_map(|base| folder(base, process))?;
-    let id = process.to_string();
-    let file = source.file.as_deref();
-    let path = match (&source.open, file) {
-        (Some(open), _) => {
-            let mut held = held(process, &base, &open.replace("{pid}", &id));
-            held.sort_by(|a, b| a.file_name().cmp(&b.file_name()));
-            let beside = |path: &Path| match file.and_then(|file| file.strip_prefix("./")) {
-                Some(name) => path.with_file_name(name),
-                None => path.to_owned(),
-            };
-            held.iter().rev().map(|path| beside(path)).find(|path| begins_as(path, source))?
-        }
-        (None, Some(file)) if file.contains("{session}") => {
-            below(&base, &file.replace("{pid}", &id).replace("{session}", session?))?
-        }
-        (None, file) => base.join(file?.replace("{pid}", &id)),
-    };
-    // A link must not lead out of the agent's folder.
-    let real = path.canonicalize().ok()?;
-    real.starts_with(&base).then_some((base, real))
-}
-
-/// An agent's folder, links resolved.
-fn folder(written: &str, process: u32) -> Option<PathBuf> {
-    let variable = |name: &str| -> Option<OsString> {
-        version::environment(process, &[name]).remove(name).filter(|value| !value.is_empty())
-    };
-    let path = match (written.strip_prefix('$'), written.strip_prefix("~/")) {
-        (Some(name), _) => PathBuf::from(variable(name)?),
-        (None, Some(rest)) => PathBuf::from(variable("HOME")?).join(rest),
-        (None, None) => PathBuf::from(written),
-    };
-    path.is_absolute().then(|| path.canonicalize().ok()).flatten()
-}
-
-/// The files that a process holds open below a folder and whose names fit.
-fn held(process: u32, base: &Path, wanted: &str) -> Vec<PathBuf> {
-    let Ok(open) = fs::read_dir(Path::new(proc::ROOT).join(process.to_string()).join("fd")) else { return Vec::new() };
-    let mut found: Vec<PathBuf> = open
-        .flatten()
-        .take(ENTRIES)
-        .filter_map(|entry| fs::read_link(entry.path()).ok())
-        .filter(|path| path.strip_prefix(base).is_ok_and(|rest| fits(rest, wanted)))
-        .collect();
-    found.dedup();
-    found
-}
-
-/// Whether each part of a path fits the part of the pattern at its place.
-fn fits(path: &Path, wanted: &str) -> bool {
-    let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
-    let wanted: Vec<&str> = wanted.split('/').collect();
-    parts.len() == wanted.len() && parts.iter().zip(wanted).all(|(part, wanted)| part_fits(part, wanted))
-}
-
-/// Whether a name fits a pattern with at most one `*`.
-fn part_fits(name: &str, wanted: &str) -> bool {
-    match wanted.split_once('*') {
-        None => name == wanted,
-        Some((begin, end)) => name.len() >= begin.len() + end.len() && name.starts_with(begin) && name.ends_with(end),
-    }
-}
-
-/// The first file below a folder whose path fits a pattern.
-fn below(base: &Path, wanted: &str) -> Option<PathBuf> {
-    let (part, rest) = wanted.split_once('/').map_or((wanted, None), |(part, rest)| (part, Some(rest)));
-    let go_on = |path: PathBuf| match rest {
-        Some(rest) => below(&path, rest),
-        None => path.is_file().then_some(path),
-    };
-    if !part.contains('*') {
-        return go_on(base.join(part));
-    }
-    let entries = fs::read_dir(base).ok()?.flatten().take(ENTRIES);
-    let fitting = entries.filter(|entry| entry.file_name().to_str().is_some_and(|name| part_fits(name, part)));
-    fitting.map(|entry| entry.path()).find_map(go_on)
-}
-
-/// Whether the first line of a file says what it must.
-fn begins_as(path: &Path, source: &AgentRecordSource) -> bool {
-    use std::io::{BufRead, BufReader};
-    if source.first.is_empty() {
-        return true;
-    }
-    let Some(file) = open(path) else { return false };
-    let mut line = Vec::new();
-    let read = BufReader::new(file.take(AT_ONCE)).read_until(b'\n', &mut line);
-    read.is_ok() && serde_json::from_slice(&line).is_ok_and(|value| source.first.hold(&value))
 }
 
 #[cfg(test)]

@@ -6,7 +6,11 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::words;
+use crate::screen::harmless;
 use crate::time::Timestamp;
+
+/// Characters of a text that are kept of a record: as much as a screen would show of it.
+pub const KEPT_TEXT: usize = 2000;
 
 words! {
     /// What can be known of an agent.
@@ -16,6 +20,8 @@ words! {
         ContextUsed = "context_used",
         /// Tokens that the context has room for.
         ContextLimit = "context_limit",
+        /// The share of the context that is left, in percent, as the screen tells it.
+        ContextLeft = "context_left",
         /// Tokens read in this session.
         TokensIn = "tokens_in",
         /// Tokens written in this session.
@@ -27,27 +33,124 @@ words! {
         Session = "session",
         Title = "title",
         Branch = "branch",
+        /// How much of what it set out to do is done.
+        Plan = "plan",
         LastPrompt = "last_prompt",
         LastAnswer = "last_answer",
     }
 }
+/// What kind of value a fact has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FactKind {
+    Count,
+    Amount,
+    Plan,
+    Text,
+}
+
+impl FactName {
+    /// What its values are.
+    pub const fn kind(self) -> FactKind {
+        match self {
+            FactName::ContextUsed
+            | FactName::ContextLimit
+            | FactName::ContextLeft
+            | FactName::TokensIn
+            | FactName::TokensOut => FactKind::Count,
+            FactName::CostUsd => FactKind::Amount,
+            FactName::Plan => FactKind::Plan,
+            _ => FactKind::Text,
+        }
+    }
+}
+
 words! {
     /// Where a fact of an agent comes from.
     FactSource {
         /// The agent's own record of its session.
         Record = "record",
+        /// A record that was found by the agent's directory: nothing proves that it is this agent's.
+        Directory = "directory",
         /// Its screen.
         Screen = "screen",
     }
 }
 
-/// The value of a fact: a count, an amount or a text, as its name says.
+/// How far an agent is with the list of what it set out to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanProgress {
+    pub done: u64,
+    pub of: u64,
+    /// What it does now, in its own words.
+    pub doing: Option<String>,
+}
+
+/// The value of a fact: a count, an amount, a plan or a text, as its name says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum FactValue {
     Count(u64),
     Amount(f64),
+    Plan(PlanProgress),
     Text(String),
+}
+
+impl FactValue {
+    /// The value of a fact as an agent writes it for people: `1.2k`, `12,345`, `$0.03`, or any text.
+    pub fn read(name: FactName, text: &str) -> Option<Self> {
+        match name.kind() {
+            // Counts that people are shown have no more than a few digits behind the point.
+            FactKind::Count => Some(Self::Count(numbered(text)?.round() as u64)),
+            FactKind::Amount => numbered(text).map(Self::Amount),
+            FactKind::Plan => {
+                let (done, of) = text.split_once('/')?;
+                let (done, of) = (done.trim().parse().ok()?, of.trim().parse().ok()?);
+                (done <= of).then_some(Self::Plan(PlanProgress { done, of, doing: None }))
+            }
+            FactKind::Text => Some(kept(text)).filter(|text| !text.is_empty()).map(Self::Text),
+        }
+    }
+
+    /// Both together, as far as they are numbers.
+    pub fn with(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Count(a), Self::Count(b)) => Self::Count(a.saturating_add(*b)),
+            (Self::Amount(a), Self::Amount(b)) => Self::Amount(a + b),
+            _ => other.clone(),
+        }
+    }
+
+    /// This one less another, as far as they are numbers.
+    pub fn without(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Count(a), Self::Count(b)) => Self::Count(a.saturating_sub(*b)),
+            (Self::Amount(a), Self::Amount(b)) => Self::Amount(a - b),
+            _ => self.clone(),
+        }
+    }
+}
+
+/// A number as agents write it for people: with thousands, a sign of money, or a unit behind it.
+pub fn numbered(text: &str) -> Option<f64> {
+    let plain: String = text.trim().trim_start_matches('$').chars().filter(|c| !matches!(c, ',' | '_')).collect();
+    let unit = plain.chars().last()?.to_ascii_lowercase();
+    let scale = match unit {
+        'k' => 1e3,
+        'm' => 1e6,
+        'b' => 1e9,
+        _ => 1.0,
+    };
+    let digits = plain.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let is_plain = digits.starts_with(|c: char| c.is_ascii_digit()) && digits.len() <= 20;
+    let number: f64 = digits.parse().ok().filter(|_| is_plain)?;
+    Some(number * scale)
+}
+
+/// A text of a record or a screen, harmless and bounded; its lines stay.
+pub fn kept(text: &str) -> String {
+    let cut = text.char_indices().nth(KEPT_TEXT).map_or(text, |(at, _)| &text[..at]);
+    cut.split('\n').map(harmless).collect::<Vec<_>>().join("\n").trim().to_owned()
 }
 
 impl fmt::Display for FactValue {
@@ -56,6 +159,8 @@ impl fmt::Display for FactValue {
         match self {
             FactValue::Count(count) => write!(f, "{count}"),
             FactValue::Amount(amount) => write!(f, "{amount:.2}"),
+            FactValue::Plan(PlanProgress { of: 0, .. }) => Ok(()),
+            FactValue::Plan(plan) => write!(f, "{}/{}", plan.done, plan.of),
             FactValue::Text(text) => f.write_str(&text.replace('\n', " ")),
         }
     }
@@ -90,14 +195,14 @@ impl AgentFacts {
     pub fn text(&self, name: FactName) -> Option<&str> {
         match &self.get(name)?.value {
             FactValue::Text(text) => Some(text),
-            FactValue::Count(_) | FactValue::Amount(_) => None,
+            FactValue::Count(_) | FactValue::Amount(_) | FactValue::Plan(_) => None,
         }
     }
 
     pub fn count(&self, name: FactName) -> Option<u64> {
         match self.get(name)?.value {
             FactValue::Count(count) => Some(count),
-            FactValue::Amount(_) | FactValue::Text(_) => None,
+            FactValue::Amount(_) | FactValue::Plan(_) | FactValue::Text(_) => None,
         }
     }
 
@@ -113,12 +218,52 @@ impl AgentFacts {
         other.0.iter().for_each(|(name, fact)| self.put(*name, fact.clone()));
     }
 
-    /// The share of the context that is left, in percent, where both its size and its use are known.
-    pub fn context_left(&self) -> Option<u64> {
-        let (used, limit) = (self.count(FactName::ContextUsed)?, self.count(FactName::ContextLimit)?);
+    /// The plan, if there is one.
+    pub fn plan(&self) -> Option<&PlanProgress> {
+        match &self.get(FactName::Plan)?.value {
+            FactValue::Plan(plan) if plan.of > 0 => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// The tokens that its session read and wrote.
+    pub fn tokens(&self) -> Option<u64> {
+        let counts = [FactName::TokensIn, FactName::TokensOut].into_iter().filter_map(|name| self.count(name));
+        counts.reduce(u64::saturating_add)
+    }
+
+    /// What it cost so far, in US dollars.
+    pub fn cost(&self) -> Option<f64> {
+        match self.get(FactName::CostUsd)?.value {
+            FactValue::Amount(cost) => Some(cost),
+            FactValue::Count(_) | FactValue::Plan(_) | FactValue::Text(_) => None,
+        }
+    }
+
+    /// Takes over what this does not know, and what it is less sure of.
+    pub fn fill(&mut self, other: &AgentFacts) {
+        for (name, fact) in &other.0 {
+            let is_worse = |known: &Fact| known.source == FactSource::Directory && fact.source != FactSource::Directory;
+            if self.0.get(name).is_none_or(is_worse) {
+                self.0.insert(*name, fact.clone());
+            }
+        }
+    }
+
+    /// The share of the context that is left, in percent, where its size and its use are known, or where the screen tells
+    /// it, and where that comes from.
+    pub fn context_left(&self) -> Option<(u64, FactSource)> {
+        let count = |name| Some((self.count(name)?, self.get(name)?.source));
+        let shown = count(FactName::ContextLeft).map(|(left, source)| (left.min(100), source));
+        let Some(((used, source), (limit, _))) = count(FactName::ContextUsed).zip(count(FactName::ContextLimit)) else {
+            return shown;
+        };
+        if shown.is_some() && source == FactSource::Directory {
+            return shown;
+        }
         let used = u128::from(used.min(limit)) * 100;
         let share = used.div_ceil(u128::from((limit > 0).then_some(limit)?));
-        Some(100 - u64::try_from(share).unwrap_or(100))
+        Some((100 - u64::try_from(share).unwrap_or(100), source))
     }
 }
 
@@ -161,9 +306,9 @@ mod tests {
         facts.put(FactName::ContextUsed, fact(FactValue::Count(7), 4));
         assert_eq!(facts.context_left(), None);
         facts.put(FactName::ContextLimit, fact(FactValue::Count(1000), 1));
-        assert_eq!(facts.context_left(), Some(89));
+        assert_eq!(facts.context_left(), Some((89, FactSource::Record)));
         facts.put(FactName::ContextUsed, fact(FactValue::Count(u64::MAX), 6));
-        assert_eq!(facts.context_left(), Some(0));
+        assert_eq!(facts.context_left(), Some((0, FactSource::Record)));
         facts.put(FactName::ContextLimit, fact(FactValue::Count(0), 2));
         assert_eq!(facts.context_left(), None);
     }

@@ -5,8 +5,9 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::filter::Filter;
-use super::item::Item;
+use super::item::{Item, Measure};
 use crate::fleet::{Terminal, TerminalKey, View};
+use crate::state::FactName;
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::Timestamp;
@@ -24,14 +25,50 @@ pub enum Sort {
     Age,
     Agent,
     Host,
+    Model,
+    /// The one with the least context left first.
+    Context,
+    /// The one with the most of its plan to do first.
+    Plan,
+    /// The one that used the most first.
+    Tokens,
+    Cost,
 }
 
 impl Sort {
-    const ALL: [Self; 6] = [Self::Attention, Self::Name, Self::Phase, Self::Age, Self::Agent, Self::Host];
+    const ALL: [Self; 11] = [
+        Self::Attention,
+        Self::Name,
+        Self::Phase,
+        Self::Age,
+        Self::Agent,
+        Self::Host,
+        Self::Model,
+        Self::Context,
+        Self::Plan,
+        Self::Tokens,
+        Self::Cost,
+    ];
 
-    /// The next one, around.
-    pub fn next(self) -> Self {
-        Self::ALL[(self as usize + 1) % Self::ALL.len()]
+    /// The next one, around, of those that say something of these items.
+    pub fn next(self, items: &[Item<'_>]) -> Self {
+        let others = Self::ALL.into_iter().cycle().skip(self as usize + 1).take(Self::ALL.len());
+        let mut useful = others.filter(|sort| match (sort, sort.measure()) {
+            (Self::Model, _) => items.iter().any(|item| !item.fact(FactName::Model).is_empty()),
+            (_, Some(measure)) => items.iter().any(|item| measure.of(*item).is_some()),
+            _ => true,
+        });
+        useful.next().unwrap_or_default()
+    }
+
+    fn measure(self) -> Option<Measure> {
+        match self {
+            Self::Context => Some(Measure::ContextLeft),
+            Self::Plan => Some(Measure::PlanDone),
+            Self::Tokens => Some(Measure::Tokens),
+            Self::Cost => Some(Measure::Cost),
+            _ => None,
+        }
     }
 
     /// What the dashboard calls it.
@@ -43,6 +80,11 @@ impl Sort {
             Self::Age => "age",
             Self::Agent => "agent",
             Self::Host => "host",
+            Self::Model => "model",
+            Self::Context => "context",
+            Self::Plan => "plan",
+            Self::Tokens => "tokens",
+            Self::Cost => "cost",
         }
     }
 }
@@ -197,6 +239,9 @@ enum SortKey {
     Phase(usize),
     Since(Timestamp),
     Agent(String),
+    Fact(String),
+    /// The least first.
+    Measure(Option<f64>),
     /// The item itself says it.
     Item,
 }
@@ -292,6 +337,13 @@ impl Arrangement {
             Sort::Phase => SortKey::Phase(phase(item)),
             Sort::Age => SortKey::Since(item.since().at),
             Sort::Agent => SortKey::Agent(item.agent()),
+            Sort::Model => SortKey::Fact(item.fact(FactName::Model)),
+            Sort::Context | Sort::Plan | Sort::Tokens | Sort::Cost => {
+                SortKey::Measure(self.sort.measure().and_then(|it| {
+                    let value = it.of(item)?;
+                    Some(if it.is_worth_when_small() { value } else { -value })
+                }))
+            }
             Sort::Name | Sort::Host => SortKey::Item,
         };
         Placed { item, group, key }
@@ -307,6 +359,11 @@ impl Arrangement {
             (SortKey::Phase(a), SortKey::Phase(b)) => a.cmp(b),
             (SortKey::Since(a), SortKey::Since(b)) => a.cmp(b),
             (SortKey::Agent(a), SortKey::Agent(b)) => natural(a, b),
+            (SortKey::Fact(a), SortKey::Fact(b)) => a.is_empty().cmp(&b.is_empty()).then_with(|| natural(a, b)),
+            // What is not known comes last.
+            (SortKey::Measure(a), SortKey::Measure(b)) => {
+                a.is_none().cmp(&b.is_none()).then(a.unwrap_or(0.0).total_cmp(&b.unwrap_or(0.0)))
+            }
             _ if self.sort == Sort::Host => a.item.key().server.cmp(&b.item.key().server),
             _ => Ordering::Equal,
         };

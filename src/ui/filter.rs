@@ -1,8 +1,8 @@
 //! Which terminals are shown: a text that the operator types, word by word.
 //!
 //! A plain word fits to a name, an agent or a session that has its letters in order, or to a directory that has it as
-//! it is. `is:`, `agent:`, `host:`, `session:` and `label:` ask for one thing, by the beginning of what it is called, `model:`
-//! by a part of it and `context:` by a number; `!` in front turns a word around. Every word has to fit.
+//! it is. `is:`, `agent:`, `host:`, `session:` and `label:` ask for one thing, by the beginning of what it is called; what is
+//! known of an agent by a part of it or by a number; `!` in front turns a word around. Every word has to fit.
 
 use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
@@ -14,12 +14,12 @@ use super::action::Action;
 use super::arrangement::{Arrangement, Flags};
 use super::frame::{Canvas, Hint};
 use super::input::LineInput;
-use super::item::Item;
+use super::item::{Item, Measure};
 use super::keymap::Context;
 use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayPlace};
 use super::text::{self, Pen};
 use crate::fleet::View;
-use crate::state::{AgentFacts, Tri, TurnResult};
+use crate::state::{FactName, Tri, TurnResult, numbered};
 use crate::status::Status;
 
 /// The words that `is:` knows: those that the table, the header and the log say, and marks of a row.
@@ -102,9 +102,53 @@ enum What {
     Host(String),
     Session(String),
     Label(String),
-    Model(String),
-    /// Less of its context is left than this, in percent.
-    Context(u64),
+    /// A part of what is known.
+    Fact(FactName, String),
+    /// Less or more of something than this.
+    Measured(Measure, Bound),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Bound {
+    Below(f64),
+    Above(f64),
+}
+
+/// The facts that can be asked for by a part of what they say.
+const FACTS: [(&str, FactName); 4] = [
+    ("model", FactName::Model),
+    ("mode", FactName::PermissionMode),
+    ("branch", FactName::Branch),
+    ("prompt", FactName::LastPrompt),
+];
+
+/// The numbers that can be asked for.
+const MEASURES: [(&str, Measure); 4] = [
+    ("context", Measure::ContextLeft),
+    ("plan", Measure::PlanDone),
+    ("tokens", Measure::Tokens),
+    ("cost", Measure::Cost),
+];
+
+impl Bound {
+    /// Reads `<20%`, `>5` or a number alone, which means what the operator looks for; nothing where there is no number yet.
+    fn new(measure: Measure, text: &str) -> Option<Self> {
+        let number = text.trim_start_matches(['<', '>', '$']).trim_end_matches('%');
+        if number.is_empty() {
+            return None;
+        }
+        // What is no number lets through nothing.
+        let number = numbered(number).unwrap_or(f64::NAN);
+        let is_below = text.starts_with('<') || (!text.starts_with('>') && measure.is_worth_when_small());
+        Some(if is_below { Self::Below(number) } else { Self::Above(number) })
+    }
+
+    fn holds(self, value: f64) -> bool {
+        match self {
+            Self::Below(bound) => value < bound,
+            Self::Above(bound) => value > bound,
+        }
+    }
 }
 
 impl Filter {
@@ -155,11 +199,11 @@ impl Term {
             Some(("host", value)) => What::Host(value.to_owned()),
             Some(("session", value)) => What::Session(value.to_owned()),
             Some(("label", value)) => What::Label(value.to_owned()),
-            Some(("model", value)) => What::Model(value.to_owned()),
-            Some(("context", value)) => {
-                let number = value.trim_start_matches('<').trim_end_matches('%');
-                // What is no number lets through nothing.
-                (!number.is_empty()).then(|| What::Context(number.parse().unwrap_or(0)))?
+            Some((name, value)) if let Some((_, fact)) = FACTS.iter().find(|(word, _)| *word == name) => {
+                What::Fact(*fact, value.to_owned())
+            }
+            Some((name, value)) if let Some((_, measure)) = MEASURES.iter().find(|(word, _)| *word == name) => {
+                What::Measured(*measure, Bound::new(*measure, value)?)
             }
             _ if wanted => {
                 let atom = Atom::new(&word, CaseMatching::Ignore, Normalization::Smart, AtomKind::Fuzzy, false);
@@ -192,11 +236,8 @@ impl Term {
                     || begins(&item.key().server.to_string(), word)
             }
             What::Session(word) => begins(item.session(), word),
-            What::Model(word) => contains(item.model(), word),
-            What::Context(least) => {
-                let left = item.facts().and_then(AgentFacts::context_left);
-                left.is_some_and(|left| left < *least)
-            }
+            What::Fact(name, word) => contains(&item.fact(*name), word),
+            What::Measured(measure, bound) => measure.of(item).is_some_and(|value| bound.holds(value)),
             What::Label(word) => item.label().is_some_and(|label| begins(label, word)),
         }
     }

@@ -3,7 +3,7 @@
 use super::text;
 use crate::dialog::{asked, bare};
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::state::{AgentFacts, Availability, FactName, Phase, Since, State, TaskStatus};
+use crate::state::{AgentFacts, Availability, FactName, FactSource, Phase, Since, State, TaskStatus};
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::Timestamp;
@@ -183,15 +183,37 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The model that answers, as far as that is known.
-    pub fn model(self) -> &'a str {
-        self.facts().and_then(|facts| facts.text(FactName::Model)).unwrap_or_default()
+    /// One thing that is known of an agent, in words; `~` stands before what is unsure. Empty where it is not known.
+    pub fn fact(self, name: FactName) -> String {
+        let fact = self.facts().and_then(|facts| facts.get(name));
+        fact.map_or_else(String::new, |fact| format!("{}{}", unsure(fact.source), fact.value))
+    }
+
+    /// The tokens of its session in words, rounded; empty where they are not known.
+    pub fn tokens(self) -> String {
+        self.facts().and_then(AgentFacts::tokens).map_or_else(String::new, |tokens| {
+            let source =
+                [FactName::TokensIn, FactName::TokensOut].map(|name| self.facts()?.get(name).map(|it| it.source));
+            let sign = source.into_iter().flatten().next().map_or("", unsure);
+            let scaled = |unit: u64, word: &str| format!("{sign}{:.1}{word}", tokens as f64 / unit as f64);
+            match tokens {
+                0..1_000 => format!("{sign}{tokens}"),
+                1_000..1_000_000 => scaled(1_000, "k"),
+                _ => scaled(1_000_000, "M"),
+            }
+        })
+    }
+
+    /// What its session cost, in words; empty where that is not known.
+    pub fn cost(self) -> String {
+        let Some(fact) = self.facts().and_then(|facts| facts.get(FactName::CostUsd)) else { return String::new() };
+        format!("{}${}", unsure(fact.source), fact.value)
     }
 
     /// How much of its context an agent has left, in words; empty where that is not known.
     pub fn context_left(self) -> String {
         let left = self.facts().and_then(AgentFacts::context_left);
-        left.map_or_else(String::new, |left| format!("{left}% left"))
+        left.map_or_else(String::new, |(left, source)| format!("{}{left}% left", unsure(source)))
     }
 
     /// What it waits for or does, in one line of its own words.
@@ -200,6 +222,45 @@ impl<'a> Item<'a> {
             Item::Terminal(terminal) => what_of_agent(terminal),
             Item::Task(task) => what_of_task(task),
         }
+    }
+}
+
+/// A number that is known of an agent, by which rows are let through and sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// The share of the context that is left, in percent.
+    ContextLeft,
+    /// The share of its plan that is done, in percent.
+    PlanDone,
+    /// Tokens read and written in the session.
+    Tokens,
+    /// What the session cost, in US dollars.
+    Cost,
+}
+
+impl Measure {
+    /// What it is of an agent, as far as that is known.
+    pub fn of(self, item: Item<'_>) -> Option<f64> {
+        let facts = item.facts()?;
+        Some(match self {
+            Self::ContextLeft => facts.context_left()?.0 as f64,
+            Self::PlanDone => facts.plan().map(|plan| plan.done as f64 * 100.0 / plan.of as f64)?,
+            Self::Tokens => facts.tokens()? as f64,
+            Self::Cost => facts.cost()?,
+        })
+    }
+
+    /// Whether few of it is what the operator looks for.
+    pub const fn is_worth_when_small(self) -> bool {
+        matches!(self, Self::ContextLeft | Self::PlanDone)
+    }
+}
+
+/// What stands before a fact that nothing proves to be this agent's.
+const fn unsure(source: FactSource) -> &'static str {
+    match source {
+        FactSource::Directory => "~",
+        FactSource::Record | FactSource::Screen => "",
     }
 }
 

@@ -10,7 +10,7 @@ use super::item::Item;
 use super::scroll::Viewport;
 use super::text::{self, Pen};
 use super::times;
-use crate::state::{AgentFacts, Attention, TurnSource};
+use crate::state::{AgentFacts, Attention, FactName, TurnSource};
 use crate::status::Status;
 use crate::task::rang;
 
@@ -30,12 +30,18 @@ pub struct Column {
 impl Column {
     /// Whether a line of the command line has room for it: what a terminal does says more than where it is.
     pub fn is_worth(&self, width: Option<usize>) -> bool {
-        self.spare < WHERE || width.is_none_or(|width| width >= WIDE)
+        let least = match self.spare {
+            MORE.. => WIDEST,
+            WHERE.. => WIDE,
+            _ => 0,
+        };
+        width.is_none_or(|width| width >= least)
     }
 
     /// Whether it has something to say of any of these items.
     pub fn says_something(&self, items: &[Item<'_>]) -> bool {
-        !(FACTS..WHERE).contains(&self.spare) || items.iter().any(|item| !(self.words)(*item).is_empty())
+        let is_fact = self.spare >= FACTS && self.spare != WHERE;
+        !is_fact || items.iter().any(|item| !(self.words)(*item).is_empty())
     }
 }
 
@@ -59,7 +65,7 @@ enum Width {
 }
 
 /// The columns, left to right. One more is one more line.
-pub const COLUMNS: [Column; 10] = [
+pub const COLUMNS: [Column; 16] = [
     column("NAME", ShownOn::Both, Width::Words(NAME_LEAST, 28), 0, |it| it.id().to_owned(), name),
     column("AGENT", ShownOn::Both, Width::Words(5, 20), 24, |it| it.agent(), quiet),
     // The longest word and `59m59`.
@@ -68,8 +74,14 @@ pub const COLUMNS: [Column; 10] = [
     column("LAST", ShownOn::Both, Width::Fixed(20), 18, |it| it.last(), last),
     column("STABLE", ShownOn::Dashboard, Width::Fixed(6), 26, |_| String::new(), stable),
     column("CONTEXT", ShownOn::Both, Width::Words(7, 9), FACTS, |it| it.context_left(), context),
-    column("MODEL", ShownOn::Both, Width::Words(5, 20), FACTS + 1, |it| it.model().to_owned(), quiet),
+    column("PLAN", ShownOn::Both, Width::Words(4, 6), FACTS, |it| it.fact(FactName::Plan), quiet),
+    column("MODEL", ShownOn::Both, Width::Words(5, 20), FACTS + 1, |it| it.fact(FactName::Model), quiet),
     column("PLACE", ShownOn::Both, Width::Words(5, 22), WHERE, |it| it.place(), quiet),
+    column("COST", ShownOn::Both, Width::Words(4, 8), MORE, |it| it.cost(), quiet),
+    column("TOKENS", ShownOn::Both, Width::Words(6, 8), MORE, |it| it.tokens(), quiet),
+    column("MODE", ShownOn::Both, Width::Words(4, 12), MORE, |it| it.fact(FactName::PermissionMode), quiet),
+    column("BRANCH", ShownOn::Both, Width::Words(6, 20), MORE, |it| it.fact(FactName::Branch), quiet),
+    column("PROMPT", ShownOn::Both, Width::Words(6, 40), MORE + 1, |it| it.fact(FactName::LastPrompt), quiet),
     column("PANE", ShownOn::CommandLine, Width::Rest, WHERE, |it| it.pane(), quiet),
     column("WHAT", ShownOn::Both, Width::Rest, 0, |it| it.what(), what),
 ];
@@ -85,12 +97,16 @@ const fn column(title: &'static str, on: ShownOn, width: Width, spare: usize, wo
 const NAME_LEAST: usize = 8;
 const NAME_MOST: usize = 16;
 const WIDE: usize = 100;
+/// From this width on the command line has room for all that is known.
+const WIDEST: usize = 200;
 /// What the columns spare of facts that not every agent tells; where no row has any, they are left out.
 const FACTS: usize = 34;
 /// The share of the context that is left, in percent, from which on it is shown as a warning.
 const LITTLE_CONTEXT: u64 = 20;
 /// What the columns spare that say where something is.
 const WHERE: usize = 40;
+/// What the facts spare that are read on a third look: only a wide dashboard has room for them.
+const MORE: usize = 50;
 /// Blanks between two columns.
 const GAP: usize = 2;
 /// Cursor, glyph and a blank; the marks of a row stand between cursor and glyph.
@@ -373,7 +389,7 @@ fn quiet(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
 
 /// How much of its context is left, which is a warning when it is little.
 fn context(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
-    let is_little = cell.item.facts().and_then(AgentFacts::context_left).is_some_and(|left| left < LITTLE_CONTEXT);
+    let is_little = cell.item.facts().and_then(AgentFacts::context_left).is_some_and(|(left, _)| left < LITTLE_CONTEXT);
     let style = if is_little { cell.style(cell.canvas.theme.style(Status::Interrupted)) } else { cell.quiet };
     pen.field(words, cells, style);
 }

@@ -1,9 +1,12 @@
+use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
 
 use tempfile::TempDir;
 
+use super::find::{fits, part_fits};
 use super::*;
 use crate::agent_record::{RecordedFiles, RecordedPhase};
 use crate::fleet::{PaneId, ServerId};
@@ -46,6 +49,40 @@ impl Home {
         Self { home, agent, records: AgentRecords::default(), tool, now: Timestamp::from_millis(1_800_000_000_000) }
     }
 
+    /// A process by the tool's name that works in `shop` below its home, which is a repository.
+    fn at_work(tool: &'static str) -> Self {
+        let mut home = Self::of(tool, None);
+        fs::create_dir_all(home.home.path().join("shop/.git")).unwrap();
+        home.replace_agent(&Self::worker(home.home.path(), tool));
+        home
+    }
+
+    fn replace_agent(&mut self, start: &dyn Fn() -> Child) {
+        let mut before = std::mem::replace(&mut self.agent, start());
+        before.kill().unwrap();
+        before.wait().unwrap();
+    }
+
+    fn worker(home: &Path, tool: &'static str) -> impl Fn() -> Child + use<> {
+        let home = home.to_owned();
+        move || {
+            let program = home.join(tool);
+            if !program.exists() {
+                symlink("/bin/sleep", &program).unwrap();
+            }
+            let mut command = Command::new(program);
+            command.arg("4711").env_clear().env("HOME", &home).current_dir(home.join("shop"));
+            command.spawn().unwrap()
+        }
+    }
+
+    /// What a sample of a record says of a directory, said of this agent's.
+    fn sample(&self, file: &str) -> String {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records").join(file);
+        let shop = self.home.path().canonicalize().unwrap().join("shop");
+        fs::read_to_string(path).unwrap().replace("/home/dev/shop-api", shop.to_str().unwrap())
+    }
+
     fn write(&self, path: &str, text: &str) {
         let path = self.home.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -63,8 +100,10 @@ impl Home {
             pid: self.agent.id(),
             instance: Default::default(),
         };
-        let sources = ProfileSet::builtin().records(self.tool);
-        RecordedAgent { key, processes: vec![self.agent.id()], sources, is_changing: true }
+        static LIBRARY: LazyLock<Arc<ProfileSet>> = LazyLock::new(|| Arc::new(ProfileSet::builtin()));
+        let library = Arc::clone(&LIBRARY);
+        let (sources, tool) = (library.records(self.tool), self.tool.to_owned());
+        RecordedAgent { key, processes: vec![self.agent.id()], sources, tool, library, is_changing: true }
     }
 
     /// What is read anew, a while later.
@@ -137,6 +176,23 @@ fn a_transcript_is_followed_by_the_session_that_the_status_names() {
     }
     let told: Vec<_> = home.records.agents.values().map(|state| state.returned.clone().unwrap()).collect();
     assert!(told.iter().all(|told| told.facts.text(FactName::Model).is_none() && told.turn.is_some()), "{told:?}");
+}
+
+#[test]
+fn files_of_a_folder_are_read_together() {
+    let mut home = Home::of("claude", None);
+    home.status(home.began(), "idle", "");
+    home.read();
+    let task = |status: &str| format!(r#"{{"id":"1","subject":"Fix total","status":"{status}"}}"#);
+    home.write(".claude/tasks/5-e/1.json", &task("in_progress"));
+    home.write(".claude/tasks/5-e/2.json", &task("pending"));
+    let plan = |reading: Option<AgentRecordReading>| reading?.facts.plan().map(|plan| (plan.done, plan.of));
+    assert_eq!(plan(home.read()), Some((0, 2)));
+    assert_eq!(home.read(), None);
+    home.write(".claude/tasks/5-e/1.json", &task("completed"));
+    assert_eq!(plan(home.read()), Some((1, 2)));
+    fs::remove_file(home.home.path().join(".claude/tasks/5-e/2.json")).unwrap();
+    assert_eq!(plan(home.read()), Some((1, 1)));
 }
 
 #[test]
@@ -225,6 +281,102 @@ fn an_agent_that_stands_still_is_read_less_often() {
     assert_eq!(home.records.read(&still, soon + READ_STILL).len(), 1);
 }
 
+/// The facts that are known, each with where it comes from.
+fn known(reading: &AgentRecordReading) -> Vec<String> {
+    let facts = reading.facts.iter();
+    facts.map(|(name, fact)| format!("{name} {} ({})", fact.value.to_string().trim_end(), fact.source)).collect()
+}
+
+#[test]
+fn a_session_of_the_directory_gives_facts_that_are_unsure_and_no_state() {
+    let mut home = Home::at_work("pi");
+    let slug = home.home.path().canonicalize().unwrap().join("shop").to_str().unwrap().replace('/', "-");
+    let file = format!(".pi/agent/sessions/-{slug}--/2026_01.jsonl");
+    let sample = home.sample("pi-0.74.2.jsonl");
+    home.write(&file, &sample);
+    let other = format!(".pi/agent/sessions/-{slug}--/2026_02.jsonl");
+    home.write(&other, &sample.replace("/shop\"", "/other\"").replace("mock-1", "another"));
+    let reading = home.read().unwrap();
+    let told = known(&reading);
+    for wanted in ["model mock-1 (directory)", "context_used 1242 (directory)", "cost_usd 0.01 (directory)"] {
+        assert!(told.iter().any(|fact| fact == wanted), "{wanted}: {told:?}");
+    }
+    assert_eq!((reading.turn, reading.result), (None, None));
+
+    // One that is not written any more since before the agent began is of another one.
+    let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_600_000_000);
+    File::options().write(true).open(home.home.path().join(&file)).unwrap().set_modified(old).unwrap();
+    assert_eq!(home.read(), Some(AgentRecordReading::default()));
+    home.write(&file, &sample);
+    assert!(!home.read().unwrap().facts.is_empty());
+    // What another process of the same kind writes there cannot be told from it; a child of its own is part of it.
+    let mut second = Home::worker(home.home.path(), "pi")();
+    assert_eq!(home.read(), Some(AgentRecordReading::default()));
+    second.kill().unwrap();
+    second.wait().unwrap();
+    assert!(!home.read().unwrap().facts.is_empty());
+}
+
+#[test]
+fn the_folder_that_stands_for_a_directory_is_found_by_what_it_says() {
+    let mut home = Home::at_work("gemini");
+    let shop = home.home.path().canonicalize().unwrap().join("shop");
+    home.write(".gemini/tmp/other/.project_root", "/home/other");
+    home.write(".gemini/tmp/other/chats/session-2.jsonl", &home.sample("gemini-0.61.0.jsonl").replace("2.5", "9"));
+    home.write(".gemini/tmp/shop-1/.project_root", shop.to_str().unwrap());
+    assert!(home.read().unwrap().facts.is_empty());
+    home.write(".gemini/tmp/shop-1/chats/session-1.jsonl", &home.sample("gemini-0.61.0.jsonl"));
+    let told = known(&home.read().unwrap());
+    for wanted in ["model gemini-2.5-pro (directory)", "last_prompt plan it (directory)", "tokens_in 3600 (directory)"]
+    {
+        assert!(told.iter().any(|fact| fact == wanted), "{wanted}: {told:?}");
+    }
+}
+
+#[test]
+fn a_text_is_read_line_by_line_and_its_last_session_counts() {
+    let mut home = Home::at_work("aider");
+    home.write("shop/.aider.chat.history.md", &home.sample("aider-0.86.2.md"));
+    assert!(home.read().unwrap().facts.is_empty(), "the last session has said nothing yet");
+    let more = "\n> Main model: anthropic/opus with diff edit format  \n\n#### /add src/cart.py  \n#### what is it?  \n\nIt.\n\n\
+        > Tokens: 1.2k sent, 14 received. Cost: $0.01 message, $0.03 session.\n\
+        > Tokens: 2k sent, 1.1k cache hit, 1,006 received. Cost: $0.02 message, $0.05 session.\n";
+    home.append("shop/.aider.chat.history.md", more);
+    let told = known(&home.read().unwrap());
+    let wanted = [
+        "model anthropic/opus (directory)",
+        "context_used 2000 (directory)",
+        "tokens_in 3200 (directory)",
+        "tokens_out 1020 (directory)",
+        "cost_usd 0.05 (directory)",
+        "last_prompt what is it? (directory)",
+    ];
+    assert_eq!(told, wanted);
+}
+
+#[test]
+fn a_database_is_asked_for_the_session_of_the_directory() {
+    let mut home = Home::at_work("opencode");
+    let file = home.home.path().join(".local/share/opencode/opencode.db");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let connection = rusqlite::Connection::open(&file).unwrap();
+    connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = 0").unwrap();
+    connection.execute_batch(&home.sample("opencode-1.18.33.sql")).unwrap();
+    assert!(home.read().unwrap().facts.is_empty(), "it was last used before the agent began");
+    connection.execute_batch("UPDATE session SET time_updated = 2000000000000").unwrap();
+    let told = known(&home.read().unwrap());
+    let wanted = ["model mock-1 (directory)", "last_prompt plan it (directory)", "tokens_in 3600 (directory)"];
+    for wanted in wanted {
+        assert!(told.iter().any(|fact| fact == wanted), "{wanted}: {told:?}");
+    }
+    assert_eq!(home.read(), None, "nothing has changed");
+    assert!(told.contains(&"plan 1/3 (directory)".to_owned()), "{told:?}");
+    // Another version's tables lack what one question asks for; the others are answered.
+    connection.execute_batch("ALTER TABLE session DROP COLUMN cost; UPDATE session SET title = 'new'").unwrap();
+    let told = known(&home.read().unwrap());
+    assert!(told.contains(&"title new (directory)".to_owned()) && !told.iter().any(|it| it.starts_with("tokens_in")));
+}
+
 #[test]
 fn names_fit_patterns_part_by_part() {
     assert!(fits(Path::new("a/rollout-1.jsonl"), "*/rollout-*.jsonl"));
@@ -253,6 +405,9 @@ fn what_is_kept_for_a_recording_says_the_same() {
                     addition.source.contains("{session}") && !addition.path.is_empty()
                 );
                 files.take(&addition, home.now);
+                if addition.source.starts_with("tasks/") {
+                    continue;
+                }
                 added.push((addition.is_anew, addition.lines.len()));
             }
             assert_eq!(files.reading(), said);

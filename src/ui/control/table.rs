@@ -351,7 +351,10 @@ impl Ui {
                 arrangement.filter = Filter::default();
                 self.memory.toasts.clear();
             }
-            Action::Sort => arrangement.sort = arrangement.sort.next(),
+            Action::Sort => {
+                let shown: Vec<Item<'_>> = arrangement.shown(view).collect();
+                arrangement.sort = arrangement.sort.next(&shown);
+            }
             Action::Group => arrangement.grouping = arrangement.grouping.next(),
             Action::Fold => return self.fold_here(view),
             Action::FoldAll => return self.fold_everything(view),

@@ -7,7 +7,7 @@ use crate::fleet::{ServerHealth, Terminal, TerminalKey, View};
 use crate::history::StoredScreen;
 use crate::profile::RefusedInputs;
 use crate::screen::{PaneFacts, Screen, harmless};
-use crate::state::{FactSource, TurnResult};
+use crate::state::{FactName, FactSource, TurnResult};
 use crate::status::Status;
 use crate::task::{Preview, Task};
 use crate::time::Timestamp;
@@ -300,15 +300,18 @@ fn recorded(facts: &mut Facts<'_, '_>, terminal: &Terminal) {
         return;
     }
     facts.heading("Agent");
-    for (name, fact) in known.iter() {
+    for (name, fact) in known.iter().filter(|(_, fact)| !fact.value.to_string().is_empty()) {
         let source = match fact.source {
             FactSource::Record => "its record",
+            FactSource::Directory => "a record in its directory, perhaps another's",
             FactSource::Screen => "its screen",
         };
         let age = times::age(facts.canvas.now.since(fact.at));
-        facts.put(&name.word().replace('_', " "), format!("{} ({source}, {age} ago)", fact.value));
+        let doing = known.plan().filter(|_| name == FactName::Plan).and_then(|plan| plan.doing.clone());
+        let doing = doing.map(|doing| format!(": {doing}")).unwrap_or_default();
+        facts.put(&name.word().replace('_', " "), format!("{}{doing} ({source}, {age} ago)", fact.value));
     }
-    if let Some(left) = known.context_left() {
+    if let Some((left, _)) = known.context_left() {
         facts.put("context left", format!("{left} %"));
     }
 }

@@ -11,7 +11,9 @@ mod sizes;
 use crate::support::sample_fleet::{NOW, SampleFleet, terminal};
 use fleetwatch::fleet::TerminalKey;
 use fleetwatch::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
-use fleetwatch::state::{Attention, Availability, BusinessState, Fact, FactName, FactSource, FactValue, Phase};
+use fleetwatch::state::{
+    Attention, Availability, BusinessState, Fact, FactName, FactSource, FactValue, Phase, PlanProgress,
+};
 use fleetwatch::status::{Hindrance, Status};
 use fleetwatch::time::Span;
 use fleetwatch::ui::Waiting;
@@ -862,9 +864,13 @@ fn what_agents_tell_of_themselves_has_columns_and_filters() {
         put(FactName::Model, FactValue::Text(model.to_owned()));
         put(FactName::ContextUsed, FactValue::Count(used));
         put(FactName::ContextLimit, FactValue::Count(1000));
+        put(FactName::TokensIn, FactValue::Count(used * 100));
+        put(FactName::Plan, FactValue::Plan(PlanProgress { done: used / 100, of: 10, doing: None }));
     }
+    let unsure = |value| Fact { value, source: FactSource::Directory, at: NOW };
+    fleet.terminals[1].state.agent.put(FactName::CostUsd, unsure(FactValue::Amount(1.5)));
     let shown = text(&mut ui, &fleet, 220, 40);
-    for word in ["MODEL", "claude-opus-4", "gpt-5.5", "CONTEXT", "1% left", "90% left"] {
+    for word in ["MODEL", "claude-opus-4", "gpt-5.5", "CONTEXT", "1% left", "90% left", "9/10", "~$1.50", "99.0k"] {
         assert!(shown.contains(word), "{word}:\n{shown}");
     }
     assert!(!text(&mut ui, &fleet, 80, 24).contains("MODEL"), "what it does comes first");
@@ -874,16 +880,38 @@ fn what_agents_tell_of_themselves_has_columns_and_filters() {
         press(&mut ui, &fleet, &[KeyCode::Esc]);
         count
     };
-    assert_eq!(
-        [
-            filtered("model:opus"),
-            filtered("context:<20%"),
-            filtered("context:<91"),
-            filtered("context:<"),
-            filtered("context:>50")
-        ],
-        [1, 1, 2, 12, 0]
-    );
+    let filters = [
+        ("model:opus", 1),
+        ("context:<20%", 1),
+        ("context:<91", 2),
+        ("context:<", 12),
+        ("context:>50", 1),
+        ("context:x", 0),
+        ("plan:<50%", 1),
+        ("tokens:>50k", 1),
+        ("cost:>$1", 1),
+        ("cost:2", 0),
+        ("!branch:main", 12),
+    ];
+    for (filter, wanted) in filters {
+        assert_eq!(filtered(filter), wanted, "{filter}");
+    }
+    let sorted = |ui: &mut Ui, by: &str| {
+        for _ in 0..11 {
+            press(ui, &fleet, &chars("s"));
+            if text(ui, &fleet, 220, 40).contains(&format!("by {by}")) {
+                return true;
+            }
+        }
+        false
+    };
+    for (by, first) in [("context", 0), ("plan", 1), ("cost", 1)] {
+        assert!(sorted(&mut ui, by), "{by}");
+        assert_eq!(names(&mut ui, &fleet)[0], fleet.terminals[first].state.terminal.id, "{by}");
+    }
+    let bare = SampleFleet::usual();
+    press(&mut ui, &bare, &chars("sssssssssss"));
+    assert!(!text(&mut ui, &bare, 220, 40).contains("by cost"), "nobody is sorted by what is known of nobody");
 }
 
 #[test]

@@ -1,0 +1,244 @@
+//! Where an agent's records lie: by proof that a file is of its process, or by the directory that it works in.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::{AT_ONCE, ENTRIES, RecordedAgent, open};
+use crate::agent_record::{AgentRecordSource, DirectoryLink};
+use crate::process::{proc, version};
+use crate::time::{Span, Timestamp};
+
+/// Bytes of a file that only names a directory.
+const NAMES: u64 = 16 << 10;
+/// Files of a folder that are read together.
+const GATHERED: usize = 100;
+/// How exactly the start of a process is known in the machine's time.
+const CLOCK: Span = Span::from_secs(2);
+
+/// Where an agent works, and since when: what leads to a record that nothing proves to be its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Workplace {
+    pub directory: PathBuf,
+    pub began: Timestamp,
+}
+
+/// The processes of this user by the directory that they work in, read when they are first asked for.
+#[derive(Default)]
+pub(super) struct Workplaces(Option<HashMap<PathBuf, Vec<u32>>>);
+
+impl Workplaces {
+    /// Where an agent works, if no other agent of its kind works there.
+    pub(super) fn alone(&mut self, agent: &RecordedAgent) -> Option<Workplace> {
+        let process = *agent.processes.first()?;
+        let directory = proc::directory(process)?;
+        let began = proc::began_at(process)?;
+        let processes = self.0.get_or_insert_with(proc::by_directory);
+        let here = processes.get(&directory)?;
+        let is_other = |process: &u32| !is_part_of(*process, agent) && is_same_kind(*process, agent);
+        (!here.iter().any(is_other)).then_some(Workplace { directory, began })
+    }
+}
+
+/// Whether a process belongs to an agent: it started it, or was started by it.
+fn is_part_of(process: u32, agent: &RecordedAgent) -> bool {
+    let family = proc::ancestors(Path::new(proc::ROOT), process);
+    let is_above = |own: &u32| proc::ancestors(Path::new(proc::ROOT), *own).contains(&process);
+    agent.processes.iter().any(|own| family.contains(own) || is_above(own))
+}
+
+fn is_same_kind(process: u32, agent: &RecordedAgent) -> bool {
+    let process = proc::process(process);
+    process.is_some_and(|process| !agent.library.agent_processes(&agent.tool, &[process]).is_empty())
+}
+
+/// The file of a source that was changed last since the agent began, among those that its directory leads to, behind the
+/// agent's folder.
+pub(super) fn find_by_directory(
+    source: &AgentRecordSource,
+    agent: &RecordedAgent,
+    at: &Workplace,
+) -> Option<(PathBuf, PathBuf)> {
+    let base = base(source, *agent.processes.first()?, Some(&at.directory))?;
+    let directory = at.directory.to_str()?;
+    let slug = directory.trim_start_matches('/').replace(['/', ':'], "-");
+    let mut file = source.file.as_deref()?.replace("{cwd}", &slug);
+    if let Some(DirectoryLink::File(naming)) = &source.directory {
+        let holds = |path: &PathBuf| content(path).is_some_and(|text| text.trim() == directory);
+        let naming_file = below(&base, naming).into_iter().find(holds)?;
+        file = file.replace("{directory}", &starred(naming_file.strip_prefix(&base).ok()?, naming)?);
+    }
+    let is_recent = |path: &PathBuf| Some((changed(path)?, path.clone())).filter(|(at_, _)| *at_ + CLOCK >= at.began);
+    let mut found: Vec<(Timestamp, PathBuf)> = below(&base, &file).iter().filter_map(is_recent).collect();
+    found.sort();
+    let is_of_it = |path: &PathBuf| match &source.directory {
+        Some(DirectoryLink::Line(place)) => first_value(path, source)
+            .is_some_and(|value| place.find(&value).iter().any(|it| it.as_str() == Some(directory))),
+        _ => true,
+    };
+    let newest = found.into_iter().rev().map(|(_, path)| path);
+    inside(&base, &newest.into_iter().find(|path| is_of_it(path) && begins_as(path, source))?)
+}
+
+/// The files of a source in the folder that they are gathered from, by their names.
+pub(super) fn gathered(folder: &Path, source: &AgentRecordSource) -> Vec<PathBuf> {
+    let name = source.file.as_deref().and_then(|file| file.rsplit('/').next()).unwrap_or_default();
+    let mut files = below(folder, name);
+    files.sort();
+    files.truncate(GATHERED);
+    files
+}
+
+/// When a file was last changed; a database is as new as what is not yet in it.
+fn changed(path: &Path) -> Option<Timestamp> {
+    let at = |path: &Path| {
+        let since = fs::symlink_metadata(path).ok()?.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+        i64::try_from(since.as_millis()).ok().map(Timestamp::from_millis)
+    };
+    let journal = path.with_file_name(format!("{}-wal", path.file_name()?.to_str()?));
+    at(path).max(at(&journal))
+}
+
+/// What stands for the `*` of a pattern in a path that fits it.
+fn starred(path: &Path, pattern: &str) -> Option<String> {
+    let parts = path.iter().filter_map(|part| part.to_str()).zip(pattern.split('/'));
+    let mut starred = parts.filter_map(|(part, wanted)| {
+        let (begin, end) = wanted.split_once('*')?;
+        part.strip_prefix(begin)?.strip_suffix(end).map(str::to_owned)
+    });
+    starred.next()
+}
+
+pub(super) fn content(path: &Path) -> Option<String> {
+    let mut text = String::new();
+    open(path)?.take(NAMES).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+/// The file of a source for one process, if there is one and it is proven to be that process's, behind the agent's folder.
+pub(super) fn find(source: &AgentRecordSource, process: u32, session: Option<&str>) -> Option<(PathBuf, PathBuf)> {
+    let base = base(source, process, None)?;
+    let id = process.to_string();
+    let file = source.file.as_deref();
+    let path = match (&source.open, file) {
+        (Some(open), _) => {
+            let mut held = held(process, &base, &open.replace("{pid}", &id));
+            held.sort_by(|a, b| a.file_name().cmp(&b.file_name()));
+            let beside = |path: &Path| match file.and_then(|file| file.strip_prefix("./")) {
+                Some(name) => path.with_file_name(name),
+                None => path.to_owned(),
+            };
+            held.iter().rev().map(|path| beside(path)).find(|path| begins_as(path, source))?
+        }
+        (None, Some(file)) if source.gathered => {
+            let folder = base.join(file.rsplit_once('/')?.0.replace("{session}", session?));
+            folder.is_dir().then_some(folder)?
+        }
+        (None, Some(file)) if file.contains("{session}") => {
+            below(&base, &file.replace("{pid}", &id).replace("{session}", session?)).into_iter().next()?
+        }
+        (None, file) => base.join(file?.replace("{pid}", &id)),
+    };
+    inside(&base, &path)
+}
+
+/// The agent's folder, and a file with its links resolved, which must not lead out of it.
+fn inside(base: &Path, path: &Path) -> Option<(PathBuf, PathBuf)> {
+    let real = path.canonicalize().ok()?;
+    real.starts_with(base).then(|| (base.to_owned(), real))
+}
+
+/// The agent's folder: the first of those that there is.
+fn base(source: &AgentRecordSource, process: u32, directory: Option<&Path>) -> Option<PathBuf> {
+    source.base.iter().find_map(|base| match base.as_str() {
+        "{repository}" => repository(directory?),
+        base => folder(base, process),
+    })
+}
+
+/// The repository around a directory, else the directory itself.
+fn repository(directory: &Path) -> Option<PathBuf> {
+    let around = directory.ancestors().find(|folder| folder.join(".git").exists());
+    around.unwrap_or(directory).canonicalize().ok()
+}
+
+/// An agent's folder, links resolved.
+fn folder(written: &str, process: u32) -> Option<PathBuf> {
+    let variable = |name: &str| -> Option<OsString> {
+        version::environment(process, &[name]).remove(name).filter(|value| !value.is_empty())
+    };
+    let path = match (written.strip_prefix('$'), written.strip_prefix("~/")) {
+        (Some(written), _) => {
+            let (name, rest) = written.split_once('/').unwrap_or((written, ""));
+            PathBuf::from(variable(name)?).join(rest)
+        }
+        (None, Some(rest)) => PathBuf::from(variable("HOME")?).join(rest),
+        (None, None) => PathBuf::from(written),
+    };
+    path.is_absolute().then(|| path.canonicalize().ok()).flatten()
+}
+
+/// The files that a process holds open below a folder and whose names fit.
+fn held(process: u32, base: &Path, wanted: &str) -> Vec<PathBuf> {
+    let Ok(open) = fs::read_dir(Path::new(proc::ROOT).join(process.to_string()).join("fd")) else { return Vec::new() };
+    let mut found: Vec<PathBuf> = open
+        .flatten()
+        .take(ENTRIES)
+        .filter_map(|entry| fs::read_link(entry.path()).ok())
+        .filter(|path| path.strip_prefix(base).is_ok_and(|rest| fits(rest, wanted)))
+        .collect();
+    found.dedup();
+    found
+}
+
+/// Whether each part of a path fits the part of the pattern at its place.
+pub(super) fn fits(path: &Path, wanted: &str) -> bool {
+    let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
+    let wanted: Vec<&str> = wanted.split('/').collect();
+    parts.len() == wanted.len() && parts.iter().zip(wanted).all(|(part, wanted)| part_fits(part, wanted))
+}
+
+/// Whether a name fits a pattern with at most one `*`.
+pub(super) fn part_fits(name: &str, wanted: &str) -> bool {
+    match wanted.split_once('*') {
+        None => name == wanted,
+        Some((begin, end)) => name.len() >= begin.len() + end.len() && name.starts_with(begin) && name.ends_with(end),
+    }
+}
+
+/// The files below a folder whose paths fit a pattern.
+fn below(base: &Path, wanted: &str) -> Vec<PathBuf> {
+    let (part, rest) = wanted.split_once('/').map_or((wanted, None), |(part, rest)| (part, Some(rest)));
+    let go_on = |path: PathBuf| match rest {
+        Some(rest) => below(&path, rest),
+        None if path.is_file() => vec![path],
+        None => Vec::new(),
+    };
+    if !part.contains('*') {
+        return go_on(base.join(part));
+    }
+    let Ok(entries) = fs::read_dir(base) else { return Vec::new() };
+    let fitting = entries.flatten().take(ENTRIES);
+    let fitting = fitting.filter(|entry| entry.file_name().to_str().is_some_and(|name| part_fits(name, part)));
+    fitting.flat_map(|entry| go_on(entry.path())).take(ENTRIES).collect()
+}
+
+/// Whether the first line of a file says what it must.
+fn begins_as(path: &Path, source: &AgentRecordSource) -> bool {
+    source.first.is_empty() || first_value(path, source).is_some_and(|value| source.first.hold(&value))
+}
+
+/// The first line of a file, or all of it where it is one value.
+fn first_value(path: &Path, source: &AgentRecordSource) -> Option<Value> {
+    let mut file = BufReader::new(open(path)?.take(AT_ONCE));
+    let mut text = Vec::new();
+    match source.replaced {
+        true => file.read_to_end(&mut text).ok()?,
+        false => file.read_until(b'\n', &mut text).ok()?,
+    };
+    serde_json::from_slice(&text).ok()
+}
