@@ -5,11 +5,13 @@
 //! rule fits, or whose values have other types than expected, says nothing.
 
 mod addition;
+mod said;
 
 use std::collections::BTreeMap;
 
 pub use addition::{RecordAddition, RecordDepth, RecordedFiles};
 use regex::Regex;
+pub use said::{Said, SaidRule, Speaker};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -77,12 +79,20 @@ pub struct AgentRecordSource {
     pub at: Option<JsonPath>,
     #[serde(default, rename = "rule")]
     pub rules: Vec<AgentRecordRule>,
+    /// What of its lines was said, and by whom, for transcripts.
+    #[serde(default)]
+    pub said: Vec<SaidRule>,
 }
 
 impl AgentRecordSource {
     /// How recordings call it: the file as the profile writes it, the one that proves the others first.
     pub fn name(&self) -> &str {
         self.open.as_deref().or(self.file.as_deref()).unwrap_or_default()
+    }
+
+    /// What its facts are said to come from.
+    pub const fn fact_source(&self) -> FactSource {
+        if self.directory.is_some() { FactSource::Directory } else { FactSource::Record }
     }
 
     /// What is wrong with it as a whole, for people.
@@ -435,7 +445,7 @@ impl AgentRecordReader {
         if rule.restarts {
             *self = Self { is_understood: true, ..Self::new(false) };
         }
-        let by = if source.directory.is_some() { FactSource::Directory } else { FactSource::Record };
+        let by = source.fact_source();
         let put = |facts: &mut AgentFacts, name, value| {
             facts.put(name, Fact { value, source: by, at });
         };

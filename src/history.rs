@@ -37,7 +37,7 @@ pub use file::VERSION;
 pub use identity::{Owner, same_terminal, stored_server};
 pub use intake::Stopped;
 pub use intents::{Decided, Intent, IntentId, IntentState, Intents};
-pub use questions::{Answer, HistoryAnswer, HistoryQuestion, QuestionKind, Questions, StoredScreen};
+pub use questions::{Answer, HistoryAnswer, HistoryQuestion, QuestionKind, Questions, SessionFile, StoredScreen};
 pub use reader::{Line, Reader, RecordFilter, StoredTerminal};
 pub use recall::Recall;
 pub use record::{

@@ -23,7 +23,7 @@ pub use input::{RefusedInputs, TakenAs};
 pub use projection::{AnswerAssociator, DialogProjection, ProjectedRow, Projector, RowReason, TailRegex, normalized};
 pub use rules::{Region, Signal, StopKey};
 pub use set::{ProfileSet, Selected, Selection};
-pub use transcript::{GAP, Said, Transcript};
+pub use transcript::{GAP, Transcript};
 
 /// What runs in a pane, as its processes tell (SPEC §3).
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

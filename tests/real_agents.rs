@@ -402,6 +402,32 @@ fn what_its_record_says(agent: Agent) {
     drop(silent);
 }
 
+/// All that was said is in the transcript that the record tells, tools and what they gave back among it.
+fn what_was_said_is_in_its_record(agent: Agent) {
+    use fleetwatch::agent_record::Speaker;
+    let stage = Stage::with(agent);
+    stage.model.answer(dangerous_call(agent));
+    stage.model.answer(Answer::new().say("The database is there now.", Duration::ZERO));
+    stage.send("Create the orders database");
+    stage.expect("the approval", approval);
+    stage.answer("1");
+    stage.expect("the end of the turn", |state| result(state, "success"));
+    let state = stage.listed();
+    let path = state.pointer("/agent/transcript/value").and_then(Value::as_str).unwrap();
+    let sources = fleetwatch::profile::ProfileSet::builtin().records(state["terminal"]["tool"].as_str().unwrap());
+    let source = sources.iter().find(|source| source.is_transcript()).unwrap();
+    let mut said = Vec::new();
+    wait_until("the answer in the transcript", || {
+        let until = fleetwatch::time::Timestamp::from_millis(i64::MAX);
+        said = fleetwatch::process::transcript(std::path::Path::new(path), source, until).unwrap();
+        said.iter().any(|said| said.by == Speaker::Agent && said.text == "The database is there now.")
+    });
+    let by = |speaker| said.iter().filter(|said| said.by == speaker).map(|said| &*said.text).collect::<Vec<_>>();
+    assert_eq!(by(Speaker::User), ["Create the orders database"], "{said:?}");
+    assert!(matches!(by(Speaker::Tool)[..], [call] if call.contains("orders.db")), "{said:?}");
+    assert!(!by(Speaker::Output).is_empty(), "{said:?}");
+}
+
 macro_rules! for_each_agent {
     ($($story:ident),* $(,)?) => {
         mod claude_code {
@@ -434,4 +460,5 @@ for_each_agent!(
     a_draft_typed_by_hand,
     a_follow_up,
     what_its_record_says,
+    what_was_said_is_in_its_record,
 );

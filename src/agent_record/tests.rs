@@ -34,6 +34,82 @@ fn told(source: &AgentRecordSource, file: &str) -> (Vec<String>, AgentRecordRead
     (told, reader)
 }
 
+/// What lines say, `>` before a prompt, `*` before a call and `|` before what a tool gave back.
+fn said(source: &AgentRecordSource, lines: impl IntoIterator<Item = Value>) -> String {
+    let said = lines.into_iter().filter_map(|line| source.said_by(&line, LATER)).flatten();
+    let marked = said.filter(|said| !said.text.is_empty()).map(|said| {
+        let mark = match said.by {
+            Speaker::User => "> ",
+            Speaker::Agent => "",
+            Speaker::Tool => "* ",
+            Speaker::Output => "| ",
+        };
+        format!("{mark}{}", said.text)
+    });
+    marked.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_record_tells_who_said_what() {
+    let claude = [
+        json!({"type": "user", "message": {"role": "user", "content": "clean up\nthe cache"}}),
+        json!({"type": "user", "message": {"role": "user", "content": "<local-command-stdout>x</local-command-stdout>"}}),
+        json!({"type": "user", "isMeta": true, "message": {"role": "user", "content": "a note of its own"}}),
+        json!({"type": "assistant", "message": {"content": [
+            {"type": "text", "text": "I'll look.\u{1b}[31m"},
+            {"type": "tool_use", "name": "Bash", "input": {"command": "ls cache\ndu -sh cache", "description": "Look"}},
+        ]}}),
+        json!({"type": "user", "message": {"content": [
+            {"type": "tool_result", "content": [{"type": "text", "text": "a\nb"}]},
+        ]}}),
+        json!({"type": "assistant", "isSidechain": true, "message": {"content": [{"type": "text", "text": "aside"}]}}),
+        json!({"type": "assistant", "message": {"content": [{"type": "tool_use", "name": "Odd", "input": {"n": 1}}]}}),
+    ];
+    assert_eq!(
+        said(&source("claude", "projects"), claude),
+        "> clean up\n> the cache\nI'll look.[31m\n* Bash  ls cache\n| du -sh cache\n| a\n| b\n* Odd  {\"n\":1}"
+    );
+    let codex = [
+        json!({"type": "response_item", "payload": {"type": "message", "role": "user", "content": [{"text": "<environment_context>"}]}}),
+        json!({"type": "event_msg", "payload": {"type": "user_message", "message": "create the file"}}),
+        json!({"type": "response_item", "payload": {"type": "function_call", "name": "shell", "arguments": "touch a"}}),
+        json!({"type": "response_item", "payload": {"type": "function_call_output", "output": "Exit code: 0"}}),
+        json!({"type": "event_msg", "payload": {"type": "agent_message", "message": "Done."}}),
+        json!({"type": "response_item", "payload": {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}}),
+    ];
+    assert_eq!(said(&source("codex", "rollout"), codex), "> create the file\n* shell  touch a\n| Exit code: 0\nDone.");
+    let copilot = [
+        json!({"type": "user.message", "data": {"content": "and again?"}}),
+        json!({"type": "tool.execution_start", "data": {"toolName": "bash", "arguments": {"command": "ls"}}}),
+        json!({"type": "tool.execution_complete", "data": {"result": {"content": "a"}}}),
+        json!({"type": "assistant.message", "data": {"content": "", "toolRequests": []}}),
+        json!({"type": "assistant.message", "data": {"content": "Yes."}}),
+    ];
+    assert_eq!(said(&source("copilot", "events"), copilot), "> and again?\n* bash  ls\n| a\nYes.");
+    let qwen = [
+        json!({"type": "user", "message": {"role": "user", "parts": [{"text": "wait a little"}]}}),
+        json!({"type": "assistant", "message": {"parts": [
+            {"text": "thinking", "thought": true},
+            {"text": "Sleeping."},
+            {"functionCall": {"name": "run_shell_command", "args": {"command": "sleep 25"}}},
+        ]}}),
+        json!({"type": "tool_result", "message": {"parts": []}, "toolCallResult": {"resultDisplay": "Blocked"}}),
+    ];
+    assert_eq!(
+        said(&source("qwen", "chats"), qwen),
+        "> wait a little\nSleeping.\n* run_shell_command  sleep 25\n| Blocked"
+    );
+}
+
+#[test]
+fn a_transcript_ends_at_the_time_that_is_asked_for() {
+    let source = source("claude", "projects");
+    let line = json!({"type": "user", "timestamp": "2026-11-22T08:00:00.000Z", "message": {"content": "hello"}});
+    let at = |time: &str| Timestamp::from_millis(time.parse::<jiff::Timestamp>().unwrap().as_millisecond());
+    assert!(source.said_by(&line, at("2026-11-22T08:00:00Z")).is_some_and(|said| !said.is_empty()));
+    assert!(source.said_by(&line, at("2026-11-22T07:59:59Z")).is_none());
+}
+
 #[test]
 fn turns_of_codex_begin_and_end_in_its_rollout() {
     for file in ["codex-0.169.0.jsonl", "codex-0.116.0.jsonl"] {

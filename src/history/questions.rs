@@ -1,5 +1,6 @@
 //! Questions about one terminal that are answered while the fleet is watched: reading has a thread of its own.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
@@ -10,8 +11,10 @@ use super::feeds::FollowedFile;
 use super::reader::{Line, Reader, RecordFilter};
 use super::record::{Body, Kind, PublicState, RecordId, ScreenId, Stored};
 use super::{History, Trouble};
+use crate::agent_record::{Said, Speaker};
 use crate::fleet::TerminalKey;
-use crate::profile::{ProfileSet, Projector, Said, Transcript, normalized};
+use crate::process;
+use crate::profile::{ProfileSet, Projector, Transcript, normalized};
 use crate::screen::{PaneFacts, Screen};
 use crate::time::{Span, Timestamp};
 
@@ -38,8 +41,16 @@ pub enum QuestionKind {
     Screen(ScreenId),
     /// Who had the turn from a time on, or since the beginning.
     Line { since: Option<Timestamp>, until: Timestamp },
-    /// What was said up to a time, the screen of that time last.
-    Transcript { until: Timestamp, last: Option<StoredScreen> },
+    /// What was said up to a time: by the agent's own record where there is one, else by the screens, the one of that time
+    /// last.
+    Transcript { until: Timestamp, record: Option<SessionFile>, last: Option<StoredScreen> },
+}
+
+/// The file in which an agent keeps what was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionFile {
+    pub path: PathBuf,
+    pub tool: String,
 }
 
 /// A screen, and whose it is.
@@ -70,8 +81,12 @@ pub enum HistoryAnswer {
     /// `None` when it was let go.
     Screen(ScreenId, Option<Arc<Screen>>),
     Line(Line),
-    /// The lines, oldest first. Without a history they are those of the last screen.
-    Transcript(Vec<Said>),
+    /// The lines, oldest first, and whether they are the record's. Without both a record and a history they are those of
+    /// the last screen.
+    Transcript {
+        lines: Vec<Said>,
+        is_recorded: bool,
+    },
     /// The history cannot be read now.
     Failed {
         ask: QuestionKind,
@@ -141,7 +156,10 @@ impl Answering {
             }
             QuestionKind::Screen(id) => Ok(HistoryAnswer::Screen(id, self.reader()?.screen(id)?.map(Arc::new))),
             QuestionKind::Line { since, until } => Ok(HistoryAnswer::Line(self.reader()?.line(key, since, until)?)),
-            QuestionKind::Transcript { until, last } => self.transcript(key, until, last),
+            QuestionKind::Transcript { until, record, last } => match self.recorded(record.as_ref(), until) {
+                Some(lines) => Ok(HistoryAnswer::Transcript { lines, is_recorded: true }),
+                None => self.transcript(key, until, last),
+            },
         }
     }
 
@@ -151,6 +169,14 @@ impl Answering {
         let records = self.reader()?.records(&filter)?;
         let earlier = u32::try_from(records.len()).is_ok_and(|count| count == PAGE);
         Ok(HistoryAnswer::Page { before, records, earlier })
+    }
+
+    /// What a record says up to a time; `None` when it says nothing of it.
+    fn recorded(&self, record: Option<&SessionFile>, until: Timestamp) -> Option<Vec<Said>> {
+        let SessionFile { path, tool } = record?;
+        let sources = self.library.records(tool);
+        let source = sources.iter().find(|source| source.is_transcript())?;
+        process::transcript(path, source, until).filter(|lines| !lines.is_empty())
     }
 
     fn transcript(
@@ -168,7 +194,7 @@ impl Answering {
         if let Some(shown) = last {
             transcript.add(self.dialog(&shown));
         }
-        Ok(HistoryAnswer::Transcript(transcript.into_lines()))
+        Ok(HistoryAnswer::Transcript { lines: transcript.into_lines(), is_recorded: false })
     }
 
     /// Adds the dialogs of the stored screens up to a time.
@@ -201,7 +227,7 @@ impl Answering {
         let StoredScreen { screen, facts, tool, version } = shown;
         match self.library.select(tool, version.as_deref(), false) {
             Some(selected) => selected.profile.project(screen, facts, Projector::Profile).said(screen),
-            None => normalized(screen).lines().map(|line| Said { text: line.to_owned(), by_user: false }).collect(),
+            None => normalized(screen).lines().map(|line| Said::new(line, Speaker::Agent)).collect(),
         }
     }
 

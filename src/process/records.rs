@@ -19,12 +19,14 @@ use rustix::fs::OFlags;
 use serde_json::{Value, json};
 
 use super::proc;
-use crate::agent_record::{AgentRecordReader, AgentRecordReading, AgentRecordSource, RecordAddition, RecordDepth};
+use crate::agent_record::{
+    AgentRecordReader, AgentRecordReading, AgentRecordSource, RecordAddition, RecordDepth, Said, Speaker,
+};
 use crate::hash::fnv;
 use crate::ids::TerminalKey;
 use crate::private;
-use crate::profile::ProfileSet;
-use crate::state::FactName;
+use crate::profile::{GAP, ProfileSet};
+use crate::state::{Fact, FactName, FactValue};
 use crate::time::{Span, Timestamp};
 
 use database::AgentDatabase;
@@ -133,7 +135,17 @@ impl AgentRecords {
         let mut changed = Vec::new();
         for (key, state) in &mut self.agents {
             let own = |file: &&RecordFile| file.is_shared || file.path.as_ref().is_none_or(|path| claims[path] == 1);
-            let reading = AgentRecordReading::of(state.files.iter().filter(own).map(|file| &file.reader));
+            let mut reading = AgentRecordReading::of(state.files.iter().filter(own).map(|file| &file.reader));
+            let sources = agents.iter().find(|agent| agent.key == *key).map(|agent| &agent.sources);
+            let files = state.files.iter().zip(sources.into_iter().flat_map(|sources| sources.iter()));
+            let transcript = files.filter(|(file, source)| own(file) && source.is_transcript());
+            if let Some((path, at, source)) = transcript
+                .filter_map(|(file, source)| Some((file.path.as_deref()?, file.found_at?, source.fact_source())))
+                .next()
+            {
+                let value = FactValue::Text(path.to_string_lossy().into_owned());
+                reading.facts.put(FactName::Transcript, Fact { value, source, at });
+            }
             if state.returned.as_ref() != Some(&reading) {
                 state.returned = Some(reading.clone());
                 changed.push((key.clone(), reading));
@@ -170,6 +182,7 @@ struct RecordFile {
     /// Where the agent works, if its file was found by that.
     workplace: Option<Workplace>,
     sought_at: Option<Timestamp>,
+    found_at: Option<Timestamp>,
     /// The session whose file it is.
     session: Option<String>,
     /// The file by its device and number, and its size and change at the last look.
@@ -218,6 +231,7 @@ impl RecordFile {
             if found.as_ref().map(|(_, path)| path) != self.path.as_ref() || workplace != self.workplace {
                 self.change_to(found);
                 (self.is_shared, self.workplace) = (!source.queries.is_empty(), workplace);
+                self.found_at = Some(now);
             }
         }
         let Some(path) = &self.path else { return };
@@ -396,6 +410,28 @@ fn line(source: &AgentRecordSource, bytes: &[u8]) -> Option<Value> {
         true => Some(json!({ "line": String::from_utf8_lossy(bytes).trim_end() })),
         false => serde_json::from_slice(bytes).ok(),
     }
+}
+
+/// Bytes at the end of a record that a transcript is read from.
+const TRANSCRIPT: u64 = 16 << 20;
+
+/// What was said in a session up to a time, as its record at `path` has it, oldest first; where more was written than is
+/// read, it begins with [`GAP`]. `None` when the file cannot be read. Waits for the disk.
+pub fn transcript(path: &Path, source: &AgentRecordSource, until: Timestamp) -> Option<Vec<Said>> {
+    let mut file = open(path)?;
+    let begin = file.metadata().ok()?.size().saturating_sub(TRANSCRIPT);
+    file.seek(SeekFrom::Start(begin)).ok()?;
+    let mut bytes = Vec::new();
+    file.take(TRANSCRIPT).read_to_end(&mut bytes).ok()?;
+    let mut lines = bytes.split(|byte| *byte == b'\n');
+    let mut said = Vec::new();
+    if begin > 0 {
+        lines.next();
+        said.push(Said::new(GAP, Speaker::Agent));
+    }
+    let values = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+    said.extend(values.map_while(|line| source.said_by(&line, until)).flatten());
+    Some(said)
 }
 
 /// Opens a file that is this user's, without following a link at its end and without waiting for a pipe.

@@ -1,6 +1,7 @@
 //! What was said in a terminal, put together from the dialogs on screens that followed each other.
 
 use super::projection::{DialogProjection, RowReason};
+use crate::agent_record::{Said, Speaker};
 use crate::screen::Screen;
 
 /// The line that stands where something may have scrolled by between two screens.
@@ -11,14 +12,6 @@ const REACH: usize = 400;
 /// Letters and digits that two screens must share to be taken for parts of one dialog; less is found on any screen.
 const SHARED: usize = 6;
 
-/// One line of a dialog.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
-    pub text: String,
-    /// Whether it is the first line of a prompt that was submitted.
-    pub by_user: bool,
-}
-
 impl DialogProjection {
     /// The dialog with a blank line wherever blank rows stood between what was kept.
     pub fn said(&self, screen: &Screen) -> Vec<Said> {
@@ -27,10 +20,11 @@ impl DialogProjection {
         for (row, projected) in screen.rows().iter().zip(&self.rows) {
             if projected.kept {
                 if blank && !said.is_empty() {
-                    said.push(Said { text: String::new(), by_user: false });
+                    said.push(Said::BLANK);
                 }
-                let by_user = projected.reason == RowReason::UserPrompt;
-                said.push(Said { text: row.text().replace('\u{a0}', " ").trim_end().to_owned(), by_user });
+                let is_prompt = projected.reason == RowReason::UserPrompt;
+                let by = if is_prompt { Speaker::User } else { Speaker::Agent };
+                said.push(Said::new(row.text().replace('\u{a0}', " ").trim_end(), by));
             }
             blank = projected.reason == RowReason::Blank || (blank && !projected.kept);
         }
@@ -54,7 +48,7 @@ impl Transcript {
         match self.overlap(&dialog) {
             Some(at) => self.lines.truncate(at),
             None if self.lines.is_empty() => {}
-            None => self.lines.push(Said { text: GAP.to_owned(), by_user: false }),
+            None => self.lines.push(Said::new(GAP, Speaker::Agent)),
         }
         self.lines.extend(dialog);
     }
@@ -94,7 +88,7 @@ mod tests {
     use crate::screen::PaneFacts;
 
     fn said(dialog: &str) -> Vec<Said> {
-        dialog.lines().map(|line| Said { text: line.to_owned(), by_user: false }).collect()
+        dialog.lines().map(|line| Said::new(line, Speaker::Agent)).collect()
     }
 
     fn of(dialogs: &[&str]) -> String {
@@ -114,7 +108,7 @@ mod tests {
         let screen = Screen::from_capture(text.as_bytes(), 40, 16);
         let projection = profile.project(&screen, &PaneFacts::default(), Projector::Profile);
         let lines: Vec<(String, bool)> =
-            projection.said(&screen).into_iter().map(|line| (line.text, line.by_user)).collect();
+            projection.said(&screen).into_iter().map(|line| (line.text, line.by == Speaker::User)).collect();
         let expected = [("❯ hello", true), ("", false), ("● Hi there.", false), ("  How are you?", false)];
         assert_eq!(lines, expected.map(|(text, by_user)| (text.to_owned(), by_user)));
     }

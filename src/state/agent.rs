@@ -37,6 +37,8 @@ words! {
         Plan = "plan",
         LastPrompt = "last_prompt",
         LastAnswer = "last_answer",
+        /// The file that tells all that was said in the session.
+        Transcript = "transcript",
     }
 }
 /// What kind of value a fact has.

@@ -242,6 +242,7 @@ impl Drill {
         let is_step = matches!(action, Action::NextMatch | Action::PreviousMatch);
         if action == Action::Search || (is_step && self.transcript.reader.has_search()) {
             self.show(Side::Transcript);
+            self.transcript.unfold();
         }
         self.transcript.reader.perform(action, cx)
     }
@@ -355,7 +356,8 @@ impl Drill {
             (_, Some(step)) => format!("at {}", times::wall(step.at, canvas.zone)),
         };
         let found = self.transcript.reader.found().filter(|_| self.side == Side::Transcript);
-        let message = found.unwrap_or(time);
+        let recorded = self.side == Side::Transcript && self.transcript.is_recorded();
+        let message = found.unwrap_or(if recorded { format!("{time}, by its record") } else { time });
         let room = usize::from(pen.room()).saturating_sub(2);
         pen.text(" ", parts.rule).text(&text::cut(&message, room), parts.quiet).text(" ", parts.rule);
         pen.rule("─", parts.rule);
@@ -390,6 +392,9 @@ impl Overlay for Drill {
         }
         if self.transcript.reader.has_search() {
             hints.push((Action::NextMatch, "next found"));
+        }
+        if let Some(hint) = self.transcript.fold_hint().filter(|_| self.side == Side::Transcript) {
+            hints.push((Action::Fold, hint));
         }
         hints.push((Action::Search, "search"));
         hints.push((Action::Zoom, "zoom"));
@@ -428,6 +433,7 @@ impl Overlay for Drill {
             Action::FocusLeft => self.focus = Focus::List,
             Action::FocusRight => self.focus = Focus::Side,
             Action::Explain => self.show(Side::Why),
+            Action::Fold if self.side == Side::Transcript => self.transcript.fold(),
             Action::Zoom => self.strip.zoom(&self.steps, self.until),
             Action::Prompt | Action::Open if self.here => return self.shown.act(action, cx),
             Action::Prompt | Action::Open => {

@@ -367,7 +367,7 @@ fn kept(transitions: impl IntoIterator<Item = TransitionRecord>) -> (TempDir, Hi
     (directory, history)
 }
 
-fn joined(lines: &[crate::profile::Said]) -> String {
+fn joined(lines: &[crate::agent_record::Said]) -> String {
     lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n")
 }
 
@@ -414,8 +414,8 @@ fn a_transcript_is_put_together_from_the_screens_of_a_terminal() {
         state.terminal.tool = "something".to_owned();
         record
     }));
-    let lines = |until, last| match ask(&history, QuestionKind::Transcript { until, last }) {
-        HistoryAnswer::Transcript(lines) => joined(&lines),
+    let lines = |until, last| match ask(&history, QuestionKind::Transcript { until, record: None, last }) {
+        HistoryAnswer::Transcript { lines, .. } => joined(&lines),
         other => panic!("{other:?}"),
     };
     assert_eq!(lines(at(9), None), "> first prompt\nworking on it\nit is done\n> second prompt\nfine");
@@ -427,14 +427,14 @@ fn without_a_history_the_screen_of_now_is_still_a_transcript() {
     let history = History::off();
     let screen = Arc::new(Screen::from_text("only this", 80));
     let last = StoredScreen { screen, facts: PaneFacts::default(), tool: "something".to_owned(), version: None };
-    let told = ask(&history, QuestionKind::Transcript { until: at(1), last: Some(last) });
-    assert!(matches!(told, HistoryAnswer::Transcript(lines) if joined(&lines) == "only this"));
+    let told = ask(&history, QuestionKind::Transcript { until: at(1), record: None, last: Some(last) });
+    assert!(matches!(told, HistoryAnswer::Transcript { lines, .. } if joined(&lines) == "only this"));
     assert!(matches!(
         ask(&history, QuestionKind::Page { before: None }),
         HistoryAnswer::Failed { trouble: Trouble::Off, .. }
     ));
     assert!(matches!(
-        ask(&history, QuestionKind::Transcript { until: at(1), last: None }),
+        ask(&history, QuestionKind::Transcript { until: at(1), record: None, last: None }),
         HistoryAnswer::Failed { trouble: Trouble::Off, .. }
     ));
 }

@@ -176,7 +176,8 @@ impl Drill {
             Some(id) => UpTo::Step(id),
         });
         let last = last.map(|screen| self.shown.shown(screen));
-        Some(QuestionKind::Transcript { until, last })
+        let record = self.shown.session_file();
+        Some(QuestionKind::Transcript { until, record, last })
     }
 
     /// The step whose screen is shown: the selected one, or for what has none the transition before it.
@@ -215,7 +216,7 @@ impl Drill {
 
     /// Takes in an answer.
     pub(super) fn take_answer(&mut self, answer: &HistoryAnswer, now: Timestamp) {
-        if !matches!(answer, HistoryAnswer::Failed { .. } | HistoryAnswer::Transcript(_)) {
+        if !matches!(answer, HistoryAnswer::Failed { .. } | HistoryAnswer::Transcript { .. }) {
             self.asking.trouble = None;
         }
         match answer {
@@ -244,9 +245,9 @@ impl Drill {
                 self.asking.line = Asked::Answered;
                 self.strip.keep(line.clone());
             }
-            HistoryAnswer::Transcript(lines) => {
+            HistoryAnswer::Transcript { lines, is_recorded, .. } => {
                 self.asking.transcript = false;
-                self.transcript.set_lines(lines.clone());
+                self.transcript.set_lines(lines.clone(), *is_recorded);
             }
             HistoryAnswer::Failed { ask, trouble } => self.failed(ask, trouble, now),
         }
@@ -264,7 +265,7 @@ impl Drill {
                 self.asking.transcript = false;
                 match trouble {
                     // Nothing was said that anybody will ever read.
-                    Trouble::Off => self.transcript.set_lines(Vec::new()),
+                    Trouble::Off => self.transcript.set_lines(Vec::new(), false),
                     _ => self.transcript.fail(),
                 }
             }

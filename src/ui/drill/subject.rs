@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::fleet::{ServerHealth, Terminal, TerminalKey, View};
-use crate::history::StoredScreen;
+use crate::history::{SessionFile, StoredScreen};
 use crate::profile::RefusedInputs;
 use crate::screen::{PaneFacts, Screen, harmless};
 use crate::state::{FactName, FactSource, TurnResult};
@@ -158,6 +158,13 @@ impl Subject {
                 StoredScreen { screen, facts: PaneFacts::default(), tool: String::new(), version: None }
             }
         }
+    }
+
+    /// The file in which the agent keeps what was said, if it is known.
+    pub fn session_file(&self) -> Option<SessionFile> {
+        let Self::Agent(terminal) = self else { return None };
+        let path = terminal.state.agent.text(FactName::Transcript)?.into();
+        Some(SessionFile { path, tool: terminal.state.terminal.tool.clone() })
     }
 
     /// Everything else that is known of it.

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 
 use super::list::evidence_words;
 use super::steps::{StepId, TimelineEntry};
+use crate::agent_record::{Said, Speaker};
 use crate::history::{Body, NamedEvent, StoredTransition};
-use crate::profile::{GAP, Said};
+use crate::profile::GAP;
 use crate::screen::{Screen, harmless};
 use crate::state::{Change, Transition};
 use crate::time::{Span, Timestamp};
@@ -33,7 +34,13 @@ pub enum UpTo {
 /// A transcript that is read.
 #[derive(Clone, Debug)]
 pub struct TranscriptView {
+    /// All lines, and which of them are shown.
     lines: Option<Vec<Said>>,
+    shown: Vec<usize>,
+    /// Whether what tools were given and gave back is shown.
+    is_unfolded: bool,
+    /// Whether the lines are those of the agent's own record.
+    is_recorded: bool,
     /// What was asked for last, and what the lines go up to.
     asked: Option<UpTo>,
     up_to: Option<UpTo>,
@@ -44,7 +51,16 @@ pub struct TranscriptView {
 
 impl TranscriptView {
     pub fn new() -> Self {
-        Self { lines: None, asked: None, up_to: None, failed: false, reader: SearchableText::of_newest() }
+        Self {
+            lines: None,
+            shown: Vec::new(),
+            is_unfolded: false,
+            is_recorded: false,
+            asked: None,
+            up_to: None,
+            failed: false,
+            reader: SearchableText::of_newest(),
+        }
     }
 
     /// Whether another one than what is there is wanted: up to a step, or up to now with the screen of now.
@@ -76,11 +92,41 @@ impl TranscriptView {
         self.failed
     }
 
-    /// Takes in the lines.
-    pub fn set_lines(&mut self, lines: Vec<Said>) {
-        self.reader.set_texts(lines.iter().map(|said| said.text.clone()).collect());
-        self.lines = Some(lines);
+    /// Takes in the lines, and whether they are those of the agent's own record.
+    pub fn set_lines(&mut self, lines: Vec<Said>, is_recorded: bool) {
+        (self.lines, self.is_recorded) = (Some(lines), is_recorded);
         (self.up_to, self.failed) = (self.asked.clone(), false);
+        self.choose_shown();
+    }
+
+    pub const fn is_recorded(&self) -> bool {
+        self.is_recorded
+    }
+
+    /// Shows or hides what tools were given and gave back.
+    pub fn fold(&mut self) {
+        self.is_unfolded = !self.is_unfolded;
+        self.choose_shown();
+    }
+
+    /// Shows everything: a search looks into what is hidden as well.
+    pub fn unfold(&mut self) {
+        if !self.is_unfolded {
+            self.fold();
+        }
+    }
+
+    /// What the fold key does now; `None` where nothing can be folded.
+    pub fn fold_hint(&self) -> Option<&'static str> {
+        let foldable = self.lines.iter().flatten().any(|said| said.by == Speaker::Output);
+        foldable.then_some(if self.is_unfolded { "fold tools" } else { "unfold tools" })
+    }
+
+    fn choose_shown(&mut self) {
+        let Some(lines) = &self.lines else { return };
+        let is_shown = |said: &Said| self.is_unfolded || said.by != Speaker::Output;
+        self.shown = (0..lines.len()).filter(|index| is_shown(&lines[*index])).collect();
+        self.reader.set_texts(self.shown.iter().map(|index| lines[*index].text.clone()).collect());
     }
 
     /// Draws what was said up to a step, or up to now; lines that go up to another time are not taken for it.
@@ -102,21 +148,30 @@ impl TranscriptView {
             return;
         }
         let mut view = self.reader.view;
-        reading::draw(&mut view, buffer, area, lines.len(), |index| {
-            self.reader.marked(canvas, index, line(canvas, &lines[index]))
+        reading::draw(&mut view, buffer, area, self.shown.len(), |index| {
+            let at = self.shown[index];
+            let hidden = match self.is_unfolded {
+                true => 0,
+                false => lines[at + 1..].iter().take_while(|said| said.by == Speaker::Output).count(),
+            };
+            self.reader.marked(canvas, index, line(canvas, &lines[at], hidden))
         });
         self.reader.view = view;
     }
 }
 
-fn line(canvas: &Canvas<'_>, said: &Said) -> StyledLine {
+/// A line, and how many hidden ones follow it.
+fn line(canvas: &Canvas<'_>, said: &Said, hidden: usize) -> StyledLine {
     let parts = &canvas.theme.parts;
-    let style = match (said.text.as_str(), said.by_user) {
-        (GAP, _) => parts.quiet,
-        (_, true) => parts.title,
-        (_, false) => parts.text,
+    let style = match (said.text.as_str(), said.by) {
+        (GAP, _) | (_, Speaker::Output) => parts.quiet,
+        (_, Speaker::User) => parts.title,
+        (_, Speaker::Tool) => parts.key,
+        (_, Speaker::Agent) => parts.text,
     };
-    vec![(said.text.clone(), style)]
+    let mut line = vec![(said.text.clone(), style)];
+    line.extend((hidden > 0).then(|| (format!("  +{hidden}"), parts.quiet)));
+    line
 }
 
 /// Parts of a public state that are shown in another place.

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use fleetwatch::agent_record::{Said, Speaker};
 use fleetwatch::history::{
     Answer, Body, HistoryAnswer, Holder, Line, NamedEvent, Point, PublicState, QuestionKind, RecordId, ScreenId, Sent,
     Stored, StoredInput, StoredTransition, Trouble,
 };
-use fleetwatch::profile::{GAP, Said};
+use fleetwatch::profile::GAP;
 use fleetwatch::screen::Screen;
 use fleetwatch::state::{
     Availability, Change, Evidence, OperatorStatus, State, Summary, Transition, TurnResult, TurnSource, UiContext,
@@ -140,7 +141,7 @@ fn said() -> Vec<Said> {
         ("● Bash(rm -rf build/cache)", false),
         ("  ⎿  Waiting…", false),
     ];
-    lines.map(|(text, by_user)| Said { text: text.into(), by_user }).into()
+    lines.map(|(text, by_user)| Said::new(text, if by_user { Speaker::User } else { Speaker::Agent })).into()
 }
 
 /// Gives the screen of the moment that is two rows down in the list.
@@ -150,7 +151,7 @@ pub fn tell_screen(ui: &mut Ui, fleet: &SampleFleet) {
 }
 
 pub fn tell_transcript(ui: &mut Ui, fleet: &SampleFleet) {
-    tell(ui, fleet, HistoryAnswer::Transcript(said()));
+    tell(ui, fleet, HistoryAnswer::Transcript { is_recorded: false, lines: said() });
 }
 
 /// Opens the view of the selected terminal, and answers all that it asks with what is wrong with the history.
@@ -239,7 +240,7 @@ fn what_was_said_is_told_of_its_own_time_and_asked_for_again_when_it_cannot_be_r
     open(&mut ui, &fleet);
     press(&mut ui, &fleet, &[KeyCode::Tab, KeyCode::Tab]);
     frame(&mut ui, &fleet, 160, 45);
-    tell(&mut ui, &fleet, HistoryAnswer::Transcript(said()));
+    tell(&mut ui, &fleet, HistoryAnswer::Transcript { is_recorded: false, lines: said() });
     assert!(text(&mut ui, &fleet, 160, 45).contains("Bash(rm -rf build/cache)"));
     press(&mut ui, &fleet, &chars("jjj"));
     let asks = |ui: &mut Ui, fleet: &SampleFleet| {
@@ -256,8 +257,36 @@ fn what_was_said_is_told_of_its_own_time_and_asked_for_again_when_it_cannot_be_r
     assert_eq!(asks(&mut ui, &fleet), [], "not at once");
     fleet.now = NOW + Span::from_secs(2);
     assert_eq!(asks(&mut ui, &fleet).len(), 1);
-    tell(&mut ui, &fleet, HistoryAnswer::Transcript(said()));
+    tell(&mut ui, &fleet, HistoryAnswer::Transcript { is_recorded: false, lines: said() });
     assert!(beside(&text(&mut ui, &fleet, 160, 45)).contains("Bash(rm"));
+}
+
+#[test]
+fn a_record_tells_all_that_was_said_with_its_tools_folded() {
+    let fleet = fleet();
+    let mut ui = dashboard();
+    open(&mut ui, &fleet);
+    press(&mut ui, &fleet, &[KeyCode::Tab, KeyCode::Tab]);
+    frame(&mut ui, &fleet, 160, 45);
+    let lines = vec![
+        Said::new("make it green", Speaker::User),
+        Said::BLANK,
+        Said::new("Bash  make test", Speaker::Tool),
+        Said::new("12 passed", Speaker::Output),
+        Said::new("1 failed", Speaker::Output),
+        Said::BLANK,
+        Said::new("One test fails.", Speaker::Agent),
+    ];
+    tell(&mut ui, &fleet, HistoryAnswer::Transcript { is_recorded: true, lines });
+    let folded = text(&mut ui, &fleet, 160, 45);
+    assert!(folded.contains("by its record") && folded.contains("Bash  make test  +2"), "{folded}");
+    assert!(folded.contains("One test fails.") && !folded.contains("12 passed"), "{folded}");
+    press(&mut ui, &fleet, &chars("o"));
+    let unfolded = text(&mut ui, &fleet, 160, 45);
+    assert!(unfolded.contains("12 passed") && !unfolded.contains("+2"), "{unfolded}");
+    press(&mut ui, &fleet, &chars("o/1 fail"));
+    let found = text(&mut ui, &fleet, 160, 45);
+    assert!(found.contains("1 of 1 \"1 fail\"") && found.contains("1 failed"), "it is searched whole: {found}");
 }
 
 #[test]
@@ -293,8 +322,8 @@ fn a_search_goes_from_hit_to_hit() {
     open(&mut ui, &fleet);
     press(&mut ui, &fleet, &chars("/"));
     frame(&mut ui, &fleet, 160, 45);
-    let lines = (0..200).map(|n| Said { text: format!("line {n} Of many"), by_user: false }).collect();
-    tell(&mut ui, &fleet, HistoryAnswer::Transcript(lines));
+    let lines = (0..200).map(|n| Said::new(format!("line {n} Of many"), Speaker::Agent)).collect();
+    tell(&mut ui, &fleet, HistoryAnswer::Transcript { is_recorded: false, lines });
     press(&mut ui, &fleet, &chars("line 1 of"));
     assert!(text(&mut ui, &fleet, 160, 45).contains("1 of 1 \"line 1 of\""));
     press(&mut ui, &fleet, &[KeyCode::Backspace; 3]);
@@ -491,8 +520,8 @@ proptest! {
         for code in keys.chars() {
             sizes::strike(&mut ui, &fleet, code);
             assert_harmless(&frame(&mut ui, &fleet, width, height));
-            let lines = vec![Said { text: text.clone(), by_user: true }];
-            tell(&mut ui, &fleet, HistoryAnswer::Transcript(lines));
+            let lines = vec![Said::new(text.clone(), Speaker::User)];
+            tell(&mut ui, &fleet, HistoryAnswer::Transcript { is_recorded: false, lines });
             ui.reasons(&fleet.terminals[0].key, Some(&text), &fleet.view());
             assert_harmless(&frame(&mut ui, &fleet, height, width));
             assert_harmless(&frame(&mut ui, &fleet, width, height.min(1 + width % 12)));

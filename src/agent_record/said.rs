@@ -1,0 +1,118 @@
+//! What was said in a session, line by line as an agent's record has it: the transcript that no screen shows whole.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{AgentRecordSource, Conditions, JsonPath};
+use crate::screen::harmless;
+use crate::time::Timestamp;
+
+/// Characters of one text that are shown, and lines of it.
+const TEXT: usize = 100_000;
+const LINES: usize = 2_000;
+
+/// Who said a line of a transcript.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Speaker {
+    User,
+    Agent,
+    /// The agent calls a tool.
+    Tool,
+    /// What the call says beyond its first line, and what the tool gave back.
+    Output,
+}
+
+/// One line of a transcript.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    pub text: String,
+    pub by: Speaker,
+}
+
+impl Said {
+    /// A blank line.
+    pub const BLANK: Said = Said { text: String::new(), by: Speaker::Agent };
+
+    pub fn new(text: impl Into<String>, by: Speaker) -> Self {
+        Self { text: text.into(), by }
+    }
+}
+
+/// Which lines of a record say something, and who does.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SaidRule {
+    #[serde(default, rename = "where")]
+    conditions: Conditions,
+    /// Where several things stand that were said; the line itself is one where this is left out. What `which` and the
+    /// places below name is in each of them.
+    #[serde(default)]
+    each: Option<JsonPath>,
+    #[serde(default)]
+    which: Conditions,
+    by: Speaker,
+    /// The tool's name.
+    #[serde(default)]
+    name: Option<JsonPath>,
+    /// Where the text stands: the first place at which there is one.
+    text: Vec<JsonPath>,
+}
+
+impl AgentRecordSource {
+    /// Whether transcripts can be read from it.
+    pub fn is_transcript(&self) -> bool {
+        !self.said.is_empty()
+    }
+
+    /// What a line says, in lines for a screen. `None` when it was written later than a time.
+    pub fn said_by(&self, line: &Value, until: Timestamp) -> Option<Vec<Said>> {
+        if self.at.as_ref().and_then(|at| at.time(line)).is_some_and(|at| at > until) {
+            return None;
+        }
+        let mut said = Vec::new();
+        for rule in self.said.iter().filter(|rule| rule.conditions.hold(line)) {
+            let each = rule.each.as_ref().map_or_else(|| vec![line], |each| each.find(line));
+            each.into_iter().filter(|item| rule.which.hold(item)).for_each(|item| rule.say(item, &mut said));
+        }
+        Some(said)
+    }
+}
+
+impl SaidRule {
+    fn say(&self, item: &Value, said: &mut Vec<Said>) {
+        let text = self.text.iter().find_map(|place| text(&place.find(item))).unwrap_or_default();
+        let name = self.name.as_ref().and_then(|name| name.text(item)).map(harmless);
+        let mut lines = text.lines().take(LINES).map(harmless);
+        let first = match (name, lines.next()) {
+            (Some(name), Some(line)) => format!("{name}  {line}"),
+            (Some(only), None) | (None, Some(only)) => only,
+            (None, None) => return,
+        };
+        if self.by != Speaker::Output {
+            said.push(Said::BLANK);
+        }
+        said.push(Said::new(first, self.by));
+        let by = if self.by == Speaker::Tool { Speaker::Output } else { self.by };
+        said.extend(lines.map(|line| Said::new(line.trim_end(), by)));
+    }
+}
+
+/// The texts that were found, one below the other; anything else is shown as the JSON that it is. `None` when there is
+/// nothing.
+fn text(found: &[&Value]) -> Option<String> {
+    let mut whole = String::new();
+    for value in found {
+        let text = match value {
+            Value::Null => continue,
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        whole.push_str(if whole.is_empty() { "" } else { "\n" });
+        whole.extend(text.chars().take(TEXT));
+        if whole.len() > TEXT {
+            break;
+        }
+    }
+    (!whole.trim().is_empty()).then_some(whole)
+}
