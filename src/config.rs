@@ -78,9 +78,6 @@ impl RecordsConfig {
     }
 }
 
-/// How long the process that watches in the background goes on when nobody uses it, unless the configuration says so.
-const BACKGROUND_MINUTES: u64 = 30;
-
 /// How the servers are looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchConfig {
@@ -105,7 +102,7 @@ impl Default for WatchConfig {
             slowest_tick: Span::from_millis(1000),
             timeout: Span::from_secs(5),
             background: false,
-            background_idle: Span::from_secs(BACKGROUND_MINUTES * 60),
+            background_idle: Span::from_secs(30 * 60),
         }
     }
 }

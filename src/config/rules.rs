@@ -2,6 +2,7 @@
 
 use globset::GlobSet;
 
+use super::validate::{Wrong, suggestion};
 use crate::fleet::{Declared, PaneId, PaneLocation, ServerId, Socket};
 use crate::pattern::Pattern;
 use crate::state::words;
@@ -186,18 +187,12 @@ enum Part {
     Field(Field),
 }
 
-/// What is wrong with a template's text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum BadTemplate {
-    /// `{` without its `}`, or the other way round.
-    Brace,
-    /// No terminal has such a field.
-    Field(String),
-}
-
 impl Template {
     /// Reads a template: `{name}` is a field, `{{` and `}}` are braces.
-    pub(super) fn parse(name: &str, text: &str) -> Result<Self, BadTemplate> {
+    ///
+    /// # Errors
+    /// A brace stands alone, or no terminal has such a field.
+    pub(super) fn parse(name: &str, text: &str) -> Result<Self, Wrong> {
         let mut parts = Vec::new();
         let mut plain = String::new();
         let mut rest = text;
@@ -209,8 +204,14 @@ impl Template {
                 rest = behind;
                 continue;
             }
-            let (field, behind) = behind.split_once('}').filter(|_| brace == "{").ok_or(BadTemplate::Brace)?;
-            let known = Field::of_word(field).ok_or_else(|| BadTemplate::Field(field.to_owned()))?;
+            let (field, behind) = behind.split_once('}').filter(|_| brace == "{").ok_or_else(|| {
+                let what = "a brace stands alone in the text of a template";
+                (what.to_owned(), "a field is written `{name}`, a brace `{{` or `}}`".to_owned())
+            })?;
+            let known = Field::of_word(field).ok_or_else(|| {
+                let fields: Vec<&str> = Field::ALL.iter().map(|field| field.word()).collect();
+                (format!("no terminal has a field `{field}`"), suggestion(field, &fields, "fields"))
+            })?;
             parts.extend([Part::Text(std::mem::take(&mut plain)), Part::Field(known)]);
             rest = behind;
         }
@@ -245,12 +246,5 @@ mod template_tests {
         let filled = template.filled(|field| format!("<{field} {{name}}>"));
         assert_eq!(filled, "Look at <cwd {name}> of <name {name}>, print {} }");
         assert!(!Template::parse("t", "plain").expect("a template").has_fields());
-    }
-
-    #[test]
-    fn what_is_no_field_is_refused() {
-        assert_eq!(Template::parse("t", "a {nam}"), Err(BadTemplate::Field("nam".to_owned())));
-        assert_eq!(Template::parse("t", "a {name"), Err(BadTemplate::Brace));
-        assert_eq!(Template::parse("t", "a } b"), Err(BadTemplate::Brace));
     }
 }

@@ -1,26 +1,26 @@
 //! From the file's words to checked values, or to the place where they are wrong.
+//!
+//! What a value must be, whatever stands beside it, is said in [`RULES`]. It holds for all values once they have been
+//! checked; what is left to do is to see that they fit together.
 
 mod syntax;
-mod tell;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+pub(super) use syntax::suggestion;
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::file::{
-    File, HistoryTable, RecordsTable, ServerTable, TaskTable, TemplateTable, TerminalTable, TrackerTable, UiTable,
-    WatchTable,
-};
-use super::rules::BadTemplate;
+use super::file::{File, FollowUpTable, HistoryTable, NotifyTable, ServerTable, TaskTable, TerminalTable};
+use super::file::{TemplateTable, TrackerTable, UiTable, WatchTable};
 use super::rules::Patterns;
-use super::{
-    BACKGROUND_MINUTES, Config, ConfigError, Field, RecordsConfig, Rules, Template, TerminalRule, UiConfig,
-    WatchConfig, has_theme,
-};
+use super::{Config, ConfigError, RecordsConfig, Rules, Template, TerminalRule, UiConfig, WatchConfig, has_theme};
 use crate::fleet::{Declared, ServerId, Socket};
+use crate::follow_up::FollowUpRule;
 use crate::history;
+use crate::notify::{Means, NotifyRule, Occasion, QuietHours};
 use crate::pattern::Pattern;
 use crate::time::Span;
 use crate::{tmux, tracker};
@@ -28,8 +28,203 @@ use crate::{tmux, tracker};
 /// Milliseconds of a day.
 const DAY: u64 = 24 * 3600 * 1000;
 
-/// The themes that there are. The dashboard owns them; a test holds the two lists together.
+/// The shortest time between two deliveries where a rule does not say.
+const DISTANCE: Span = Span::from_secs(5);
+/// How long a message is kept for an agent that is not there, where a rule does not say.
+const KEEP: Span = Span::from_secs(3600);
+/// How long a command may take where a rule does not say.
+const COMMAND: Span = Span::from_secs(10);
+
+/// The names that `theme` may have. The dashboard owns them; a test holds the two lists together.
 pub const THEMES: &[&str] = &["dark", "light", "high-contrast", "no-colour"];
+
+/// What is wrong, and what to do about it.
+pub(super) type Wrong = (String, String);
+
+fn wrong(what: impl Into<String>, hint: impl Into<String>) -> Option<Wrong> {
+    Some((what.into(), hint.into()))
+}
+
+/// What a value must be; that it has the right type is known.
+enum Rule {
+    /// A whole number from one to another.
+    Whole(i64, i64),
+    /// A number of seconds from one to another.
+    Seconds(f64, f64),
+    /// A printable text that is not empty.
+    Word,
+    Glob,
+    /// One of the words of a type.
+    OneOf(fn() -> Vec<&'static str>),
+    /// A text of which this finds nothing wrong.
+    Text(fn(&str) -> Option<Wrong>),
+    /// The same of a list of texts.
+    List(fn(&[&str]) -> Option<Wrong>),
+}
+
+/// What the values of these keys of a table must be. Of a list, unless the rule is for lists, each item must be it.
+const RULES: &[(&str, &[&str], Rule)] = &[
+    ("watch", &["ignore"], Rule::Glob),
+    ("watch", &["tick_ms", "fastest_tick_ms", "slowest_tick_ms"], Rule::Whole(50, 60_000)),
+    ("watch", &["timeout_ms"], Rule::Whole(100, 60_000)),
+    ("watch", &["background_minutes"], Rule::Whole(1, 7 * 24 * 60)),
+    ("server", &["socket", "path", "host"], Rule::Word),
+    ("terminal", &["session", "window", "pane", "socket", "host"], Rule::Glob),
+    ("terminal", &["name", "tool", "version", "label"], Rule::Word),
+    ("terminal", &["name"], Rule::Text(no_terminal_name)),
+    ("task", &["session", "window", "socket", "host"], Rule::Glob),
+    ("tracker", &["completion_stability_seconds"], Rule::Seconds(0.1, 60.0)),
+    ("tracker", &["no_reaction_seconds", "stale_active_recovery_seconds"], Rule::Seconds(1.0, 600.0)),
+    ("tracker", &["retraction_seconds", "stable_seconds"], Rule::Seconds(0.0, 600.0)),
+    ("tracker", &["unknown_to_stalled_timeout_seconds"], Rule::Seconds(1.0, 3600.0)),
+    ("tracker", &["final_stable_active_recovery_seconds"], Rule::Seconds(1.0, 3600.0)),
+    ("tracker", &["failed_probes"], Rule::Whole(1, 100)),
+    ("tracker", &["failed_probe_seconds"], Rule::Seconds(0.1, 600.0)),
+    ("tracker", &["kept_transitions"], Rule::Whole(1, 100_000)),
+    ("history", &["keep_days"], Rule::Whole(1, 36_500)),
+    ("history", &["max_mib"], Rule::Whole(1, 1 << 20)),
+    ("history", &["path"], Rule::Word),
+    ("history", &["path"], Rule::Text(no_whole_path)),
+    ("records", &["except_directories"], Rule::Text(no_directory)),
+    ("records", &["except", "except_directories"], Rule::Glob),
+    ("template", &["name"], Rule::Word),
+    ("template", &["text"], Rule::Text(no_template)),
+    ("notify", &["on"], Rule::OneOf(occasions)),
+    ("notify", &["by"], Rule::OneOf(means)),
+    ("notify", &["terminal"], Rule::Glob),
+    ("notify", &["command"], Rule::List(no_command)),
+    ("notify", &["command_seconds"], Rule::Seconds(0.1, 600.0)),
+    ("notify", &["command_environment"], Rule::List(no_variables)),
+    ("notify", &["quiet_hours"], Rule::Text(no_quiet_hours)),
+    ("notify", &["minimum_distance_seconds"], Rule::Seconds(0.0, 86_400.0)),
+    ("follow_up", &["on"], Rule::OneOf(occasions)),
+    ("follow_up", &["from"], Rule::Glob),
+    ("follow_up", &["to"], Rule::Word),
+    ("follow_up", &["to"], Rule::Text(no_agent_name)),
+    ("follow_up", &["template"], Rule::Text(no_message)),
+    ("follow_up", &["keep_minutes"], Rule::Whole(1, 7 * 24 * 60)),
+];
+
+impl Rule {
+    /// The first thing that is wrong with the value of a key, and where it stands.
+    fn check(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Option<(Range<usize>, Wrong)> {
+        let found = match (self, value.get_ref()) {
+            (Rule::List(find), DeValue::Array(items)) => {
+                find(&items.iter().filter_map(|item| item.get_ref().as_str()).collect::<Vec<_>>())
+            }
+            (_, DeValue::Array(items)) => return items.iter().find_map(|item| self.check(key, item)),
+            (Rule::Whole(least, most), value) => {
+                let number = value.as_integer().and_then(|it| i64::from_str_radix(it.as_str(), it.radix()).ok());
+                let out = number.filter(|number| !(least..=most).contains(&number));
+                out.and_then(|number| out_of_range(key, &number.to_string(), &format!("{least} to {most}")))
+            }
+            (Rule::Seconds(least, most), value) => {
+                let whole = value.as_integer().map(|it| it.as_str());
+                let number = value.as_float().map(|it| it.as_str()).or(whole).and_then(|it| it.parse::<f64>().ok());
+                // No range contains NaN, which TOML can write.
+                let out = number.filter(|number| !(least..=most).contains(&number));
+                out.and_then(|number| out_of_range(key, &number.to_string(), &format!("{least} to {most} seconds")))
+            }
+            (rule, DeValue::String(text)) => rule.check_text(key, text),
+            _ => None,
+        };
+        found.map(|wrong| (value.span(), wrong))
+    }
+
+    fn check_text(&self, key: &str, text: &str) -> Option<Wrong> {
+        match self {
+            Rule::Word if text.is_empty() => wrong(format!("`{key}` is empty"), "write a value, or leave the key out"),
+            Rule::Word if text.chars().any(char::is_control) => {
+                wrong(format!("`{key}` has a control character in it"), "write it in printable characters")
+            }
+            Rule::Glob if text.is_empty() => wrong("an empty pattern matches nothing", "write `*` for everything"),
+            Rule::Glob => Pattern::new(text).err().and_then(|error| {
+                let hint = "patterns are globs: `*` any text, `?` one character, `[ab]` one of these, `{a,b}` either; \
+                            `\\\\` in front takes one literally";
+                wrong(format!("bad pattern `{text}`: {}", error.kind()), hint)
+            }),
+            Rule::OneOf(words) if !words().contains(&text) => {
+                wrong(format!("`{key}` does not know `{text}`"), suggestion(text, &words(), "it takes"))
+            }
+            Rule::Text(find) => find(text),
+            _ => None,
+        }
+    }
+}
+
+fn out_of_range(key: &str, value: &str, range: &str) -> Option<Wrong> {
+    wrong(format!("`{key}` is out of range: {value}"), format!("`{key}` takes {range}"))
+}
+
+fn occasions() -> Vec<&'static str> {
+    Occasion::ALL.iter().map(|occasion| occasion.word()).collect()
+}
+
+fn means() -> Vec<&'static str> {
+    Means::ALL.iter().map(|means| means.word()).collect()
+}
+
+fn no_terminal_name(name: &str) -> Option<Wrong> {
+    let hint = "a name has no `:` and begins with neither `%` nor `-`, so that it can be told from a tmux target and from \
+                an option";
+    let is_bad = name.contains(':') || name.starts_with(['%', '-']);
+    if is_bad { wrong(format!("`{name}` cannot be a terminal's name"), hint) } else { None }
+}
+
+fn no_whole_path(path: &str) -> Option<Wrong> {
+    let is_relative = Path::new(path).is_relative();
+    let hint = "write the whole path of the file, from `/` on";
+    if is_relative { wrong(format!("`{path}` is not an absolute path"), hint) } else { None }
+}
+
+fn no_directory(pattern: &str) -> Option<Wrong> {
+    let may_match = pattern.starts_with(['/', '*', '{', '[']) || pattern.is_empty();
+    let hint = "write the whole path of the directory, from `/` on";
+    if may_match { None } else { wrong(format!("`{pattern}` matches no directory"), hint) }
+}
+
+fn no_template(text: &str) -> Option<Wrong> {
+    if let Some(c) = unsendable(text) {
+        let what = format!("the text of a template has the control character U+{:04X}", u32::from(c));
+        return wrong(what, "no prompt may contain it; take it out");
+    }
+    Template::parse("", text).err()
+}
+
+fn no_message(template: &str) -> Option<Wrong> {
+    let what = format!("`template` has the character {:?} in it", unsendable(template)?);
+    wrong(what, "only line ends and tabs can be sent to an agent")
+}
+
+/// The first character that no prompt can hold.
+fn unsendable(text: &str) -> Option<char> {
+    text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t'))
+}
+
+/// The program and its arguments go to the system as they are, so that only what no argument can hold is refused.
+fn no_command(words: &[&str]) -> Option<Wrong> {
+    match words.first() {
+        Some(&"") => wrong("the program's name is empty", "begin with the name of a program"),
+        _ if words.iter().any(|word| word.contains('\0')) => wrong("an argument has a NUL in it", "write it without"),
+        _ => None,
+    }
+}
+
+fn no_variables(names: &[&str]) -> Option<Wrong> {
+    let odd = names.iter().find(|name| name.is_empty() || name.contains(['=', '\0', '$', '*', ' ']))?;
+    let hint = "write names only, such as command_environment = [\"NTFY_TOKEN\"]";
+    wrong(format!("`{odd}` is no name of an environment variable"), hint)
+}
+
+fn no_quiet_hours(text: &str) -> Option<Wrong> {
+    let hint = "write the beginning and the end, such as quiet_hours = \"22:00-07:00\"";
+    if QuietHours::parse(text).is_some() { None } else { wrong(format!("`{text}` is no part of a day"), hint) }
+}
+
+fn no_agent_name(name: &str) -> Option<Wrong> {
+    let hint = "`to` is the name of one agent, as `fleetwatch list` shows it";
+    if name.contains(['*', '?', '[', '{']) { wrong(format!("`{name}` is a pattern"), hint) } else { None }
+}
 
 /// Checks a configuration's text.
 ///
@@ -39,7 +234,9 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<Config, ConfigError> {
     let file: File = toml::from_str(text).map_err(|error| syntax::explain(&error, text, path))?;
     // The same text a second time, for the places of its values: the tables above stay plain values that way.
     let document = DeTable::parse(text).map_err(|error| syntax::explain(&error, text, path))?;
-    Source { path, text, root: document.get_ref() }.config(&file)
+    let source = Source { path, text, root: document.get_ref() };
+    source.check_values()?;
+    source.config(file)
 }
 
 /// The text that is checked, with the places of its values.
@@ -49,52 +246,66 @@ struct Source<'a> {
     root: &'a DeTable<'a>,
 }
 
-/// A step from a table to a value in it.
-#[derive(Clone, Copy, Debug)]
-enum Step<'a> {
-    Key(&'a str),
-    Index(usize),
-}
+/// A table, which of several it is if it is one of a list, and a key in it; without one the table itself is meant.
+type Place<'a> = (&'a str, Option<usize>, Option<&'a str>);
 
 impl Source<'_> {
-    fn config(&self, file: &File) -> Result<Config, ConfigError> {
+    /// Checks every value by [`RULES`].
+    fn check_values(&self) -> Result<(), ConfigError> {
+        for (table, keys, rule) in RULES {
+            let tables = match self.root.get(*table).map(Spanned::get_ref) {
+                Some(DeValue::Table(table)) => vec![table],
+                Some(DeValue::Array(tables)) => tables.iter().filter_map(|table| table.get_ref().as_table()).collect(),
+                _ => continue,
+            };
+            let values = tables.iter().flat_map(|table| keys.iter().filter_map(|key| Some((key, table.get(*key)?))));
+            for (key, value) in values {
+                if let Some((span, (what, hint))) = rule.check(key, value) {
+                    return Err(ConfigError::at(self.path, self.text, Some(span), what, hint));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn config(&self, file: File) -> Result<Config, ConfigError> {
         Ok(Config {
             watch: self.watch(&file.watch)?,
             servers: self.servers(&file.server)?,
-            rules: self.rules(file)?,
-            tracker: self.tracker(&file.tracker)?,
-            history: self.history(&file.history)?,
-            records: self.records(&file.records)?,
+            rules: Rules {
+                discover: file.watch.discover.unwrap_or(Rules::default().discover),
+                ignore: self.ignored(&file.watch.ignore)?,
+                terminals: self.terminals(file.terminal)?,
+                tasks: self.tasks(&file.task)?,
+            },
+            tracker: tracker_settings(&file.tracker),
+            history: history_settings(file.history),
+            records: RecordsConfig {
+                enabled: file.records.enabled.unwrap_or(true),
+                except: globs(&file.records.except),
+                except_directories: globs(&file.records.except_directories),
+            },
             templates: self.templates(&file.template)?,
-            ui: self.ui(&file.ui)?,
-            notify: self.notify(&file.notify)?,
-            follow_up: self.follow_ups(&file.follow_up)?,
+            ui: self.ui(file.ui)?,
+            notify: file.notify.into_iter().enumerate().map(|it| self.notify_rule(it)).collect::<Result<_, _>>()?,
+            follow_up: file.follow_up.into_iter().enumerate().map(|it| self.follow_up(it)).collect::<Result<_, _>>()?,
         })
     }
 
     fn watch(&self, table: &WatchTable) -> Result<WatchConfig, ConfigError> {
         let default = WatchConfig::default();
-        let milliseconds = |key, value: Option<i64>, default: Span, least, most| {
-            self.whole("watch", key, value, default.as_millis(), least, most).map(Span::from_millis)
-        };
+        let span = |ms: Option<i64>, default: Span| Span::from_millis(whole(ms, default.as_millis()));
         let watch = WatchConfig {
-            tick: milliseconds("tick_ms", table.tick_ms, default.tick, 50, 60_000)?,
-            fastest_tick: milliseconds("fastest_tick_ms", table.fastest_tick_ms, default.fastest_tick, 50, 60_000)?,
-            slowest_tick: milliseconds("slowest_tick_ms", table.slowest_tick_ms, default.slowest_tick, 50, 60_000)?,
-            timeout: milliseconds("timeout_ms", table.timeout_ms, default.timeout, 100, 60_000)?,
+            tick: span(table.tick_ms, default.tick),
+            fastest_tick: span(table.fastest_tick_ms, default.fastest_tick),
+            slowest_tick: span(table.slowest_tick_ms, default.slowest_tick),
+            timeout: span(table.timeout_ms, default.timeout),
             background: table.background.unwrap_or(default.background),
-            background_idle: self
-                .whole("watch", "background_minutes", table.background_minutes, BACKGROUND_MINUTES, 1, 7 * 24 * 60)
-                .map(|minutes| Span::from_secs(minutes * 60))?,
+            background_idle: minutes(table.background_minutes, default.background_idle),
         };
         if watch.fastest_tick > watch.tick || watch.tick > watch.slowest_tick {
-            let key = if table.tick_ms.is_some() {
-                "tick_ms"
-            } else if table.fastest_tick_ms.is_some() {
-                "fastest_tick_ms"
-            } else {
-                "slowest_tick_ms"
-            };
+            let given = [("tick_ms", table.tick_ms), ("fastest_tick_ms", table.fastest_tick_ms)];
+            let key = given.iter().find(|(_, given)| given.is_some()).map_or("slowest_tick_ms", |(key, _)| key);
             let what = format!(
                 "the ticks are out of order: fastest {} ms, normal {} ms, slowest {} ms",
                 watch.fastest_tick.as_millis(),
@@ -102,7 +313,7 @@ impl Source<'_> {
                 watch.slowest_tick.as_millis()
             );
             let hint = "choose fastest_tick_ms <= tick_ms <= slowest_tick_ms; a key that is left out has its default";
-            return Err(self.fault(&[Step::Key("watch"), Step::Key(key)], what, hint));
+            return Err(self.fault(("watch", None, Some(key)), what, hint));
         }
         Ok(watch)
     }
@@ -110,24 +321,21 @@ impl Source<'_> {
     fn servers(&self, tables: &[ServerTable]) -> Result<Vec<ServerId>, ConfigError> {
         let mut servers = Vec::new();
         for (index, table) in tables.iter().enumerate() {
-            let at = |key| [Step::Key("server"), Step::Index(index), Step::Key(key)];
-            for (key, value) in [("socket", &table.socket), ("path", &table.path), ("host", &table.host)] {
-                self.word(&at(key), key, value.as_deref())?;
-            }
+            let at = |key| ("server", Some(index), Some(key));
             let socket = match (&table.socket, &table.path) {
                 (Some(_), Some(_)) => {
                     let hint = "keep `socket` for a name as in `tmux -L`, or `path` for a path as in `tmux -S`";
-                    return Err(self.fault(&at("path"), "a server has `socket` and `path`".to_owned(), hint));
+                    return Err(self.fault(at("path"), "a server has `socket` and `path`", hint));
                 }
                 (Some(name), None) if name.contains('/') => {
                     let hint = format!("write it as a path: path = \"{name}\"");
-                    return Err(self.fault(&at("socket"), format!("`{name}` is a path, not a socket's name"), hint));
+                    return Err(self.fault(at("socket"), format!("`{name}` is a path, not a socket's name"), hint));
                 }
                 (Some(name), None) if name == "default" => Socket::Default,
                 (Some(name), None) => Socket::Name(name.clone()),
                 (None, Some(path)) if !path.starts_with('/') => {
                     let hint = "write the whole path of the socket, from `/` on";
-                    return Err(self.fault(&at("path"), format!("`{path}` is not an absolute path"), hint));
+                    return Err(self.fault(at("path"), format!("`{path}` is not an absolute path"), hint));
                 }
                 (None, Some(path)) => Socket::Path(PathBuf::from(path)),
                 (None, None) => Socket::Default,
@@ -140,295 +348,102 @@ impl Source<'_> {
                     _ if table.path.is_some() => "path",
                     _ => "socket",
                 };
-                return Err(self.fault(&at(key), error.to_string(), error.hint()));
+                return Err(self.fault(at(key), error.to_string(), error.hint()));
             }
             if servers.contains(&server) {
                 let hint = "remove one of the two [[server]] tables";
-                let step = [Step::Key("server"), Step::Index(index)];
-                return Err(self.fault(&step, format!("the server `{server}` is named twice"), hint));
+                return Err(self.fault(
+                    ("server", Some(index), None),
+                    format!("the server `{server}` is named twice"),
+                    hint,
+                ));
             }
             servers.push(server);
         }
         Ok(servers)
     }
 
-    fn rules(&self, file: &File) -> Result<Rules, ConfigError> {
-        let mut ignored = Vec::new();
-        for (index, text) in file.watch.ignore.iter().enumerate() {
-            ignored.push(self.pattern(&[Step::Key("watch"), Step::Key("ignore"), Step::Index(index)], text)?);
-        }
-        let ignore = Patterns::new(ignored).map_err(|error| {
+    fn ignored(&self, texts: &[String]) -> Result<Patterns, ConfigError> {
+        Patterns::new(globs(texts)).map_err(|error| {
             let hint = "use fewer or shorter patterns";
-            self.fault(&[Step::Key("watch"), Step::Key("ignore")], format!("cannot be compiled: {error}"), hint)
-        })?;
-        let (terminals, tasks) = (self.terminals(&file.terminal)?, self.tasks(&file.task)?);
-        Ok(Rules { discover: file.watch.discover.unwrap_or(Rules::default().discover), ignore, terminals, tasks })
+            self.fault(("watch", None, Some("ignore")), format!("cannot be compiled: {error}"), hint)
+        })
     }
 
-    fn terminals(&self, tables: &[TerminalTable]) -> Result<Vec<TerminalRule>, ConfigError> {
-        let mut names: HashMap<&str, usize> = HashMap::new();
+    fn terminals(&self, tables: Vec<TerminalTable>) -> Result<Vec<TerminalRule>, ConfigError> {
+        let mut names: HashMap<String, usize> = HashMap::new();
         let mut rules = Vec::new();
-        for (index, table) in tables.iter().enumerate() {
-            let at = |key| [Step::Key("terminal"), Step::Index(index), Step::Key(key)];
-            let pattern =
-                |key, text: &Option<String>| text.as_deref().map(|text| self.pattern(&at(key), text)).transpose();
-            let rule = TerminalRule {
-                session: pattern("session", &table.session)?,
-                window: pattern("window", &table.window)?,
-                pane: pattern("pane", &table.pane)?,
-                socket: pattern("socket", &table.socket)?,
-                host: pattern("host", &table.host)?,
+        for (index, table) in tables.into_iter().enumerate() {
+            if let Some(name) = &table.name
+                && let Some(first) = names.insert(name.clone(), index)
+            {
+                let first = self.fault(("terminal", Some(first), Some("name")), "", "").position;
+                let line = first.map_or(0, |position| position.line);
+                let hint = format!("give each terminal its own name; the first `{name}` is on line {line}");
+                let at = ("terminal", Some(index), Some("name"));
+                return Err(self.fault(at, format!("the name `{name}` is given twice"), hint));
+            }
+            if table.session.is_none() && table.window.is_none() && table.pane.is_none() {
+                let hint = "give it `session`, `window` or `pane`; session = \"*\" means every pane";
+                return Err(self.fault(("terminal", Some(index), None), "a terminal that names no pane", hint));
+            }
+            rules.push(TerminalRule {
+                session: glob(&table.session),
+                window: glob(&table.window),
+                pane: glob(&table.pane),
+                socket: glob(&table.socket),
+                host: glob(&table.host),
                 declared: Declared {
-                    name: table.name.clone(),
-                    tool: table.tool.clone(),
-                    version: table.version.clone(),
-                    label: table.label.clone(),
+                    name: table.name,
+                    tool: table.tool,
+                    version: table.version,
+                    label: table.label,
                     ..Declared::default()
                 },
                 pin: table.pin,
                 mute: table.mute,
-            };
-            let words =
-                [("name", &table.name), ("tool", &table.tool), ("version", &table.version), ("label", &table.label)];
-            for (key, value) in words {
-                self.word(&at(key), key, value.as_deref())?;
-            }
-            if let Some(name) = table.name.as_deref() {
-                if name.contains(':') || name.starts_with(['%', '-']) {
-                    let hint = "a name has no `:` and begins with neither `%` nor `-`, so that it can be told from a \
-                                tmux target and from an option";
-                    return Err(self.fault(&at("name"), format!("`{name}` cannot be a terminal's name"), hint));
-                }
-                if let Some(first) = names.insert(name, index) {
-                    let line = self.line_of(&[Step::Key("terminal"), Step::Index(first), Step::Key("name")]);
-                    let hint = format!("give each terminal its own name; the first `{name}` is on line {line}");
-                    return Err(self.fault(&at("name"), format!("the name `{name}` is given twice"), hint));
-                }
-            }
-            if rule.session.is_none() && rule.window.is_none() && rule.pane.is_none() {
-                let what = "a terminal that names no pane".to_owned();
-                let hint = "give it `session`, `window` or `pane`; session = \"*\" means every pane";
-                return Err(self.fault(&[Step::Key("terminal"), Step::Index(index)], what, hint));
-            }
-            rules.push(rule);
+            });
         }
         Ok(rules)
     }
 
-    fn tracker(&self, table: &TrackerTable) -> Result<tracker::Settings, ConfigError> {
-        let default = tracker::Settings::default();
-        let seconds = |key, value, default, least, most| self.seconds("tracker", key, value, default, least, most);
-        let whole = |key, value, default, least, most| self.whole("tracker", key, value, default, least, most);
-        Ok(tracker::Settings {
-            settle: seconds(
-                "completion_stability_seconds",
-                table.completion_stability_seconds,
-                default.settle,
-                0.1,
-                60.0,
-            )?,
-            no_reaction: seconds("no_reaction_seconds", table.no_reaction_seconds, default.no_reaction, 1.0, 600.0)?,
-            retraction: seconds("retraction_seconds", table.retraction_seconds, default.retraction, 0.0, 600.0)?,
-            unknown_to_stalled: seconds(
-                "unknown_to_stalled_timeout_seconds",
-                table.unknown_to_stalled_timeout_seconds,
-                default.unknown_to_stalled,
-                1.0,
-                3600.0,
-            )?,
-            stale_active_recovery: seconds(
-                "stale_active_recovery_seconds",
-                table.stale_active_recovery_seconds,
-                default.stale_active_recovery,
-                1.0,
-                600.0,
-            )?,
-            final_stable_active_recovery: seconds(
-                "final_stable_active_recovery_seconds",
-                table.final_stable_active_recovery_seconds,
-                default.final_stable_active_recovery,
-                1.0,
-                3600.0,
-            )?,
-            stable: seconds("stable_seconds", table.stable_seconds, default.stable, 0.0, 600.0)?,
-            failed_probes: u32::try_from(whole(
-                "failed_probes",
-                table.failed_probes,
-                u64::from(default.failed_probes),
-                1,
-                100,
-            )?)
-            .unwrap_or(default.failed_probes),
-            failed_probe_time: seconds(
-                "failed_probe_seconds",
-                table.failed_probe_seconds,
-                default.failed_probe_time,
-                0.1,
-                600.0,
-            )?,
-            doubt: default.doubt,
-            unrecorded_rest: default.unrecorded_rest,
-            kept_transitions: usize::try_from(whole(
-                "kept_transitions",
-                table.kept_transitions,
-                default.kept_transitions as u64,
-                1,
-                100_000,
-            )?)
-            .unwrap_or(default.kept_transitions),
-        })
-    }
-
-    fn history(&self, table: &HistoryTable) -> Result<history::Settings, ConfigError> {
-        let default = history::Settings::default();
-        let at = [Step::Key("history"), Step::Key("path")];
-        self.word(&at, "path", table.path.as_deref())?;
-        let path = table.path.as_deref().map(PathBuf::from);
-        if path.as_deref().is_some_and(Path::is_relative) {
-            let what = format!("`{}` is not an absolute path", path.unwrap_or_default().display());
-            return Err(self.fault(&at, what, "write the whole path of the file, from `/` on"));
+    fn tasks(&self, tables: &[TaskTable]) -> Result<Vec<TerminalRule>, ConfigError> {
+        if let Some(index) = tables.iter().position(|table| table.session.is_none() && table.window.is_none()) {
+            let hint = "give it `session` or `window`, such as session = \"builds*\"";
+            return Err(self.fault(("task", Some(index), None), "a task that names no session and no window", hint));
         }
-        let days = self.whole("history", "keep_days", table.keep_days, default.keep.as_millis() / DAY, 1, 36_500)?;
-        let mib = self.whole("history", "max_mib", table.max_mib, default.max_bytes >> 20, 1, 1 << 20)?;
-        Ok(history::Settings {
-            enabled: table.enabled.unwrap_or(default.enabled),
-            keep: Span::from_millis(days * DAY),
-            max_bytes: mib << 20,
-            path,
-        })
-    }
-
-    fn records(&self, table: &RecordsTable) -> Result<RecordsConfig, ConfigError> {
-        let patterns = |key, texts: &[String]| {
-            let pattern = |(index, text): (usize, &String)| {
-                self.pattern(&[Step::Key("records"), Step::Key(key), Step::Index(index)], text)
-            };
-            texts.iter().enumerate().map(pattern).collect::<Result<Vec<_>, _>>()
+        let rule = |table: &TaskTable| TerminalRule {
+            session: glob(&table.session),
+            window: glob(&table.window),
+            socket: glob(&table.socket),
+            host: glob(&table.host),
+            ..TerminalRule::default()
         };
-        let is_path = |text: &&String| text.starts_with(['/', '*', '{', '[']) || text.is_empty();
-        if let Some((index, text)) = table.except_directories.iter().enumerate().find(|(_, text)| !is_path(text)) {
-            let at = [Step::Key("records"), Step::Key("except_directories"), Step::Index(index)];
-            let hint = "write the whole path of the directory, from `/` on";
-            return Err(self.fault(&at, format!("`{text}` matches no directory"), hint));
-        }
-        Ok(RecordsConfig {
-            enabled: table.enabled.unwrap_or(true),
-            except: patterns("except", &table.except)?,
-            except_directories: patterns("except_directories", &table.except_directories)?,
-        })
+        Ok(tables.iter().map(rule).collect())
     }
 
-    /// A whole number of a table, within bounds.
-    fn whole(
-        &self,
-        table: &str,
-        key: &str,
-        value: Option<i64>,
-        default: u64,
-        least: u64,
-        most: u64,
-    ) -> Result<u64, ConfigError> {
-        let Some(value) = value else { return Ok(default) };
-        u64::try_from(value).ok().filter(|value| (least..=most).contains(value)).ok_or_else(|| {
-            let at = [Step::Key(table), Step::Key(key)];
-            self.out_of_range(&at, key, &value.to_string(), &format!("{least} to {most}"))
-        })
-    }
-
-    /// A number of seconds of a table, within bounds.
-    fn seconds(
-        &self,
-        table: &str,
-        key: &str,
-        value: Option<f64>,
-        default: Span,
-        least: f64,
-        most: f64,
-    ) -> Result<Span, ConfigError> {
-        self.seconds_of(&[Step::Key(table), Step::Key(key)], (key, value, default, least, most))
-    }
-
-    /// The same for a value anywhere: its key, the value, the default, the least and the most.
-    fn seconds_of(
-        &self,
-        at: &[Step<'_>],
-        (key, value, default, least, most): (&str, Option<f64>, Span, f64, f64),
-    ) -> Result<Span, ConfigError> {
-        let Some(value) = value else { return Ok(default) };
-        // The comparison is false for NaN as well, which TOML can write.
-        if !(least..=most).contains(&value) {
-            return Err(self.out_of_range(at, key, &value.to_string(), &format!("{least} to {most} seconds")));
-        }
-        // The bounds above keep the product far inside of what the integer holds.
-        Ok(Span::from_millis((value * 1000.0).round() as u64))
-    }
-
-    fn out_of_range(&self, at: &[Step<'_>], key: &str, value: &str, range: &str) -> ConfigError {
-        self.fault(at, format!("`{key}` is out of range: {value}"), format!("`{key}` takes {range}"))
-    }
-
-    fn pattern(&self, at: &[Step<'_>], text: &str) -> Result<Pattern, ConfigError> {
-        if text.is_empty() {
-            return Err(self.fault(at, "an empty pattern matches nothing".to_owned(), "write `*` for everything"));
-        }
-        Pattern::new(text).map_err(|error| {
-            let hint = "patterns are globs: `*` any text, `?` one character, `[ab]` one of these, `{a,b}` either; \
-                        `\\\\` in front takes one literally";
-            self.fault(at, format!("bad pattern `{text}`: {}", error.kind()), hint)
-        })
-    }
-
-    /// Refuses an empty text and control characters where a name is wanted.
-    fn word(&self, at: &[Step<'_>], key: &str, value: Option<&str>) -> Result<(), ConfigError> {
-        match value {
-            Some("") => Err(self.fault(at, format!("`{key}` is empty"), "write a value, or leave the key out")),
-            Some(text) if text.chars().any(char::is_control) => Err(self.fault(
-                at,
-                format!("`{key}` has a control character in it"),
-                "write it in printable characters",
-            )),
-            _ => Ok(()),
-        }
-    }
-
-    fn fault(&self, at: &[Step<'_>], what: String, hint: impl Into<String>) -> ConfigError {
-        ConfigError::at(self.path, self.text, self.span(at), what, hint.into())
-    }
-
-    fn line_of(&self, at: &[Step<'_>]) -> usize {
-        ConfigError::at(self.path, self.text, self.span(at), String::new(), String::new())
-            .position
-            .map_or(0, |position| position.line)
-    }
-
-    /// The bytes of a value, or of the nearest table around it that the file has.
-    fn span(&self, steps: &[Step<'_>]) -> Option<Range<usize>> {
-        let (first, rest) = steps.split_first()?;
-        let Step::Key(key) = first else { return None };
-        let mut value = self.root.get(*key)?;
-        for step in rest {
-            let inner = match (step, value.get_ref()) {
-                (Step::Key(key), DeValue::Table(table)) => table.get(*key),
-                (Step::Index(index), DeValue::Array(array)) => array.get(*index),
-                _ => None,
+    fn templates(&self, tables: &[TemplateTable]) -> Result<Vec<Template>, ConfigError> {
+        let mut templates = Vec::new();
+        for (index, table) in tables.iter().enumerate() {
+            let (Some(name), Some(text)) = (&table.name, &table.text) else {
+                let key = if table.name.is_none() { "name" } else { "text" };
+                let hint = "a template is a `name` to choose it by, and the `text` that it begins a prompt with";
+                return Err(self.fault(("template", Some(index), None), format!("a template has no `{key}`"), hint));
             };
-            match inner {
-                Some(inner) => value = inner,
-                None => break,
-            }
+            templates.extend(Template::parse(name, text));
         }
-        Some(value.span())
+        Ok(templates)
     }
 
-    fn ui(&self, table: &UiTable) -> Result<UiConfig, ConfigError> {
+    fn ui(&self, table: UiTable) -> Result<UiConfig, ConfigError> {
         let default = UiConfig::default();
-        let is_known = |theme: &str| THEMES.contains(&theme) || has_theme(self.path, theme);
-        if let Some(theme) = table.theme.as_deref().filter(|theme| !is_known(theme)) {
-            let hint = syntax::suggestion(theme, THEMES, "themes");
-            return Err(self.fault(&[Step::Key("ui"), Step::Key("theme")], format!("unknown theme `{theme}`"), hint));
+        let theme = table.theme.unwrap_or(default.theme);
+        if !THEMES.contains(&theme.as_str()) && !has_theme(self.path, &theme) {
+            let hint = suggestion(&theme, THEMES, "themes");
+            return Err(self.fault(("ui", None, Some("theme")), format!("unknown theme `{theme}`"), hint));
         }
         Ok(UiConfig {
-            theme: table.theme.clone().unwrap_or(default.theme),
+            theme,
             unicode: table.unicode.unwrap_or(default.unicode),
             motion: table.motion.unwrap_or(default.motion),
             mouse: table.mouse.unwrap_or(default.mouse),
@@ -436,59 +451,108 @@ impl Source<'_> {
         })
     }
 
-    fn tasks(&self, tables: &[TaskTable]) -> Result<Vec<TerminalRule>, ConfigError> {
-        let mut rules = Vec::new();
-        for (index, table) in tables.iter().enumerate() {
-            let at = |key| [Step::Key("task"), Step::Index(index), Step::Key(key)];
-            let pattern =
-                |key, text: &Option<String>| text.as_deref().map(|text| self.pattern(&at(key), text)).transpose();
-            let rule = TerminalRule {
-                session: pattern("session", &table.session)?,
-                window: pattern("window", &table.window)?,
-                socket: pattern("socket", &table.socket)?,
-                host: pattern("host", &table.host)?,
-                ..TerminalRule::default()
-            };
-            if rule.session.is_none() && rule.window.is_none() {
-                let what = "a task that names no session and no window".to_owned();
-                let hint = "give it `session` or `window`, such as session = \"builds*\"";
-                return Err(self.fault(&[Step::Key("task"), Step::Index(index)], what, hint));
-            }
-            rules.push(rule);
+    fn notify_rule(&self, (index, table): (usize, NotifyTable)) -> Result<NotifyRule, ConfigError> {
+        let at = |key| ("notify", Some(index), Some(key));
+        let on: BTreeSet<Occasion> = table.on.iter().filter_map(|word| Occasion::of_word(word)).collect();
+        let mut by: BTreeSet<Means> = table.by.iter().filter_map(|word| Means::of_word(word)).collect();
+        if by.contains(&Means::Command) && table.command.is_empty() {
+            let hint = "write it as a list: command = [\"notify-send\", \"fleetwatch\"]";
+            return Err(self.fault(at("by"), "a rule goes by `command` and names none", hint));
         }
-        Ok(rules)
-    }
-
-    fn templates(&self, tables: &[TemplateTable]) -> Result<Vec<Template>, ConfigError> {
-        tables.iter().enumerate().map(|(index, table)| self.template(index, table)).collect()
-    }
-
-    fn template(&self, index: usize, table: &TemplateTable) -> Result<Template, ConfigError> {
-        let at = |key| [Step::Key("template"), Step::Index(index), Step::Key(key)];
-        for (key, value) in [("name", &table.name), ("text", &table.text)] {
-            if value.is_none() {
-                let hint = "a template is a `name` to choose it by, and the `text` that it begins a prompt with";
-                return Err(self.fault(&at(key), format!("a template has no `{key}`"), hint));
+        if !table.command.is_empty() {
+            by.insert(Means::Command);
+        }
+        for (key, is_empty, words) in [("on", on.is_empty(), occasions()), ("by", by.is_empty(), means())] {
+            if is_empty {
+                let hint = format!("`{key}` is a list of these: {}", words.join(", "));
+                return Err(self.fault(at(key), format!("a rule without `{key}` tells nothing"), hint));
             }
         }
-        let (name, text) = (table.name.as_deref().unwrap_or_default(), table.text.as_deref().unwrap_or_default());
-        self.word(&at("name"), "name", Some(name))?;
-        if let Some(c) = text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
-            let what = format!("the text of a template has the control character U+{:04X}", u32::from(c));
-            return Err(self.fault(&at("text"), what, "no prompt may contain it; take it out"));
-        }
-        Template::parse(name, text).map_err(|bad| {
-            let known: Vec<&str> = Field::ALL.iter().map(|field| field.word()).collect();
-            match bad {
-                BadTemplate::Field(field) => {
-                    let hint = syntax::suggestion(&field, &known, "fields");
-                    self.fault(&at("text"), format!("no terminal has a field `{field}`"), hint)
-                }
-                BadTemplate::Brace => {
-                    let hint = "a field is written `{name}`, a brace `{{` or `}}`";
-                    self.fault(&at("text"), "a brace stands alone in the text of a template".to_owned(), hint)
-                }
-            }
+        Ok(NotifyRule {
+            on,
+            terminal: glob(&table.terminal),
+            by,
+            command: table.command,
+            command_deadline: seconds(table.command_seconds, COMMAND),
+            command_environment: table.command_environment,
+            quiet_hours: table.quiet_hours.as_deref().and_then(QuietHours::parse),
+            minimum_distance: seconds(table.minimum_distance_seconds, DISTANCE),
         })
     }
+
+    fn follow_up(&self, (index, table): (usize, FollowUpTable)) -> Result<FollowUpRule, ConfigError> {
+        let on: BTreeSet<Occasion> = table.on.iter().filter_map(|word| Occasion::of_word(word)).collect();
+        let (Some(from), Some(to), false) = (glob(&table.from), table.to, on.is_empty()) else {
+            let missing = match (on.is_empty(), &table.from) {
+                (true, _) => "on",
+                (false, None) => "from",
+                (false, Some(_)) => "to",
+            };
+            let hint = "write what is told to whom: on = [\"exited\"], from = \"build-*\", to = \"lead\"";
+            return Err(self.fault(("follow_up", Some(index), None), format!("a follow-up without `{missing}`"), hint));
+        };
+        Ok(FollowUpRule { on, from, to, template: table.template, keep: minutes(table.keep_minutes, KEEP) })
+    }
+
+    fn fault(&self, at: Place<'_>, what: impl Into<String>, hint: impl Into<String>) -> ConfigError {
+        ConfigError::at(self.path, self.text, self.span(at), what.into(), hint.into())
+    }
+
+    /// The bytes of a value, or of the table around it where the file does not have it.
+    fn span(&self, (table, index, key): Place<'_>) -> Option<Range<usize>> {
+        let table = self.root.get(table)?;
+        let table = index.and_then(|index| table.get_ref().as_array()?.get(index)).unwrap_or(table);
+        let value = key.and_then(|key| table.get_ref().as_table()?.get(key));
+        Some(value.unwrap_or(table).span())
+    }
+}
+
+fn tracker_settings(table: &TrackerTable) -> tracker::Settings {
+    let default = tracker::Settings::default();
+    tracker::Settings {
+        settle: seconds(table.completion_stability_seconds, default.settle),
+        no_reaction: seconds(table.no_reaction_seconds, default.no_reaction),
+        retraction: seconds(table.retraction_seconds, default.retraction),
+        unknown_to_stalled: seconds(table.unknown_to_stalled_timeout_seconds, default.unknown_to_stalled),
+        stale_active_recovery: seconds(table.stale_active_recovery_seconds, default.stale_active_recovery),
+        final_stable_active_recovery: seconds(
+            table.final_stable_active_recovery_seconds,
+            default.final_stable_active_recovery,
+        ),
+        stable: seconds(table.stable_seconds, default.stable),
+        failed_probes: whole(table.failed_probes, default.failed_probes),
+        failed_probe_time: seconds(table.failed_probe_seconds, default.failed_probe_time),
+        kept_transitions: whole(table.kept_transitions, default.kept_transitions),
+        ..default
+    }
+}
+
+fn history_settings(table: HistoryTable) -> history::Settings {
+    let default = history::Settings::default();
+    history::Settings {
+        enabled: table.enabled.unwrap_or(default.enabled),
+        keep: Span::from_millis(whole(table.keep_days, default.keep.as_millis() / DAY) * DAY),
+        max_bytes: whole(table.max_mib, default.max_bytes >> 20) << 20,
+        path: table.path.map(PathBuf::from),
+    }
+}
+
+fn whole<T: TryFrom<i64>>(value: Option<i64>, default: T) -> T {
+    value.and_then(|value| T::try_from(value).ok()).unwrap_or(default)
+}
+
+fn minutes(value: Option<i64>, default: Span) -> Span {
+    Span::from_secs(whole(value, default.as_millis() / 60_000) * 60)
+}
+
+fn seconds(value: Option<f64>, default: Span) -> Span {
+    value.map_or(default, |seconds| Span::from_millis((seconds * 1000.0).round() as u64))
+}
+
+fn glob(text: &Option<String>) -> Option<Pattern> {
+    text.as_deref().and_then(|text| Pattern::new(text).ok())
+}
+
+fn globs(texts: &[String]) -> Vec<Pattern> {
+    texts.iter().filter_map(|text| Pattern::new(text).ok()).collect()
 }

@@ -69,7 +69,7 @@ fn choices(message: &str, beginning: &str) -> Option<(String, Vec<String>)> {
 }
 
 /// What may have been meant, or else all that could be.
-pub(super) fn suggestion(unknown: &str, known: &[impl AsRef<str>], title: &str) -> String {
+pub(in crate::config) fn suggestion(unknown: &str, known: &[impl AsRef<str>], title: &str) -> String {
     let nearest = known
         .iter()
         .map(|name| (strsim::jaro_winkler(unknown, name.as_ref()), name.as_ref()))
