@@ -46,18 +46,18 @@ fn transitions() -> &'static [TransitionRecord] {
     ALL.get_or_init(|| {
         let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst");
         let archive = Archive::open(&archive).expect("the archive is in the repository");
-        let library = Arc::new(ProfileSet::builtin());
+        let profiles = Arc::new(ProfileSet::builtin());
         let mut all = Vec::new();
         for (pane, name) in (1..).zip(archive.names()) {
             let recording = archive.recording(name).expect("a recording can be read");
-            watch(&recording, pane, &library, &mut all);
+            watch(&recording, pane, &profiles, &mut all);
         }
         all
     })
 }
 
-fn watch(recording: &Recording, pane: u32, library: &Arc<ProfileSet>, all: &mut Vec<TransitionRecord>) {
-    let mut fleet = Fleet::new(fleetwatch::fleet::Settings::default(), Arc::clone(library));
+fn watch(recording: &Recording, pane: u32, profiles: &Arc<ProfileSet>, all: &mut Vec<TransitionRecord>) {
+    let mut fleet = Fleet::new(fleetwatch::fleet::Settings::default(), Arc::clone(profiles));
     let key = TerminalKey { server: ServerId::default(), pane: PaneId(pane), pid: pane, instance: Default::default() };
     let place = PaneLocation {
         session: recording.name.clone(),

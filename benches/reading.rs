@@ -97,13 +97,13 @@ fn records(bencher: Bencher, what: &str) {
     let held = options().expect("it can be opened again");
     let mut agent = Command::new("sleep").arg("4711").env("HOME", home.path()).stdin(held).spawn().expect("it starts");
     let server = ServerId::default();
-    let library = Arc::new(ProfileSet::builtin());
+    let profiles = Arc::new(ProfileSet::builtin());
     let recorded = [RecordedAgent {
         key: TerminalKey { server, pane: PaneId(1), pid: agent.id(), instance: Default::default() },
         processes: vec![agent.id()],
-        sources: library.records("codex"),
+        sources: profiles.records("codex"),
         tool: "codex".to_owned(),
-        library,
+        profiles,
         is_changing: what != "still",
     }];
     let line =
@@ -120,6 +120,6 @@ fn records(bencher: Bencher, what: &str) {
 }
 
 #[divan::bench]
-fn library(bencher: Bencher) {
+fn profiles(bencher: Bencher) {
     bencher.bench(ProfileSet::builtin);
 }

@@ -40,7 +40,7 @@ use drafts::DraftStore;
 use lending::{Lent, given_back};
 pub use look::LookError;
 use reload::FileWatch;
-pub use reload::{Learning, LoadResult, LoadSource};
+pub use reload::{LoadResult, LoadSource, ProfilesResult};
 use requests::found;
 use terminal::Tty;
 use terminal::{SignalRequest, Signals};
@@ -134,12 +134,12 @@ impl App {
     fn start(settings: Settings) -> Result<Self, AppError> {
         let Settings { config, watching, servers, source } = settings;
         let look = look::options(&config.ui, &source.directories())?;
-        let (library, tmux) = (Arc::clone(&watching.library), watching.feed.tmux.clone());
+        let (profiles, tmux) = (Arc::clone(&watching.profiles), watching.poll.tmux.clone());
         let history = History::start(&config.history);
         let (engine, sender) = Engine::start_acting(watching, &servers, (&config, &history), true)?;
         let mut ui = Ui::new(UiOptions { templates: config.templates.clone(), ..look });
         let drafts = DraftStore::start(&config.history, &mut ui);
-        let (questions, answers) = history.questions(library);
+        let (questions, answers) = history.questions(profiles);
         let (told, news) = mpsc::unbounded_channel();
         Ok(Self {
             engine,
@@ -173,13 +173,13 @@ impl App {
         let _ = tokio::time::timeout(FIRST_FRAME, first_polls).await;
         self.show_updates();
         // What there is from the start is no news; what comes while the first frame is drawn is.
-        self.tell_outside()?;
+        self.deliver()?;
         self.tell_of_drafts();
         self.draw()?;
         while !self.wants_to_end {
             self.wait().await?;
             self.follow().await?;
-            self.tell_outside()?;
+            self.deliver()?;
             if self.lent.is_some() {
                 continue;
             }
@@ -223,7 +223,7 @@ impl App {
                 self.want_frame(KEY_FRAME);
             }
             Some(answer) = self.answers.recv() => {
-                self.ui.told(&answer, &self.engine.fleet().view(poll::now()));
+                self.ui.on_answer(&answer, &self.engine.fleet().view(poll::now()));
                 self.want_frame(KEY_FRAME);
             }
             event = self.engine.next() => {
@@ -303,7 +303,7 @@ impl App {
     }
 
     /// Tells what the rules want told of what is shown now.
-    fn tell_outside(&mut self) -> io::Result<()> {
+    fn deliver(&mut self) -> io::Result<()> {
         let now = poll::now();
         self.engine.mute(self.ui.mutes_all());
         let is_muted = |terminal: &Terminal| self.ui.mutes(terminal);

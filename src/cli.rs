@@ -114,8 +114,8 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
         Command::Explain(args) => wait_for(explain::run(&args, &options)),
         Command::Inspect(args) => wait_for(inspect::run(&args, &options)),
         Command::Record(args) => wait_for(record_target(&args, &options)),
-        Command::Replay(args) => replay::run(&args, Arc::new(options.library()?)),
-        Command::Score(args) => score::run(&args, Arc::new(options.library()?)),
+        Command::Replay(args) => replay::run(&args, Arc::new(options.profiles()?)),
+        Command::Score(args) => score::run(&args, Arc::new(options.profiles()?)),
         Command::Profiles(args) => profiles::run(&args, &options),
         Command::Config(args) => config::run(&args, &options),
         Command::Demo(args) => {
@@ -139,11 +139,11 @@ async fn record_target(args: &record::Args, options: &GlobalOptions) -> Done {
     let watched = survey::Watched::new(options)?;
     let survey = watched.survey().await?;
     let terminal = survey.terminal(&args.target)?;
-    let server = crate::tmux::Server::new(terminal.key.server.clone(), watched.settings.feed.tmux.clone())?;
+    let server = crate::tmux::Server::new(terminal.key.server.clone(), watched.settings.poll.tmux.clone())?;
     let facts = &terminal.state.terminal;
-    let may_read = watched.settings.feed.records.allow(&facts.tool, facts.cwd.as_deref());
-    let library = may_read.then(|| Arc::clone(&watched.settings.library));
-    record::run(args, &server, &terminal.key, &target::program(terminal), library).await
+    let may_read = watched.settings.poll.records.allow(&facts.tool, facts.cwd.as_deref());
+    let profiles = may_read.then(|| Arc::clone(&watched.settings.profiles));
+    record::run(args, &server, &terminal.key, &target::program(terminal), profiles).await
 }
 
 /// Runs a command that looks at tmux servers; the others start no runtime.

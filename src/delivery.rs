@@ -39,7 +39,7 @@ pub enum DeliveryEvent {
 
 /// What is told outside, for as long as the fleet is watched.
 #[derive(Debug)]
-pub struct Outside {
+pub struct Dispatcher {
     notifier: Notifier,
     carrier: Carrier,
     outbox: Option<Outbox>,
@@ -55,7 +55,7 @@ pub struct Outside {
     has_notices: bool,
 }
 
-impl Outside {
+impl Dispatcher {
     /// By the rules of the configuration. Must be called within the runtime.
     pub fn start(
         config: &Config,
@@ -102,10 +102,10 @@ impl Outside {
     }
 
     /// Follows other rules from now on.
-    pub fn obey(&mut self, config: &Config) {
-        self.notifier.obey(&config.notify);
+    pub fn set_config(&mut self, config: &Config) {
+        self.notifier.set_rules(&config.notify);
         match &mut self.outbox {
-            Some(outbox) => outbox.obey(&config.follow_up),
+            Some(outbox) => outbox.set_rules(&config.follow_up),
             none => {
                 *none = self.outbox_settings.open(&config.follow_up);
                 let leads = none.iter().flat_map(|new| self.leads.iter().map(move |lead| (new, lead)));
@@ -120,7 +120,7 @@ impl Outside {
         self.notifier.mute(muted);
     }
 
-    /// Keeps what the fleet tells, and takes it in; the next [`Outside::follow`] passes it on.
+    /// Keeps what the fleet tells, and takes it in; the next [`Dispatcher::follow`] passes it on.
     pub fn effect(&mut self, effect: &Effect, fleet: &Fleet, now: Timestamp) {
         self.history.effect(effect, fleet, now);
         let Effect::Tasks(batch) = effect else { return };
@@ -162,7 +162,7 @@ impl Outside {
         bytes
     }
 
-    /// When to call [`Outside::follow`] again at the latest.
+    /// When to call [`Dispatcher::follow`] again at the latest.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         let notices = if self.has_notices { self.notifier.poll_timeout() } else { None };
         [notices, self.summaries.poll_timeout()].into_iter().flatten().min()

@@ -13,7 +13,7 @@ use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::task::{JoinError, JoinSet};
 
 use crate::config::Config;
-use crate::delivery::{DeliveryEvent, Outside};
+use crate::delivery::{DeliveryEvent, Dispatcher};
 use crate::fleet::{Effect, Fleet, Input, ServerHealth, ServerId};
 use crate::history::{self, History, IntentNews, Record, Submission};
 use crate::notify::Suppression;
@@ -96,7 +96,7 @@ pub struct Engine {
 struct Acting {
     history: History,
     sender: Sender,
-    outside: Outside,
+    dispatcher: Dispatcher,
     submissions: UnboundedReceiver<Submission>,
     messages: UnboundedReceiver<IntentNews>,
     operations: UnboundedReceiver<OperationEvent>,
@@ -123,14 +123,14 @@ impl Engine {
         (config, history): (&Config, &History),
         has_terminal: bool,
     ) -> Result<(Self, Sender), Error> {
-        settings.feed.keeper = Some(poll::owner());
+        settings.poll.keeper = Some(poll::owner());
         let (to_operations, operations) = mpsc::unbounded_channel();
         let (to_deliveries, deliveries) = mpsc::unbounded_channel();
-        let (library, tmux) = (Arc::clone(&settings.library), settings.feed.tmux.clone());
-        let sender = Sender::new(library, tmux.clone(), history.clone(), history::lock_directory());
+        let (profiles, tmux) = (Arc::clone(&settings.profiles), settings.poll.tmux.clone());
+        let sender = Sender::new(profiles, tmux.clone(), history.clone(), history::lock_directory());
         let sender = sender.telling(to_operations);
         let acting = Acting {
-            outside: Outside::start(config, history, has_terminal, (sender.clone(), tmux), to_deliveries),
+            dispatcher: Dispatcher::start(config, history, has_terminal, (sender.clone(), tmux), to_deliveries),
             sender: sender.clone(),
             submissions: history.submissions(),
             messages: history.intents(),
@@ -143,7 +143,7 @@ impl Engine {
 
     fn with(settings: Settings, servers: &[ServerId], acting: Option<Acting>) -> Result<Self, Error> {
         let (to_engine, owner_events) = mpsc::channel(WAITING_EVENTS);
-        let fleet = Fleet::new(settings.fleet.clone(), Arc::clone(&settings.library));
+        let fleet = Fleet::new(settings.fleet.clone(), Arc::clone(&settings.profiles));
         let (watchers, followed, updates) = (Vec::new(), BTreeSet::new(), VecDeque::new());
         let mut engine = Self { fleet, settings, watchers, followed, to_engine, owner_events, acting, updates };
         engine.watchers = engine.watch(servers)?;
@@ -180,7 +180,7 @@ impl Engine {
 
     /// Waits until something happens. May be dropped while it waits.
     pub async fn next(&mut self) -> EngineEvent {
-        let outside = self.acting.as_ref().and_then(|acting| acting.outside.poll_timeout());
+        let outside = self.acting.as_ref().and_then(|acting| acting.dispatcher.poll_timeout());
         let timers = self.fleet.poll_timeout().map(|due| due + self.delay());
         let timeout = timers.into_iter().chain(outside).min();
         tokio::select! {
@@ -259,50 +259,50 @@ impl Engine {
     /// written to the operator's terminal.
     pub fn deliver(&mut self, operator: Suppression<'_>, now: Timestamp) -> Vec<u8> {
         let Some(acting) = &mut self.acting else { return Vec::new() };
-        acting.outside.follow(&self.fleet.view(now), operator)
+        acting.dispatcher.follow(&self.fleet.view(now), operator)
     }
 
     /// Mutes what the operator is told, or lets the rules hold again.
     pub fn mute(&mut self, muted: bool) {
-        self.acting.iter_mut().for_each(|acting| acting.outside.mute(muted));
+        self.acting.iter_mut().for_each(|acting| acting.dispatcher.mute(muted));
     }
 
     /// Delivers by the rules of another configuration from now on.
     pub fn set_config(&mut self, config: &Config) {
-        self.acting.iter_mut().for_each(|acting| acting.outside.obey(config));
+        self.acting.iter_mut().for_each(|acting| acting.dispatcher.set_config(config));
     }
 
     /// Reads screens by other profiles from now on.
     ///
     /// # Errors
     /// As [`Engine::start`].
-    pub fn set_profiles(&mut self, library: &Arc<ProfileSet>) -> Result<(), Error> {
-        self.acting.iter().for_each(|acting| acting.sender.learn(Arc::clone(library)));
-        self.fleet.learn(Arc::clone(library));
-        self.settings.library = Arc::clone(library);
-        self.set_servers(self.settings.feed.clone(), &self.servers())
+    pub fn set_profiles(&mut self, profiles: &Arc<ProfileSet>) -> Result<(), Error> {
+        self.acting.iter().for_each(|acting| acting.sender.set_profiles(Arc::clone(profiles)));
+        self.fleet.set_profiles(Arc::clone(profiles));
+        self.settings.profiles = Arc::clone(profiles);
+        self.set_servers(self.settings.poll.clone(), &self.servers())
     }
 
     /// Watches these servers, and by these rules, from now on. The terminals of the others leave the fleet.
     ///
     /// # Errors
     /// As [`Engine::start`]; nothing has changed then.
-    pub fn set_servers(&mut self, feed: poll::Settings, servers: &[ServerId]) -> Result<(), Error> {
-        let keeper = self.settings.feed.keeper.clone();
-        let before = std::mem::replace(&mut self.settings.feed, poll::Settings { keeper, ..feed });
+    pub fn set_servers(&mut self, poll: poll::Settings, servers: &[ServerId]) -> Result<(), Error> {
+        let keeper = self.settings.poll.keeper.clone();
+        let before = std::mem::replace(&mut self.settings.poll, poll::Settings { keeper, ..poll });
         let watchers = match self.watch(servers) {
             Ok(watchers) => std::mem::replace(&mut self.watchers, watchers),
             Err(error) => {
-                self.settings.feed = before;
+                self.settings.poll = before;
                 return Err(error);
             }
         };
         // The new watchers say who owns the servers.
         self.followed.clear();
         for (server, watcher) in watchers.into_iter().filter(|(server, _)| !servers.contains(server)) {
-            let feed = self.settings.feed.clone();
+            let poll = self.settings.poll.clone();
             self.take(Input::Unwatched { server: server.clone() }, poll::now());
-            tokio::spawn(async move { release(feed, server, watcher).await });
+            tokio::spawn(async move { release(poll, server, watcher).await });
         }
         Ok(())
     }
@@ -322,7 +322,7 @@ impl Engine {
     /// set in task sessions. Returns what could not be taken back, for people.
     pub async fn leave(&mut self, sends: impl Future<Output = ()>) -> Vec<String> {
         if let Some(acting) = &self.acting {
-            let _ = tokio::time::timeout(LAST_SENDS, async { tokio::join!(sends, acting.outside.finish()) }).await;
+            let _ = tokio::time::timeout(LAST_SENDS, async { tokio::join!(sends, acting.dispatcher.finish()) }).await;
             // The next owner writes what is not in the file then.
             acting.history.written(LAST_RECORDS).await;
         }
@@ -332,7 +332,7 @@ impl Engine {
         }
         let watchers = std::mem::take(&mut self.watchers).into_iter();
         let released: JoinSet<_> =
-            watchers.map(|(server, it)| release(self.settings.feed.clone(), server, it)).collect();
+            watchers.map(|(server, it)| release(self.settings.poll.clone(), server, it)).collect();
         released.join_all().await.into_iter().filter_map(Result::err).collect()
     }
 
@@ -355,7 +355,7 @@ impl Engine {
                     };
                 }
                 if let Some(acting) = &mut self.acting {
-                    acting.outside.server_event(event);
+                    acting.dispatcher.server_event(event);
                 }
             }
         }
@@ -422,7 +422,7 @@ impl Engine {
     fn apply(&mut self, input: Input, now: Timestamp) {
         self.fleet.handle(input, now);
         while let Some(effect) = self.fleet.poll_effect() {
-            self.acting.iter_mut().for_each(|acting| acting.outside.effect(&effect, &self.fleet, now));
+            self.acting.iter_mut().for_each(|acting| acting.dispatcher.effect(&effect, &self.fleet, now));
             self.updates.push_back(Update::Effect(effect));
         }
     }
@@ -439,11 +439,11 @@ pub async fn survey(settings: &Settings, servers: &[ServerId], freshness: Freshn
         polls.spawn(async move {
             match owner::ask(&settings, &server, freshness == Freshness::Now).await {
                 Some(known) => known,
-                None => poll::look(settings.feed, settings.library, server).await.inputs().collect(),
+                None => poll::look(settings.poll, settings.profiles, server).await.inputs().collect(),
             }
         });
     }
-    let mut fleet = Fleet::new(settings.fleet.clone(), Arc::clone(&settings.library));
+    let mut fleet = Fleet::new(settings.fleet.clone(), Arc::clone(&settings.profiles));
     while let Some(inputs) = polls.join_next().await {
         for input in inputs? {
             let at = input.at().unwrap_or_else(poll::now);
@@ -458,14 +458,14 @@ pub async fn survey(settings: &Settings, servers: &[ServerId], freshness: Freshn
 ///
 /// # Errors
 /// Something was left behind: why, for people.
-async fn release(feed: poll::Settings, server: ServerId, watcher: Watcher) -> Result<(), String> {
+async fn release(poll: poll::Settings, server: ServerId, watcher: Watcher) -> Result<(), String> {
     let is_set = watcher.has_set_hooks();
     // The watcher must not set again what is taken back.
     drop(watcher);
     if !is_set {
         return Ok(());
     }
-    let why = match tokio::time::timeout(LAST_RELEASE, poll::release(&feed, &server)).await {
+    let why = match tokio::time::timeout(LAST_RELEASE, poll::release(&poll, &server)).await {
         Ok(Ok(())) => return Ok(()),
         Ok(Err(error)) if error.is_no_server() => return Ok(()),
         Ok(Err(error)) => error.to_string(),
@@ -507,11 +507,11 @@ mod tests {
     /// What a process with this role makes of a terminal that is gone: when it leaves, and after which event that is known.
     /// The clock says that it is due before the report of a moment earlier arrives.
     fn leaves(role: Role) -> (Timestamp, &'static str) {
-        let library = Arc::new(ProfileSet::builtin());
-        let (feed, fleet) = (poll::Settings::default(), fleet::Settings::default());
+        let profiles = Arc::new(ProfileSet::builtin());
+        let (poll, fleet) = (poll::Settings::default(), fleet::Settings::default());
         let (server, gone) = (ServerId::default(), Timestamp::from_millis(1_000_000));
         let (due, rank) = (gone + fleet.keep_gone, Rank::Reader);
-        let settings = Settings { feed, library, fleet, rank };
+        let settings = Settings { poll, profiles, fleet, rank };
         let mut engine = Engine::start(settings, std::slice::from_ref(&server)).unwrap();
         let key = TerminalKey { server: server.clone(), pane: PaneId(1), pid: 7, instance: Default::default() };
         let pane = PaneReport {

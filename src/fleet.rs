@@ -109,7 +109,7 @@ impl Default for Settings {
 /// All watched terminals and servers.
 pub struct Fleet {
     settings: Settings,
-    library: Arc<ProfileSet>,
+    profiles: Arc<ProfileSet>,
     entries: BTreeMap<TerminalKey, Entry>,
     /// What is known of terminals that have not been seen yet, and since when it is.
     known: BTreeMap<TerminalKey, (TerminalHistory, Timestamp)>,
@@ -122,10 +122,10 @@ pub struct Fleet {
 
 impl Fleet {
     /// A fleet without terminals.
-    pub fn new(settings: Settings, library: Arc<ProfileSet>) -> Self {
+    pub fn new(settings: Settings, profiles: Arc<ProfileSet>) -> Self {
         Self {
             settings,
-            library,
+            profiles,
             entries: BTreeMap::new(),
             known: BTreeMap::new(),
             servers: BTreeMap::new(),
@@ -164,9 +164,9 @@ impl Fleet {
     }
 
     /// Reads screens by other profiles from the next look on; what is known of each terminal stays.
-    pub fn learn(&mut self, library: Arc<ProfileSet>) {
-        self.entries.values_mut().for_each(|entry| entry.learn(&library));
-        self.library = library;
+    pub fn set_profiles(&mut self, profiles: Arc<ProfileSet>) {
+        self.entries.values_mut().for_each(|entry| entry.set_profiles(&profiles));
+        self.profiles = profiles;
     }
 
     /// The next thing that the fleet wants done, oldest first.
@@ -338,7 +338,7 @@ impl Fleet {
             .entries
             .entry(key.clone())
             .or_insert_with(|| Entry::new(key.clone(), self.settings.tracker.clone(), known, is_new, self.now));
-        let outcome = entry.look(report, &self.library, self.now);
+        let outcome = entry.look(report, &self.profiles, self.now);
         if outcome.renamed {
             self.effects.push_back(Effect::Introduced { key: key.clone() });
         }

@@ -101,7 +101,7 @@ impl Notifier {
     }
 
     /// Follows other rules from now on; the same ones again go on as they are.
-    pub fn obey(&mut self, rules: &[NotifyRule]) {
+    pub fn set_rules(&mut self, rules: &[NotifyRule]) {
         if !self.lanes.iter().map(Lane::rule).eq(rules) {
             self.lanes = rules.iter().cloned().map(Lane::new).collect();
         }

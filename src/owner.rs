@@ -142,24 +142,24 @@ enum LocalEvent {
 /// What is watched, and by which rules: processes that differ in it do not follow each other.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    pub feed: poll::Settings,
-    pub library: Arc<ProfileSet>,
+    pub poll: poll::Settings,
+    pub profiles: Arc<ProfileSet>,
     pub fleet: fleet::Settings,
     pub rank: Rank,
 }
 
 impl Settings {
     /// What a configuration says, for a process that never owns.
-    pub fn new(config: &Config, library: Arc<ProfileSet>) -> Self {
+    pub fn new(config: &Config, profiles: Arc<ProfileSet>) -> Self {
         let fleet = fleet::Settings { tracker: config.tracker.clone(), ..fleet::Settings::default() };
-        Self { feed: poll::Settings::new(config), library, fleet, rank: Rank::Reader }
+        Self { poll: poll::Settings::new(config), profiles, fleet, rank: Rank::Reader }
     }
 
     /// A number that two processes share when the same screens mean the same to both.
     fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        (env!("CARGO_PKG_VERSION"), self.library.fingerprint()).hash(&mut hasher);
-        format!("{:?}{:?}{:?}{:?}", self.feed.rules, self.feed.records, self.feed.adopted, self.fleet)
+        (env!("CARGO_PKG_VERSION"), self.profiles.fingerprint()).hash(&mut hasher);
+        format!("{:?}{:?}{:?}{:?}", self.poll.rules, self.poll.records, self.poll.adopted, self.fleet)
             .hash(&mut hasher);
         hasher.finish()
     }
@@ -213,11 +213,11 @@ impl Drop for Watcher {
 /// The server's name is not fit for a command line.
 pub fn spawn(settings: Settings, server: ServerId, events: mpsc::Sender<OwnerEvent>) -> Result<Watcher, Error> {
     // The name is checked here, where somebody can be told.
-    Server::new(server.clone(), settings.feed.tmux.clone())?;
+    Server::new(server.clone(), settings.poll.tmux.clone())?;
     let hooks_set = Arc::new(AtomicBool::new(false));
     let (to_task, local_events) = mpsc::unbounded_channel();
     let used = Arc::new(Mutex::new(Instant::now()));
-    let place = LeasePath::of(&server, settings.feed.history.as_deref(), settings.rank.may_own());
+    let place = LeasePath::of(&server, settings.poll.history.as_deref(), settings.rank.may_own());
     let task = WatchTask {
         settings,
         server,
@@ -239,7 +239,7 @@ pub fn spawn(settings: Settings, server: ServerId, events: mpsc::Sender<OwnerEve
 /// What the owner of a server knows of it, with `fresh` after it has looked again; what is known then, or `None` when there
 /// is no owner that this process can follow.
 pub async fn ask(settings: &Settings, server: &ServerId, fresh: bool) -> Option<Vec<Input>> {
-    let place = LeasePath::of(server, settings.feed.history.as_deref(), false)?;
+    let place = LeasePath::of(server, settings.poll.history.as_deref(), false)?;
     client::ask(&place, &settings.hello(server), fresh).await
 }
 
@@ -260,7 +260,7 @@ pub fn refusal(server: &ServerId, why: &str) -> String {
 
 /// Whether some process owns a server that this one could follow. May take a moment, but waits for nobody.
 pub fn is_owned(settings: &Settings, server: &ServerId) -> bool {
-    LeasePath::of(server, settings.feed.history.as_deref(), false).is_some_and(|place| place.is_listened())
+    LeasePath::of(server, settings.poll.history.as_deref(), false).is_some_and(|place| place.is_listened())
 }
 
 /// The task that watches one server.
@@ -386,10 +386,10 @@ impl WatchTask {
 
     /// Starts to poll.
     fn poll(&self) -> Option<poll::Poller> {
-        let (feed, library) = (self.settings.feed.clone(), Arc::clone(&self.settings.library));
+        let (poll, profiles) = (self.settings.poll.clone(), Arc::clone(&self.settings.profiles));
         let since = poll::PollerState { known: self.known.clone(), hooks_set: Arc::clone(&self.hooks_set) };
         // Its name was checked when all began.
-        poll::spawn(feed, library, self.server.clone(), since).ok()
+        poll::spawn(poll, profiles, self.server.clone(), since).ok()
     }
 
     /// Tells this process that it has to poll for itself, and why.

@@ -133,11 +133,11 @@ pub struct Polled {
 /// Fails when the server's name is not fit for a command line.
 pub fn spawn(
     settings: Settings,
-    library: Arc<ProfileSet>,
+    profiles: Arc<ProfileSet>,
     server: ServerId,
     since: PollerState,
 ) -> Result<Poller, Error> {
-    let mut looker = ServerPoller::new(settings, library, server, since)?;
+    let mut looker = ServerPoller::new(settings, profiles, server, since)?;
     let (inputs, polls) = mpsc::channel(WAITING_INPUTS);
     let wake = Arc::new(Notify::new());
     let woken = Arc::clone(&wake);
@@ -184,8 +184,8 @@ impl ServerPoll {
 }
 
 /// Looks at a server once and captures every watched pane of it.
-pub async fn look(settings: Settings, library: Arc<ProfileSet>, server: ServerId) -> ServerPoll {
-    match ServerPoller::new(settings, library, server.clone(), PollerState::default()) {
+pub async fn look(settings: Settings, profiles: Arc<ProfileSet>, server: ServerId) -> ServerPoll {
+    match ServerPoller::new(settings, profiles, server.clone(), PollerState::default()) {
         Ok(mut looker) => {
             let mut looked = looker.look().await;
             for _ in 0..LOOKS_AGAIN {
@@ -210,7 +210,7 @@ type RecordsRead = Vec<(TerminalKey, AgentRecordReading)>;
 /// One server with what is remembered of the last looks at it.
 struct ServerPoller {
     server: Server,
-    library: Arc<ProfileSet>,
+    profiles: Arc<ProfileSet>,
     memory: ServerMemory,
     keeper: TaskHooks,
     chosen: Chosen,
@@ -229,14 +229,14 @@ struct ServerPoller {
 }
 
 impl ServerPoller {
-    fn new(settings: Settings, library: Arc<ProfileSet>, server: ServerId, since: PollerState) -> Result<Self, Error> {
+    fn new(settings: Settings, profiles: Arc<ProfileSet>, server: ServerId, since: PollerState) -> Result<Self, Error> {
         let Settings { ticks, tmux, rules, adopted, own, history, keeper, records } = settings;
         let memory = ServerMemory::new(server.clone(), ticks, rules, own);
         let server = Server::new(server, tmux)?;
         let keeper = TaskHooks::new(keeper, since.hooks_set);
         Ok(Self {
             server,
-            library,
+            profiles,
             memory,
             keeper,
             chosen: Chosen::new(adopted),
@@ -313,12 +313,12 @@ impl ServerPoller {
             let program = match &scanned {
                 Ok(found) => {
                     let processes = found.get(&suspect.pid).map(Vec::as_slice).unwrap_or_default();
-                    let program = self.library.identify(&suspect.command, processes, suspect.tool.as_deref());
+                    let program = self.profiles.identify(&suspect.command, processes, suspect.tool.as_deref());
                     self.agents.insert(suspect.pid, self.agent_processes(&program, processes));
                     if local { self.with_version(program, processes) } else { program }
                 }
                 // Where processes cannot be listed, the command that tmux names may still be the agent's own.
-                Err(error) => match self.library.identify(&suspect.command, &[], suspect.tool.as_deref()) {
+                Err(error) => match self.profiles.identify(&suspect.command, &[], suspect.tool.as_deref()) {
                     agent @ Program::Agent { .. } => agent,
                     _ => Program::Unknown(error.problem()),
                 },
@@ -338,7 +338,7 @@ impl ServerPoller {
 
     fn agent_processes(&self, program: &Program, processes: &[ProcessInfo]) -> Vec<u32> {
         let Program::Agent { tool, .. } = program else { return Vec::new() };
-        self.library.agent_processes(tool, processes)
+        self.profiles.agent_processes(tool, processes)
     }
 
     /// Adds what the agents' own records say now.
@@ -352,10 +352,10 @@ impl ServerPoller {
             let processes = self.agents.get(&pane.key.pid)?.clone();
             // Of one that may not be read any more nothing is known either.
             let may_read = self.reads_records.allow(tool, pane.cwd.as_deref());
-            let sources = if may_read { self.library.records(tool) } else { Arc::default() };
+            let sources = if may_read { self.profiles.records(tool) } else { Arc::default() };
             let is_changing = matches!(pane.capture, Capture::Fresh(_));
-            let (tool, library) = (tool.clone(), Arc::clone(&self.library));
-            Some(RecordedAgent { key: pane.key.clone(), processes, sources, tool, library, is_changing })
+            let (tool, profiles) = (tool.clone(), Arc::clone(&self.profiles));
+            Some(RecordedAgent { key: pane.key.clone(), processes, sources, tool, profiles, is_changing })
         };
         let agents: Vec<RecordedAgent> = panes.iter().filter_map(agent).collect();
         // A disk may be slow or hang, which must not hold up what the screens say: it is waited for at the next poll again.

@@ -37,7 +37,7 @@ const TRIES: u32 = 3;
 /// Performs operations on the terminals of any server. Clones share their queues.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    library: Arc<RwLock<Arc<ProfileSet>>>,
+    profiles: Arc<RwLock<Arc<ProfileSet>>>,
     tmux: tmux::Settings,
     turns: Arc<Turns>,
     history: History,
@@ -71,9 +71,9 @@ impl Gate for () {}
 impl Sender {
     /// A sender that reads screens with a library's profiles, writes down in a history what it does, and takes turns with
     /// others that have the same directory for locks.
-    pub fn new(library: Arc<ProfileSet>, tmux: tmux::Settings, history: History, locks: Option<PathBuf>) -> Self {
-        let (library, turns) = (Arc::new(RwLock::new(library)), Arc::new(Turns::new(locks)));
-        Self { library, tmux, turns, history, limits: StepLimits::default(), events: None }
+    pub fn new(profiles: Arc<ProfileSet>, tmux: tmux::Settings, history: History, locks: Option<PathBuf>) -> Self {
+        let (profiles, turns) = (Arc::new(RwLock::new(profiles)), Arc::new(Turns::new(locks)));
+        Self { profiles, tmux, turns, history, limits: StepLimits::default(), events: None }
     }
 
     /// The same with other limits.
@@ -99,17 +99,17 @@ impl Sender {
     }
 
     /// Reads screens with another library's profiles from now on; so do all clones.
-    pub fn learn(&self, library: Arc<ProfileSet>) {
-        *self.library.write().unwrap_or_else(PoisonError::into_inner) = library;
+    pub fn set_profiles(&self, profiles: Arc<ProfileSet>) {
+        *self.profiles.write().unwrap_or_else(PoisonError::into_inner) = profiles;
     }
 
-    fn library(&self) -> Arc<ProfileSet> {
-        Arc::clone(&self.library.read().unwrap_or_else(PoisonError::into_inner))
+    fn profiles(&self) -> Arc<ProfileSet> {
+        Arc::clone(&self.profiles.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// What the agent that a recipient stands for makes of texts that are no plain prompts.
     fn input(&self, to: &Recipient) -> RefusedInputs {
-        to.tool.as_deref().map(|tool| self.library().input(tool)).unwrap_or_default()
+        to.tool.as_deref().map(|tool| self.profiles().input(tool)).unwrap_or_default()
     }
 
     /// Performs an operation: writes it down, does it, and writes down what came of it.
@@ -193,7 +193,7 @@ impl Sender {
         let (_turn, mut pane) = self.take_turn(to).await?;
         let elapsed = stopwatch();
         let tool = self.check_program(&mut pane, to).await?;
-        let prompt = Prompt { text: pasted.as_str(), ends: self.library().ends(&tool, pasted.as_str()) };
+        let prompt = Prompt { text: pasted.as_str(), ends: self.profiles().ends(&tool, pasted.as_str()) };
         let mut steps = Steps::new(prompt, when, self.limits);
         let mut step = Step::Look { after: Span::ZERO };
         let mut is_allowed = false;
@@ -312,7 +312,7 @@ impl Sender {
         }
         // What tmux calls it by the name of the agent is not looked into.
         if let (false, Some(tool), Program::Agent { tool: found, .. }) =
-            (to.configured, &to.tool, self.library().identify(&captured.pane.facts.command, &[], None))
+            (to.configured, &to.tool, self.profiles().identify(&captured.pane.facts.command, &[], None))
             && found == *tool
         {
             pane.command = Some(captured.pane.facts.command);
@@ -322,7 +322,7 @@ impl Sender {
         let processes = scanned.as_ref().ok().and_then(|found| found.get(&to.key.pid)).map(Vec::as_slice);
         let failure = scanned.as_ref().err().cloned();
         let pinned = to.tool.as_deref().filter(|_| to.configured);
-        match self.library().identify(&captured.pane.facts.command, processes.unwrap_or_default(), pinned) {
+        match self.profiles().identify(&captured.pane.facts.command, processes.unwrap_or_default(), pinned) {
             Program::Agent { tool: found, .. } if to.tool.as_ref().is_none_or(|tool| found == *tool) => {
                 pane.command = Some(captured.pane.facts.command);
                 Ok(found)
@@ -355,8 +355,8 @@ impl Sender {
 
     fn open(&self, to: &Recipient) -> Result<Pane, tmux::Error> {
         let server = Server::new(to.key.server.clone(), self.tmux.clone())?;
-        let library = self.library();
-        let selected = to.tool.as_deref().and_then(|tool| library.select(tool, to.version.as_deref(), to.configured));
+        let profiles = self.profiles();
+        let selected = to.tool.as_deref().and_then(|tool| profiles.select(tool, to.version.as_deref(), to.configured));
         // One that only stands in for a profile cannot tell when the agent takes a prompt.
         let own = |profile: &Arc<Profile>| to.tool.as_deref() == Some(profile.tool());
         let profile = selected.map(|selected| selected.profile).filter(own);

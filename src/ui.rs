@@ -291,7 +291,7 @@ impl Ui {
     }
 
     /// Looks like something else and listens to other keys from now on.
-    pub fn look_like(&mut self, options: UiOptions) {
+    pub fn set_options(&mut self, options: UiOptions) {
         self.options = Arc::new(options.suited());
     }
 

@@ -27,13 +27,13 @@ const PROFILES: &str = "profiles";
 pub type LoadResult = Result<(Config, Vec<ServerId>), ConfigError>;
 
 /// The profiles as they stand in the files now, or what is wrong with them and what to do about it.
-pub type Learning = Result<ProfileSet, (String, String)>;
+pub type ProfilesResult = Result<ProfileSet, (String, String)>;
 
 /// How configuration and profiles are read, and where they may be.
 #[derive(Clone)]
 pub struct LoadSource {
     read: Arc<dyn Fn() -> LoadResult + Send + Sync>,
-    learn: Arc<dyn Fn() -> Learning + Send + Sync>,
+    profiles: Arc<dyn Fn() -> ProfilesResult + Send + Sync>,
     candidates: Vec<PathBuf>,
 }
 
@@ -42,9 +42,9 @@ impl LoadSource {
     pub fn new(
         candidates: Vec<PathBuf>,
         read: impl Fn() -> LoadResult + Send + Sync + 'static,
-        learn: impl Fn() -> Learning + Send + Sync + 'static,
+        profiles: impl Fn() -> ProfilesResult + Send + Sync + 'static,
     ) -> Self {
-        Self { read: Arc::new(read), learn: Arc::new(learn), candidates }
+        Self { read: Arc::new(read), profiles: Arc::new(profiles), candidates }
     }
 
     /// Where the operator's own `keymap.toml` and `themes/` may be: beside the candidates, in their order.
@@ -67,7 +67,7 @@ pub(super) struct FileWatch {
     source: LoadSource,
     read: Stamps,
     /// The profiles that hold. Wrong ones are told of again whenever anything is read again.
-    learned: Stamps,
+    profiles: Stamps,
     /// What the files were in the last look, if that was another than what was read: they are read when they stand
     /// still, and not while an editor writes them.
     changing: Option<Stamps>,
@@ -78,8 +78,8 @@ impl FileWatch {
     /// Watches the files that have just been read.
     pub(super) fn new(source: LoadSource, theme: &str) -> Self {
         let read = stamps(&source, theme);
-        let learned = profiles(&read);
-        Self { source, read, learned, changing: None, next: Instant::now() + EVERY }
+        let profiles = profiles(&read);
+        Self { source, read, profiles, changing: None, next: Instant::now() + EVERY }
     }
 
     /// Whether the files have changed and now stand still.
@@ -141,27 +141,27 @@ impl App {
     /// Reads configuration, profiles, keymap and theme again.
     pub(super) fn reload(&mut self) {
         let before = stamps(&self.watch.source, &self.config.ui.theme);
-        let (config, library, look) =
-            (self.config.clone(), self.engine.settings().library.clone(), self.ui.options().clone());
+        let (config, profiles, look) =
+            (self.config.clone(), self.engine.settings().profiles.clone(), self.ui.options().clone());
         let mut later = Vec::new();
         let mut faults: Vec<(Topic, String)> = Vec::new();
         // Profiles first: whoever watches anew does so with them.
-        if let Err((what, hint)) = self.learn() {
+        if let Err((what, hint)) = self.reload_profiles() {
             faults.push((Topic::Profiles, format!("{what} ({hint})")));
         }
-        match self.obey() {
+        match self.reload_config() {
             Ok(tables) => later = tables,
             Err(fault) => faults.push((Topic::Config, fault)),
         }
         let directories = self.watch.source.directories();
         let (options, wrong) = look::options_again(&self.config.ui, &directories, self.ui.options());
-        self.ui.look_like(UiOptions { templates: self.config.templates.clone(), ..options });
+        self.ui.set_options(UiOptions { templates: self.config.templates.clone(), ..options });
         let wrong = wrong.into_iter().flatten();
         faults.extend(wrong.map(|(topic, fault)| (topic, format!("{fault} ({})", fault.hint))));
         // Also what is wrong is read once, and again when it has changed.
         self.watch.note(before, &self.config.ui.theme);
         let changed = config != self.config
-            || !Arc::ptr_eq(&library, &self.engine.settings().library)
+            || !Arc::ptr_eq(&profiles, &self.engine.settings().profiles)
             || look != *self.ui.options();
         self.tell_of_reload(changed, &later, faults);
     }
@@ -186,18 +186,18 @@ impl App {
     }
 
     /// Takes over the profiles, if their files have changed.
-    fn learn(&mut self) -> Result<(), (String, String)> {
-        let profiles = profiles(&stamps(&self.watch.source, &self.config.ui.theme));
-        if profiles == self.watch.learned {
+    fn reload_profiles(&mut self) -> Result<(), (String, String)> {
+        let files = profiles(&stamps(&self.watch.source, &self.config.ui.theme));
+        if files == self.watch.profiles {
             return Ok(());
         }
-        let library = Arc::new((self.watch.source.learn)()?);
-        self.watch.learned = profiles;
-        self.engine.set_profiles(&library).map_err(|error| (error.to_string(), error.hint()))
+        let profiles = Arc::new((self.watch.source.profiles)()?);
+        self.watch.profiles = files;
+        self.engine.set_profiles(&profiles).map_err(|error| (error.to_string(), error.hint()))
     }
 
     /// Takes over the whole configuration or nothing of it. Returns the tables that hold from the next start only.
-    fn obey(&mut self) -> Result<Vec<&'static str>, String> {
+    fn reload_config(&mut self) -> Result<Vec<&'static str>, String> {
         let read = (self.watch.source.read)();
         let (config, servers) = read.map_err(|error| format!("{error} ({})", error.hint))?;
         let watches = |config: &Config| (config.watch.clone(), config.rules.clone(), config.records.clone());

@@ -147,7 +147,7 @@ impl App {
                 self.history.record(Record::kill(key.clone(), name.clone(), poll::now(), KILLED));
                 self.engine.handle_local(Input::TaskKilled { server, window, reason }, poll::now());
             }
-            let (history, tmux) = (self.history.clone(), self.engine.settings().feed.tmux.clone());
+            let (history, tmux) = (self.history.clone(), self.engine.settings().poll.tmux.clone());
             self.actors.work(async move {
                 history.written(NOTED).await;
                 let killed = match Server::new(key.server.clone(), tmux) {
@@ -167,7 +167,7 @@ impl App {
     /// Runs a task that has ended again.
     pub(super) fn rerun_task(&mut self, key: TerminalKey, window: WindowId) {
         let Some(name) = self.engine.fleet().task(&key.server, window).map(|task| task.id.clone()) else { return };
-        let tmux = self.engine.settings().feed.tmux.clone();
+        let tmux = self.engine.settings().poll.tmux.clone();
         self.actors.work(async move {
             let begun = match Server::new(key.server.clone(), tmux) {
                 Ok(server) => server.begin_again(&key, window, None, poll::now().as_millis()).await,
@@ -205,7 +205,7 @@ impl App {
         self.ui.notify(Status::Finished, format!("{session} {told}"), poll::now());
         self.engine.wake(&server);
         if !adopt {
-            let tmux = self.engine.settings().feed.tmux.clone();
+            let tmux = self.engine.settings().poll.tmux.clone();
             tokio::spawn(async move {
                 let Ok(server) = Server::new(server, tmux) else { return };
                 if let Err(error) = server.undeclare_tasks(&session).await {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::survey::Watched;
 use super::{Done, Failure, GlobalOptions};
-use crate::app::{self, Learning, LoadSource, Settings};
+use crate::app::{self, LoadSource, ProfilesResult, Settings};
 use crate::config::{Config, Loaded};
 use crate::fleet::ServerId;
 use crate::owner::{self, Rank};
@@ -31,7 +31,7 @@ pub async fn run(options: &GlobalOptions) -> Done {
                     Ok((config, servers))
                 }
             },
-            learning(options),
+            read_profiles(options),
         ),
     })
     .await;
@@ -52,18 +52,18 @@ pub async fn run_on(server: ServerId, config: Config, options: &GlobalOptions) -
             Ok((Config { ui: own.ui, templates: own.templates, ..config.clone() }, vec![server.clone()]))
         }
     };
-    let source = LoadSource::new(candidates(options), read, learning(options));
+    let source = LoadSource::new(candidates(options), read, read_profiles(options));
     let own = options.load()?.config;
     let config = Config { ui: own.ui, templates: own.templates, ..config };
-    let library = Arc::new(options.library()?);
-    let watching = owner::Settings { rank: Rank::Dashboard, ..owner::Settings::new(&config, library) };
+    let profiles = Arc::new(options.profiles()?);
+    let watching = owner::Settings { rank: Rank::Dashboard, ..owner::Settings::new(&config, profiles) };
     show(Settings { config, watching, servers: vec![server], source }).await
 }
 
 /// How the profiles are read again.
-fn learning(options: &GlobalOptions) -> impl Fn() -> Learning + Send + Sync + 'static {
+fn read_profiles(options: &GlobalOptions) -> impl Fn() -> ProfilesResult + Send + Sync + 'static {
     let options = options.clone();
-    move || options.library().map_err(|failure| (failure.to_string(), failure.remedy().unwrap_or_default().to_owned()))
+    move || options.profiles().map_err(|failure| (failure.to_string(), failure.remedy().unwrap_or_default().to_owned()))
 }
 
 /// Where a configuration is looked for; what else is the operator's own lies beside it.

@@ -187,13 +187,13 @@ fn configuration(options: &GlobalOptions) -> Vec<Finding> {
         Err(error) => Finding::bad("configuration", &error.into()),
     }];
     let own = user_profiles(&search).map_or(0, |profiles| profiles.len());
-    match options.library() {
-        Ok(library) => findings.push(Finding::good(
+    match options.profiles() {
+        Ok(profiles) => findings.push(Finding::good(
             "profiles",
             format!(
                 "{} for {} agents, with {} of your own",
-                library.profiles().count(),
-                library.tools().count(),
+                profiles.profiles().count(),
+                profiles.tools().count(),
                 count(own, "file")
             ),
         )),
@@ -252,14 +252,14 @@ fn record(agent: &Terminal, watched: &Watched) -> String {
         let of_it = agent.state.agent.iter().filter(|(_, fact)| fact.source == source);
         of_it.map(|(name, _)| name.word()).collect::<Vec<_>>().join(", ")
     };
-    let sources = watched.settings.library.records(&facts.tool);
+    let sources = watched.settings.profiles.records(&facts.tool);
     let (proven, guessed, shown) = (names(FactSource::Record), names(FactSource::Directory), names(FactSource::Screen));
     let witness = match () {
         () if !proven.is_empty() => format!("its own record is read beside its screen ({proven})"),
         () if !guessed.is_empty() => format!(
             "a record of its directory is read beside its screen ({guessed}), which may be another's: nothing proves whose it is"
         ),
-        () if !watched.settings.feed.records.allow(&facts.tool, facts.cwd.as_deref()) => {
+        () if !watched.settings.poll.records.allow(&facts.tool, facts.cwd.as_deref()) => {
             "only its screen is read: its records are switched off in the configuration".to_owned()
         }
         () if agent.key.server.host.is_some() => "only its screen is read, as it runs on another host".to_owned(),
@@ -275,7 +275,7 @@ fn record(agent: &Terminal, watched: &Watched) -> String {
 }
 
 async fn ask(watched: &Watched, id: &ServerId) -> Result<Answer, tmux::Error> {
-    let server = tmux::Server::new(id.clone(), watched.settings.feed.tmux.clone())?;
+    let server = tmux::Server::new(id.clone(), watched.settings.poll.tmux.clone())?;
     let start = Instant::now();
     server.look(&[]).await?;
     let first = start.elapsed();
@@ -409,7 +409,7 @@ async fn traces(watched: &Watched, clean: bool) -> Vec<Finding> {
 
 async fn findings(watched: &Watched, id: &ServerId, clean: bool) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let Ok(server) = Server::new(id.clone(), watched.settings.feed.tmux.clone()) else { return findings };
+    let Ok(server) = Server::new(id.clone(), watched.settings.poll.tmux.clone()) else { return findings };
     // A server that does not answer is a finding of its own already.
     let Ok(traces) = server.traces().await else { return findings };
     let gone: Vec<String> =

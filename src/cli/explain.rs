@@ -84,14 +84,14 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
 /// Why a pane that is there is not watched; `None` where the target names no pane at all.
 async fn unwatched(target: &str, watched: &Watched) -> Option<Failure> {
     for id in &watched.servers {
-        let Ok(server) = Server::new(id.clone(), watched.settings.feed.tmux.clone()) else { continue };
+        let Ok(server) = Server::new(id.clone(), watched.settings.poll.tmux.clone()) else { continue };
         let Ok(look) = server.look(&[]).await else { continue };
         let Some(pane) = look.panes.iter().find(|pane| target::names_pane(target, pane.id, &pane.place)) else {
             continue;
         };
         let (place, number) = (pane.place.target(), pane.id);
         let address = PaneAddress { server: id, place: &pane.place, pane: pane.id };
-        if watched.settings.feed.rules.of_pane(address) == Match::Ignored {
+        if watched.settings.poll.rules.of_pane(address) == Match::Ignored {
             return Some(
                 Failure::refused(format!("pane {number} ({place}) is not watched, as the configuration ignores it"))
                     .hint("`ignore` under [watch] in the configuration names it"),
@@ -158,7 +158,7 @@ pub(super) fn read<'a>(terminal: &'a Terminal, watched: &Watched) -> Result<Read
         return Err(Failure::refused(format!("the screen of {id} could not be read")).hint("try again"));
     };
     let configured = terminal.declared.version.is_some();
-    let Some(selected) = watched.settings.library.select(&tool, version.as_deref(), configured) else {
+    let Some(selected) = watched.settings.profiles.select(&tool, version.as_deref(), configured) else {
         return Err(Failure::refused(format!("there is no profile for `{tool}`"))
             .hint("`fleetwatch profiles list` lists the known agents"));
     };

@@ -51,16 +51,16 @@ impl GlobalOptions {
     ///
     /// # Errors
     /// One of the user's profiles cannot be read or is wrong.
-    pub fn library(&self) -> Result<ProfileSet, Failure> {
-        let mut library = ProfileSet::builtin();
+    pub fn profiles(&self) -> Result<ProfileSet, Failure> {
+        let mut profiles = ProfileSet::builtin();
         for path in user_profiles(&self.search_path())? {
             let text = std::fs::read_to_string(&path)
                 .map_err(|error| Failure::from(ConfigError::unreadable(&path, &error)))?;
-            library.add(&path.display().to_string(), &text).map_err(|error| {
+            profiles.add(&path.display().to_string(), &text).map_err(|error| {
                 Failure::usage(error).hint(format!("`fleetwatch profiles check {}` checks it alone", path.display()))
             })?;
         }
-        Ok(library)
+        Ok(profiles)
     }
 
     /// Whether the options themselves name a server.

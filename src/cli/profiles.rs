@@ -41,7 +41,7 @@ enum Command {
 /// A profile is wrong, or there is no such agent.
 pub fn run(args: &Args, options: &GlobalOptions) -> Done {
     match &args.command {
-        Command::List => list(&options.library()?),
+        Command::List => list(&options.profiles()?),
         Command::Show { tool } => match ProfileSet::shipped(tool) {
             Some(text) => output::print(text),
             None => Err(Failure::usage(format!("no profile of `{tool}` is compiled in"))
@@ -52,10 +52,10 @@ pub fn run(args: &Args, options: &GlobalOptions) -> Done {
     }
 }
 
-fn list(library: &ProfileSet) -> Done {
+fn list(set: &ProfileSet) -> Done {
     let mut text = String::new();
-    for profile in library.profiles() {
-        let label = library.label(profile.tool()).unwrap_or_default();
+    for profile in set.profiles() {
+        let label = set.label(profile.tool()).unwrap_or_default();
         let Versions { min, max, recorded } = profile.versions();
         let interval = max.as_ref().map_or(format!("from {min}"), |max| format!("from {min} to before {max}"));
         let recorded = match recorded.as_deref() {
@@ -77,7 +77,7 @@ fn check(file: &Path, recordings: &[PathBuf], options: &GlobalOptions) -> Done {
     if recordings.is_empty() {
         return Ok(code);
     }
-    let mut library = options.library()?;
-    library.add(&name, &content).map_err(Failure::usage)?;
-    score::run(&score::Args::of(recordings), Arc::new(library))
+    let mut set = options.profiles()?;
+    set.add(&name, &content).map_err(Failure::usage)?;
+    score::run(&score::Args::of(recordings), Arc::new(set))
 }

@@ -63,7 +63,7 @@ pub async fn run(
     server: &Server,
     key: &TerminalKey,
     program: &Program,
-    library: Option<Arc<ProfileSet>>,
+    profiles: Option<Arc<ProfileSet>>,
 ) -> anyhow::Result<ExitCode> {
     let Some(first) = look(server, key).await? else {
         return Err(Failure::refused(format!("the terminal {} is gone", args.target)).into());
@@ -75,7 +75,7 @@ pub async fn run(
         writer: RecordingWriter::new(create(&args.output, args.force)?, &header)?,
         began,
         frames: 0,
-        records: library.and_then(|library| FollowedRecords::new(args, server, key, program, library)),
+        records: profiles.and_then(|profiles| FollowedRecords::new(args, server, key, program, profiles)),
     };
     recorder.take(&first, poll::now()).await?;
     eprintln!("recording {} to {}; Ctrl-C ends it", args.target, args.output.display());
@@ -197,10 +197,10 @@ impl FollowedRecords {
         server: &Server,
         key: &TerminalKey,
         program: &Program,
-        library: Arc<ProfileSet>,
+        profiles: Arc<ProfileSet>,
     ) -> Option<Self> {
         let Program::Agent { tool, .. } = program else { return None };
-        let sources = library.records(tool);
+        let sources = profiles.records(tool);
         if args.no_records || sources.is_empty() || server.id().host.is_some() {
             return None;
         }
@@ -212,7 +212,7 @@ impl FollowedRecords {
                 processes: Vec::new(),
                 sources,
                 tool: tool.clone(),
-                library,
+                profiles,
                 is_changing: true,
             },
             scanned_at: None,
@@ -229,7 +229,7 @@ impl FollowedRecords {
             let pid = self.agent.key.pid;
             if let Ok(found) = process::under(&self.server, vec![pid]).await {
                 let processes = found.get(&pid).map(Vec::as_slice).unwrap_or_default();
-                self.agent.processes = self.agent.library.agent_processes(&self.agent.tool, processes);
+                self.agent.processes = self.agent.profiles.agent_processes(&self.agent.tool, processes);
             }
         }
         self.agent.is_changing = self.screen.replace(screen.clone()).is_none_or(|before| before != *screen);

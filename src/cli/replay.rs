@@ -63,16 +63,16 @@ impl ReplayArgs {
 ///
 /// # Errors
 /// The recording cannot be read, or standard output cannot be written.
-pub fn run(args: &Args, library: Arc<ProfileSet>) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args, profiles: Arc<ProfileSet>) -> anyhow::Result<ExitCode> {
     let recording = Recording::open(&args.file)?;
     let out = BufWriter::new(io::stdout().lock());
-    output::conclude(write_changes(&recording, library, &args.options.options(), args.json, out))
+    output::conclude(write_changes(&recording, profiles, &args.options.options(), args.json, out))
 }
 
 /// Writes the state at the start and at each change.
 fn write_changes(
     recording: &Recording,
-    library: Arc<ProfileSet>,
+    profiles: Arc<ProfileSet>,
     options: &ReplayOptions,
     json: bool,
     mut out: impl Write,
@@ -80,7 +80,7 @@ fn write_changes(
     let mut last: Option<State> = None;
     let mut last_row = String::new();
     let mut result = if json { Ok(()) } else { writeln!(out, "{}", table_head()) };
-    replay(recording, library, options, |at, state| {
+    replay(recording, profiles, options, |at, state| {
         if result.is_err() {
             return;
         }

@@ -73,7 +73,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let Some(id) = watched.servers.first() else {
         return Err(Failure::usage("there is no server to run it on").into());
     };
-    let server = Server::new(id.clone(), watched.settings.feed.tmux.clone())
+    let server = Server::new(id.clone(), watched.settings.poll.tmux.clone())
         .map_err(|error| Failure::usage(&error).hint(error.hint()))?;
     let cwd = directory(args.cwd.as_deref(), id)?;
     let task = NewTask { name: &args.name, cwd: cwd.as_deref(), argv: &argv, now: poll::now().as_millis() };

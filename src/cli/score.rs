@@ -63,10 +63,10 @@ impl Args {
 ///
 /// # Errors
 /// A recording cannot be read, none is found, or standard output cannot be written.
-pub fn run(args: &Args, library: Arc<ProfileSet>) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args, profiles: Arc<ProfileSet>) -> anyhow::Result<ExitCode> {
     let sources = find(&args.paths)?;
     let doubts = args.doubts.as_deref().map_or_else(|| Ok(Doubts::default()), read_doubts)?;
-    let scored = score_all(&sources, &library, &args.options.options(), &doubts)?;
+    let scored = score_all(&sources, &profiles, &args.options.options(), &doubts)?;
     let report = Report::new(scored, &args.fields);
     let printed = if args.json { report.json(args.worst) } else { for_people(&report, args.worst, args.recordings) };
     output::print(&printed)?;
@@ -152,21 +152,21 @@ fn read_doubts(path: &Path) -> anyhow::Result<Doubts> {
 /// Scores recordings on all processors; the result does not depend on how many there are.
 fn score_all(
     sources: &[Source],
-    library: &Arc<ProfileSet>,
+    profiles: &Arc<ProfileSet>,
     options: &ReplayOptions,
     doubts: &Doubts,
 ) -> Result<Vec<Scored>, RecordingError> {
-    in_parallel(sources, |source| score_one(source, library, options, doubts)).into_iter().collect()
+    in_parallel(sources, |source| score_one(source, profiles, options, doubts)).into_iter().collect()
 }
 
 fn score_one(
     source: &Source,
-    library: &Arc<ProfileSet>,
+    profiles: &Arc<ProfileSet>,
     options: &ReplayOptions,
     doubts: &Doubts,
 ) -> Result<Scored, RecordingError> {
     let (recording, path) = (source.read()?, source.name());
-    let scored = |options: &ReplayOptions| score(&recording, &path, Arc::clone(library), options, doubts);
+    let scored = |options: &ReplayOptions| score(&recording, &path, Arc::clone(profiles), options, doubts);
     let score = scored(options)?;
     let has_records = options.with_records && recording.has_records();
     let alone = has_records.then(|| scored(&ReplayOptions { with_records: false, ..options.clone() })).transpose()?;

@@ -49,13 +49,13 @@ impl Watched {
     /// As [`Watched::new`].
     pub(super) fn in_background(options: &GlobalOptions) -> Result<Self, Failure> {
         let mut watched = Self::of(options)?;
-        watched.settings.feed.own = poll::Own::default();
+        watched.settings.poll.own = poll::Own::default();
         Ok(watched)
     }
 
     fn of(options: &GlobalOptions) -> Result<Self, Failure> {
         let loaded = options.load()?;
-        let settings = owner::Settings::new(&loaded.config, Arc::new(options.library()?));
+        let settings = owner::Settings::new(&loaded.config, Arc::new(options.profiles()?));
         Ok(Self { servers: options.servers(&loaded.config), loaded, settings })
     }
 
@@ -88,8 +88,8 @@ impl Watched {
 
     /// What sends to what is watched.
     pub(super) fn sender(&self, history: &History) -> Sender {
-        let (library, locks) = (Arc::clone(&self.settings.library), history::lock_directory());
-        Sender::new(library, self.settings.feed.tmux.clone(), history.clone(), locks)
+        let (profiles, locks) = (Arc::clone(&self.settings.profiles), history::lock_directory());
+        Sender::new(profiles, self.settings.poll.tmux.clone(), history.clone(), locks)
     }
 
     /// What every watcher of what is watched has to know.
@@ -186,7 +186,7 @@ impl Watched {
     /// A problem with what can be done about it. The server is asked again for that: the public state carries what
     /// happened, and only the error itself knows the remedy.
     pub(super) async fn explain(&self, server: &ServerId, problem: &Problem) -> Failure {
-        let again = match tmux::Server::new(server.clone(), self.settings.feed.tmux.clone()) {
+        let again = match tmux::Server::new(server.clone(), self.settings.poll.tmux.clone()) {
             Ok(handle) => handle.look(&[]).await.err(),
             Err(error) => Some(error),
         };

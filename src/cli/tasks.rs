@@ -121,7 +121,7 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool) -> Done {
     for id in &watched.servers {
         // Without a server there is no session, but perhaps a choice that is to be taken back.
         let known =
-            match poll::look(watched.settings.feed.clone(), Arc::clone(&watched.settings.library), id.clone()).await {
+            match poll::look(watched.settings.poll.clone(), Arc::clone(&watched.settings.profiles), id.clone()).await {
                 ServerPoll { tasks: Some(report), .. } => report.sessions,
                 ServerPoll { server, .. } => {
                     trouble = trouble.or(Some(server));
@@ -144,7 +144,7 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool) -> Done {
         let changed = change(id)?;
         if declared_by == Some(Some(DeclaredBy::Run)) && !adopt {
             let server =
-                Server::new(id.clone(), watched.settings.feed.tmux.clone()).map_err(|error| refused(&error))?;
+                Server::new(id.clone(), watched.settings.poll.tmux.clone()).map_err(|error| refused(&error))?;
             server.undeclare_tasks(session).await.map_err(|error| refused(&error))?;
         }
         if declared_by.is_some() || changed {
@@ -245,7 +245,7 @@ impl<'a> Acting<'a> {
     }
 
     fn server(&self, task: &Task) -> Result<Server, Failure> {
-        Server::new(task.key.server.clone(), self.watched.settings.feed.tmux.clone())
+        Server::new(task.key.server.clone(), self.watched.settings.poll.tmux.clone())
             .map_err(|error| Failure::usage(&error).hint(error.hint()))
     }
 }

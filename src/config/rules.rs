@@ -2,7 +2,7 @@
 
 use globset::GlobSet;
 
-use super::validate::{Wrong, suggestion};
+use super::validate::{ValueFault, suggestion};
 use crate::fleet::{Declared, PaneId, PaneLocation, ServerId, Socket};
 use crate::pattern::Pattern;
 use crate::state::words;
@@ -192,7 +192,7 @@ impl Template {
     ///
     /// # Errors
     /// A brace stands alone, or no terminal has such a field.
-    pub(super) fn parse(name: &str, text: &str) -> Result<Self, Wrong> {
+    pub(super) fn parse(name: &str, text: &str) -> Result<Self, ValueFault> {
         let mut parts = Vec::new();
         let mut plain = String::new();
         let mut rest = text;

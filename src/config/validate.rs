@@ -39,9 +39,9 @@ const COMMAND: Span = Span::from_secs(10);
 pub const THEMES: &[&str] = &["dark", "light", "high-contrast", "no-colour"];
 
 /// What is wrong, and what to do about it.
-pub(super) type Wrong = (String, String);
+pub(super) type ValueFault = (String, String);
 
-fn wrong(what: impl Into<String>, hint: impl Into<String>) -> Option<Wrong> {
+fn fault(what: impl Into<String>, hint: impl Into<String>) -> Option<ValueFault> {
     Some((what.into(), hint.into()))
 }
 
@@ -57,9 +57,9 @@ enum Rule {
     /// One of the words of a type.
     OneOf(fn() -> Vec<&'static str>),
     /// A text of which this finds nothing wrong.
-    Text(fn(&str) -> Option<Wrong>),
+    Text(fn(&str) -> Option<ValueFault>),
     /// The same of a list of texts.
-    List(fn(&[&str]) -> Option<Wrong>),
+    List(fn(&[&str]) -> Option<ValueFault>),
 }
 
 /// What the values of these keys of a table must be. Of a list, unless the rule is for lists, each item must be it.
@@ -107,7 +107,7 @@ const RULES: &[(&str, &[&str], Rule)] = &[
 
 impl Rule {
     /// The first thing that is wrong with the value of a key, and where it stands.
-    fn check(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Option<(Range<usize>, Wrong)> {
+    fn check(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Option<(Range<usize>, ValueFault)> {
         let found = match (self, value.get_ref()) {
             (Rule::List(find), DeValue::Array(items)) => {
                 find(&items.iter().filter_map(|item| item.get_ref().as_str()).collect::<Vec<_>>())
@@ -128,23 +128,23 @@ impl Rule {
             (rule, DeValue::String(text)) => rule.check_text(key, text),
             _ => None,
         };
-        found.map(|wrong| (value.span(), wrong))
+        found.map(|fault| (value.span(), fault))
     }
 
-    fn check_text(&self, key: &str, text: &str) -> Option<Wrong> {
+    fn check_text(&self, key: &str, text: &str) -> Option<ValueFault> {
         match self {
-            Rule::Word if text.is_empty() => wrong(format!("`{key}` is empty"), "write a value, or leave the key out"),
+            Rule::Word if text.is_empty() => fault(format!("`{key}` is empty"), "write a value, or leave the key out"),
             Rule::Word if text.chars().any(char::is_control) => {
-                wrong(format!("`{key}` has a control character in it"), "write it in printable characters")
+                fault(format!("`{key}` has a control character in it"), "write it in printable characters")
             }
-            Rule::Glob if text.is_empty() => wrong("an empty pattern matches nothing", "write `*` for everything"),
+            Rule::Glob if text.is_empty() => fault("an empty pattern matches nothing", "write `*` for everything"),
             Rule::Glob => Pattern::new(text).err().and_then(|error| {
                 let hint = "patterns are globs: `*` any text, `?` one character, `[ab]` one of these, `{a,b}` either; \
                             `\\\\` in front takes one literally";
-                wrong(format!("bad pattern `{text}`: {}", error.kind()), hint)
+                fault(format!("bad pattern `{text}`: {}", error.kind()), hint)
             }),
             Rule::OneOf(words) if !words().contains(&text) => {
-                wrong(format!("`{key}` does not know `{text}`"), suggestion(text, &words(), "it takes"))
+                fault(format!("`{key}` does not know `{text}`"), suggestion(text, &words(), "it takes"))
             }
             Rule::Text(find) => find(text),
             _ => None,
@@ -152,8 +152,8 @@ impl Rule {
     }
 }
 
-fn out_of_range(key: &str, value: &str, range: &str) -> Option<Wrong> {
-    wrong(format!("`{key}` is out of range: {value}"), format!("`{key}` takes {range}"))
+fn out_of_range(key: &str, value: &str, range: &str) -> Option<ValueFault> {
+    fault(format!("`{key}` is out of range: {value}"), format!("`{key}` takes {range}"))
 }
 
 fn occasions() -> Vec<&'static str> {
@@ -164,36 +164,36 @@ fn means() -> Vec<&'static str> {
     Means::ALL.iter().map(|means| means.word()).collect()
 }
 
-fn no_terminal_name(name: &str) -> Option<Wrong> {
+fn no_terminal_name(name: &str) -> Option<ValueFault> {
     let hint = "a name has no `:` and begins with neither `%` nor `-`, so that it can be told from a tmux target and from \
                 an option";
     let is_bad = name.contains(':') || name.starts_with(['%', '-']);
-    if is_bad { wrong(format!("`{name}` cannot be a terminal's name"), hint) } else { None }
+    if is_bad { fault(format!("`{name}` cannot be a terminal's name"), hint) } else { None }
 }
 
-fn no_whole_path(path: &str) -> Option<Wrong> {
+fn no_whole_path(path: &str) -> Option<ValueFault> {
     let is_relative = Path::new(path).is_relative();
     let hint = "write the whole path of the file, from `/` on";
-    if is_relative { wrong(format!("`{path}` is not an absolute path"), hint) } else { None }
+    if is_relative { fault(format!("`{path}` is not an absolute path"), hint) } else { None }
 }
 
-fn no_directory(pattern: &str) -> Option<Wrong> {
+fn no_directory(pattern: &str) -> Option<ValueFault> {
     let may_match = pattern.starts_with(['/', '*', '{', '[']) || pattern.is_empty();
     let hint = "write the whole path of the directory, from `/` on";
-    if may_match { None } else { wrong(format!("`{pattern}` matches no directory"), hint) }
+    if may_match { None } else { fault(format!("`{pattern}` matches no directory"), hint) }
 }
 
-fn no_template(text: &str) -> Option<Wrong> {
+fn no_template(text: &str) -> Option<ValueFault> {
     if let Some(c) = unsendable(text) {
         let what = format!("the text of a template has the control character U+{:04X}", u32::from(c));
-        return wrong(what, "no prompt may contain it; take it out");
+        return fault(what, "no prompt may contain it; take it out");
     }
     Template::parse("", text).err()
 }
 
-fn no_message(template: &str) -> Option<Wrong> {
+fn no_message(template: &str) -> Option<ValueFault> {
     let what = format!("`template` has the character {:?} in it", unsendable(template)?);
-    wrong(what, "only line ends and tabs can be sent to an agent")
+    fault(what, "only line ends and tabs can be sent to an agent")
 }
 
 /// The first character that no prompt can hold.
@@ -202,28 +202,28 @@ fn unsendable(text: &str) -> Option<char> {
 }
 
 /// The program and its arguments go to the system as they are, so that only what no argument can hold is refused.
-fn no_command(words: &[&str]) -> Option<Wrong> {
+fn no_command(words: &[&str]) -> Option<ValueFault> {
     match words.first() {
-        Some(&"") => wrong("the program's name is empty", "begin with the name of a program"),
-        _ if words.iter().any(|word| word.contains('\0')) => wrong("an argument has a NUL in it", "write it without"),
+        Some(&"") => fault("the program's name is empty", "begin with the name of a program"),
+        _ if words.iter().any(|word| word.contains('\0')) => fault("an argument has a NUL in it", "write it without"),
         _ => None,
     }
 }
 
-fn no_variables(names: &[&str]) -> Option<Wrong> {
+fn no_variables(names: &[&str]) -> Option<ValueFault> {
     let odd = names.iter().find(|name| name.is_empty() || name.contains(['=', '\0', '$', '*', ' ']))?;
     let hint = "write names only, such as command_environment = [\"NTFY_TOKEN\"]";
-    wrong(format!("`{odd}` is no name of an environment variable"), hint)
+    fault(format!("`{odd}` is no name of an environment variable"), hint)
 }
 
-fn no_quiet_hours(text: &str) -> Option<Wrong> {
+fn no_quiet_hours(text: &str) -> Option<ValueFault> {
     let hint = "write the beginning and the end, such as quiet_hours = \"22:00-07:00\"";
-    if QuietHours::parse(text).is_some() { None } else { wrong(format!("`{text}` is no part of a day"), hint) }
+    if QuietHours::parse(text).is_some() { None } else { fault(format!("`{text}` is no part of a day"), hint) }
 }
 
-fn no_agent_name(name: &str) -> Option<Wrong> {
+fn no_agent_name(name: &str) -> Option<ValueFault> {
     let hint = "`to` is the name of one agent, as `fleetwatch list` shows it";
-    if name.contains(['*', '?', '[', '{']) { wrong(format!("`{name}` is a pattern"), hint) } else { None }
+    if name.contains(['*', '?', '[', '{']) { fault(format!("`{name}` is a pattern"), hint) } else { None }
 }
 
 /// Checks a configuration's text.

@@ -133,7 +133,7 @@ impl OutboxSettings {
 
 impl Outbox {
     /// Follows other rules from now on; what waits already is sent all the same.
-    pub(super) fn obey(&mut self, rules: &[FollowUpRule]) {
+    pub(super) fn set_rules(&mut self, rules: &[FollowUpRule]) {
         self.order(Order::Rules(rules.to_vec()));
     }
 

@@ -141,7 +141,7 @@ impl Entry {
     pub(super) fn restored(
         from: TerminalCheckpoint,
         settings: tracker::Settings,
-        library: &ProfileSet,
+        profiles: &ProfileSet,
         now: Timestamp,
     ) -> Self {
         let mut entry = Self::new(from.key, settings, None, false, now);
@@ -152,7 +152,7 @@ impl Entry {
         (terminal.place, terminal.declared, terminal.facts) = (from.place, from.declared, from.facts);
         (terminal.transitions, terminal.state.terminal) = (from.transitions, from.named);
         if let Some((tool, told, banner)) = from.agent {
-            entry.choose(tool, told, banner, library);
+            entry.choose(tool, told, banner, profiles);
         }
         if let Some(screen) = from.screen {
             entry.show(screen);
@@ -230,7 +230,7 @@ impl Entry {
     }
 
     /// Takes in a listing's report of this pane.
-    pub(super) fn look(&mut self, report: PaneReport, library: &ProfileSet, now: Timestamp) -> EntryUpdate {
+    pub(super) fn look(&mut self, report: PaneReport, profiles: &ProfileSet, now: Timestamp) -> EntryUpdate {
         self.gone_since = None;
         let renamed = self.take_facts(&report);
         let resized = match (&report.capture, &self.terminal.screen) {
@@ -259,12 +259,12 @@ impl Entry {
                 self.observe(Observation::ProbeFailed(problem), now)
             }
             (Program::Agent { tool, version }, _) => {
-                let replaced = self.agent_runs(tool, version, library, now) || was_dead;
+                let replaced = self.agent_runs(tool, version, profiles, now) || was_dead;
                 // It is this agent's: the one before had another tracker.
                 record(&mut self.tracker);
                 self.remember();
                 let needs_reading = changed || replaced || !self.tracker.is_reading();
-                self.read(needs_reading, resized, library, now)
+                self.read(needs_reading, resized, profiles, now)
             }
             (Program::Other { command }, _) => {
                 self.remember();
@@ -311,9 +311,9 @@ impl Entry {
     }
 
     /// Takes the profile that another library has for the agent.
-    pub(super) fn learn(&mut self, library: &ProfileSet) {
+    pub(super) fn set_profiles(&mut self, profiles: &ProfileSet) {
         if let Some(Agent { tool, told, banner, .. }) = &self.agent {
-            self.choose(tool.clone(), told.clone(), banner.clone(), library);
+            self.choose(tool.clone(), told.clone(), banner.clone(), profiles);
         }
     }
 
@@ -383,7 +383,7 @@ impl Entry {
     }
 
     /// Notes which agent runs; another tool or version than before gets a fresh tracker (SPEC §5). Whether it did.
-    fn agent_runs(&mut self, tool: String, version: Option<String>, library: &ProfileSet, now: Timestamp) -> bool {
+    fn agent_runs(&mut self, tool: String, version: Option<String>, profiles: &ProfileSet, now: Timestamp) -> bool {
         let told = self.terminal.declared.version.clone().or(version);
         let known = self.agent.as_ref().filter(|agent| agent.tool == tool);
         let other = known.is_none_or(|agent| differ(agent.told.as_ref(), told.as_ref()));
@@ -393,25 +393,25 @@ impl Entry {
         }
         if other || learned {
             let banner = known.filter(|_| !other).and_then(|agent| agent.banner.clone());
-            self.choose(tool, told, banner, library);
+            self.choose(tool, told, banner, profiles);
         }
         other
     }
 
-    fn choose(&mut self, tool: String, told: Option<String>, banner: Option<String>, library: &ProfileSet) {
+    fn choose(&mut self, tool: String, told: Option<String>, banner: Option<String>, profiles: &ProfileSet) {
         let configured = self.terminal.declared.version.is_some();
         let version = if configured { told.clone() } else { banner.clone().or_else(|| told.clone()) };
-        let selected = library.select(&tool, version.as_deref(), configured);
+        let selected = profiles.select(&tool, version.as_deref(), configured);
         let facts = &mut self.terminal.state.terminal;
         facts.tool = tool.clone();
         facts.observed_tool_version = version;
         facts.profile = selected.as_ref().map(|selected| selected.profile.id().to_owned());
-        self.terminal.interrupt = library.interrupt(&tool).to_vec();
-        self.terminal.input = library.input(&tool);
+        self.terminal.interrupt = profiles.interrupt(&tool).to_vec();
+        self.terminal.input = profiles.input(&tool);
         self.agent = Some(Agent { tool, told, banner, selected });
     }
 
-    fn read(&mut self, changed: bool, resized: bool, library: &ProfileSet, now: Timestamp) -> Option<Transition> {
+    fn read(&mut self, changed: bool, resized: bool, profiles: &ProfileSet, now: Timestamp) -> Option<Transition> {
         // A profile that only stands in for one reads nothing.
         let own = |agent: &Agent| agent.selected.clone().filter(|selected| selected.profile.tool() == agent.tool);
         let Some(mut selected) = self.agent.as_ref().and_then(own) else {
@@ -427,7 +427,7 @@ impl Entry {
             return self.observe(Observation::Unchanged, now);
         }
         let mut reading = selected.profile.read(&screen, &self.terminal.facts);
-        if self.learn_version(reading.banner_version.take(), library, now)
+        if self.learn_version(reading.banner_version.take(), profiles, now)
             && let Some(better) = self.agent.as_ref().and_then(|agent| agent.selected.clone())
         {
             selected = better;
@@ -449,7 +449,7 @@ impl Entry {
 
     /// A banner on the screen tells the version better than the package on the disk does (SPEC §3); whether that changes
     /// the profile or how far it is trusted.
-    fn learn_version(&mut self, banner: Option<String>, library: &ProfileSet, now: Timestamp) -> bool {
+    fn learn_version(&mut self, banner: Option<String>, profiles: &ProfileSet, now: Timestamp) -> bool {
         let (Some(banner), Some(agent)) = (banner, &self.agent) else { return false };
         if self.terminal.declared.version.is_some() || agent.banner.as_ref() == Some(&banner) {
             return false;
@@ -460,7 +460,7 @@ impl Entry {
             self.tracker = Tracker::begun(self.settings.clone(), now);
         }
         let (tool, told) = (agent.tool.clone(), agent.told.clone());
-        self.choose(tool, told, Some(banner), library);
+        self.choose(tool, told, Some(banner), profiles);
         before != self.agent.as_ref().and_then(chosen)
     }
 

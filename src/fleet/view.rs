@@ -248,7 +248,7 @@ impl Fleet {
         }
         for checkpoint in entries {
             let (key, transitions) = (checkpoint.key.clone(), checkpoint.transitions.clone());
-            let entry = Entry::restored(checkpoint, self.settings.tracker.clone(), &self.library, self.now);
+            let entry = Entry::restored(checkpoint, self.settings.tracker.clone(), &self.profiles, self.now);
             let (id, mut screen) = (entry.terminal().state.terminal.id.clone(), entry.terminal().screen.clone());
             self.entries.insert(key.clone(), entry);
             let Some(old) = before.remove(&key) else {

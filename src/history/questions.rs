@@ -110,11 +110,11 @@ impl Questions {
 impl History {
     /// Answers questions, in the order in which they are asked. It does so without a history as well, and says then that
     /// none is kept.
-    pub fn questions(&self, library: Arc<ProfileSet>) -> (Questions, UnboundedReceiver<Answer>) {
+    pub fn questions(&self, profiles: Arc<ProfileSet>) -> (Questions, UnboundedReceiver<Answer>) {
         let (queue, questions) = mpsc::channel();
         let (answers, receiver) = unbounded_channel();
         let file = self.path().map(|path| FollowedFile::new(path.to_owned()));
-        let answering = Answering { file, library };
+        let answering = Answering { file, profiles };
         let thread =
             thread::Builder::new().name("questions".to_owned()).spawn(move || answering.run(&questions, &answers));
         if let Err(error) = thread {
@@ -128,7 +128,7 @@ impl History {
 struct Answering {
     /// Its version is the one of which was told last; `None` when no history is kept.
     file: Option<FollowedFile>,
-    library: Arc<ProfileSet>,
+    profiles: Arc<ProfileSet>,
 }
 
 impl Answering {
@@ -174,7 +174,7 @@ impl Answering {
     /// What a record says up to a time; `None` when it says nothing of it.
     fn recorded(&self, record: Option<&SessionFile>, until: Timestamp) -> Option<Vec<Said>> {
         let SessionFile { path, tool } = record?;
-        let sources = self.library.records(tool);
+        let sources = self.profiles.records(tool);
         let source = sources.iter().find(|source| source.is_transcript())?;
         process::transcript(path, source, until).filter(|lines| !lines.is_empty())
     }
@@ -225,7 +225,7 @@ impl Answering {
     /// The dialog on a screen, as the agent's profile knows it; of a program without one it is all that stands there.
     fn dialog(&self, shown: &StoredScreen) -> Vec<Said> {
         let StoredScreen { screen, facts, tool, version } = shown;
-        match self.library.select(tool, version.as_deref(), false) {
+        match self.profiles.select(tool, version.as_deref(), false) {
             Some(selected) => selected.profile.project(screen, facts, Projector::Profile).said(screen),
             None => normalized(screen).lines().map(|line| Said::new(line, Speaker::Agent)).collect(),
         }

@@ -58,7 +58,7 @@ pub struct RecordedAgent {
     pub sources: Arc<[AgentRecordSource]>,
     /// Its tool, and what tells whether another process is one as well.
     pub tool: String,
-    pub library: Arc<ProfileSet>,
+    pub profiles: Arc<ProfileSet>,
     /// Whether its screen has changed since the last poll.
     pub is_changing: bool,
 }

@@ -243,8 +243,8 @@ mod tests {
 
     #[test]
     fn a_claude_screen_is_reduced_to_what_was_said() {
-        let library = crate::profile::ProfileSet::builtin();
-        let profile = library.select("claude", Some("2.1.197"), false).expect("it is built in").profile;
+        let profiles = crate::profile::ProfileSet::builtin();
+        let profile = profiles.select("claude", Some("2.1.197"), false).expect("it is built in").profile;
         let rule = "─".repeat(40);
         let text = format!(
             " ▐▛███▜▌   Claude Code v2.1.197\n  ▘▘ ▝▝    ~/shop-api\n\n\x1b[48;5;237m❯ hello\x1b[0m\n\n● Hi there.\n  How are you?\n\n\x1b[38;5;246m✻ Worked for 2s\x1b[0m\n\n{rule}\n❯\u{a0}\n{rule}\n  ? for shortcuts\n"

@@ -99,8 +99,8 @@ mod tests {
 
     #[test]
     fn a_blank_line_stands_where_blank_rows_were() {
-        let library = crate::profile::ProfileSet::builtin();
-        let profile = library.select("claude", Some("2.1.197"), false).expect("it is built in").profile;
+        let profiles = crate::profile::ProfileSet::builtin();
+        let profile = profiles.select("claude", Some("2.1.197"), false).expect("it is built in").profile;
         let rule = "─".repeat(40);
         let text = format!(
             "\x1b[48;5;237m❯ hello\x1b[0m\n\n\n● Hi there.\n  How are you?\n\n{rule}\n❯\u{a0}\n{rule}\n  ? for shortcuts\n"

@@ -61,12 +61,12 @@ pub enum Sampling {
 /// terminal and after every timer, whether or not the state changed.
 pub fn replay(
     recording: &Recording,
-    library: Arc<ProfileSet>,
+    profiles: Arc<ProfileSet>,
     options: &ReplayOptions,
     mut published: impl FnMut(Span, &State),
 ) {
     let began = recording.began();
-    let mut watch = Watch::new(recording, library, options);
+    let mut watch = Watch::new(recording, profiles, options);
     match options.sampling {
         Sampling::EveryFrame => {
             for frame in Player::new(recording) {
@@ -133,7 +133,7 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn new(recording: &'a Recording, library: Arc<ProfileSet>, options: &'a ReplayOptions) -> Self {
+    fn new(recording: &'a Recording, profiles: Arc<ProfileSet>, options: &'a ReplayOptions) -> Self {
         let header = &recording.header;
         let place = PaneLocation {
             session: recording.name.clone(),
@@ -143,9 +143,9 @@ impl<'a> Watch<'a> {
             ..PaneLocation::default()
         };
         let tool = options.tool.as_deref().or(header.tool.as_deref());
-        let sources = tool.filter(|_| options.with_records).map(|tool| library.records(tool)).unwrap_or_default();
+        let sources = tool.filter(|_| options.with_records).map(|tool| profiles.records(tool)).unwrap_or_default();
         Self {
-            fleet: Fleet::new(options.settings.clone(), library),
+            fleet: Fleet::new(options.settings.clone(), profiles),
             key: TerminalKey { server: ServerId::default(), pane: PaneId(0), pid: 1, instance: Default::default() },
             place,
             name: &recording.name,

@@ -100,7 +100,7 @@ impl Spell {
 pub fn score(
     recording: &Recording,
     source_name: &str,
-    library: Arc<ProfileSet>,
+    profiles: Arc<ProfileSet>,
     options: &ReplayOptions,
     doubts: &Doubts,
 ) -> Result<Score, RecordingError> {
@@ -108,7 +108,7 @@ pub fn score(
     let mut truth = labelled.clone();
     doubts.apply(source_name, &mut truth);
     let mut answers = Answers::default();
-    replay(recording, library, options, |at, state| answers.take(at, state));
+    replay(recording, profiles, options, |at, state| answers.take(at, state));
     let end = recording.duration();
     let mut score = compare(&truth, &answers, end, options.settings.tracker.settle);
     score.doubted_ms = labelled.judged_ms(end).saturating_sub(truth.judged_ms(end));

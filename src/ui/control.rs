@@ -151,7 +151,7 @@ impl Ui {
     }
 
     /// Tells the view that asked what the history has answered.
-    pub fn told(&mut self, answer: &Answer, view: &View<'_>) {
+    pub fn on_answer(&mut self, answer: &Answer, view: &View<'_>) {
         self.on_event(OverlayEvent::History { key: &answer.key, answer: &answer.told }, view);
     }
 

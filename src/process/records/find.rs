@@ -53,7 +53,7 @@ fn is_part_of(process: u32, agent: &RecordedAgent) -> bool {
 
 fn is_same_kind(process: u32, agent: &RecordedAgent) -> bool {
     let process = proc::process(process);
-    process.is_some_and(|process| !agent.library.agent_processes(&agent.tool, &[process]).is_empty())
+    process.is_some_and(|process| !agent.profiles.agent_processes(&agent.tool, &[process]).is_empty())
 }
 
 /// The file of a source that was changed last since the agent began, among those that its directory leads to, behind the

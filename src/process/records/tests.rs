@@ -101,9 +101,9 @@ impl Home {
             instance: Default::default(),
         };
         static LIBRARY: LazyLock<Arc<ProfileSet>> = LazyLock::new(|| Arc::new(ProfileSet::builtin()));
-        let library = Arc::clone(&LIBRARY);
-        let (sources, tool) = (library.records(self.tool), self.tool.to_owned());
-        RecordedAgent { key, processes: vec![self.agent.id()], sources, tool, library, is_changing: true }
+        let profiles = Arc::clone(&LIBRARY);
+        let (sources, tool) = (profiles.records(self.tool), self.tool.to_owned());
+        RecordedAgent { key, processes: vec![self.agent.id()], sources, tool, profiles, is_changing: true }
     }
 
     /// What is read anew, a while later.

@@ -144,7 +144,7 @@ fn doubted_labels_are_left_out_and_counted() {
     let labels: Vec<_> = truth.labels(Field::Phase).iter().map(|l| (l.from.as_millis(), l.value)).collect();
     let active = Some("active");
     assert_eq!(labels, [(1000, Some("ready")), (2000, None), (4500, active), (7000, None), (7250, active)]);
-    let library = Arc::new(ProfileSet::builtin());
-    let score = score(&recording, "hand", library, &ReplayOptions::default(), &doubts).unwrap();
+    let profiles = Arc::new(ProfileSet::builtin());
+    let score = score(&recording, "hand", profiles, &ReplayOptions::default(), &doubts).unwrap();
     assert_eq!((score.doubted_ms, score.tallies[Field::Phase as usize].judged_ms), (2750, 5250));
 }

@@ -340,7 +340,7 @@ impl<'a> Telling<'a> {
             let Some(written) = written else { continue };
             let value: Value = serde_json::from_str(written).map_err(|error| format!("{written}: {error}"))?;
             let tool = world.runs.split(' ').next().unwrap_or_default();
-            let source = &library().records(tool)[place];
+            let source = &profiles().records(tool)[place];
             world.records[place].read(source, &value, BEGINNING + seconds(step.at));
             world.recorded = true;
         }
@@ -464,7 +464,7 @@ impl Kept {
 fn fleet(no_reaction: Option<f64>) -> Fleet {
     let mut settings = Settings::default();
     settings.tracker.no_reaction = no_reaction.map_or(settings.tracker.no_reaction, seconds);
-    Fleet::new(settings, Arc::clone(library()))
+    Fleet::new(settings, Arc::clone(profiles()))
 }
 
 impl World {
@@ -499,12 +499,12 @@ impl World {
     }
 }
 
-fn library() -> &'static Arc<ProfileSet> {
+fn profiles() -> &'static Arc<ProfileSet> {
     static LIBRARY: OnceLock<Arc<ProfileSet>> = OnceLock::new();
     LIBRARY.get_or_init(|| {
-        let mut library = ProfileSet::builtin();
-        library.add("scout.toml", include_str!("../support/scout.toml")).expect("the scout's profile is well-formed");
-        Arc::new(library)
+        let mut profiles = ProfileSet::builtin();
+        profiles.add("scout.toml", include_str!("../support/scout.toml")).expect("the scout's profile is well-formed");
+        Arc::new(profiles)
     })
 }
 

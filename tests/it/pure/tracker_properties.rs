@@ -149,9 +149,9 @@ fn draw(picture: &Picture) -> (Screen, PaneFacts) {
 fn profile(version: usize) -> &'static Arc<Profile> {
     static PROFILES: OnceLock<Vec<Arc<Profile>>> = OnceLock::new();
     let profiles = PROFILES.get_or_init(|| {
-        let mut library = ProfileSet::default();
-        library.add("scout.toml", include_str!("../support/scout.toml")).expect("the scout's profile is well-formed");
-        let of = |version| library.select("scout", Some(version), false).expect("the scout is known").profile;
+        let mut profiles = ProfileSet::default();
+        profiles.add("scout.toml", include_str!("../support/scout.toml")).expect("the scout's profile is well-formed");
+        let of = |version| profiles.select("scout", Some(version), false).expect("the scout is known").profile;
         ["1.0.0", "2.0.0", "3.0.0"].map(of).to_vec()
     });
     &profiles[version % profiles.len()]

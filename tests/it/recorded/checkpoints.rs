@@ -37,8 +37,8 @@ fn a_screen_comes_back_from_its_capture() {
 #[test]
 fn a_fleet_goes_on_from_a_checkpoint_like_the_one_that_it_is_of() {
     let archive = archive();
-    let library = Arc::new(ProfileSet::builtin());
-    let new = || Fleet::new(Settings::default(), Arc::clone(&library));
+    let profiles = Arc::new(ProfileSet::builtin());
+    let new = || Fleet::new(Settings::default(), Arc::clone(&profiles));
     let server = ServerId::default();
     let key = TerminalKey { server: server.clone(), pane: PaneId(0), pid: 1, instance: Default::default() };
     let mut looks = 0;
@@ -101,8 +101,8 @@ fn a_fleet_goes_on_from_a_checkpoint_like_the_one_that_it_is_of() {
 #[test]
 fn what_was_missed_is_told_with_the_state_of_its_time() {
     let archive = archive();
-    let library = Arc::new(ProfileSet::builtin());
-    let new = || Fleet::new(Settings::default(), Arc::clone(&library));
+    let profiles = Arc::new(ProfileSet::builtin());
+    let new = || Fleet::new(Settings::default(), Arc::clone(&profiles));
     let server = ServerId::default();
     let key = TerminalKey { server: server.clone(), pane: PaneId(0), pid: 1, instance: Default::default() };
     let changes = |fleet: &mut Fleet| -> Vec<(Transition, State)> {

@@ -160,13 +160,13 @@ fn mutate(
 ) -> Outcome {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst");
     let archive = Archive::open(&path).expect("the archive can be read");
-    let library = ProfileSet::builtin();
+    let profiles = ProfileSet::builtin();
     let names: Vec<&str> = archive.names().collect();
     let outcomes = in_parallel(&names, |name| {
         let mut outcome = Outcome::default();
         let recording = archive.recording(name).expect("a recording can be read");
         let (Some(tool), version) = (&recording.header.tool, &recording.header.version) else { return outcome };
-        let Some(selected) = library.select(tool, version.as_deref(), false) else { return outcome };
+        let Some(selected) = profiles.select(tool, version.as_deref(), false) else { return outcome };
         let mut seen = HashSet::new();
         let frames: Vec<_> = Player::new(&recording)
             .filter(|frame| frame.printed && seen.insert((frame.screen.clone(), frame.facts.title.clone())))

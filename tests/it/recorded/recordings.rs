@@ -53,14 +53,14 @@ fn every_recording_is_read_played_and_labelled() {
 #[test]
 fn every_recorded_dialog_can_be_answered() {
     let archive = archive().expect("the archive can be read");
-    let library = ProfileSet::builtin();
+    let profiles = ProfileSet::builtin();
     let mut told = String::new();
     let mut dialogs = 0;
     let mut of_keys_alone = BTreeSet::new();
     for name in archive.names() {
         let recording = archive.recording(name).expect("a recording can be read");
         let (tool, version) = (recording.header.tool.as_deref().expect(name), recording.header.version.as_deref());
-        let Some(selected) = library.select(tool, version, false) else { continue };
+        let Some(selected) = profiles.select(tool, version, false) else { continue };
         let mut last: Option<Dialog> = None;
         for frame in Player::new(&recording) {
             let reading = selected.profile.read(&frame.screen, &frame.facts);
@@ -97,13 +97,13 @@ fn every_recorded_dialog_can_be_answered() {
 #[test]
 fn no_recorded_prompt_shows_more_than_was_typed() {
     let archive = archive().expect("the archive can be read");
-    let library = ProfileSet::builtin();
+    let profiles = ProfileSet::builtin();
     let mut compared = 0;
     // There the agent has lost a letter that was typed, so that its prompt is another one.
     for name in archive.names().filter(|name| *name != "grok-0.0.34/simple-success") {
         let recording = archive.recording(name).expect("a recording can be read");
         let (tool, version) = (recording.header.tool.as_deref().expect(name), recording.header.version.as_deref());
-        let Some(selected) = library.select(tool, version, false) else { continue };
+        let Some(selected) = profiles.select(tool, version, false) else { continue };
         let typed = |event: &RecordedEvent| match &event.kind {
             EventKind::Input(text) => Some(text.clone()),
             _ => None,

@@ -24,11 +24,11 @@ fn here(path: &str) -> PathBuf {
 
 /// The scores of all recordings, by name.
 fn scores(archive: &Archive, doubts: &Doubts) -> Result<BTreeMap<String, (String, Score)>, RecordingError> {
-    let library = Arc::new(ProfileSet::builtin());
+    let profiles = Arc::new(ProfileSet::builtin());
     let names: Vec<&str> = archive.names().collect();
     let scored = in_parallel(&names, |name| {
         let recording = archive.recording(name)?;
-        let score = score(&recording, name, Arc::clone(&library), &ReplayOptions::default(), doubts)?;
+        let score = score(&recording, name, Arc::clone(&profiles), &ReplayOptions::default(), doubts)?;
         let word = |tag: Option<String>| tag.unwrap_or_default();
         let version = format!("{} {}", word(recording.header.tool), word(recording.header.version));
         Ok(((*name).to_owned(), (version, score)))

@@ -15,16 +15,16 @@ fn scored(options: &ReplayOptions) -> Vec<(String, Score)> {
     scored_with(ProfileSet::builtin(), options)
 }
 
-fn scored_with(library: ProfileSet, options: &ReplayOptions) -> Vec<(String, Score)> {
+fn scored_with(profiles: ProfileSet, options: &ReplayOptions) -> Vec<(String, Score)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst");
     let archive = Archive::open(&path).expect("the archive can be read");
     let names: Vec<&str> = archive.names().collect();
     let doubts = include_str!("../../../tests/recordings/DOUBTS.md");
     let doubts = Doubts::parse("tests/recordings/DOUBTS.md", doubts).expect("the doubts can be read");
-    let library = Arc::new(library);
+    let profiles = Arc::new(profiles);
     in_parallel(&names, |name| {
         let recording = archive.recording(name).expect("a recording can be read");
-        let score = score(&recording, name, Arc::clone(&library), options, &doubts).expect("its truth can be read");
+        let score = score(&recording, name, Arc::clone(&profiles), options, &doubts).expect("its truth can be read");
         ((*name).to_owned(), score)
     })
 }
@@ -70,15 +70,15 @@ fn work_and_ready<'a>(scored: impl IntoIterator<Item = &'a (String, Score)>) -> 
 
 /// The profiles that are compiled in, without a single rule that tells work: the next release may show it in any way.
 fn blind_to_work() -> ProfileSet {
-    let mut library = ProfileSet::builtin();
-    let tools: Vec<String> = library.tools().map(str::to_owned).collect();
+    let mut profiles = ProfileSet::builtin();
+    let tools: Vec<String> = profiles.tools().map(str::to_owned).collect();
     for tool in tools {
         let mut file: toml::Table = ProfileSet::shipped(&tool).expect("it is compiled in").parse().expect("it is TOML");
-        let profiles = file["profile"].as_array_mut().expect("it has profiles");
+        let written_profiles = file["profile"].as_array_mut().expect("it has profiles");
         let id = |rule: &toml::Value| rule["id"].as_str().expect("a rule has an id").to_owned();
         let gives_work = |rule: &toml::Value| rule["gives"].as_str() == Some("working");
         let mut removed = Vec::new();
-        for profile in profiles.iter_mut().filter_map(toml::Value::as_table_mut) {
+        for profile in written_profiles.iter_mut().filter_map(toml::Value::as_table_mut) {
             if let Some(rules) = profile.get_mut("rules").and_then(toml::Value::as_array_mut) {
                 removed.extend(rules.iter().filter(|rule| gives_work(rule)).map(id));
                 rules.retain(|rule| !gives_work(rule));
@@ -88,9 +88,9 @@ fn blind_to_work() -> ProfileSet {
             }
         }
         let written = toml::to_string(&file).expect("a table can be written");
-        library.add(&format!("{tool}.toml"), &written).expect("rules fewer are rules still");
+        profiles.add(&format!("{tool}.toml"), &written).expect("rules fewer are rules still");
     }
-    library
+    profiles
 }
 
 /// What a version that nobody has recorded shows of its work may have another shape: then it moves, and what moves is not

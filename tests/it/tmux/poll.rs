@@ -27,8 +27,8 @@ struct Watched {
 
 impl Watched {
     fn start(settings: Settings, tmux: &PrivateTmux) -> Self {
-        let (library, state) = (Arc::new(ProfileSet::builtin()), poll::PollerState::default());
-        Self { poller: poll::spawn(settings, library, tmux.id(), state).unwrap() }
+        let (profiles, state) = (Arc::new(ProfileSet::builtin()), poll::PollerState::default());
+        Self { poller: poll::spawn(settings, profiles, tmux.id(), state).unwrap() }
     }
 
     /// The next report that a condition holds for.

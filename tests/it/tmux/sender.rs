@@ -19,7 +19,7 @@ use fleetwatch::tmux::{Key, Obstacle, PasteText, Settings};
 /// A parrot in a pane of its own, and somebody who sends to it.
 struct Cage {
     tmux: PrivateTmux,
-    library: Arc<ProfileSet>,
+    profiles: Arc<ProfileSet>,
     sender: Sender,
     parrot: Recipient,
     directory: tempfile::TempDir,
@@ -57,15 +57,15 @@ impl Cage {
         let run = format!("set +m; '{}' '{script}'; exec cat", program.display());
         let tmux = PrivateTmux::start(&["bash", "--norc", "--noprofile", "-c", &run]);
         tmux.wait_for_text("main:", "❯");
-        let mut library = ProfileSet::builtin();
-        library.add("parrot.toml", include_str!("../support/parrot.toml")).unwrap();
+        let mut profiles = ProfileSet::builtin();
+        profiles.add("parrot.toml", include_str!("../support/parrot.toml")).unwrap();
         let settings =
             Settings { deadline: Duration::from_secs(10), tmux: betrayer(directory.path()), ..Settings::default() };
         let parrot = Recipient { tool: Some("parrot".into()), ..Recipient::new(tmux.key_of("main:"), "main".into()) };
-        let library = Arc::new(library);
-        let sender = Sender::new(Arc::clone(&library), settings, History::off(), Some(directory.path().join("turns")))
+        let profiles = Arc::new(profiles);
+        let sender = Sender::new(Arc::clone(&profiles), settings, History::off(), Some(directory.path().join("turns")))
             .within(patient());
-        Self { tmux, library, sender, parrot, directory }
+        Self { tmux, profiles, sender, parrot, directory }
     }
 
     /// Has somebody press keys right before the command with a word is run, and wait until the pane shows a text.
@@ -104,7 +104,7 @@ impl Cage {
     /// The open dialog, as an operator is shown it.
     async fn dialog(&self) -> Dialog {
         let look = self.tmux.server().capture(&[self.parrot.key.pane]).await.unwrap();
-        let profile = self.library.select("parrot", None, false).unwrap().profile;
+        let profile = self.profiles.select("parrot", None, false).unwrap().profile;
         let reading = profile.read(look.captures[0].screen.as_ref().unwrap(), &look.captures[0].pane.facts);
         reading.dialog.unwrap()
     }
@@ -382,8 +382,8 @@ async fn two_prompts_at_once_do_not_end_up_in_one() {
     let cage = Cage::new();
     // As in another process, which shares nothing with this one but the directory for locks.
     let locks = cage.directory.path().join("turns");
-    let library = Arc::clone(&cage.library);
-    let other = Sender::new(library, Settings::default(), History::off(), Some(locks.clone())).within(patient());
+    let profiles = Arc::clone(&cage.profiles);
+    let other = Sender::new(profiles, Settings::default(), History::off(), Some(locks.clone())).within(patient());
     let (one, two) = tokio::join!(cage.send("one"), perform(&other, &cage.parrot, prompt("two")));
     assert_eq!(std::fs::read_dir(locks).unwrap().count(), 0, "a lock was left behind");
     assert!([one, two].contains(&Outcome::Accepted(None)));

@@ -117,7 +117,7 @@ fn line() -> Line {
 }
 
 fn tell(ui: &mut Ui, fleet: &SampleFleet, told: HistoryAnswer) {
-    ui.told(&Answer { key: fleet.terminals[0].key.clone(), told }, &fleet.view());
+    ui.on_answer(&Answer { key: fleet.terminals[0].key.clone(), told }, &fleet.view());
 }
 
 fn page(ui: &mut Ui, fleet: &SampleFleet, earlier: bool) {
@@ -159,7 +159,7 @@ pub fn open_without_history(ui: &mut Ui, fleet: &SampleFleet, trouble: &Trouble)
     press(ui, fleet, &chars("d"));
     for request in ui.update(&fleet.view()) {
         if let Request::Ask(question) = request {
-            ui.told(
+            ui.on_answer(
                 &Answer {
                     key: question.key,
                     told: HistoryAnswer::Failed { ask: question.ask, trouble: trouble.clone() },

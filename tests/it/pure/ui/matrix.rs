@@ -147,7 +147,7 @@ fn look(name: &str, sizes: &[(u16, u16)], fleet: fn() -> SampleFleet, steps: &[S
             frame(&mut ui, &fleet, width, height);
         }
         let sheet = sheet(&options(), |options| {
-            ui.look_like(options);
+            ui.set_options(options);
             frame(&mut ui, &fleet, width, height)
         });
         let name = format!("{name}_{width}x{height}");
