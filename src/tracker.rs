@@ -34,16 +34,15 @@ use lifecycle::Lifecycle;
 use loss::{Loss, aside, available, evidence_of};
 use publish::Published;
 pub use timers::{Timer, TimerName};
-use turn::{Sighting, TurnMachine, TurnStage};
+use turn::{Sighting, TurnTracker};
 
 use serde_json::json;
 
 use crate::agent_record::AgentRecordReading;
 use crate::profile::{Classification, TakenAs, Temporal};
 use crate::state::{
-    AssessedAvailability, Attention, Availability, BusinessState, Change, Diagnostics, ParseStatus, Phase, Problem,
-    ProcessState, Since, Stability, Stale, State, Summary, TerminalFacts, Transition, TransportState, Tri, Turn,
-    TurnResult, UiContext,
+    AssessedAvailability, Attention, Availability, Change, Diagnostics, ParseStatus, Phase, Problem, ProcessState,
+    Since, Stability, Stale, State, Summary, TerminalFacts, Transition, TransportState, Tri, Turn, TurnResult,
 };
 use crate::time::{Span, Timestamp};
 
@@ -131,7 +130,7 @@ impl Default for Settings {
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Tracker {
     settings: Settings,
-    turn: TurnMachine,
+    turn: TurnTracker,
     lifecycle: Lifecycle,
     published: Published,
     /// The signature of the published state.
@@ -162,7 +161,7 @@ impl Tracker {
     pub fn new(settings: Settings, now: Timestamp) -> Self {
         let published = Published::unknown();
         Self {
-            turn: TurnMachine::new(&settings, now),
+            turn: TurnTracker::new(&settings, now),
             lifecycle: Lifecycle::new(),
             signature: published.signature(),
             ages: Ages::new(&published, now),
@@ -327,7 +326,7 @@ impl Tracker {
         }
         // What is printed before any prompt was submitted (a banner, a notice) is no answer.
         let after_gap = self.turn.coverage().is_after_gap();
-        if after_gap && self.turn.is_replaced(reading) {
+        if after_gap && self.turn.is_replaced(reading, now) {
             // Another turn, that nobody saw begin, and perhaps end: whoever sent its prompt was there.
             self.ages.begin_anew(Since { at: now, exact: false });
             self.unseen = false;
@@ -336,10 +335,10 @@ impl Tracker {
             self.turn.end_resumed(reading, last.headline.as_deref(), now);
         }
         let resumes = std::mem::take(&mut self.is_remembered);
-        let grew = !(resumes || (after_gap && self.turn.stage() == TurnStage::Idle))
+        let grew = !(resumes || (after_gap && !self.turn.is_in_flight()))
             && (self.temporal.growth || self.temporal.cautious)
             && !resized
-            && (reading.turn.prompt.is_some() || self.turn.stage() != TurnStage::Idle)
+            && (reading.turn.prompt.is_some() || self.turn.is_in_flight())
             && self.last_reading.as_ref().is_some_and(|(last, _)| reading.turn.grew_from(&last.turn));
         self.turn.sighted(&Sighting { reading, grew, resumes, resized, temporal: self.temporal }, now, notes);
         self.last_reading = Some((reading.clone(), now));
@@ -392,38 +391,9 @@ impl Tracker {
         if !supported {
             next.evidence.push(aside("unsupported-surface", "no rule knows what the screen shows"));
         }
-        match self.turn.overlay(next.phase, self.now) {
-            turn::PhaseOverlay::None if reading.menu_by_either && self.turn.goes_on() => next.wait_in_mid_turn(),
-            turn::PhaseOverlay::None => {}
-            turn::PhaseOverlay::Active(why) => {
-                next.phase = Phase::Active;
-                next.surface.ready_posture = Tri::No;
-                next.assessment.business_state = BusinessState::Working;
-                next.evidence.push(why.evidence());
-            }
-            turn::PhaseOverlay::Moving => {
-                next.phase = Phase::Unknown;
-                next.surface.ready_posture = Tri::Unknown;
-                next.assessment.business_state = BusinessState::Unknown;
-                next.evidence
-                    .push(aside("unrecorded-version", "no recording shows this version, and the screen moves"));
-            }
-            // A list at the prompt is no place to submit, and without a prompt nothing is ready.
-            turn::PhaseOverlay::SetAside if next.surface.accepting_input != Tri::Yes => {}
-            turn::PhaseOverlay::Frozen => {
-                next.phase = Phase::Unknown;
-                next.surface.ready_posture = Tri::Unknown;
-                next.assessment.business_state = BusinessState::Unknown;
-                let why = "the status row stands still, and still offers to stop the work";
-                next.evidence.push(aside("stale-active-recovery", why));
-            }
-            turn::PhaseOverlay::SetAside => {
-                let at_prompt = matches!(next.assessment.ui_context, UiContext::NormalPrompt | UiContext::ErrorBanner);
-                next.phase = if at_prompt { Phase::Ready } else { Phase::Unknown };
-                next.surface.ready_posture = if at_prompt { Tri::Yes } else { Tri::No };
-                next.assessment.business_state = BusinessState::Idle;
-                next.evidence.push(aside("stale-active-recovery", "the status row was left behind: it stands still"));
-            }
+        self.turn.lay_over(next, self.now);
+        if reading.menu_by_either && next.phase == reading.phase && self.turn.goes_on() {
+            next.wait_in_mid_turn();
         }
         if let Some((context, word)) = self.turn.recorded_request(self.now) {
             next.wait_by_record(context, word);

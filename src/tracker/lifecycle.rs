@@ -4,10 +4,10 @@ use super::Settings;
 use super::coverage::Coverage;
 use super::publish::Published;
 use super::timers::{Timer, TimerName};
-use super::turn::{TurnMachine, TurnStage};
+use super::turn::TurnTracker;
 use crate::state::{
     Anomaly, AssessedAvailability, Availability, BusinessState, Completion, LifecycleTiming, Phase, Readiness, State,
-    Tri, TurnResult,
+    Tri,
 };
 use crate::time::{Span, Timestamp};
 
@@ -67,7 +67,7 @@ impl Lifecycle {
         }
     }
 
-    pub(super) fn update(&mut self, published: &Published, turn: &TurnMachine, settings: &Settings, now: Timestamp) {
+    pub(super) fn update(&mut self, published: &Published, turn: &TurnTracker, settings: &Settings, now: Timestamp) {
         let known = readiness_of(published);
         self.unknown_since = (known == Readiness::Unknown).then(|| self.unknown_since.unwrap_or(now));
         let coverage = turn.coverage();
@@ -92,29 +92,21 @@ impl Lifecycle {
         self.completion = if stalled { Completion::Stalled } else { completion };
     }
 
-    fn completion_of(&self, published: &Published, turn: &TurnMachine, readiness: Readiness) -> Completion {
-        match turn.stage() {
-            TurnStage::Idle => match self.completion {
-                Completion::Inactive => Completion::Inactive,
-                _ if turn.is_lost() => Completion::Failed,
-                _ if turn.last_turn().result == TurnResult::Success && turn.result_is_current() => {
-                    Completion::Completed
-                }
-                _ if matches!(turn.last_turn().result, TurnResult::KnownFailure | TurnResult::Interrupted)
-                    && turn.result_is_current() =>
-                {
-                    Completion::Failed
-                }
-                _ => Completion::Inactive,
-            },
-            TurnStage::Settling => Completion::CandidateComplete,
-            TurnStage::InFlight => match readiness {
-                Readiness::Blocked => Completion::Blocked,
-                Readiness::Failed => Completion::Failed,
-                Readiness::Unknown => Completion::Unknown,
-                Readiness::Waiting if published.phase == Phase::Unknown => Completion::Waiting,
-                _ => Completion::InProgress,
-            },
+    fn completion_of(&self, published: &Published, turn: &TurnTracker, readiness: Readiness) -> Completion {
+        let in_flight = match readiness {
+            Readiness::Blocked => Completion::Blocked,
+            Readiness::Failed => Completion::Failed,
+            Readiness::Unknown => Completion::Unknown,
+            Readiness::Waiting if published.phase == Phase::Unknown => Completion::Waiting,
+            _ => Completion::InProgress,
+        };
+        match turn.completion(in_flight) {
+            Completion::Completed | Completion::Failed
+                if !turn.is_in_flight() && self.completion == Completion::Inactive =>
+            {
+                Completion::Inactive
+            }
+            completion => completion,
         }
     }
 

@@ -76,6 +76,12 @@ impl Published {
         self.headline = None;
     }
 
+    /// Something else than the screen tells what the agent does.
+    pub(super) fn is_rather(&mut self, (phase, ready, business): (Phase, Tri, BusinessState), why: Evidence) {
+        (self.phase, self.surface.ready_posture, self.assessment.business_state) = (phase, ready, business);
+        self.evidence.push(why);
+    }
+
     /// A dialog that the operator did not open stops the turn.
     pub(super) fn wait_in_mid_turn(&mut self) {
         self.assessment.business_state = BusinessState::AwaitingOperator;
@@ -85,11 +91,9 @@ impl Published {
 
     /// The agent's own record says that it waits for the operator, and the screen shows no dialog that can be read.
     pub(super) fn wait_by_record(&mut self, context: UiContext, word: &str) {
-        self.phase = Phase::Unknown;
-        self.surface.ready_posture = Tri::No;
-        self.assessment.business_state = BusinessState::AwaitingOperator;
+        let why = aside("record", &format!("the agent's own record says that it waits: {word}"));
+        self.is_rather((Phase::Unknown, Tri::No, BusinessState::AwaitingOperator), why);
         self.assessment.ui_context = context;
-        self.evidence.push(aside("record", &format!("the agent's own record says that it waits: {word}")));
     }
 
     /// A hash over the public names that is the same in every run and build.

@@ -1,25 +1,26 @@
 //! The turn in flight and how the last one ended (SPEC §7, rules 1–7, and both recoveries).
 
 mod ending;
-mod flight;
 mod known;
 mod recorded;
+mod seen;
+mod state;
 mod timing;
 mod waiting;
 
-use std::borrow::Cow;
-
 use ending::immediate_result;
-use flight::{Belief, Completed, Flight, LastScreen, Retraction, ShownWork, dialog_is_work, same_turn};
 use recorded::RecordedState;
+use seen::{Belief, LastScreen, ShownWork, dialog_is_work, same_turn};
+use state::{Flight, Rest, Stage, TurnEvent, TurnMachine, TurnNote, TurnState};
 
 use super::coverage::Coverage;
+use super::publish::Published;
 use super::{Settings, aside};
 use crate::agent_record::AgentRecordReading;
 use crate::profile::{Classification, TakenAs, Temporal, TurnEnd, TurnRegion};
 use crate::state::{
-    AnchorState, CompletionAuthority, Evidence, LastTurn, LifecycleAuthority, Phase, RETRACTION_UNDONE, Since, Tri,
-    TurnSource,
+    AnchorState, BusinessState, Completion, CompletionAuthority, LastTurn, LifecycleAuthority, Phase, Since, Tri,
+    TurnResult, TurnSource, UiContext,
 };
 use crate::time::{Span, Timestamp};
 
@@ -35,93 +36,14 @@ pub(super) struct Sighting<'a> {
     pub temporal: Temporal,
 }
 
-/// How far the turn is, for the completion state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TurnStage {
-    Idle,
-    InFlight,
-    Settling,
-}
-
-/// What is laid over the phase that the screen by itself supports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PhaseOverlay {
-    None,
-    /// A turn goes on although the screen looks idle.
-    Active(GoesOn),
-    /// What looks ready moves, and no recording tells what that means in this version.
-    Moving,
-    /// A left-over status row is not believed any more (stale-active recovery).
-    SetAside,
-    /// The same of a row that still offers to stop the work: the agent may hang as well.
-    Frozen,
-}
-
-/// Why a turn goes on although the screen looks idle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum GoesOn {
-    /// A prompt was sent, and the screen shows nothing of it yet.
-    Sent,
-    /// A submitted prompt came into view, and nothing stands under it yet.
-    Submitted,
-    /// Work was seen a moment ago.
-    WorkWasSeen,
-    /// Its record says so.
-    Recorded,
-}
-
-impl GoesOn {
-    pub(super) fn evidence(self) -> Evidence {
-        match self {
-            GoesOn::Sent => aside("explicit-input", "a prompt was sent, and its turn has not been seen yet"),
-            GoesOn::Submitted => aside("submitted-prompt", "a prompt was submitted, and nothing stands under it yet"),
-            GoesOn::Recorded => aside("record", "the agent's own record holds the turn open"),
-            GoesOn::WorkWasSeen => aside("work-seen", "work was seen a moment ago, and no end of it"),
-        }
-    }
-}
-
-/// A decision about a turn that the screen does not show.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-enum TurnNote {
-    NoReaction,
-    TakenAsCommand,
-}
-
-impl TurnNote {
-    const fn word(self) -> &'static str {
-        match self {
-            TurnNote::NoReaction => "sent, no reaction",
-            TurnNote::TakenAsCommand => "taken as a command",
-        }
-    }
-}
-
-/// Why and when an anchor went.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-struct AnchorLoss {
-    at: Timestamp,
-    reason: Cow<'static, str>,
-}
-
 /// The turns of one terminal.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct TurnMachine {
+pub(super) struct TurnTracker {
     settings: Settings,
     coverage: Coverage,
-    flight: Option<Flight>,
-    last_turn: LastTurn,
-    /// Whether its end was seen, and not found when nobody had looked.
-    saw_end: bool,
-    /// Whether the last result is that of the latest turn, and not of one before it.
-    result_is_current: bool,
-    completed: Option<Completed>,
+    turn: TurnMachine,
     /// The end mark that has already been told, and the prompt that it stands below.
     told_end: Option<(TurnEnd, Option<u64>)>,
-    /// The region of the last turn that ended, or of the first screen at rest.
-    ended_region: Option<TurnRegion>,
-    /// When the turn that ended last had been armed.
-    ended_armed_at: Option<Timestamp>,
     seen: Option<LastScreen>,
     /// The screen before that one, for an input that is told after its turn was seen.
     seen_before: Option<LastScreen>,
@@ -136,27 +58,16 @@ pub(super) struct TurnMachine {
     growth: Option<(Timestamp, Span)>,
     /// When the terminal last changed its size.
     resized_at: Option<Timestamp>,
-    anchor_armed_at: Option<Timestamp>,
-    anchor_lost: Option<AnchorLoss>,
-    /// Whether a turn was in flight when its surface was lost, and none was armed since.
-    surface_is_lost: bool,
-    note: Option<TurnNote>,
     recorded: RecordedState,
 }
 
-impl TurnMachine {
+impl TurnTracker {
     pub(super) fn new(settings: &Settings, now: Timestamp) -> Self {
         Self {
             settings: settings.clone(),
             coverage: Coverage::new(settings, now),
-            flight: None,
-            last_turn: LastTurn::NONE,
-            saw_end: true,
-            result_is_current: false,
-            completed: None,
+            turn: TurnMachine::NONE,
             told_end: None,
-            ended_region: None,
-            ended_armed_at: None,
             seen: None,
             seen_before: None,
             work: None,
@@ -165,10 +76,6 @@ impl TurnMachine {
             title_tells: false,
             growth: None,
             resized_at: None,
-            anchor_armed_at: None,
-            anchor_lost: None,
-            surface_is_lost: false,
-            note: None,
             recorded: RecordedState::since(now),
         }
     }
@@ -186,55 +93,62 @@ impl TurnMachine {
     /// The terminal is looked at.
     pub(super) fn looked(&mut self, now: Timestamp) {
         self.coverage.looked(now);
-        if let Some(flight) = self.flight.as_mut().filter(|_| self.coverage.is_after_gap()) {
+        if let Some(flight) = self.turn.state.flight_mut().filter(|_| self.coverage.is_after_gap()) {
             flight.is_unwatched = true;
         }
     }
 
     pub(super) fn last_turn(&self) -> &LastTurn {
-        &self.last_turn
+        &self.turn.last
     }
 
     /// When the last turn ended, and whether that was seen.
     pub(super) fn ended(&self) -> Option<Since> {
-        self.last_turn.at.map(|at| Since { at, exact: self.saw_end })
+        self.turn.last.at.map(|at| Since { at, exact: self.turn.saw_end })
     }
 
-    pub(super) fn stage(&self) -> TurnStage {
-        match &self.flight {
-            None => TurnStage::Idle,
-            Some(flight) if flight.settling.is_some() => TurnStage::Settling,
-            Some(_) => TurnStage::InFlight,
-        }
+    pub(super) fn is_in_flight(&self) -> bool {
+        self.flight().is_some()
     }
 
     /// Whether the turn in flight may have ended when nobody looked.
     pub(super) fn is_unwatched(&self) -> bool {
-        self.flight.as_ref().is_some_and(|flight| flight.is_unwatched)
+        self.flight().is_some_and(|flight| flight.is_unwatched)
     }
 
     pub(super) fn settling_since(&self) -> Option<Timestamp> {
-        self.flight.as_ref().and_then(|flight| flight.settling.as_ref()).map(|(since, _)| *since)
+        match self.flight()?.stage {
+            Stage::Settling { since, .. } => Some(since),
+            Stage::Awaited { .. } | Stage::Working { .. } => None,
+        }
     }
 
     /// Whether work was seen in a turn that has not ended.
     pub(super) fn goes_on(&self) -> bool {
-        self.flight.as_ref().is_some_and(|flight| flight.active_at.is_some() && flight.settling.is_none())
+        self.flight().is_some_and(|flight| matches!(flight.stage, Stage::Working { .. }))
     }
 
-    /// Whether the last result is that of the latest turn.
-    pub(super) fn result_is_current(&self) -> bool {
-        self.flight.is_none() && self.result_is_current
-    }
-
-    /// Whether the latest turn was lost with the surface that showed it.
-    pub(super) fn is_lost(&self) -> bool {
-        self.flight.is_none() && !self.result_is_current && self.surface_is_lost
+    /// How far the turn is; `in_flight` is said of one that is known to go on.
+    pub(super) fn completion(&self, in_flight: Completion) -> Completion {
+        match (&self.turn.state, self.turn.last.result) {
+            (TurnState::InFlight(_), _) if self.settling_since().is_some() => Completion::CandidateComplete,
+            (TurnState::InFlight(_), _) => in_flight,
+            (TurnState::AtRest(Rest::Ended { .. }), TurnResult::Success) => Completion::Completed,
+            (TurnState::AtRest(Rest::Ended { .. }), TurnResult::KnownFailure | TurnResult::Interrupted) => {
+                Completion::Failed
+            }
+            (TurnState::AtRest(Rest::Lost), _) => Completion::Failed,
+            (TurnState::AtRest(Rest::Idle | Rest::Ended { .. }), _) => Completion::Inactive,
+        }
     }
 
     /// One line about a decision that the screen does not show.
     pub(super) fn note(&self) -> Option<&'static str> {
-        self.note.map(TurnNote::word)
+        self.turn.note.map(TurnNote::word)
+    }
+
+    fn flight(&self) -> Option<&Flight> {
+        self.turn.state.flight()
     }
 
     /// A readable screen was seen.
@@ -242,7 +156,7 @@ impl TurnMachine {
         let reading = sighting.reading;
         let believed = self.note_activity(reading, now);
         // What a command prints and the picker that it opens are not the work of a turn.
-        let is_command = self.flight.as_ref().is_some_and(Flight::is_command);
+        let is_command = self.flight().is_some_and(Flight::is_command);
         let working = believed
             || self.record_goes_on(now)
             || (!is_command && sighting.grew && self.growth_tells(sighting.temporal));
@@ -254,19 +168,26 @@ impl TurnMachine {
         if !working && !reading.in_dialog && redrawn {
             self.take_redrawn(&reading.turn);
         }
-        if let Some(flight) = self.flight.as_mut().filter(|_| reading.phase != Phase::Unknown) {
-            let shorter = flight.baseline_rows.is_some_and(|rows| reading.transcript_rows < rows);
-            flight.baseline_is_invalid |= shorter && !redrawn && flight.source == TurnSource::ExplicitInput;
-            flight.baseline_rows = flight.baseline_rows.filter(|_| !redrawn);
+        if let Some(flight) = self.turn.state.flight_mut().filter(|_| reading.phase != Phase::Unknown) {
+            match &mut flight.baseline {
+                Some(baseline) if redrawn => baseline.transcript_rows = 0,
+                Some(baseline) => {
+                    let shorter = reading.transcript_rows < baseline.transcript_rows;
+                    flight.baseline_is_invalid |= shorter && flight.source == TurnSource::ExplicitInput;
+                }
+                None => {}
+            }
         }
         if working || (dialog_is_work(reading) && !is_command) {
-            self.work_seen(reading, now, notes);
+            let goes_on = self.takes_back(&reading.turn, now);
+            let event = TurnEvent::Work { reading, seen: self.seen.as_ref(), goes_on };
+            notes.extend(self.turn.on(event, now));
         } else if sighting.temporal.cautious && !is_command && reading.phase == Phase::Ready {
             self.note_movement(sighting, redrawn, now);
         }
         if self.coverage.is_after_gap() && !believed && !reading.in_dialog {
             // What came up since the last look may have ended before this one.
-            self.flight.iter_mut().for_each(|flight| flight.is_unwatched = true);
+            self.turn.state.flight_mut().into_iter().for_each(|flight| flight.is_unwatched = true);
         }
         self.note_submitted_prompt(sighting, redrawn, now);
         self.look_at(reading, now);
@@ -296,39 +217,51 @@ impl TurnMachine {
 
     /// Tmux, the TUI or the probe is gone: an anchor is lost, and a turn in flight has no result (SPEC §7).
     pub(super) fn surface_lost(&mut self, reason: &'static str, now: Timestamp) {
-        if let Some(flight) = self.flight.take() {
-            self.surface_is_lost = true;
-            if flight.source == TurnSource::ExplicitInput {
-                self.anchor_lost = Some(AnchorLoss { at: now, reason: reason.into() });
-            }
-        }
-        self.completed = None;
+        self.turn.on(TurnEvent::SurfaceLost { reason }, now);
         (self.work, self.seen, self.seen_before) = (None, None, None);
     }
 
-    pub(super) fn overlay(&self, phase: Phase, now: Timestamp) -> PhaseOverlay {
-        match (&self.flight, phase) {
-            (Some(_), Phase::Ready) if self.record_goes_on(now) => PhaseOverlay::Active(GoesOn::Recorded),
-            (Some(flight), Phase::Ready) if flight.settling.is_none() => PhaseOverlay::Active(match flight.active_at {
-                None if flight.source == TurnSource::SurfaceInference => GoesOn::Submitted,
-                None => GoesOn::Sent,
-                Some(_) => GoesOn::WorkWasSeen,
-            }),
-            (None, Phase::Ready) if self.moved.is_some() => PhaseOverlay::Moving,
-            (None, Phase::Active) => match &self.work {
-                Some(ShownWork { belief: Belief::SetAside, activity, .. }) if activity.offers_stop => {
-                    PhaseOverlay::Frozen
+    /// Lays over what the screen by itself supports what only time and the record can tell.
+    pub(super) fn lay_over(&self, next: &mut Published, now: Timestamp) {
+        const WORKS: (Phase, Tri, BusinessState) = (Phase::Active, Tri::No, BusinessState::Working);
+        const UNCLEAR: (Phase, Tri, BusinessState) = (Phase::Unknown, Tri::Unknown, BusinessState::Unknown);
+        const STALE: &str = "stale-active-recovery";
+        let set_aside = self.work.as_ref().filter(|work| work.belief == Belief::SetAside);
+        let (said, rule, why) = match (self.flight(), set_aside) {
+            (Some(_), _) if next.phase != Phase::Ready => return,
+            (Some(_), _) if self.record_goes_on(now) => (WORKS, "record", "the agent's own record holds the turn open"),
+            (Some(flight), _) => match flight.stage {
+                Stage::Awaited { .. } if flight.is_anchored() => {
+                    (WORKS, "explicit-input", "a prompt was sent, and its turn has not been seen yet")
                 }
-                Some(ShownWork { belief: Belief::SetAside, .. }) => PhaseOverlay::SetAside,
-                _ => PhaseOverlay::None,
+                Stage::Awaited { .. } => {
+                    (WORKS, "submitted-prompt", "a prompt was submitted, and nothing stands under it yet")
+                }
+                Stage::Working { .. } => (WORKS, "work-seen", "work was seen a moment ago, and no end of it"),
+                Stage::Settling { .. } => return,
             },
-            _ => PhaseOverlay::None,
-        }
+            (None, _) if next.phase == Phase::Ready && self.moved.is_some() => {
+                (UNCLEAR, "unrecorded-version", "no recording shows this version, and the screen moves")
+            }
+            (None, Some(_)) if next.phase != Phase::Active => return,
+            // The agent may hang as well.
+            (None, Some(work)) if work.activity.offers_stop => {
+                (UNCLEAR, STALE, "the status row stands still, and still offers to stop the work")
+            }
+            // A list at the prompt is no place to submit, and without a prompt nothing is ready.
+            (None, Some(_)) if next.surface.accepting_input == Tri::Yes => {
+                let at_prompt = matches!(next.assessment.ui_context, UiContext::NormalPrompt | UiContext::ErrorBanner);
+                let (phase, ready) = if at_prompt { (Phase::Ready, Tri::Yes) } else { (Phase::Unknown, Tri::No) };
+                ((phase, ready, BusinessState::Idle), STALE, "the status row was left behind: it stands still")
+            }
+            (None, _) => return,
+        };
+        next.is_rather(said, aside(rule, why));
     }
 
     /// Whether the transcript became shorter than the baseline taken at submission.
     pub(super) fn baseline_is_invalid(&self) -> bool {
-        self.flight.as_ref().is_some_and(|flight| flight.baseline_is_invalid)
+        self.flight().is_some_and(|flight| flight.baseline_is_invalid)
     }
 
     /// Whether work that the agent repaints while it works stands still (SPEC §7).
@@ -337,80 +270,32 @@ impl TurnMachine {
     }
 
     pub(super) fn authority(&self) -> LifecycleAuthority {
-        let explicit = self.flight.as_ref().filter(|flight| flight.source == TurnSource::ExplicitInput);
-        let state = match (explicit, &self.anchor_lost) {
-            (Some(_), _) => AnchorState::Active,
-            (None, Some(_)) => AnchorState::Lost,
-            (None, None) => AnchorState::Absent,
-        };
+        let is_anchored = self.flight().is_some_and(Flight::is_anchored);
+        let anchor = self.turn.anchor.as_ref();
+        let lost = anchor.and_then(|anchor| anchor.lost.as_ref());
         LifecycleAuthority {
-            completion_authority: if explicit.is_some() {
+            completion_authority: if is_anchored {
                 CompletionAuthority::TurnAnchored
             } else {
                 CompletionAuthority::UnanchoredBackground
             },
-            turn_anchor_state: state,
-            completion_monitoring_armed: self.flight.is_some(),
-            anchor_armed_at: self.anchor_armed_at,
-            anchor_lost_at: self.anchor_lost.as_ref().map(|loss| loss.at),
-            anchor_loss_reason: self.anchor_lost.as_ref().map(|loss| loss.reason.to_string()),
+            turn_anchor_state: match lost {
+                _ if is_anchored => AnchorState::Active,
+                Some(_) => AnchorState::Lost,
+                None => AnchorState::Absent,
+            },
+            completion_monitoring_armed: self.is_in_flight(),
+            anchor_armed_at: anchor.map(|anchor| anchor.armed_at),
+            anchor_lost_at: lost.map(|(at, _)| *at),
+            anchor_loss_reason: lost.map(|(_, reason)| reason.to_string()),
         }
     }
 
-    /// Rule 2 and rule 5: work arms a turn, or shows that the last one was not over.
-    fn work_seen(&mut self, reading: &Classification, now: Timestamp, notes: &mut Vec<&'static str>) {
-        self.note = None;
-        if let Some(flight) = &mut self.flight {
-            flight.sees_work(reading, now);
-            self.decide_retraction(&reading.turn, now, notes);
-            return;
-        }
-        let goes_on = self.completed.take().filter(|completed| {
-            let at = completed.result.at.unwrap_or(now);
-            now.since(at) <= self.settings.retraction && same_turn(&completed.region, &reading.turn)
-        });
-        let source = goes_on.as_ref().map_or(TurnSource::SurfaceInference, |completed| completed.result.source);
-        self.result_is_current = false;
-        self.surface_is_lost = false;
-        if source == TurnSource::SurfaceInference {
-            // A turn that is inferred from the screen has no anchor, so none can be lost (SPEC §7).
-            (self.anchor_armed_at, self.anchor_lost) = (None, None);
-        }
-        // A turn that goes on is not measured against its own first part.
-        let mut flight = Flight::begins(source, self.seen.as_ref().filter(|_| goes_on.is_none()), now);
-        flight.sees_work(reading, now);
-        flight.retraction = goes_on.map(Retraction::Undecided);
-        self.flight = Some(flight);
-        self.decide_retraction(&reading.turn, now, notes);
-    }
-
-    /// Rule 5: whether work soon after a success takes it back. Agents may show their spinner before the new prompt:
-    /// then it was not the old turn that went on.
-    fn decide_retraction(&mut self, region: &TurnRegion, now: Timestamp, notes: &mut Vec<&'static str>) {
-        /// A prompt that was sent is drawn within this time.
-        const PROMPT_IS_DRAWN: Span = Span::from_millis(1500);
-        let Some(flight) = &mut self.flight else { return };
-        match flight.retraction.take() {
-            Some(Retraction::Undecided(completed)) if !same_turn(&completed.region, region) => {
-                flight.source = TurnSource::SurfaceInference;
-            }
-            Some(Retraction::Undecided(completed))
-                if completed.drafted && now.since(flight.armed_at) < PROMPT_IS_DRAWN =>
-            {
-                flight.retraction = Some(Retraction::Undecided(completed));
-            }
-            Some(Retraction::Undecided(completed)) => {
-                self.last_turn = completed.previous.clone();
-                flight.retraction = Some(Retraction::Done(completed));
-                notes.push("premature success retracted");
-            }
-            Some(Retraction::Done(completed)) if !same_turn(&completed.region, region) => {
-                self.last_turn = completed.result;
-                flight.source = TurnSource::SurfaceInference;
-                notes.push(RETRACTION_UNDONE);
-            }
-            other => flight.retraction = other,
-        }
+    /// Rule 5: whether work on this region is that of the turn that has just succeeded.
+    fn takes_back(&mut self, region: &TurnRegion, now: Timestamp) -> bool {
+        let at = self.turn.last.at.unwrap_or(now);
+        now.since(at) <= self.settings.retraction
+            && self.turn.state.rest_mut().retractable().is_some_and(|success| same_turn(&success.region, region))
     }
 
     /// Remembers the screen, and tells an end mark at once (rule 4).
@@ -425,8 +310,10 @@ impl TurnMachine {
             }
         };
         self.seen = Some(LastScreen::of(reading, since));
-        if let Some(completed) = self.completed.as_mut().filter(|_| reading.surface.editing_input == Tri::Yes) {
-            completed.drafted = true;
+        if let Some(success) =
+            self.turn.state.rest_mut().retractable().filter(|_| reading.surface.editing_input == Tri::Yes)
+        {
+            success.drafted = true;
         }
         if self.shows_work() || reading.in_dialog || reading.doubt.is_some() {
             return;
@@ -434,8 +321,8 @@ impl TurnMachine {
         let told = reading.end.as_ref().and_then(|end| Some((end, immediate_result(end.mark)?)));
         if let Some((end, result)) = told {
             self.tell_end(end, result, &reading.turn, now);
-        } else if reading.phase == Phase::Ready && self.flight.is_none() {
-            self.ended_region.get_or_insert_with(|| reading.turn.clone());
+        } else if reading.phase == Phase::Ready && !self.is_in_flight() {
+            self.turn.ended_region.get_or_insert_with(|| reading.turn.clone());
         }
     }
 
@@ -455,12 +342,15 @@ impl TurnMachine {
                 *remembered = region.clone();
             }
         };
-        if let Some(flight) = &mut self.flight {
-            flight.settling.iter_mut().for_each(|(_, settling)| redraw(settling));
-            flight.baseline.iter_mut().filter(|_| flight.active_at.is_none()).for_each(redraw);
+        if let Some(flight) = self.turn.state.flight_mut() {
+            match &mut flight.stage {
+                Stage::Settling { region, .. } => redraw(region),
+                Stage::Awaited { .. } => flight.baseline.iter_mut().for_each(|seen| redraw(&mut seen.region)),
+                Stage::Working { .. } => {}
+            }
         }
-        self.ended_region.iter_mut().for_each(redraw);
-        self.completed.iter_mut().for_each(|completed| redraw(&mut completed.region));
+        self.turn.ended_region.iter_mut().for_each(redraw);
+        self.turn.state.rest_mut().retractable().into_iter().for_each(|success| redraw(&mut success.region));
         if let Some((_, prompt)) = self.told_end.as_mut().filter(|(_, prompt)| *prompt == seen.prompt) {
             *prompt = region.prompt;
         }
@@ -474,59 +364,11 @@ impl TurnMachine {
         now: Timestamp,
         notes: &mut Vec<&'static str>,
     ) {
-        self.note = None;
-        self.anchor_armed_at = Some(at);
-        self.anchor_lost = None;
-        self.surface_is_lost = false;
-        if self.adopt_flight(at) || self.adopt_result(at) {
-            notes.push("its prompt was sent through fleetwatch");
-            return;
-        }
-        self.completed = None;
-        self.result_is_current = false;
         // A reaction that is due already was never waited for: nobody looked, or the sender's clock is another one.
-        let waits_since = if now.since(at) < self.settings.no_reaction { at } else { now };
-        let mut flight =
-            Flight { waits_since, taken, ..Flight::begins(TurnSource::ExplicitInput, self.seen_at(at), at) };
-        if let Some((earlier, seen)) = self.flight.take().zip(self.seen.as_ref()) {
-            flight.takes_over(earlier, &seen.region);
-        }
-        self.flight = Some(flight);
-    }
-
-    /// The turn in flight was begun by this input, and its work was seen before the input was told.
-    fn adopt_flight(&mut self, at: Timestamp) -> bool {
-        let Some(flight) = &mut self.flight else { return false };
-        let inferred = flight.source == TurnSource::SurfaceInference || flight.retraction.is_some();
-        if !inferred || flight.armed_at < at {
-            return false;
-        }
-        flight.source = TurnSource::ExplicitInput;
-        if let Some(Retraction::Done(completed)) = flight.retraction.take() {
-            // It was a new turn that began, and not the last one that went on.
-            self.last_turn = completed.result;
-        }
-        true
-    }
-
-    /// The turn that this input began has ended already.
-    fn adopt_result(&mut self, at: Timestamp) -> bool {
-        let begun = self.ended_armed_at.is_some_and(|armed| armed >= at);
-        let ended = self.last_turn.at.is_some_and(|ended| ended >= at);
-        let inferred = self.result_is_current && self.last_turn.source == TurnSource::SurfaceInference;
-        if self.flight.is_some() || !begun || !ended || !inferred {
-            return false;
-        }
-        self.last_turn.source = TurnSource::ExplicitInput;
-        if let Some(completed) = &mut self.completed {
-            completed.result.source = TurnSource::ExplicitInput;
-        }
-        true
-    }
-
-    /// The last screen that was seen before a time, as far as it is remembered.
-    fn seen_at(&self, at: Timestamp) -> Option<&LastScreen> {
+        let since = if now.since(at) < self.settings.no_reaction { at } else { now };
+        let region = self.seen.as_ref().map(|seen| &seen.region);
         let is_older = |seen: &&LastScreen| seen.since <= at;
-        self.seen.as_ref().filter(is_older).or(self.seen_before.as_ref().filter(is_older))
+        let seen = self.seen.as_ref().filter(is_older).or(self.seen_before.as_ref().filter(is_older));
+        notes.extend(self.turn.on(TurnEvent::Sent { at, since, taken, seen, region }, now));
     }
 }

@@ -1,31 +1,28 @@
 //! How a turn ends: an end mark at once, a returned prompt, or an answer that settles (SPEC §7, rules 3 and 4).
 
-use super::flight::{Completed, same_turn};
-use super::{LastScreen, TurnMachine};
+use super::seen::same_turn;
+use super::state::{Stage, TurnEvent};
+use super::{LastScreen, TurnTracker};
 use crate::profile::{Classification, EndMark, Temporal, TurnEnd, TurnRegion};
-use crate::state::{LastTurn, TurnResult, TurnSource};
+use crate::state::TurnResult;
 use crate::time::{Span, Timestamp};
 
-impl TurnMachine {
+impl TurnTracker {
     /// Rule 4: an end mark that has not been told yet is told at once.
     pub(super) fn tell_end(&mut self, end: &TurnEnd, result: TurnResult, region: &TurnRegion, now: Timestamp) {
         let told = self.told_end.as_ref().is_some_and(|(told, prompt)| {
             told == end && (*prompt == region.prompt || prompt.is_none() || region.prompt.is_none())
         });
-        let flight_moved = self.flight.as_ref().is_some_and(|flight| {
-            (flight.begun_anew || flight.baseline.as_ref().is_none_or(|baseline| baseline != region))
-                && (flight.active_at.is_some() || flight.source == TurnSource::ExplicitInput)
+        let flight_moved = self.flight().is_some_and(|flight| {
+            (flight.begun_anew || flight.baseline.as_ref().is_none_or(|seen| seen.region != *region))
+                && (flight.seen_at().is_some() || flight.is_anchored())
         });
-        let is_news = if self.flight.is_some() { flight_moved || !told } else { !told };
-        if !is_news {
+        if told && !flight_moved {
             return;
         }
-        if self.flight.is_none() && self.record_has_told(result, now) {
-            self.told_end = Some((end.clone(), region.prompt));
-            return;
+        if self.is_in_flight() || !self.record_has_told(result, now) {
+            self.conclude(result, Some(end.detail.clone()), now, region);
         }
-        let source = self.flight.as_ref().map_or(TurnSource::SurfaceInference, |flight| flight.source);
-        self.conclude(LastTurn { result, source, at: Some(now), detail: Some(end.detail.clone()) }, region);
         self.told_end = Some((end.clone(), region.prompt));
     }
 
@@ -34,7 +31,7 @@ impl TurnMachine {
         if !self.seen.as_ref().is_some_and(LastScreen::at_rest) {
             return;
         }
-        let Some(flight) = self.flight.as_ref().filter(|flight| flight.active_at.is_some()) else { return };
+        let Some(flight) = self.flight().filter(|flight| flight.seen_at().is_some()) else { return };
         let (Some(sent), Some(draft)) = (&flight.prompt, &reading.draft) else { return };
         // Either may show only its first row.
         let is_back = !sent.is_empty() && (draft.starts_with(&**sent) || sent.starts_with(&**draft));
@@ -42,8 +39,7 @@ impl TurnMachine {
             return;
         }
         let detail = Some("stopped before an answer: the prompt came back as a draft".to_owned());
-        let source = flight.source;
-        self.conclude(LastTurn { result: TurnResult::Interrupted, source, at: Some(now), detail }, &reading.turn);
+        self.conclude(TurnResult::Interrupted, detail, now, &reading.turn);
     }
 
     /// Rule 3: the work has ended on a ready surface, and what stands there begins to settle.
@@ -51,46 +47,48 @@ impl TurnMachine {
         let linger = self.linger(temporal);
         let goes_on = self.record_goes_on(now);
         let works = self.shows_work() || self.moved.is_some();
-        let (Some(seen), Some(flight)) = (&self.seen, &mut self.flight) else { return };
+        let (Some(seen), Some(flight)) = (&self.seen, self.turn.state.flight()) else { return };
+        let (finished, region) = (seen.is_finished(), &seen.region);
+        let has_changed =
+            matches!(&flight.stage, Stage::Settling { region: settling, .. } if settling.text != region.text);
         if seen.in_dialog {
             // The agent asks something, so its turn has not ended.
-            flight.settling = None;
+            self.turn.on(TurnEvent::Stirs, now);
+            return;
         }
         if !seen.at_rest() || goes_on || works {
             return;
         }
-        let finished = seen.is_finished();
-        let region = &seen.region;
-        let answered = flight.answered_by(region, seen.end.as_ref(), self.ended_region.as_ref());
-        match flight.active_at {
+        match flight.seen_at() {
             None => {
-                let new_prompt = flight.baseline.as_ref().is_some_and(|b| !same_turn(b, region));
+                let answered = flight.answered_by(region, seen.end.as_ref(), self.turn.ended_region.as_ref());
+                let new_prompt = flight.baseline.as_ref().is_some_and(|seen| !same_turn(&seen.region, region));
                 let is_command = region.command || flight.is_command();
                 if new_prompt && is_command && !region.text.is_empty() {
                     // A command of the agent's surface has done what it does without a turn.
-                    self.drop_command();
+                    self.turn.on(TurnEvent::CommandDone, now);
                     return;
                 }
                 if !new_prompt || !answered || is_command {
                     return;
                 }
-                // The turn began between two looks; its prompt and its answer are there to see. Where an answer grows
-                // without any other trace of work, it may not be whole yet.
-                flight.active_at = Some(now);
+                self.turn.on(TurnEvent::AnswerSeen, now);
+                // Where an answer grows without any other trace of work, it may not be whole yet.
                 if linger > Span::ZERO && !finished {
                     return;
                 }
             }
             Some(at) if now.since(self.coverage.begun(at)) < linger && !finished => {
                 // What settled before has changed; it begins anew when the work is over.
-                flight.settling.take_if(|(_, settling)| settling.text != region.text);
+                if has_changed {
+                    self.turn.on(TurnEvent::Stirs, now);
+                }
                 return;
             }
             Some(_) => {}
         }
-        match &flight.settling {
-            Some((_, settling)) if settling.text == region.text => {}
-            _ => flight.settling = Some((now, region.clone())),
+        if has_changed || self.settling_since().is_none() {
+            self.turn.on(TurnEvent::Rests { region }, now);
         }
     }
 
@@ -101,58 +99,47 @@ impl TurnMachine {
         if self.settle_window().is_none_or(|timer| !timer.is_over(now)) {
             return;
         }
-        let Some(flight) = &self.flight else { return };
-        let Some((_, region)) = flight.settling.clone() else { return };
+        let Some(flight) = self.flight() else { return };
+        let Stage::Settling { region, .. } = flight.stage.clone() else { return };
         let end = self.seen.as_ref().and_then(|seen| seen.end.as_ref());
         let finished = self.seen.as_ref().is_some_and(LastScreen::is_finished);
-        if !flight.answered_by(&region, end, self.ended_region.as_ref()) {
+        if !flight.answered_by(&region, end, self.turn.ended_region.as_ref()) {
             if temporal.stops_silently && !region.command && !flight.is_command() {
                 let detail = Some("stopped before an answer: its work is gone without one".to_owned());
-                let (result, source) = (TurnResult::Interrupted, flight.source);
-                self.conclude(LastTurn { result, source, at: Some(now), detail }, &region);
+                return self.conclude(TurnResult::Interrupted, detail, now, &region);
             }
-            self.flight = None;
-            return;
-        }
-        if temporal.completion_row && !finished {
+            self.turn.on(TurnEvent::Vanishes, now);
+        } else if temporal.completion_row && !finished {
             // It stopped without saying that it is done: no success, and nothing that says what else.
-            self.flight = None;
-            self.ended_region = Some(region);
-            return;
+            self.turn.on(TurnEvent::Vanishes, now);
+            self.turn.ended_region = Some(region);
+        } else {
+            // Below the agent's own completion row only another turn can follow (a background command that ends starts
+            // one by itself), so such a success is never premature.
+            let (result, detail, at, premature) = (TurnResult::Success, None, now, !finished);
+            self.turn.on(TurnEvent::Ends { result, detail, at, region: &region, premature }, now);
+            self.told_end = None;
         }
-        let result = LastTurn { result: TurnResult::Success, source: flight.source, at: Some(now), detail: None };
-        let previous = self.last_turn.clone();
-        self.conclude(result.clone(), &region);
-        self.told_end = None;
-        // Below the agent's own completion row only another turn can follow (a background command that ends starts
-        // one by itself), so such a success is never premature.
-        self.completed = (!finished).then_some(Completed { result, region, previous, drafted: false });
     }
 
     /// An answer that was found when this tracker began ends its turn when another prompt comes into view, however soon:
     /// whoever submitted that one saw the agent ready. `answer` is the answer in one line, which is not there any more.
     pub(in crate::tracker) fn end_resumed(&mut self, next: &Classification, answer: Option<&str>, now: Timestamp) {
-        let (Some(flight), Some(seen)) = (&self.flight, &self.seen) else { return };
+        let (Some(flight), Some(seen)) = (self.flight(), &self.seen) else { return };
         let is_answered = seen.at_rest()
             && !same_turn(&seen.region, &next.turn)
-            && flight.answered_by(&seen.region, seen.end.as_ref(), self.ended_region.as_ref());
-        if !flight.is_resumed || flight.active_at.is_none() || !is_answered {
+            && flight.answered_by(&seen.region, seen.end.as_ref(), self.turn.ended_region.as_ref());
+        if !flight.is_resumed || flight.seen_at().is_none() || !is_answered {
             return;
         }
-        let (source, region) = (flight.source, seen.region.clone());
-        let detail = answer.map(str::to_owned);
-        self.conclude(LastTurn { result: TurnResult::Success, source, at: Some(now), detail }, &region);
+        let region = seen.region.clone();
+        self.conclude(TurnResult::Success, answer.map(str::to_owned), now, &region);
         self.told_end = None;
     }
 
     /// The turn is over: how, and what stands there now is what it ended on.
-    pub(super) fn conclude(&mut self, result: LastTurn, region: &TurnRegion) {
-        self.last_turn = result;
-        self.ended_region = Some(region.clone());
-        self.result_is_current = true;
-        self.saw_end = self.flight.as_ref().is_none_or(|flight| !flight.is_unwatched);
-        self.ended_armed_at = self.flight.take().map(|flight| flight.armed_at);
-        self.completed = None;
+    pub(super) fn conclude(&mut self, result: TurnResult, detail: Option<String>, at: Timestamp, region: &TurnRegion) {
+        self.turn.on(TurnEvent::Ends { result, detail, at, region, premature: false }, at);
     }
 }
 

@@ -3,10 +3,10 @@
 //! A record that marks where turns begin and end decides that; any other one only counts as long as it can still be news:
 //! it follows the screen by some seconds. A dialog, a draft and a menu are the screen's to tell.
 
-use super::flight::Flight;
-use super::{AgentRecordReading, LastScreen, TurnMachine};
+use super::state::{Flight, TurnEvent};
+use super::{AgentRecordReading, LastScreen, TurnTracker};
 use crate::agent_record::{RecordedPhase, RecordedResult, RecordedTurn};
-use crate::state::{LastTurn, TurnResult, TurnSource, UiContext};
+use crate::state::{TurnResult, UiContext};
 use crate::time::{Span, Timestamp};
 use crate::tracker::timers::{Timer, TimerName};
 
@@ -41,7 +41,7 @@ impl RecordedState {
     }
 }
 
-impl TurnMachine {
+impl TurnTracker {
     /// Takes in what the agent's records say now.
     pub(in crate::tracker) fn recorded(&mut self, reading: &AgentRecordReading) {
         let recorded = &mut self.recorded;
@@ -62,7 +62,7 @@ impl TurnMachine {
 
     /// Whether its record has told a moment ago that the turn ended like this.
     pub(super) fn record_has_told(&self, result: TurnResult, now: Timestamp) -> bool {
-        let told = self.last_turn.at == Some(self.recorded.told_until) && self.last_turn.result == result;
+        let told = self.turn.last.at == Some(self.recorded.told_until) && self.turn.last.result == result;
         told && now.since(self.recorded.told_until) < LAG
     }
 
@@ -100,8 +100,8 @@ impl TurnMachine {
     /// Lets the turn follow its record.
     pub(super) fn follow_record(&mut self, now: Timestamp) {
         self.note_request(now);
-        if self.record_goes_on(now) {
-            self.begin_recorded(now);
+        if let Some(began) = self.recorded.turn.as_ref().map(|turn| turn.at).filter(|_| self.record_goes_on(now)) {
+            self.turn.on(TurnEvent::RecordGoesOn { began, seen: self.seen.as_ref() }, now);
         }
         self.set_recorded_end_aside(now);
         self.tell_recorded_result(now);
@@ -145,26 +145,11 @@ impl TurnMachine {
         }
     }
 
-    /// A turn is in flight that the record says goes on.
-    fn begin_recorded(&mut self, now: Timestamp) {
-        let Some(began) = self.recorded.turn.as_ref().map(|turn| turn.at) else { return };
-        // After a gap its beginning is known all the same.
-        let begins = || Flight::begins(TurnSource::SurfaceInference, self.seen.as_ref(), began);
-        let mut flight = self.flight.take().unwrap_or_else(begins);
-        flight.active_at = Some(now);
-        flight.settling = None;
-        (flight.is_resumed, flight.is_unwatched) = (false, false);
-        if self.last_turn.at.is_none_or(|at| at < began) {
-            self.result_is_current = false;
-        }
-        self.flight = Some(flight);
-    }
-
     /// What looks like work and has not moved since its turn ended in the record was left behind, or is quoted.
     fn set_recorded_end_aside(&mut self, now: Timestamp) {
         let Some(turn) = self.recorded_as(RecordedPhase::Idle) else { return };
         let Some(since) = self.work.as_ref().map(|work| work.since) else { return };
-        let begun_since = self.flight.as_ref().is_some_and(|flight| flight.armed_at > turn.at);
+        let begun_since = self.flight().is_some_and(|flight| flight.armed_at > turn.at);
         if since < turn.at + DIFFER && now >= turn.at + DIFFER && !begun_since {
             self.set_work_aside();
         }
@@ -187,24 +172,19 @@ impl TurnMachine {
         let RecordedResult { result, detail, .. } = due.clone();
         (self.recorded.told_until, self.recorded.due) = (due.at, None);
         // A quick turn may have been over when its prompt was first seen.
-        let is_its = |flight: &Flight| match flight.source {
-            TurnSource::ExplicitInput => flight.armed_at <= at,
-            TurnSource::SurfaceInference | TurnSource::None => flight.armed_at <= at + DIFFER,
-        };
-        let told = self.last_turn.at.is_some_and(|told| told + LAG >= at) && self.flight.is_none();
-        match &self.flight {
+        let is_its = |flight: &Flight| flight.armed_at <= if flight.is_anchored() { at } else { at + DIFFER };
+        let last = &mut self.turn.last;
+        match self.turn.state.flight() {
             Some(flight) if !is_its(flight) => {}
-            None if told => {
+            None if last.at.is_some_and(|told| told + LAG >= at) => {
                 // The screen told it before; what it said of how it ended was less than the agent's own word.
-                let detail =
-                    detail.or_else(|| self.last_turn.detail.take().filter(|_| result == self.last_turn.result));
-                (self.last_turn.result, self.last_turn.detail) = (result, detail);
-                self.completed = None;
+                let detail = detail.or_else(|| last.detail.take().filter(|_| result == last.result));
+                (last.result, last.detail) = (result, detail);
+                self.turn.state.rest_mut().stands();
             }
-            flight => {
-                let source = flight.as_ref().map_or(TurnSource::SurfaceInference, |flight| flight.source);
-                self.conclude(LastTurn { result, source, at: Some(at), detail }, &region);
-                self.saw_end = true;
+            _ => {
+                self.conclude(result, detail, at, &region);
+                self.turn.saw_end = true;
                 self.told_end = self.seen.as_ref().and_then(LastScreen::told_end);
                 self.set_work_aside();
             }

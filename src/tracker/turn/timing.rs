@@ -1,14 +1,14 @@
 //! The timers of a turn (SPEC §7): each says since when it runs, or that it does not.
 
-use super::TurnMachine;
-use super::flight::{Belief, ShownWork};
+use super::TurnTracker;
+use super::seen::{Belief, ShownWork};
+use super::state::{Flight, Rest, Stage, TurnState};
 use crate::agent_record::RecordedPhase;
 use crate::profile::Temporal;
-use crate::state::TurnSource;
 use crate::time::Timestamp;
 use crate::tracker::timers::{Timer, TimerName};
 
-impl TurnMachine {
+impl TurnTracker {
     /// The timers of the turn; those whose time is over are among them.
     pub(in crate::tracker) fn timers(&self, temporal: Temporal, now: Timestamp) -> impl Iterator<Item = Timer> {
         [
@@ -33,8 +33,12 @@ impl TurnMachine {
 
     /// Rule 1: an explicit input waits for a reaction. Work that went on when it was sent is one.
     pub(super) fn silence(&self) -> Option<Timer> {
-        let flight = self.flight.as_ref().filter(|flight| flight.active_at.is_none() && !self.shows_work())?;
-        Some(self.coverage.window(TimerName::NoReaction, flight.waits_since, self.settings.no_reaction))
+        match self.flight()?.stage {
+            Stage::Awaited { since, .. } if !self.shows_work() => {
+                Some(self.coverage.window(TimerName::NoReaction, since, self.settings.no_reaction))
+            }
+            _ => None,
+        }
     }
 
     /// A counter that the agent repaints while it works stands still.
@@ -51,7 +55,7 @@ impl TurnMachine {
 
     /// Stale-active: no anchor, a prompt that would take a submission, and a status row that stands still.
     pub(super) fn stale_active(&self) -> Option<Timer> {
-        let anchored = self.flight.as_ref().is_some_and(|flight| flight.source == TurnSource::ExplicitInput);
+        let anchored = self.flight().is_some_and(Flight::is_anchored);
         let ShownWork { activity, since, .. } = self.work.as_ref().filter(|_| !anchored && self.shows_work())?;
         let is_left_behind = activity.status_row_only && activity.prompt_idle;
         let window = self.settings.stale_active_recovery;
@@ -65,9 +69,9 @@ impl TurnMachine {
             return None;
         }
         let seen = self.seen.as_ref().filter(|seen| seen.at_rest())?;
-        let flight = self.flight.as_ref().filter(|flight| flight.settling.is_none())?;
+        let flight = self.flight().filter(|_| self.settling_since().is_none())?;
         // A screen may have stood for an hour when a prompt is sent.
-        let since = seen.since.max(flight.armed_at).max(flight.active_at.unwrap_or(flight.armed_at));
+        let since = seen.since.max(flight.armed_at).max(flight.seen_at().unwrap_or(flight.armed_at));
         let window = self.settings.final_stable_active_recovery;
         Some(self.coverage.window(TimerName::FinalStableActiveRecovery, since, window))
     }
@@ -75,14 +79,21 @@ impl TurnMachine {
     /// Work is taken to go on for a while after its last trace.
     fn lingering(&self, temporal: Temporal) -> Option<Timer> {
         let is_recorded = self.recorded_as(RecordedPhase::Active).is_some();
-        let flight =
-            self.flight.as_ref().filter(|flight| flight.settling.is_none() && !self.shows_work() && !is_recorded)?;
-        Some(self.coverage.window(TimerName::Linger, flight.active_at?, self.linger(temporal)))
+        match self.flight()?.stage {
+            Stage::Working { seen_at } if !self.shows_work() && !is_recorded => {
+                Some(self.coverage.window(TimerName::Linger, seen_at, self.linger(temporal)))
+            }
+            _ => None,
+        }
     }
 
     /// Rule 5: the same turn may turn out to go on.
     fn retraction_window(&self) -> Option<Timer> {
-        let at = self.completed.as_ref()?.result.at?;
-        Some(Timer::new(TimerName::Retraction, at, self.settings.retraction))
+        match self.turn.state {
+            TurnState::AtRest(Rest::Ended { retractable: Some(_), .. }) => {
+                Some(Timer::new(TimerName::Retraction, self.turn.last.at?, self.settings.retraction))
+            }
+            _ => None,
+        }
     }
 }

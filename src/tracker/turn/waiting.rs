@@ -1,12 +1,13 @@
 //! What time tells of work: its pace, its silence, its standing still, and both recoveries from a stuck `active`.
 
-use super::flight::{Belief, Flight, ShownWork, same_turn};
-use super::{AnchorLoss, Sighting, TurnMachine, TurnNote};
+use super::seen::{Belief, ShownWork, same_turn};
+use super::state::{Stage, TurnEvent};
+use super::{Sighting, TurnTracker};
 use crate::profile::{Classification, Temporal};
-use crate::state::{Phase, TurnSource};
+use crate::state::Phase;
 use crate::time::{Span, Timestamp};
 
-impl TurnMachine {
+impl TurnTracker {
     /// Keeps since when the screen's activity looks as it does; whether it is believed.
     pub(super) fn note_activity(&mut self, reading: &Classification, now: Timestamp) -> bool {
         let known = self.work.take();
@@ -30,10 +31,11 @@ impl TurnMachine {
     pub(super) fn note_submitted_prompt(&mut self, sighting: &Sighting<'_>, redrawn: bool, now: Timestamp) {
         let reading = sighting.reading;
         let region = &reading.turn;
-        if let Some(flight) = self.flight.as_ref() {
-            let waits = flight.active_at.is_none() && flight.source == TurnSource::SurfaceInference;
-            let is_back = flight.baseline.as_ref().is_some_and(|baseline| same_turn(baseline, region));
-            self.flight.take_if(|_| waits && is_back);
+        if let Some(flight) = self.flight() {
+            let waits = matches!(flight.stage, Stage::Awaited { .. }) && !flight.is_anchored();
+            if waits && flight.baseline.as_ref().is_some_and(|seen| same_turn(&seen.region, region)) {
+                self.turn.on(TurnEvent::Vanishes, now);
+            }
             return;
         }
         let is_new = self.seen.as_ref().is_some_and(|seen| !same_turn(&seen.region, region));
@@ -41,7 +43,7 @@ impl TurnMachine {
         // Of a version that nobody has recorded what moves tells, or nothing.
         let is_known = !sighting.temporal.cautious;
         if is_known && reading.phase == Phase::Ready && is_new && unanswered && !redrawn {
-            self.flight = Some(Flight::begins(TurnSource::SurfaceInference, self.seen.as_ref(), now));
+            self.turn.on(TurnEvent::PromptSeen { seen: self.seen.as_ref() }, now);
         }
     }
 
@@ -102,9 +104,7 @@ impl TurnMachine {
         }
         let rest = if unanswered { self.settings.no_reaction } else { self.linger(sighting.temporal) };
         self.moved = Some((now, rest));
-        if let Some(flight) = &mut self.flight {
-            flight.sees_work(reading, now);
-        }
+        self.turn.on(TurnEvent::Moves { reading }, now);
     }
 
     /// Whether the screen shows work that is believed to be some.
@@ -121,42 +121,19 @@ impl TurnMachine {
     /// text as a command.
     pub(super) fn give_up_on_silence(&mut self, now: Timestamp, notes: &mut Vec<&'static str>) {
         if self.silence().is_some_and(|timer| timer.is_over(now)) {
-            if self.flight.as_ref().is_some_and(Flight::is_command) {
-                notes.extend(self.drop_command());
-                return;
-            }
-            let explicit = self.flight.take().is_some_and(|flight| flight.source == TurnSource::ExplicitInput);
-            if explicit {
-                self.anchor_lost = Some(AnchorLoss { at: now, reason: "no_reaction".into() });
-                self.note = Some(TurnNote::NoReaction);
-                notes.push(TurnNote::NoReaction.word());
-            }
+            notes.extend(self.turn.on(TurnEvent::NoReaction, now));
         }
-    }
-
-    /// A command of the agent's own ends without a turn. Gives what is told of one that was sent.
-    pub(super) fn drop_command(&mut self) -> Option<&'static str> {
-        let flight = self.flight.take()?;
-        if flight.source == TurnSource::ExplicitInput {
-            self.anchor_armed_at = None;
-            self.note = Some(TurnNote::TakenAsCommand);
-        }
-        self.note()
     }
 
     /// Both recoveries from a stuck `active`. Neither makes a success.
     pub(super) fn recover(&mut self, now: Timestamp, notes: &mut Vec<&'static str>) {
         if self.stale_active().is_some_and(|timer| timer.is_over(now)) {
             self.set_work_aside();
-            self.flight = None;
+            self.turn.on(TurnEvent::Vanishes, now);
             notes.push("stale_active_recovery");
         }
         if self.final_stable_active(now).is_some_and(|timer| timer.is_over(now)) {
-            let flight = self.flight.take();
-            if flight.is_some_and(|flight| flight.source == TurnSource::ExplicitInput) {
-                self.anchor_lost = Some(AnchorLoss { at: now, reason: "final_stable_active_recovery".into() });
-            }
-            notes.push("final_stable_active_recovery");
+            notes.extend(self.turn.on(TurnEvent::GivenUp, now));
         }
     }
 }

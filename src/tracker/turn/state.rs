@@ -1,0 +1,496 @@
+//! Where the turn of a terminal is, and all that may happen to it: [`TurnMachine::on`] has every way from one state to another.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::seen::{LastScreen, is_begun_anew, same_turn};
+use crate::profile::{Classification, EndMark, TakenAs, TurnEnd, TurnRegion};
+use crate::state::{LastTurn, RETRACTION_UNDONE, TurnResult, TurnSource};
+use crate::time::{Span, Timestamp};
+
+/// Where the turn is.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) enum TurnState {
+    AtRest(Rest),
+    InFlight(Box<Flight>),
+}
+
+/// No turn is in flight.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(super) enum Rest {
+    /// No turn is known, or the latest one ended without a word.
+    Idle,
+    /// The last result is that of the latest turn.
+    Ended {
+        /// When that turn had been armed, if it was seen in flight.
+        armed_at: Option<Timestamp>,
+        /// What takes a success back that was premature.
+        retractable: Option<Retractable>,
+    },
+    /// The latest turn was in flight when its surface was lost.
+    Lost,
+}
+
+/// A turn that has begun and not ended.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct Flight {
+    pub(super) stage: Stage,
+    pub(super) source: TurnSource,
+    pub(super) armed_at: Timestamp,
+    /// What holds again when it ends without a word.
+    pub(super) before: Rest,
+    /// What the screen showed when the turn was armed, if it was readable then.
+    pub(super) baseline: Option<LastScreen>,
+    /// Whether the transcript became shorter than it was then: it was redrawn or truncated (SPEC §6).
+    pub(super) baseline_is_invalid: bool,
+    /// The submitted prompt, once it was seen during the turn.
+    pub(super) prompt: Option<Arc<str>>,
+    /// Whether it is known from before this tracker began, and no work was seen since: it may have ended before.
+    pub(super) is_resumed: bool,
+    /// Whether nobody looked for a while since work was seen, so that its end was not.
+    pub(super) is_unwatched: bool,
+    /// Whether the turn region was begun anew since the turn was armed. A turn may end on the very text that it began
+    /// on, when the same prompt gets the same answer on a screen that has scrolled.
+    pub(super) begun_anew: bool,
+    /// The success that this turn may take back, or has taken back.
+    pub(super) retraction: Option<Retraction>,
+}
+
+/// How far a turn in flight is.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) enum Stage {
+    /// Its prompt was submitted, and a reaction is waited for since then.
+    Awaited { since: Timestamp, taken: TakenAs },
+    /// Its work was seen, last at that time.
+    Working { seen_at: Timestamp },
+    /// What the work has left stands still on a ready surface.
+    Settling { seen_at: Timestamp, since: Timestamp, region: TurnRegion },
+}
+
+/// What a success is measured by when work comes back soon after it.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(super) struct Retractable {
+    /// The result before the success; that success itself, once it was taken back.
+    other: LastTurn,
+    pub(super) region: TurnRegion,
+    /// Whether a draft was seen in the prompt since.
+    pub(super) drafted: bool,
+}
+
+/// Work came back soon after a success: was it the same turn?
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) enum Retraction {
+    /// The operator has typed since, so it may be a new turn whose prompt is not drawn yet.
+    Undecided(Retractable),
+    /// It was taken back; a new prompt that comes into view gives it back.
+    Done(Retractable),
+}
+
+/// One thing that happens to the turn.
+#[derive(Clone, Debug)]
+pub(super) enum TurnEvent<'a> {
+    /// A prompt was sent at that time (rule 1). `seen` is what the screen showed then, `region` what it shows now.
+    Sent {
+        at: Timestamp,
+        since: Timestamp,
+        taken: TakenAs,
+        seen: Option<&'a LastScreen>,
+        region: Option<&'a TurnRegion>,
+    },
+    /// A submitted prompt came into view with nothing under it (rule 2).
+    PromptSeen { seen: Option<&'a LastScreen> },
+    /// The screen shows work (rules 2 and 5); after a success it `goes_on` where it is that turn's.
+    Work { reading: &'a Classification, seen: Option<&'a LastScreen>, goes_on: bool },
+    /// Something moves on a screen of which nobody knows whether that is work.
+    Moves { reading: &'a Classification },
+    /// The agent's record says that a turn goes on which began at that time.
+    RecordGoesOn { began: Timestamp, seen: Option<&'a LastScreen> },
+    /// The turn began between two looks: its prompt and its answer are there to see.
+    AnswerSeen,
+    /// The work is over, and this is what it has left (rule 3).
+    Rests { region: &'a TurnRegion },
+    /// What it has left has changed, or the agent asks something.
+    Stirs,
+    /// It ended like this on this region; of a success that may be `premature`, work may take it back (rules 3 to 5).
+    Ends { result: TurnResult, detail: Option<String>, at: Timestamp, region: &'a TurnRegion, premature: bool },
+    /// It is over without a word.
+    Vanishes,
+    /// Nothing was seen of it for too long (rule 1).
+    NoReaction,
+    /// It was a command of the agent's own surface.
+    CommandDone,
+    /// The final stable-active recovery.
+    GivenUp,
+    /// There is no agent's screen to read any more, for this reason.
+    SurfaceLost { reason: &'static str },
+    /// After a gap another turn stands there; of one `unseen` nothing is said.
+    Replaced { unseen: bool },
+}
+
+/// A decision about a turn that the screen does not show.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) enum TurnNote {
+    NoReaction,
+    TakenAsCommand,
+}
+
+impl TurnNote {
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            TurnNote::NoReaction => "sent, no reaction",
+            TurnNote::TakenAsCommand => "taken as a command",
+        }
+    }
+}
+
+/// The hold that an explicit input has on its turn.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct Anchor {
+    pub(super) armed_at: Timestamp,
+    /// When and why it was lost.
+    pub(super) lost: Option<(Timestamp, Cow<'static, str>)>,
+}
+
+/// The turn and what has come of it so far.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct TurnMachine {
+    pub(super) state: TurnState,
+    /// How the last turn that ended did.
+    pub(super) last: LastTurn,
+    /// Whether its end was seen, and not found when nobody had looked.
+    pub(super) saw_end: bool,
+    /// What it ended on, or what the first screen at rest showed.
+    pub(super) ended_region: Option<TurnRegion>,
+    pub(super) anchor: Option<Anchor>,
+    pub(super) note: Option<TurnNote>,
+}
+
+impl TurnMachine {
+    /// No turn is known.
+    pub(super) const NONE: Self = Self {
+        state: TurnState::AtRest(Rest::Idle),
+        last: LastTurn::NONE,
+        saw_end: true,
+        ended_region: None,
+        anchor: None,
+        note: None,
+    };
+
+    /// Takes in what happens. Gives what a transition says of it beside its changes.
+    pub(super) fn on(&mut self, event: TurnEvent<'_>, now: Timestamp) -> Option<&'static str> {
+        use TurnState::{AtRest, InFlight};
+        let mut note = None;
+        let is_told_late = matches!(event, TurnEvent::Sent { at, .. } if self.has_begun_since(at));
+        let state = std::mem::replace(&mut self.state, AtRest(Rest::Idle));
+        self.state = match (state, event) {
+            (mut state, TurnEvent::Sent { at, since, taken, seen, region }) => {
+                (self.anchor, self.note) = (Some(Anchor { armed_at: at, lost: None }), None);
+                note = is_told_late.then_some("its prompt was sent through fleetwatch");
+                match &mut state {
+                    AtRest(_) if is_told_late => self.last.source = TurnSource::ExplicitInput,
+                    InFlight(flight) if is_told_late => {
+                        flight.source = TurnSource::ExplicitInput;
+                        if let Some(Retraction::Done(Retractable { other, .. })) = flight.retraction.take() {
+                            // It was a new turn that began, and not the last one that went on.
+                            self.last = other;
+                        }
+                    }
+                    earlier => {
+                        let mut flight = Flight::begins(TurnSource::ExplicitInput, Rest::Idle, seen, at);
+                        flight.stage = Stage::Awaited { since, taken };
+                        if let (InFlight(earlier), Some(region)) = (earlier, region) {
+                            flight.takes_over(earlier, region);
+                        }
+                        state = InFlight(Box::new(flight));
+                    }
+                }
+                state
+            }
+            (AtRest(before), TurnEvent::PromptSeen { seen }) => {
+                InFlight(Box::new(Flight::begins(TurnSource::SurfaceInference, before, seen, now)))
+            }
+            (AtRest(rest), TurnEvent::Work { reading, seen, goes_on }) => {
+                let retractable = if let Rest::Ended { retractable, .. } = rest { retractable } else { None };
+                let retraction = retractable.filter(|_| goes_on).map(Retraction::Undecided);
+                let source = retraction.as_ref().map_or(TurnSource::SurfaceInference, |_| self.last.source);
+                // A turn that goes on is not measured against its own first part.
+                let seen = seen.filter(|_| retraction.is_none());
+                let mut flight = Flight { retraction, ..Flight::begins(source, Rest::Idle, seen, now) };
+                // A turn that is inferred from the screen has no anchor, so none can be lost (SPEC §7).
+                self.anchor = self.anchor.take().filter(|_| flight.is_anchored());
+                note = self.work(&mut flight, reading, now);
+                InFlight(Box::new(flight))
+            }
+            (InFlight(mut flight), TurnEvent::Work { reading, .. }) => {
+                note = self.work(&mut flight, reading, now);
+                InFlight(flight)
+            }
+            (state, TurnEvent::RecordGoesOn { began, seen }) => {
+                let mut flight = match state {
+                    InFlight(flight) => flight,
+                    // After a gap its beginning is known all the same.
+                    AtRest(before) => Box::new(Flight::begins(TurnSource::SurfaceInference, before, seen, began)),
+                };
+                flight.works(now);
+                if self.last.at.is_none_or(|at| at < began) {
+                    flight.before.forget();
+                }
+                InFlight(flight)
+            }
+            (state, TurnEvent::Ends { result, detail, at, region, premature }) => {
+                let flight = state.flight();
+                let source = flight.map_or(TurnSource::SurfaceInference, |flight| flight.source);
+                let last = LastTurn { result, source, at: Some(at), detail };
+                let other = std::mem::replace(&mut self.last, last);
+                self.saw_end = flight.is_none_or(|flight| !flight.is_unwatched);
+                self.ended_region = Some(region.clone());
+                let retractable = premature.then(|| Retractable { other, region: region.clone(), drafted: false });
+                AtRest(Rest::Ended { armed_at: flight.map(|flight| flight.armed_at), retractable })
+            }
+            (InFlight(flight), TurnEvent::Vanishes) => AtRest(flight.before),
+            (InFlight(flight), TurnEvent::CommandDone) => {
+                note = self.drop_command(&flight);
+                AtRest(flight.before)
+            }
+            (InFlight(flight), TurnEvent::NoReaction) => {
+                if flight.is_command() {
+                    note = self.drop_command(&flight);
+                } else if flight.is_anchored() {
+                    self.lose_anchor(&flight, "no_reaction", now);
+                    self.note = Some(TurnNote::NoReaction);
+                    note = Some(TurnNote::NoReaction.word());
+                }
+                AtRest(flight.before)
+            }
+            (InFlight(flight), TurnEvent::GivenUp) => {
+                note = Some("final_stable_active_recovery");
+                self.lose_anchor(&flight, "final_stable_active_recovery", now);
+                AtRest(flight.before)
+            }
+            (InFlight(flight), TurnEvent::SurfaceLost { reason }) => {
+                self.lose_anchor(&flight, reason, now);
+                AtRest(match flight.before {
+                    Rest::Ended { armed_at, .. } => Rest::Ended { armed_at, retractable: None },
+                    Rest::Idle | Rest::Lost => Rest::Lost,
+                })
+            }
+            (AtRest(Rest::Ended { armed_at, .. }), TurnEvent::SurfaceLost { .. }) => {
+                AtRest(Rest::Ended { armed_at, retractable: None })
+            }
+            (InFlight(mut flight), TurnEvent::Replaced { unseen }) => {
+                flight.before.forget();
+                if unseen { AtRest(flight.before) } else { InFlight(flight) }
+            }
+            (AtRest(mut rest), TurnEvent::Replaced { .. }) => {
+                rest.forget();
+                AtRest(rest)
+            }
+            (InFlight(mut flight), event) => {
+                flight.on(event, now);
+                InFlight(flight)
+            }
+            (state, _) => state,
+        };
+        note
+    }
+}
+
+impl TurnMachine {
+    /// Whether the turn in flight, or the one that has ended, was inferred from the screen and began after this time: an
+    /// input of then that is told only now has begun it.
+    fn has_begun_since(&self, at: Timestamp) -> bool {
+        match &self.state {
+            TurnState::InFlight(flight) => {
+                (!flight.is_anchored() || flight.retraction.is_some()) && flight.armed_at >= at
+            }
+            TurnState::AtRest(Rest::Ended { armed_at, .. }) => {
+                let ended_since = self.last.at.is_some_and(|ended| ended >= at);
+                self.last.source == TurnSource::SurfaceInference && ended_since && *armed_at >= Some(at)
+            }
+            TurnState::AtRest(_) => false,
+        }
+    }
+
+    /// Rule 5: whether work soon after a success takes it back. Agents may show their spinner before the new prompt:
+    /// then it was not the old turn that went on.
+    fn work(&mut self, flight: &mut Flight, reading: &Classification, now: Timestamp) -> Option<&'static str> {
+        /// A prompt that was sent is drawn within this time.
+        const PROMPT_IS_DRAWN: Span = Span::from_millis(1500);
+        self.note = None;
+        flight.sees_work(reading, now);
+        let is_same = |earlier: &Retractable| same_turn(&earlier.region, &reading.turn);
+        let (retraction, note) = match flight.retraction.take()? {
+            Retraction::Undecided(earlier) if !is_same(&earlier) => {
+                flight.source = TurnSource::SurfaceInference;
+                return None;
+            }
+            Retraction::Undecided(earlier) if earlier.drafted && now.since(flight.armed_at) < PROMPT_IS_DRAWN => {
+                (Retraction::Undecided(earlier), None)
+            }
+            Retraction::Undecided(mut earlier) => {
+                std::mem::swap(&mut self.last, &mut earlier.other);
+                (Retraction::Done(earlier), Some("premature success retracted"))
+            }
+            Retraction::Done(earlier) if !is_same(&earlier) => {
+                self.last = earlier.other;
+                flight.source = TurnSource::SurfaceInference;
+                return Some(RETRACTION_UNDONE);
+            }
+            done => (done, None),
+        };
+        flight.retraction = Some(retraction);
+        note
+    }
+
+    fn lose_anchor(&mut self, flight: &Flight, reason: &'static str, now: Timestamp) {
+        if let Some(anchor) = self.anchor.as_mut().filter(|_| flight.is_anchored()) {
+            anchor.lost = Some((now, reason.into()));
+        }
+    }
+
+    /// A command of the agent's own ends without a turn. Gives what is told of one that was sent.
+    fn drop_command(&mut self, flight: &Flight) -> Option<&'static str> {
+        if flight.is_anchored() {
+            (self.anchor, self.note) = (None, Some(TurnNote::TakenAsCommand));
+        }
+        self.note.map(TurnNote::word)
+    }
+}
+
+impl TurnState {
+    pub(super) fn flight(&self) -> Option<&Flight> {
+        match self {
+            TurnState::InFlight(flight) => Some(flight),
+            TurnState::AtRest(_) => None,
+        }
+    }
+
+    pub(super) fn flight_mut(&mut self) -> Option<&mut Flight> {
+        match self {
+            TurnState::InFlight(flight) => Some(flight),
+            TurnState::AtRest(_) => None,
+        }
+    }
+
+    /// What holds while no turn is in flight.
+    pub(super) fn rest_mut(&mut self) -> &mut Rest {
+        match self {
+            TurnState::InFlight(flight) => &mut flight.before,
+            TurnState::AtRest(rest) => rest,
+        }
+    }
+}
+
+impl Rest {
+    /// It ended before it was known.
+    pub(super) const ENDED: Self = Rest::Ended { armed_at: None, retractable: None };
+
+    /// The success that work would take back.
+    pub(super) fn retractable(&mut self) -> Option<&mut Retractable> {
+        match self {
+            Rest::Ended { retractable, .. } => retractable.as_mut(),
+            Rest::Idle | Rest::Lost => None,
+        }
+    }
+
+    /// Its success is not premature.
+    pub(super) fn stands(&mut self) {
+        if let Rest::Ended { retractable, .. } = self {
+            *retractable = None;
+        }
+    }
+
+    /// Another turn has begun, so that the last result is not that of the latest one.
+    fn forget(&mut self) {
+        if let Rest::Ended { .. } = self {
+            *self = Rest::Idle;
+        }
+    }
+}
+
+impl Flight {
+    /// A turn that begins on what is seen.
+    pub(super) fn begins(source: TurnSource, before: Rest, seen: Option<&LastScreen>, at: Timestamp) -> Self {
+        Self {
+            stage: Stage::Awaited { since: at, taken: TakenAs::Prompt },
+            source,
+            armed_at: at,
+            before,
+            baseline: seen.cloned(),
+            baseline_is_invalid: false,
+            prompt: None,
+            is_resumed: false,
+            is_unwatched: false,
+            begun_anew: false,
+            retraction: None,
+        }
+    }
+
+    /// How far it is after what happens.
+    fn on(&mut self, event: TurnEvent<'_>, now: Timestamp) {
+        match (&self.stage, event) {
+            (_, TurnEvent::Moves { reading }) => self.sees_work(reading, now),
+            (Stage::Awaited { .. }, TurnEvent::AnswerSeen) => self.stage = Stage::Working { seen_at: now },
+            (&Stage::Working { seen_at } | &Stage::Settling { seen_at, .. }, TurnEvent::Rests { region }) => {
+                self.stage = Stage::Settling { seen_at, since: now, region: region.clone() };
+            }
+            (&Stage::Settling { seen_at, .. }, TurnEvent::Stirs) => self.stage = Stage::Working { seen_at },
+            _ => {}
+        }
+    }
+
+    /// Whether an explicit input began it.
+    pub(super) fn is_anchored(&self) -> bool {
+        self.source == TurnSource::ExplicitInput
+    }
+
+    /// Whether it is a command of the agent's own of which no work was seen. It is no turn before that.
+    pub(super) fn is_command(&self) -> bool {
+        matches!(self.stage, Stage::Awaited { taken: TakenAs::Command, .. })
+    }
+
+    /// When its work was seen last.
+    pub(super) fn seen_at(&self) -> Option<Timestamp> {
+        match self.stage {
+            Stage::Awaited { .. } => None,
+            Stage::Working { seen_at } | Stage::Settling { seen_at, .. } => Some(seen_at),
+        }
+    }
+
+    /// It is at work now.
+    fn works(&mut self, now: Timestamp) {
+        self.stage = Stage::Working { seen_at: now };
+        (self.is_resumed, self.is_unwatched) = (false, false);
+    }
+
+    /// Takes in what a screen shows while the turn is in flight.
+    pub(super) fn sees_work(&mut self, reading: &Classification, now: Timestamp) {
+        self.works(now);
+        self.prompt = reading.submitted.clone().or(self.prompt.take());
+        self.begun_anew |= self.baseline.as_ref().is_some_and(|seen| is_begun_anew(&seen.region, &reading.turn));
+    }
+
+    /// Takes over what was seen in a turn before it, if that was after this one was armed: it was told late. `region` is
+    /// what stands there now.
+    fn takes_over(&mut self, earlier: &Self, region: &TurnRegion) {
+        if earlier.seen_at().is_none_or(|at| at < self.armed_at) {
+            return;
+        }
+        self.begun_anew = self.baseline.as_ref().is_some_and(|seen| is_begun_anew(&seen.region, region));
+        (self.stage, self.prompt) = (earlier.stage.clone(), earlier.prompt.clone());
+        self.is_unwatched = earlier.is_unwatched;
+    }
+
+    /// Whether an answer or a completion row of this turn stands there, and not what stood there before it.
+    pub(super) fn answered_by(&self, region: &TurnRegion, end: Option<&TurnEnd>, ended: Option<&TurnRegion>) -> bool {
+        let baseline = self.baseline.as_ref();
+        // A success that was taken back may come again with nothing added to its answer.
+        let ended = ended.filter(|_| !matches!(self.retraction, Some(Retraction::Done(_))));
+        // What a command of the agent's surface prints is no answer.
+        let said = !region.text.is_empty() && !region.command;
+        let differs = baseline.is_none_or(|seen| seen.region != *region) && ended.is_none_or(|ended| ended != region);
+        let was_finished = baseline.and_then(|seen| seen.end.as_ref());
+        let finished = end.is_some_and(|end| end.mark == EndMark::Completed) && end != was_finished;
+        (said && (differs || self.begun_anew)) || finished
+    }
+}
