@@ -147,6 +147,8 @@ pub struct AgentRecordRule {
     conditions: Conditions,
     /// It begins a session anew, in a file that has several: what was read before is of another one.
     restarts: bool,
+    /// It is looked for at the head of a file of which else only the end is read: it holds for all of it.
+    head: bool,
     /// A prompt was submitted: a result before it is that of an earlier turn.
     begins: bool,
     turn: Option<RecordedPhase>,
@@ -432,13 +434,30 @@ impl AgentRecordReader {
         if source.replaced || source.gathered {
             *self = Self::new(self.is_partial);
         }
+        self.read_by(source, value, now, |_| true);
+    }
+
+    /// Takes in a line of the head of a file of which else only the end is read. Returns whether it says something there.
+    pub fn read_head(&mut self, source: &AgentRecordSource, value: &Value, now: Timestamp) -> bool {
+        self.read_by(source, value, now, |rule| rule.head)
+    }
+
+    fn read_by(
+        &mut self,
+        source: &AgentRecordSource,
+        value: &Value,
+        now: Timestamp,
+        is_asked: impl Fn(&AgentRecordRule) -> bool,
+    ) -> bool {
+        let mut is_understood = false;
         let written = source.at.as_ref().and_then(|at| at.time(value)).unwrap_or(now);
-        for rule in source.rules.iter().filter(|rule| rule.conditions.hold(value)) {
-            self.is_understood = true;
+        for rule in source.rules.iter().filter(|rule| is_asked(rule) && rule.conditions.hold(value)) {
+            (self.is_understood, is_understood) = (true, true);
             // A clock of the future would never be overtaken.
             let at = rule.at.as_ref().and_then(|at| at.time(value)).unwrap_or(written).min(now);
             self.apply(rule, source, value, at);
         }
+        is_understood
     }
 
     fn apply(&mut self, rule: &AgentRecordRule, source: &AgentRecordSource, value: &Value, at: Timestamp) {

@@ -41,8 +41,9 @@ use serde_json::json;
 use crate::agent_record::AgentRecordReading;
 use crate::profile::{Classification, TakenAs, Temporal};
 use crate::state::{
-    AssessedAvailability, Attention, Availability, Change, Diagnostics, ParseStatus, Phase, Problem, ProcessState,
-    Since, Stability, Stale, State, Summary, TerminalFacts, Transition, TransportState, Tri, Turn, TurnResult,
+    AgentFacts, AssessedAvailability, Attention, Availability, Change, Diagnostics, ParseStatus, Phase, Problem,
+    ProcessState, Since, Stability, Stale, State, Summary, TerminalFacts, Transition, TransportState, Tri, Turn,
+    TurnResult,
 };
 use crate::time::{Span, Timestamp};
 
@@ -152,6 +153,8 @@ pub struct Tracker {
     unseen: bool,
     /// What the agent's own records say.
     record: AgentRecordReading,
+    /// What its screen tells of it beside its state.
+    shown: AgentFacts,
     observed_at: Timestamp,
     now: Timestamp,
 }
@@ -175,6 +178,7 @@ impl Tracker {
             held_back: None,
             unseen: false,
             record: AgentRecordReading::default(),
+            shown: AgentFacts::default(),
             observed_at: now,
             now,
             settings,
@@ -293,9 +297,16 @@ impl Tracker {
             evidence: published.evidence.clone(),
             stale,
             activity: published.headline.clone(),
-            agent: self.record.facts.clone(),
+            agent: self.facts(),
             observed_at: self.observed_at,
         }
+    }
+
+    /// What is known beside the state: by its records, and where they say nothing, or nothing for sure, by its screen.
+    pub fn facts(&self) -> AgentFacts {
+        let mut facts = self.record.facts.clone();
+        facts.fill(&self.shown);
+        facts
     }
 
     fn observed(&mut self, now: Timestamp) {
@@ -341,6 +352,7 @@ impl Tracker {
             && (reading.turn.prompt.is_some() || self.turn.is_in_flight())
             && self.last_reading.as_ref().is_some_and(|(last, _)| reading.turn.grew_from(&last.turn));
         self.turn.sighted(&Sighting { reading, grew, resumes, resized, temporal: self.temporal }, now, notes);
+        self.shown.show(&reading.facts, reading.composer.is_some(), now);
         self.last_reading = Some((reading.clone(), now));
         self.show(next);
     }
@@ -413,6 +425,7 @@ impl Tracker {
         self.turn.surface_lost(loss.reason(), now);
         self.turn.record_is_lost();
         self.record = AgentRecordReading::default();
+        self.shown = AgentFacts::default();
         next.become_unreadable(loss.diagnostics(), loss.assessment(), loss.evidence());
     }
 

@@ -24,7 +24,7 @@ use crate::notify::Suppression;
 use crate::owner::Rank;
 use crate::poll;
 use crate::screen::harmless;
-use crate::state::{Change, Evidence, Problem, State, Transition};
+use crate::state::{AgentFacts, Change, Evidence, Problem, State, Transition};
 use crate::status::{Status, changed};
 use crate::task::{Happening, Task, TaskEvent};
 use crate::time::Timestamp;
@@ -32,8 +32,8 @@ use crate::time::Timestamp;
 /// Print a line for each terminal, then one for each transition, task event, input and follow-up.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Print JSON lines: `{"at", "kind": "state", "transition", "task_event", "input" or "follow_up", "terminal", "state", …}`,
-    /// with "changed" and "evidence" of a transition, "event" of a task event, "sender", "input" (prompt, keys, answer), what
+    /// Print JSON lines: `{"at", "kind": "state", "transition", "facts", "task_event", "input" or "follow_up", "terminal", "state", …}`,
+    /// with "changed" and "evidence" of a transition, "changed" of facts (at most each 5 s for a terminal), "event" of a task event, "sender", "input" (prompt, keys, answer), what
     /// was sent and "outcome" of an input, and of a follow-up "outcome" (queued, sent, unknown whether it arrived, expired,
     /// cancelled, resent, dismissed), "intent", its number, "text" and "events".
     #[arg(long)]
@@ -116,6 +116,7 @@ async fn print(args: &Args, watched: &Watched, engine: &mut Engine, history: &Hi
         ring(&engine.deliver(NOBODY, poll::now()));
         let updates: Vec<Update> = std::iter::from_fn(|| engine.poll_update()).collect();
         lines.insert_str(0, &printer.lines(&updates, engine.fleet())?);
+        lines.push_str(&printer.facts_lines(engine.fleet(), poll::now())?);
         if !args.background
             && let Err(error) = output::write_whole(&lines)
         {
@@ -152,7 +153,12 @@ struct Printer {
     zone: TimeZone,
     /// The id under which each terminal was shown.
     shown: BTreeMap<TerminalKey, String>,
+    /// What was known of each agent when that was last printed, and when that was.
+    told: BTreeMap<TerminalKey, (AgentFacts, Timestamp)>,
 }
+
+/// How often what is known of an agent is printed at most: tokens are counted up with each answer.
+const FACTS: crate::time::Span = crate::time::Span::from_secs(5);
 
 #[derive(Serialize)]
 struct Transitioned<'a> {
@@ -183,7 +189,7 @@ fn json_line(
 
 impl Printer {
     fn new(json: bool) -> Self {
-        Self { json, zone: TimeZone::system(), shown: BTreeMap::new() }
+        Self { json, zone: TimeZone::system(), shown: BTreeMap::new(), told: BTreeMap::new() }
     }
 
     /// The lines for what happened, with the line feed behind each.
@@ -245,6 +251,31 @@ impl Printer {
                 // What is no event is for the history.
                 Effect::TasksFound { .. } | Effect::TaskChanged(_) | Effect::TaskLeft(_) => {}
             }
+        }
+        Ok(lines)
+    }
+
+    /// The lines for agents of whom something else is known, and whose state has not changed. People read that elsewhere.
+    ///
+    /// # Errors
+    /// A state cannot be written as JSON.
+    fn facts_lines(&mut self, fleet: &Fleet, now: Timestamp) -> io::Result<String> {
+        let mut lines = String::new();
+        let view = fleet.view(now);
+        self.told.retain(|key, _| self.shown.contains_key(key));
+        for terminal in view.terminals.iter().filter(|one| self.json && self.shown.contains_key(&one.key)) {
+            let (id, facts) = (&terminal.state.terminal.id, &terminal.state.agent);
+            let Some((told, at)) = self.told.get(&terminal.key) else {
+                self.told.insert(terminal.key.clone(), (facts.clone(), now));
+                continue;
+            };
+            let changed = facts.changes_from(told);
+            if changed.is_empty() || now.since(*at) < FACTS {
+                continue;
+            }
+            let happened = Transitioned { changed: &changed, note: None, evidence: &[] };
+            lines.push_str(&json_line(now, "facts", id, &terminal.state, Some(happened))?);
+            self.told.insert(terminal.key.clone(), (facts.clone(), now));
         }
         Ok(lines)
     }

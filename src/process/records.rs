@@ -36,6 +36,8 @@ use find::{Workplace, Workplaces};
 /// taken for how the agent is now.
 const AT_ONCE: u64 = 4 << 20;
 const TAIL: u64 = 256 << 10;
+/// Bytes of its beginning that are read then: Codex's first line has 22 kB.
+const HEAD: u64 = 64 << 10;
 /// Bytes of a line that is read; agents write some of 100 kB.
 const LINE: usize = 4 << 20;
 /// Entries of one folder that are looked through for a file.
@@ -363,6 +365,21 @@ impl RecordFile {
         (self.added, self.is_anew) = (Vec::new(), true);
     }
 
+    /// Reads what holds for all of a file at its head.
+    fn read_head(&mut self, source: &AgentRecordSource, file: &mut File, now: Timestamp) -> Option<()> {
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(0)).ok()?;
+        file.take(HEAD).read_to_end(&mut bytes).ok()?;
+        let whole = bytes.split_inclusive(|byte| *byte == b'\n').filter(|part| part.ends_with(b"\n"));
+        for value in whole.filter_map(|part| line(source, part)) {
+            let is_told = self.reader.read_head(source, &value, now);
+            if let Some(depth) = self.depth.filter(|_| is_told) {
+                self.added.push(source.kept(&value, depth));
+            }
+        }
+        Some(())
+    }
+
     /// Reads the lines that were added since the last time.
     fn read_added(&mut self, source: &AgentRecordSource, mut file: File, now: Timestamp) -> Option<()> {
         let unchanged = self.is_unchanged(&file)?;
@@ -375,6 +392,7 @@ impl RecordFile {
         }
         if size - self.offset > AT_ONCE {
             self.begin_at(size - TAIL);
+            self.read_head(source, &mut file, now)?;
         }
         file.seek(SeekFrom::Start(self.offset)).ok()?;
         let mut bytes = Vec::new();

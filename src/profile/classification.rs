@@ -6,7 +6,7 @@ use std::sync::Arc;
 use unicode_width::UnicodeWidthChar;
 
 use crate::dialog::Dialog;
-use crate::state::{Assessment, Evidence, Phase, Surface, Tri};
+use crate::state::{Assessment, Evidence, FactName, FactValue, Phase, Surface, Tri};
 
 /// How a turn ended, as the screen's latest turn says it (SPEC §4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -227,6 +227,8 @@ pub struct Classification {
     pub evidence: Vec<Evidence>,
     /// The version that a banner on the screen tells.
     pub banner_version: Option<String>,
+    /// What it tells of the agent beside its state.
+    pub facts: Vec<(FactName, FactValue)>,
 }
 
 #[cfg(test)]

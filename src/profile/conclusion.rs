@@ -11,7 +11,7 @@ use super::front::Front;
 use super::rules::{Region, Signal};
 use super::screen_view::{DraftText, ScreenView};
 use crate::dialog::Dialog;
-use crate::state::{AssessedAvailability, Assessment, Evidence, Tri, UiContext};
+use crate::state::{AssessedAvailability, Assessment, Evidence, FactName, FactValue, Tri, UiContext, numbered};
 
 /// Draws a reading from what fired.
 pub(super) struct Conclusion<'a> {
@@ -102,6 +102,7 @@ impl Conclusion<'_> {
             evidence: self.evidence(),
             blank: self.sight.screen.is_blank(),
             banner_version: self.banner_version(),
+            facts: self.facts(),
         }
     }
 
@@ -279,11 +280,33 @@ impl Conclusion<'_> {
             let rule = if prompt.focused { "composer" } else { "composer-without-cursor" };
             evidence.push(self.evidence_on(rule, Some(prompt.row)));
         }
-        for fired in self.fired {
+        for fired in self.fired.iter().filter(|fired| fired.rule.gives != Signal::Facts) {
             // The last row is the decisive one: the selected option, the status row, the end mark.
             evidence.push(self.evidence_on(&fired.rule.id, fired.rows.last().copied()));
         }
         evidence
+    }
+
+    /// What the rows tell that a rule for facts fired on, where several tell the same the first rule's.
+    fn facts(&self) -> Vec<(FactName, FactValue)> {
+        let mut facts: Vec<(FactName, FactValue)> = Vec::new();
+        for fired in self.fired.iter().filter(|fired| fired.rule.gives == Signal::Facts) {
+            for (&kind, &y) in fired.rule.rows.iter().zip(&fired.rows) {
+                for (name, text) in self.sight.groups(y, kind) {
+                    let fact = match (name, FactName::of_word(name)) {
+                        (_, Some(name)) => FactValue::read(name, text).map(|value| (name, value)),
+                        // Rounded as the agent's own word for what is left would be.
+                        ("context_full", _) => numbered(text).map(|full| {
+                            let left = (100.0 - full.clamp(0.0, 100.0)).floor();
+                            (FactName::ContextLeft, FactValue::Count(left as u64))
+                        }),
+                        _ => None,
+                    };
+                    facts.extend(fact.filter(|(name, _)| facts.iter().all(|(known, _)| known != name)));
+                }
+            }
+        }
+        facts
     }
 
     fn evidence_on(&self, rule: &str, line: Option<usize>) -> Evidence {

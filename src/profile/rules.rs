@@ -291,6 +291,8 @@ words! {
         Background = "background",
         /// The screen contradicts itself.
         Doubt = "doubt",
+        /// Nothing of the state: the groups of its rows that are called like facts, or `context_full`, are what they say.
+        Facts = "facts",
     }
 }
 

@@ -82,6 +82,14 @@ impl<'a> ScreenView<'a> {
         captures.name(name).map(|found| found.as_str())
     }
 
+    /// The named groups of the kind's pattern in a row, with their texts.
+    pub(super) fn groups(&self, y: usize, kind: Kind) -> Vec<(&'a str, &'a str)> {
+        let profile = self.profile;
+        let Some(pattern) = profile.rows.get(usize::from(kind.0)).map(|row| &row.pattern) else { return Vec::new() };
+        let Some(captures) = pattern.captures(self.row(y)) else { return Vec::new() };
+        pattern.capture_names().flatten().filter_map(|name| Some((name, captures.name(name)?.as_str()))).collect()
+    }
+
     /// The rows of a region, top first.
     pub(super) fn region(&self, region: Region) -> Range<usize> {
         let end = self.screen.rows().len();

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::json;
 
-use super::words;
+use super::{Change, words};
 use crate::screen::harmless;
 use crate::time::Timestamp;
 
@@ -144,7 +145,7 @@ pub fn numbered(text: &str) -> Option<f64> {
         _ => 1.0,
     };
     let digits = plain.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let is_plain = digits.starts_with(|c: char| c.is_ascii_digit()) && digits.len() <= 20;
+    let is_plain = digits.len() <= 20 && digits.chars().all(|c| c.is_ascii_digit() || c == '.');
     let number: f64 = digits.parse().ok().filter(|_| is_plain)?;
     Some(number * scale)
 }
@@ -242,6 +243,29 @@ impl AgentFacts {
         }
     }
 
+    /// Which values are others than they were, whatever they come from.
+    pub fn changes_from(&self, before: &AgentFacts) -> Vec<Change> {
+        let value = |facts: &AgentFacts, name| json!(facts.get(name).map(|fact| &fact.value));
+        let change = |name: &FactName| {
+            let (from, to) = (value(before, *name), value(self, *name));
+            (from != to).then(|| Change { field: format!("agent.{name}").into(), from, to })
+        };
+        FactName::ALL.iter().filter_map(change).collect()
+    }
+
+    /// Takes over what a screen shows, which holds until it shows something else. The mode is shown at the prompt or is the
+    /// usual one.
+    pub fn show(&mut self, shown: &[(FactName, FactValue)], at_prompt: bool, at: Timestamp) {
+        if at_prompt && shown.iter().all(|(name, _)| *name != FactName::PermissionMode) {
+            self.0.remove(&FactName::PermissionMode);
+        }
+        for (name, value) in shown {
+            if self.0.get(name).is_none_or(|known| known.value != *value) {
+                self.0.insert(*name, Fact { value: value.clone(), source: FactSource::Screen, at });
+            }
+        }
+    }
+
     /// Takes over what this does not know, and what it is less sure of.
     pub fn fill(&mut self, other: &AgentFacts) {
         for (name, fact) in &other.0 {
@@ -299,6 +323,42 @@ mod tests {
         assert_eq!(json.as_object().unwrap().len(), FactName::ALL.len());
         assert_eq!((json["model"]["value"].as_str(), json["branch"].is_null()), (Some("opus"), true));
         assert_eq!(serde_json::from_value::<AgentFacts>(json).unwrap(), facts);
+    }
+
+    #[test]
+    fn a_screen_tells_what_no_record_proves() {
+        let text = |text: &str| FactValue::Text(text.to_owned());
+        let mut shown = AgentFacts::default();
+        let at = Timestamp::from_millis(5);
+        shown.show(&[(FactName::Model, text("shown")), (FactName::PermissionMode, text("plan"))], true, at);
+        shown.show(&[], false, at);
+        assert_eq!(shown.text(FactName::PermissionMode), Some("plan"), "a dialog hides it");
+        shown.show(&[], true, at);
+        assert_eq!((shown.text(FactName::PermissionMode), shown.text(FactName::Model)), (None, Some("shown")));
+        let known = |source| {
+            let mut facts = AgentFacts::default();
+            facts.put(FactName::Model, Fact { source, ..fact(text("recorded"), 9) });
+            facts.fill(&shown);
+            facts.text(FactName::Model).map(str::to_owned)
+        };
+        assert_eq!(known(FactSource::Record).as_deref(), Some("recorded"));
+        assert_eq!(known(FactSource::Directory).as_deref(), Some("shown"), "that is unsure");
+        let changes = shown.changes_from(&AgentFacts::default());
+        assert_eq!(changes.iter().map(|it| it.field.as_ref()).collect::<Vec<_>>(), ["agent.model"]);
+    }
+
+    #[test]
+    fn numbers_are_read_as_agents_write_them() {
+        let read = |text: &str| FactValue::read(FactName::TokensIn, text);
+        for (text, count) in [("1.2k", 1200), ("12,345", 12_345), ("128K", 128_000), ("1.5M", 1_500_000), ("7", 7)] {
+            assert_eq!(read(text), Some(FactValue::Count(count)), "{text}");
+        }
+        assert_eq!(FactValue::read(FactName::CostUsd, "$0.03"), Some(FactValue::Amount(0.03)));
+        for text in ["", "k", "-1", "1e9", "inf", "NaN", "many"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+        let plan = |text| FactValue::read(FactName::Plan, text).map(|plan| plan.to_string());
+        assert_eq!((plan("1/3").as_deref(), plan("4/3"), plan("x")), (Some("1/3"), None, None));
     }
 
     #[test]

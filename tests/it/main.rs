@@ -20,6 +20,7 @@ mod pure {
 /// Tests that read all recordings, and some of them a thousand times over.
 mod recorded {
     mod checkpoints;
+    mod facts;
     mod mutations;
     mod recordings;
     mod scores;

@@ -11,7 +11,7 @@ use super::*;
 use crate::agent_record::{RecordedFiles, RecordedPhase};
 use crate::fleet::{PaneId, ServerId};
 use crate::profile::ProfileSet;
-use crate::state::TurnResult;
+use crate::state::{FactValue, TurnResult};
 
 /// An agent's home, and a process that stands for the agent.
 struct Home {
@@ -230,17 +230,20 @@ fn the_first_reading_is_of_now_however_much_was_written_before() {
 }
 
 #[test]
-fn a_long_file_is_read_from_near_its_end_and_long_lines_are_left_out() {
+fn a_long_file_is_read_from_near_its_end_and_at_its_head_and_long_lines_are_left_out() {
     let path = ".codex/sessions/2026/11/22/rollout-1.jsonl";
     let mut home = Home::of("codex", Some(path));
     home.append(path, "{\"type\":\"session_meta\",\"payload\":{\"source\":\"cli\",\"id\":\"first\"}}\n");
+    home.append(path, "{\"type\":\"event_msg\",\"payload\":{\"type\":\"user_message\",\"message\":\"long ago\"}}\n");
     let filler = format!("{{\"x\":\"{}\"}}\n", "y".repeat(1 << 20));
     (0..5).for_each(|_| home.append(path, &filler));
     let begun = "{\"type\":\"event_msg\",\"payload\":{\"type\":\"task_started\"}}\n";
     home.append(path, begun);
     let reading = home.read().unwrap();
     assert_eq!(reading.turn.unwrap().phase, RecordedPhase::Active);
-    assert_eq!(reading.facts.text(FactName::Session), None, "the beginning is not read");
+    let session = reading.facts.get(FactName::Session).unwrap();
+    assert_eq!(session.value, FactValue::Text("first".to_owned()), "it stands at the head");
+    assert_eq!(reading.facts.text(FactName::LastPrompt), None, "what was said at the beginning is not read");
     home.append(path, &format!("\"{}\n", "z".repeat(6 << 20)));
     home.append(path, "{\"type\":\"event_msg\",\"payload\":{\"type\":\"turn_aborted\"}}\n");
     let read = (0..10).find_map(|_| home.read()).unwrap();

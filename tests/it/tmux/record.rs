@@ -126,3 +126,66 @@ echo begun; read x
     assert_eq!(said(true), (Some("5-e".to_owned()), Some(700)));
     assert_eq!(said(false), (None, None));
 }
+
+/// What changes of the facts alone is a line of `watch --json`, at most each five seconds. The record is found by the agent's
+/// directory, which proves nothing: it gives facts that say so, and no state.
+#[test]
+fn facts_that_change_are_told_now_and_then() {
+    let home = tempfile::tempdir().unwrap();
+    let shop = home.path().canonicalize().unwrap().join("shop");
+    let slug = shop.to_str().unwrap().replace('/', "-");
+    let sessions = home.path().join(format!(".pi/agent/sessions/-{slug}--"));
+    std::fs::create_dir_all(&sessions).unwrap();
+    std::fs::create_dir_all(&shop).unwrap();
+    let agent = home.path().join("pi");
+    std::fs::copy("/bin/sh", &agent).unwrap();
+    let variable = format!("HOME={}", home.path().display());
+    let words = ["env", "-C", shop.to_str().unwrap(), &variable, agent.to_str().unwrap(), "-c", "echo up; read x"];
+    let tmux = PrivateTmux::start(&words);
+    tmux.wait_for_text("main", "up");
+    let path = sessions.join("1.jsonl");
+    let line = |count: usize| {
+        let usage = format!(r#"{{"input":{count},"output":1,"cost":{{"total":0.5}}}}"#);
+        let message = format!(r#"{{"role":"assistant","stopReason":"stop","model":"m-1","usage":{usage}}}"#);
+        format!("{{\"type\":\"message\",\"message\":{message}}}\n")
+    };
+    let begin = format!("{{\"type\":\"session\",\"id\":\"5-e\",\"cwd\":\"{}\"}}\n", shop.display());
+    std::fs::write(&path, begin).unwrap();
+
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_fleetwatch"));
+    for name in ["XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "HOME"] {
+        command.env(name, home.path());
+    }
+    command.args(["-L", tmux.name(), "watch", "--json"]).env_remove("TMUX").stdin(std::process::Stdio::null());
+    let output = home.path().join("lines");
+    command.stdout(std::fs::File::create(&output).unwrap()).stderr(std::process::Stdio::null());
+    let mut watch = command.spawn().unwrap();
+    let lines = || -> Vec<serde_json::Value> {
+        let text = std::fs::read_to_string(&output).unwrap();
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    };
+    let told = |field: &str, value: serde_json::Value| {
+        let is_it = |line: &serde_json::Value| {
+            let changed = line["changed"].as_array().cloned().unwrap_or_default();
+            line["kind"] == "facts" && changed.iter().any(|change| change["field"] == field && change["to"] == value)
+        };
+        lines().iter().any(is_it)
+    };
+    wait_until("the terminal", || lines().iter().any(|line| line["kind"] == "state"));
+    let mut record = std::fs::File::options().append(true).open(&path).unwrap();
+    let mut sum = 0;
+    wait_until("what the agent used", || {
+        std::io::Write::write_all(&mut record, line(1).as_bytes()).unwrap();
+        sum += 1;
+        told("agent.model", "m-1".into())
+    });
+    wait_until("all that it used", || told("agent.tokens_in", sum.into()));
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+    let facts: Vec<_> = lines().into_iter().filter(|line| line["kind"] == "facts").collect();
+    let at = |line: &serde_json::Value| line["at"].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+    assert!(facts.windows(2).all(|pair| at(&pair[1]).duration_since(at(&pair[0])).as_secs() >= 5), "{facts:?}");
+    let state = &facts.last().unwrap()["state"];
+    assert_eq!(state["agent"]["cost_usd"]["source"], "directory");
+    assert_eq!(state["last_turn"]["result"], "none", "a record of the directory proves nothing");
+}

@@ -1,0 +1,66 @@
+//! What screens tell of agents beside their state, in the recordings of each version.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use fleetwatch::profile::ProfileSet;
+use fleetwatch::recording::{Archive, Player};
+
+/// What the recordings of a version may show, and all of which they do show somewhere: `fact=value`, a `*` standing for any
+/// number.
+const SHOWN: &[(&str, &[&str])] = &[
+    ("claude-2.0.14", &["model=Sonnet 4.5"]),
+    ("claude-2.1.118", &["model=Sonnet 4.6"]),
+    (
+        "claude-2.1.197",
+        &[
+            "model=Opus 4.8 (1M context)",
+            "permission_mode=accept edits",
+            "permission_mode=auto mode",
+            "permission_mode=bypass permissions",
+            "permission_mode=plan mode",
+        ],
+    ),
+    ("claude-2.1.330", &["model=Opus 5.5", "permission_mode=auto mode", "permission_mode=manual mode"]),
+    ("codex-0.44.0", &["model=gpt-5-codex", "context_left=*"]),
+    ("codex-0.58.0", &["model=gpt-5-codex", "context_left=*"]),
+    ("codex-0.116.0", &["model=parcel-1", "context_left=*"]),
+    ("codex-0.153.4", &["model=gpt-5.5"]),
+    ("codex-0.169.0", &["model=GPT-5.5", "model=GPT-6.1-Sol"]),
+    ("gemini-0.61.0", &["model=gemini-2.5-pro", "branch=main"]),
+    ("copilot-1.0.102", &["model=mock-1", "permission_mode=Manual Approval"]),
+    ("opencode-1.18.33", &["model=Mock One", "permission_mode=Build"]),
+    ("aider-0.86.2", &["model=openai/mock-1"]),
+    ("pi-0.73.1", &["branch=main", "model=mock-1", "context_left=*", "context_limit=*", "tokens_in=*", "tokens_out=*"]),
+];
+
+#[test]
+fn screens_tell_the_same_facts_in_every_recording_of_a_version() {
+    let archive = Archive::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst")).unwrap();
+    let library = ProfileSet::builtin();
+    let mut found: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    let (mut recordings, mut telling) = (0, 0);
+    for name in archive.names() {
+        let Some((folder, _)) = SHOWN.iter().find(|(folder, _)| name.split('/').next() == Some(folder)) else {
+            continue;
+        };
+        let (tool, version) = folder.rsplit_once('-').unwrap();
+        let profile = library.select(tool, Some(version), false).unwrap().profile;
+        let recording = archive.recording(name).unwrap();
+        let mut told = false;
+        for frame in Player::new(&recording).step_by(3) {
+            for (fact, value) in profile.read(&frame.screen, &frame.facts).facts {
+                told = true;
+                let value = value.to_string();
+                let value = if value.bytes().all(|b| b.is_ascii_digit()) { "*".to_owned() } else { value };
+                found.entry(folder).or_default().insert(format!("{fact}={value}"));
+            }
+        }
+        (recordings, telling) = (recordings + 1, telling + usize::from(told));
+    }
+    assert!(telling * 10 > recordings * 9, "{telling} of {recordings} recordings tell something");
+    for (folder, wanted) in SHOWN {
+        let wanted: BTreeSet<String> = wanted.iter().map(|&fact| fact.to_owned()).collect();
+        assert_eq!(found.get(folder), Some(&wanted), "{folder}");
+    }
+}
