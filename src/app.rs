@@ -20,7 +20,7 @@ use ratatui::crossterm::event::{Event, EventStream};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::config::Config;
+use crate::config::{Config, ConfigError};
 use crate::delivery::DeliveryEvent;
 use crate::engine::{Engine, EngineEvent, Update};
 use crate::fleet::{Effect, ServerId, Terminal};
@@ -35,10 +35,9 @@ use crate::status::Status;
 use crate::task::Task;
 use crate::time::Span;
 use crate::ui::{Action, Topic, Ui, UiOptions, told};
-use actors::{ActorNews, Actors};
+use actors::{Actors, Continuation};
 use drafts::DraftStore;
 use lending::{Lent, given_back};
-pub use look::LookError;
 use reload::FileWatch;
 pub use reload::{LoadResult, LoadSource, ProfilesResult};
 use requests::found;
@@ -73,7 +72,7 @@ pub enum AppError {
     Server(#[from] crate::tmux::Error),
     /// A keymap or theme of the operator's is wrong.
     #[error(transparent)]
-    Look(#[from] LookError),
+    Look(#[from] ConfigError),
     #[error("the terminal cannot be used: {0}")]
     Terminal(#[from] io::Error),
     /// A part of the program panicked; its message has been printed.
@@ -117,7 +116,8 @@ struct App {
     /// What holds now of the configuration.
     config: Config,
     watch: FileWatch,
-    news: mpsc::UnboundedReceiver<ActorNews>,
+    /// What is to be done with what came of tasks that have ended.
+    done: mpsc::UnboundedReceiver<Continuation>,
     signals: Signals,
     /// Whoever holds the terminal reads its events; nobody else may.
     events: Option<EventStream>,
@@ -134,24 +134,24 @@ impl App {
     fn start(settings: Settings) -> Result<Self, AppError> {
         let Settings { config, watching, servers, source } = settings;
         let look = look::options(&config.ui, &source.directories())?;
-        let (profiles, tmux) = (Arc::clone(&watching.profiles), watching.poll.tmux.clone());
+        let profiles = Arc::clone(&watching.profiles);
         let history = History::start(&config.history);
         let (engine, sender) = Engine::start_acting(watching, &servers, (&config, &history), true)?;
         let mut ui = Ui::new(UiOptions { templates: config.templates.clone(), ..look });
         let drafts = DraftStore::start(&config.history, &mut ui);
         let (questions, answers) = history.questions(profiles);
-        let (told, news) = mpsc::unbounded_channel();
+        let (to_app, done) = mpsc::unbounded_channel();
         Ok(Self {
             engine,
             ui,
-            actors: Actors::new(sender, tmux, history.clone(), told),
+            actors: Actors::new(sender, to_app),
             drafts,
             follow_ups: BTreeMap::new(),
             questions,
             answers,
             history,
             watch: FileWatch::new(source, &config.ui.theme),
-            news,
+            done,
             signals: Signals::listen()?,
             tty: Tty::take(config.ui.mouse)?,
             events: Some(EventStream::new()),
@@ -218,8 +218,8 @@ impl App {
                 }
                 self.want_frame(KEY_FRAME);
             }
-            Some(news) = self.news.recv() => {
-                self.on_news(news).await?;
+            Some(continuation) = self.done.recv() => {
+                continuation(self)?;
                 self.want_frame(KEY_FRAME);
             }
             Some(answer) = self.answers.recv() => {

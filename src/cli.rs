@@ -139,7 +139,7 @@ async fn record_target(args: &record::Args, options: &GlobalOptions) -> Done {
     let watched = survey::Watched::new(options)?;
     let survey = watched.survey().await?;
     let terminal = survey.terminal(&args.target)?;
-    let server = crate::tmux::Server::new(terminal.key.server.clone(), watched.settings.poll.tmux.clone())?;
+    let server = watched.server(&terminal.key.server)?;
     let facts = &terminal.state.terminal;
     let may_read = watched.settings.poll.records.allow(&facts.tool, facts.cwd.as_deref());
     let profiles = may_read.then(|| Arc::clone(&watched.settings.profiles));

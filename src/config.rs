@@ -171,9 +171,10 @@ impl Config {
 
 // What is wrong with a configuration, where, and what to do about it.
 
-/// A configuration that is refused.
+/// A configuration that is refused, or a keymap or theme beside it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ConfigError {
+    /// Empty where no file is at fault.
     pub path: PathBuf,
     /// `None` when the file as a whole is at fault.
     pub position: Option<Position>,
@@ -192,11 +193,14 @@ pub struct Position {
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.path.display())?;
-        if let Some(Position { line, column }) = self.position {
-            write!(f, ":{line}:{column}")?;
+        if !self.path.as_os_str().is_empty() {
+            write!(f, "{}", self.path.display())?;
+            if let Some(Position { line, column }) = self.position {
+                write!(f, ":{line}:{column}")?;
+            }
+            f.write_str(": ")?;
         }
-        write!(f, ": {}", self.what)
+        f.write_str(&self.what)
     }
 }
 
@@ -218,7 +222,7 @@ impl ConfigError {
     }
 
     /// A fault at a place of the text.
-    fn at(path: &Path, text: &str, span: Option<Range<usize>>, what: String, hint: String) -> Self {
+    pub fn at(path: &Path, text: &str, span: Option<Range<usize>>, what: String, hint: String) -> Self {
         let position = span.map(|span| Position::of_byte(text, span.start));
         Self { path: path.to_owned(), position, what, hint }
     }
@@ -246,12 +250,11 @@ impl Position {
 /// The file's name in the configuration directory.
 const FILE_NAME: &str = "config.toml";
 
-/// Whether there is a theme of the user's own, `themes/NAME.toml` beside a configuration.
-fn has_theme(configuration: &Path, name: &str) -> bool {
+/// The file of a theme of the operator's own, in the directory of a configuration.
+pub fn theme_file(name: &str) -> Option<PathBuf> {
     // Anything but a plain word could lead out of the directory.
     let is_plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
-    let directory = configuration.parent().map(|directory| directory.join("themes"));
-    is_plain && directory.is_some_and(|themes| themes.join(format!("{name}.toml")).is_file())
+    is_plain.then(|| PathBuf::from("themes").join(format!("{name}.toml")))
 }
 
 /// The places where a configuration may stand, first match wins.

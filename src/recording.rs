@@ -5,7 +5,6 @@
 //! detector the screen and the process, [`replay()`] also the records; the truth only scoring reads.
 
 mod archive;
-pub mod doubts;
 mod player;
 mod reader;
 mod replay;

@@ -6,13 +6,12 @@
 mod event;
 mod prompt;
 mod snapshot;
-mod standing;
 mod watch;
 
 pub use event::{Batch, Happening, Level, TaskEvent};
+pub use prompt::SETTLED;
 pub use prompt::TaskPrompt;
 pub use snapshot::{
     PaneState, Preview, Registration, SessionSnapshot, TaskDisplay, TaskFields, TaskHistory, TaskPoll, TaskSnapshot,
 };
-pub use standing::SETTLED;
 pub use watch::{Task, TaskTracker, rang};

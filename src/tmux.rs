@@ -11,7 +11,6 @@
 //! A host's tmux is reached by the `ssh` program with the same words behind it. What the shell over there gets to see
 //! is made of constants, pane ids and numbers only.
 
-mod clipboard;
 mod error;
 mod jump;
 mod listing;
@@ -24,8 +23,8 @@ mod words;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use clipboard::Clipboard;
 pub use error::{Error, check_version};
+pub use jump::Clipboard;
 pub use jump::{Inside, Jump};
 pub use listing::{CapturedPane, ListedPane, Listing, Marks};
 pub use send::{Delivery, Guard, Key, Misread, Obstacle, PasteText, UnfitText, UnknownKey};

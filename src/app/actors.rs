@@ -1,4 +1,4 @@
-//! What the operator asks for and takes time: each in a task of its own, which tells the loop what came of it.
+//! What the operator asks for and takes time: each in a task of its own, behind which the loop goes on with what came of it.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -8,91 +8,35 @@ use tokio::sync::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
-use super::requests::Clip;
-use crate::config::{Adopted, AdoptedError};
-use crate::fleet::{ServerId, TerminalKey};
-use crate::history::{History, Reader};
+use super::{App, AppError};
+use crate::fleet::TerminalKey;
 use crate::operation::{Act, Operation, Privacy};
 use crate::sender::Sender;
-use crate::tmux::{self, Clipboard, Inside, Jump, Key, Server};
+use crate::tmux::{Inside, Key};
 
-/// Earlier prompts that the composer offers, of one terminal and of all.
-const RECALLED: usize = 200;
-
-/// What a task has to tell.
-#[derive(Debug)]
-pub(super) enum ActorNews {
-    /// A prompt waits for its terminal, or why it does not.
-    Queued {
-        prompt: Operation,
-        posted: Result<(), String>,
-    },
-    /// The prompts that waited for a terminal.
-    TakenBack {
-        key: TerminalKey,
-        texts: Result<Vec<String>, String>,
-    },
-    /// The prompts that were sent before: to one terminal, and to any.
-    Prompts {
-        own: Vec<String>,
-        all: Vec<String>,
-    },
-    /// A task was ended or run again.
-    Task {
-        key: TerminalKey,
-        told: Result<String, String>,
-    },
-    /// A text was handed to the operator's terminal.
-    Copied {
-        clip: Clip,
-        /// What tmux around the dashboard does with it; `None` outside of tmux.
-        clipboard: Option<Result<Clipboard, tmux::Error>>,
-    },
-    /// The operator has chosen a session as one of tasks, or takes that back, and the choice was kept, or why not.
-    Adopted {
-        server: ServerId,
-        session: String,
-        adopt: bool,
-        kept: Result<(), String>,
-    },
-    /// The operator has decided of a message to an agent.
-    Decided {
-        told: Result<String, String>,
-    },
-    Jumped {
-        key: TerminalKey,
-        jump: Result<Jump, tmux::Error>,
-    },
-}
+/// What the dashboard does once a task has ended.
+pub(super) type Continuation = Box<dyn FnOnce(&mut App) -> Result<(), AppError> + Send>;
 
 /// Whoever carries out what is asked for.
 pub(super) struct Actors {
     sender: Sender,
-    tmux: tmux::Settings,
-    inside: Option<Inside>,
-    history: History,
-    told: UnboundedSender<ActorNews>,
+    /// The tmux that the dashboard itself runs in.
+    pub(super) inside: Option<Inside>,
+    done: UnboundedSender<Continuation>,
     /// What must not be left half done: a prompt that is pasted but not submitted.
     sends: JoinSet<()>,
     /// The keys of each terminal, in their order.
     keyboards: Keyboards,
     /// Held by who keeps a choice in a file: choices are kept in the order in which they are made.
-    choosing: Arc<Mutex<()>>,
+    pub(super) choosing: Arc<Mutex<()>>,
 }
 
 impl Actors {
-    pub(super) fn new(
-        sender: Sender,
-        tmux: tmux::Settings,
-        history: History,
-        told: UnboundedSender<ActorNews>,
-    ) -> Self {
+    pub(super) fn new(sender: Sender, done: UnboundedSender<Continuation>) -> Self {
         Self {
             sender,
-            tmux,
             inside: Inside::new(std::env::var("TMUX").ok(), std::env::var("TMUX_PANE").ok()),
-            history,
-            told,
+            done,
             sends: JoinSet::new(),
             keyboards: Keyboards::new(),
             choosing: Arc::default(),
@@ -132,52 +76,17 @@ impl Actors {
         }
     }
 
-    /// Looks up the prompts that were sent before. A history that cannot be read has none.
-    pub(super) fn look_up_prompts(&self, key: Option<TerminalKey>) {
-        let (path, told) = (self.history.path().map(ToOwned::to_owned), self.told.clone());
-        tokio::task::spawn_blocking(move || {
-            let Some(mut reader) = path.and_then(|path| Reader::open(&path).ok()) else { return };
-            let own = key.map(|key| reader.prompts(Some(&key), RECALLED)).transpose();
-            let (own, all) =
-                (own.ok().flatten().unwrap_or_default(), reader.prompts(None, RECALLED).unwrap_or_default());
-            tell(&told, ActorNews::Prompts { own, all });
-        });
-    }
-
-    /// Finds out what becomes of a text that was handed to the terminal.
-    pub(super) fn follow_clip(&self, clip: Clip) {
-        let (tmux, inside) = (self.tmux.clone(), self.inside.clone());
-        self.work(async move {
-            let clipboard = match inside {
-                Some(inside) => Some(inside.clipboard(tmux).await),
-                None => None,
-            };
-            ActorNews::Copied { clip, clipboard }
-        });
-    }
-
-    /// Does something that takes time; what came of it is told.
-    pub(super) fn work(&self, work: impl Future<Output = ActorNews> + Send + 'static) {
-        let told = self.told.clone();
-        tokio::spawn(async move { tell(&told, work.await) });
-    }
-
-    /// Keeps that a session is one of tasks, or no longer. The file is locked by whoever else writes it, which may take as
-    /// long as it likes.
-    pub(super) fn adopt(&self, server: ServerId, session: String, adopt: bool) {
-        let choosing = Arc::clone(&self.choosing);
-        self.work(async move {
-            let _in_order = choosing.lock_owned().await;
-            let (to, name) = (server.clone(), session.clone());
-            let change = move || match Adopted::location() {
-                Some(path) => Adopted::change(&path, &to, &name, adopt).map(drop),
-                None => Err(AdoptedError::Homeless),
-            };
-            let kept = match tokio::task::spawn_blocking(change).await {
-                Ok(kept) => kept.map_err(|error| error.to_string()),
-                Err(error) => Err(error.to_string()),
-            };
-            ActorNews::Adopted { server, session, adopt, kept }
+    /// Does something that takes time, and then something with what came of it.
+    pub(super) fn work<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+        then: impl FnOnce(&mut App, T) -> Result<(), AppError> + Send + 'static,
+    ) {
+        let done = self.done.clone();
+        tokio::spawn(async move {
+            let result = work.await;
+            // Nobody listens any more when the dashboard has been left.
+            let _ = done.send(Box::new(move |app| then(app, result)));
         });
     }
 
@@ -187,23 +96,6 @@ impl Actors {
         self.keyboards.clear();
         while self.sends.join_next().await.is_some() {}
     }
-
-    /// Brings the operator to a terminal, or finds out what does.
-    pub(super) fn jump(&self, key: TerminalKey) {
-        let (tmux, inside) = (self.tmux.clone(), self.inside.clone());
-        self.work(async move {
-            let jump = match Server::new(key.server.clone(), tmux) {
-                Ok(server) => server.jump(&key, inside.as_ref()).await,
-                Err(error) => Err(error),
-            };
-            ActorNews::Jumped { key, jump }
-        });
-    }
-}
-
-/// Nobody listens any more when the dashboard has been left.
-fn tell(told: &UnboundedSender<ActorNews>, news: ActorNews) {
-    let _ = told.send(news);
 }
 
 /// Where the keys of each terminal go.

@@ -1,42 +1,18 @@
 //! How the dashboard looks on this terminal: what the configuration wants and what the environment tells of it.
 
-use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
 
-use crate::config::{self, Position};
+use crate::config::{self, ConfigError};
 use crate::ui::{Depth, Keymap, Theme, Topic, UiOptions};
-
-/// A keymap or theme of the operator's that is refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub struct LookError {
-    path: Option<PathBuf>,
-    position: Option<Position>,
-    what: String,
-    /// What to do about it.
-    pub hint: String,
-}
-
-impl fmt::Display for LookError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(path) = &self.path {
-            write!(f, "{}:", path.display())?;
-        }
-        if let Some(Position { line, column }) = self.position {
-            write!(f, "{line}:{column}:")?;
-        }
-        let gap = if self.path.is_some() { " " } else { "" };
-        write!(f, "{gap}{}", self.what)
-    }
-}
 
 /// The dashboard's options. The operator's own `keymap.toml` and `themes/NAME.toml` are looked for in `directories`.
 ///
 /// # Errors
 /// One of them cannot be read or is wrong, or there is no theme of the wanted name.
-pub(super) fn options(wanted: &config::UiConfig, directories: &[PathBuf]) -> Result<UiOptions, LookError> {
+pub(super) fn options(wanted: &config::UiConfig, directories: &[PathBuf]) -> Result<UiOptions, ConfigError> {
     let environment = Environment::of_process();
     Ok(environment.options(wanted, keymap(directories)?, theme(environment.theme(wanted), directories)?))
 }
@@ -46,7 +22,7 @@ pub(super) fn options_again(
     wanted: &config::UiConfig,
     directories: &[PathBuf],
     before: &UiOptions,
-) -> (UiOptions, [Option<(Topic, LookError)>; 2]) {
+) -> (UiOptions, [Option<(Topic, ConfigError)>; 2]) {
     let environment = Environment::of_process();
     let (keymap, keymap_fault) = or_before(keymap(directories), &before.keymap);
     let (theme, theme_fault) = or_before(theme(environment.theme(wanted), directories), &before.theme);
@@ -54,7 +30,7 @@ pub(super) fn options_again(
     (environment.options(wanted, keymap, theme), faults)
 }
 
-fn or_before<T: Clone>(read: Result<T, LookError>, before: &T) -> (T, Option<LookError>) {
+fn or_before<T: Clone>(read: Result<T, ConfigError>, before: &T) -> (T, Option<ConfigError>) {
     match read {
         Ok(read) => (read, None),
         Err(fault) => (before.clone(), Some(fault)),
@@ -67,55 +43,38 @@ pub(super) fn beside(files: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// The shipped keymap with the operator's own laid over it.
-fn keymap(directories: &[PathBuf]) -> Result<Keymap, LookError> {
+fn keymap(directories: &[PathBuf]) -> Result<Keymap, ConfigError> {
     let Some((path, text)) = first(directories, Path::new("keymap.toml"))? else { return Ok(Keymap::shipped()) };
-    let own = Keymap::parse(&text).map_err(|error| LookError {
-        position: Some(Position::of_byte(&text, error.at.start)),
-        path: Some(path),
-        what: error.what,
-        hint: error.hint,
-    })?;
+    let own =
+        Keymap::parse(&text).map_err(|error| ConfigError::at(&path, &text, Some(error.at), error.what, error.hint))?;
     Ok(Keymap::shipped().overlaid(own))
 }
 
 /// The operator's theme of a name, else the shipped one.
-fn theme(name: &str, directories: &[PathBuf]) -> Result<Theme, LookError> {
-    // A name is one part of a path; anything else could lead out of the directory.
-    let is_plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
-    let file = PathBuf::from("themes").join(format!("{name}.toml"));
-    if let Some((path, text)) = if is_plain { first(directories, &file)? } else { None } {
-        return Theme::parse(&text).map_err(|error| LookError {
-            position: Some(Position::of_byte(&text, error.at.start)),
-            path: Some(path),
-            what: error.what,
-            hint: error.hint.unwrap_or_else(|| "the shipped themes are examples to copy from".to_owned()),
+fn theme(name: &str, directories: &[PathBuf]) -> Result<Theme, ConfigError> {
+    let file = config::theme_file(name);
+    if let Some((path, text)) = file.map_or(Ok(None), |file| first(directories, &file))? {
+        return Theme::parse(&text).map_err(|error| {
+            let hint = error.hint.unwrap_or_else(|| "the shipped themes are examples to copy from".to_owned());
+            ConfigError::at(&path, &text, Some(error.at), error.what, hint)
         });
     }
-    Theme::shipped(name).ok_or_else(|| LookError {
-        path: None,
-        position: None,
-        what: format!("there is no theme {name:?}"),
-        hint: format!(
-            "there are {}; one of your own is a file themes/{name}.toml beside the configuration",
-            Theme::names().collect::<Vec<_>>().join(", ")
-        ),
+    Theme::shipped(name).ok_or_else(|| {
+        let names = Theme::names().collect::<Vec<_>>().join(", ");
+        let hint = format!("there are {names}; one of your own is a file themes/{name}.toml beside the configuration");
+        ConfigError { path: PathBuf::new(), position: None, what: format!("there is no theme {name:?}"), hint }
     })
 }
 
 /// The first file of a name that there is in the directories.
-fn first(directories: &[PathBuf], name: &Path) -> Result<Option<(PathBuf, String)>, LookError> {
+fn first(directories: &[PathBuf], name: &Path) -> Result<Option<(PathBuf, String)>, ConfigError> {
     for path in directories.iter().map(|directory| directory.join(name)) {
         match std::fs::read_to_string(&path) {
             Ok(text) => return Ok(Some((path, text))),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
             Err(error) => {
                 let hint = "check that it is a file of UTF-8 text and that you may read it".to_owned();
-                return Err(LookError {
-                    path: Some(path),
-                    position: None,
-                    what: format!("cannot be read: {error}"),
-                    hint,
-                });
+                return Err(ConfigError { path, position: None, what: format!("cannot be read: {error}"), hint });
             }
         }
     }

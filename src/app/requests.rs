@@ -1,14 +1,16 @@
 //! What the operator asks for is carried out, and what came of it is told.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::actors::ActorNews;
 use super::lending::LendPurpose;
 use super::{App, AppError};
+use crate::config::{Adopted, AdoptedError};
 use crate::fleet::{Fleet, FoundSession, Input, View};
 use crate::history::{
-    Decided, Intent, IntentId, IntentNews, IntentState, Intents, OperatorAction, Owner, Record, Trouble, same_terminal,
+    Decided, Intent, IntentId, IntentNews, IntentState, Intents, OperatorAction, Owner, Reader, Record, Trouble,
+    same_terminal,
 };
 use crate::ids::{ServerId, TerminalKey, WindowId};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, When};
@@ -19,6 +21,9 @@ use crate::task::{Batch, Happening, TaskEvent};
 use crate::time::Timestamp;
 use crate::tmux::{self, Clipboard, Jump, Server, Start};
 use crate::ui::{Copied, Decision, Request, Topic, Waiting, decided, happening_status};
+
+/// Earlier prompts that the composer offers, of one terminal and of all.
+const RECALLED: usize = 200;
 
 /// How a kill is told.
 const KILLED: &str = "killed from the dashboard";
@@ -35,10 +40,10 @@ impl App {
             Request::Suspend => self.suspend().await?,
             Request::Seen { key } => self.saw(key, "seen"),
             Request::Note { key, action } => self.note(key, action),
-            Request::Jump { key } => self.actors.jump(key),
+            Request::Jump { key } => self.jump(key),
             Request::KillTasks { tasks } => self.kill_tasks(tasks),
             Request::RerunTask { key, window } => self.rerun_task(key, window),
-            Request::AdoptSession { server, session, adopt } => self.actors.adopt(server, session, adopt),
+            Request::AdoptSession { server, session, adopt } => self.adopt(server, session, adopt),
             Request::Explain { key } => {
                 self.ui.explained(&key, self.engine.fleet().explain(&key, poll::now()), poll::now())
             }
@@ -51,7 +56,7 @@ impl App {
             Request::DecideFollowUp { id, decision } => self.decide(id, decision),
             Request::Ask(question) => self.questions.ask(question),
             Request::Unqueue { key } => self.unqueue(key),
-            Request::Prompts { key } => self.actors.look_up_prompts(key),
+            Request::Prompts { key } => self.look_up_prompts(key),
             Request::Edit { text } => self.edit(text)?,
             Request::Perform(operation) => match &operation.act {
                 Act::Prompt { when: When::Ready, .. } => self.queue(operation),
@@ -61,62 +66,74 @@ impl App {
         Ok(())
     }
 
-    pub(super) async fn on_news(&mut self, news: ActorNews) -> Result<(), AppError> {
-        match news {
-            ActorNews::Queued { posted: Ok(()), .. } => {}
-            ActorNews::Queued { prompt, posted: Err(why) } => {
-                self.ui.ended(&prompt, &Refusal::Other(why).into(), &self.engine.fleet().view(poll::now()));
-            }
-            ActorNews::TakenBack { key, texts: Ok(texts) } => {
-                self.ui.taken_back(&key, &texts, &self.engine.fleet().view(poll::now()));
-            }
-            ActorNews::TakenBack { texts: Err(why), .. } => self.complain(&format!("nothing was taken back: {why}")),
-            ActorNews::Prompts { own, all } => self.ui.prompts(&own, &all, &self.engine.fleet().view(poll::now())),
-            ActorNews::Task { key, told } => {
-                self.engine.wake(&key.server);
-                let (status, told) = match told {
-                    Ok(told) => (Status::Finished, told),
-                    Err(trouble) => (Status::Error, trouble),
-                };
-                self.ui.notify_about(Topic::Task(key), status, told, poll::now());
-            }
-            ActorNews::Copied { clip, clipboard } => {
-                let (status, told) = told(&clip, clipboard.as_ref());
-                self.ui.notify_about(Topic::Clipboard, status, told, poll::now());
-            }
-            ActorNews::Adopted { server, session, adopt, kept } => self.adopted(server, session, adopt, kept),
-            ActorNews::Decided { told: Ok(told) } => self.ui.notify(Status::Finished, told, poll::now()),
-            ActorNews::Decided { told: Err(trouble) } => self.complain(&trouble),
-            ActorNews::Jumped { key, jump: Ok(Jump::Switched) } => {
-                self.saw(key, "jumped to it");
-                // A popup would go on to hide what was jumped to.
-                if self.actors.in_popup() && self.lent.is_none() {
-                    self.wants_to_end = true;
+    /// Brings the operator to a terminal, or lends the terminal to what does.
+    fn jump(&self, key: TerminalKey) {
+        let (tmux, inside, to) = (self.tmux(), self.actors.inside.clone(), key.clone());
+        let jump = async move { Server::new(to.server.clone(), tmux)?.jump(&to, inside.as_ref()).await };
+        self.actors.work(jump, move |app, jump| {
+            match jump {
+                Ok(Jump::Switched) => {
+                    app.saw(key, "jumped to it");
+                    // A popup would go on to hide what was jumped to.
+                    app.wants_to_end |= app.actors.in_popup() && app.lent.is_none();
                 }
+                // The key was pressed twice, or something else was begun meanwhile.
+                Ok(Jump::Attach(_)) if app.lent.is_some() => {}
+                Ok(Jump::Attach(command)) => {
+                    let name =
+                        key.server.host.as_ref().map_or_else(|| "tmux".to_owned(), |host| format!("ssh to {host}"));
+                    app.hand_over(command, name, LendPurpose::Jump(key))?;
+                }
+                Err(error) => app.complain(&error.to_string()),
             }
-            // The key was pressed twice, or something else was begun meanwhile.
-            ActorNews::Jumped { jump: Ok(Jump::Attach(_)), .. } if self.lent.is_some() => {}
-            ActorNews::Jumped { key, jump: Ok(Jump::Attach(command)) } => {
-                let name = key.server.host.as_ref().map_or_else(|| "tmux".to_owned(), |host| format!("ssh to {host}"));
-                self.hand_over(command, name, LendPurpose::Jump(key))?;
-            }
-            ActorNews::Jumped { jump: Err(error), .. } => self.complain(&error.to_string()),
-        }
-        Ok(())
+            Ok(())
+        });
+    }
+
+    fn tmux(&self) -> tmux::Settings {
+        self.engine.settings().poll.tmux.clone()
     }
 
     fn copy(&mut self, key: &TerminalKey, what: Copied) -> Result<(), AppError> {
-        if let Some(clip) = clip(self.engine.fleet(), key, what) {
-            self.tty.copy(&clip.text)?;
-            self.actors.follow_clip(clip);
+        let Some(clip) = clip(self.engine.fleet(), key, what) else {
+            let told = match what {
+                Copied::Dialog => "no dialog waits there, so nothing was copied",
+                Copied::Name | Copied::Transcript => "there is nothing to copy",
+            };
+            self.ui.notify_about(Topic::Clipboard, Status::Ready, told.to_owned(), poll::now());
             return Ok(());
-        }
-        let told = match what {
-            Copied::Dialog => "no dialog waits there, so nothing was copied",
-            Copied::Name | Copied::Transcript => "there is nothing to copy",
         };
-        self.ui.notify_about(Topic::Clipboard, Status::Ready, told.to_owned(), poll::now());
+        self.tty.copy(&clip.text)?;
+        let (tmux, inside) = (self.tmux(), self.actors.inside.clone());
+        // What tmux around the dashboard does with it, if there is one.
+        let clipboard = async move {
+            match inside {
+                Some(inside) => Some(inside.clipboard(tmux).await),
+                None => None,
+            }
+        };
+        self.actors.work(clipboard, move |app, clipboard| {
+            let (status, told) = told(&clip, clipboard.as_ref());
+            app.ui.notify_about(Topic::Clipboard, status, told, poll::now());
+            Ok(())
+        });
         Ok(())
+    }
+
+    /// Looks up the prompts that were sent before: to one terminal, and to any. A history that cannot be read has none.
+    fn look_up_prompts(&self, key: Option<TerminalKey>) {
+        let Some(path) = self.history.path().map(ToOwned::to_owned) else { return };
+        let prompts = tokio::task::spawn_blocking(move || {
+            let mut reader = Reader::open(&path).ok()?;
+            let own = key.map(|key| reader.prompts(Some(&key), RECALLED)).transpose();
+            Some((own.ok().flatten().unwrap_or_default(), reader.prompts(None, RECALLED).unwrap_or_default()))
+        });
+        self.actors.work(prompts, |app, prompts| {
+            if let Ok(Some((own, all))) = prompts {
+                app.ui.prompts(&own, &all, &app.engine.fleet().view(poll::now()));
+            }
+            Ok(())
+        });
     }
 
     /// The operator has seen a terminal, by doing something.
@@ -138,7 +155,7 @@ impl App {
     // What the dashboard does about tasks beside showing them.
 
     /// Ends tasks, and removes their windows.
-    pub(super) fn kill_tasks(&mut self, tasks: Vec<(TerminalKey, WindowId)>) {
+    fn kill_tasks(&mut self, tasks: Vec<(TerminalKey, WindowId)>) {
         for (key, window) in tasks {
             let Some(task) = self.engine.fleet().task(&key.server, window) else { continue };
             let (name, ended) = (task.id.clone(), task.is_dead());
@@ -147,46 +164,71 @@ impl App {
                 self.history.record(Record::kill(key.clone(), name.clone(), poll::now(), KILLED));
                 self.engine.handle_local(Input::TaskKilled { server, window, reason }, poll::now());
             }
-            let (history, tmux) = (self.history.clone(), self.engine.settings().poll.tmux.clone());
-            self.actors.work(async move {
+            let (history, tmux, of) = (self.history.clone(), self.tmux(), key.clone());
+            let kill = async move {
                 history.written(NOTED).await;
-                let killed = match Server::new(key.server.clone(), tmux) {
-                    Ok(server) => server.kill_task(&key, window).await,
-                    Err(error) => Err(error),
+                Server::new(of.server.clone(), tmux)?.kill_task(&of, window).await
+            };
+            self.actors.work(kill, move |app, killed| {
+                let (status, told) = match killed {
+                    Ok(true) => (Status::Finished, format!("{name} was {}", if ended { "removed" } else { "ended" })),
+                    Ok(false) => (Status::Error, format!("{name} is gone already")),
+                    Err(error) => (Status::Error, format!("{name}: {error}")),
                 };
-                let told = match killed {
-                    Ok(true) => Ok(format!("{name} was {}", if ended { "removed" } else { "ended" })),
-                    Ok(false) => Err(format!("{name} is gone already")),
-                    Err(error) => Err(format!("{name}: {error}")),
-                };
-                ActorNews::Task { key, told }
+                app.tell_of_task(key, status, told)
             });
         }
     }
 
     /// Runs a task that has ended again.
-    pub(super) fn rerun_task(&mut self, key: TerminalKey, window: WindowId) {
+    fn rerun_task(&mut self, key: TerminalKey, window: WindowId) {
         let Some(name) = self.engine.fleet().task(&key.server, window).map(|task| task.id.clone()) else { return };
-        let tmux = self.engine.settings().poll.tmux.clone();
-        self.actors.work(async move {
-            let begun = match Server::new(key.server.clone(), tmux) {
-                Ok(server) => server.begin_again(&key, window, None, poll::now().as_millis()).await,
-                Err(error) => Err(error),
+        let (tmux, of) = (self.tmux(), key.clone());
+        let begin = async move {
+            Server::new(of.server.clone(), tmux)?.begin_again(&of, window, None, poll::now().as_millis()).await
+        };
+        self.actors.work(begin, move |app, begun| {
+            let (status, told) = match begun {
+                Ok(Start::Begun(_)) => (Status::Finished, format!("{name} runs again")),
+                Ok(Start::Overtaken) => (Status::Error, format!("{name} runs again already, or is gone")),
+                Err(error) => (Status::Error, format!("{name}: {error}")),
             };
-            let told = match begun {
-                Ok(Start::Begun(_)) => Ok(format!("{name} runs again")),
-                Ok(Start::Overtaken) => Err(format!("{name} runs again already, or is gone")),
-                Err(error) => Err(format!("{name}: {error}")),
+            app.tell_of_task(key, status, told)
+        });
+    }
+
+    fn tell_of_task(&mut self, key: TerminalKey, status: Status, told: String) -> Result<(), AppError> {
+        self.engine.wake(&key.server);
+        self.ui.notify_about(Topic::Task(key), status, told, poll::now());
+        Ok(())
+    }
+
+    /// Keeps that a session is one of tasks, or no longer. The file is locked by whoever else writes it, which may take as
+    /// long as it likes.
+    fn adopt(&self, server: ServerId, session: String, adopt: bool) {
+        let (choosing, to, name) = (Arc::clone(&self.actors.choosing), server.clone(), session.clone());
+        let keep = async move {
+            let _in_order = choosing.lock_owned().await;
+            let change = move || match Adopted::location() {
+                Some(path) => Adopted::change(&path, &to, &name, adopt).map(drop),
+                None => Err(AdoptedError::Homeless),
             };
-            ActorNews::Task { key, told }
+            match tokio::task::spawn_blocking(change).await {
+                Ok(kept) => kept.map_err(|error| error.to_string()),
+                Err(error) => Err(error.to_string()),
+            }
+        };
+        self.actors.work(keep, move |app, kept| {
+            match kept {
+                Ok(()) => app.adopted(server, session, adopt),
+                Err(error) => app.ui.notify(Status::Failed, format!("nothing was changed: {error}"), poll::now()),
+            }
+            Ok(())
         });
     }
 
     /// A session is treated as tasks from now on, or no longer; the pollers read the choice with their next look.
-    pub(super) fn adopted(&mut self, server: ServerId, session: String, adopt: bool, kept: Result<(), String>) {
-        if let Err(error) = kept {
-            return self.ui.notify(Status::Failed, format!("nothing was changed: {error}"), poll::now());
-        }
+    fn adopted(&mut self, server: ServerId, session: String, adopt: bool) {
         let run = self
             .engine
             .fleet()
@@ -205,7 +247,7 @@ impl App {
         self.ui.notify(Status::Finished, format!("{session} {told}"), poll::now());
         self.engine.wake(&server);
         if !adopt {
-            let tmux = self.engine.settings().poll.tmux.clone();
+            let tmux = self.tmux();
             tokio::spawn(async move {
                 let Ok(server) = Server::new(server, tmux) else { return };
                 if let Err(error) = server.undeclare_tasks(&session).await {
@@ -249,63 +291,72 @@ impl App {
     }
 
     /// Writes down what the operator decides of a message; whoever sends messages carries it out.
-    pub(super) fn decide(&self, id: IntentId, decision: Decision) {
+    fn decide(&self, id: IntentId, decision: Decision) {
         self.in_outbox(
             move |outbox, now| match decision {
                 Decision::Resend => outbox.resend(id, now),
                 Decision::Dismiss => outbox.dismiss(id, now),
             },
-            move |done| ActorNews::Decided {
-                told: match done {
-                    Ok(Decided::Dismissed) => Ok(decided(id, decision, None)),
-                    Ok(Decided::Resent(next)) => Ok(decided(id, decision, Some(next))),
-                    Ok(Decided::NotOpen(state)) => Err(format!("message {} is already {state}", id.0)),
-                    Ok(Decided::Missing) => Err(format!("message {} no longer exists", id.0)),
-                    Err(trouble) => Err(format!("message {} was not changed: {trouble}", id.0)),
-                },
+            move |app, done| {
+                let (status, told) = match done {
+                    Ok(Decided::Dismissed) => (Status::Finished, decided(id, decision, None)),
+                    Ok(Decided::Resent(next)) => (Status::Finished, decided(id, decision, Some(next))),
+                    Ok(Decided::NotOpen(state)) => (Status::Error, format!("message {} is already {state}", id.0)),
+                    Ok(Decided::Missing) => (Status::Error, format!("message {} no longer exists", id.0)),
+                    Err(trouble) => (Status::Error, format!("message {} was not changed: {trouble}", id.0)),
+                };
+                app.ui.notify(status, told, poll::now());
             },
         );
     }
 
     /// Has a prompt wait for its terminal. Where nothing can be kept, its text is given back.
-    pub(super) fn queue(&mut self, prompt: Operation) {
+    fn queue(&mut self, prompt: Operation) {
         let Operation { to: Recipient { key, name, .. }, act, .. } = prompt.clone();
         let Act::Prompt { text, .. } = act else { return };
         self.in_outbox(
             move |outbox, now| outbox.post(&key, &name, &text, now).map(drop),
-            move |posted| ActorNews::Queued { prompt, posted },
+            move |app, posted| {
+                if let Err(why) = posted {
+                    app.ui.ended(&prompt, &Refusal::Other(why).into(), &app.engine.fleet().view(poll::now()));
+                }
+            },
         );
     }
 
     /// Gives the prompts back that wait for a terminal.
-    pub(super) fn unqueue(&mut self, key: TerminalKey) {
+    fn unqueue(&mut self, key: TerminalKey) {
         let to = key.clone();
-        self.in_outbox(move |outbox, now| outbox.take_back(&to, now), move |texts| ActorNews::TakenBack { key, texts });
+        self.in_outbox(
+            move |outbox, now| outbox.take_back(&to, now),
+            move |app, texts| match texts {
+                Ok(texts) => app.ui.taken_back(&key, &texts, &app.engine.fleet().view(poll::now())),
+                Err(why) => app.complain(&format!("nothing was taken back: {why}")),
+            },
+        );
     }
 
-    /// Does something in the outbox, which takes time, and tells what came of it.
+    /// Does something in the outbox, which takes time, and then something with what came of it.
     fn in_outbox<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Intents, Timestamp) -> Result<T, Trouble> + Send + 'static,
-        told: impl FnOnce(Result<T, String>) -> ActorNews + Send + 'static,
+        then: impl FnOnce(&mut App, Result<T, String>) + Send + 'static,
     ) {
         let path = self.history.path().map(ToOwned::to_owned);
-        self.actors.work(async move {
-            let Some(path) = path else { return told(Err("no history is kept, where prompts wait".to_owned())) };
-            let work = move || {
-                let now = poll::now();
-                work(&mut Intents::open(&path, Owner::of_process(now), now)?, now)
-            };
-            let done = match tokio::task::spawn_blocking(work).await {
-                Ok(done) => done.map_err(|trouble| trouble.to_string()),
-                Err(error) => Err(error.to_string()),
-            };
-            told(done)
+        let work = tokio::task::spawn_blocking(move || {
+            let path = path.ok_or_else(|| "no history is kept, where prompts wait".to_owned())?;
+            let now = poll::now();
+            let outbox = Intents::open(&path, Owner::of_process(now), now);
+            outbox.and_then(|mut outbox| work(&mut outbox, now)).map_err(|trouble| trouble.to_string())
+        });
+        self.actors.work(work, move |app, done| {
+            then(app, done.unwrap_or_else(|error| Err(error.to_string())));
+            Ok(())
         });
     }
 
     /// Tells what became of a prompt that waited.
-    pub(super) fn tell_of_prompt(&mut self, prompt: &Intent) {
+    fn tell_of_prompt(&mut self, prompt: &Intent) {
         let view = self.engine.fleet().view(poll::now());
         let Some(key) = here(prompt, &view) else { return };
         let why = prompt.detail.clone().unwrap_or_default();
@@ -321,7 +372,7 @@ impl App {
     }
 
     /// Shows which prompts wait.
-    pub(super) fn show_queue(&mut self) {
+    fn show_queue(&mut self) {
         let view = self.engine.fleet().view(poll::now());
         let mut waiting: HashMap<TerminalKey, Vec<Waiting>> = HashMap::new();
         for prompt in self.follow_ups.values().filter(|it| waits(it)) {

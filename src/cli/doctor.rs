@@ -15,7 +15,7 @@ use crate::fleet::{ServerId, Terminal};
 use crate::history::{self, History, Reader, Trouble};
 use crate::screen::harmless;
 use crate::state::FactSource;
-use crate::tmux::{self, Server, Trace};
+use crate::tmux::{self, Trace};
 use crate::{poll, private};
 
 /// Check tmux, the servers, the configuration and the terminal, and say what to fix.
@@ -275,7 +275,7 @@ fn record(agent: &Terminal, watched: &Watched) -> String {
 }
 
 async fn ask(watched: &Watched, id: &ServerId) -> Result<Answer, tmux::Error> {
-    let server = tmux::Server::new(id.clone(), watched.settings.poll.tmux.clone())?;
+    let server = watched.server(id)?;
     let start = Instant::now();
     server.look(&[]).await?;
     let first = start.elapsed();
@@ -409,7 +409,7 @@ async fn traces(watched: &Watched, clean: bool) -> Vec<Finding> {
 
 async fn findings(watched: &Watched, id: &ServerId, clean: bool) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let Ok(server) = Server::new(id.clone(), watched.settings.poll.tmux.clone()) else { return findings };
+    let Ok(server) = watched.server(id) else { return findings };
     // A server that does not answer is a finding of its own already.
     let Ok(traces) = server.traces().await else { return findings };
     let gone: Vec<String> =

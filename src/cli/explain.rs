@@ -12,7 +12,6 @@ use crate::process;
 use crate::profile::{Classification, Explanation, ProcessInfo, Program, Selected};
 use crate::screen::{Screen, harmless};
 use crate::state::State;
-use crate::tmux::Server;
 
 /// Explain the state of a terminal or task: the answer, then the regions, rules, rows and timers behind it.
 #[derive(Clone, Debug, clap::Args)]
@@ -84,7 +83,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
 /// Why a pane that is there is not watched; `None` where the target names no pane at all.
 async fn unwatched(target: &str, watched: &Watched) -> Option<Failure> {
     for id in &watched.servers {
-        let Ok(server) = Server::new(id.clone(), watched.settings.poll.tmux.clone()) else { continue };
+        let Ok(server) = watched.server(id) else { continue };
         let Ok(look) = server.look(&[]).await else { continue };
         let Some(pane) = look.panes.iter().find(|pane| target::names_pane(target, pane.id, &pane.place)) else {
             continue;

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{Span, ToSpan, Zoned};
@@ -43,7 +44,7 @@ pub struct Args {
     pub until: Option<Timestamp>,
     /// Only this kind; may be repeated.
     #[arg(long, value_name = "KIND")]
-    pub kind: Vec<KindName>,
+    pub kind: Vec<Kind>,
     /// Only the newest COUNT records; without --since and --json the newest 100.
     #[arg(long, value_name = "COUNT")]
     pub limit: Option<u32>,
@@ -55,26 +56,13 @@ pub struct Args {
     pub summary: bool,
 }
 
-/// A kind of record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum KindName {
-    Transition,
-    TaskEvent,
-    Input,
-    FollowUp,
-    Action,
-}
+impl ValueEnum for Kind {
+    fn value_variants<'a>() -> &'a [Self] {
+        Kind::ALL
+    }
 
-impl From<KindName> for Kind {
-    fn from(name: KindName) -> Self {
-        match name {
-            KindName::Transition => Kind::Transition,
-            KindName::TaskEvent => Kind::TaskEvent,
-            KindName::Input => Kind::Input,
-            KindName::FollowUp => Kind::FollowUp,
-            KindName::Action => Kind::Action,
-        }
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(self.word().into())
     }
 }
 
@@ -112,7 +100,7 @@ fn read(args: &Args, options: &GlobalOptions, path: &Path) -> Done {
         terminals,
         since: args.since,
         until: args.until,
-        kinds: args.kind.iter().copied().map(Kind::from).collect(),
+        kinds: args.kind.clone(),
         limit: args.limit.or_else(|| (args.since.is_none() && !args.json).then_some(USUAL_LINES)),
         before: None,
     };

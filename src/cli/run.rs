@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::history::keep;
-use super::survey::Watched;
+use super::survey::{Watched, unfit};
 use super::{Done, Failure, GlobalOptions, output};
 use crate::fleet::ServerId;
 use crate::history::{History, OperatorAction, Record};
@@ -73,8 +73,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let Some(id) = watched.servers.first() else {
         return Err(Failure::usage("there is no server to run it on").into());
     };
-    let server = Server::new(id.clone(), watched.settings.poll.tmux.clone())
-        .map_err(|error| Failure::usage(&error).hint(error.hint()))?;
+    let server = watched.server(id).map_err(unfit)?;
     let cwd = directory(args.cwd.as_deref(), id)?;
     let task = NewTask { name: &args.name, cwd: cwd.as_deref(), argv: &argv, now: poll::now().as_millis() };
     let (again, begun) = start(&server, &args.session, &task, &options.program()).await?;

@@ -86,6 +86,14 @@ impl Watched {
         self.servers.iter().all(|server| owner::is_owned(&self.settings, server))
     }
 
+    /// The way to a server that is watched.
+    ///
+    /// # Errors
+    /// Its name is not fit for a command line.
+    pub(super) fn server(&self, id: &ServerId) -> Result<tmux::Server, tmux::Error> {
+        tmux::Server::new(id.clone(), self.settings.poll.tmux.clone())
+    }
+
     /// What sends to what is watched.
     pub(super) fn sender(&self, history: &History) -> Sender {
         let (profiles, locks) = (Arc::clone(&self.settings.profiles), history::lock_directory());
@@ -186,7 +194,7 @@ impl Watched {
     /// A problem with what can be done about it. The server is asked again for that: the public state carries what
     /// happened, and only the error itself knows the remedy.
     pub(super) async fn explain(&self, server: &ServerId, problem: &Problem) -> Failure {
-        let again = match tmux::Server::new(server.clone(), self.settings.poll.tmux.clone()) {
+        let again = match self.server(server) {
             Ok(handle) => handle.look(&[]).await.err(),
             Err(error) => Some(error),
         };

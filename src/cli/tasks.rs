@@ -7,7 +7,7 @@ use clap::Subcommand;
 
 use super::history::keep;
 use super::run::refused;
-use super::survey::{Survey, Watched};
+use super::survey::{Survey, Watched, unfit};
 use super::{Done, Failure, GlobalOptions, output, table, target};
 use crate::config::{Adopted, AdoptedError};
 use crate::fleet::{self, DeclaredBy};
@@ -143,8 +143,7 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool) -> Done {
         };
         let changed = change(id)?;
         if declared_by == Some(Some(DeclaredBy::Run)) && !adopt {
-            let server =
-                Server::new(id.clone(), watched.settings.poll.tmux.clone()).map_err(|error| refused(&error))?;
+            let server = watched.server(id).map_err(|error| refused(&error))?;
             server.undeclare_tasks(session).await.map_err(|error| refused(&error))?;
         }
         if declared_by.is_some() || changed {
@@ -245,7 +244,6 @@ impl<'a> Acting<'a> {
     }
 
     fn server(&self, task: &Task) -> Result<Server, Failure> {
-        Server::new(task.key.server.clone(), self.watched.settings.poll.tmux.clone())
-            .map_err(|error| Failure::usage(&error).hint(error.hint()))
+        self.watched.server(&task.key.server).map_err(unfit)
     }
 }

@@ -16,7 +16,7 @@ use toml::de::{DeTable, DeValue};
 use super::file::{File, FollowUpTable, HistoryTable, NotifyTable, ServerTable, TaskTable, TerminalTable};
 use super::file::{TemplateTable, TrackerTable, UiTable, WatchTable};
 use super::rules::Patterns;
-use super::{Config, ConfigError, RecordsConfig, Rules, Template, TerminalRule, UiConfig, WatchConfig, has_theme};
+use super::{Config, ConfigError, RecordsConfig, Rules, Template, TerminalRule, UiConfig, WatchConfig, theme_file};
 use crate::fleet::{Declared, ServerId, Socket};
 use crate::follow_up::FollowUpRule;
 use crate::history;
@@ -438,7 +438,8 @@ impl Source<'_> {
     fn ui(&self, table: UiTable) -> Result<UiConfig, ConfigError> {
         let default = UiConfig::default();
         let theme = table.theme.unwrap_or(default.theme);
-        if !THEMES.contains(&theme.as_str()) && !has_theme(self.path, &theme) {
+        let is_own = theme_file(&theme).is_some_and(|own| self.path.with_file_name("").join(own).is_file());
+        if !THEMES.contains(&theme.as_str()) && !is_own {
             let hint = suggestion(&theme, THEMES, "themes");
             return Err(self.fault(("ui", None, Some("theme")), format!("unknown theme `{theme}`"), hint));
         }

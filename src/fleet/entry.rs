@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use super::view::Terminal;
-use super::view::{Capture, Declared, PaneReport};
+use serde::{Deserialize, Serialize};
+
+use super::view::{Capture, Declared, PaneReport, Terminal};
 use super::why::Why;
 use crate::ids::{PaneLocation, TerminalKey};
 use crate::profile::{ProfileSet, Program, Projector, RefusedInputs, Selected, Selection};
@@ -17,51 +18,40 @@ use crate::tracker::{self, Assessed, Observation, SurfaceEvent, TerminalHistory,
 /// Named events that are kept for each terminal.
 const KEPT_EVENTS: usize = 64;
 
-/// One terminal with all that is known of it.
+/// One terminal with all that is known of it. As it is written, without what follows from its screen and the profiles, it is
+/// what another process goes on from (SPEC §15).
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Entry {
     terminal: Terminal,
     cwd: Option<String>,
+    #[serde(skip)]
     settings: tracker::Settings,
     tracker: Tracker,
     /// What the history says of it, until its first look.
+    #[serde(skip)]
     known: Option<TerminalHistory>,
     agent: Option<Agent>,
     gone_since: Option<Timestamp>,
     /// When the text of its screen was last seen to change.
     printed_at: Option<Timestamp>,
     /// A hash of the last captured screen's normalized text.
+    #[serde(skip)]
     text_hash: u64,
+    #[serde(skip)]
     assessed: Option<Assessed>,
     events: VecDeque<(Timestamp, SurfaceEvent)>,
 }
 
 /// The agent that runs in the terminal, or that ran there last.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Agent {
     tool: String,
     /// The version that the configuration gives or that the executable's package tells.
     told: Option<String>,
     /// The version in the banner on its screen: an agent that was updated while it ran still is the old one.
     banner: Option<String>,
+    #[serde(skip)]
     selected: Option<Selected>,
-}
-
-/// All that a terminal's entry cannot find out again from its screen and the profiles (SPEC §15).
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct TerminalCheckpoint {
-    pub key: TerminalKey,
-    place: PaneLocation,
-    declared: Declared,
-    named: TerminalFacts,
-    facts: PaneFacts,
-    cwd: Option<String>,
-    screen: Option<Arc<Screen>>,
-    pub transitions: VecDeque<Transition>,
-    tracker: Tracker,
-    /// The agent's tool, the version that was told, and the one in its banner.
-    agent: Option<(String, Option<String>, Option<String>)>,
-    gone_since: Option<Timestamp>,
-    events: VecDeque<(Timestamp, SurfaceEvent)>,
-    printed_at: Option<Timestamp>,
 }
 
 /// What came of one look.
@@ -116,45 +106,11 @@ impl Entry {
         }
     }
 
-    /// All of it that another process needs to go on as this one would.
-    pub(super) fn checkpoint(&self) -> TerminalCheckpoint {
-        let Terminal { key, place, declared, state, facts, screen, transitions, .. } = self.terminal.clone();
-        let agent = self.agent.as_ref().map(|agent| (agent.tool.clone(), agent.told.clone(), agent.banner.clone()));
-        TerminalCheckpoint {
-            key,
-            place,
-            declared,
-            named: state.terminal,
-            facts,
-            cwd: self.cwd.clone(),
-            screen,
-            transitions,
-            tracker: self.tracker.clone(),
-            agent,
-            gone_since: self.gone_since,
-            printed_at: self.printed_at,
-            events: self.events.clone(),
-        }
-    }
-
-    /// The entry that a checkpoint was taken of.
-    pub(super) fn restored(
-        from: TerminalCheckpoint,
-        settings: tracker::Settings,
-        profiles: &ProfileSet,
-        now: Timestamp,
-    ) -> Self {
-        let mut entry = Self::new(from.key, settings, None, false, now);
-        entry.tracker = from.tracker;
-        (entry.cwd, entry.gone_since, entry.events) = (from.cwd, from.gone_since, from.events);
-        entry.printed_at = from.printed_at;
-        let terminal = &mut entry.terminal;
-        (terminal.place, terminal.declared, terminal.facts) = (from.place, from.declared, from.facts);
-        (terminal.transitions, terminal.state.terminal) = (from.transitions, from.named);
-        if let Some((tool, told, banner)) = from.agent {
-            entry.choose(tool, told, banner, profiles);
-        }
-        if let Some(screen) = from.screen {
+    /// The entry of another process, which goes on as that one would.
+    pub(super) fn restored(self, settings: tracker::Settings, profiles: &ProfileSet, now: Timestamp) -> Self {
+        let mut entry = Self { settings, known: None, assessed: None, ..self };
+        entry.set_profiles(profiles);
+        if let Some(screen) = entry.terminal.screen.take() {
             entry.show(screen);
             let selected = entry.agent.as_ref().and_then(|agent| agent.selected.as_ref());
             let reads = |selected: &&Selected| {

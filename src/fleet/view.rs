@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::entry::{self, Entry};
+use super::entry::Entry;
 use super::{Effect, Fleet, tasks};
 use crate::agent_record::AgentRecordReading;
 use crate::dialog::Dialog;
@@ -18,7 +18,7 @@ use crate::task::{Task, TaskEvent};
 use crate::time::Timestamp;
 
 /// One watched terminal.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Terminal {
     pub key: TerminalKey,
     pub place: PaneLocation,
@@ -31,10 +31,13 @@ pub struct Terminal {
     /// The last screen that was captured.
     pub screen: Option<Arc<Screen>>,
     /// The keys that stop the agent's turn, one after the other; none where that is not known.
+    #[serde(skip)]
     pub interrupt: Vec<StopKey>,
     /// What the agent makes of texts that are no plain prompts.
+    #[serde(skip)]
     pub input: RefusedInputs,
     /// The dialog or menu on that screen which takes the keys.
+    #[serde(skip)]
     pub dialog: Option<Arc<Dialog>>,
     /// Newest last, bounded.
     pub transitions: VecDeque<Transition>,
@@ -209,7 +212,7 @@ pub enum Capture {
 pub struct Checkpoint {
     /// `None` when the server has not been looked at.
     server: Option<ServerView>,
-    entries: Vec<entry::TerminalCheckpoint>,
+    entries: Vec<Entry>,
     tasks: tasks::TasksCheckpoint,
     recent: Vec<TerminalTransition>,
 }
@@ -222,7 +225,7 @@ impl Checkpoint {
 
     /// The terminals that it is about.
     pub fn terminals(&self) -> impl Iterator<Item = &TerminalKey> {
-        self.entries.iter().map(|entry| &entry.key)
+        self.entries.iter().map(|entry| &entry.terminal().key)
     }
 }
 
@@ -232,7 +235,7 @@ impl Fleet {
         let here = self.entries.iter().filter(|(key, _)| key.server == *server);
         Checkpoint {
             server: self.servers.get(server).cloned(),
-            entries: here.map(|(_, entry)| entry.checkpoint()).collect(),
+            entries: here.map(|(_, entry)| entry.clone()).collect(),
             tasks: self.tasks.checkpoint(server),
             recent: self.recent.iter().filter(|recent| recent.key.server == *server).cloned().collect(),
         }
@@ -246,9 +249,9 @@ impl Fleet {
         for key in keys {
             before.extend(self.entries.remove(&key).map(|entry| (key, entry)));
         }
-        for checkpoint in entries {
-            let (key, transitions) = (checkpoint.key.clone(), checkpoint.transitions.clone());
-            let entry = Entry::restored(checkpoint, self.settings.tracker.clone(), &self.profiles, self.now);
+        for entry in entries {
+            let entry = entry.restored(self.settings.tracker.clone(), &self.profiles, self.now);
+            let Terminal { key, transitions, .. } = entry.terminal().clone();
             let (id, mut screen) = (entry.terminal().state.terminal.id.clone(), entry.terminal().screen.clone());
             self.entries.insert(key.clone(), entry);
             let Some(old) = before.remove(&key) else {

@@ -11,7 +11,7 @@ use super::identity::Owner;
 use super::record::Record;
 use super::store::{BEAT, Store, Watching};
 use super::summary::ServerSummary;
-use super::trouble::{HistoryHealth, WriterState};
+use super::{HistoryHealth, WriterState};
 use super::{Trouble, now};
 use crate::ids::ServerId;
 use crate::operation::{Operation, Outcome};

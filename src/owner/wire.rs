@@ -19,7 +19,7 @@ use crate::task;
 use crate::time::Timestamp;
 
 /// Changes with the meaning of a message.
-pub(super) const PROTOCOL: u32 = 3;
+pub(super) const PROTOCOL: u32 = 4;
 /// The longest line, in bytes: a checkpoint of thousands of terminals is shorter.
 const LONGEST: u64 = 256 << 20;
 

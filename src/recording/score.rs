@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use super::doubts::Doubts;
+use super::truth::Doubts;
 use super::truth::{Field, Truth};
 use super::{Recording, RecordingError, ReplayOptions, replay};
 use crate::profile::ProfileSet;

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::event::{Happening, TaskEvent};
+use super::prompt::PromptDetector;
 use super::snapshot::{
     PaneState, Preview, Registration, SessionSnapshot, TaskDisplay, TaskFields, TaskHistory, TaskPoll, TaskSnapshot,
 };
-use super::standing::PromptDetector;
 use crate::ids::{SessionId, TerminalKey, WindowId};
 use crate::state::TaskStatus;
 use crate::status::Status;

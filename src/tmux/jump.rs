@@ -6,11 +6,11 @@ use std::process::{Command, Stdio};
 use tmux_interface::{AttachSession, DisplayMessage, SelectPane, SelectWindow, SwitchClient, TmuxCommand};
 
 use super::listing::{instance_format, read_instance};
-use super::script::Nonce;
-use super::script::Script;
+use super::script::{Nonce, Script};
 use super::send::{Obstacle, guarded_by_pid, sequence};
-use super::{Error, Server, run, words};
+use super::{Error, Server, Settings, run, words};
 use crate::fleet::TerminalKey;
+use crate::ids::{ServerId, Socket};
 
 /// How long the way back is shown, in milliseconds; the pane stands still meanwhile, until a key is pressed.
 const WAY_BACK_MS: usize = 2500;
@@ -167,4 +167,38 @@ fn locale() -> Option<String> {
 /// Whether a terminal of that locale shows UTF-8; without one, most do.
 fn is_utf8(locale: Option<&str>) -> bool {
     locale.is_none_or(|locale| locale.to_ascii_lowercase().replace('-', "").contains("utf8"))
+}
+
+// What becomes of a text that a program inside of tmux puts into the clipboard.
+
+/// What tmux does with the clipboard of the programs in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clipboard {
+    /// It takes their texts (`set-clipboard on`), and hands them to the terminal as far as that wants them.
+    Taken,
+    /// It drops them without a word (`set-clipboard external`, which is the default, or `off`).
+    Dropped,
+    /// They come from a popup, whose programs have no clipboard.
+    Popup,
+}
+
+impl Inside {
+    /// Asks the tmux server around this process, and changes nothing there.
+    ///
+    /// Fails when it does not answer.
+    pub async fn clipboard(&self, settings: Settings) -> Result<Clipboard, Error> {
+        if self.is_popup() {
+            return Ok(Clipboard::Popup);
+        }
+        let socket = self.socket().ok_or_else(|| Error::Failed("TMUX names no server".into()))?;
+        let server = Server::new(ServerId { host: None, socket: Socket::Path(socket) }, settings)?;
+        let show = tmux_interface::ShowOptions::new().server().value().option("set-clipboard").build().to_vec();
+        let words: Vec<&str> = show.iter().map(AsRef::as_ref).collect();
+        let output = run::run(&server.settings, &server.id, &words, Vec::new()).await?;
+        match String::from_utf8_lossy(&output.stdout).trim() {
+            "on" => Ok(Clipboard::Taken),
+            "external" | "off" => Ok(Clipboard::Dropped),
+            _ => Err(server.explain(&output, Error::Garbled("no value of set-clipboard".into()))),
+        }
+    }
 }

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fleetwatch::profile::ProfileSet;
-use fleetwatch::recording::doubts::Doubts;
 use fleetwatch::recording::score::tasks::{TaskField, score_task};
 use fleetwatch::recording::score::{Score, Tally, score};
+use fleetwatch::recording::truth::Doubts;
 use fleetwatch::recording::truth::Field;
 use fleetwatch::recording::{Archive, RecordingError, ReplayOptions, in_parallel};
 

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fleetwatch::profile::ProfileSet;
-use fleetwatch::recording::doubts::Doubts;
 use fleetwatch::recording::score::{Score, score};
+use fleetwatch::recording::truth::Doubts;
 use fleetwatch::recording::truth::Field;
 use fleetwatch::recording::{Archive, ReplayOptions, Sampling, VersionSource, in_parallel};
 use fleetwatch::time::Span;
