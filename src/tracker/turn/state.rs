@@ -37,7 +37,7 @@ pub(super) struct Flight {
     pub(super) stage: Stage,
     pub(super) source: TurnSource,
     pub(super) armed_at: Timestamp,
-    /// What holds again when it ends without a word.
+    /// What holds again when it ends without a word: nothing, once its work was seen.
     pub(super) before: Rest,
     /// What the screen showed when the turn was armed, if it was readable then.
     pub(super) baseline: Option<LastScreen>,
@@ -189,7 +189,7 @@ impl TurnMachine {
                 match &mut state {
                     AtRest(_) if is_told_late => self.last.source = TurnSource::ExplicitInput,
                     InFlight(flight) if is_told_late => {
-                        flight.source = TurnSource::ExplicitInput;
+                        (flight.source, flight.before) = (TurnSource::ExplicitInput, Rest::Idle);
                         if let Some(Retraction::Done(Retractable { other, .. })) = flight.retraction.take() {
                             // It was a new turn that began, and not the last one that went on.
                             self.last = other;
@@ -216,8 +216,6 @@ impl TurnMachine {
                 // A turn that goes on is not measured against its own first part.
                 let seen = seen.filter(|_| retraction.is_none());
                 let mut flight = Flight { retraction, ..Flight::begins(source, Rest::Idle, seen, now) };
-                // A turn that is inferred from the screen has no anchor, so none can be lost (SPEC §7).
-                self.anchor = self.anchor.take().filter(|_| flight.is_anchored());
                 note = self.work(&mut flight, reading, now);
                 InFlight(Box::new(flight))
             }
@@ -318,6 +316,8 @@ impl TurnMachine {
         const PROMPT_IS_DRAWN: Span = Span::from_millis(1500);
         self.note = None;
         flight.sees_work(reading, now);
+        // A turn that is inferred from the screen has no anchor, so none can be lost (SPEC §7).
+        self.anchor = self.anchor.take().filter(|_| flight.is_anchored());
         let is_same = |earlier: &Retractable| same_turn(&earlier.region, &reading.turn);
         let (retraction, note) = match flight.retraction.take()? {
             Retraction::Undecided(earlier) if !is_same(&earlier) => {
@@ -465,6 +465,9 @@ impl Flight {
 
     /// Takes in what a screen shows while the turn is in flight.
     pub(super) fn sees_work(&mut self, reading: &Classification, now: Timestamp) {
+        if let Stage::Awaited { .. } = self.stage {
+            self.before = Rest::Idle;
+        }
         self.works(now);
         self.prompt = reading.submitted.clone().or(self.prompt.take());
         self.begun_anew |= self.baseline.as_ref().is_some_and(|seen| is_begun_anew(&seen.region, &reading.turn));
