@@ -267,10 +267,7 @@ impl TurnMachine {
             }
             (InFlight(flight), TurnEvent::SurfaceLost { reason }) => {
                 self.lose_anchor(&flight, reason, now);
-                AtRest(match flight.before {
-                    Rest::Ended { armed_at, .. } => Rest::Ended { armed_at, retractable: None },
-                    Rest::Idle | Rest::Lost => Rest::Lost,
-                })
+                AtRest(Rest::Lost)
             }
             (AtRest(Rest::Ended { armed_at, .. }), TurnEvent::SurfaceLost { .. }) => {
                 AtRest(Rest::Ended { armed_at, retractable: None })
