@@ -11,7 +11,7 @@ mod waiting;
 use ending::immediate_result;
 use recorded::RecordedState;
 use seen::{Belief, LastScreen, ShownWork, dialog_is_work, same_turn};
-use state::{Flight, Rest, Stage, TurnEvent, TurnMachine, TurnNote, TurnState};
+use state::{Flight, Rest, Stage, TurnEvent, TurnMachine, TurnState};
 
 use super::coverage::Coverage;
 use super::publish::Published;
@@ -138,13 +138,16 @@ impl TurnTracker {
                 Completion::Failed
             }
             (TurnState::AtRest(Rest::Lost), _) => Completion::Failed,
-            (TurnState::AtRest(Rest::Idle | Rest::Ended { .. }), _) => Completion::Inactive,
+            (TurnState::AtRest(_), _) => Completion::Inactive,
         }
     }
 
     /// One line about a decision that the screen does not show.
     pub(super) fn note(&self) -> Option<&'static str> {
-        self.turn.note.map(TurnNote::word)
+        match &self.turn.state {
+            TurnState::AtRest(rest) => rest.note(),
+            TurnState::InFlight(_) => None,
+        }
     }
 
     fn flight(&self) -> Option<&Flight> {

@@ -23,7 +23,6 @@ impl TurnTracker {
             saw_end: state.since_exact || !state.attention.is_about_the_past(),
             ended_region: None,
             anchor: authority.anchor_armed_at.map(|armed_at| Anchor { armed_at, lost: None }),
-            note: None,
         };
         let Some(reading) = reading else { return };
         let at = state.observed_at;

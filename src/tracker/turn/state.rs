@@ -20,6 +20,10 @@ pub(super) enum TurnState {
 pub(super) enum Rest {
     /// No turn is known, or the latest one ended without a word.
     Idle,
+    /// A prompt was sent, and nothing was seen of its turn.
+    NoReaction,
+    /// What was sent was a command of the agent's own surface.
+    TakenAsCommand,
     /// The last result is that of the latest turn.
     Ended {
         /// When that turn had been armed, if it was seen in flight.
@@ -127,22 +131,6 @@ pub(super) enum TurnEvent<'a> {
     Replaced { unseen: bool },
 }
 
-/// A decision about a turn that the screen does not show.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) enum TurnNote {
-    NoReaction,
-    TakenAsCommand,
-}
-
-impl TurnNote {
-    pub(super) const fn word(self) -> &'static str {
-        match self {
-            TurnNote::NoReaction => "sent, no reaction",
-            TurnNote::TakenAsCommand => "taken as a command",
-        }
-    }
-}
-
 /// The hold that an explicit input has on its turn.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Anchor {
@@ -162,7 +150,6 @@ pub(super) struct TurnMachine {
     /// What it ended on, or what the first screen at rest showed.
     pub(super) ended_region: Option<TurnRegion>,
     pub(super) anchor: Option<Anchor>,
-    pub(super) note: Option<TurnNote>,
 }
 
 impl TurnMachine {
@@ -173,7 +160,6 @@ impl TurnMachine {
         saw_end: true,
         ended_region: None,
         anchor: None,
-        note: None,
     };
 
     /// Takes in what happens. Gives what a transition says of it beside its changes.
@@ -184,7 +170,7 @@ impl TurnMachine {
         let state = std::mem::replace(&mut self.state, AtRest(Rest::Idle));
         self.state = match (state, event) {
             (mut state, TurnEvent::Sent { at, since, taken, seen, region }) => {
-                (self.anchor, self.note) = (Some(Anchor { armed_at: at, lost: None }), None);
+                self.anchor = Some(Anchor { armed_at: at, lost: None });
                 note = is_told_late.then_some("its prompt was sent through fleetwatch");
                 match &mut state {
                     AtRest(_) if is_told_late => self.last.source = TurnSource::ExplicitInput,
@@ -245,19 +231,17 @@ impl TurnMachine {
                 let retractable = premature.then(|| Retractable { other, region: region.clone(), drafted: false });
                 AtRest(Rest::Ended { armed_at: flight.map(|flight| flight.armed_at), retractable })
             }
-            (InFlight(flight), TurnEvent::Vanishes) => AtRest(flight.before),
-            (InFlight(flight), TurnEvent::CommandDone) => {
-                note = self.drop_command(&flight);
-                AtRest(flight.before)
+            (InFlight(flight), TurnEvent::CommandDone) if flight.is_anchored() => {
+                self.anchor = None;
+                note = Rest::TakenAsCommand.note();
+                AtRest(Rest::TakenAsCommand)
             }
-            (InFlight(flight), TurnEvent::NoReaction) => {
-                if flight.is_command() {
-                    note = self.drop_command(&flight);
-                } else if flight.is_anchored() {
-                    self.lose_anchor(&flight, "no_reaction", now);
-                    self.note = Some(TurnNote::NoReaction);
-                    note = Some(TurnNote::NoReaction.word());
-                }
+            (InFlight(flight), TurnEvent::NoReaction) if flight.is_anchored() => {
+                self.lose_anchor(&flight, "no_reaction", now);
+                note = Rest::NoReaction.note();
+                AtRest(Rest::NoReaction)
+            }
+            (InFlight(flight), TurnEvent::Vanishes | TurnEvent::CommandDone | TurnEvent::NoReaction) => {
                 AtRest(flight.before)
             }
             (InFlight(flight), TurnEvent::GivenUp) => {
@@ -311,7 +295,6 @@ impl TurnMachine {
     fn work(&mut self, flight: &mut Flight, reading: &Classification, now: Timestamp) -> Option<&'static str> {
         /// A prompt that was sent is drawn within this time.
         const PROMPT_IS_DRAWN: Span = Span::from_millis(1500);
-        self.note = None;
         flight.sees_work(reading, now);
         // A turn that is inferred from the screen has no anchor, so none can be lost (SPEC §7).
         self.anchor = self.anchor.take().filter(|_| flight.is_anchored());
@@ -343,14 +326,6 @@ impl TurnMachine {
         if let Some(anchor) = self.anchor.as_mut().filter(|_| flight.is_anchored()) {
             anchor.lost = Some((now, reason.into()));
         }
-    }
-
-    /// A command of the agent's own ends without a turn. Gives what is told of one that was sent.
-    fn drop_command(&mut self, flight: &Flight) -> Option<&'static str> {
-        if flight.is_anchored() {
-            (self.anchor, self.note) = (None, Some(TurnNote::TakenAsCommand));
-        }
-        self.note.map(TurnNote::word)
     }
 }
 
@@ -386,7 +361,7 @@ impl Rest {
     pub(super) fn retractable(&mut self) -> Option<&mut Retractable> {
         match self {
             Rest::Ended { retractable, .. } => retractable.as_mut(),
-            Rest::Idle | Rest::Lost => None,
+            _ => None,
         }
     }
 
@@ -397,10 +372,19 @@ impl Rest {
         }
     }
 
-    /// Another turn has begun, so that the last result is not that of the latest one.
+    /// Another turn has begun, so that nothing is said of this one any more.
     fn forget(&mut self) {
-        if let Rest::Ended { .. } = self {
+        if *self != Rest::Lost {
             *self = Rest::Idle;
+        }
+    }
+
+    /// One line about what the screen does not show.
+    pub(super) const fn note(&self) -> Option<&'static str> {
+        match self {
+            Rest::NoReaction => Some("sent, no reaction"),
+            Rest::TakenAsCommand => Some("taken as a command"),
+            Rest::Idle | Rest::Ended { .. } | Rest::Lost => None,
         }
     }
 }

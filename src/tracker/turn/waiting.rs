@@ -1,7 +1,7 @@
 //! What time tells of work: its pace, its silence, its standing still, and both recoveries from a stuck `active`.
 
 use super::seen::{Belief, ShownWork, same_turn};
-use super::state::{Stage, TurnEvent};
+use super::state::{Flight, Stage, TurnEvent};
 use super::{Sighting, TurnTracker};
 use crate::profile::{Classification, Temporal};
 use crate::state::Phase;
@@ -121,7 +121,9 @@ impl TurnTracker {
     /// text as a command.
     pub(super) fn give_up_on_silence(&mut self, now: Timestamp, notes: &mut Vec<&'static str>) {
         if self.silence().is_some_and(|timer| timer.is_over(now)) {
-            notes.extend(self.turn.on(TurnEvent::NoReaction, now));
+            let is_command = self.flight().is_some_and(Flight::is_command);
+            let event = if is_command { TurnEvent::CommandDone } else { TurnEvent::NoReaction };
+            notes.extend(self.turn.on(event, now));
         }
     }
 
