@@ -342,6 +342,9 @@ impl App {
     fn draw(&mut self) -> Result<(), AppError> {
         let view = self.engine.fleet().view(poll::now());
         self.tty.draw(|frame| self.ui.draw(frame, &view))?;
+        if let Some(title) = self.ui.title(&view) {
+            self.tty.set_title(title)?;
+        }
         self.last_frame = Instant::now();
         self.due = None;
         Ok(())

@@ -50,6 +50,16 @@ pub struct Config {
     pub follow_up: Vec<FollowUpRule>,
 }
 
+impl Config {
+    /// The rules by which something is told outside of the dashboard: without any, the terminal's bell rings.
+    pub fn notices(&self) -> Vec<notify::NotifyRule> {
+        match self.notify.is_empty() && self.ui.bell {
+            true => vec![notify::NotifyRule::bell()],
+            false => self.notify.clone(),
+        }
+    }
+}
+
 /// Which records are read that agents write about their own sessions (SPEC §14).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordsConfig {
@@ -116,6 +126,10 @@ pub struct UiConfig {
     pub unicode: bool,
     /// Whether the spinner of a working row moves.
     pub motion: bool,
+    /// Whether the terminal's title says how many wait.
+    pub title: bool,
+    /// Whether the terminal's bell rings when somebody begins to wait, where no rule says what is told.
+    pub bell: bool,
     /// Whether the mouse is taken.
     pub mouse: bool,
     /// Whether the operator is asked before an agent is interrupted.
@@ -124,7 +138,15 @@ pub struct UiConfig {
 
 impl Default for UiConfig {
     fn default() -> Self {
-        Self { theme: "dark".to_owned(), unicode: true, motion: true, mouse: true, confirm: true }
+        Self {
+            theme: "dark".to_owned(),
+            unicode: true,
+            motion: true,
+            title: true,
+            bell: true,
+            mouse: true,
+            confirm: true,
+        }
     }
 }
 

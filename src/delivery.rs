@@ -70,9 +70,9 @@ impl Dispatcher {
             tmux,
             leads: BTreeMap::new(),
             has_terminal,
-            notifier: Notifier::new(config.notify.clone(), TimeZone::system()),
+            notifier: Notifier::new(config.notices(), TimeZone::system()),
             carrier: Carrier::new(Around::of_process(), told),
-            has_notices: !config.notify.is_empty(),
+            has_notices: !config.notices().is_empty(),
             outbox: outbox_settings.open(&config.follow_up),
             outbox_settings,
             summaries: Summaries::new(history.clone()),
@@ -103,7 +103,7 @@ impl Dispatcher {
 
     /// Follows other rules from now on.
     pub fn set_config(&mut self, config: &Config) {
-        self.notifier.set_rules(&config.notify);
+        self.notifier.set_rules(&config.notices());
         match &mut self.outbox {
             Some(outbox) => outbox.set_rules(&config.follow_up),
             none => {
@@ -112,7 +112,7 @@ impl Dispatcher {
                 leads.for_each(|(new, (server, lead))| new.lead(server, Some(lead.held())));
             }
         }
-        self.has_notices = !config.notify.is_empty();
+        self.has_notices = !config.notices().is_empty();
     }
 
     /// Mutes what the operator is told, or lets the rules hold again. Agents are told all the same.

@@ -69,6 +69,8 @@ pub struct UiOptions {
     pub depth: Depth,
     /// Whether the spinner of a working row turns.
     pub motion: bool,
+    /// Whether the terminal's title says how many wait.
+    pub title: bool,
     /// Prompts to begin with.
     pub templates: Vec<Template>,
     /// Whether the operator is asked before an agent is interrupted.
@@ -95,6 +97,7 @@ impl Default for UiOptions {
             ascii: false,
             depth: Depth::True,
             motion: true,
+            title: true,
             templates: Vec::new(),
             confirm: true,
         }
@@ -262,6 +265,14 @@ impl Ui {
     /// Whether the operator has muted a task.
     pub fn mutes_task(&self, task: &Task) -> bool {
         self.memory.arrangement.flags.is_muted(task)
+    }
+
+    /// What the terminal's title says: how many wait for the operator. `None` where it is left alone.
+    pub fn title(&self, view: &View<'_>) -> Option<String> {
+        let arrangement = &self.memory.arrangement;
+        let waiting = Item::all(view).into_iter().filter(|item| arrangement.needs_operator(*item)).count();
+        let title = if waiting > 0 { format!("({waiting}) fleetwatch") } else { "fleetwatch".to_owned() };
+        self.options.title.then_some(title)
     }
 
     /// Whether the operator wants no notice at all.

@@ -110,6 +110,7 @@ impl Environment {
             ascii: !wanted.unicode || !self.is_utf8(),
             depth: self.depth(),
             motion: wanted.motion,
+            title: wanted.title,
             templates: Vec::new(),
             confirm: wanted.confirm,
         }

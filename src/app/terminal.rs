@@ -9,8 +9,8 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::clipboard::CopyToClipboard;
 use ratatui::crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste};
 use ratatui::crossterm::terminal::{
-    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
-    enable_raw_mode,
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, SetTitle,
+    disable_raw_mode, enable_raw_mode,
 };
 use ratatui::crossterm::{cursor, execute, queue};
 use ratatui::layout::{Position, Rect};
@@ -27,6 +27,11 @@ const FRAME_BYTES: usize = 256 << 10;
 /// which would wake the loop.
 const TAKE_MOUSE: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 
+/// Has the terminal keep its title, and take that again (xterm's window operations 22 and 23, which tmux knows as well).
+const KEEP_TITLE: &[u8] = b"\x1b[22;0t";
+/// See [`KEEP_TITLE`].
+const TITLE_BACK: &[u8] = b"\x1b[23;0t";
+
 /// Whether the terminal is in the dashboard's hands. Drop, panic hook and signals may all want to give it back; only
 /// the first one does.
 static HELD: AtomicBool = AtomicBool::new(false);
@@ -42,6 +47,8 @@ pub(super) struct Tty {
     mouse: bool,
     /// The last bell or notice that had to wait, as another program had the terminal.
     unrung: Vec<u8>,
+    /// The title that the terminal was given last.
+    title: String,
 }
 
 impl Tty {
@@ -51,7 +58,7 @@ impl Tty {
         let backend = CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, io::stdout()));
         let terminal = Terminal::new(backend)?;
         take(mouse)?;
-        Ok(Self { terminal, mouse, unrung: Vec::new() })
+        Ok(Self { terminal, mouse, unrung: Vec::new(), title: String::new() })
     }
 
     /// Gives the terminal back as it was.
@@ -62,6 +69,7 @@ impl Tty {
     /// Takes the terminal again, after others have drawn on it.
     pub(super) fn retake(&mut self) -> io::Result<()> {
         take(self.mouse)?;
+        self.title.clear();
         let unrung = std::mem::take(&mut self.unrung);
         self.ring(&unrung)?;
         self.clear()
@@ -125,6 +133,15 @@ impl Tty {
         out.flush()
     }
 
+    /// Gives the terminal a title. It has its own back when it is given back.
+    pub(super) fn set_title(&mut self, title: String) -> io::Result<()> {
+        if title == self.title || !self.is_held() {
+            return Ok(());
+        }
+        self.title = title;
+        execute!(self.terminal.backend_mut(), SetTitle(&self.title))
+    }
+
     /// Draws a frame; terminals that can show it at once.
     pub(super) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
@@ -143,6 +160,7 @@ fn take(mouse: bool) -> io::Result<()> {
     enable_raw_mode()?;
     HELD.store(true, Ordering::SeqCst);
     let mut out = io::stdout();
+    out.write_all(KEEP_TITLE)?;
     execute!(out, EnterAlternateScreen, EnableBracketedPaste, cursor::Hide)?;
     if mouse {
         out.write_all(TAKE_MOUSE)?;
@@ -165,6 +183,7 @@ fn give_back() {
         LeaveAlternateScreen,
         cursor::Show
     );
+    let _ = out.write_all(TITLE_BACK);
     let _ = out.flush();
     let _ = disable_raw_mode();
 }

@@ -185,6 +185,10 @@ pub(super) struct UiTable {
     pub unicode: Option<bool>,
     /// Whether the spinner of a working row moves.
     pub motion: Option<bool>,
+    /// Whether the terminal's title says how many wait.
+    pub title: Option<bool>,
+    /// Whether the terminal's bell rings when somebody begins to wait, where no [[notify]] says what is told.
+    pub bell: Option<bool>,
     /// Whether the mouse is taken.
     pub mouse: Option<bool>,
     /// Whether the dashboard asks before it interrupts an agent.

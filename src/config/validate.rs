@@ -447,6 +447,8 @@ impl Source<'_> {
             theme,
             unicode: table.unicode.unwrap_or(default.unicode),
             motion: table.motion.unwrap_or(default.motion),
+            title: table.title.unwrap_or(default.title),
+            bell: table.bell.unwrap_or(default.bell),
             mouse: table.mouse.unwrap_or(default.mouse),
             confirm: table.confirm.unwrap_or(default.confirm),
         })

@@ -83,6 +83,21 @@ pub struct NotifyRule {
 }
 
 impl NotifyRule {
+    /// The bell of the terminal when somebody begins to wait for the operator.
+    pub fn bell() -> Self {
+        use Occasion::{Approval, Input, Question, Setup, Trust};
+        Self {
+            on: [Approval, Question, Trust, Setup, Input].into(),
+            terminal: None,
+            by: [Means::Bell].into(),
+            command: Vec::new(),
+            command_deadline: Span::ZERO,
+            command_environment: Vec::new(),
+            quiet_hours: None,
+            minimum_distance: Span::from_secs(1),
+        }
+    }
+
     pub(super) fn wants(&self, notice: &Notice, now: Timestamp, zone: &TimeZone) -> bool {
         self.on.contains(&notice.occasion)
             && self.terminal.as_ref().is_none_or(|pattern| pattern.matches(&notice.name))

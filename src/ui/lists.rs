@@ -11,8 +11,39 @@ use crate::fleet::{DeclaredBy, SessionView, TerminalKey, View};
 use crate::history::{Intent, IntentId, IntentState};
 use crate::time::Timestamp;
 
-/// The actions of the table with the keys of a keymap. An action whose key was taken away is here all the same.
-pub fn palette(keymap: &Keymap) -> Picker {
+/// Other words by which people look for an action.
+const SYNONYMS: &[(Action, &str)] = &[
+    (Action::Open, "approve accept allow deny reject yes no reply respond"),
+    (Action::Prompt, "send message ask tell compose queue"),
+    (Action::Broadcast, "send all everyone several"),
+    (Action::Jump, "attach switch goto focus visit"),
+    (Action::Raw, "attach keys keyboard terminal passthrough"),
+    (Action::Interrupt, "cancel escape abort"),
+    (Action::Unqueue, "withdraw cancel queue"),
+    (Action::History, "log detail details transcript drill events screen"),
+    (Action::Explain, "reason debug"),
+    (Action::NextWaiting, "attention blocked approval"),
+    (Action::Filter, "find search grep"),
+    (Action::Seen, "read acknowledge dismiss"),
+    (Action::Mute, "silence hide snooze"),
+    (Action::MuteAll, "notify notices notifications silence"),
+    (Action::Layout, "panes view split zoom"),
+    (Action::TaskSessions, "adopt windows"),
+    (Action::KillTask, "stop end terminate"),
+    (Action::RerunTask, "restart again"),
+    (Action::PruneTasks, "clean clear"),
+    (Action::FollowUps, "outbox messages"),
+    (Action::Copy, "yank clipboard"),
+    (Action::Redraw, "refresh repaint"),
+    (Action::Reload, "refresh config settings theme"),
+    (Action::Suspend, "background shell"),
+    (Action::Quit, "exit leave close bye"),
+    (Action::Help, "keys bindings manual usage popup"),
+];
+
+/// The actions of the table with the keys of a keymap, those first that `here` names: what the selected row offers. An
+/// action whose key was taken away is here all the same.
+pub fn palette(keymap: &Keymap, here: &[Action]) -> Picker {
     let of = |keymap: &Keymap| -> Vec<Binding> { keymap.bindings(Context::Fleet).cloned().collect() };
     let (shipped, live) = (of(&Keymap::shipped()), of(keymap));
     let mut actions: Vec<Action> = Vec::new();
@@ -21,6 +52,7 @@ pub fn palette(keymap: &Keymap) -> Picker {
             actions.push(action);
         }
     }
+    actions.sort_by_key(|action| here.iter().position(|offered| offered == action).unwrap_or(usize::MAX));
     let entry = |action: &Action| {
         let binding = live.iter().find(|binding| binding.action == Some(*action));
         let keys = binding.map(|binding| binding.keys.iter().map(|key| show(*key)).collect::<Vec<_>>().join("  "));
@@ -30,7 +62,10 @@ pub fn palette(keymap: &Keymap) -> Picker {
     let entries = actions.iter().map(entry).collect();
     // The footer and the keymap call them by their names.
     let names: Vec<&str> = actions.iter().map(|action| action.name()).collect();
-    Picker::new("commands", "do it", entries, move |index, _| Flow::Perform(actions[index])).found_by(names)
+    let synonyms = |action: &Action| SYNONYMS.iter().find(|(of, _)| of == action).map_or("", |(_, words)| words);
+    let synonyms = actions.iter().map(synonyms).collect();
+    let palette = Picker::new("commands", "do it", entries, move |index, _| Flow::Perform(actions[index]));
+    palette.found_by(names).also_called(synonyms).typed_behind(":")
 }
 
 /// What can be copied, with the key that does it and what it is called.

@@ -40,8 +40,12 @@ impl Column {
 
     /// Whether it has something to say of any of these items.
     pub fn says_something(&self, items: &[Item<'_>]) -> bool {
-        let is_fact = self.spare >= FACTS && self.spare != WHERE;
-        !is_fact || items.iter().any(|item| !(self.words)(*item).is_empty())
+        match self.spare {
+            // A place that is called as the terminal is says nothing more.
+            WHERE if self.on == ShownOn::Both => items.iter().any(|item| item.session() != item.id()),
+            FACTS.. if self.spare != WHERE => items.iter().any(|item| !(self.words)(*item).is_empty()),
+            _ => true,
+        }
     }
 }
 

@@ -117,7 +117,10 @@ impl Ui {
                 None => {}
             },
             Action::Unqueue => return self.unqueue(view),
-            Action::Palette => self.open(palette(&self.options.keymap)),
+            Action::Palette => {
+                let here: Vec<Action> = self.fleet_hints(view).into_iter().map(|(action, _)| action).collect();
+                self.open(palette(&self.options.keymap, &here));
+            }
             Action::MuteAll => return self.toggle_notices(view),
             Action::Pin | Action::Mute => return self.flag(action, view),
             Action::Seen => return self.mark_seen(view),

@@ -59,6 +59,19 @@ impl Picker {
         self
     }
 
+    /// The menu with words, apart by blanks, that mean its entries as well, in their order: who types the beginning of one
+    /// is shown what it means first.
+    pub fn also_called(mut self, synonyms: Vec<&'static str>) -> Self {
+        self.menu.synonyms = synonyms;
+        self
+    }
+
+    /// The menu with another sign before what is typed than that of a search.
+    pub fn typed_behind(mut self, sign: &'static str) -> Self {
+        self.menu.sign = sign;
+        self
+    }
+
     /// The menu with words by which its entries are found as well, in their order.
     pub fn found_by<'a>(mut self, words: impl IntoIterator<Item = &'a str>) -> Self {
         for (text, word) in self.menu.texts.iter_mut().zip(words) {
@@ -160,9 +173,12 @@ struct Menu {
     entries: Vec<MenuEntry>,
     /// What is typed is looked for in these, one of each entry.
     texts: Vec<String>,
+    synonyms: Vec<&'static str>,
     /// The cells of the widest entry.
     widest: usize,
     typed: LineInput,
+    /// What stands before that.
+    sign: &'static str,
     /// Whether nothing is typed: the key that an entry notes takes it.
     by_letter: bool,
     /// The entries that fit to what was typed, best first.
@@ -181,7 +197,7 @@ impl Menu {
         let texts = entries.iter().map(|entry| format!("{} {}", entry.text, entry.note)).collect();
         let cells = |entry: &MenuEntry| text::width(&entry.text) + text::width(&entry.note) + 4;
         let widest = entries.iter().map(cells).max().unwrap_or(0).max(text::width(&title) + 2).clamp(24, WIDEST);
-        Self { title, entries, texts, widest, shown, ..Self::default() }
+        Self { title, entries, texts, widest, shown, sign: "/", ..Self::default() }
     }
 
     /// The selected entry, by its place among all; `None` when none fits.
@@ -243,7 +259,7 @@ impl Menu {
         let above = inner.height.saturating_sub(1).min(typing);
         if above > 0 {
             let mut pen = Pen::new(buffer, inner, 0);
-            pen.text("/ ", parts.key);
+            pen.text(self.sign, parts.key).skip(1);
             let room = usize::from(pen.room());
             self.typed.draw(canvas, &mut pen, room);
         }
@@ -277,7 +293,17 @@ impl Menu {
     }
 
     fn narrow(&mut self) {
+        /// What is shorter begins too many words.
+        const WORD: usize = 3;
+        let typed = self.typed.text().to_lowercase();
+        let is_meant = |words: &&str| words.split(' ').any(|word| word.starts_with(&typed));
         self.shown = best(self.typed.text(), &self.texts);
+        if typed.len() >= WORD {
+            let meant = (0..self.synonyms.len()).filter(|index| is_meant(&self.synonyms[*index]));
+            let (mut shown, fitting) = (meant.collect::<Vec<_>>(), std::mem::take(&mut self.shown));
+            shown.extend(fitting.into_iter().filter(|index| !shown.contains(index)).collect::<Vec<_>>());
+            self.shown = shown;
+        }
         (self.at, self.view) = (0, Viewport::default());
     }
 }

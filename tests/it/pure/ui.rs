@@ -752,6 +752,11 @@ fn the_palette_finds_actions_by_typing_and_does_them() {
         ("mute", "mute or unmute the terminal"),
         ("help", "list all keys"),
         ("kill", "kill the selected task"),
+        ("attach", "go to the terminal in tmux"),
+        ("approve", "answer the waiting dialog"),
+        ("exit", "quit fleetwatch"),
+        ("refresh", "redraw the screen"),
+        ("queue", "write a prompt"),
     ] {
         press(&mut ui, &fleet, &chars(":"));
         press(&mut ui, &fleet, &chars(word));
@@ -763,6 +768,27 @@ fn the_palette_finds_actions_by_typing_and_does_them() {
     assert!(text(&mut ui, &fleet, 120, 40).contains("nothing fits"));
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Esc]), []);
     assert!(!text(&mut ui, &fleet, 120, 40).contains("commands ─"));
+}
+
+#[test]
+fn the_palette_begins_with_what_the_selected_row_offers() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars(":"));
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("› answer the waiting dialog") && shown.contains("│ : "), "{shown}");
+}
+
+#[test]
+fn the_title_counts_those_that_wait() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    assert_eq!(ui.title(&fleet.view()).as_deref(), Some("(3) fleetwatch"));
+    fleet.terminals.clear();
+    assert_eq!(ui.title(&fleet.view()).as_deref(), Some("fleetwatch"));
+    ui.set_options(UiOptions { title: false, ..UiOptions::default() });
+    assert_eq!(ui.title(&fleet.view()), None);
 }
 
 /// The names in the table, top first; heads of groups as they are shown.

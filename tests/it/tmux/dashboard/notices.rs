@@ -31,6 +31,12 @@ impl Desk {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
+    /// How often it has rung: a title ends with the same byte.
+    fn bells(&self) -> usize {
+        let bytes = self.bytes();
+        bytes.matches('\x07').count() - bytes.matches("\x1b]0;").count()
+    }
+
     /// What somebody types into the parrot's own pane.
     fn type_to_parrot(&self, text: &str) {
         self.watched.run(&["send-keys", "-t", "birds:", text, "Enter"]);
@@ -68,7 +74,7 @@ fn a_dialog_rings_and_shows_a_notice_of_the_terminal_once() {
     desk.type_to_parrot("ask");
     let notice = "birds asks for approval: Allow this?";
     wait_until("a notice", || desk.bytes().contains("\x1b]777;"));
-    wait_until("a bell", || desk.bytes().contains('\x07'));
+    wait_until("a bell", || desk.bells() > 0);
     let bytes = desk.bytes();
     assert!(bytes.contains(&format!("\x1b]9;fleetwatch: {notice}\x1b\\")), "{bytes:?}");
     assert!(bytes.contains(&format!("\x1b]777;notify;fleetwatch;{notice}\x1b\\")), "{bytes:?}");
@@ -77,10 +83,28 @@ fn a_dialog_rings_and_shows_a_notice_of_the_terminal_once() {
     desk.wait("answered 2");
     desk.type_to_parrot("ask");
     wait_until("another notice", || desk.bytes().matches("\x1b]777;").count() == 2);
-    wait_until("another bell", || desk.bytes().matches('\x07').count() == 2);
+    wait_until("another bell", || desk.bells() == 2);
     assert_eq!(desk.bytes().matches("\x1b]9;").count(), 2);
     desk.press("q");
     desk.expect_restored();
+}
+
+#[test]
+fn without_a_rule_the_bell_rings_and_the_title_says_how_many_wait() {
+    let desk = Desk::new();
+    desk.start_parrot();
+    desk.operator.run(&["select-pane", "-t", "main:", "-T", "a title of mine"]);
+    desk.open();
+    desk.wait("1 ready");
+    let title = || desk.operator.run(&["display-message", "-p", "-t", "main:", "#{pane_title}"]).trim().to_owned();
+    wait_until("a title", || title() == "fleetwatch");
+    desk.keep_bytes();
+    desk.type_to_parrot("ask");
+    wait_until("a bell", || desk.bells() == 1);
+    wait_until("a count in the title", || title() == "(1) fleetwatch");
+    desk.press("q");
+    desk.expect_restored();
+    wait_until("the old title", || title() == "a title of mine");
 }
 
 #[test]
@@ -90,7 +114,7 @@ fn inside_of_tmux_a_notice_is_wrapped() {
     desk.wait("1 ready");
     desk.keep_bytes();
     desk.type_to_parrot("ask");
-    wait_until("a bell", || desk.bytes().contains('\x07'));
+    wait_until("a bell", || desk.bells() > 0);
     let bytes = desk.bytes();
     assert!(bytes.contains("\x1bPtmux;\x1b\x1b]9;fleetwatch: birds asks for approval"), "{bytes:?}");
     assert!(!bytes.contains("\x07\x1b]9;"), "{bytes:?}");
