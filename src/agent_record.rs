@@ -15,6 +15,7 @@ pub use said::{Said, SaidRule, Speaker};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::hash::fnv;
 use crate::state::{
     AgentFacts, Fact, FactKind, FactName, FactSource, FactValue, PlanProgress, TurnResult, UiContext, kept, words,
 };
@@ -403,8 +404,8 @@ impl AgentRecordReading {
 #[derive(Clone, Debug, Default)]
 pub struct AgentRecordReader {
     reading: AgentRecordReading,
-    /// Sums over all lines, with what the last line added and by what it is told from others.
-    sums: BTreeMap<FactName, (FactValue, FactValue, Option<String>)>,
+    /// Sums over all lines, with what the last line added and the hash of what it is told from others by.
+    sums: BTreeMap<FactName, (FactValue, FactValue, Option<u64>)>,
     /// Whether lines were left out, so that sums would be too small.
     is_partial: bool,
     /// Whether a prompt was submitted after the last result.
@@ -477,7 +478,7 @@ impl AgentRecordReader {
         }
         for (name, places) in rule.sum.iter().filter(|_| !self.is_partial) {
             let Some(more) = places.value(*name, inner) else { continue };
-            let once = rule.once.as_ref().and_then(|once| once.text(value)).map(str::to_owned);
+            let once = rule.once.as_ref().and_then(|once| once.text(value)).map(|text| fnv(text.as_bytes()));
             let sum = match self.sums.get(name) {
                 Some((sum, last, by)) if once.is_some() && *by == once => sum.without(last).with(&more),
                 Some((sum, ..)) => sum.with(&more),

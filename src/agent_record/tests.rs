@@ -1,3 +1,5 @@
+mod mutations;
+
 use std::path::Path;
 
 use serde_json::json;
