@@ -72,6 +72,11 @@ impl TurnTracker {
         turn.marks_turns || self.rest_is_news(turn).is_none_or(|timer| !timer.is_over(now))
     }
 
+    /// Whether its record, which marks where turns begin, says that none is in flight.
+    pub(super) fn record_rests(&self) -> bool {
+        self.recorded_as(RecordedPhase::Idle).is_some_and(|turn| turn.marks_turns)
+    }
+
     /// What the agent asks for, where only its record says so.
     pub(in crate::tracker) fn recorded_request(&self, now: Timestamp) -> Option<(UiContext, &str)> {
         self.second_look().filter(|timer| timer.is_over(now))?;

@@ -21,9 +21,10 @@ impl TurnTracker {
         self.shows_work()
     }
 
-    /// Whether growth alone is work: of an agent that shows nothing else while it answers, as far as is known.
+    /// Whether growth alone is work: of an agent that shows nothing else while it answers, as far as is known, and whose
+    /// record does not tell that no turn has begun.
     pub(super) fn growth_tells(&self, temporal: Temporal) -> bool {
-        temporal.growth && !self.title_tells
+        temporal.growth && !self.title_tells && !self.record_rests()
     }
 
     /// Rule 2: a submitted prompt that comes into view with nothing under it arms a turn, like an input that waits for its
