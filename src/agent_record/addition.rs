@@ -10,7 +10,7 @@ use crate::state::{FactKind, KEPT_TEXT};
 use crate::time::Timestamp;
 
 /// Characters of a text that are kept where lines are kept whole: enough to know what kind of text it is.
-const WHOLE_TEXT: usize = 400;
+const WHOLE_TEXT: usize = 100;
 
 /// What was added to one file of an agent's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ pub struct RecordAddition {
 pub enum RecordDepth {
     /// What the profile's rules read, and so nothing that the state does not name.
     Named,
-    /// All of it, with texts of 400 characters. Of a file that is replaced, what the rules read: it may hold tokens.
+    /// All of it, with texts of 100 characters. Of a file that is replaced, what the rules read: it may hold tokens.
     Whole,
 }
 
