@@ -9,7 +9,7 @@ use super::{AgentRecordReader, AgentRecordReading, AgentRecordRule, AgentRecordS
 use crate::state::{FactKind, KEPT_TEXT};
 use crate::time::Timestamp;
 
-/// Characters of a text that are kept where lines are kept whole: enough to know what kind of text it is.
+/// Characters of a text that no rule reads, where lines are kept whole: enough to know what kind of text it is.
 const WHOLE_TEXT: usize = 100;
 
 /// What was added to one file of an agent's.
@@ -34,7 +34,7 @@ pub struct RecordAddition {
 pub enum RecordDepth {
     /// What the profile's rules read, and so nothing that the state does not name.
     Named,
-    /// All of it, with texts of 100 characters. Of a file that is replaced, what the rules read: it may hold tokens.
+    /// All of it, but of texts that no rule reads only 100 characters. Of a file that is replaced, what the rules read: it may hold tokens.
     Whole,
 }
 
@@ -70,12 +70,11 @@ impl RecordedFiles {
 impl AgentRecordSource {
     /// What is kept of a line. Read instead of the line it says the same, but for texts that are longer.
     pub fn kept(&self, line: &Value, depth: RecordDepth) -> Value {
+        let wanted: Vec<Wanted> = self.wanted(line).collect();
+        let named = reduced(line, &wanted);
         match depth {
-            RecordDepth::Whole if !self.replaced => cut(line),
-            RecordDepth::Named | RecordDepth::Whole => {
-                let wanted: Vec<Wanted> = self.wanted(line).collect();
-                reduced(line, &wanted)
-            }
+            RecordDepth::Whole if !self.replaced => cut(line, Some(&named)),
+            RecordDepth::Named | RecordDepth::Whole => named,
         }
     }
 
@@ -171,12 +170,18 @@ fn reduced<'a>(value: &Value, wanted: &[Wanted<'a>]) -> Value {
     }
 }
 
-/// A value with its texts cut.
-fn cut(value: &Value) -> Value {
+/// A value with its texts cut, but for those that are read.
+fn cut(value: &Value, read: Option<&Value>) -> Value {
     match value {
-        Value::Object(fields) => fields.iter().map(|(name, field)| (name.clone(), cut(field))).collect(),
-        Value::Array(elements) => elements.iter().map(cut).collect(),
-        _ => shortened(value, WHOLE_TEXT),
+        Value::Object(fields) => {
+            let read = |name: &str| read.and_then(|read| read.get(name));
+            fields.iter().map(|(name, field)| (name.clone(), cut(field, read(name)))).collect()
+        }
+        Value::Array(elements) => {
+            let read = |at: usize| read.and_then(|read| read.get(at));
+            elements.iter().enumerate().map(|(at, element)| cut(element, read(at))).collect()
+        }
+        _ => read.filter(|read| read.is_string()).cloned().unwrap_or_else(|| shortened(value, WHOLE_TEXT)),
     }
 }
 

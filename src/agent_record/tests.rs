@@ -300,7 +300,7 @@ fn what_is_kept_of_a_line_is_read_like_the_line() {
     for (tool, part, file) in files {
         let source = source(tool, part);
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records").join(file);
-        let (mut whole, mut kept) = (AgentRecordReader::default(), AgentRecordReader::default());
+        let [mut whole, mut kept, mut kept_whole] = [(); 3].map(|()| AgentRecordReader::default());
         let (mut bytes, mut bytes_kept) = (0, 0);
         for line in std::fs::read_to_string(path).unwrap().lines() {
             let value: Value = serde_json::from_str(line).unwrap();
@@ -309,6 +309,8 @@ fn what_is_kept_of_a_line_is_read_like_the_line() {
             whole.read(&source, &value, LATER);
             kept.read(&source, &named, LATER);
             assert_eq!(kept.reading(), whole.reading(), "{line}\n{named}");
+            kept_whole.read(&source, &source.kept(&value, RecordDepth::Whole), LATER);
+            assert_eq!(kept_whole.reading(), whole.reading(), "{line}");
         }
         assert!(bytes_kept * 2 < bytes, "{file}: {bytes_kept} of {bytes} bytes are kept");
     }
@@ -332,4 +334,15 @@ fn nothing_is_kept_of_a_line_but_what_the_rules_read() {
     // A status file may hold tokens, which are in no recording.
     let status = source("qwen", "sessions/").kept(&json!({"sessionId": "s", "ipcToken": "secret"}), RecordDepth::Whole);
     assert_eq!(status, json!({"sessionId": "s"}));
+}
+
+/// Recordings call a record by what its profile calls the file.
+#[test]
+fn no_two_records_of_an_agent_have_one_name() {
+    let library = ProfileSet::builtin();
+    for tool in library.tools() {
+        let sources = library.records(tool);
+        let names: std::collections::BTreeSet<&str> = sources.iter().map(AgentRecordSource::name).collect();
+        assert_eq!(names.len(), sources.len(), "{tool}: {names:?}");
+    }
 }

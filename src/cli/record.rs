@@ -40,7 +40,7 @@ pub struct Args {
     /// What the recording shows, in a few words.
     #[arg(long, value_name = "TEXT")]
     pub situation: Option<String>,
-    /// Keep whole lines of the agent's records, with texts of 100 characters: prompts, answers, files, commands.
+    /// Keep whole lines of the agent's records, and 100 characters of each text: prompts, answers, files, commands.
     #[arg(long)]
     pub whole_records: bool,
     /// Record the screen alone; else the last prompt and answer are kept from the agent's record, its model and the like.

@@ -3,8 +3,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::agent_record::{AgentRecordReader, AgentRecordSource, KEPT_TEXT, RecordDepth};
+use crate::agent_record::{AgentRecordReader, AgentRecordSource, RecordDepth};
 use crate::profile::ProfileSet;
+use crate::state::KEPT_TEXT;
 use crate::time::Timestamp;
 
 /// The most that a reader may keep, in bytes of its debug text: all facts as long as they may be, escaped.
