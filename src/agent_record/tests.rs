@@ -339,9 +339,9 @@ fn nothing_is_kept_of_a_line_but_what_the_rules_read() {
 /// Recordings call a record by what its profile calls the file.
 #[test]
 fn no_two_records_of_an_agent_have_one_name() {
-    let library = ProfileSet::builtin();
-    for tool in library.tools() {
-        let sources = library.records(tool);
+    let profiles = ProfileSet::builtin();
+    for tool in profiles.tools() {
+        let sources = profiles.records(tool);
         let names: std::collections::BTreeSet<&str> = sources.iter().map(AgentRecordSource::name).collect();
         assert_eq!(names.len(), sources.len(), "{tool}: {names:?}");
     }

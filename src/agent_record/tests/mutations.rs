@@ -113,9 +113,9 @@ fn somewhere<'a>(random: &mut Random, value: &'a mut Value) -> &'a mut Value {
 
 /// Reads so many faulty lines, each with three sources of any profiles; says how many were JSON still.
 fn read_faulty(lines: usize) -> usize {
-    let library = ProfileSet::builtin();
-    let tools: Vec<String> = library.tools().map(str::to_owned).collect();
-    let sources: Vec<AgentRecordSource> = tools.iter().flat_map(|tool| library.records(tool).to_vec()).collect();
+    let profiles = ProfileSet::builtin();
+    let tools: Vec<String> = profiles.tools().map(str::to_owned).collect();
+    let sources: Vec<AgentRecordSource> = tools.iter().flat_map(|tool| profiles.records(tool).to_vec()).collect();
     let files = [
         include_str!("../../../tests/records/claude-2.1.197.jsonl"),
         include_str!("../../../tests/records/codex-0.116.0.jsonl"),

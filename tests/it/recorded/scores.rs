@@ -1,7 +1,8 @@
 //! The scores that fleetwatch reaches on all recordings may not fall.
 //!
 //! `tests/recordings/SCORES` holds, for every agent version and field, the milliseconds that are judged and those in
-//! which the answer was wrong. After an improvement it is written anew with
+//! which the answer was wrong. Recordings that hold the agent's own records are there twice instead: read with them as
+//! version `…+records`, and by their screen alone as `…+screen`. After an improvement it is written anew with
 //! `FLEETWATCH_WRITE_SCORES=1 cargo test --test it scores::`.
 
 use std::collections::BTreeMap;
@@ -22,23 +23,40 @@ fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// The scores of all recordings, by name.
-fn scores(archive: &Archive, doubts: &Doubts) -> Result<BTreeMap<String, (String, Score)>, RecordingError> {
+/// A recording's agent version, what the screen alone scores, and what it scores with records where there are some.
+struct Scored {
+    version: String,
+    alone: Score,
+    with_records: Option<Score>,
+}
+
+fn scores(archive: &Archive, doubts: &Doubts) -> Result<Vec<Scored>, RecordingError> {
     let profiles = Arc::new(ProfileSet::builtin());
     let names: Vec<&str> = archive.names().collect();
     let scored = in_parallel(&names, |name| {
         let recording = archive.recording(name)?;
-        let score = score(&recording, name, Arc::clone(&profiles), &ReplayOptions::default(), doubts)?;
-        let word = |tag: Option<String>| tag.unwrap_or_default();
-        let version = format!("{} {}", word(recording.header.tool), word(recording.header.version));
-        Ok(((*name).to_owned(), (version, score)))
+        let scored = |with_records| {
+            let options = ReplayOptions { with_records, ..ReplayOptions::default() };
+            score(&recording, name, Arc::clone(&profiles), &options, doubts)
+        };
+        let (alone, with_records) = (scored(false)?, recording.has_records().then(|| scored(true)).transpose()?);
+        let word = |tag: &Option<String>| tag.clone().unwrap_or_default();
+        let version = format!("{} {}", word(&recording.header.tool), word(&recording.header.version));
+        Ok(Scored { version, alone, with_records })
     });
     scored.into_iter().collect()
 }
 
-fn table(scores: &BTreeMap<String, (String, Score)>) -> Table {
+fn table(scores: &[Scored]) -> Table {
     let mut table = Table::new();
-    for (version, score) in scores.values() {
+    let both = |one: &'_ Scored| match &one.with_records {
+        None => vec![(one.version.clone(), one.alone.clone())],
+        Some(with) => vec![
+            (format!("{}+records", one.version), with.clone()),
+            (format!("{}+screen", one.version), one.alone.clone()),
+        ],
+    };
+    for (version, score) in scores.iter().flat_map(both) {
         for (field, tally) in Field::ALL.iter().zip(score.tallies).filter(|(_, tally)| tally.judged_ms > 0) {
             table.entry((version.clone(), field.word())).or_default().add(tally);
         }
@@ -48,9 +66,9 @@ fn table(scores: &BTreeMap<String, (String, Score)>) -> Table {
 
 fn written(table: &Table) -> String {
     let line = |((version, field), tally): (&(String, &str), &Tally)| {
-        format!("{version:<20} {field:<16} {:>8} {:>6}\n", tally.judged_ms, tally.judged_ms - tally.right_ms)
+        format!("{version:<24} {field:<16} {:>8} {:>6}\n", tally.judged_ms, tally.judged_ms - tally.right_ms)
     };
-    let head = format!("{:<20} {:<16} {:>8} {:>6}\n", "# agent version", "field", "judged", "wrong");
+    let head = format!("{:<24} {:<16} {:>8} {:>6}\n", "# agent version", "field", "judged", "wrong");
     head + &table.iter().map(line).collect::<String>()
 }
 
@@ -84,11 +102,11 @@ fn no_score_falls() {
         assert!(archive.names().any(|name| doubt.is_about(name)), "no recording is called {}", doubt.recording);
     }
     let scores = scores(&archive, &doubts).unwrap();
-    let doubted: u64 = scores.values().map(|(_, score)| score.doubted_ms).sum();
+    let doubted: u64 = scores.iter().map(|one| one.alone.doubted_ms).sum();
     println!("{} doubts leave out {:.1} labelled seconds", doubts.all().len(), doubted as f64 / 1000.0);
     // Doubts are for single moments, and for recordings of clients that had no time to draw what they did; they are not for
     // what fleetwatch does not do well.
-    let judged: u64 = scores.values().flat_map(|(_, score)| score.tallies).map(|tally| tally.judged_ms).sum();
+    let judged: u64 = scores.iter().flat_map(|one| one.alone.tallies).map(|tally| tally.judged_ms).sum();
     assert!(doubted * 200 < judged, "{doubted} ms are doubted, of {judged} that are judged");
 
     let reached = table(&scores);
