@@ -12,12 +12,12 @@ mod validate;
 use std::ffi::OsString;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use std::{fmt, io};
 
 use crate::fleet::ServerId;
 use crate::follow_up::FollowUpRule;
 use crate::pattern::Pattern;
-use crate::time::Span;
 use crate::{history, notify, tracker};
 
 pub use adopted::{Adopted, AdoptedError, AdoptedSession};
@@ -91,28 +91,38 @@ impl RecordsConfig {
 /// How the servers are looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchConfig {
-    /// The time between two looks at a server that neither stands still nor changes much.
-    pub tick: Span,
-    /// The time between two looks while something changes.
-    pub fastest_tick: Span,
-    /// The time between two looks while nothing changes.
-    pub slowest_tick: Span,
+    pub ticks: Ticks,
     /// How long a tmux server may take to answer before the look counts as failed.
-    pub timeout: Span,
+    pub timeout: Duration,
     /// Whether a process goes on watching when no dashboard is open, and how long nobody may use it until it ends.
     pub background: bool,
-    pub background_idle: Span,
+    pub background_idle: Duration,
+}
+
+/// The lengths of time between two looks at a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticks {
+    pub usual: Duration,
+    /// While something changes.
+    pub shortest: Duration,
+    /// While nothing changes, or no server is there.
+    pub longest: Duration,
+}
+
+impl Default for Ticks {
+    fn default() -> Self {
+        let [usual, shortest, longest] = [500, 250, 1000].map(Duration::from_millis);
+        Self { usual, shortest, longest }
+    }
 }
 
 impl Default for WatchConfig {
     fn default() -> Self {
         Self {
-            tick: Span::from_millis(500),
-            fastest_tick: Span::from_millis(250),
-            slowest_tick: Span::from_millis(1000),
-            timeout: Span::from_secs(5),
+            ticks: Ticks::default(),
+            timeout: Duration::from_secs(5),
             background: false,
-            background_idle: Span::from_secs(30 * 60),
+            background_idle: Duration::from_secs(30 * 60),
         }
     }
 }

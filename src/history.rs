@@ -39,8 +39,8 @@ use crate::time::{Clock, Span, Timestamp};
 
 pub use drafts::{Draft, Drafts};
 pub use feeds::{IntentNews, Submission};
+use file::HistoryOptions;
 pub use file::VERSION;
-use file::{HistoryOptions, RetentionLimits};
 pub use identity::{Owner, same_terminal, stored_server};
 pub use intake::Stopped;
 pub use intents::{Decided, Intent, IntentId, IntentState, Intents};
@@ -82,10 +82,6 @@ impl Settings {
     /// `None` when the user has no home.
     pub fn location(&self) -> Option<PathBuf> {
         self.path.clone().or_else(|| Some(state_directory()?.join(FILE_NAME)))
-    }
-
-    fn limits(&self) -> RetentionLimits {
-        RetentionLimits { keep: self.keep, max_bytes: self.max_bytes }
     }
 }
 
@@ -161,12 +157,12 @@ impl History {
     /// shows in [`History::health`].
     pub fn start(settings: &Settings) -> Self {
         match settings.location() {
-            Some(path) if settings.enabled => Self::with(path, settings.limits(), HistoryOptions::default()),
+            Some(path) if settings.enabled => Self::with(path, settings.clone(), HistoryOptions::default()),
             _ => Self::off(),
         }
     }
 
-    fn with(path: PathBuf, limits: RetentionLimits, options: HistoryOptions) -> Self {
+    fn with(path: PathBuf, limits: Settings, options: HistoryOptions) -> Self {
         let health = Arc::new(Mutex::new(HistoryHealth::new(WriterState::Starting)));
         let (queue, messages) = mpsc::sync_channel(QUEUE);
         let (written, progress) = mpsc::sync_channel(1);

@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 
+pub use crate::config::Ticks;
 pub use keeper::{is_alive, owner, release};
-pub use plan::{Own, Ticks};
+pub use plan::Own;
 
 use crate::agent_record::AgentRecordReading;
 use crate::config::{Adopted, RecordsConfig, Rules};
@@ -62,13 +63,7 @@ impl Settings {
     /// The settings that a configuration gives for this process.
     pub fn new(config: &crate::config::Config) -> Self {
         let watch = &config.watch;
-        let millis = |span: crate::time::Span| Duration::from_millis(span.as_millis());
-        let ticks = Ticks {
-            usual: millis(watch.tick),
-            shortest: millis(watch.fastest_tick),
-            longest: millis(watch.slowest_tick),
-        };
-        let deadline = millis(watch.timeout);
+        let (ticks, deadline) = (watch.ticks, watch.timeout);
         let usual = tmux::Settings::default();
         let host_deadline = usual.host_deadline.max(deadline);
         let connect_deadline = usual.connect_deadline.max(deadline);

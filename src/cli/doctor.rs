@@ -436,15 +436,11 @@ async fn findings(watched: &Watched, id: &ServerId, clean: bool) -> Vec<Finding>
 
 fn contents(trace: &Trace) -> String {
     let hook = if trace.hook { "bells are counted" } else { "bells are not counted" };
-    let kept = match trace.windows.len() {
+    let windows = |count: usize, one: &str, several: &str| match count {
         0 => String::new(),
-        1 => ", 1 window keeps its program".to_owned(),
-        count => format!(", {count} windows keep their programs"),
+        1 => format!(", 1 window {one}"),
+        count => format!(", {count} windows {several}"),
     };
-    let rung = match trace.rung.len() {
-        0 => String::new(),
-        1 => ", 1 window has rung".to_owned(),
-        count => format!(", {count} windows have rung"),
-    };
-    format!("{hook}{kept}{rung}")
+    let kept = windows(trace.windows.len(), "keeps its program", "keep their programs");
+    format!("{hook}{kept}{}", windows(trace.rung.len(), "has rung", "have rung"))
 }

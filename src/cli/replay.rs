@@ -79,7 +79,8 @@ fn write_changes(
 ) -> io::Result<()> {
     let mut last: Option<State> = None;
     let mut last_row = String::new();
-    let mut result = if json { Ok(()) } else { writeln!(out, "{}", table_head()) };
+    let mut result =
+        if json { Ok(()) } else { writeln!(out, "{:>9}  {}", "SECONDS", table_line(|column| column.0.to_owned())) };
     replay(recording, profiles, options, |at, state| {
         if result.is_err() {
             return;
@@ -91,7 +92,7 @@ fn write_changes(
                 result = write_line(&mut out, at, state);
             }
         } else {
-            let row = table_row(state);
+            let row = table_line(|column| column.2(state));
             if row != last_row {
                 result = writeln!(out, "{:>9.3}  {row}", at.as_secs());
                 last_row = row;
@@ -143,37 +144,22 @@ fn timeless(state: &State) -> State {
     }
 }
 
-fn table_head() -> String {
-    format!(
-        "{:>9}  {:<11} {:<7} {:<7} {:<7} {:<7} {:<17} {:<16} {:<19} {:<11} {:<6} {}",
-        "SECONDS",
-        "AVAILABLE",
-        "PHASE",
-        "ACCEPTS",
-        "EDITING",
-        "POSTURE",
-        "BUSINESS",
-        "CONTEXT",
-        "OPERATOR",
-        "LAST TURN",
-        "STABLE",
-        "ATTENTION"
-    )
-}
+/// The columns of the table behind the time: title, width and content.
+type Column = (&'static str, usize, fn(&State) -> String);
+const COLUMNS: [Column; 11] = [
+    ("AVAILABLE", 11, |state| state.diagnostics.availability.to_string()),
+    ("PHASE", 7, |state| state.turn.phase.to_string()),
+    ("ACCEPTS", 7, |state| state.surface.accepting_input.to_string()),
+    ("EDITING", 7, |state| state.surface.editing_input.to_string()),
+    ("POSTURE", 7, |state| state.surface.ready_posture.to_string()),
+    ("BUSINESS", 17, |state| state.assessment.business_state.to_string()),
+    ("CONTEXT", 16, |state| state.assessment.ui_context.to_string()),
+    ("OPERATOR", 19, |state| state.operator.status.to_string()),
+    ("LAST TURN", 11, |state| state.last_turn.result.word().trim_start_matches("known_").to_owned()),
+    ("STABLE", 6, |state| if state.stability.stable { "yes" } else { "no" }.to_owned()),
+    ("ATTENTION", 0, |state| state.attention.to_string()),
+];
 
-fn table_row(state: &State) -> String {
-    format!(
-        "{:<11} {:<7} {:<7} {:<7} {:<7} {:<17} {:<16} {:<19} {:<11} {:<6} {}",
-        state.diagnostics.availability,
-        state.turn.phase,
-        state.surface.accepting_input,
-        state.surface.editing_input,
-        state.surface.ready_posture,
-        state.assessment.business_state,
-        state.assessment.ui_context,
-        state.operator.status,
-        state.last_turn.result.word().trim_start_matches("known_"),
-        if state.stability.stable { "yes" } else { "no" },
-        state.attention,
-    )
+fn table_line(cell: impl Fn(&Column) -> String) -> String {
+    COLUMNS.iter().map(|column| format!("{:<1$}", cell(column), column.1)).collect::<Vec<_>>().join(" ")
 }

@@ -86,7 +86,7 @@ async fn print(args: &Args, watched: &Watched, engine: &mut Engine, history: &Hi
     let end = end_asked_for();
     tokio::pin!(end);
     let mut closed = output::closed();
-    let idle = Duration::from_millis(watched.loaded.config.watch.background_idle.as_millis());
+    let idle = watched.loaded.config.watch.background_idle;
     let mut ask = tokio::time::interval(ASK);
     loop {
         let mut lines = String::new();

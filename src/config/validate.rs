@@ -8,6 +8,7 @@ mod syntax;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub(super) use syntax::suggestion;
 use toml::Spanned;
@@ -16,7 +17,9 @@ use toml::de::{DeTable, DeValue};
 use super::file::{File, FollowUpTable, HistoryTable, NotifyTable, ServerTable, TaskTable, TerminalTable};
 use super::file::{TemplateTable, TrackerTable, UiTable, WatchTable};
 use super::rules::Patterns;
-use super::{Config, ConfigError, RecordsConfig, Rules, Template, TerminalRule, UiConfig, WatchConfig, theme_file};
+use super::{
+    Config, ConfigError, RecordsConfig, Rules, Template, TerminalRule, Ticks, UiConfig, WatchConfig, theme_file,
+};
 use crate::fleet::{Declared, ServerId, Socket};
 use crate::follow_up::FollowUpRule;
 use crate::history;
@@ -31,7 +34,7 @@ const DAY: u64 = 24 * 3600 * 1000;
 /// The shortest time between two deliveries where a rule does not say.
 const DISTANCE: Span = Span::from_secs(5);
 /// How long a message is kept for an agent that is not there, where a rule does not say.
-const KEEP: Span = Span::from_secs(3600);
+const KEEP_MINUTES: u64 = 60;
 /// How long a command may take where a rule does not say.
 const COMMAND: Span = Span::from_secs(10);
 
@@ -294,28 +297,29 @@ impl Source<'_> {
 
     fn watch(&self, table: &WatchTable) -> Result<WatchConfig, ConfigError> {
         let default = WatchConfig::default();
-        let span = |ms: Option<i64>, default: Span| Span::from_millis(whole(ms, default.as_millis()));
-        let watch = WatchConfig {
-            tick: span(table.tick_ms, default.tick),
-            fastest_tick: span(table.fastest_tick_ms, default.fastest_tick),
-            slowest_tick: span(table.slowest_tick_ms, default.slowest_tick),
-            timeout: span(table.timeout_ms, default.timeout),
-            background: table.background.unwrap_or(default.background),
-            background_idle: minutes(table.background_minutes, default.background_idle),
+        let ticks = Ticks {
+            usual: milliseconds(table.tick_ms, default.ticks.usual),
+            shortest: milliseconds(table.fastest_tick_ms, default.ticks.shortest),
+            longest: milliseconds(table.slowest_tick_ms, default.ticks.longest),
         };
-        if watch.fastest_tick > watch.tick || watch.tick > watch.slowest_tick {
+        if ticks.shortest > ticks.usual || ticks.usual > ticks.longest {
             let given = [("tick_ms", table.tick_ms), ("fastest_tick_ms", table.fastest_tick_ms)];
             let key = given.iter().find(|(_, given)| given.is_some()).map_or("slowest_tick_ms", |(key, _)| key);
             let what = format!(
                 "the ticks are out of order: fastest {} ms, normal {} ms, slowest {} ms",
-                watch.fastest_tick.as_millis(),
-                watch.tick.as_millis(),
-                watch.slowest_tick.as_millis()
+                ticks.shortest.as_millis(),
+                ticks.usual.as_millis(),
+                ticks.longest.as_millis()
             );
             let hint = "choose fastest_tick_ms <= tick_ms <= slowest_tick_ms; a key that is left out has its default";
             return Err(self.fault(("watch", None, Some(key)), what, hint));
         }
-        Ok(watch)
+        Ok(WatchConfig {
+            ticks,
+            timeout: milliseconds(table.timeout_ms, default.timeout),
+            background: table.background.unwrap_or(default.background),
+            background_idle: milliseconds(table.background_minutes.map(|it| it * 60_000), default.background_idle),
+        })
     }
 
     fn servers(&self, tables: &[ServerTable]) -> Result<Vec<ServerId>, ConfigError> {
@@ -494,7 +498,13 @@ impl Source<'_> {
             let hint = "write what is told to whom: on = [\"exited\"], from = \"build-*\", to = \"lead\"";
             return Err(self.fault(("follow_up", Some(index), None), format!("a follow-up without `{missing}`"), hint));
         };
-        Ok(FollowUpRule { on, from, to, template: table.template, keep: minutes(table.keep_minutes, KEEP) })
+        Ok(FollowUpRule {
+            on,
+            from,
+            to,
+            template: table.template,
+            keep: Span::from_secs(whole(table.keep_minutes, KEEP_MINUTES) * 60),
+        })
     }
 
     fn fault(&self, at: Place<'_>, what: impl Into<String>, hint: impl Into<String>) -> ConfigError {
@@ -544,8 +554,8 @@ fn whole<T: TryFrom<i64>>(value: Option<i64>, default: T) -> T {
     value.and_then(|value| T::try_from(value).ok()).unwrap_or(default)
 }
 
-fn minutes(value: Option<i64>, default: Span) -> Span {
-    Span::from_secs(whole(value, default.as_millis() / 60_000) * 60)
+fn milliseconds(value: Option<i64>, default: Duration) -> Duration {
+    value.and_then(|value| u64::try_from(value).ok()).map_or(default, Duration::from_millis)
 }
 
 fn seconds(value: Option<f64>, default: Span) -> Span {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
-use super::Trouble;
+use super::{Settings, Trouble};
 use crate::private;
 use crate::time::{Span, Timestamp};
 
@@ -363,18 +363,11 @@ const CHUNK: i64 = 500;
 /// Pages that are given back to the file system at once.
 const PAGES: i64 = 1000;
 
-/// How much is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct RetentionLimits {
-    pub keep: Span,
-    pub max_bytes: u64,
-}
-
 /// Removes what is beyond the limits. Several processes may do so at once.
 ///
 /// # Errors
 /// The file cannot be written; what was removed until then stays removed.
-pub(super) fn clean(connection: &mut Connection, limits: &RetentionLimits, now: Timestamp) -> Result<(), Trouble> {
+pub(super) fn clean(connection: &mut Connection, limits: &Settings, now: Timestamp) -> Result<(), Trouble> {
     if is_due(connection, "age", now)? {
         let oldest = now - limits.keep;
         while remove_before(connection, oldest)? {}

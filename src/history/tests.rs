@@ -121,7 +121,7 @@ pub(super) fn wait_until(what: &str, holds: impl Fn() -> bool) {
 }
 
 pub(super) fn running(path: &Path) -> History {
-    let history = History::with(path.to_owned(), Settings::default().limits(), HistoryOptions::default());
+    let history = History::with(path.to_owned(), Settings::default(), HistoryOptions::default());
     history.lead(ServerId::default(), Some(Held::ALWAYS));
     history
 }
@@ -392,7 +392,7 @@ fn what_is_too_old_goes_and_takes_its_screens_with_it() {
     for second in 0..1200 {
         store.write(&[message(1, second, Phase::Ready, &format!("screen {second}"))], at(second)).unwrap();
     }
-    let limits = RetentionLimits { keep: Span::from_secs(100), max_bytes: u64::MAX };
+    let limits = Settings { keep: Span::from_secs(100), max_bytes: u64::MAX, ..Settings::default() };
     file::clean(store.connection(), &limits, at(1200)).unwrap();
     let records = Reader::open(&path).unwrap().records(&RecordFilter::default()).unwrap();
     assert_eq!((records.len(), records[0].at), (100, at(1100)));
@@ -415,7 +415,7 @@ fn the_oldest_goes_when_there_is_too_much_and_the_file_shrinks() {
         store.write(&[message(1, second, Phase::Ready, &noise(second))], at(second)).unwrap();
     }
     let before = file::used(store.connection()).unwrap();
-    let limits = RetentionLimits { keep: Span::from_secs(1_000_000), max_bytes: before / 2 };
+    let limits = Settings { keep: Span::from_secs(1_000_000), max_bytes: before / 2, ..Settings::default() };
     file::clean(store.connection(), &limits, at(3000)).unwrap();
     let after = file::used(store.connection()).unwrap();
     assert!(after <= before / 2 && after > before / 4, "{before} bytes became {after}");

@@ -6,13 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::file::{self, HistoryOptions, RetentionLimits};
+use super::file::{self, HistoryOptions};
 use super::identity::Owner;
 use super::record::Record;
 use super::store::{BEAT, Store, Watching};
 use super::summary::ServerSummary;
-use super::{HistoryHealth, WriterState};
-use super::{Trouble, now};
+use super::{HistoryHealth, Settings, Trouble, WriterState, now};
 use crate::ids::ServerId;
 use crate::operation::{Operation, Outcome};
 use crate::private::Held;
@@ -78,7 +77,7 @@ pub(super) fn set(health: &Mutex<HistoryHealth>, condition: WriterState) {
 pub(super) struct Writer {
     path: PathBuf,
     owner: Owner,
-    limits: RetentionLimits,
+    limits: Settings,
     options: HistoryOptions,
     health: Arc<Mutex<HistoryHealth>>,
     store: Option<Store>,
@@ -101,7 +100,7 @@ impl Writer {
     pub(super) fn new(
         path: PathBuf,
         owner: Owner,
-        limits: RetentionLimits,
+        limits: Settings,
         options: HistoryOptions,
         health: Arc<Mutex<HistoryHealth>>,
     ) -> Self {
@@ -356,7 +355,7 @@ mod tests {
 
     fn writer(path: PathBuf) -> Writer {
         let health = Arc::new(Mutex::new(HistoryHealth::new(WriterState::Starting)));
-        let limits = super::super::Settings::default().limits();
+        let limits = super::super::Settings::default();
         Writer::new(path, Owner::named("a"), limits, HistoryOptions::default(), health)
     }
 

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::config::{Match, PaneAddress, Rules};
+use crate::config::{Match, PaneAddress, Rules, Ticks};
 use crate::fleet::{Declared, DeclaredBy, PaneId, PaneReport, ServerId, SessionView, TerminalKey};
 use crate::hash::{Fnv, fnv};
 use crate::ids::ServerInstance;
@@ -277,26 +277,6 @@ impl Own {
 }
 
 // How often a server is looked at.
-
-/// The lengths of time between two looks at a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ticks {
-    pub usual: Duration,
-    /// While something changes.
-    pub shortest: Duration,
-    /// While nothing changes, or no server is there.
-    pub longest: Duration,
-}
-
-impl Default for Ticks {
-    fn default() -> Self {
-        Self {
-            usual: Duration::from_millis(500),
-            shortest: Duration::from_millis(250),
-            longest: Duration::from_millis(1000),
-        }
-    }
-}
 
 /// Looks without a change until the tick grows from the shortest to the usual, and from there to the longest.
 const QUIET_LOOKS: (u32, u32) = (8, 12);

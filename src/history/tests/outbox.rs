@@ -211,7 +211,7 @@ fn who_watches_learns_how_far_each_intent_has_come() {
     let (_directory, path) = place();
     let mut a = open(&path, "a");
     let old = queued(&mut a, "old");
-    let history = History::with(path.clone(), Settings::default().limits(), HistoryOptions::default());
+    let history = History::with(path.clone(), Settings::default(), HistoryOptions::default());
     let mut news = history.intents();
     let mut next = || {
         let news = news.blocking_recv().unwrap();

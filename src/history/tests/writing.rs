@@ -303,7 +303,7 @@ fn locked(path: &Path) -> (History, Connection) {
     let blocker = Connection::open(path).unwrap();
     blocker.execute_batch("BEGIN EXCLUSIVE").unwrap();
     let options = HistoryOptions { patience: Duration::from_millis(50), ..HistoryOptions::default() };
-    let history = History::with(path.to_owned(), Settings::default().limits(), options);
+    let history = History::with(path.to_owned(), Settings::default(), options);
     history.lead(ServerId::default(), Some(Held::ALWAYS));
     (history, blocker)
 }
@@ -348,7 +348,7 @@ fn what_cannot_wait_any_longer_is_lost_and_counted() {
 fn a_full_disk_is_told_and_leaves_what_was_written() {
     let (_directory, path) = place();
     let options = HistoryOptions { most_pages: Some(60), ..HistoryOptions::default() };
-    let history = History::with(path.clone(), Settings::default().limits(), options);
+    let history = History::with(path.clone(), Settings::default(), options);
     history.lead(ServerId::default(), Some(Held::ALWAYS));
     for second in 0..3000 {
         history.record(Record::Transition(transition(1, second, Phase::Ready, &format!("screen {second}"))));
