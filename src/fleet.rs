@@ -31,7 +31,8 @@ use crate::tracker::{self, Observation, SurfaceEvent, Timer};
 use tasks::{Taken, Tasks};
 
 /// Everything that can happen to the fleet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Input {
     /// One look at one server.
     Server(ServerReport),

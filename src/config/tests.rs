@@ -6,6 +6,7 @@ use rstest::rstest;
 use super::*;
 use crate::fleet::{Declared, PaneId, PaneLocation, Socket};
 use crate::ids::place;
+use crate::time::Span;
 
 fn parse(text: &str) -> Result<Config, ConfigError> {
     Config::parse(text, Path::new("test.toml"))

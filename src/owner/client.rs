@@ -8,7 +8,7 @@ use tokio::net::UnixStream;
 use tokio::net::unix::OwnedWriteHalf;
 
 use super::lease::LeasePath;
-use super::wire::{ClientMessage, Hello, LastPanes, Lines, OwnerMessage, line};
+use super::wire::{ClientMessage, Hello, LastPanes, Lines, OwnerMessage, concerns_others, line};
 use super::{End, LocalEvent, OwnerEvent, Rank, Role, WatchTask};
 use crate::fleet::{Input, ServerId, TaskReport};
 
@@ -128,7 +128,7 @@ pub(super) async fn follow(task: &mut WatchTask, stream: UnixStream) -> Followed
                 continue;
             }
             Some(event) = task.local_events.recv() => match event {
-                LocalEvent::Input(input) => ClientMessage::of(&input),
+                LocalEvent::Input(input) => concerns_others(&input).then_some(ClientMessage::Taken(input)),
                 // It was the owner a moment ago.
                 LocalEvent::Handled(_) => None,
                 LocalEvent::Wake => Some(ClientMessage::Wake),
@@ -161,9 +161,7 @@ fn input(told: OwnerMessage, last: &mut Last, server: &ServerId) -> Option<Input
             let report = last.tasks.clone()?;
             Some(Input::Tasks(TaskReport { at, ..report }))
         }
-        OwnerMessage::Known { key, known } => Some(Input::Known { key, known }),
-        OwnerMessage::KnownTasks(tasks) => Some(Input::KnownTasks { server: server.clone(), tasks }),
-        OwnerMessage::Taken(taken) => taken.input(server),
+        OwnerMessage::Taken(input) => Some(input),
         OwnerMessage::Alive
         | OwnerMessage::Handled(_)
         | OwnerMessage::Polled { .. }

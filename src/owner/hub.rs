@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::lease::Lease;
-use super::wire::{ClientMessage, Hello, LastPanes, Lines, OwnerMessage, PROTOCOL, line};
+use super::wire::{ClientMessage, Hello, LastPanes, Lines, OwnerMessage, PROTOCOL, concerns_others, line};
 use super::{End, LocalEvent, OwnerEvent, Rank, WatchTask};
 use crate::fleet::{Checkpoint, Input, TaskReport};
 use crate::poll;
@@ -98,16 +98,19 @@ impl WatchTask {
                     self.mark_used();
                 }
                 Some(ask) = asks.recv() => {
-                    if let ClientMessage::Poll { by } = ask {
-                        clients.waiting.push((by, Instant::now()));
-                    }
-                    let Some(input) = ask.input(&self.server) else {
-                        poller.wake();
-                        continue;
-                    };
-                    clients.taken(&input);
-                    if self.hand_on(input).await == End::Closed {
-                        return End::Closed;
+                    match ask {
+                        ClientMessage::Taken(input) if concerns_others(&input) => {
+                            clients.taken(&input);
+                            if self.hand_on(input).await == End::Closed {
+                                return End::Closed;
+                            }
+                        }
+                        ClientMessage::Taken(_) => {}
+                        ClientMessage::Wake => poller.wake(),
+                        ClientMessage::Poll { by } => {
+                            clients.waiting.push((by, Instant::now()));
+                            poller.wake();
+                        }
                     }
                 }
                 Some(event) = self.local_events.recv() => match event {
@@ -196,16 +199,15 @@ impl Clients {
                 }
                 self.tell(&OwnerMessage::Tasks { at: report.at, report: is_new.then(|| Box::new(report.clone())) });
             }
-            Input::Known { key, known } => self.tell(&OwnerMessage::Known { key: key.clone(), known: known.clone() }),
-            Input::KnownTasks { tasks, .. } => self.tell(&OwnerMessage::KnownTasks(tasks.clone())),
+            Input::Known { .. } | Input::KnownTasks { .. } => self.tell(&OwnerMessage::Taken(input.clone())),
             input => self.taken(input),
         }
     }
 
     /// Tells of what this or another process has taken in.
     fn taken(&mut self, input: &Input) {
-        if let Some(taken) = ClientMessage::of(input) {
-            self.tell(&OwnerMessage::Taken(taken));
+        if concerns_others(input) {
+            self.tell(&OwnerMessage::Taken(input.clone()));
         }
     }
 

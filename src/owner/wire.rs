@@ -11,15 +11,13 @@ use tokio::net::unix::OwnedReadHalf;
 
 use super::Rank;
 use crate::fleet::{
-    Capture, Checkpoint, Input, PaneReport, PollResult, ServerId, ServerReport, TaskReport, TerminalHistory,
-    TerminalKey, WindowId,
+    Capture, Checkpoint, Input, PaneReport, PollResult, ServerId, ServerReport, TaskReport, TerminalKey,
 };
 use crate::notify::NoticeId;
-use crate::task;
 use crate::time::Timestamp;
 
 /// Changes with the meaning of a message.
-pub(super) const PROTOCOL: u32 = 4;
+pub(super) const PROTOCOL: u32 = 5;
 /// The longest line, in bytes: a checkpoint of thousands of terminals is shorter.
 const LONGEST: u64 = 256 << 20;
 
@@ -63,35 +61,13 @@ pub(super) enum ClientMessage {
         /// The process that asks, by its id.
         by: u32,
     },
-    Seen {
-        key: TerminalKey,
-    },
-    TaskKilled {
-        window: WindowId,
-        reason: String,
-    },
+    /// What its process has taken in, if it [concerns the others](concerns_others).
+    Taken(Input),
 }
 
-impl ClientMessage {
-    /// What a client tells of an input that it has taken in by itself; `None` where that concerns nobody else.
-    pub(super) fn of(input: &Input) -> Option<Self> {
-        match input.clone() {
-            Input::Seen { key } => Some(ClientMessage::Seen { key }),
-            Input::TaskKilled { window, reason, .. } => Some(ClientMessage::TaskKilled { window, reason }),
-            _ => None,
-        }
-    }
-
-    /// The input that it is to everybody else; `None` when it is none.
-    pub(super) fn input(self, server: &ServerId) -> Option<Input> {
-        match self {
-            ClientMessage::Wake | ClientMessage::Poll { .. } => None,
-            ClientMessage::Seen { key } => Some(Input::Seen { key }),
-            ClientMessage::TaskKilled { window, reason } => {
-                Some(Input::TaskKilled { server: server.clone(), window, reason })
-            }
-        }
-    }
+/// Whether the other processes take in as well what an operator has done in one of them.
+pub(super) fn concerns_others(input: &Input) -> bool {
+    matches!(input, Input::Seen { .. } | Input::TaskKilled { .. })
 }
 
 /// What the owner says.
@@ -99,9 +75,7 @@ impl ClientMessage {
 #[serde(rename_all = "snake_case")]
 pub(super) enum OwnerMessage {
     /// The client is none of this owner's: why, for people.
-    Refused {
-        why: String,
-    },
+    Refused { why: String },
     /// First to each client: all that is known, and what the next look is compared with.
     Checkpoint {
         checkpoint: Box<Checkpoint>,
@@ -110,27 +84,13 @@ pub(super) enum OwnerMessage {
         rank: Rank,
     },
     /// A look, by what is new in it.
-    Looked {
-        at: Timestamp,
-        outcome: Delta,
-    },
+    Looked { at: Timestamp, outcome: Delta },
     /// What the same look showed of tasks; `None` when that is what the last one did.
-    Tasks {
-        at: Timestamp,
-        report: Option<Box<TaskReport>>,
-    },
-    Known {
-        key: TerminalKey,
-        known: Box<TerminalHistory>,
-    },
-    /// What the history says of tasks that have not been looked at.
-    KnownTasks(Vec<task::TaskHistory>),
+    Tasks { at: Timestamp, report: Option<Box<TaskReport>> },
     /// A poll that began after this process asked for it has been told.
-    Polled {
-        by: u32,
-    },
-    /// What this or another process has taken in.
-    Taken(ClientMessage),
+    Polled { by: u32 },
+    /// What the history says, or this or another process has taken in.
+    Taken(Input),
     /// A notice went out, or nobody is to be told.
     Handled(NoticeId),
     /// The owner runs, and has nothing to say.
