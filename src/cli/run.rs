@@ -99,13 +99,13 @@ async fn start(
         let there = match server.look(&[]).await {
             Ok(look) => find(&look, server.id(), session, task.name, program)?,
             Err(error) if error.is_no_server() => There::Nothing(TaskPlace::NewSession(session.to_owned())),
-            Err(error) => return Err(refused(&error)),
+            Err(error) => return Err(error.into()),
         };
         let (again, started) = match &there {
             There::Ended(key, window) => (true, server.begin_again(key, *window, Some(task), task.now).await),
             There::Nothing(place) => (false, server.begin_task(place, task).await),
         };
-        if let Start::Begun(begun) = started.map_err(|error| refused(&error))? {
+        if let Start::Begun(begun) = started? {
             return Ok((again, begun));
         }
     }
@@ -181,10 +181,6 @@ pub(super) fn check_name(what: &str, name: &str, but: &str) -> Result<(), Failur
         "it begins with a letter or a digit, holds letters, digits and {others}, and is at most {LONGEST_NAME} characters \
          long"
     )))
-}
-
-pub(super) fn refused(error: &crate::tmux::Error) -> anyhow::Error {
-    Failure::refused(error).hint(error.hint()).into()
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use clap::Subcommand;
 
 use super::history::keep;
-use super::run::refused;
 use super::survey::{Survey, Watched, unfit};
 use super::{Done, Failure, GlobalOptions, output, table, target};
 use crate::config::{Adopted, AdoptedError};
@@ -143,8 +142,8 @@ async fn adopt(watched: &Watched, session: &str, adopt: bool) -> Done {
         };
         let changed = change(id)?;
         if declared_by == Some(Some(DeclaredBy::Run)) && !adopt {
-            let server = watched.server(id).map_err(|error| refused(&error))?;
-            server.undeclare_tasks(session).await.map_err(|error| refused(&error))?;
+            let server = watched.server(id)?;
+            server.undeclare_tasks(session).await?;
         }
         if declared_by.is_some() || changed {
             return output::print(&format!("the windows of {session} {told}\n"));
@@ -232,7 +231,7 @@ impl<'a> Acting<'a> {
                 .into());
         }
         let begun = self.server(task)?.begin_again(&task.key, task.window, None, poll::now().as_millis()).await;
-        let Start::Begun(begun) = begun.map_err(|error| refused(&error))? else {
+        let Start::Begun(begun) = begun? else {
             return Err(
                 Failure::refused(format!("{} ({}) runs again already, or is gone", task.id, task.window)).into()
             );
