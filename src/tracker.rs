@@ -8,38 +8,33 @@
 //! - `turn` is the turn in flight and how the last one ended: rules 1–7, settle, retraction; below it, `turn/waiting` has
 //!   both recoveries, and `turn/recorded` joins it with what the agent's own record says.
 //! - `ages` is since when each thing is as it is.
-//! - `coverage` is the time that looks cover, in which alone windows run.
 //! - `lifecycle` is readiness, completion and their timers.
-//! - `timers` are all windows that run, by name: they say when something is due, and `explain` shows them.
-//! - `loss` is what is said when there is no agent's screen to read.
-//! - `publish` is the state that is told: transitions, signature; `told` is what follows from it for the operator.
-//! - `known` is what was known of the terminal before, from which a tracker goes on.
+//! - `timers` are all windows that run, by name: they say when something is due, and `explain` shows them. Most run only in
+//!   the time that looks cover.
+//! - `publish` is the state that is told, with or without a screen to read, and what follows from it for the operator.
 //! - `events` names what changed between two assessments.
 
 mod ages;
-mod coverage;
 mod events;
-mod known;
 mod lifecycle;
-mod loss;
 mod publish;
 mod timers;
-mod told;
 mod turn;
 
 use ages::Ages;
 pub use events::{Assessed, SurfaceEvent, surface_events};
-pub use known::TerminalHistory;
 use lifecycle::Lifecycle;
-use loss::{Loss, aside, available, evidence_of};
-use publish::Published;
+use publish::{Loss, Published, aside, diagnostics, evidence_of};
 pub use timers::{Timer, TimerName};
 use turn::{Sighting, TurnTracker};
+
+use std::sync::Arc;
 
 use serde_json::json;
 
 use crate::agent_record::AgentRecordReading;
 use crate::profile::{Classification, TakenAs, Temporal};
+use crate::screen::Screen;
 use crate::state::{
     AgentFacts, AssessedAvailability, Attention, Availability, Change, Diagnostics, ParseStatus, Phase, Problem,
     ProcessState, Since, Stability, Stale, State, Summary, TerminalFacts, Transition, TransportState, Tri, Turn,
@@ -73,12 +68,8 @@ pub enum Observation<'a> {
 impl Observation<'_> {
     /// Whether somebody looked, and did not fail.
     const fn is_look(&self) -> bool {
-        match self {
-            Observation::Read { .. } | Observation::Unchanged => true,
-            Observation::TuiDown | Observation::NoProfile { .. } | Observation::Gone => true,
-            Observation::ProbeFailed(_) | Observation::Submitted { .. } | Observation::Seen => false,
-            Observation::Nothing => false,
-        }
+        use Observation::{Gone, NoProfile, Read, TuiDown, Unchanged};
+        matches!(self, Read { .. } | Unchanged | TuiDown | NoProfile { .. } | Gone)
     }
 }
 
@@ -125,6 +116,19 @@ impl Default for Settings {
             kept_transitions: 256,
         }
     }
+}
+
+/// What the history says of a terminal.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct TerminalHistory {
+    /// The public state after the last transition.
+    pub state: State,
+    /// What was shown then.
+    pub screen: Option<Arc<Screen>>,
+    /// Until when somebody watched, and nothing changed any more.
+    pub watched_until: Timestamp,
+    /// Whether the operator has seen how the last turn ended.
+    pub seen: bool,
 }
 
 /// One terminal over time.
@@ -188,8 +192,28 @@ impl Tracker {
     /// The same of a terminal that has just come to be: what it shows first did not begin before.
     pub fn begun(settings: Settings, now: Timestamp) -> Self {
         let mut tracker = Self::new(settings, now);
-        tracker.turn.begins();
+        tracker.turn.coverage.begins();
         tracker
+    }
+
+    /// Goes on from what was known before the first look. `reading` is what was read then from the screen that was shown
+    /// then. What the next look finds changed is a transition; what happened in between is not made up.
+    pub fn remember(&mut self, known: &TerminalHistory, reading: Option<&Classification>, temporal: Temporal) {
+        let state = &known.state;
+        self.published = Published::known(state);
+        self.signature = self.published.signature();
+        self.ages = Ages::known(&self.published, state);
+        self.stable_since = state.stability.stable_since;
+        self.observed_at = known.watched_until;
+        self.temporal = temporal;
+        self.last_reading = reading.map(|reading| (reading.clone(), state.observed_at));
+        self.is_remembered = true;
+        self.unseen =
+            !known.seen && matches!(state.attention, Attention::Failed | Attention::Interrupted | Attention::Finished);
+        self.turn.remember(state, reading, known.watched_until);
+        // The records were read already: what is news of them follows from what was known.
+        self.turn.recorded(&self.record);
+        self.lifecycle.remember(state);
     }
 
     /// Takes in an observation. The transition says what changed, if anything did.
@@ -211,12 +235,12 @@ impl Tracker {
                 self.observed(now);
                 self.unchanged(now, &mut next, &mut notes);
             }
-            Observation::TuiDown => self.lost(Loss::TuiDown, now, &mut next),
+            Observation::TuiDown => self.lost(Loss::tui_down(), now, &mut next),
             Observation::NoProfile { activity } => {
-                self.lost(Loss::NoProfile, now, &mut next);
+                self.lost(Loss::no_profile(), now, &mut next);
                 next.headline = Some(activity).filter(|activity| !activity.is_empty());
             }
-            Observation::Gone => self.lost(Loss::Gone, now, &mut next),
+            Observation::Gone => self.lost(Loss::gone(), now, &mut next),
             Observation::ProbeFailed(problem) => self.probe_failed(problem, now, &mut next, &mut notes),
             Observation::Submitted { at, taken } => {
                 self.turn.submitted(at.min(now), taken, now, &mut notes);
@@ -230,7 +254,7 @@ impl Tracker {
             Observation::Nothing => self.unchanged(now, &mut next, &mut notes),
         }
         // What the first look after a gap finds began unseen, and so did what only time tells of it.
-        let unseen = (is_look && self.turn.coverage().is_after_gap()) || self.turn.is_unwatched();
+        let unseen = (is_look && self.turn.coverage.is_after_gap()) || self.turn.is_unwatched();
         let since = Since { at: now, exact: !unseen };
         self.publish(next, notes, since)
     }
@@ -261,7 +285,7 @@ impl Tracker {
         let now = now.max(self.now);
         let published = &self.published;
         let stable_for = now.since(self.stable_since);
-        let (phase, attention) = (self.ages.phase(), self.attention());
+        let (phase, attention) = (self.ages.phase, self.attention());
         let since = self.ages.word(attention);
         let unreadable = published.diagnostics.availability != Availability::Available || self.failing.is_some();
         let stale = self.last_reading.as_ref().filter(|_| unreadable).map(|(reading, at)| Stale {
@@ -283,7 +307,7 @@ impl Tracker {
             last_turn: published.last_turn.clone(),
             assessment: published.assessment.clone(),
             operator: self.operator(),
-            lifecycle_timing: self.lifecycle.timing(&self.settings, now),
+            lifecycle_timing: self.lifecycle.timing(&self.settings, self.turn.settling_since(), now),
             lifecycle_authority: self.turn.authority(),
             stability: Stability {
                 signature: format!("{:016x}", self.signature),
@@ -336,7 +360,7 @@ impl Tracker {
             self.doubt_since = None;
         }
         // What is printed before any prompt was submitted (a banner, a notice) is no answer.
-        let after_gap = self.turn.coverage().is_after_gap();
+        let after_gap = self.turn.coverage.is_after_gap();
         if after_gap && self.turn.is_replaced(reading, now) {
             // Another turn, that nobody saw begin, and perhaps end: whoever sent its prompt was there.
             self.ages.begin_anew(Since { at: now, exact: false });
@@ -362,7 +386,7 @@ impl Tracker {
         let since = *self.doubt_since.get_or_insert(now);
         self.last_reading.is_some()
             && self.published.diagnostics.availability == Availability::Available
-            && now.since(self.turn.coverage().begun(since)) < self.patience(Some(reading))
+            && now.since(self.turn.coverage.begun(since)) < self.patience(Some(reading))
     }
 
     /// How long a screen that makes no sense is waited for. One that shows nothing at all is an agent between two
@@ -375,7 +399,7 @@ impl Tracker {
     /// Nothing new is on the screen; only time has passed.
     fn unchanged(&mut self, now: Timestamp, next: &mut Published, notes: &mut Vec<&'static str>) {
         let patience = self.patience(self.held_back.as_ref());
-        let coverage = self.turn.coverage();
+        let coverage = self.turn.coverage;
         let stays = self.doubt_since.is_some_and(|since| now.since(coverage.begun(since)) >= patience);
         if let Some(reading) = self.held_back.take_if(|_| stays && coverage.holds(now)) {
             return self.read(&reading, false, now, next, notes);
@@ -392,7 +416,8 @@ impl Tracker {
     fn show(&self, next: &mut Published) {
         let Some((reading, _)) = &self.last_reading else { return };
         let supported = reading.assessment.availability == AssessedAvailability::Supported;
-        next.diagnostics = available(if supported { Availability::Available } else { Availability::Unknown });
+        let availability = if supported { Availability::Available } else { Availability::Unknown };
+        next.diagnostics = diagnostics(availability, TransportState::TmuxUp, ProcessState::TuiUp, ParseStatus::Parsed);
         next.surface = reading.surface;
         next.phase = reading.phase;
         next.background_work = reading.background_work;
@@ -422,11 +447,11 @@ impl Tracker {
         self.observed(now);
         self.doubt_since = None;
         self.held_back = None;
-        self.turn.surface_lost(loss.reason(), now);
+        self.turn.surface_lost(loss.reason, now);
         self.turn.record_is_lost();
         self.record = AgentRecordReading::default();
         self.shown = AgentFacts::default();
-        next.become_unreadable(loss.diagnostics(), loss.assessment(), loss.evidence());
+        next.become_unreadable(loss);
     }
 
     /// A probe failed; one failure is not a change of the agent's state (SPEC §3).
@@ -439,20 +464,13 @@ impl Tracker {
         }
         if repeats {
             self.held_back = None;
-            self.turn.surface_lost("probe_error", now);
+            let reason = "probe_error";
+            self.turn.surface_lost(reason, now);
+            let (transport, process) = (TransportState::ProbeError, ProcessState::ProbeError);
             let evidence = aside("probe", &problem.message);
-            next.become_unreadable(
-                Diagnostics {
-                    availability: Availability::Error,
-                    transport_state: TransportState::ProbeError,
-                    process_state: ProcessState::ProbeError,
-                    parse_status: ParseStatus::ProbeError,
-                    probe_error: Some(problem),
-                    parse_error: None,
-                },
-                AssessedAvailability::Unknown,
-                evidence,
-            );
+            let found = diagnostics(Availability::Error, transport, process, ParseStatus::ProbeError);
+            let diagnostics = Diagnostics { probe_error: Some(problem), ..found };
+            next.become_unreadable(Loss { reason, diagnostics, assessment: AssessedAvailability::Unknown, evidence });
         }
     }
 
@@ -475,7 +493,7 @@ impl Tracker {
             self.unseen = false;
         }
         let previous = std::mem::replace(&mut self.published, next);
-        let (attention, before) = (self.attention(), self.ages.attention());
+        let (attention, before) = (self.attention(), self.ages.attention.0);
         self.ages.follow(previous.phase, &self.published, (attention, self.turn.ended()), since);
         let mut changed = previous.changes_to(&self.published);
         if attention != before && (attention == Attention::Stalled || before == Attention::Stalled) {

@@ -20,9 +20,10 @@ pub(super) type DialogName = u64;
 /// Since when each thing is as it is.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Ages {
-    phase: Since,
+    pub(super) phase: Since,
     doing: (Doing, Since),
-    attention: (Attention, Since),
+    /// What the operator is wanted for.
+    pub(super) attention: (Attention, Since),
     /// The dialog that stands there, or that what cannot be told hides, and its first sight.
     dialog: Option<(DialogName, Since)>,
 }
@@ -42,18 +43,9 @@ impl Ages {
         Self { phase, doing: (Doing::of(published), doing), attention: (state.attention, since), dialog }
     }
 
-    pub(super) fn phase(&self) -> Since {
-        self.phase
-    }
-
     /// Since when the terminal is what is said of it in one word.
     pub(super) fn word(&self, attention: Attention) -> Since {
         if says_the_past(self.doing.0.availability, attention) { self.attention.1 } else { self.doing.1 }
-    }
-
-    /// What the operator was wanted for last.
-    pub(super) fn attention(&self) -> Attention {
-        self.attention.0
     }
 
     /// Takes in what is said now, and when the last turn ended; what is new began at `since`.

@@ -1,25 +1,23 @@
 //! Readiness, completion and their timers (SPEC §7).
 
 use super::Settings;
-use super::coverage::Coverage;
 use super::publish::Published;
-use super::timers::{Timer, TimerName};
+use super::timers::{Coverage, Timer, TimerName};
 use super::turn::TurnTracker;
 use crate::state::{
     Anomaly, AssessedAvailability, Availability, BusinessState, Completion, LifecycleTiming, Phase, Readiness, State,
     Tri,
 };
-use crate::time::{Span, Timestamp};
+use crate::time::Timestamp;
 
 /// Readiness and completion as they follow from the published state and the turn.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Lifecycle {
-    readiness: Readiness,
-    completion: Completion,
+    pub(super) readiness: Readiness,
+    pub(super) completion: Completion,
     /// Since when nothing can be told; it runs through all polls until something is known again.
     unknown_since: Option<Timestamp>,
     completion_unknown_since: Option<Timestamp>,
-    candidate_since: Option<Timestamp>,
     /// Whether the present readiness came right after a stall.
     recovered: bool,
 }
@@ -31,17 +29,8 @@ impl Lifecycle {
             completion: Completion::Inactive,
             unknown_since: None,
             completion_unknown_since: None,
-            candidate_since: None,
             recovered: false,
         }
-    }
-
-    pub(super) fn readiness(&self) -> Readiness {
-        self.readiness
-    }
-
-    pub(super) fn completion(&self) -> Completion {
-        self.completion
     }
 
     /// Goes on from what a state told.
@@ -70,7 +59,7 @@ impl Lifecycle {
     pub(super) fn update(&mut self, published: &Published, turn: &TurnTracker, settings: &Settings, now: Timestamp) {
         let known = readiness_of(published);
         self.unknown_since = (known == Readiness::Unknown).then(|| self.unknown_since.unwrap_or(now));
-        let coverage = turn.coverage();
+        let coverage = turn.coverage;
         // What has stalled stays so as long as nothing is known, whether it was looked at all the time or not.
         let stalls = |since: Option<Timestamp>, stalled: bool| {
             let timer =
@@ -87,7 +76,6 @@ impl Lifecycle {
         let completion = self.completion_of(published, turn, known);
         let unknown = matches!(completion, Completion::Unknown);
         self.completion_unknown_since = unknown.then(|| self.completion_unknown_since.unwrap_or(now));
-        self.candidate_since = turn.settling_since();
         let stalled = stalls(self.completion_unknown_since, self.completion == Completion::Stalled);
         self.completion = if stalled { Completion::Stalled } else { completion };
     }
@@ -101,11 +89,8 @@ impl Lifecycle {
             _ => Completion::InProgress,
         };
         match turn.completion(in_flight) {
-            Completion::Completed | Completion::Failed
-                if !turn.is_in_flight() && self.completion == Completion::Inactive =>
-            {
-                Completion::Inactive
-            }
+            // Nobody waited for the end of a turn that was never in flight.
+            _ if !turn.is_in_flight() && self.completion == Completion::Inactive => Completion::Inactive,
             completion => completion,
         }
     }
@@ -118,22 +103,18 @@ impl Lifecycle {
         readiness.into_iter().chain(completion)
     }
 
-    pub(super) fn timing(&self, settings: &Settings, now: Timestamp) -> LifecycleTiming {
+    pub(super) fn timing(&self, settings: &Settings, settling: Option<Timestamp>, now: Timestamp) -> LifecycleTiming {
         let elapsed = |since: Option<Timestamp>| since.map(|since| now.since(since).as_secs());
         LifecycleTiming {
             readiness_unknown_elapsed_seconds: elapsed(self.unknown_since),
             completion_unknown_elapsed_seconds: elapsed(self.completion_unknown_since),
-            completion_candidate_elapsed_seconds: elapsed(self.candidate_since),
-            unknown_to_stalled_timeout_seconds: seconds(settings.unknown_to_stalled),
-            completion_stability_seconds: seconds(settings.settle),
-            stale_active_recovery_seconds: seconds(settings.stale_active_recovery),
-            final_stable_active_recovery_seconds: seconds(settings.final_stable_active_recovery),
+            completion_candidate_elapsed_seconds: elapsed(settling),
+            unknown_to_stalled_timeout_seconds: settings.unknown_to_stalled.as_secs(),
+            completion_stability_seconds: settings.settle.as_secs(),
+            stale_active_recovery_seconds: settings.stale_active_recovery.as_secs(),
+            final_stable_active_recovery_seconds: settings.final_stable_active_recovery.as_secs(),
         }
     }
-}
-
-fn seconds(span: Span) -> f64 {
-    span.as_secs()
 }
 
 fn readiness_of(published: &Published) -> Readiness {

@@ -1,14 +1,16 @@
-//! What is told of a terminal, and how one state differs from the next (SPEC §2, §8).
+//! What is told of a terminal, how one state differs from the next, and what follows from it for the operator (SPEC §2,
+//! §6–8).
 
 use serde::Serialize;
 use serde_json::Value;
 
+use super::Tracker;
 use super::ages::DialogName;
-use super::loss::aside;
 use crate::hash::{Fnv, fnv};
 use crate::state::{
-    AssessedAvailability, Assessment, Availability, BusinessState, Change, Diagnostics, Evidence, InputMode, LastTurn,
-    OperatorStatus, ParseStatus, Phase, ProcessState, State, Summary, Surface, TransportState, Tri, UiContext,
+    Anomaly, AssessedAvailability, Assessment, Attention, Availability, BusinessState, Change, Completion, Diagnostics,
+    Evidence, InputMode, LastTurn, Operator, OperatorStatus, ParseStatus, Phase, ProcessState, Readiness, State,
+    Summary, Surface, TransportState, Tri, TurnResult, UiContext,
 };
 
 /// The part of the public state that transitions and the signature speak of.
@@ -24,18 +26,67 @@ pub(super) struct Published {
     pub headline: Option<String>,
 }
 
+/// Why there is no agent's screen to read, and what is said then (SPEC §3).
+pub(super) struct Loss {
+    pub reason: &'static str,
+    pub diagnostics: Diagnostics,
+    pub assessment: AssessedAvailability,
+    pub evidence: Evidence,
+}
+
+impl Loss {
+    pub(super) fn tui_down() -> Self {
+        let (process, parse) = (ProcessState::TuiDown, ParseStatus::SkippedTuiDown);
+        Self {
+            reason: "tui_down",
+            diagnostics: diagnostics(Availability::TuiDown, TransportState::TmuxUp, process, parse),
+            assessment: AssessedAvailability::Disconnected,
+            evidence: aside("process", "no known agent runs in the pane"),
+        }
+    }
+
+    pub(super) fn no_profile() -> Self {
+        const HELP: &str = "no profile reads it; make one with `fleetwatch record` and `fleetwatch profiles check`";
+        let (process, parse) = (ProcessState::UnsupportedTool, ParseStatus::UnsupportedTool);
+        Self {
+            reason: "unsupported_tool",
+            diagnostics: diagnostics(Availability::Unknown, TransportState::TmuxUp, process, parse),
+            assessment: AssessedAvailability::Unsupported,
+            evidence: aside("process", HELP),
+        }
+    }
+
+    pub(super) fn gone() -> Self {
+        let (process, parse) = (ProcessState::Unknown, ParseStatus::TransportUnavailable);
+        Self {
+            reason: "tmux_missing",
+            diagnostics: diagnostics(Availability::Unavailable, TransportState::TmuxMissing, process, parse),
+            assessment: AssessedAvailability::Disconnected,
+            evidence: aside("pane", "tmux has no such pane"),
+        }
+    }
+}
+
+/// Diagnostics without an error of their own.
+pub(super) fn diagnostics(
+    availability: Availability,
+    transport_state: TransportState,
+    process_state: ProcessState,
+    parse_status: ParseStatus,
+) -> Diagnostics {
+    Diagnostics { availability, transport_state, process_state, parse_status, probe_error: None, parse_error: None }
+}
+
 impl Published {
     /// Before anything has been seen.
     pub(super) fn unknown() -> Self {
         Self {
-            diagnostics: Diagnostics {
-                availability: Availability::Unknown,
-                transport_state: TransportState::TmuxUp,
-                process_state: ProcessState::Unknown,
-                parse_status: ParseStatus::Parsed,
-                probe_error: None,
-                parse_error: None,
-            },
+            diagnostics: diagnostics(
+                Availability::Unknown,
+                TransportState::TmuxUp,
+                ProcessState::Unknown,
+                ParseStatus::Parsed,
+            ),
             surface: Surface::UNKNOWN,
             phase: Phase::Unknown,
             background_work: Tri::Unknown,
@@ -61,19 +112,16 @@ impl Published {
     }
 
     /// Surface and phase become unknown; the last turn stays (SPEC §3).
-    pub(super) fn become_unreadable(
-        &mut self,
-        diagnostics: Diagnostics,
-        availability: AssessedAvailability,
-        evidence: Evidence,
-    ) {
-        self.diagnostics = diagnostics;
-        self.surface = Surface::UNKNOWN;
-        self.phase = Phase::Unknown;
-        self.background_work = Tri::Unknown;
-        self.assessment = unassessed(availability);
-        self.evidence = std::iter::once(evidence).chain(super::evidence_of(&self.last_turn)).collect();
-        self.headline = None;
+    pub(super) fn become_unreadable(&mut self, loss: Loss) {
+        let evidence = std::iter::once(loss.evidence).chain(evidence_of(&self.last_turn)).collect();
+        let last_turn = std::mem::replace(&mut self.last_turn, LastTurn::NONE);
+        *self = Self {
+            diagnostics: loss.diagnostics,
+            assessment: unassessed(loss.assessment),
+            last_turn,
+            evidence,
+            ..Self::unknown()
+        };
     }
 
     /// Something else than the screen tells what the agent does.
@@ -199,5 +247,94 @@ fn unassessed(availability: AssessedAvailability) -> Assessment {
         anomalies: Vec::new(),
         operator_excerpt: None,
         dialog: None,
+    }
+}
+
+/// Evidence that stands on no row of the screen.
+pub(super) fn aside(rule: &str, text: &str) -> Evidence {
+    Evidence { rule: rule.to_owned(), line: None, text: text.to_owned() }
+}
+
+/// What the last result rests on, when it is one.
+pub(super) fn evidence_of(last_turn: &LastTurn) -> Option<Evidence> {
+    match last_turn.result {
+        TurnResult::None => None,
+        TurnResult::Success => Some(aside("last-turn", "the work ended, and its answer stood still")),
+        TurnResult::Interrupted | TurnResult::KnownFailure => {
+            Some(aside("last-turn", last_turn.detail.as_deref().unwrap_or("it ended without an answer")))
+        }
+    }
+}
+
+impl Tracker {
+    pub(super) fn operator(&self) -> Operator {
+        Operator {
+            status: self.operator_status(),
+            readiness: self.lifecycle.readiness,
+            completion: self.lifecycle.completion,
+            detail: self.operator_detail(),
+        }
+    }
+
+    pub(super) fn operator_status(&self) -> OperatorStatus {
+        let published = &self.published;
+        match published.diagnostics.availability {
+            Availability::Error => OperatorStatus::Error,
+            Availability::Unavailable => OperatorStatus::Unavailable,
+            Availability::TuiDown => OperatorStatus::TuiDown,
+            _ if published.assessment.business_state == BusinessState::AwaitingOperator => {
+                OperatorStatus::WaitingUserAnswer
+            }
+            Availability::Unknown => OperatorStatus::Unknown,
+            Availability::Available => match published.phase {
+                Phase::Active => OperatorStatus::Processing,
+                Phase::Ready if self.lifecycle.completion == Completion::Completed => OperatorStatus::Completed,
+                Phase::Ready => OperatorStatus::Ready,
+                Phase::Unknown => OperatorStatus::Unknown,
+            },
+        }
+    }
+
+    pub(super) fn operator_detail(&self) -> Option<String> {
+        let published = &self.published;
+        let problem = published.diagnostics.probe_error.as_ref().or(published.diagnostics.parse_error.as_ref());
+        let said =
+            problem.map(|problem| problem.message.as_str()).or(self.turn.note()).or(published.headline.as_deref());
+        said.map(str::to_owned)
+    }
+
+    pub(super) fn attention(&self) -> Attention {
+        let published = &self.published;
+        if published.assessment.business_state == BusinessState::AwaitingOperator {
+            return match published.assessment.ui_context {
+                UiContext::TrustPrompt => Attention::Trust,
+                UiContext::Question => Attention::Question,
+                UiContext::Setup => Attention::Setup,
+                _ => Attention::Approval,
+            };
+        }
+        // A new turn leaves the last one's end behind. Once seen, only a failure that can still be acted on stays.
+        let told = published.phase != Phase::Active;
+        match published.last_turn.result {
+            TurnResult::KnownFailure
+                if told && (self.unseen || published.diagnostics.availability == Availability::Available) =>
+            {
+                Attention::Failed
+            }
+            TurnResult::Interrupted if told && self.unseen => Attention::Interrupted,
+            TurnResult::Success if told && self.unseen => Attention::Finished,
+            _ if self.lifecycle.readiness == Readiness::Stalled || self.turn.work_stands_still() => Attention::Stalled,
+            _ if matches!(published.diagnostics.availability, Availability::TuiDown | Availability::Unavailable) => {
+                Attention::Gone
+            }
+            _ => Attention::None,
+        }
+    }
+
+    /// What is odd about the turn and its timers (SPEC §6).
+    pub(super) fn anomalies(&self) -> Vec<Anomaly> {
+        let invalid = self.turn.baseline_is_invalid().then_some(Anomaly::BaselineInvalidated);
+        let contradiction = self.turn.record_contradicts(self.now).then_some(Anomaly::RecordContradicts);
+        [invalid, contradiction].into_iter().flatten().chain(self.lifecycle.anomaly()).collect()
     }
 }

@@ -1,26 +1,24 @@
 //! The turn in flight and how the last one ended (SPEC §7, rules 1–7, and both recoveries).
 
 mod ending;
-mod known;
 mod recorded;
 mod seen;
 mod state;
 mod timing;
-mod waiting;
 
 use ending::immediate_result;
 use recorded::RecordedState;
 use seen::{Belief, LastScreen, ShownWork, dialog_is_work, same_turn};
-use state::{Flight, Rest, Stage, TurnEvent, TurnMachine, TurnState};
+use state::{Anchor, Flight, Rest, Stage, TurnEvent, TurnMachine, TurnState};
 
-use super::coverage::Coverage;
 use super::publish::Published;
+use super::timers::Coverage;
 use super::{Settings, aside};
 use crate::agent_record::AgentRecordReading;
 use crate::profile::{Classification, TakenAs, Temporal, TurnEnd, TurnRegion};
 use crate::state::{
-    AnchorState, BusinessState, Completion, CompletionAuthority, LastTurn, LifecycleAuthority, Phase, Since, Tri,
-    TurnResult, TurnSource, UiContext,
+    AnchorState, Attention, BusinessState, Completion, CompletionAuthority, LastTurn, LifecycleAuthority, Phase, Since,
+    State, Tri, TurnResult, TurnSource, UiContext,
 };
 use crate::time::{Span, Timestamp};
 
@@ -40,7 +38,8 @@ pub(super) struct Sighting<'a> {
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct TurnTracker {
     settings: Settings,
-    coverage: Coverage,
+    /// The time that looks cover.
+    pub(super) coverage: Coverage,
     turn: TurnMachine,
     /// The end mark that has already been told, and the prompt that it stands below.
     told_end: Option<(TurnEnd, Option<u64>)>,
@@ -78,16 +77,6 @@ impl TurnTracker {
             resized_at: None,
             recorded: RecordedState::since(now),
         }
-    }
-
-    /// The time that looks cover.
-    pub(super) fn coverage(&self) -> Coverage {
-        self.coverage
-    }
-
-    /// The terminal has just come to be.
-    pub(super) fn begins(&mut self) {
-        self.coverage.begins();
     }
 
     /// The terminal is looked at.
@@ -144,10 +133,7 @@ impl TurnTracker {
 
     /// One line about a decision that the screen does not show.
     pub(super) fn note(&self) -> Option<&'static str> {
-        match &self.turn.state {
-            TurnState::AtRest(rest) => rest.note(),
-            TurnState::InFlight(_) => None,
-        }
+        if let TurnState::AtRest(rest) = &self.turn.state { rest.note() } else { None }
     }
 
     fn flight(&self) -> Option<&Flight> {
@@ -373,5 +359,69 @@ impl TurnTracker {
         let is_older = |seen: &&LastScreen| seen.since <= at;
         let seen = self.seen.as_ref().filter(is_older).or(self.seen_before.as_ref().filter(is_older));
         notes.extend(self.turn.on(TurnEvent::Sent { at, since, taken, seen, region }, now));
+    }
+
+    /// Goes on from what a state told and from the screen that it was read from; somebody looked until `until`.
+    pub(in crate::tracker) fn remember(&mut self, state: &State, reading: Option<&Classification>, until: Timestamp) {
+        let authority = &state.lifecycle_authority;
+        let is_armed = authority.completion_monitoring_armed;
+        self.coverage.continues(until);
+        self.recorded = RecordedState::since(until);
+        let is_ended = !is_armed && state.last_turn.result != TurnResult::None;
+        self.turn = TurnMachine {
+            state: TurnState::AtRest(if is_ended {
+                Rest::Ended { armed_at: None, retractable: None }
+            } else {
+                Rest::Idle
+            }),
+            last: state.last_turn.clone(),
+            saw_end: state.since_exact || !state.attention.is_about_the_past(),
+            ended_region: None,
+            anchor: authority.anchor_armed_at.map(|armed_at| Anchor { armed_at, lost: None }),
+        };
+        let Some(reading) = reading else { return };
+        let at = state.observed_at;
+        self.seen = Some(LastScreen::of(reading, at));
+        self.told_end = reading
+            .end
+            .clone()
+            .filter(|end| immediate_result(end.mark).is_some())
+            .map(|end| (end, reading.turn.prompt));
+        let belief = match state.turn.phase {
+            Phase::Active if state.attention == Attention::Stalled => Belief::StandsStill,
+            Phase::Ready | Phase::Unknown if !is_armed => Belief::SetAside,
+            _ => Belief::Believed,
+        };
+        self.work = reading.activity.clone().map(|activity| ShownWork { activity, since: at, belief });
+        if is_armed {
+            let source = match authority.turn_anchor_state {
+                AnchorState::Active => TurnSource::ExplicitInput,
+                AnchorState::Absent | AnchorState::Lost => TurnSource::SurfaceInference,
+            };
+            let mut flight =
+                Flight::begins(source, Rest::Idle, None, authority.anchor_armed_at.unwrap_or(state.turn.since));
+            let is_settling = state.operator.completion == Completion::CandidateComplete;
+            let shows_work = reading.activity.is_some() || dialog_is_work(reading);
+            if source == TurnSource::SurfaceInference || is_settling || shows_work {
+                flight.sees_work(reading, at);
+            } else {
+                flight.baseline = Some(LastScreen { end: None, transcript_rows: 0, ..LastScreen::of(reading, at) });
+            }
+            flight.is_resumed = true;
+            self.turn.state = TurnState::InFlight(Box::new(flight));
+        } else if !reading.in_dialog {
+            self.turn.ended_region = Some(reading.turn.clone());
+        }
+    }
+
+    /// After a gap: whether another turn has taken the place of the one that was known. What went on then was seen to end
+    /// only when the gap was short.
+    pub(in crate::tracker) fn is_replaced(&mut self, reading: &Classification, now: Timestamp) -> bool {
+        let replaced = self.seen.as_ref().is_some_and(|seen| !same_turn(&seen.region, &reading.turn));
+        if replaced {
+            let unseen = self.coverage.is_after_long_gap();
+            self.turn.on(TurnEvent::Replaced { unseen }, now);
+        }
+        replaced
     }
 }

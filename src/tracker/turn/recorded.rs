@@ -3,7 +3,7 @@
 //! A record that marks where turns begin and end decides that; any other one only counts as long as it can still be news:
 //! it follows the screen by some seconds. A dialog, a draft and a menu are the screen's to tell.
 
-use super::state::{Flight, TurnEvent};
+use super::state::{Flight, Rest, TurnEvent};
 use super::{AgentRecordReading, LastScreen, TurnTracker};
 use crate::agent_record::{RecordedPhase, RecordedResult, RecordedTurn};
 use crate::state::{TurnResult, UiContext};
@@ -185,7 +185,9 @@ impl TurnTracker {
                 // The screen told it before; what it said of how it ended was less than the agent's own word.
                 let detail = detail.or_else(|| last.detail.take().filter(|_| result == last.result));
                 (last.result, last.detail) = (result, detail);
-                self.turn.state.rest_mut().stands();
+                if let Rest::Ended { retractable, .. } = self.turn.state.rest_mut() {
+                    *retractable = None;
+                }
             }
             _ => {
                 self.conclude(result, detail, at, &region);

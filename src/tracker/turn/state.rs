@@ -256,13 +256,12 @@ impl TurnMachine {
             (AtRest(Rest::Ended { armed_at, .. }), TurnEvent::SurfaceLost { .. }) => {
                 AtRest(Rest::Ended { armed_at, retractable: None })
             }
-            (InFlight(mut flight), TurnEvent::Replaced { unseen }) => {
-                flight.before.forget();
-                if unseen { AtRest(flight.before) } else { InFlight(flight) }
-            }
-            (AtRest(mut rest), TurnEvent::Replaced { .. }) => {
-                rest.forget();
-                AtRest(rest)
+            (mut state, TurnEvent::Replaced { unseen }) => {
+                state.rest_mut().forget();
+                match state {
+                    InFlight(flight) if unseen => AtRest(flight.before),
+                    known => known,
+                }
             }
             (InFlight(mut flight), event) => {
                 flight.on(event, now);
@@ -354,21 +353,11 @@ impl TurnState {
 }
 
 impl Rest {
-    /// It ended before it was known.
-    pub(super) const ENDED: Self = Rest::Ended { armed_at: None, retractable: None };
-
     /// The success that work would take back.
     pub(super) fn retractable(&mut self) -> Option<&mut Retractable> {
         match self {
             Rest::Ended { retractable, .. } => retractable.as_mut(),
             _ => None,
-        }
-    }
-
-    /// Its success is not premature.
-    pub(super) fn stands(&mut self) {
-        if let Rest::Ended { retractable, .. } = self {
-            *retractable = None;
         }
     }
 

@@ -1,14 +1,148 @@
-//! The timers of a turn (SPEC §7): each says since when it runs, or that it does not.
+//! What time tells of work: its timers, its pace, its silence, its standing still, and both recoveries from a stuck
+//! `active` (SPEC §7).
 
-use super::TurnTracker;
-use super::seen::{Belief, ShownWork};
-use super::state::{Flight, Rest, Stage, TurnState};
+use super::seen::{Belief, ShownWork, same_turn};
+use super::state::{Flight, Rest, Stage, TurnEvent, TurnState};
+use super::{Sighting, TurnTracker};
 use crate::agent_record::RecordedPhase;
-use crate::profile::Temporal;
-use crate::time::Timestamp;
+use crate::profile::{Classification, Temporal};
+use crate::state::Phase;
+use crate::time::{Span, Timestamp};
 use crate::tracker::timers::{Timer, TimerName};
 
 impl TurnTracker {
+    /// Keeps since when the screen's activity looks as it does; whether it is believed.
+    pub(super) fn note_activity(&mut self, reading: &Classification, now: Timestamp) -> bool {
+        let known = self.work.take();
+        self.work = reading.activity.clone().map(|activity| {
+            self.title_tells |= activity.titled;
+            match known {
+                Some(known) if known.activity.fingerprint == activity.fingerprint => ShownWork { activity, ..known },
+                _ => ShownWork { activity, since: now, belief: Belief::Believed },
+            }
+        });
+        self.shows_work()
+    }
+
+    /// Whether growth alone is work: of an agent that shows nothing else while it answers, as far as is known, and whose
+    /// record does not tell that no turn has begun.
+    pub(super) fn growth_tells(&self, temporal: Temporal) -> bool {
+        temporal.growth && !self.title_tells && !self.record_rests()
+    }
+
+    /// Rule 2: a submitted prompt that comes into view with nothing under it arms a turn, like an input that waits for its
+    /// reaction. One that was there at the first look, or that is taken back, arms none.
+    pub(super) fn note_submitted_prompt(&mut self, sighting: &Sighting<'_>, redrawn: bool, now: Timestamp) {
+        let reading = sighting.reading;
+        let region = &reading.turn;
+        if let Some(flight) = self.flight() {
+            let waits = matches!(flight.stage, Stage::Awaited { .. }) && !flight.is_anchored();
+            if waits && flight.baseline.as_ref().is_some_and(|seen| same_turn(&seen.region, region)) {
+                self.turn.on(TurnEvent::Vanishes, now);
+            }
+            return;
+        }
+        let is_new = self.seen.as_ref().is_some_and(|seen| !same_turn(&seen.region, region));
+        let unanswered = region.prompt.is_some() && region.text.is_empty() && !region.command && reading.end.is_none();
+        // Of a version that nobody has recorded what moves tells, or nothing.
+        let is_known = !sighting.temporal.cautious;
+        if is_known && reading.phase == Phase::Ready && is_new && unanswered && !redrawn {
+            self.turn.on(TurnEvent::PromptSeen { seen: self.seen.as_ref() }, now);
+        }
+    }
+
+    /// Learns how slowly this turn's answer comes, so that its next pause is not taken for its end.
+    pub(super) fn note_pace(&mut self, sighting: &Sighting<'_>, now: Timestamp) {
+        let region = &sighting.reading.turn;
+        if self.seen.as_ref().is_some_and(|seen| !same_turn(&seen.region, region)) {
+            self.growth = None;
+        }
+        // A pause in which the agent showed its work or asked something is no pause of the answer.
+        let silent = sighting.reading.activity.is_none() && !sighting.reading.in_dialog;
+        match &mut self.growth {
+            Some((last, longest)) if sighting.grew && silent => {
+                *longest = (*longest).max(now.since(self.coverage.begun(*last)));
+                *last = now;
+            }
+            Some((last, _)) if sighting.grew || !silent => *last = now,
+            None if sighting.grew => self.growth = Some((now, Span::ZERO)),
+            _ => {}
+        }
+    }
+
+    /// How long work is taken to go on after its last trace: as the profile says, or a tenth longer than this turn's
+    /// longest pause so far, up to 4 s.
+    pub(super) fn linger(&self, temporal: Temporal) -> Span {
+        let longest = self.growth.map_or(Span::ZERO, |(_, longest)| longest);
+        let learned = Span::from_millis((longest.as_millis() * 11 / 10).min(4000));
+        match temporal {
+            Temporal { cautious: true, linger, .. } => linger.max(learned).max(self.settings.unrecorded_rest),
+            Temporal { growth: true, .. } if self.title_tells => Span::ZERO,
+            Temporal { growth: true, linger, .. } => linger.max(learned),
+            Temporal { linger, .. } => linger,
+        }
+    }
+
+    /// Notes what moves between the last prompt and the live one on a screen that shows no work. Of a version that
+    /// nobody has recorded, nothing tells whether that is work: within a turn it is taken for one, else nothing is said.
+    pub(super) fn note_movement(&mut self, sighting: &Sighting<'_>, redrawn: bool, now: Timestamp) {
+        let reading = sighting.reading;
+        /// Agents draw their greeting within this time.
+        const GREETING: Span = Span::from_secs(5);
+        let greeted_at = *self.greeted_at.get_or_insert(now);
+        let is_greeting = reading.turn.prompt.is_none() && now.since(greeted_at) < GREETING;
+        let Some(seen) = &self.seen else { return };
+        if reading.end.is_some() {
+            // The agent itself says that the turn has ended.
+            self.moved = None;
+            return;
+        }
+        let unanswered = reading.turn.text.is_empty() && !same_turn(&seen.region, &reading.turn);
+        if sighting.resumes
+            || reading.in_dialog
+            || redrawn
+            || is_greeting
+            || !(unanswered || reading.has_new_rows(&seen.edge))
+        {
+            return;
+        }
+        let rest = if unanswered { self.settings.no_reaction } else { self.linger(sighting.temporal) };
+        self.moved = Some((now, rest));
+        self.turn.on(TurnEvent::Moves { reading }, now);
+    }
+
+    /// Whether the screen shows work that is believed to be some.
+    pub(super) fn shows_work(&self) -> bool {
+        self.work.as_ref().is_some_and(|work| work.belief != Belief::SetAside)
+    }
+
+    /// Believes what looks like work no more, as long as it looks the same.
+    pub(super) fn set_work_aside(&mut self) {
+        self.work.iter_mut().for_each(|work| work.belief = Belief::SetAside);
+    }
+
+    /// Rule 1: an explicit input of which the screen shows nothing is dropped. Nothing failed where the agent takes the
+    /// text as a command.
+    pub(super) fn give_up_on_silence(&mut self, now: Timestamp, notes: &mut Vec<&'static str>) {
+        if self.silence().is_some_and(|timer| timer.is_over(now)) {
+            let is_command = self.flight().is_some_and(Flight::is_command);
+            let event = if is_command { TurnEvent::CommandDone } else { TurnEvent::NoReaction };
+            notes.extend(self.turn.on(event, now));
+        }
+    }
+
+    /// Both recoveries from a stuck `active`. Neither makes a success.
+    pub(super) fn recover(&mut self, now: Timestamp, notes: &mut Vec<&'static str>) {
+        if self.stale_active().is_some_and(|timer| timer.is_over(now)) {
+            self.set_work_aside();
+            self.turn.on(TurnEvent::Vanishes, now);
+            notes.push("stale_active_recovery");
+        }
+        if self.final_stable_active(now).is_some_and(|timer| timer.is_over(now)) {
+            notes.extend(self.turn.on(TurnEvent::GivenUp, now));
+        }
+    }
+
     /// The timers of the turn; those whose time is over are among them.
     pub(in crate::tracker) fn timers(&self, temporal: Temporal, now: Timestamp) -> impl Iterator<Item = Timer> {
         [
