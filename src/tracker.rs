@@ -5,8 +5,8 @@
 //! [`Observation::Nothing`], and [`Tracker::next_timeout`] says when that is due. The same inputs give the same
 //! outputs.
 //!
-//! - `turn` is the turn in flight and how the last one ended: rules 1–7, settle, retraction; below it, `turn/waiting` has
-//!   both recoveries, and `turn/recorded` joins it with what the agent's own record says.
+//! - `turn` is the turn in flight and how the last one ended: rules 1–7. `turn/state` has its states and transitions, which
+//!   `docs/architecture.md` lists; the files beside it say when they come: from the screen, from time, from the agent's record.
 //! - `ages` is since when each thing is as it is.
 //! - `lifecycle` is readiness, completion and their timers.
 //! - `timers` are all windows that run, by name: they say when something is due, and `explain` shows them. Most run only in

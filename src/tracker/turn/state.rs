@@ -467,3 +467,92 @@ impl Flight {
         (said && (differs || self.begun_anew)) || finished
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::ProfileSet;
+    use crate::screen::{PaneFacts, Screen};
+
+    const NOW: Timestamp = Timestamp::from_millis(1_000);
+    const ARCHITECTURE: &str = include_str!("../../../docs/architecture.md");
+    const SCOUT: &str = include_str!("../../../tests/it/support/scout.toml");
+
+    /// What held before the turns in flight: a result that no turn of a test has.
+    fn before() -> Rest {
+        Rest::Ended { armed_at: Some(Timestamp::from_millis(1)), retractable: None }
+    }
+
+    fn flight(source: TurnSource, stage: Stage) -> TurnState {
+        TurnState::InFlight(Box::new(Flight { stage, ..Flight::begins(source, before(), None, NOW) }))
+    }
+
+    fn name(state: &TurnState) -> &'static str {
+        match state {
+            TurnState::AtRest(rest) if *rest == before() => "before",
+            TurnState::AtRest(Rest::Idle) => "Idle",
+            TurnState::AtRest(Rest::NoReaction) => "NoReaction",
+            TurnState::AtRest(Rest::TakenAsCommand) => "TakenAsCommand",
+            TurnState::AtRest(Rest::Ended { .. }) => "Ended",
+            TurnState::AtRest(Rest::Lost) => "Lost",
+            TurnState::InFlight(flight) => match flight.stage {
+                Stage::Awaited { .. } => "Awaited",
+                Stage::Working { .. } => "Working",
+                Stage::Settling { .. } => "Settling",
+            },
+        }
+    }
+
+    #[test]
+    fn the_table_of_the_transitions_is_that_of_the_code() {
+        let mut profiles = ProfileSet::default();
+        profiles.add("scout.toml", SCOUT).unwrap();
+        let profile = profiles.select("scout", Some("1.0.0"), false).unwrap().profile;
+        let reading = &profile.read(&Screen::from_capture(b"~ Thinking (1s)\n", 80, 24), &PaneFacts::default());
+        let (region, taken, seen, at) = (&TurnRegion::default(), TakenAs::Prompt, None, NOW);
+        let sources = [TurnSource::ExplicitInput, TurnSource::SurfaceInference];
+        let states = [
+            TurnState::AtRest(Rest::Idle),
+            TurnState::AtRest(Rest::Ended { armed_at: None, retractable: None }),
+            TurnState::AtRest(Rest::Lost),
+            flight(sources[0], Stage::Awaited { since: NOW, taken }),
+            flight(sources[1], Stage::Awaited { since: NOW, taken }),
+            flight(sources[1], Stage::Working { seen_at: NOW }),
+            flight(sources[1], Stage::Settling { seen_at: NOW, since: NOW, region: region.clone() }),
+        ];
+        let events = [
+            TurnEvent::Sent { at: NOW + Span::from_secs(1), since: NOW, taken, seen, region: None },
+            TurnEvent::PromptSeen { seen },
+            TurnEvent::Work { reading, seen, goes_on: false },
+            TurnEvent::Moves { reading },
+            TurnEvent::RecordGoesOn { began: NOW, seen },
+            TurnEvent::AnswerSeen,
+            TurnEvent::Rests { region },
+            TurnEvent::Stirs,
+            TurnEvent::Ends { result: TurnResult::Success, detail: None, at, region, premature: false },
+            TurnEvent::Vanishes,
+            TurnEvent::CommandDone,
+            TurnEvent::NoReaction,
+            TurnEvent::GivenUp,
+            TurnEvent::SurfaceLost { reason: "gone" },
+            TurnEvent::Replaced { unseen: false },
+            TurnEvent::Replaced { unseen: true },
+        ];
+        let mut table = String::new();
+        for event in &events {
+            let words = format!("{event:?}");
+            let unseen = if words.contains("unseen: true") { ", unseen" } else { "" };
+            let mut row = format!("| `{}`{unseen} |", words.split(' ').next().unwrap_or_default());
+            for state in &states {
+                let mut turn = TurnMachine { state: state.clone(), ..TurnMachine::NONE };
+                turn.on(event.clone(), NOW);
+                let to = name(&turn.state);
+                row += &if to == name(state) { " · |".to_owned() } else { format!(" {to} |") };
+            }
+            table += &row;
+            table.push('\n');
+        }
+        let missing: Vec<&str> = table.lines().filter(|row| !ARCHITECTURE.contains(row)).collect();
+        assert!(missing.is_empty(), "docs/architecture.md does not have:\n{}", missing.join("\n"));
+    }
+}
