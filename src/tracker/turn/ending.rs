@@ -104,7 +104,7 @@ impl TurnTracker {
         let end = self.seen.as_ref().and_then(|seen| seen.end.as_ref());
         let finished = self.seen.as_ref().is_some_and(LastScreen::is_finished);
         if !flight.answered_by(&region, end, self.turn.ended_region.as_ref()) {
-            if temporal.stops_silently && !region.command && !flight.is_command() {
+            if temporal.stops_silently && !region.command {
                 let detail = Some("stopped before an answer: its work is gone without one".to_owned());
                 return self.conclude(TurnResult::Interrupted, detail, now, &region);
             }

@@ -271,9 +271,7 @@ impl TurnMachine {
         };
         note
     }
-}
 
-impl TurnMachine {
     /// Whether the turn in flight, or the one that has ended, was inferred from the screen and began after this time: an
     /// input of then that is told only now has begun it.
     fn has_begun_since(&self, at: Timestamp) -> bool {
