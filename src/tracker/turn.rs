@@ -106,10 +106,7 @@ impl TurnTracker {
     }
 
     pub(super) fn settling_since(&self) -> Option<Timestamp> {
-        match self.flight()?.stage {
-            Stage::Settling { since, .. } => Some(since),
-            Stage::Awaited { .. } | Stage::Working { .. } => None,
-        }
+        if let Stage::Settling { since, .. } = self.flight()?.stage { Some(since) } else { None }
     }
 
     /// Whether work was seen in a turn that has not ended.

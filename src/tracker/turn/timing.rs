@@ -167,12 +167,9 @@ impl TurnTracker {
 
     /// Rule 1: an explicit input waits for a reaction. Work that went on when it was sent is one.
     pub(super) fn silence(&self) -> Option<Timer> {
-        match self.flight()?.stage {
-            Stage::Awaited { since, .. } if !self.shows_work() => {
-                Some(self.coverage.window(TimerName::NoReaction, since, self.settings.no_reaction))
-            }
-            _ => None,
-        }
+        let Stage::Awaited { since, .. } = self.flight()?.stage else { return None };
+        let window = self.settings.no_reaction;
+        (!self.shows_work()).then(|| self.coverage.window(TimerName::NoReaction, since, window))
     }
 
     /// A counter that the agent repaints while it works stands still.
@@ -212,22 +209,14 @@ impl TurnTracker {
 
     /// Work is taken to go on for a while after its last trace.
     fn lingering(&self, temporal: Temporal) -> Option<Timer> {
-        let is_recorded = self.recorded_as(RecordedPhase::Active).is_some();
-        match self.flight()?.stage {
-            Stage::Working { seen_at } if !self.shows_work() && !is_recorded => {
-                Some(self.coverage.window(TimerName::Linger, seen_at, self.linger(temporal)))
-            }
-            _ => None,
-        }
+        let Stage::Working { seen_at } = self.flight()?.stage else { return None };
+        let is_shown = self.shows_work() || self.recorded_as(RecordedPhase::Active).is_some();
+        (!is_shown).then(|| self.coverage.window(TimerName::Linger, seen_at, self.linger(temporal)))
     }
 
     /// Rule 5: the same turn may turn out to go on.
     fn retraction_window(&self) -> Option<Timer> {
-        match self.turn.state {
-            TurnState::AtRest(Rest::Ended { retractable: Some(_), .. }) => {
-                Some(Timer::new(TimerName::Retraction, self.turn.last.at?, self.settings.retraction))
-            }
-            _ => None,
-        }
+        let TurnState::AtRest(Rest::Ended { retractable: Some(_), .. }) = self.turn.state else { return None };
+        Some(Timer::new(TimerName::Retraction, self.turn.last.at?, self.settings.retraction))
     }
 }
