@@ -20,6 +20,7 @@ mod record;
 mod store;
 mod summary;
 mod timeline;
+mod usage;
 mod writer;
 
 use std::collections::HashMap;
@@ -53,6 +54,7 @@ pub use record::{
 };
 pub use summary::{Need, SUMMARY_LASTS, ServerSummary};
 pub use timeline::{Holder, Point, TimelineSpan, timeline, totals, turns};
+pub use usage::SessionUsage;
 use writer::{Message, Writer, set};
 
 /// The file's name in the state directory.

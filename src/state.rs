@@ -191,6 +191,9 @@ pub struct TerminalFacts {
     pub profile: Option<String>,
     pub title: String,
     pub cwd: Option<String>,
+    /// The label that the configuration gives.
+    #[serde(default)]
+    pub label: Option<String>,
 }
 
 /// How watching itself is going.

@@ -51,9 +51,31 @@ pub struct Args {
     /// Print JSON lines: `{"at", "kind", "terminal", "state", "changed", "evidence", …}`.
     #[arg(long)]
     pub json: bool,
-    /// Print how long each terminal worked, waited and was ready each day, and how its turns ended.
+    /// Print for each day how long each terminal worked and waited for you, what it used, and how its turns ended.
     #[arg(long, conflicts_with_all = ["kind", "limit"])]
     pub summary: bool,
+    /// Whose totals these are. A terminal counts for the agent and the label that it had last on the day.
+    #[arg(long, value_name = "WHAT", default_value = "terminal", requires = "summary")]
+    pub by: SummaryBy,
+}
+
+/// What the totals of days are of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum SummaryBy {
+    #[default]
+    Terminal,
+    Agent,
+    Label,
+}
+
+impl SummaryBy {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Terminal => "terminal",
+            Self::Agent => "agent",
+            Self::Label => "label",
+        }
+    }
 }
 
 impl ValueEnum for Kind {

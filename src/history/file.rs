@@ -312,6 +312,16 @@ pub(super) const STEPS: &[&str] = &[
      ALTER TABLE intent_events RENAME TO outbox_events;
      ALTER TABLE outbox ADD COLUMN producer TEXT NOT NULL DEFAULT 'follow_up';
      ALTER TABLE outbox ADD COLUMN recipient TEXT;",
+    // 8: what agents used by the hour, and whose work it was.
+    "CREATE TABLE usage (
+         terminal INTEGER NOT NULL REFERENCES terminals (id) ON DELETE CASCADE,
+         session TEXT NOT NULL,
+         hour INTEGER NOT NULL,
+         tool TEXT NOT NULL,
+         label TEXT,
+         tokens_in INTEGER, tokens_out INTEGER, cost REAL,
+         PRIMARY KEY (terminal, session, hour)
+     ) STRICT, WITHOUT ROWID;",
 ];
 
 /// The version that this program writes.
@@ -427,6 +437,7 @@ fn forget_watches(connection: &mut Connection, oldest: Timestamp) -> Result<(), 
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute("DELETE FROM watches WHERE seen < ?1", [oldest.as_millis()])?;
     transaction.execute("DELETE FROM outbox WHERE ended_at < ?1", [oldest.as_millis()])?;
+    transaction.execute("DELETE FROM usage WHERE (hour + 1) * 3600000 < ?1", [oldest.as_millis()])?;
     transaction.execute(
         "DELETE FROM terminals WHERE NOT EXISTS (SELECT 1 FROM records WHERE terminal = terminals.id)
              AND NOT EXISTS (SELECT 1 FROM watches WHERE terminal = terminals.id)",

@@ -103,7 +103,7 @@ pub struct Line {
 
 /// An open history.
 pub struct Reader {
-    connection: Connection,
+    pub(super) connection: Connection,
     codec: Codec,
 }
 

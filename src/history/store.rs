@@ -12,6 +12,7 @@ use super::file::{self, HistoryOptions, Opened};
 use super::identity::{Columns, Owner, terminal_row};
 use super::record::{Kind, PublicState, Record, Sent, TaskRecord, TransitionRecord, write_summary};
 use super::summary::ServerSummary;
+use super::usage;
 use super::writer::Message;
 use crate::fleet::{ServerId, TerminalKey};
 use crate::operation::Operation;
@@ -285,6 +286,10 @@ impl Batch<'_> {
         let sql = "INSERT INTO transitions (record, summary, turn_ended, note, screen) VALUES (?1, ?2, ?3, ?4, ?5)";
         let summary = write_summary(&transition.summary);
         self.sql(sql)?.execute(params![id, summary, turn_ended, transition.note, screen])?;
+        if let Some(PublicState::Agent(state)) = state {
+            let terminal = self.terminal(key, None)?;
+            usage::note(&self.transaction, terminal, transition.at, state)?;
+        }
         Ok(())
     }
 

@@ -195,12 +195,7 @@ impl<'a> Item<'a> {
             let source =
                 [FactName::TokensIn, FactName::TokensOut].map(|name| self.facts()?.get(name).map(|it| it.source));
             let sign = source.into_iter().flatten().next().map_or("", unsure);
-            let scaled = |unit: u64, word: &str| format!("{sign}{:.1}{word}", tokens as f64 / unit as f64);
-            match tokens {
-                0..1_000 => format!("{sign}{tokens}"),
-                1_000..1_000_000 => scaled(1_000, "k"),
-                _ => scaled(1_000_000, "M"),
-            }
+            format!("{sign}{}", text::rounded(tokens))
         })
     }
 

@@ -1,4 +1,4 @@
-//! `fleetwatch history --summary`: totals per terminal and day.
+//! `fleetwatch history --summary`: totals by day, of each terminal, agent or label.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,28 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde_json::json;
 
-use super::Args;
+use super::{Args, SummaryBy};
 use crate::cli::table::aligned;
 use crate::cli::{Done, output};
-use crate::history::{Holder, Line, Reader, StoredTerminal, timeline, totals, turns};
+use crate::history::{Holder, Line, Reader, SessionUsage, StoredTerminal, timeline, totals, turns};
 use crate::screen::harmless;
 use crate::state::TurnResult;
 use crate::time::{Span, Timestamp};
+use crate::ui::text;
 
-/// What one terminal did on one day.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What was done on one day.
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Day {
     time: BTreeMap<Holder, Span>,
     turns: BTreeMap<TurnResult, u32>,
+    /// Tokens that were read and written, and what was paid in US dollars, where that is known.
+    tokens: Option<(u64, u64)>,
+    cost: Option<f64>,
 }
+
+/// The cells of a line, and those of a name in it.
+const WIDTH: usize = 80;
+const NAME: usize = 16;
 
 /// Prints the totals of terminals.
 ///
@@ -37,25 +45,45 @@ pub(super) fn print(args: &Args, reader: &mut Reader, terminals: &[StoredTermina
         let Some((begun, _)) = history.watched.first() else { continue };
         let since = args.since.unwrap_or_default().max(*begun);
         let ended = turns(&history.points);
+        let usage = reader.usage(&terminal.key, until)?;
         for (date, from, to) in days_between(since, until, &zone) {
-            let day = days.entry((date, terminal.name.clone())).or_default();
+            let Some(name) = name(args.by, terminal, &usage, to) else { continue };
+            let day = days.entry((date, name)).or_default();
             day.add(&history, &ended, from, to);
+            day.add_usage(&usage, from, to);
         }
     }
     days.retain(|_, day| !day.is_empty());
     if args.json {
         let mut text = String::new();
         for ((date, name), day) in &days {
-            text.push_str(&output::json_line(&day.to_json(*date, name))?);
+            text.push_str(&output::json_line(&day.to_json(*date, args.by, name))?);
         }
         return output::print(&text);
+    }
+    if days.is_empty() && args.by == SummaryBy::Label {
+        eprintln!("nothing of that has a label");
+        eprintln!("hint: `label` in a [[terminal]] of the configuration gives one");
+        return output::print("");
     }
     if days.is_empty() {
         eprintln!("nobody watched any of that, so there are no totals");
         eprintln!("hint: the dashboard and `fleetwatch watch` write the history while they run");
         return output::print("");
     }
-    output::print(&table(&days))
+    output::print(&table(args.by, &days))
+}
+
+/// What a terminal counts for on the day that ends then: the agent and the label that it had last. `None` where it counts for
+/// nothing.
+fn name(by: SummaryBy, terminal: &StoredTerminal, usage: &[SessionUsage], to: Timestamp) -> Option<String> {
+    let last = usage.iter().rev().find(|used| used.hour < to).or(usage.first());
+    match by {
+        SummaryBy::Terminal => Some(terminal.name.clone()),
+        // Of what an older version wrote, it is not known.
+        SummaryBy::Agent => Some(last.map_or_else(|| "-".to_owned(), |used| used.tool.clone())),
+        SummaryBy::Label => last.and_then(|used| used.label.clone()),
+    }
 }
 
 impl Day {
@@ -67,6 +95,30 @@ impl Day {
         }
         for (_, result) in ended.iter().filter(|(ended, _)| (from..to).contains(ended)) {
             *self.turns.entry(*result).or_default() += 1;
+        }
+    }
+
+    /// Adds what each session used in an interval: the difference to what it had used before.
+    fn add_usage(&mut self, usage: &[SessionUsage], from: Timestamp, to: Timestamp) {
+        let mut before: BTreeMap<(&str, &str), &SessionUsage> = BTreeMap::new();
+        for used in usage.iter().take_while(|used| used.hour < to) {
+            let known = before.insert((&used.session, &used.tool), used);
+            if used.hour < from {
+                continue;
+            }
+            let more = |count: fn(&SessionUsage) -> Option<u64>| {
+                // What is less than before is of a session that was begun anew.
+                count(used).map(|now| now - known.and_then(count).filter(|known| *known <= now).unwrap_or_default())
+            };
+            let (read, written) = (more(|it| it.tokens_in), more(|it| it.tokens_out));
+            if read.or(written).is_some() {
+                let (a, b) = self.tokens.unwrap_or_default();
+                self.tokens = Some((a + read.unwrap_or_default(), b + written.unwrap_or_default()));
+            }
+            if let Some(cost) = used.cost_usd {
+                let paid = known.and_then(|it| it.cost_usd).filter(|known| *known <= cost).unwrap_or_default();
+                self.cost = Some(self.cost.unwrap_or_default() + cost - paid);
+            }
         }
     }
 
@@ -82,11 +134,11 @@ impl Day {
         self.turns.get(&result).copied().unwrap_or_default()
     }
 
-    fn to_json(&self, date: Date, name: &str) -> serde_json::Value {
+    fn to_json(&self, date: Date, by: SummaryBy, name: &str) -> serde_json::Value {
         let seconds = |holder| self.time(holder).as_secs();
         json!({
             "day": date.to_string(),
-            "terminal": name,
+            by.word(): name,
             "working_seconds": seconds(Holder::Working),
             "waiting_seconds": seconds(Holder::Waiting),
             "ready_seconds": seconds(Holder::Ready),
@@ -98,6 +150,9 @@ impl Day {
                 "interrupted": self.turns(TurnResult::Interrupted),
                 "known_failure": self.turns(TurnResult::KnownFailure),
             },
+            "tokens_in": self.tokens.map(|(read, _)| read),
+            "tokens_out": self.tokens.map(|(_, written)| written),
+            "cost_usd": self.cost,
         })
     }
 }
@@ -119,33 +174,33 @@ fn days_between(since: Timestamp, until: Timestamp, zone: &TimeZone) -> Vec<(Dat
         .collect()
 }
 
-fn table(days: &BTreeMap<(Date, String), Day>) -> String {
-    let head = ["DAY", "TERMINAL", "WORKED", "WAITED FOR YOU", "READY", "GONE", "UNKNOWN", "TURNS"];
+fn table(by: SummaryBy, days: &BTreeMap<(Date, String), Day>) -> String {
+    let heading = by.word().to_uppercase();
+    let head = ["DAY", &heading, "WORKED", "WAITED", "TOKENS", "COST", "TURNS"];
     let row = |((date, name), day): (&(Date, String), &Day)| {
         let time = |holder| match day.time(holder) {
             Span::ZERO => "-".to_owned(),
             span => length(span),
         };
+        let used = day.tokens.map_or_else(|| "-".to_owned(), |(read, written)| text::rounded(read + written));
         [
             date.to_string(),
-            harmless(name),
+            text::cut(&harmless(name), NAME).into_owned(),
             time(Holder::Working),
             time(Holder::Waiting),
-            time(Holder::Ready),
-            time(Holder::Gone),
-            time(Holder::Unknown),
+            used,
+            day.cost.map_or_else(|| "-".to_owned(), |cost| format!("${cost:.2}")),
             turn_words(day),
         ]
         .to_vec()
     };
-    aligned(&head.map(str::to_owned), &days.iter().map(row).collect::<Vec<_>>(), None)
+    aligned(&head.map(str::to_owned), &days.iter().map(row).collect::<Vec<_>>(), Some(WIDTH))
 }
 
 fn turn_words(day: &Day) -> String {
-    let words =
-        [(TurnResult::Success, "ok"), (TurnResult::Interrupted, "interrupted"), (TurnResult::KnownFailure, "failed")];
+    let words = [(TurnResult::Success, "ok"), (TurnResult::KnownFailure, "fail"), (TurnResult::Interrupted, "int")];
     let counted = words.iter().map(|(result, word)| (day.turns(*result), word)).filter(|(count, _)| *count > 0);
-    let text = counted.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ");
+    let text = counted.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(" ");
     if text.is_empty() { "-".to_owned() } else { text }
 }
 
@@ -202,12 +257,40 @@ mod tests {
             entry.add(&history, &turns(&points), from, to);
         }
         days.retain(|_, day: &mut Day| !day.is_empty());
-        insta::assert_snapshot!(table(&days), @r"
-        DAY         TERMINAL  WORKED   WAITED FOR YOU  READY   GONE  UNKNOWN  TURNS
-        2026-11-21  api       34m 30s  12m 00s         2h 13m  -     -        1 ok
+        let used = |hour: &str, session: &str, tokens, cost| SessionUsage {
+            hour: at(hour),
+            session: session.to_owned(),
+            tool: "claude".to_owned(),
+            label: Some("shop".to_owned()),
+            tokens_in: Some(tokens),
+            tokens_out: Some(10),
+            cost_usd: cost,
+        };
+        let usage = [
+            used("2026-11-20T22:00:00Z", "a", 1000, Some(0.5)),
+            used("2026-11-21T08:00:00Z", "a", 3500, Some(0.75)),
+            used("2026-11-21T08:00:00Z", "b", 9000, None),
+        ];
+        let mut first = days.first_entry().unwrap();
+        first.get_mut().add_usage(&usage, at("2026-11-21T00:00:00Z"), at("2026-11-22T00:00:00Z"));
+        insta::assert_snapshot!(table(SummaryBy::Terminal, &days), @r"
+        DAY         TERMINAL  WORKED   WAITED   TOKENS  COST   TURNS
+        2026-11-21  api       34m 30s  12m 00s  11.5k   $0.25  1 ok
         ");
+        let (server, instance) = (crate::fleet::ServerId::default(), Default::default());
+        let key = crate::fleet::TerminalKey { server, pane: crate::fleet::PaneId(1), pid: 1, instance };
+        let terminal = StoredTerminal { key, name: "api".to_owned(), last: None };
+        let named = |by| name(by, &terminal, &usage, at("2026-11-22T00:00:00Z"));
+        assert_eq!(named(SummaryBy::Agent).as_deref(), Some("claude"));
+        assert_eq!(named(SummaryBy::Label).as_deref(), Some("shop"));
+        assert_eq!(name(SummaryBy::Label, &terminal, &[], at("2026-11-22T00:00:00Z")), None);
+        assert!(table(SummaryBy::Agent, &days).lines().all(|line| text::width(line) <= WIDTH));
         let (key, day) = days.first_key_value().unwrap();
-        let json = day.to_json(key.0, &key.1);
+        let json = day.to_json(key.0, SummaryBy::Agent, &key.1);
+        assert_eq!(
+            (&json["tokens_in"], &json["cost_usd"], &json["agent"]),
+            (&json!(11_500), &json!(0.25), &json!("api"))
+        );
         assert_eq!((&json["working_seconds"], &json["turns"]["success"]), (&json!(2070.0), &json!(1)));
         assert_eq!(length(Span::from_millis(900)), "1s");
     }

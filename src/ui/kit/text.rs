@@ -106,6 +106,15 @@ pub fn padded(text: &str, cells: usize) -> String {
     format!("{text}{}", " ".repeat(cells.saturating_sub(width(text))))
 }
 
+/// A count with at most four digits, and `k` or `M` behind it.
+pub fn rounded(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..1_000_000 => format!("{:.1}k", count as f64 / 1e3),
+        _ => format!("{:.1}M", count as f64 / 1e6),
+    }
+}
+
 /// A number of things, by the word for one of them: `1 window`, `2 windows`.
 pub fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str) -> String {
     let end = if count == N::from(1) { "" } else { "s" };

@@ -302,6 +302,10 @@ fn what_is_sent_by_one_process_is_an_explicit_input_in_the_other_and_both_are_hi
     let turns: u64 = days.iter().map(|day| day["turns"]["success"].as_u64().unwrap()).sum();
     assert_eq!(turns, 2, "{days:?}");
     assert!(cage.run(&["history", "--summary"]).contains("2 ok"));
+    let agents = cage.lines(&["history", "--summary", "--by", "agent", "--json"]);
+    assert!(agents.iter().any(|day| day["agent"] == "parrot" && day["turns"]["success"] == 2), "{agents:?}");
+    let labels = cage.fleetwatch(&["history", "--summary", "--by", "label"]).output().unwrap();
+    assert!(labels.status.success() && labels.stdout.is_empty(), "none of them has a label: {labels:?}");
     let nothing = cage.fleetwatch(&["history", "--summary", "--until", "1h"]).output().unwrap();
     assert!(nothing.status.success() && nothing.stdout.is_empty(), "{nothing:?}");
     assert!(String::from_utf8_lossy(&nothing.stderr).contains("nobody watched any of that"), "{nothing:?}");
