@@ -80,7 +80,7 @@ fn watch(recording: &Recording, pane: u32, profiles: &Arc<ProfileSet>, all: &mut
             key: key.clone(),
             place: place.clone(),
             cwd: None,
-            program: program(tool, version, command),
+            program: program(profiles, tool, version, command),
             facts: frame.facts.clone(),
             capture: if frame.printed { Capture::Fresh(frame.screen) } else { Capture::Unchanged },
             declared: None,

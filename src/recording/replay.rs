@@ -97,11 +97,12 @@ pub fn replay(
 }
 
 /// Which program a pane runs, when `command` is tmux's `pane_current_command` (SPEC §13): the agent runs while that
-/// names it or the interpreter it started under; a recording without process markers (`None`) shows it all along.
-pub fn program(tool: Option<&str>, version: Option<&str>, command: Option<&str>) -> Program {
+/// names it, as its profile has it, or the interpreter it started under; a recording without process markers (`None`) shows it all along.
+pub fn program(profiles: &ProfileSet, tool: Option<&str>, version: Option<&str>, command: Option<&str>) -> Program {
     let other = || Program::Other { command: command.unwrap_or_default().to_owned() };
     let Some(tool) = tool.filter(|tool| *tool != "shell") else { return other() };
-    if command.is_none_or(|command| command == tool || is_interpreter(command)) {
+    let runs = |command| command == tool || is_interpreter(command) || profiles.command_means_tool(tool, command);
+    if command.is_none_or(runs) {
         return Program::Agent { tool: tool.to_owned(), version: version.map(str::to_owned) };
     }
     other()
@@ -115,6 +116,7 @@ fn is_interpreter(command: &str) -> bool {
 /// A fleet with one terminal that is fed from a recording.
 struct Watch<'a> {
     fleet: Fleet,
+    profiles: Arc<ProfileSet>,
     key: TerminalKey,
     place: PaneLocation,
     name: &'a str,
@@ -145,7 +147,8 @@ impl<'a> Watch<'a> {
         let tool = options.tool.as_deref().or(header.tool.as_deref());
         let sources = tool.filter(|_| options.with_records).map(|tool| profiles.records(tool)).unwrap_or_default();
         Self {
-            fleet: Fleet::new(options.settings.clone(), profiles),
+            fleet: Fleet::new(options.settings.clone(), Arc::clone(&profiles)),
+            profiles,
             key: TerminalKey { server: ServerId::default(), pane: PaneId(0), pid: 1, instance: Default::default() },
             place,
             name: &recording.name,
@@ -215,7 +218,7 @@ impl<'a> Watch<'a> {
             key: self.key.clone(),
             place: self.place.clone(),
             cwd: None,
-            program: program(self.tool, self.version, command),
+            program: program(&self.profiles, self.tool, self.version, command),
             facts: frame.facts,
             capture: if frame.printed { Capture::Fresh(frame.screen) } else { Capture::Unchanged },
             // A name makes it a watched terminal from the start, before its agent runs.

@@ -127,17 +127,23 @@ fn an_emoji_selector_changes_no_column() {
 
 #[test]
 fn the_agent_runs_while_the_process_marker_names_it_or_its_interpreter() {
-    use crate::profile::Program;
+    use crate::profile::{ProfileSet, Program};
+    let profiles = ProfileSet::builtin();
     let agent = |tool: &str| Program::Agent { tool: tool.to_owned(), version: Some("1".to_owned()) };
     let other = |command: &str| Program::Other { command: command.to_owned() };
     for command in [Some("pi"), Some("node"), Some("bun"), Some("python3"), Some("python3.12"), None] {
-        assert_eq!(program(Some("pi"), Some("1"), command), agent("pi"), "{command:?}");
+        assert_eq!(program(&profiles, Some("pi"), Some("1"), command), agent("pi"), "{command:?}");
     }
     for command in ["bash", "env", "vim", "nodemon", "pythonista", "claude"] {
-        assert_eq!(program(Some("pi"), Some("1"), Some(command)), other(command));
+        assert_eq!(program(&profiles, Some("pi"), Some("1"), Some(command)), other(command));
     }
-    assert_eq!(program(Some("shell"), None, Some("python3")), other("python3"));
-    assert_eq!(program(None, None, Some("make")), other("make"));
+    assert_eq!(
+        program(&profiles, Some("kimi"), Some("1"), Some("kimi-code")),
+        agent("kimi"),
+        "a process of the profile"
+    );
+    assert_eq!(program(&profiles, Some("shell"), None, Some("python3")), other("python3"));
+    assert_eq!(program(&profiles, None, None, Some("make")), other("make"));
 }
 
 mod hostile {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use fleetwatch::fleet::{
     Capture, Declared, Fleet, Input, PaneId, PaneLocation, PaneReport, PollResult, ServerId, ServerReport, TerminalKey,
 };
+use fleetwatch::profile::ProfileSet;
 use fleetwatch::recording::{Frame, Player, in_parallel, program};
 use fleetwatch::state::State;
 use fleetwatch::time::Span;
@@ -23,6 +24,7 @@ fn said(name: &str, restart: Option<u64>) -> Vec<State> {
     let mut frames = Player::new(&recording).peekable();
     let mut latest: Option<Frame> = None;
     let (mut watching, mut kept) = (fleet(None), Kept::default());
+    let profiles = ProfileSet::builtin();
     let mut said = Vec::new();
     for look in 0..=recording.duration().as_millis() / TICK {
         let now = BEGINNING + Span::from_millis(look * TICK);
@@ -44,7 +46,7 @@ fn said(name: &str, restart: Option<u64>) -> Vec<State> {
             key: key.clone(),
             place: PaneLocation::default(),
             cwd: None,
-            program: program(tool, version, command),
+            program: program(&profiles, tool, version, command),
             facts: frame.facts.clone(),
             capture: if frame.printed { Capture::Fresh(Arc::clone(&frame.screen)) } else { Capture::Unchanged },
             declared: Some(Declared { name: Some(name.to_owned()), ..Declared::default() }),
