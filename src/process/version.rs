@@ -94,7 +94,9 @@ fn candidates(process: &ProcessInfo) -> Vec<PathBuf> {
         let in_path = std::env::split_paths(&path).map(|place| place.join(own_name)).find(|path| path.is_file());
         in_path.into_iter().for_each(&mut add);
     }
-    executable.into_iter().for_each(|path| add(path.to_owned()));
+    // An interpreter's own version, which its package or its directory tells, is none of the agent's.
+    let own = executable.filter(|path| !path.to_str().is_some_and(is_interpreter));
+    own.into_iter().for_each(|path| add(path.to_owned()));
     found
 }
 
@@ -213,6 +215,23 @@ mod tests {
         let later = ProcessInfo { pid: u32::MAX - 1, ..process };
         assert_eq!(cache.version_of(&later).as_deref(), Some("2.1.198"));
         assert_eq!(version_of_file(&package.join("vendor/ripgrep/rg")).as_deref(), Some("2.1.198"));
+    }
+
+    #[test]
+    fn the_version_of_an_interpreter_is_not_that_of_the_agent_in_it() {
+        let root = tempfile::tempdir().unwrap();
+        let (node, agent) = (root.path().join("node_modules/node"), root.path().join("node_modules/agent"));
+        file(&node.join("package.json"), r#"{"version": "22.23.3"}"#);
+        file(&agent.join("package.json"), r#"{"version": "2.1.0"}"#);
+        let version = |program: PathBuf| {
+            file(&program, "");
+            let executable = program.to_str().map(str::to_owned);
+            let renamed = vec!["agent-of-another-name".to_owned()];
+            let process = ProcessInfo { pid: u32::MAX, executable, arguments: renamed, ..ProcessInfo::default() };
+            VersionCache::default().version_of(&process)
+        };
+        assert_eq!(version(node.join("bin/node")), None);
+        assert_eq!(version(agent.join("bin/agent")).as_deref(), Some("2.1.0"));
     }
 
     #[test]
