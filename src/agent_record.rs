@@ -199,6 +199,11 @@ enum Expected {
         #[serde(deserialize_with = "pattern")]
         matches: Regex,
     },
+    /// A text that the pattern does not match.
+    Differs {
+        #[serde(deserialize_with = "pattern")]
+        differs: Regex,
+    },
 }
 
 impl Expected {
@@ -212,6 +217,7 @@ impl Expected {
             Expected::Text(text) => any(&|found| found == text),
             Expected::OneOf(texts) => any(&|found| texts.iter().any(|text| text == found)),
             Expected::Matches { matches } => any(&|found| matches.is_match(found)),
+            Expected::Differs { differs } => any(&|found| !differs.is_match(found)),
         }
     }
 }

@@ -93,8 +93,8 @@ impl AgentRecordRule {
             let of = match expected {
                 Expected::Text(text) => Part::OneOf(std::slice::from_ref(text)),
                 Expected::OneOf(texts) => Part::OneOf(texts),
-                Expected::Matches { .. } if fits => Part::Value,
-                Expected::Matches { .. } | Expected::Present(_) => Part::Presence,
+                Expected::Matches { .. } | Expected::Differs { .. } if fits => Part::Value,
+                Expected::Matches { .. } | Expected::Differs { .. } | Expected::Present(_) => Part::Presence,
             };
             Wanted { path: &path.0, of }
         });

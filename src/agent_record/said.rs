@@ -82,6 +82,8 @@ impl AgentRecordSource {
 impl SaidRule {
     fn say(&self, item: &Value, said: &mut Vec<Said>) {
         let text = self.text.iter().find_map(|place| text(&place.find(item))).unwrap_or_default();
+        // A tab is a control character, and code without its indentation another code.
+        let text = text.replace('\t', "    ");
         let name = self.name.as_ref().and_then(|name| name.text(item)).map(harmless);
         let mut lines = text.lines().take(LINES).map(harmless);
         let first = match (name, lines.next()) {

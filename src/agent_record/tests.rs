@@ -56,6 +56,7 @@ fn a_record_tells_who_said_what() {
     let claude = [
         json!({"type": "user", "message": {"role": "user", "content": "clean up\nthe cache"}}),
         json!({"type": "user", "message": {"role": "user", "content": "<local-command-stdout>x</local-command-stdout>"}}),
+        json!({"type": "user", "message": {"role": "user", "content": "<div> is broken:\n\tfix it"}}),
         json!({"type": "user", "isMeta": true, "message": {"role": "user", "content": "a note of its own"}}),
         json!({"type": "assistant", "message": {"content": [
             {"type": "text", "text": "I'll look.\u{1b}[31m"},
@@ -69,7 +70,7 @@ fn a_record_tells_who_said_what() {
     ];
     assert_eq!(
         said(&source("claude", "projects"), claude),
-        "> clean up\n> the cache\nI'll look.[31m\n* Bash  ls cache\n| du -sh cache\n| a\n| b\n* Odd  {\"n\":1}"
+        "> clean up\n> the cache\n> <div> is broken:\n>     fix it\nI'll look.[31m\n* Bash  ls cache\n| du -sh cache\n| a\n| b\n* Odd  {\"n\":1}"
     );
     let codex = [
         json!({"type": "response_item", "payload": {"type": "message", "role": "user", "content": [{"text": "<environment_context>"}]}}),

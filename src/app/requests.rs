@@ -138,7 +138,10 @@ impl App {
 
     /// The operator has seen a terminal, by doing something.
     pub(super) fn saw(&mut self, key: TerminalKey, action: &'static str) {
-        self.note(Some(key.clone()), action);
+        // That a result was seen the engine keeps itself.
+        if action != "seen" || self.engine.fleet().terminal(&key).is_none() {
+            self.note(Some(key.clone()), action);
+        }
         self.engine.handle_local(Input::Seen { key }, poll::now());
     }
 

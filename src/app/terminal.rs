@@ -58,7 +58,10 @@ impl Tty {
         let backend = CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, io::stdout()));
         let terminal = Terminal::new(backend)?;
         take(mouse)?;
-        Ok(Self { terminal, mouse, unrung: Vec::new(), title: String::new() })
+        let mut tty = Self { terminal, mouse, unrung: Vec::new(), title: String::new() };
+        // A dashboard that was killed there has left the alternate screen as it was, which is what one finds.
+        tty.clear()?;
+        Ok(tty)
     }
 
     /// Gives the terminal back as it was.
@@ -158,9 +161,10 @@ impl Drop for Tty {
 
 fn take(mouse: bool) -> io::Result<()> {
     enable_raw_mode()?;
-    HELD.store(true, Ordering::SeqCst);
     let mut out = io::stdout();
-    out.write_all(KEEP_TITLE)?;
+    if !HELD.swap(true, Ordering::SeqCst) {
+        out.write_all(KEEP_TITLE)?;
+    }
     execute!(out, EnterAlternateScreen, EnableBracketedPaste, cursor::Hide)?;
     if mouse {
         out.write_all(TAKE_MOUSE)?;

@@ -43,7 +43,8 @@ pub struct Args {
     /// Keep whole lines of the agent's records, and 100 characters of each text: prompts, answers, files, commands.
     #[arg(long)]
     pub whole_records: bool,
-    /// Record the screen alone; else the last prompt and answer are kept from the agent's record, its model and the like.
+    /// Record the screen alone; else prompts and answers of the whole session are kept from the agent's record, its model
+    /// and the like.
     #[arg(long, conflicts_with = "whole_records")]
     pub no_records: bool,
 }

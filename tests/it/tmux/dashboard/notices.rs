@@ -34,7 +34,7 @@ impl Desk {
     /// How often it has rung: a title ends with the same byte.
     fn bells(&self) -> usize {
         let bytes = self.bytes();
-        bytes.matches('\x07').count() - bytes.matches("\x1b]0;").count()
+        bytes.matches('\x07').count().saturating_sub(bytes.matches("\x1b]0;").count())
     }
 
     /// What somebody types into the parrot's own pane.
