@@ -189,7 +189,7 @@ fn it_survives_every_size() {
             });
         }
     }
-    desk.wait("PLACE");
+    desk.wait("STABLE");
     desk.press("q");
     desk.resize(120, 40);
     desk.expect_restored();

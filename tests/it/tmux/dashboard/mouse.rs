@@ -81,7 +81,7 @@ fn rows_are_selected_opened_folded_and_scrolled_with_the_mouse() {
     desk.click("▸ doves");
     desk.wait("▾ doves");
     // Two clicks open what one selects.
-    let (column, row) = desk.place("birds:0.0");
+    let (column, row) = desk.place("· birds");
     desk.click_at((column, row));
     desk.click_at((column, row));
     desk.wait("prompt to birds");
@@ -93,12 +93,12 @@ fn rows_are_selected_opened_folded_and_scrolled_with_the_mouse() {
     desk.press("q");
     desk.wait_without("quit fleetwatch");
     desk.click(": commands");
-    desk.wait("select the terminal above");
+    desk.wait("› write a prompt");
     // The wheel moves in the list, wherever it is turned, and a click beside the list closes it.
     desk.report(WHEEL_DOWN, (2, 4), 'M');
-    desk.wait("› select the terminal above");
+    desk.wait("› go to the terminal in tmux");
     desk.click_at((2, 4));
-    desk.wait_without("select the terminal above");
+    desk.wait_without("go to the terminal in tmux");
     desk.wait_for_cursor("birds");
     // Nobody is left to take the release of the button.
     desk.report(LEFT, desk.place("q quit"), 'M');
