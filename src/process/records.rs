@@ -8,7 +8,7 @@
 mod database;
 mod find;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -101,7 +101,8 @@ impl AgentRecords {
     /// for one whose records are not there any more. A new agent is always among them, as others may have known more of it.
     /// Reads files, so that it may wait for a disk.
     pub fn read(&mut self, agents: &[RecordedAgent], now: Timestamp) -> Vec<(TerminalKey, AgentRecordReading)> {
-        self.agents.retain(|key, _| agents.iter().any(|agent| agent.key == *key));
+        let keys: BTreeSet<&TerminalKey> = agents.iter().map(|agent| &agent.key).collect();
+        self.agents.retain(|key, _| keys.contains(key));
         let mut workplaces = Workplaces::default();
         for agent in agents {
             let state = self.agents.entry(agent.key.clone()).or_default();
@@ -135,15 +136,14 @@ impl AgentRecords {
             file.path.iter().for_each(|path| *claims.entry(path.clone()).or_default() += 1);
         }
         let mut changed = Vec::new();
-        for (key, state) in &mut self.agents {
+        for RecordedAgent { key, sources, .. } in agents {
+            let Some(state) = self.agents.get_mut(key) else { continue };
             let own = |file: &&RecordFile| file.is_shared || file.path.as_ref().is_none_or(|path| claims[path] == 1);
             let mut reading = AgentRecordReading::of(state.files.iter().filter(own).map(|file| &file.reader));
-            let sources = agents.iter().find(|agent| agent.key == *key).map(|agent| &agent.sources);
-            let files = state.files.iter().zip(sources.into_iter().flat_map(|sources| sources.iter()));
-            let transcript = files.filter(|(file, source)| own(file) && source.is_transcript());
-            if let Some((path, at, source)) = transcript
-                .filter_map(|(file, source)| Some((file.path.as_deref()?, file.found_at?, source.fact_source())))
-                .next()
+            let files = state.files.iter().zip(sources.iter());
+            let mut transcripts = files.filter(|(file, source)| own(file) && source.is_transcript());
+            if let Some((path, at, source)) = transcripts
+                .find_map(|(file, source)| Some((file.path.as_deref()?, file.found_at?, source.fact_source())))
             {
                 let value = FactValue::Text(path.to_string_lossy().into_owned());
                 reading.facts.put(FactName::Transcript, Fact { value, source, at });
