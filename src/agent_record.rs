@@ -9,7 +9,7 @@ mod said;
 
 use std::collections::BTreeMap;
 
-pub use addition::{RecordAddition, RecordDepth, RecordedFiles};
+pub use addition::{RecordAddition, RecordDepth, RecordKeeping, RecordedFiles};
 use regex::Regex;
 pub use said::{Said, SaidRule, Speaker};
 use serde::{Deserialize, Serialize};
@@ -89,6 +89,11 @@ impl AgentRecordSource {
     /// How recordings call it: the file as the profile writes it, the one that proves the others first.
     pub fn name(&self) -> &str {
         self.open.as_deref().or(self.file.as_deref()).unwrap_or_default()
+    }
+
+    /// When a line was written, if it says so.
+    pub fn written_at(&self, line: &Value) -> Option<Timestamp> {
+        self.at.as_ref().and_then(|at| at.time(line))
     }
 
     /// What its facts are said to come from.
@@ -407,7 +412,8 @@ impl AgentRecordReading {
 }
 
 /// Reads one file, line by line.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct AgentRecordReader {
     reading: AgentRecordReading,
     /// Sums over all lines, with what the last line added and the hash of what it is told from others by.
@@ -436,6 +442,27 @@ impl AgentRecordReader {
         self.is_understood.then_some(&self.reading)
     }
 
+    /// All that was read so far, but for what was said: it goes on from there, and holds no prompt and no answer.
+    pub fn summary(&self) -> Value {
+        let mut reader = self.clone();
+        reader.reading.facts.forget(&[FactName::LastPrompt, FactName::LastAnswer]);
+        serde_json::to_value(&reader).unwrap_or_default()
+    }
+
+    /// A reader that goes on from a summary; `None` when it is none. Anybody may have written it.
+    pub fn from_summary(summary: &Value, now: Timestamp) -> Option<Self> {
+        let mut reader: Self = Self::deserialize(summary).ok().filter(|_| summary.is_object())?;
+        let AgentRecordReading { facts, turn, result } = &mut reader.reading;
+        facts.make_harmless(now);
+        if let Some(RecordedTurn { word, at, .. }) = turn {
+            (*word, *at) = (kept(word), (*at).min(now));
+        }
+        if let Some(RecordedResult { detail, at, .. }) = result {
+            (*detail, *at) = (detail.as_deref().map(kept), (*at).min(now));
+        }
+        Some(reader)
+    }
+
     /// Takes in one line, or the whole of a file that is replaced. `now` stands for a time that it does not tell.
     pub fn read(&mut self, source: &AgentRecordSource, value: &Value, now: Timestamp) {
         if source.replaced || source.gathered {
@@ -457,7 +484,7 @@ impl AgentRecordReader {
         is_asked: impl Fn(&AgentRecordRule) -> bool,
     ) -> bool {
         let mut is_understood = false;
-        let written = source.at.as_ref().and_then(|at| at.time(value)).unwrap_or(now);
+        let written = source.written_at(value).unwrap_or(now);
         for rule in source.rules.iter().filter(|rule| is_asked(rule) && rule.conditions.hold(value)) {
             (self.is_understood, is_understood) = (true, true);
             // A clock of the future would never be overtaken.

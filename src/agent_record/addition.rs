@@ -25,8 +25,20 @@ pub struct RecordAddition {
     /// Whether there were lines before these that nobody has read.
     #[serde(default, rename = "partial", skip_serializing_if = "std::ops::Not::not")]
     pub is_partial: bool,
+    /// What lines said together that stand before these and are not kept ([`AgentRecordReader::summary`]); `null` when
+    /// there were none.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub known: Value,
     #[serde(default)]
     pub lines: Vec<Value>,
+}
+
+/// What a recording keeps of an agent's records.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordKeeping {
+    pub depth: RecordDepth,
+    /// Of what was written before this, only what it says together is kept. `None` keeps all lines.
+    pub since: Option<Timestamp>,
 }
 
 /// How much is kept of a line.
@@ -56,7 +68,8 @@ impl RecordedFiles {
         let Some(place) = self.sources.iter().position(|source| source.name() == addition.source) else { return };
         let reader = &mut self.readers[place];
         if addition.is_anew {
-            *reader = AgentRecordReader::new(addition.is_partial);
+            let known = AgentRecordReader::from_summary(&addition.known, now);
+            *reader = known.unwrap_or_else(|| AgentRecordReader::new(addition.is_partial));
         }
         addition.lines.iter().for_each(|line| reader.read(&self.sources[place], line, now));
     }

@@ -67,7 +67,7 @@ impl AgentRecordSource {
 
     /// What a line says, in lines for a screen. `None` when it was written later than a time.
     pub fn said_by(&self, line: &Value, until: Timestamp) -> Option<Vec<Said>> {
-        if self.at.as_ref().and_then(|at| at.time(line)).is_some_and(|at| at > until) {
+        if self.written_at(line).is_some_and(|at| at > until) {
             return None;
         }
         let mut said = Vec::new();

@@ -347,3 +347,19 @@ fn no_two_records_of_an_agent_have_one_name() {
         assert_eq!(names.len(), sources.len(), "{tool}: {names:?}");
     }
 }
+
+/// A recording may come from anybody.
+#[test]
+fn a_summary_that_was_tampered_with_does_no_harm() {
+    let now = Timestamp::from_millis(1_800_000_000_000);
+    let fact = |value: Value| json!({ "value": value, "source": "record", "at": "2099-01-01T00:00:00.000Z" });
+    let facts =
+        json!({ "model": fact(json!("a\u{1b}[2Jb")), "tokens_in": fact(json!("many")), "branch": fact(json!(1)) });
+    let reader = AgentRecordReader::from_summary(&json!({ "reading": { "facts": facts }, "is_understood": true }), now);
+    let reading = reader.as_ref().and_then(AgentRecordReader::reading).unwrap();
+    let told: Vec<_> = reading.facts.iter().map(|(name, fact)| (name, fact.value.to_string(), fact.at)).collect();
+    assert_eq!(told, [(FactName::Model, "a[2Jb".to_owned(), now)]);
+    for other in [json!(null), json!("x"), json!({ "reading": 1 }), json!([])] {
+        assert!(AgentRecordReader::from_summary(&other, now).is_none(), "{other}");
+    }
+}

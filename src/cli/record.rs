@@ -13,7 +13,7 @@ use anyhow::Context as _;
 
 use super::Failure;
 use super::output::end_asked_for;
-use crate::agent_record::{RecordAddition, RecordDepth};
+use crate::agent_record::{RecordAddition, RecordDepth, RecordKeeping};
 use crate::fleet::TerminalKey;
 use crate::poll;
 use crate::process::{self, AgentRecords, RecordedAgent};
@@ -40,11 +40,12 @@ pub struct Args {
     /// What the recording shows, in a few words.
     #[arg(long, value_name = "TEXT")]
     pub situation: Option<String>,
-    /// Keep whole lines of the agent's records, and 100 characters of each text: prompts, answers, files, commands.
+    /// Keep whole lines of the agent's records, from the beginning of its session on, and 100 characters of each text:
+    /// prompts, answers, files, commands.
     #[arg(long)]
     pub whole_records: bool,
-    /// Record the screen alone; else prompts and answers of the whole session are kept from the agent's record, its model
-    /// and the like.
+    /// Record the screen alone; else the agent's model and the like, and prompts and answers from now on, are kept from its
+    /// record.
     #[arg(long, conflicts_with = "whole_records")]
     pub no_records: bool,
 }
@@ -205,7 +206,10 @@ impl FollowedRecords {
         if args.no_records || sources.is_empty() || server.id().host.is_some() {
             return None;
         }
-        let depth = if args.whole_records { RecordDepth::Whole } else { RecordDepth::Named };
+        let keeping = match args.whole_records {
+            true => RecordKeeping { depth: RecordDepth::Whole, since: None },
+            false => RecordKeeping { depth: RecordDepth::Named, since: Some(poll::now()) },
+        };
         Some(Self {
             server: server.clone(),
             agent: RecordedAgent {
@@ -218,7 +222,7 @@ impl FollowedRecords {
             },
             scanned_at: None,
             screen: None,
-            records: AgentRecords::kept(depth),
+            records: AgentRecords::kept(keeping),
         })
     }
 

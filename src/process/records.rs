@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use super::proc;
 use crate::agent_record::{
-    AgentRecordReader, AgentRecordReading, AgentRecordSource, RecordAddition, RecordDepth, Said, Speaker,
+    AgentRecordReader, AgentRecordReading, AgentRecordSource, RecordAddition, RecordKeeping, Said, Speaker,
 };
 use crate::hash::fnv;
 use crate::ids::TerminalKey;
@@ -69,8 +69,8 @@ pub struct RecordedAgent {
 #[derive(Debug, Default)]
 pub struct AgentRecords {
     agents: BTreeMap<TerminalKey, AgentState>,
-    /// How much is kept of what is read, for a recording.
-    depth: Option<RecordDepth>,
+    /// What is kept of what is read, for a recording.
+    keeping: Option<RecordKeeping>,
 }
 
 #[derive(Debug, Default)]
@@ -86,8 +86,8 @@ struct AgentState {
 
 impl AgentRecords {
     /// Records of which [`AgentRecords::additions`] gives what was read.
-    pub fn kept(depth: RecordDepth) -> Self {
-        Self { depth: Some(depth), ..Self::default() }
+    pub fn kept(keeping: RecordKeeping) -> Self {
+        Self { keeping: Some(keeping), ..Self::default() }
     }
 
     /// What was read of an agent since this was last asked, for a recording.
@@ -108,7 +108,7 @@ impl AgentRecords {
             let state = self.agents.entry(agent.key.clone()).or_default();
             if state.processes != agent.processes || state.files.len() != agent.sources.len() {
                 state.processes.clone_from(&agent.processes);
-                let file = |_| RecordFile { depth: self.depth, is_anew: true, ..RecordFile::default() };
+                let file = |_| RecordFile { keeping: self.keeping, is_anew: true, ..RecordFile::default() };
                 state.files = agent.sources.iter().map(file).collect();
                 state.read_at = None;
             }
@@ -200,10 +200,11 @@ struct RecordFile {
     /// Whether the rest of a line is skipped that is too long.
     skips: bool,
     reader: AgentRecordReader,
-    /// For a recording: how much of a line is kept, the lines that were read since somebody asked for them, and whether
-    /// what was read before them does not count any more.
-    depth: Option<RecordDepth>,
+    /// For a recording: what is kept, the lines that were read since somebody asked for them, what those before them said
+    /// together, and whether what was read before all that does not count any more.
+    keeping: Option<RecordKeeping>,
     added: Vec<Value>,
+    known: Option<AgentRecordReader>,
     is_anew: bool,
 }
 
@@ -259,7 +260,7 @@ impl RecordFile {
             below: below.unwrap_or_default(),
             sought_at: self.sought_at,
             session: self.session.take(),
-            depth: self.depth,
+            keeping: self.keeping,
             is_anew: true,
             ..Self::default()
         };
@@ -272,6 +273,7 @@ impl RecordFile {
             path: self.below.to_string_lossy().into_owned(),
             is_anew,
             is_partial: is_anew && self.reader.is_partial(),
+            known: self.known.take().map(|known| known.summary()).unwrap_or_default(),
             lines,
         })
     }
@@ -279,7 +281,18 @@ impl RecordFile {
     /// Takes in one line, or the whole of a file that is replaced.
     fn read_value(&mut self, source: &AgentRecordSource, value: &Value, now: Timestamp) {
         self.reader.read(source, value, now);
-        if let Some(depth) = self.depth {
+        self.keep(source, value);
+    }
+
+    /// Keeps a line that was read, or what it and all before it say, if they were written before lines are kept. A line
+    /// without a time is as old as the one before it; what is added to a file that is read already is new.
+    fn keep(&mut self, source: &AgentRecordSource, value: &Value) {
+        let Some(RecordKeeping { depth, since }) = self.keeping else { return };
+        let written = source.written_at(value);
+        let is_old = since.is_some_and(|since| written.map_or(self.added.is_empty(), |at| at < since));
+        if self.is_anew && is_old {
+            (self.added, self.known) = (Vec::new(), Some(self.reader.clone()));
+        } else {
             self.added.push(source.kept(value, depth));
         }
     }
@@ -362,7 +375,7 @@ impl RecordFile {
         let is_partial = offset > 0;
         (self.offset, self.half, self.skips) = (offset, Vec::new(), is_partial);
         self.reader = AgentRecordReader::new(is_partial);
-        (self.added, self.is_anew) = (Vec::new(), true);
+        (self.added, self.known, self.is_anew) = (Vec::new(), None, true);
     }
 
     /// Reads what holds for all of a file at its head.
@@ -372,9 +385,8 @@ impl RecordFile {
         file.take(HEAD).read_to_end(&mut bytes).ok()?;
         let whole = bytes.split_inclusive(|byte| *byte == b'\n').filter(|part| part.ends_with(b"\n"));
         for value in whole.filter_map(|part| line(source, part)) {
-            let is_told = self.reader.read_head(source, &value, now);
-            if let Some(depth) = self.depth.filter(|_| is_told) {
-                self.added.push(source.kept(&value, depth));
+            if self.reader.read_head(source, &value, now) {
+                self.keep(source, &value);
             }
         }
         Some(())

@@ -221,6 +221,25 @@ impl AgentFacts {
         other.0.iter().for_each(|(name, fact)| self.put(*name, fact.clone()));
     }
 
+    /// Knows nothing of these any more.
+    pub fn forget(&mut self, names: &[FactName]) {
+        self.0.retain(|name, _| !names.contains(name));
+    }
+
+    /// Leaves out what no fact of its name can be, and makes the rest as harmless as what is read by rules.
+    pub fn make_harmless(&mut self, now: Timestamp) {
+        self.0.retain(|name, fact| {
+            fact.at = fact.at.min(now);
+            match (name.kind(), &mut fact.value) {
+                (FactKind::Text, FactValue::Text(text)) => *text = kept(text),
+                (FactKind::Plan, FactValue::Plan(plan)) => plan.doing = plan.doing.as_deref().map(kept),
+                (FactKind::Count, FactValue::Count(_)) | (FactKind::Amount, FactValue::Amount(_)) => {}
+                _ => return false,
+            }
+            true
+        });
+    }
+
     /// The plan, if there is one.
     pub fn plan(&self) -> Option<&PlanProgress> {
         match &self.get(FactName::Plan)?.value {

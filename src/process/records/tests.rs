@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::find::{fits, part_fits};
 use super::*;
-use crate::agent_record::{RecordedFiles, RecordedPhase};
+use crate::agent_record::{RecordDepth, RecordedFiles, RecordedPhase};
 use crate::fleet::{PaneId, ServerId};
 use crate::profile::ProfileSet;
 use crate::state::{FactValue, TurnResult};
@@ -399,7 +399,7 @@ fn names_fit_patterns_part_by_part() {
 fn what_is_kept_for_a_recording_says_the_same() {
     for depth in [RecordDepth::Named, RecordDepth::Whole] {
         let mut home = Home::of("claude", None);
-        home.records = AgentRecords::kept(depth);
+        home.records = AgentRecords::kept(RecordKeeping { depth, since: None });
         let mut files = RecordedFiles::new(home.agent().sources);
         let mut said = AgentRecordReading::default();
         let mut added: Vec<(bool, usize)> = Vec::new();
@@ -440,4 +440,69 @@ fn what_is_kept_for_a_recording_says_the_same() {
         fs::remove_file(home.home.path().join(format!(".claude/sessions/{}.json", home.agent.id()))).unwrap();
         assert_eq!(check(&mut home), [(true, 0)]);
     }
+}
+
+/// A recording begins when it begins: of what was written before it keeps what holds now, without what was said, and a
+/// replay knows as much as who watched. So it is of a file that is found later, as of a session that is resumed.
+#[test]
+fn what_was_said_before_a_recording_began_is_not_in_it() {
+    let mut home = Home::of("claude", None);
+    home.records = AgentRecords::kept(RecordKeeping { depth: RecordDepth::Named, since: Some(home.now) });
+    home.status(home.began(), "idle", "");
+    let line = |at: Timestamp, kind: &str, rest: &str| {
+        format!("{{\"timestamp\":\"{at}\",\"type\":\"{kind}\",\"message\":{{{rest}}}}}\n")
+    };
+    let turn = |at: Timestamp, words: &str| {
+        let answer = format!(
+            r#""id":"{words}","model":"opus","content":[{{"text":"{words} answered"}}],"usage":{{"output_tokens":7}}"#
+        );
+        let asked = line(at, "user", &format!("\"content\":\"{words} asked\""));
+        asked + &line(at, "assistant", &answer)
+    };
+    let ended =
+        |at: Timestamp| line(at, "system", "").replace("\"message\"", "\"subtype\":\"turn_duration\",\"message\"");
+    let before = Timestamp::from_millis(home.now.as_millis() - 1);
+    let old = turn(before, "first")
+        + "{\"type\":\"permission-mode\",\"permissionMode\":\"plan\"}\n"
+        + &turn(before, "second");
+    home.write(".claude/projects/-home-dev/5-e.jsonl", &(old + &ended(before)));
+
+    let mut files = RecordedFiles::new(home.agent().sources);
+    let mut recorded = String::new();
+    let mut check = |home: &mut Home| {
+        let said = home.read().unwrap();
+        for addition in home.records.additions(&home.agent()) {
+            let written = serde_json::to_string(&addition).unwrap();
+            files.take(&serde_json::from_str(&written).unwrap(), home.now);
+            recorded += &written;
+        }
+        let mut kept = files.reading();
+        let text = |name| kept.facts.text(name).map(str::to_owned);
+        let texts = [text(FactName::LastPrompt), text(FactName::LastAnswer)];
+        let is_unsaid = |name| [FactName::Transcript, FactName::LastPrompt, FactName::LastAnswer].contains(&name);
+        said.facts
+            .iter()
+            .filter(|(name, _)| is_unsaid(*name))
+            .for_each(|(name, fact)| kept.facts.put(name, fact.clone()));
+        assert_eq!(kept, said);
+        (texts, kept.facts.count(FactName::TokensOut), recorded.clone())
+    };
+    let (texts, tokens, recorded) = check(&mut home);
+    assert_eq!((texts, tokens), ([None, None], Some(14)));
+    assert!(recorded.contains("opus") && recorded.contains("plan") && recorded.contains("success"), "{recorded}");
+    home.append(".claude/projects/-home-dev/5-e.jsonl", &turn(home.now, "third"));
+    let (texts, tokens, recorded) = check(&mut home);
+    assert_eq!(texts, [Some("third asked".to_owned()), Some("third answered".to_owned())]);
+    assert_eq!(tokens, Some(21), "it counts on");
+    assert!(!recorded.contains("first") && !recorded.contains("second asked"), "{recorded}");
+
+    let resumed = turn(before, "earlier") + &turn(home.now, "later");
+    home.write(".claude/projects/-home-dev/6-f.jsonl", &resumed);
+    let path = format!(".claude/sessions/{}.json", home.agent.id());
+    let status = fs::read_to_string(home.home.path().join(&path)).unwrap().replace("5-e", "6-f");
+    home.write(&path, &status);
+    home.now = home.now + FIND_AGAIN_STILL;
+    let (texts, tokens, recorded) = check(&mut home);
+    assert_eq!((texts[0].as_deref(), tokens), (Some("later asked"), Some(14)));
+    assert!(!recorded.contains("earlier asked") && !recorded.contains("earlier answered"), "{recorded}");
 }

@@ -88,6 +88,7 @@ fn what_an_agent_wrote_is_read_again_and_looked_at_when_it_came() {
         path: path.to_owned(),
         is_anew,
         is_partial: false,
+        known: json!(null),
         lines: lines.iter().map(|line| json!({ "event": line })).collect(),
     };
     let additions = [addition("log-1.jsonl", true, &["begins"]), addition("log-1.jsonl", false, &["\u{1b}]2;x"])];
