@@ -2,6 +2,7 @@
 
 mod actors;
 mod drafts;
+mod keeper;
 mod lending;
 mod look;
 mod reload;
@@ -37,6 +38,7 @@ use crate::time::Span;
 use crate::ui::{Action, Topic, Ui, UiOptions, told};
 use actors::{Actors, Continuation};
 use drafts::DraftStore;
+use keeper::ChoiceStore;
 use lending::{Lent, given_back};
 use reload::FileWatch;
 pub use reload::{LoadResult, LoadSource, ProfilesResult};
@@ -108,6 +110,7 @@ struct App {
     ui: Ui,
     actors: Actors,
     drafts: DraftStore,
+    choices: ChoiceStore,
     history: History,
     /// The messages to agents that are open.
     follow_ups: BTreeMap<IntentId, Intent>,
@@ -139,6 +142,7 @@ impl App {
         let (engine, sender) = Engine::start_acting(watching, &servers, (&config, &history), true)?;
         let mut ui = Ui::new(UiOptions { templates: config.templates.clone(), ..look });
         let drafts = DraftStore::start(&config.history, &mut ui);
+        let choices = ChoiceStore::start(&config.history, &mut ui);
         let (questions, answers) = history.questions(profiles);
         let (to_app, done) = mpsc::unbounded_channel();
         Ok(Self {
@@ -146,6 +150,7 @@ impl App {
             ui,
             actors: Actors::new(sender, to_app),
             drafts,
+            choices,
             follow_ups: BTreeMap::new(),
             questions,
             answers,
@@ -275,6 +280,7 @@ impl App {
             }
         }
         self.keep_drafts();
+        self.keep_choices();
         Ok(())
     }
 
@@ -337,6 +343,7 @@ impl App {
             }
         }
         self.leave_drafts().await;
+        self.leave_choices().await;
     }
 
     fn draw(&mut self) -> Result<(), AppError> {

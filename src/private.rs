@@ -92,6 +92,16 @@ pub fn check_file(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Waits until no other process has a lock on a file, and has it until what it returns is dropped.
+///
+/// # Errors
+/// The file cannot be opened, made or locked.
+pub fn locked(path: &Path) -> io::Result<File> {
+    let file = open(path)?;
+    file.lock()?;
+    Ok(file)
+}
+
 /// A lock on a file, which the system takes back when the process ends, however it ends. Dropping it gives it back.
 #[derive(Debug)]
 pub struct Lock {

@@ -32,6 +32,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use ratatui::layout::Rect;
+use serde::{Deserialize, Serialize};
 
 pub use action::Action;
 pub use item::Item;
@@ -102,6 +103,15 @@ impl Default for UiOptions {
             confirm: true,
         }
     }
+}
+
+/// What the operator has chosen of the look while the dashboard ran, which the next one begins with. One more choice is
+/// one more field, with a default for files that have none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Choices {
+    /// The layout, and where the dividers are.
+    panes: Panes,
 }
 
 /// What the operator wants done that the dashboard cannot do itself.
@@ -289,6 +299,17 @@ impl Ui {
     /// decide.
     pub fn show_follow_ups(&mut self, open: Vec<Intent>) {
         self.memory.follow_ups = open;
+    }
+
+    /// What the operator has chosen by now.
+    pub fn choices(&self) -> Choices {
+        Choices { panes: self.panes.settled() }
+    }
+
+    /// Begins with what was chosen the last time.
+    pub fn restore(&mut self, choices: Choices) {
+        let Choices { panes } = choices;
+        self.panes = panes;
     }
 
     /// What it looks like and listens to now.

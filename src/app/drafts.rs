@@ -2,29 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
-
-use tokio::task::JoinHandle;
-use tokio::time::Instant;
 
 use super::App;
+use super::keeper::Keeper;
 use crate::fleet::TerminalKey;
 use crate::history::{Draft, Drafts, Settings};
 use crate::poll;
 use crate::status::Status;
 use crate::ui::Ui;
 
-/// How long what is written waits to be kept, so that not every key writes a file.
-const SOON: Duration = Duration::from_secs(1);
-
 /// Whoever keeps drafts.
 pub(super) struct DraftStore {
     drafts: Option<Arc<Drafts>>,
-    /// What was kept last.
-    kept: Vec<Draft>,
-    /// When what is written now is to be kept.
-    due: Option<Instant>,
-    writing: Option<JoinHandle<std::io::Result<()>>>,
+    keeper: Keeper<Vec<Draft>>,
     /// What was left the last time, until it is told.
     found: Vec<Draft>,
 }
@@ -43,7 +33,7 @@ impl DraftStore {
         if drafts.is_some() {
             ui.restore_drafts(found.iter().map(|draft| (draft.key.clone(), draft.text.clone())));
         }
-        Self { drafts, kept: found.clone(), due: None, writing: None, found }
+        Self { drafts, keeper: Keeper::new(found.clone()), found }
     }
 }
 
@@ -65,33 +55,15 @@ impl App {
     /// Keeps what has been written, a moment after it was.
     pub(super) fn keep_drafts(&mut self) {
         let Some(drafts) = self.drafts.drafts.clone() else { return };
-        let now = self.unsent();
-        let keeper = &mut self.drafts;
-        if now == keeper.kept {
-            keeper.due = None;
-            return;
-        }
-        let due = *keeper.due.get_or_insert_with(|| Instant::now() + SOON);
-        let is_writing = keeper.writing.as_ref().is_some_and(|writing| !writing.is_finished());
-        if due <= Instant::now() && !is_writing {
-            keeper.due = None;
-            keeper.kept.clone_from(&now);
-            keeper.writing = Some(tokio::task::spawn_blocking(move || drafts.keep(&now)));
-        }
+        let unsent = self.unsent();
+        self.drafts.keeper.follow(unsent, move |unsent| drafts.keep(unsent));
     }
 
     /// Keeps what is left when the dashboard is.
     pub(super) async fn leave_drafts(&mut self) {
-        if let Some(writing) = self.drafts.writing.take() {
-            let _ = writing.await;
-        }
+        let Some(drafts) = self.drafts.drafts.clone() else { return };
         let unsent = self.unsent();
-        if let Some(drafts) = &self.drafts.drafts
-            && unsent != self.drafts.kept
-            && let Err(error) = drafts.keep(&unsent)
-        {
-            tracing::warn!(%error, "drafts were not kept");
-        }
+        self.drafts.keeper.leave(unsent, |unsent| drafts.keep(unsent)).await;
     }
 
     /// The drafts, by terminal, and the one for several.

@@ -2,7 +2,7 @@
 //! the operator's own text: they stand in a file of fleetwatch's own beside the history.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -71,7 +71,7 @@ impl Adopted {
             private::make_directory(directory).map_err(io)?;
         }
         // The lock is on a file of its own, as the other one is replaced.
-        let _locked = locked(&path.with_extension("lock")).map_err(io)?;
+        let _locked = private::locked(&path.with_extension("lock")).map_err(io)?;
         let mut adopted = Self::read(path)?;
         let (host, socket) = stored_server(server);
         let chosen = AdoptedSession { host, socket, session: session.to_owned() };
@@ -97,12 +97,6 @@ impl Adopted {
     fn write(&self, path: &Path) -> std::io::Result<()> {
         private::replace(path, &serde_json::to_vec_pretty(self)?)
     }
-}
-
-fn locked(path: &Path) -> std::io::Result<File> {
-    let file = private::open(path)?;
-    file.lock()?;
-    Ok(file)
 }
 
 #[cfg(test)]

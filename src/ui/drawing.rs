@@ -129,7 +129,8 @@ impl Ui {
         let table::TableHits { rows: shown, first, page } =
             table::draw(canvas, buffer, regions.table, rows, self.cursor.index(), first);
         let any_spinner = rows.iter().skip(first).take(page).any(turns);
-        let has_panes = !writing && regions.size == FrameSize::Full && !regions.left.is_empty();
+        let is_empty = regions.left.is_empty() && regions.right.is_empty();
+        let has_panes = !writing && regions.size == FrameSize::Full && !is_empty;
         let transitions = if has_panes { self.draw_panes(canvas, buffer, view) } else { Rect::ZERO };
         Drawn { regions, first, rows: shown, count: rows.len(), page, any_spinner, transitions, ..Drawn::default() }
     }

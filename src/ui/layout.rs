@@ -2,9 +2,14 @@
 //! how large.
 
 use ratatui::layout::{Position, Rect};
+use serde::{Deserialize, Serialize};
 
 /// From this width on the panes below the table stand side by side.
 const SIDE_BY_SIDE: u16 = 110;
+/// From this width on a screen has room beside the table.
+const BESIDE_TABLE: u16 = 100;
+/// The rows that transitions below a table need to be worth them, where nothing else would be there.
+const LEAST_BELOW: u16 = 5;
 /// Below this size only marks, names and turns fit.
 const SMALLEST_FULL: (u16, u16) = (46, 10);
 
@@ -38,9 +43,20 @@ pub struct Regions {
 }
 
 impl Regions {
+    /// Whether a pane stands below the table.
+    fn is_level(&self) -> bool {
+        !self.left.is_empty()
+    }
+
+    /// Whether a place is in the line between the table and what is below it.
+    fn is_between(&self, at: Position) -> bool {
+        let below = if self.lower.y == self.left.y { self.lower } else { self.left };
+        below.contains(at) && at.y == below.y
+    }
+
     /// The rows of the table and the panes together.
     fn rows(&self) -> u16 {
-        self.table.height + self.lower.height
+        self.table.height + self.left.height
     }
 
     /// The regions of a frame for a number of terminals. `writing` gives the panes more room, and enough of it wherever
@@ -53,12 +69,29 @@ impl Regions {
         // The header and a blank row above, the footer below.
         let body = frame.height - 3;
         let usual = body - panes_height(body, terminals, writing);
-        let table = match panes.shown {
-            Shown::Table if !writing => body,
+        if panes.layout == Layout::Beside && frame.width >= BESIDE_TABLE {
+            let (column, screen) = halves(row(2, body), panes);
+            let table = if writing { body } else { panes.table_rows(body).unwrap_or(rows_of(terminals).min(body)) };
+            // A few rows of transitions say less than the table's own.
+            let table = if body - table < LEAST_BELOW { body } else { table };
+            return Self {
+                size: FrameSize::Full,
+                header: row(0, 1),
+                table: Rect { height: table, ..column },
+                left: Rect { y: column.y + table, height: body - table, ..column },
+                right: screen,
+                lower: screen,
+                bar: row(1, 1),
+                body: row(1, frame.height - 2),
+                footer: row(frame.height - 1, 1),
+            };
+        }
+        let table = match panes.layout {
+            Layout::Table if !writing => body,
             _ => panes.table_rows(body).map_or(usual, |rows| if writing { rows.min(body - least(body)) } else { rows }),
         };
         let lower = row(2 + table, body - table);
-        let beside = frame.width >= SIDE_BY_SIDE && panes.shown == Shown::All;
+        let beside = frame.width >= SIDE_BY_SIDE && panes.layout == Layout::All;
         let (left, right) = if beside { halves(lower, panes) } else { (lower, Rect::ZERO) };
         Self {
             size: FrameSize::Full,
@@ -97,11 +130,14 @@ impl Regions {
 /// The height of the panes: what the table leaves of the body, but never so little that they say nothing, nor so much
 /// that the table could not show its first rows. It changes in steps, so that a new terminal rarely moves anything.
 fn panes_height(body: u16, terminals: usize, writing: bool) -> u16 {
-    const STEP: usize = 4;
     let least = if body < 9 && !writing { 0 } else { least(body) };
-    // A heading and a blank row belong to the table.
-    let wanted = u16::try_from(terminals.max(1).next_multiple_of(STEP) + 2).unwrap_or(u16::MAX);
-    body - wanted.clamp(3.min(body - least), body - least)
+    body - rows_of(terminals).clamp(3.min(body - least), body - least)
+}
+
+/// The rows of a table that shows all of so many terminals, with the heading and a blank row; in steps.
+fn rows_of(terminals: usize) -> u16 {
+    const STEP: usize = 4;
+    u16::try_from(terminals.max(1).next_multiple_of(STEP) + 2).unwrap_or(u16::MAX)
 }
 
 /// The rows that panes need to say something: a list to take a prompt from has to fit in, too.
@@ -126,21 +162,25 @@ fn halves(area: Rect, panes: &Panes) -> (Rect, Rect) {
     (Rect { width: left, ..area }, right)
 }
 
-/// Which panes are shown below the table.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Shown {
-    /// Both, side by side or in turns.
+/// What is shown beside the table, and where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layout {
+    /// Both panes below the table, side by side or in turns.
     #[default]
     All,
+    /// The table with the transitions on the left, and a tall screen on the right; below the table, where the frame is
+    /// narrow.
+    Beside,
     Screen,
     Transitions,
-    /// None of them: the table has all the room.
+    /// No pane: the table has all the room.
     Table,
 }
 
-impl Shown {
+impl Layout {
     /// Every choice.
-    pub const ALL: [Self; 4] = [Self::All, Self::Screen, Self::Transitions, Self::Table];
+    pub const ALL: [Self; 5] = [Self::All, Self::Beside, Self::Screen, Self::Transitions, Self::Table];
 
     /// The next one, around.
     pub fn next(self) -> Self {
@@ -151,6 +191,7 @@ impl Shown {
     pub const fn words(self) -> &'static str {
         match self {
             Self::All => "table, transitions and screen",
+            Self::Beside => "table with a tall screen beside it",
             Self::Screen => "table and screen",
             Self::Transitions => "table and transitions",
             Self::Table => "the table alone",
@@ -163,26 +204,29 @@ impl Shown {
 pub enum Divider {
     /// Between the table and the panes below it.
     Level,
-    /// Between the two panes.
+    /// Between two panes, or the table and the screen beside it.
     Upright,
 }
 
 /// Which panes are shown, and where the operator has put the dividers. Without that, both follow the number of
 /// terminals and the size of the frame.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Panes {
-    pub shown: Shown,
+    pub layout: Layout,
     below: Below,
     /// The part of the body that the table has, and the part of the width that the left pane has, in thousandths, so
     /// that they hold for frames of other sizes, too.
     upper: Option<u16>,
     left: Option<u16>,
     /// The divider that the mouse holds.
+    #[serde(skip)]
     dragged: Option<Divider>,
 }
 
 /// Which pane is shown below the table when there is room for one only.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Below {
     #[default]
     Preview,
@@ -197,11 +241,12 @@ const LEAST_COLUMNS: u16 = 20;
 impl Panes {
     /// Which pane is shown alone below the table, if there is but one.
     pub fn single(&self, regions: &Regions) -> Option<Below> {
-        match self.shown {
-            Shown::All if regions.right.is_empty() => Some(self.below),
-            Shown::All | Shown::Table => None,
-            Shown::Screen => Some(Below::Preview),
-            Shown::Transitions => Some(Below::Transitions),
+        match self.layout {
+            Layout::All if regions.right.is_empty() => Some(self.below),
+            Layout::All | Layout::Table => None,
+            Layout::Beside if !regions.right.is_empty() => None,
+            Layout::Beside | Layout::Screen => Some(Below::Preview),
+            Layout::Transitions => Some(Below::Transitions),
         }
     }
 
@@ -220,10 +265,11 @@ impl Panes {
 
     /// Lets the mouse take hold of the divider at a place: the titles of the panes, or the column between them.
     pub fn hold(&mut self, at: Position, regions: &Regions) {
-        self.dragged = match regions.lower.contains(at) && self.shown != Shown::Table {
-            true if !regions.right.is_empty() && at.x + 1 == regions.right.x => Some(Divider::Upright),
-            true if at.y == regions.lower.y => Some(Divider::Level),
-            _ => None,
+        let beside = Position { x: at.x + 1, ..at };
+        self.dragged = match () {
+            () if regions.right.contains(beside) && beside.x == regions.right.x => Some(Divider::Upright),
+            () if regions.is_between(at) => Some(Divider::Level),
+            () => None,
         };
     }
 
@@ -232,7 +278,7 @@ impl Panes {
         match self.dragged {
             Some(Divider::Level) => self.put(Divider::Level, at.y.saturating_sub(regions.table.y), regions.rows()),
             Some(Divider::Upright) => {
-                self.put(Divider::Upright, at.x.saturating_sub(regions.lower.x), regions.lower.width);
+                self.put(Divider::Upright, at.x.saturating_sub(regions.body.x), regions.body.width);
             }
             None => {}
         }
@@ -243,15 +289,21 @@ impl Panes {
         self.dragged = None;
     }
 
+    /// The same without the mouse.
+    pub const fn settled(self) -> Self {
+        Self { dragged: None, ..self }
+    }
+
     /// Moves a divider by cells, from where it was put or else from where the last frame had it.
     pub fn nudge(&mut self, divider: Divider, cells: i32, regions: &Regions) {
-        let (all, width) = (regions.rows(), regions.lower.width);
-        let (before, all, behind) = match divider {
-            Divider::Level => (self.table_rows(all).unwrap_or(regions.table.height), all, regions.lower),
-            Divider::Upright => (self.left_columns(width).unwrap_or(regions.left.width), width, regions.right),
+        let (rows, width) = (regions.rows(), regions.body.width);
+        let left = regions.right.x.saturating_sub(regions.body.x + 1);
+        let (before, all, is_shown) = match divider {
+            Divider::Level => (self.table_rows(rows).unwrap_or(regions.table.height), rows, regions.is_level()),
+            Divider::Upright => (self.left_columns(width).unwrap_or(left), width, !regions.right.is_empty()),
         };
         // A divider that is not on the frame is not moved.
-        if !behind.is_empty() {
+        if is_shown {
             let moved = (i32::from(before) + cells).clamp(0, i32::from(all));
             self.put(divider, u16::try_from(moved).unwrap_or(before), all);
         }
@@ -294,8 +346,10 @@ mod tests {
         for width in 1..=220 {
             for height in 1..=60 {
                 let frame = Rect::new(0, 0, width, height);
-                for (terminals, writing) in [(0, false), (3, true), (9, false), (200, false), (200, true)] {
-                    let mut panes = Panes { shown: [Shown::All, Shown::Table][terminals % 2], ..Panes::default() };
+                for (terminals, writing) in
+                    [(0, false), (3, true), (9, false), (200, false), (200, true), (1, false), (1, true), (4, false)]
+                {
+                    let mut panes = Panes { layout: Layout::ALL[terminals % Layout::ALL.len()], ..Panes::default() };
                     if terminals == 9 {
                         panes.put(Divider::Level, width % height, height);
                         panes.put(Divider::Upright, height, width);

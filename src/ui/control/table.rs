@@ -15,7 +15,7 @@ use crate::ui::frame::Hint;
 use crate::ui::interrupt::Interrupt;
 use crate::ui::item::Item;
 use crate::ui::keymap::Context;
-use crate::ui::layout::{Below, Divider, Shown};
+use crate::ui::layout::{Below, Divider, Layout};
 use crate::ui::lists::{follow_ups, needs_decision, palette, task_sessions};
 use crate::ui::question::Confirm;
 use crate::ui::raw::Raw;
@@ -73,7 +73,7 @@ impl Ui {
         if !self.memory.arrangement.filter.is_empty() {
             hints.push((Action::Dismiss, "show all"));
         }
-        let takes_turns = self.panes.shown == Shown::All && self.panes.single(&self.drawn.regions).is_some();
+        let takes_turns = self.panes.layout == Layout::All && self.panes.single(&self.drawn.regions).is_some();
         if takes_turns && !view.terminals.is_empty() {
             let other = if self.panes.other() == Below::Transitions { "transitions" } else { "screen" };
             hints.push((Action::SwitchPane, other));
@@ -500,8 +500,8 @@ impl Ui {
     pub(super) fn lay_out(&mut self, action: Action, view: &View<'_>) {
         match action {
             Action::Layout => {
-                self.panes.shown = self.panes.shown.next();
-                let message = self.panes.shown.words().to_owned();
+                self.panes.layout = self.panes.layout.next();
+                let message = self.panes.layout.words().to_owned();
                 self.notify_about(Topic::Layout, Status::Ready, message, view.now);
             }
             Action::Taller => self.panes.nudge(Divider::Level, 1, &self.drawn.regions),

@@ -1025,10 +1025,7 @@ fn layouts_and_dividers() {
     let fleet = SampleFleet::usual();
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 160, 45);
-    press(&mut ui, &fleet, &chars("v"));
-    press(&mut ui, &fleet, &chars("v"));
-    press(&mut ui, &fleet, &chars("v"));
-    press(&mut ui, &fleet, &chars("i"));
+    press(&mut ui, &fleet, &chars("vvvvi"));
     assert!(text(&mut ui, &fleet, 80, 24).contains("prompt to"), "a prompt has room even there");
     press(&mut ui, &fleet, &[KeyCode::Esc]);
     press(&mut ui, &fleet, &chars("v"));
@@ -1066,6 +1063,48 @@ fn layouts_and_dividers() {
     ui.handle(&mouse(drag, 70, 20), &fleet.view());
     assert_eq!(right(&mut ui), 71);
     assert!(selected(&mut ui, &fleet).contains("shop-api"), "dragging selects nothing");
+}
+
+#[test]
+fn a_tall_screen_stands_beside_the_table_and_both_dividers_move() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 160, 45);
+    press(&mut ui, &fleet, &chars("v"));
+    let place = |ui: &mut Ui, text: &str| {
+        let shown = lines(&frame(ui, &fleet, 160, 45));
+        let row = shown.iter().position(|line| line.contains(text))?;
+        Some((shown[row].split(text).next().map_or(0, UnicodeWidthStr::width), row))
+    };
+    let (transitions, screen) = ("─ transitions", "─ shop-api");
+    let (below, right) = (place(&mut ui, transitions).expect("below"), place(&mut ui, screen).expect("beside"));
+    assert_eq!((below.0, right.1), (0, 2), "the screen begins beside the heading of the table");
+    press(&mut ui, &fleet, &chars("--"));
+    assert_eq!(place(&mut ui, transitions), Some((0, below.1 - 2)));
+    assert_eq!(place(&mut ui, screen), Some(right), "it keeps its height");
+    press(&mut ui, &fleet, &chars("<"));
+    assert_eq!(place(&mut ui, screen), Some((right.0 - 4, 2)));
+    let mouse = |kind, (column, row): (usize, usize)| {
+        let (column, row) = (u16::try_from(column).expect("a column"), u16::try_from(row).expect("a row"));
+        Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE })
+    };
+    let (hold, drag) = (MouseEventKind::Down(MouseButton::Left), MouseEventKind::Drag(MouseButton::Left));
+    ui.handle(&mouse(hold, (right.0 - 5, 20)), &fleet.view());
+    ui.handle(&mouse(drag, (60, 20)), &fleet.view());
+    assert_eq!(place(&mut ui, screen), Some((61, 2)));
+    ui.handle(&mouse(hold, (100, below.1 - 2)), &fleet.view());
+    ui.handle(&mouse(drag, (100, 30)), &fleet.view());
+    assert_eq!(place(&mut ui, transitions), Some((0, below.1 - 2)), "the screen beside it is no divider");
+    ui.handle(&mouse(hold, (5, below.1 - 2)), &fleet.view());
+    ui.handle(&mouse(drag, (5, 30)), &fleet.view());
+    assert_eq!(place(&mut ui, transitions), Some((0, 30)));
+    // A prompt goes beside the table as well, and the next dashboard begins as this one ends.
+    press(&mut ui, &fleet, &chars("jjjjjji"));
+    assert_eq!(place(&mut ui, "prompt to").map(|at| at.0 > 61), Some(true));
+    let mut next = dashboard();
+    next.restore(ui.choices());
+    assert_eq!(place(&mut next, transitions), Some((0, 30)));
+    assert_eq!(place(&mut next, screen), Some((61, 2)));
 }
 
 #[test]

@@ -16,6 +16,8 @@ use crate::support::sample_fleet::server;
 
 /// The sizes of nearly every view.
 const BOTH: &[(u16, u16)] = &[(80, 24), (160, 45)];
+/// Those, and the sizes between and beyond.
+const ALL: &[(u16, u16)] = &[(80, 24), (100, 30), (160, 45), (220, 60)];
 /// Where one pane fits.
 const NARROW: &[(u16, u16)] = &[(80, 24)];
 
@@ -49,9 +51,10 @@ views! {
     fleet_small         &[(40, 12), (20, 5)], SampleFleet::usual, [];
     many                BOTH, || SampleFleet::of(200), [];
     many_end            BOTH, || SampleFleet::of(200), [Keys("<end>")];
-    layout_screen       BOTH, SampleFleet::usual, [Keys("v")];
-    layout_transitions  BOTH, SampleFleet::usual, [Keys("vv")];
-    layout_table        BOTH, SampleFleet::usual, [Keys("vvv")];
+    layout_beside       ALL, SampleFleet::usual, [Keys("v")];
+    layout_screen       BOTH, SampleFleet::usual, [Keys("vv")];
+    layout_transitions  BOTH, SampleFleet::usual, [Keys("vvv")];
+    layout_table        BOTH, SampleFleet::usual, [Keys("vvvv")];
     other_pane          NARROW, SampleFleet::usual, [Keys("<tab>")];
     sorted              BOTH, SampleFleet::usual, [Keys("s")];
     grouped             BOTH, labelled, [Keys("bb")];

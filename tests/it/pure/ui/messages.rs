@@ -126,7 +126,7 @@ fn messages_hide_no_row_that_needs_the_operator_while_there_is_room_elsewhere() 
     }
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 80, 24);
-    press(&mut ui, &fleet, &chars("vvvs"));
+    press(&mut ui, &fleet, &chars("vvvvs"));
     fleet.now = NOW + Span::from_secs(60);
     let (before, after) = before_and_after(&mut ui, &fleet, 80, 24);
     let needing: Vec<usize> =

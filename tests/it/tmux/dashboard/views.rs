@@ -29,6 +29,8 @@ fn panes_are_laid_out_and_resized_by_keys() {
     desk.type_text(">");
     wait_until("more of the left pane", || desk.at(right).is_some_and(|at| at.0 == column - 4));
     desk.press("v");
+    wait_until("the screen beside the table", || desk.at(right).is_some_and(|at| at.1 == 2));
+    desk.press("v");
     wait_until("the screen alone", || desk.at(upper).is_none() && desk.at(right).is_some());
     desk.press("v");
     wait_until("the transitions alone", || desk.at(upper).is_some() && desk.at(right).is_none());
@@ -43,8 +45,15 @@ fn panes_are_laid_out_and_resized_by_keys() {
     wait_until("the transitions", || desk.at(upper).is_some() && desk.at(right).is_none());
     desk.press("Tab");
     wait_until("the screen", || desk.at(upper).is_none() && desk.at(right).is_some());
-    desk.press("q");
+    // The next dashboard begins with the layout of this one.
     desk.resize(120, 40);
+    desk.press("v");
+    wait_until("the screen beside the table", || desk.at(right).is_some_and(|at| at.1 == 2));
+    desk.press("q");
+    desk.expect_restored();
+    desk.open();
+    wait_until("the same again", || desk.at(right).is_some_and(|at| at.1 == 2));
+    desk.press("q");
     desk.expect_restored();
 }
 
