@@ -22,7 +22,8 @@ pub use why::{RuleSelection, Why};
 pub use crate::ids::{PaneId, PaneLocation, ServerId, SessionId, Socket, TerminalKey, WindowId};
 use crate::profile::ProfileSet;
 use crate::state::{
-    Availability, LEFT, LEFT_UNWATCHED, OperatorStatus, Phase, Problem, State, Summary, Transition, UiContext,
+    Availability, LEFT, LEFT_UNWATCHED, OperatorStatus, Phase, Problem, State, Summary, Transition, TurnResult,
+    UiContext,
 };
 use crate::task::{self, Batch, Task};
 use crate::time::{Span, Timestamp};
@@ -318,10 +319,12 @@ impl Fleet {
         for key in missing {
             let Some((TerminalHistory { state, .. }, _)) = self.known.remove(&key) else { continue };
             let was_gone = matches!(state.diagnostics.availability, Availability::TuiDown | Availability::Unavailable);
+            let is_in_flight = state.lifecycle_authority.completion_monitoring_armed;
             let summary = Summary {
                 availability: Availability::Unavailable,
                 phase: Phase::Unknown,
-                result: state.last_turn.result,
+                // A turn that was in flight when nobody watched any more is not the one before it.
+                result: if is_in_flight { TurnResult::None } else { state.last_turn.result },
                 source: state.last_turn.source,
                 ui_context: UiContext::Unknown,
                 status: OperatorStatus::Unavailable,

@@ -86,6 +86,11 @@ words! {
     TurnSource { ExplicitInput = "explicit_input", SurfaceInference = "surface_inference", None = "none" }
 }
 words! {
+    /// Who told how the last turn ended: the screen, the agent's own record, or the end of the agent's process.
+    #[derive(Default)]
+    Witness { Screen = "screen", Record = "record", Process = "process", #[default] None = "none" }
+}
+words! {
     /// What the assessment says of the profile's grip on the screen.
     AssessedAvailability {
         Supported = "supported", Unsupported = "unsupported", Disconnected = "disconnected", Unknown = "unknown",
@@ -262,11 +267,20 @@ pub struct LastTurn {
     pub at: Option<Timestamp>,
     /// The failure or interruption line.
     pub detail: Option<String>,
+    /// Who told it, and was believed (SPEC §14).
+    #[serde(default)]
+    pub told_by: Witness,
 }
 
 impl LastTurn {
     /// No turn has been seen to end.
-    pub const NONE: LastTurn = LastTurn { result: TurnResult::None, source: TurnSource::None, at: None, detail: None };
+    pub const NONE: LastTurn =
+        LastTurn { result: TurnResult::None, source: TurnSource::None, at: None, detail: None, told_by: Witness::None };
+
+    /// Whether the end of its agent cut it off, so that it has no result (SPEC §7, rule 8).
+    pub fn is_cut_off(&self) -> bool {
+        self.told_by == Witness::Process
+    }
 }
 
 /// What one screen says by itself: the SurfaceAssessment of SPEC §6; `inspect` shows it with the parser's metadata.
@@ -455,6 +469,9 @@ pub struct Transition {
     pub note: Option<String>,
     pub evidence: Vec<Evidence>,
 }
+
+/// What the evidence says of a turn that only the agent's record holds open.
+pub const RECORD_HOLDS: &str = "the agent's own record holds the turn open";
 
 /// The note of the last transition of a terminal that leaves the fleet.
 pub const LEFT: &str = "left the fleet";

@@ -378,6 +378,9 @@ const fn dialog(context: UiContext) -> UiContext {
 /// The rank of fields that follow from others and say less to an operator; they are told only when nothing else is.
 const FOLLOWS: u8 = 9;
 
+/// What is said of a last turn without a result, since its agent ended before it did (SPEC §7, rule 8).
+pub const CUT_OFF: &str = "cut off";
+
 /// One thing that a transition changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
@@ -410,7 +413,10 @@ pub fn changed(Transition { changed, summary, .. }: &Transition) -> Vec<Changed>
         // That nothing can be said of a draft or the like any more goes with what else changed.
         let says_little = Tri::of_word(text(from)).is_some() && [text(from), text(to)].contains(&Tri::Unknown.word());
         if !is_said {
-            changes.push((if says_little { FOLLOWS } else { rank(field) }, change(field, from, to)));
+            let is_cut_off = comes_or_goes && field == "result" && text(to) == TurnResult::None.word();
+            let told =
+                if is_cut_off { Changed { text: CUT_OFF.into(), status: None } } else { change(field, from, to) };
+            changes.push((if says_little { FOLLOWS } else { rank(field) }, told));
         }
     }
     changes.sort_by_key(|(rank, _)| *rank);
@@ -593,6 +599,14 @@ mod change_tests {
         assert_eq!(told(Phase::Unknown, UiContext::SlashCommand, &menu), "ready → unknown, context prompt → slash");
         let withdrawn = [field("result", "success", "none")];
         assert_eq!(told(Phase::Ready, UiContext::NormalPrompt, &withdrawn), "finished withdrawn");
+        let cut_off = [field("availability", "available", "tui_down"), field("result", "success", "none")];
+        let (status, source) = (OperatorStatus::TuiDown, TurnSource::SurfaceInference);
+        let (availability, phase, ui_context) = (Availability::TuiDown, Phase::Unknown, UiContext::Unknown);
+        let summary = Summary { availability, phase, result: TurnResult::None, source, ui_context, status };
+        let transition =
+            Transition { changed: cut_off.to_vec(), ..Transition::last(summary, "", Timestamp::default()) };
+        let said: Vec<String> = changed(&transition).into_iter().map(|changed| changed.text).collect();
+        assert_eq!(said, ["unknown → gone", CUT_OFF]);
         let task = [field("status", "waiting_input", "running")];
         assert_eq!(told(Phase::Active, UiContext::Unknown, &task), "asks → running");
     }

@@ -24,7 +24,7 @@ mod turn;
 use ages::Ages;
 pub use events::{Assessed, SurfaceEvent, surface_events};
 use lifecycle::Lifecycle;
-use publish::{Loss, Published, aside, diagnostics, evidence_of};
+use publish::{Loss, LossReason, Published, aside, diagnostics};
 pub use timers::{Timer, TimerName};
 use turn::{Sighting, TurnTracker};
 
@@ -439,7 +439,7 @@ impl Tracker {
             next.background_work = Tri::Yes;
             next.evidence.push(aside("record", "the agent's own record says that a command runs on"));
         }
-        next.evidence.extend(evidence_of(&next.last_turn));
+        next.evidence.extend(self.turn.evidence_of_last());
     }
 
     /// The terminal cannot show an agent any more.
@@ -451,7 +451,7 @@ impl Tracker {
         self.turn.record_is_lost();
         self.record = AgentRecordReading::default();
         self.shown = AgentFacts::default();
-        next.become_unreadable(loss);
+        next.become_unreadable(loss, &self.turn);
     }
 
     /// A probe failed; one failure is not a change of the agent's state (SPEC §3).
@@ -464,13 +464,14 @@ impl Tracker {
         }
         if repeats {
             self.held_back = None;
-            let reason = "probe_error";
+            let reason = LossReason::ProbeError;
             self.turn.surface_lost(reason, now);
             let (transport, process) = (TransportState::ProbeError, ProcessState::ProbeError);
             let evidence = aside("probe", &problem.message);
             let found = diagnostics(Availability::Error, transport, process, ParseStatus::ProbeError);
             let diagnostics = Diagnostics { probe_error: Some(problem), ..found };
-            next.become_unreadable(Loss { reason, diagnostics, assessment: AssessedAvailability::Unknown, evidence });
+            let loss = Loss { reason, diagnostics, assessment: AssessedAvailability::Unknown, evidence };
+            next.become_unreadable(loss, &self.turn);
         }
     }
 

@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 
 use crate::profile::{Classification, Explanation};
 use crate::screen::{Screen, harmless};
-use crate::state::{Attention, Availability, BusinessState, Phase, Since, State, Tri, TurnResult, UiContext};
+use crate::state::{
+    Attention, Availability, BusinessState, LastTurn, Phase, RECORD_HOLDS, Since, State, TurnResult, UiContext,
+};
 use crate::time::{Span, Timestamp};
 use crate::tracker::{Timer, TimerName};
 
@@ -125,13 +127,7 @@ fn push_state(text: &mut String, reading: &Classification, state: &State) {
         ),
     );
     line("turn", format!("{}, background work {}", turn.phase, turn.background_work));
-    line(
-        "last turn",
-        match last_turn.result {
-            TurnResult::None => "none yet".to_owned(),
-            result => format!("{result} by {}", last_turn.source),
-        },
-    );
+    line("last turn", told(last_turn));
     line("operator", format!("{}, {}, {}", operator.status, operator.readiness, operator.completion));
     line("attention", state.attention.to_string());
     line(
@@ -144,6 +140,16 @@ fn push_state(text: &mut String, reading: &Classification, state: &State) {
             lifecycle_timing.final_stable_active_recovery_seconds
         ),
     );
+}
+
+/// How the last turn ended, and by whom that is told.
+fn told(last: &LastTurn) -> String {
+    let LastTurn { result, source, detail, told_by, .. } = last;
+    match (result, detail) {
+        (TurnResult::None, None) => "none yet".to_owned(),
+        (TurnResult::None, Some(detail)) => format!("no result: {detail}"),
+        _ => format!("{result} by {source}, told by its {told_by}"),
+    }
 }
 
 /// The timers that run: what is going to happen by itself if nothing changes, and when.
@@ -264,8 +270,8 @@ fn changes_with(state: &State) -> &'static str {
 
 /// Whether the screen alone would not tell that the turn goes on.
 fn is_held_by_record(state: &State) -> bool {
-    // What runs on behind a prompt rests on the same rule.
-    state.turn.background_work != Tri::Yes && state.evidence.iter().any(|evidence| evidence.rule == "record")
+    // What runs on behind a prompt and how the last turn ended rest on the same rule.
+    state.evidence.iter().any(|evidence| evidence.rule == "record" && evidence.text == RECORD_HOLDS)
 }
 
 fn since(since: Since, now: Timestamp) -> String {
@@ -284,10 +290,10 @@ fn seconds(span: Span) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent_record::{AgentRecordReading, RecordedPhase, RecordedTurn};
+    use crate::agent_record::{AgentRecordReading, RecordedPhase, RecordedResult, RecordedTurn};
     use crate::profile::{ProfileSet, TakenAs};
     use crate::screen::{Cursor, PaneFacts, Screen};
-    use crate::state::TerminalFacts;
+    use crate::state::{Evidence, TerminalFacts};
     use crate::tracker::{Observation, Settings, Tracker};
 
     const SCOUT: &str = include_str!("../../tests/it/support/scout.toml");
@@ -311,5 +317,40 @@ mod tests {
         assert!(look(None).contains("its screen"));
         assert!(look(Some(turn(RecordedPhase::Active))).contains("record"));
         assert!(look(Some(turn(RecordedPhase::Background))).contains("its screen"));
+    }
+
+    #[test]
+    fn a_result_that_its_record_corrects_names_both_witnesses() {
+        let at = Timestamp::from_millis(1_000);
+        let mut profiles = ProfileSet::default();
+        profiles.add("scout.toml", SCOUT).unwrap();
+        let profile = profiles.select("scout", Some("1.0.0"), false).unwrap().profile;
+        let facts = PaneFacts { cursor: Cursor { visible: true, ..Cursor::default() }, ..PaneFacts::default() };
+        let mut tracker = Tracker::new(Settings::default(), at);
+        for (seconds, screen) in
+            [(0, "» one\n~ Thinking\n\n❯\n"), (2, "» one\n• Done.\n\n❯\n"), (4, "» one\n• Done.\n\n❯\n")]
+        {
+            let reading = profile.read(&Screen::from_capture(screen.as_bytes(), 80, 24), &facts);
+            let read = Observation::Read { reading: &reading, temporal: profile.temporal(), resized: false };
+            tracker.handle(read, at + Span::from_secs(seconds));
+        }
+        let told = at + Span::from_secs(4);
+        let evidence = |tracker: &Tracker| -> Vec<String> {
+            let of_last = |evidence: &&Evidence| ["last-turn", "record"].contains(&evidence.rule.as_str());
+            let state = tracker.state(TerminalFacts::default(), told);
+            state.evidence.iter().filter(of_last).map(|said| format!("{}: {}", said.rule, said.text)).collect()
+        };
+        assert_eq!(evidence(&tracker), ["last-turn: the work ended, and its answer stood still"]);
+        let detail = Some("429 Too Many Requests".to_owned());
+        let result = RecordedResult { result: TurnResult::KnownFailure, detail, at: told };
+        tracker.recorded(AgentRecordReading { result: Some(result), ..AgentRecordReading::default() });
+        tracker.handle(Observation::Nothing, told);
+        assert_eq!(
+            evidence(&tracker),
+            [
+                "record: the agent's own record says how the last turn ended: known_failure: 429 Too Many Requests",
+                "last-turn: its screen was taken for success; the record is believed",
+            ]
+        );
     }
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::Tracker;
 use super::ages::DialogName;
+use super::turn::TurnTracker;
 use crate::hash::{Fnv, fnv};
 use crate::state::{
     Anomaly, AssessedAvailability, Assessment, Attention, Availability, BusinessState, Change, Completion, Diagnostics,
@@ -26,9 +27,35 @@ pub(super) struct Published {
     pub headline: Option<String>,
 }
 
+/// Why a surface was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LossReason {
+    TuiDown,
+    UnsupportedTool,
+    TmuxMissing,
+    ProbeError,
+}
+
+impl LossReason {
+    /// The public name.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::TuiDown => "tui_down",
+            Self::UnsupportedTool => "unsupported_tool",
+            Self::TmuxMissing => "tmux_missing",
+            Self::ProbeError => "probe_error",
+        }
+    }
+
+    /// Whether the agent has ended, and its turn with it.
+    pub(super) const fn ends_agent(self) -> bool {
+        matches!(self, Self::TuiDown | Self::TmuxMissing)
+    }
+}
+
 /// Why there is no agent's screen to read, and what is said then (SPEC §3).
 pub(super) struct Loss {
-    pub reason: &'static str,
+    pub reason: LossReason,
     pub diagnostics: Diagnostics,
     pub assessment: AssessedAvailability,
     pub evidence: Evidence,
@@ -38,7 +65,7 @@ impl Loss {
     pub(super) fn tui_down() -> Self {
         let (process, parse) = (ProcessState::TuiDown, ParseStatus::SkippedTuiDown);
         Self {
-            reason: "tui_down",
+            reason: LossReason::TuiDown,
             diagnostics: diagnostics(Availability::TuiDown, TransportState::TmuxUp, process, parse),
             assessment: AssessedAvailability::Disconnected,
             evidence: aside("process", "no known agent runs in the pane"),
@@ -49,7 +76,7 @@ impl Loss {
         const HELP: &str = "no profile reads it; make one with `fleetwatch record` and `fleetwatch profiles check`";
         let (process, parse) = (ProcessState::UnsupportedTool, ParseStatus::UnsupportedTool);
         Self {
-            reason: "unsupported_tool",
+            reason: LossReason::UnsupportedTool,
             diagnostics: diagnostics(Availability::Unknown, TransportState::TmuxUp, process, parse),
             assessment: AssessedAvailability::Unsupported,
             evidence: aside("process", HELP),
@@ -59,7 +86,7 @@ impl Loss {
     pub(super) fn gone() -> Self {
         let (process, parse) = (ProcessState::Unknown, ParseStatus::TransportUnavailable);
         Self {
-            reason: "tmux_missing",
+            reason: LossReason::TmuxMissing,
             diagnostics: diagnostics(Availability::Unavailable, TransportState::TmuxMissing, process, parse),
             assessment: AssessedAvailability::Disconnected,
             evidence: aside("pane", "tmux has no such pane"),
@@ -112,14 +139,12 @@ impl Published {
     }
 
     /// Surface and phase become unknown; the last turn stays (SPEC §3).
-    pub(super) fn become_unreadable(&mut self, loss: Loss) {
-        let evidence = std::iter::once(loss.evidence).chain(evidence_of(&self.last_turn)).collect();
-        let last_turn = std::mem::replace(&mut self.last_turn, LastTurn::NONE);
+    pub(super) fn become_unreadable(&mut self, loss: Loss, turn: &TurnTracker) {
         *self = Self {
             diagnostics: loss.diagnostics,
             assessment: unassessed(loss.assessment),
-            last_turn,
-            evidence,
+            last_turn: turn.last_turn().clone(),
+            evidence: std::iter::once(loss.evidence).chain(turn.evidence_of_last()).collect(),
             ..Self::unknown()
         };
     }
@@ -253,17 +278,6 @@ fn unassessed(availability: AssessedAvailability) -> Assessment {
 /// Evidence that stands on no row of the screen.
 pub(super) fn aside(rule: &str, text: &str) -> Evidence {
     Evidence { rule: rule.to_owned(), line: None, text: text.to_owned() }
-}
-
-/// What the last result rests on, when it is one.
-pub(super) fn evidence_of(last_turn: &LastTurn) -> Option<Evidence> {
-    match last_turn.result {
-        TurnResult::None => None,
-        TurnResult::Success => Some(aside("last-turn", "the work ended, and its answer stood still")),
-        TurnResult::Interrupted | TurnResult::KnownFailure => {
-            Some(aside("last-turn", last_turn.detail.as_deref().unwrap_or("it ended without an answer")))
-        }
-    }
 }
 
 impl Tracker {

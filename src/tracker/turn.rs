@@ -9,16 +9,16 @@ mod timing;
 use ending::immediate_result;
 use recorded::RecordedState;
 use seen::{Belief, LastScreen, ShownWork, dialog_is_work, same_turn};
-use state::{Anchor, Flight, Rest, Stage, TurnEvent, TurnMachine, TurnState};
+use state::{Anchor, CUT_OFF, Flight, Rest, Stage, TurnEvent, TurnMachine, TurnState};
 
-use super::publish::Published;
+use super::publish::{LossReason, Published};
 use super::timers::Coverage;
 use super::{Settings, aside};
 use crate::agent_record::AgentRecordReading;
 use crate::profile::{Classification, TakenAs, Temporal, TurnEnd, TurnRegion};
 use crate::state::{
-    AnchorState, Attention, BusinessState, Completion, CompletionAuthority, LastTurn, LifecycleAuthority, Phase, Since,
-    State, Tri, TurnResult, TurnSource, UiContext,
+    AnchorState, Attention, BusinessState, Completion, CompletionAuthority, Evidence, LastTurn, LifecycleAuthority,
+    Phase, RECORD_HOLDS, Since, State, Tri, TurnResult, TurnSource, UiContext, Witness,
 };
 use crate::time::{Span, Timestamp};
 
@@ -89,6 +89,29 @@ impl TurnTracker {
 
     pub(super) fn last_turn(&self) -> &LastTurn {
         &self.turn.last
+    }
+
+    /// What the last turn's end rests on, if one has ended: the record that told it, and what the screen was taken for.
+    pub(super) fn evidence_of_last(&self) -> impl Iterator<Item = Evidence> {
+        let (last, screen) = (&self.turn.last, self.turn.screen_told);
+        let detail = last.detail.as_deref();
+        let told = match (last.told_by, last.result) {
+            (Witness::Record, result) => {
+                let words = detail.map(|detail| format!(": {detail}")).unwrap_or_default();
+                Some(aside("record", &format!("the agent's own record says how the last turn ended: {result}{words}")))
+            }
+            (Witness::Process, _) => Some(aside("last-turn", CUT_OFF)),
+            (_, TurnResult::None) => None,
+            (_, TurnResult::Success) => Some(aside("last-turn", "the work ended, and its answer stood still")),
+            (_, TurnResult::Interrupted | TurnResult::KnownFailure) => {
+                Some(aside("last-turn", detail.unwrap_or("it ended without an answer")))
+            }
+        };
+        let other = screen.filter(|_| last.told_by == Witness::Record).map(|screen| {
+            let believed = if screen == last.result { "" } else { "; the record is believed" };
+            aside("last-turn", &format!("its screen was taken for {screen}{believed}"))
+        });
+        told.into_iter().chain(other)
     }
 
     /// When the last turn ended, and whether that was seen.
@@ -202,7 +225,7 @@ impl TurnTracker {
     }
 
     /// Tmux, the TUI or the probe is gone: an anchor is lost, and a turn in flight has no result (SPEC §7).
-    pub(super) fn surface_lost(&mut self, reason: &'static str, now: Timestamp) {
+    pub(super) fn surface_lost(&mut self, reason: LossReason, now: Timestamp) {
         self.turn.on(TurnEvent::SurfaceLost { reason }, now);
         (self.work, self.seen, self.seen_before) = (None, None, None);
     }
@@ -215,7 +238,7 @@ impl TurnTracker {
         let set_aside = self.work.as_ref().filter(|work| work.belief == Belief::SetAside);
         let (said, rule, why) = match (self.flight(), set_aside) {
             (Some(_), _) if next.phase != Phase::Ready => return,
-            (Some(_), _) if self.record_goes_on(now) => (WORKS, "record", "the agent's own record holds the turn open"),
+            (Some(_), _) if self.record_goes_on(now) => (WORKS, "record", RECORD_HOLDS),
             (Some(flight), _) => match flight.stage {
                 Stage::Awaited { .. } if flight.is_anchored() => {
                     (WORKS, "explicit-input", "a prompt was sent, and its turn has not been seen yet")
@@ -366,13 +389,14 @@ impl TurnTracker {
         self.recorded = RecordedState::since(until);
         let is_ended = !is_armed && state.last_turn.result != TurnResult::None;
         self.turn = TurnMachine {
-            state: TurnState::AtRest(if is_ended {
-                Rest::Ended { armed_at: None, retractable: None }
-            } else {
-                Rest::Idle
+            state: TurnState::AtRest(match is_ended {
+                true => Rest::Ended { armed_at: None, retractable: None },
+                false if !is_armed && state.last_turn.is_cut_off() => Rest::Lost,
+                false => Rest::Idle,
             }),
             last: state.last_turn.clone(),
             saw_end: state.since_exact || !state.attention.is_about_the_past(),
+            screen_told: None,
             ended_region: None,
             anchor: authority.anchor_armed_at.map(|armed_at| Anchor { armed_at, lost: None }),
         };

@@ -4,7 +4,7 @@ use super::text;
 use crate::dialog::{asked, bare};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::state::{AgentFacts, Availability, FactName, FactSource, Phase, Since, State, TaskStatus};
-use crate::status::Status;
+use crate::status::{CUT_OFF, Status};
 use crate::task::Task;
 use crate::time::Timestamp;
 
@@ -169,8 +169,11 @@ impl<'a> Item<'a> {
     /// How the last turn ended, or how often the task rang; nothing where neither is known.
     pub fn last(self) -> String {
         match self {
-            Item::Terminal(terminal) => Status::of_result(terminal.state.last_turn.result)
-                .map_or_else(String::new, |status| status.word().into_owned()),
+            Item::Terminal(terminal) => {
+                let last = &terminal.state.last_turn;
+                let cut_off = if last.is_cut_off() { CUT_OFF } else { "" };
+                Status::of_result(last.result).map_or_else(|| cut_off.to_owned(), |status| status.word().into_owned())
+            }
             Item::Task(task) => task.rings().unwrap_or_default(),
         }
     }

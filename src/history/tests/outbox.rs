@@ -324,7 +324,7 @@ impl Told {
         if let Some(ended) = self.ended {
             let result = TurnResult::Success;
             let source = TurnSource::SurfaceInference;
-            state.last_turn = LastTurn { result, source, at: Some(at(ended)), detail: None };
+            state.last_turn = LastTurn { result, source, at: Some(at(ended)), ..LastTurn::NONE };
         }
         record.state = Some(PublicState::Agent(Box::new(state)));
         self.store.write(&[Message::Record(Arc::new(Record::Transition(record)))], at(seconds)).unwrap();

@@ -1,10 +1,10 @@
 //! How a turn ends: an end mark at once, a returned prompt, or an answer that settles (SPEC §7, rules 3 and 4).
 
 use super::seen::same_turn;
-use super::state::{Stage, TurnEvent};
+use super::state::{Ending, Stage, TurnEvent};
 use super::{LastScreen, TurnTracker};
 use crate::profile::{Classification, EndMark, Temporal, TurnEnd, TurnRegion};
-use crate::state::TurnResult;
+use crate::state::{TurnResult, Witness};
 use crate::time::{Span, Timestamp};
 
 impl TurnTracker {
@@ -116,8 +116,8 @@ impl TurnTracker {
         } else {
             // Below the agent's own completion row only another turn can follow (a background command that ends starts
             // one by itself), so such a success is never premature.
-            let (result, detail, at, premature) = (TurnResult::Success, None, now, !finished);
-            self.turn.on(TurnEvent::Ends { result, detail, at, region: &region, premature }, now);
+            let how = Ending { result: TurnResult::Success, detail: None, told_by: Witness::Screen };
+            self.turn.on(TurnEvent::Ends { how, at: now, region: &region, premature: !finished }, now);
             self.told_end = None;
         }
     }
@@ -137,9 +137,10 @@ impl TurnTracker {
         self.told_end = None;
     }
 
-    /// The turn is over: how, and what stands there now is what it ended on.
+    /// The screen tells that the turn is over: how, and what stands there now is what it ended on.
     pub(super) fn conclude(&mut self, result: TurnResult, detail: Option<String>, at: Timestamp, region: &TurnRegion) {
-        self.turn.on(TurnEvent::Ends { result, detail, at, region, premature: false }, at);
+        let how = Ending { result, detail, told_by: Witness::Screen };
+        self.turn.on(TurnEvent::Ends { how, at, region, premature: false }, at);
     }
 }
 

@@ -3,10 +3,10 @@
 //! A record that marks where turns begin and end decides that; any other one only counts as long as it can still be news:
 //! it follows the screen by some seconds. A dialog, a draft and a menu are the screen's to tell.
 
-use super::state::{Flight, Rest, TurnEvent};
+use super::state::{Ending, Flight, Rest, TurnEvent};
 use super::{AgentRecordReading, LastScreen, TurnTracker};
 use crate::agent_record::{RecordedPhase, RecordedResult, RecordedTurn};
-use crate::state::{TurnResult, UiContext};
+use crate::state::{TurnResult, UiContext, Witness};
 use crate::time::{Span, Timestamp};
 use crate::tracker::timers::{Timer, TimerName};
 
@@ -184,13 +184,15 @@ impl TurnTracker {
             None if last.at.is_some_and(|told| told + LAG >= at) => {
                 // The screen told it before; what it said of how it ended was less than the agent's own word.
                 let detail = detail.or_else(|| last.detail.take().filter(|_| result == last.result));
-                (last.result, last.detail) = (result, detail);
+                self.turn.screen_told = Some(last.result).filter(|_| last.told_by == Witness::Screen);
+                (last.result, last.detail, last.told_by) = (result, detail, Witness::Record);
                 if let Rest::Ended { retractable, .. } = self.turn.state.rest_mut() {
                     *retractable = None;
                 }
             }
             _ => {
-                self.conclude(result, detail, at, &region);
+                let how = Ending { result, detail, told_by: Witness::Record };
+                self.turn.on(TurnEvent::Ends { how, at, region: &region, premature: false }, at);
                 self.turn.saw_end = true;
                 self.told_end = self.seen.as_ref().and_then(LastScreen::told_end);
                 self.set_work_aside();

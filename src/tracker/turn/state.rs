@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::seen::{LastScreen, is_begun_anew, same_turn};
 use crate::profile::{Classification, EndMark, TakenAs, TurnEnd, TurnRegion};
-use crate::state::{LastTurn, RETRACTION_UNDONE, TurnResult, TurnSource};
+use crate::state::{LastTurn, RETRACTION_UNDONE, TurnResult, TurnSource, Witness};
 use crate::time::{Span, Timestamp};
+use crate::tracker::publish::LossReason;
 
 /// Where the turn is.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -90,6 +91,17 @@ pub(super) enum Retraction {
     Done(Retractable),
 }
 
+/// How a turn ended, and who told that.
+#[derive(Clone, Debug)]
+pub(super) struct Ending {
+    pub(super) result: TurnResult,
+    pub(super) detail: Option<String>,
+    pub(super) told_by: Witness,
+}
+
+/// What is said of a turn that the end of its agent has cut off.
+pub(super) const CUT_OFF: &str = "the agent ended before its turn was seen to end";
+
 /// One thing that happens to the turn.
 #[derive(Clone, Debug)]
 pub(super) enum TurnEvent<'a> {
@@ -116,7 +128,7 @@ pub(super) enum TurnEvent<'a> {
     /// What it has left has changed, or the agent asks something.
     Stirs,
     /// It ended like this on this region; of a success that may be `premature`, work may take it back (rules 3 to 5).
-    Ends { result: TurnResult, detail: Option<String>, at: Timestamp, region: &'a TurnRegion, premature: bool },
+    Ends { how: Ending, at: Timestamp, region: &'a TurnRegion, premature: bool },
     /// It is over without a word.
     Vanishes,
     /// Nothing was seen of it for too long (rule 1).
@@ -126,7 +138,7 @@ pub(super) enum TurnEvent<'a> {
     /// The final stable-active recovery.
     GivenUp,
     /// There is no agent's screen to read any more, for this reason.
-    SurfaceLost { reason: &'static str },
+    SurfaceLost { reason: LossReason },
     /// After a gap another turn stands there; of one `unseen` nothing is said.
     Replaced { unseen: bool },
 }
@@ -147,6 +159,8 @@ pub(super) struct TurnMachine {
     pub(super) last: LastTurn,
     /// Whether its end was seen, and not found when nobody had looked.
     pub(super) saw_end: bool,
+    /// What its screen was taken for where its record told how it ended.
+    pub(super) screen_told: Option<TurnResult>,
     /// What it ended on, or what the first screen at rest showed.
     pub(super) ended_region: Option<TurnRegion>,
     pub(super) anchor: Option<Anchor>,
@@ -158,6 +172,7 @@ impl TurnMachine {
         state: TurnState::AtRest(Rest::Idle),
         last: LastTurn::NONE,
         saw_end: true,
+        screen_told: None,
         ended_region: None,
         anchor: None,
     };
@@ -221,10 +236,12 @@ impl TurnMachine {
                 }
                 InFlight(flight)
             }
-            (state, TurnEvent::Ends { result, detail, at, region, premature }) => {
+            (state, TurnEvent::Ends { how, at, region, premature }) => {
                 let flight = state.flight();
                 let source = flight.map_or(TurnSource::SurfaceInference, |flight| flight.source);
-                let last = LastTurn { result, source, at: Some(at), detail };
+                let Ending { result, detail, told_by } = how;
+                let last = LastTurn { result, source, at: Some(at), detail, told_by };
+                self.screen_told = None;
                 let other = std::mem::replace(&mut self.last, last);
                 self.saw_end = flight.is_none_or(|flight| !flight.is_unwatched);
                 self.ended_region = Some(region.clone());
@@ -250,7 +267,19 @@ impl TurnMachine {
                 AtRest(flight.before)
             }
             (InFlight(flight), TurnEvent::SurfaceLost { reason }) => {
-                self.lose_anchor(&flight, reason, now);
+                self.lose_anchor(&flight, reason.word(), now);
+                if reason.ends_agent() && (flight.seen_at().is_some() || (flight.is_anchored() && !flight.is_command()))
+                {
+                    // Rule 8: it has ended, and nobody told how.
+                    self.last = LastTurn {
+                        source: flight.source,
+                        at: Some(now),
+                        detail: Some(CUT_OFF.to_owned()),
+                        told_by: Witness::Process,
+                        ..LastTurn::NONE
+                    };
+                    self.saw_end = !flight.is_unwatched;
+                }
                 AtRest(Rest::Lost)
             }
             (AtRest(Rest::Ended { armed_at, .. }), TurnEvent::SurfaceLost { .. }) => {
@@ -518,6 +547,7 @@ mod tests {
             flight(sources[1], Stage::Working { seen_at: NOW }),
             flight(sources[1], Stage::Settling { seen_at: NOW, since: NOW, region: region.clone() }),
         ];
+        let how = Ending { result: TurnResult::Success, detail: None, told_by: Witness::Screen };
         let events = [
             TurnEvent::Sent { at: NOW + Span::from_secs(1), since: NOW, taken, seen, region: None },
             TurnEvent::PromptSeen { seen },
@@ -527,12 +557,12 @@ mod tests {
             TurnEvent::AnswerSeen,
             TurnEvent::Rests { region },
             TurnEvent::Stirs,
-            TurnEvent::Ends { result: TurnResult::Success, detail: None, at, region, premature: false },
+            TurnEvent::Ends { how, at, region, premature: false },
             TurnEvent::Vanishes,
             TurnEvent::CommandDone,
             TurnEvent::NoReaction,
             TurnEvent::GivenUp,
-            TurnEvent::SurfaceLost { reason: "gone" },
+            TurnEvent::SurfaceLost { reason: LossReason::TmuxMissing },
             TurnEvent::Replaced { unseen: false },
             TurnEvent::Replaced { unseen: true },
         ];

@@ -7,8 +7,8 @@ use crate::fleet::{ServerHealth, Terminal, TerminalKey, View};
 use crate::history::{SessionFile, StoredScreen};
 use crate::profile::RefusedInputs;
 use crate::screen::{PaneFacts, Screen, harmless};
-use crate::state::{FactName, FactSource, TurnResult};
-use crate::status::Status;
+use crate::state::{FactName, FactSource, TurnResult, Witness};
+use crate::status::{CUT_OFF, Status};
 use crate::task::{Preview, Task};
 use crate::time::Timestamp;
 use crate::ui::action::Action;
@@ -333,12 +333,16 @@ fn lifecycle(facts: &mut Facts<'_, '_>, terminal: &Terminal) {
     facts.put(
         "last turn",
         match last.result {
+            TurnResult::None if last.is_cut_off() => format!("{CUT_OFF}{ended}"),
             TurnResult::None => "–".to_owned(),
             result => format!("{result} by {}{ended}", last.source),
         },
     );
     if let Some(detail) = &last.detail {
         facts.put("", detail.clone());
+    }
+    if last.told_by == Witness::Record {
+        facts.put("", "told by its record".to_owned());
     }
     facts.put("readiness", operator.readiness.word());
     facts.put("completion", operator.completion.word());

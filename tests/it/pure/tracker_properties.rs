@@ -298,7 +298,10 @@ impl Watch {
         }
         prop_assert_eq!(is.at, Some(self.now), "a result is told when it is found");
         match is.result {
-            TurnResult::None => prop_assert!(false, "a result vanished without a retraction"),
+            TurnResult::None => {
+                let armed = before.lifecycle_authority.completion_monitoring_armed;
+                prop_assert!(is.is_cut_off() && armed && state.has_ended(), "a result vanished without a retraction");
+            }
             TurnResult::Success => {
                 prop_assert!(self.stirred, "success without activity");
                 prop_assert_ne!(state.turn.phase, Phase::Active);

@@ -228,7 +228,13 @@ pub fn terminal(pane: u32, id: &str, tool: &str, version: Option<&str>, seconds:
 }
 
 fn ended(terminal: &mut Terminal, result: TurnResult, source: TurnSource, seconds: u64, detail: Option<&str>) {
-    terminal.state.last_turn = LastTurn { result, source, at: Some(ago(seconds)), detail: detail.map(str::to_owned) };
+    terminal.state.last_turn = LastTurn {
+        result,
+        source,
+        at: Some(ago(seconds)),
+        detail: detail.map(str::to_owned),
+        told_by: Witness::Screen,
+    };
 }
 
 fn waiting(terminal: &mut Terminal, attention: Attention, context: UiContext, headline: &str, excerpt: &str) {
