@@ -17,7 +17,7 @@ pub use tasks::{FoundSession, TaskReport, TaskTransition};
 pub use view::Checkpoint;
 pub use view::{Capture, Declared, PaneReport, PollResult, ServerReport};
 pub use view::{DeclaredBy, ServerHealth, ServerView, SessionView, Terminal, TerminalTransition, View};
-pub use why::{RuleSelection, Why};
+pub use why::{RuleSelection, Why, answer_of_ended};
 
 pub use crate::ids::{PaneId, PaneLocation, ServerId, SessionId, Socket, TerminalKey, WindowId};
 use crate::profile::ProfileSet;

@@ -277,6 +277,12 @@ impl LastTurn {
     pub const NONE: LastTurn =
         LastTurn { result: TurnResult::None, source: TurnSource::None, at: None, detail: None, told_by: Witness::None };
 
+    /// A turn that the end of its agent has cut off (SPEC §7, rule 8).
+    pub fn cut_off(source: TurnSource, at: Timestamp) -> Self {
+        let detail = Some("the agent ended before its turn was seen to end".to_owned());
+        Self { result: TurnResult::None, source, at: Some(at), detail, told_by: Witness::Process }
+    }
+
     /// Whether the end of its agent cut it off, so that it has no result (SPEC §7, rule 8).
     pub fn is_cut_off(&self) -> bool {
         self.told_by == Witness::Process
@@ -400,6 +406,35 @@ impl State {
     pub fn waits(&self) -> bool {
         self.diagnostics.availability == Availability::Available
             && self.assessment.business_state == BusinessState::AwaitingOperator
+    }
+
+    /// The last known state of an agent that was there no more at a time, when somebody looked again.
+    pub fn gone_unwatched(self, at: Timestamp) -> Self {
+        let diagnostics = Diagnostics {
+            availability: Availability::Unavailable,
+            transport_state: TransportState::TmuxMissing,
+            process_state: ProcessState::Unknown,
+            parse_status: ParseStatus::TransportUnavailable,
+            probe_error: None,
+            parse_error: None,
+        };
+        let is_in_flight = self.lifecycle_authority.completion_monitoring_armed;
+        Self {
+            diagnostics,
+            surface: Surface::UNKNOWN,
+            turn: Turn { phase: Phase::Unknown, since: at, since_exact: false, ..self.turn },
+            last_turn: if is_in_flight { LastTurn::cut_off(self.last_turn.source, at) } else { self.last_turn },
+            attention: Attention::Gone,
+            since: at,
+            since_exact: false,
+            evidence: vec![Evidence {
+                rule: "pane".to_owned(),
+                line: None,
+                text: "it was not there any more when somebody looked".to_owned(),
+            }],
+            activity: None,
+            ..self
+        }
     }
 
     /// Whether the agent is there no more.

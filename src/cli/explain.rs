@@ -2,16 +2,19 @@
 
 use std::time::Duration;
 
+use super::history::{find, on_servers};
 use super::survey::{Survey, Watched};
 use super::target::{Meant, Purpose};
 use super::wait::seconds;
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::config::{Match, PaneAddress};
-use crate::fleet::{RuleSelection, Terminal, Why};
+use crate::fleet::{PaneId, RuleSelection, ServerHealth, ServerView, Terminal, TerminalKey, Why, answer_of_ended};
+use crate::history::{Body, PublicState, Reader, Stored, StoredTransition, same_terminal};
 use crate::process;
 use crate::profile::{Classification, Explanation, ProcessInfo, Program, Selected};
 use crate::screen::{Screen, harmless};
 use crate::state::State;
+use crate::time::Timestamp;
 
 /// Explain the state of a terminal or task: the answer, then the regions, rules, rows and timers behind it.
 #[derive(Clone, Debug, clap::Args)]
@@ -24,7 +27,8 @@ pub struct Args {
     /// Omit the rules that did not fire.
     #[arg(long)]
     pub fired: bool,
-    /// Print one JSON object: `{"explanation", "reading", "state", "timers"}`; of a task `{"state", "why"}`.
+    /// Print one JSON object: `{"explanation", "reading", "state", "timers"}`, the first two null for an agent that is gone; of a
+    /// task `{"state", "why"}`.
     #[arg(long)]
     pub json: bool,
 }
@@ -49,7 +53,14 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     };
     let meant = match survey.meant(&args.target, Purpose::Reading) {
         Ok(meant) => meant,
-        Err(unknown) => return Err(unwatched(&args.target, &watched).await.unwrap_or(unknown).into()),
+        Err(unknown) => {
+            let pane = unwatched(&args.target, &watched).await;
+            let is_its = |key: &TerminalKey| pane.as_ref().is_none_or(|pane| pane.agent == Some((key.pane, key.pid)));
+            return match remembered(&args.target, options, &survey, is_its) {
+                Some(state) => print_ended(args, &state, survey.now),
+                None => Err(pane.map_or(unknown, |pane| pane.why).into()),
+            };
+        }
     };
     let terminal = match meant {
         Meant::Terminal(terminal) => terminal,
@@ -57,6 +68,13 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         Meant::Task(_) => return explain_task(args, &watched.survey_with_prompts().await?),
     };
     let state = state(&survey, terminal);
+    if state.has_ended() {
+        let is_its = |key: &TerminalKey| (key.pane, key.pid) == (terminal.key.pane, terminal.key.pid);
+        let known = Some(state.clone()).filter(|state| state.stale.is_some() || state.last_turn.at.is_some());
+        if let Some(state) = known.or_else(|| remembered(&state.terminal.id, options, &survey, is_its)) {
+            return print_ended(args, &state, survey.now);
+        }
+    }
     let timers = survey.fleet.timers(&terminal.key);
     let read = read(terminal, &watched)?;
     if args.json {
@@ -80,8 +98,55 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     output::print(&format!("{}\n{}{}", why.answer(), heading(terminal, &read), why.text(rules)))
 }
 
+/// What is known of an agent that is gone.
+fn print_ended(args: &Args, state: &State, now: Timestamp) -> Done {
+    if args.json {
+        let value = serde_json::json!({ "explanation": null, "reading": null, "state": state, "timers": [] });
+        return output::print(&format!("{value:#}\n"));
+    }
+    output::print(&answer_of_ended(state, now))
+}
+
+/// The state of an agent that is not there any more, by the history. Of a server that does not answer nothing is said.
+fn remembered(
+    target: &str,
+    options: &GlobalOptions,
+    survey: &Survey,
+    is_its: impl Fn(&TerminalKey) -> bool,
+) -> Option<State> {
+    /// The last transitions in which there is a state.
+    const LAST: u32 = 3;
+    let settings = options.load().ok()?.config.history;
+    let mut reader = Reader::open(&settings.location().filter(|_| settings.enabled)?).ok()?;
+    let view = survey.fleet.view(survey.now);
+    let silent = |server: &&ServerView| matches!(server.health, ServerHealth::Waiting | ServerHealth::Failed(_));
+    let silent: Vec<&ServerView> = view.servers.iter().copied().filter(silent).collect();
+    let of_silent = |key: &TerminalKey| {
+        silent.iter().any(|server| same_terminal(key, &TerminalKey { server: server.id.clone(), ..key.clone() }))
+    };
+    let known = on_servers(reader.terminals().ok()?, options);
+    let mut found = find(target, &known, |target| reader.named(target)).ok()?;
+    found.retain(|key| is_its(key) && !of_silent(key));
+    let mut last: Vec<Stored> =
+        found.iter().filter_map(|key| reader.transitions(key, None, LAST).ok()).flatten().collect();
+    last.sort_by_key(|record| record.at);
+    let left_at = last.last().map(|record| record.at);
+    let state = last.into_iter().rev().find_map(|record| match record.body {
+        Body::Transition(StoredTransition { state: Some(PublicState::Agent(state)), .. }) => Some(*state),
+        _ => None,
+    })?;
+    Some(if state.has_ended() { state } else { state.gone_unwatched(left_at.unwrap_or(survey.now)) })
+}
+
+/// A pane that is there and not watched.
+struct Unwatched {
+    /// The pane, unless it is ignored: then an agent may run in it.
+    agent: Option<(PaneId, u32)>,
+    why: Failure,
+}
+
 /// Why a pane that is there is not watched; `None` where the target names no pane at all.
-async fn unwatched(target: &str, watched: &Watched) -> Option<Failure> {
+async fn unwatched(target: &str, watched: &Watched) -> Option<Unwatched> {
     for id in &watched.servers {
         let Ok(server) = watched.server(id) else { continue };
         let Ok(look) = server.look(&[]).await else { continue };
@@ -91,10 +156,10 @@ async fn unwatched(target: &str, watched: &Watched) -> Option<Failure> {
         let (place, number) = (pane.place.target(), pane.id);
         let address = PaneAddress { server: id, place: &pane.place, pane: pane.id };
         if watched.settings.poll.rules.of_pane(address) == Match::Ignored {
-            return Some(
+            let why =
                 Failure::refused(format!("pane {number} ({place}) is not watched, as the configuration ignores it"))
-                    .hint("`ignore` under [watch] in the configuration names it"),
-            );
+                    .hint("`ignore` under [watch] in the configuration names it");
+            return Some(Unwatched { agent: None, why });
         }
         let found = process::under(&server, vec![pane.pid]).await;
         let told = match found.as_ref().map(|found| found.get(&pane.pid).map(Vec::as_slice).unwrap_or_default()) {
@@ -104,11 +169,12 @@ async fn unwatched(target: &str, watched: &Watched) -> Option<Failure> {
                 format!("tmux names its command `{}`, and its processes are not known: {error}", pane.facts.command)
             }
         };
-        return Some(Failure::refused(format!("pane {number} ({place}) runs no known agent: {told}")).hint(format!(
+        let why = Failure::refused(format!("pane {number} ({place}) runs no known agent: {told}")).hint(format!(
             "if one of them is an agent, a [[terminal]] with `session = \"{}\"` and `tool` in the configuration says so, or \
              `processes` of a profile of your own; `fleetwatch profiles list` lists the known agents",
             pane.place.session
-        )));
+        ));
+        return Some(Unwatched { agent: Some((pane.id, pane.pid)), why });
     }
     None
 }

@@ -164,7 +164,7 @@ pub(super) fn warn_of(history: &History) {
 }
 
 /// The terminals on the server that the options name, or all.
-fn on_servers(known: Vec<StoredTerminal>, options: &GlobalOptions) -> Vec<StoredTerminal> {
+pub(super) fn on_servers(known: Vec<StoredTerminal>, options: &GlobalOptions) -> Vec<StoredTerminal> {
     if !options.names_a_server() {
         return known;
     }
@@ -177,7 +177,7 @@ fn on_servers(known: Vec<StoredTerminal>, options: &GlobalOptions) -> Vec<Stored
 
 /// The terminals that a target means: all that have or had its name, because an agent that is started again in another
 /// pane under the same name is the same to the operator.
-fn find(
+pub(super) fn find(
     target: &str,
     known: &[StoredTerminal],
     had_it: impl Fn(&str) -> Result<Vec<TerminalKey>, Trouble>,

@@ -180,46 +180,55 @@ const FIRST_LOOK: Span = Span::from_millis(1000);
 impl Why<'_> {
     /// The answer in the operator's words, several lines of harmless text.
     pub fn answer(&self) -> String {
-        let state = self.state;
-        let mut text = format!("{} {}", state.terminal.id, what(state));
-        if let Some(activity) = state.activity.as_deref().filter(|activity| !activity.trim().is_empty()) {
-            let _ = write!(text, ": {activity}");
-        }
-        let mut text = harmless(&text.replace(['\n', '\t'], " "));
-        text.push('\n');
-        let mut line = |name: &str, value: &str| {
-            let _ = writeln!(text, "  {name:<14} {}", harmless(value));
-        };
-        line("since", &since(state.since(), self.now));
-        for evidence in &state.evidence {
-            let row = evidence.line.map(|row| format!(", row {row}")).unwrap_or_default();
-            line("because", &format!("rule {}{row}: {}", evidence.rule, evidence.text.trim()));
-        }
-        if state.evidence.is_empty() {
-            line("because", "no rule finds anything on its screen that says more");
-        }
-        if let Some(doubt) = &self.reading.doubt {
-            line("not sure", doubt);
-        }
-        line(
-            "how sure",
-            &match (&state.stale, state.stability.stable) {
-                (Some(stale), _) => {
-                    format!("not at all: the last good look is {} old", seconds(self.now.since(stale.at)))
-                }
-                (None, true) => format!("it has been the same for {:.0} s", state.stability.stable_for_seconds),
-                (None, false) => {
-                    format!("it is the same for only {:.1} s, and may yet change", state.stability.stable_for_seconds)
-                }
-            },
-        );
-        line("changes with", changes_with(state));
-        // That nothing happens is no change.
-        for timer in self.timers.iter().filter(|timer| timer.name != TimerName::Stability) {
-            line("by itself", &format!("in {}: {}", seconds(timer.until.since(self.now)), timer.then));
-        }
-        text
+        answer(self.state, self.reading.doubt.as_deref(), self.timers, self.now)
     }
+}
+
+/// The same of an agent that is gone: since when, why, and how its last turn ended.
+pub fn answer_of_ended(state: &State, now: Timestamp) -> String {
+    answer(state, None, &[], now)
+}
+
+fn answer(state: &State, doubt: Option<&str>, timers: &[Timer], now: Timestamp) -> String {
+    let mut text = format!("{} {}", state.terminal.id, what(state));
+    if let Some(activity) = state.activity.as_deref().filter(|activity| !activity.trim().is_empty()) {
+        let _ = write!(text, ": {activity}");
+    }
+    let mut text = harmless(&text.replace(['\n', '\t'], " "));
+    text.push('\n');
+    let mut line = |name: &str, value: &str| {
+        let _ = writeln!(text, "  {name:<14} {}", harmless(value));
+    };
+    line("since", &since(state.since(), now));
+    for evidence in &state.evidence {
+        let row = evidence.line.map(|row| format!(", row {row}")).unwrap_or_default();
+        line("because", &format!("rule {}{row}: {}", evidence.rule, evidence.text.trim()));
+    }
+    if state.evidence.is_empty() {
+        line("because", "no rule finds anything on its screen that says more");
+    }
+    if state.has_ended() {
+        let at = state.last_turn.at.map(|at| format!(", at {}, {} ago", time_of_day(at), seconds(now.since(at))));
+        line("last turn", &(told(&state.last_turn) + &at.unwrap_or_default()));
+    }
+    if let Some(doubt) = doubt {
+        line("not sure", doubt);
+    }
+    let sure = match (&state.stale, state.stability.stable) {
+        _ if state.has_ended() => None,
+        (Some(stale), _) => Some(format!("not at all: the last good look is {} old", seconds(now.since(stale.at)))),
+        (None, true) => Some(format!("it has been the same for {:.0} s", state.stability.stable_for_seconds)),
+        (None, false) => {
+            Some(format!("it is the same for only {:.1} s, and may yet change", state.stability.stable_for_seconds))
+        }
+    };
+    sure.into_iter().for_each(|sure| line("how sure", &sure));
+    line("changes with", changes_with(state));
+    // That nothing happens is no change.
+    for timer in timers.iter().filter(|timer| timer.name != TimerName::Stability) {
+        line("by itself", &format!("in {}: {}", seconds(timer.until.since(now)), timer.then));
+    }
+    text
 }
 
 /// What the terminal is, to stand behind its name.

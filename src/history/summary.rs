@@ -15,10 +15,13 @@ use crate::status::Status;
 use crate::task::Task;
 use crate::time::{Span, Timestamp};
 
-/// How long a summary holds when nobody renews it: then nothing is watching any more.
+/// How long a summary holds when nobody renews it: then nothing is watching any more. One of a process that has ended, as it
+/// was killed, does not hold at all.
 pub const SUMMARY_LASTS: Span = Span::from_secs(15);
 /// How long it holds when its process has ended.
 const HANDOVER: Span = Span::from_secs(1);
+/// Who has said what holds for that long: nobody any more.
+const LEFT: &str = "";
 /// Terminals that are named; the others are counted.
 const NAMED: usize = 50;
 
@@ -88,7 +91,10 @@ impl ServerSummary {
     /// What a process has said that ends holds for a moment only, in which the next one says the same.
     pub(super) fn leave(connection: &Connection, owner: &Owner, now: Timestamp) -> Result<(), Trouble> {
         let then = (now - SUMMARY_LASTS + HANDOVER).as_millis();
-        connection.execute("UPDATE standings SET at = ?1 WHERE owner = ?2", params![then, owner.as_str()])?;
+        connection.execute(
+            "UPDATE standings SET at = ?1, owner = ?3 WHERE owner = ?2",
+            params![then, owner.as_str(), LEFT],
+        )?;
         Ok(())
     }
 }
@@ -99,14 +105,15 @@ impl Reader {
     /// # Errors
     /// The file cannot be read.
     pub fn summaries(&self, now: Timestamp) -> Result<Vec<ServerSummary>, Trouble> {
-        let sql = "SELECT server, at, body FROM standings WHERE at > ?1 ORDER BY server";
+        let sql = "SELECT server, at, body, owner FROM standings WHERE at > ?1 ORDER BY server";
         let mut statement = self.connection().prepare_cached(sql)?;
         let read = |row: &rusqlite::Row<'_>| {
             let (server, at, body): (String, _, String) =
                 (row.get(0)?, Timestamp::from_millis(row.get(1)?), row.get(2)?);
+            let is_over = Owner::has_ended(&row.get::<_, String>(3)?);
             // A row that another version of fleetwatch wrote in another way says nothing to this one. Of servers by other
             // words it may say once more what is said already.
-            let body: Option<ServerSummary> = serde_json::from_str(&body).ok().filter(|_| is_word(&server));
+            let body: Option<ServerSummary> = serde_json::from_str(&body).ok().filter(|_| is_word(&server) && !is_over);
             Ok(body.map(|body| ServerSummary { server, at, ..body }))
         };
         let rows = statement.query_map([(now - SUMMARY_LASTS).as_millis()], read)?;
@@ -133,6 +140,29 @@ mod tests {
     use super::*;
     use crate::history::file::{HistoryOptions, open};
     use crate::ids::Socket;
+
+    #[test]
+    fn what_a_process_said_that_was_killed_does_not_hold() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("history.db");
+        let now = Timestamp::from_millis(1_800_000_000_000);
+        drop(open(&path, &HistoryOptions::default(), now).unwrap());
+        let connection = Connection::open(&path).unwrap();
+        let server = ServerId { host: None, socket: Socket::Default }.word();
+        let summary = ServerSummary { server, at: now, counts: BTreeMap::new(), needs: Vec::new() };
+        let told = |now| Reader::open(&path).unwrap().summaries(now).unwrap().len();
+        let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        let owner = Owner::named(format!("{}-1800000000000-0", child.id()));
+        summary.write(&connection, &owner).unwrap();
+        assert_eq!(told(now), 1);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(told(now), 0);
+        // Who leaves in order says so, and the next one has a moment.
+        summary.write(&connection, &owner).unwrap();
+        ServerSummary::leave(&connection, &owner, now).unwrap();
+        assert_eq!((told(now), told(now + HANDOVER)), (1, 0));
+    }
 
     #[test]
     fn each_server_has_a_summary_of_its_own_whatever_it_is_called() {

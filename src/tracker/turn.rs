@@ -9,7 +9,7 @@ mod timing;
 use ending::immediate_result;
 use recorded::RecordedState;
 use seen::{Belief, LastScreen, ShownWork, dialog_is_work, same_turn};
-use state::{Anchor, CUT_OFF, Flight, Rest, Stage, TurnEvent, TurnMachine, TurnState};
+use state::{Anchor, Flight, Rest, Stage, TurnEvent, TurnMachine, TurnState};
 
 use super::publish::{LossReason, Published};
 use super::timers::Coverage;
@@ -100,7 +100,7 @@ impl TurnTracker {
                 let words = detail.map(|detail| format!(": {detail}")).unwrap_or_default();
                 Some(aside("record", &format!("the agent's own record says how the last turn ended: {result}{words}")))
             }
-            (Witness::Process, _) => Some(aside("last-turn", CUT_OFF)),
+            (Witness::Process, _) => detail.map(|detail| aside("last-turn", detail)),
             (_, TurnResult::None) => None,
             (_, TurnResult::Success) => Some(aside("last-turn", "the work ended, and its answer stood still")),
             (_, TurnResult::Interrupted | TurnResult::KnownFailure) => {

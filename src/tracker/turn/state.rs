@@ -99,9 +99,6 @@ pub(super) struct Ending {
     pub(super) told_by: Witness,
 }
 
-/// What is said of a turn that the end of its agent has cut off.
-pub(super) const CUT_OFF: &str = "the agent ended before its turn was seen to end";
-
 /// One thing that happens to the turn.
 #[derive(Clone, Debug)]
 pub(super) enum TurnEvent<'a> {
@@ -271,13 +268,7 @@ impl TurnMachine {
                 if reason.ends_agent() && (flight.seen_at().is_some() || (flight.is_anchored() && !flight.is_command()))
                 {
                     // Rule 8: it has ended, and nobody told how.
-                    self.last = LastTurn {
-                        source: flight.source,
-                        at: Some(now),
-                        detail: Some(CUT_OFF.to_owned()),
-                        told_by: Witness::Process,
-                        ..LastTurn::NONE
-                    };
+                    self.last = LastTurn::cut_off(flight.source, now);
                     self.saw_end = !flight.is_unwatched;
                 }
                 AtRest(Rest::Lost)

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use crate::support::private_tmux::{PATIENCE, PrivateTmux};
+use crate::support::private_tmux::{PATIENCE, PrivateTmux, wait_until};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -234,6 +234,43 @@ fn a_client_goes_on_when_the_owner_is_killed() {
     let next = cage.watch("next");
     next.wait_for_phase("main", "ready");
     assert_eq!(cage.looks("next"), 0, "the client is the owner now");
+}
+
+#[test]
+fn an_agent_that_is_gone_is_explained_and_its_killed_watcher_tells_no_status() {
+    let cage = Cage::new();
+    let said = |arguments: &[&str]| {
+        let output = cage.fleetwatch("reader", arguments).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap())
+    };
+    let mut watch = cage.watch("watch");
+    watch.wait_for_phase("main", "ready");
+    watch.wait_for_phase("other", "ready");
+    cage.prompt("main", "hold");
+    watch.wait_for_phase("main", "active");
+    cage.tmux.run(&["kill-session", "-t", "main"]);
+    watch.wait_for("main", |line| line["state"]["attention"] == "gone");
+    let is_told = |(code, told): (Option<i32>, String)| {
+        assert_eq!(code, Some(0), "{told}");
+        assert!(told.starts_with("main is gone, with its pane\n"), "{told}");
+        assert!(
+            told.contains("last turn      no result: the agent ended before its turn was seen to end, at "),
+            "{told}"
+        );
+    };
+    is_told(said(&["explain", "main"]));
+    let kept = || cage.transitions("main").iter().any(|(_, changed)| changed.contains("unavailable"));
+    wait_until("the end in the history", kept);
+    wait_until("a status", || said(&["status"]).0 == Some(0));
+    watch.child.kill().unwrap();
+    watch.child.wait().unwrap();
+    let (code, told) = said(&["status"]);
+    assert!(code == Some(1) && told.starts_with("error: nothing is watching\n"), "{told}");
+    is_told(said(&["explain", "main"]));
+    let json: Value = serde_json::from_str(&said(&["explain", "main", "--json"]).1).unwrap();
+    assert_eq!((&json["reading"], &json["state"]["attention"]), (&Value::Null, &"gone".into()));
+    // An agent that is there is not gone because nobody watches any more.
+    assert!(said(&["explain", "other"]).1.starts_with("other is ready"));
 }
 
 #[test]
