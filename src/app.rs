@@ -349,8 +349,9 @@ impl App {
     fn draw(&mut self) -> Result<(), AppError> {
         let view = self.engine.fleet().view(poll::now());
         self.tty.draw(|frame| self.ui.draw(frame, &view))?;
-        if let Some(title) = self.ui.title(&view) {
-            self.tty.set_title(title)?;
+        match self.ui.title(&view) {
+            Some(title) => self.tty.set_title(title)?,
+            None => self.tty.give_title_back()?,
         }
         self.last_frame = Instant::now();
         self.due = None;

@@ -258,9 +258,14 @@ fn plans_are_read_however_agents_call_their_steps() {
     };
     let todos = |word: &str| json!([{word: "a", "status": "completed"}, {word: "b", "status": "in_progress"}, {word: "c", "status": "pending"}, {word: "d", "status": "cancelled"}]);
     let wanted = Some("1/3 b".to_owned());
-    let call = |name: &str| json!({"type": "assistant", "message": {"content": [{"type": "text", "text": "x"}, {"type": "tool_use", "name": name, "input": {"todos": todos("content")}}]}});
-    assert_eq!(plan("claude", "{session}.jsonl", call("TodoWrite")), wanted);
-    assert_eq!(plan("claude", "{session}.jsonl", call("Bash")), None);
+    let call = json!({"type": "assistant", "message": {"content": [{"type": "text", "text": "x"}, {"type": "tool_use", "name": "TodoWrite", "input": {"todos": todos("content")}}]}});
+    assert_eq!(plan("claude", "{session}.jsonl", call), None, "it may be refused");
+    let result = |result: Value| json!({"type": "user", "message": {"content": [{"type": "tool_result"}]}, "toolUseResult": result});
+    assert_eq!(
+        plan("claude", "{session}.jsonl", result(json!({"oldTodos": [], "newTodos": todos("content")}))),
+        wanted
+    );
+    assert_eq!(plan("claude", "{session}.jsonl", result(json!("Error: refused"))), None);
     assert_eq!(plan("claude", "tasks", json!({"files": todos("subject")})), wanted);
     let arguments = json!({"explanation": "x", "plan": todos("step")}).to_string();
     let update = json!({"type": "response_item", "payload": {"type": "function_call", "name": "update_plan", "arguments": arguments}});
@@ -324,7 +329,7 @@ fn nothing_is_kept_of_a_line_but_what_the_rules_read() {
     let kept = |line: Value| transcript.kept(&line, RecordDepth::Named);
     let result = json!({"type": "user", "timestamp": at, "cwd": "/home", "toolUseResult": {"stdout": "secret"}, "isMeta": {"why": "secret"},
         "message": {"content": [{"type": "tool_result", "content": "secret"}, {"type": "text", "text": "secret"}]}});
-    let left = json!({"type": "user", "timestamp": at, "isMeta": {}, "message": {"content": [{}, {"text": true}]}});
+    let left = json!({"type": "user", "timestamp": at, "toolUseResult": {}, "isMeta": {}, "message": {"content": [{}, {"text": true}]}});
     assert_eq!(kept(result), left, "that something is there may keep a rule from fitting");
     let hidden = json!({"type": "user", "isMeta": true, "message": {"content": "secret"}});
     assert_eq!(kept(hidden), json!({"type": "user", "isMeta": true, "message": {"content": true}}));

@@ -145,6 +145,18 @@ impl Tty {
         execute!(self.terminal.backend_mut(), SetTitle(&self.title))
     }
 
+    /// Gives the terminal the title back that it had, where it was given another one.
+    pub(super) fn give_title_back(&mut self) -> io::Result<()> {
+        if self.title.is_empty() || !self.is_held() {
+            return Ok(());
+        }
+        self.title.clear();
+        let mut out = io::stdout();
+        out.write_all(TITLE_BACK)?;
+        out.write_all(KEEP_TITLE)?;
+        out.flush()
+    }
+
     /// Draws a frame; terminals that can show it at once.
     pub(super) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;

@@ -193,7 +193,7 @@ fn configuration(options: &GlobalOptions) -> Vec<Finding> {
             format!(
                 "{} for {} agents, with {} of your own",
                 profiles.profiles().count(),
-                profiles.tools().count(),
+                profiles.agents().count(),
                 count(own, "file")
             ),
         )),
@@ -263,6 +263,9 @@ fn record(agent: &Terminal, watched: &Watched) -> String {
             "only its screen is read: its records are switched off in the configuration".to_owned()
         }
         () if agent.key.server.host.is_some() => "only its screen is read, as it runs on another host".to_owned(),
+        () if watched.settings.profiles.agents().all(|agent| agent != facts.tool) => {
+            "only what its pane tells is known: no profile reads it".to_owned()
+        }
         () if sources.is_empty() => "only its screen is read: no rules for its records".to_owned(),
         () if sources.iter().all(|source| source.directory.is_some()) => {
             "only its screen is read: its directory leads to no record since it began, or another agent of its kind works there"
@@ -338,7 +341,7 @@ fn millis(time: Duration) -> String {
 }
 
 /// How many of a thing there are, in words that fit one, several and none.
-fn count(number: usize, noun: &str) -> String {
+pub(super) fn count(number: usize, noun: &str) -> String {
     match number {
         0 => format!("no {noun}s"),
         1 => format!("1 {noun}"),

@@ -137,11 +137,16 @@ pub(super) fn from_clap(error: &clap::Error) -> ExitCode {
     let what = rendered.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
     // The values that there are stand in the hint.
     let what = what.split("[possible values:").next().unwrap_or_default().trim();
+    let typed = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg, ContextKind::InvalidValue]
+        .iter()
+        .find_map(|kind| if let ContextValue::String(typed) = error.get(*kind)? { Some(typed.clone()) } else { None })
+        .unwrap_or_default();
+    // Of several that are alike the one with the fewest wrong letters is meant.
     let suggestion = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
         .iter()
         .find_map(|kind| match error.get(*kind)? {
             ContextValue::String(name) => Some(name.clone()),
-            ContextValue::Strings(names) => names.first().cloned(),
+            ContextValue::Strings(names) => names.iter().min_by_key(|name| strsim::osa_distance(&typed, name)).cloned(),
             _ => None,
         });
     let hint = match (suggestion, error.get(ContextKind::ValidValue), error.get(ContextKind::Usage)) {

@@ -62,12 +62,17 @@ impl Args {
 /// Runs the command.
 ///
 /// # Errors
-/// A recording cannot be read, none is found, or standard output cannot be written.
+/// A recording cannot be read, none is found, none is labelled, or standard output cannot be written.
 pub fn run(args: &Args, profiles: Arc<ProfileSet>) -> anyhow::Result<ExitCode> {
     let sources = find(&args.paths)?;
     let doubts = args.doubts.as_deref().map_or_else(|| Ok(Doubts::default()), read_doubts)?;
     let scored = score_all(&sources, &profiles, &args.options.options(), &doubts)?;
     let report = Report::new(scored, &args.fields);
+    if !report.is_labelled() {
+        let nothing = format!("nothing is labelled in {}", super::doctor::count(sources.len(), "recording"));
+        let hint = "a label is a `truth` line in the recording; `fleetwatch replay` shows what is said at each time";
+        return Err(Failure::refused(nothing).hint(hint).into());
+    }
     let printed = if args.json { report.json(args.worst) } else { for_people(&report, args.worst, args.recordings) };
     output::print(&printed)?;
     let Some(limit) = args.fail_under else { return Ok(ExitCode::SUCCESS) };
@@ -249,6 +254,12 @@ impl Report {
         total
     }
 
+    /// Whether any recording says what was true.
+    fn is_labelled(&self) -> bool {
+        let judges = |tallies: &[Tally]| tallies.iter().any(|tally| tally.judged_ms > 0);
+        self.doubted_ms() > 0 || judges(&self.total().2) || judges(&self.tasks().1)
+    }
+
     /// Labelled milliseconds, over all fields, that are left out because they are doubted.
     pub fn doubted_ms(&self) -> u64 {
         self.scored.iter().map(|one| one.score.doubted_ms).sum()
@@ -397,12 +408,8 @@ fn sums<'a>(tallies: impl Iterator<Item = (&'a Scored, &'a Tallies)>) -> BTreeMa
 }
 
 fn recording_json(one: &Scored) -> Value {
-    json!({
-        "path": one.path,
-        "version": one.version,
-        "seconds": one.score.duration.as_secs(),
-        "fields": fields_json(&one.score.tallies),
-    })
+    let (seconds, fields) = (one.score.duration.as_secs(), fields_json(&one.score.tallies));
+    json!({ "path": one.path, "version": one.version, "seconds": seconds, "fields": fields })
 }
 
 fn fields_json(tallies: &Tallies) -> Value {
@@ -411,11 +418,8 @@ fn fields_json(tallies: &Tallies) -> Value {
 }
 
 fn tally_json(tally: Tally) -> Value {
-    json!({
-        "judged_seconds": seconds(tally.judged_ms),
-        "right_seconds": seconds(tally.right_ms),
-        "percent": tally.percent(),
-    })
+    let (judged, right) = (seconds(tally.judged_ms), seconds(tally.right_ms));
+    json!({ "judged_seconds": judged, "right_seconds": right, "percent": tally.percent() })
 }
 
 fn wrong_json(wrong: &Wrong) -> Value {
@@ -431,12 +435,8 @@ fn wrong_json(wrong: &Wrong) -> Value {
 }
 
 fn delay_json(delays: &DelaySummary) -> Value {
-    json!({
-        "changes": delays.changes,
-        "missed": delays.missed,
-        "median_seconds": delays.median.map(Span::as_secs),
-        "p95_seconds": delays.p95.map(Span::as_secs),
-    })
+    let [median, p95] = [delays.median, delays.p95].map(|delay| delay.map(Span::as_secs));
+    json!({ "changes": delays.changes, "missed": delays.missed, "median_seconds": median, "p95_seconds": p95 })
 }
 
 fn seconds(ms: u64) -> f64 {

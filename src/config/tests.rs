@@ -30,6 +30,21 @@ fn the_shipped_file_says_what_the_program_does_without_one() {
     assert_eq!(parse("").unwrap(), Config::default());
 }
 
+#[test]
+fn the_bell_rings_unless_it_is_off_or_a_rule_says_what_is_told() {
+    let means = |text: &str| -> Vec<Vec<notify::Means>> {
+        parse(text).unwrap().notices().into_iter().map(|rule| rule.by.into_iter().collect()).collect()
+    };
+    let rule = "[[notify]]\non = [\"failed\"]\nby = [\"osc9\"]\n";
+    let (bell, osc9) = (vec![notify::Means::Bell], vec![notify::Means::Osc9]);
+    assert_eq!(means(""), std::slice::from_ref(&bell));
+    assert_eq!(means("[ui]\nbell = true\n"), [bell]);
+    assert_eq!(means("[ui]\nbell = false\n"), Vec::<Vec<_>>::new());
+    // A rule of one's own takes the place of the bell, whatever it is about.
+    assert_eq!(means(rule), std::slice::from_ref(&osc9));
+    assert_eq!(means(&format!("[ui]\nbell = true\n{rule}")), [osc9]);
+}
+
 /// After a change of the tables, `FLEETWATCH_WRITE_SCHEMA=1 cargo test --lib schema` writes it.
 #[test]
 fn the_shipped_schema_is_that_of_the_tables() {

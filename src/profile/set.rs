@@ -135,14 +135,6 @@ impl ProfileSet {
         tools.iter().flat_map(|(_, it)| it).map(|written| written.compile().map(|profile| profile.id)).collect()
     }
 
-    /// Checks every built-in file.
-    ///
-    /// # Errors
-    /// The first that is refused.
-    pub fn check_builtin() -> Result<(), ProfileError> {
-        BUILTIN.iter().try_for_each(|(file, text)| Self::check(file, text).map(drop))
-    }
-
     fn insert(&mut self, tool: Tool, mut profiles: Vec<Listed>) {
         let name = tool.data.name.as_ref();
         if let Some(old) = self.tools.iter().position(|known| known.tool.data.name.as_ref() == name) {
@@ -163,6 +155,11 @@ impl ProfileSet {
     /// The names of all tools that a profile reads.
     pub fn tools(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().filter(|known| !known.profiles.is_empty()).map(|known| known.tool.data.name.as_ref().as_str())
+    }
+
+    /// The same without the one that stands for all others.
+    pub fn agents(&self) -> impl Iterator<Item = &str> {
+        self.tools().filter(|tool| *tool != GENERIC)
     }
 
     /// All profiles, by tool and version.

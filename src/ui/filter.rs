@@ -114,6 +114,9 @@ enum Bound {
     Above(f64),
 }
 
+/// What can be asked for by the beginning of what it is called.
+const FIELDS: [&str; 5] = ["is", "agent", "host", "session", "label"];
+
 /// The facts that can be asked for by a part of what they say.
 const FACTS: [(&str, FactName); 4] = [
     ("model", FactName::Model),
@@ -151,6 +154,24 @@ impl Bound {
     }
 }
 
+/// What is wrong with a filter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unclear {
+    /// There is no such state.
+    NoState(String),
+    /// A word of its own, which looks like one that asks for something.
+    Mistyped { word: String, meant: &'static str },
+}
+
+/// What a word was meant to ask for that only looks like one of those that do: fewer than half of its letters are wrong.
+fn mistyped(word: &str) -> Option<Unclear> {
+    let (word, _) = word.split_once(':')?;
+    let facts = FACTS.iter().map(|(name, _)| *name);
+    let known = FIELDS.into_iter().chain(facts).chain(MEASURES.iter().map(|(name, _)| *name));
+    let (wrong, meant) = known.map(|name| (strsim::osa_distance(word, name), name)).min()?;
+    (wrong * 2 < word.chars().count()).then(|| Unclear::Mistyped { word: word.to_owned(), meant })
+}
+
 impl Filter {
     /// Reads a filter as it was typed. Every text is a filter.
     pub fn new(text: &str) -> Self {
@@ -167,10 +188,11 @@ impl Filter {
         self.terms.is_empty()
     }
 
-    /// What is wrong with it: a state that there is none of.
-    pub fn doubt(&self) -> Option<String> {
+    /// What is wrong with it.
+    pub fn doubt(&self) -> Option<Unclear> {
         let unknown = |term: &Term| match &term.what {
-            What::Is(word, states) if states.is_empty() => Some(word.clone()),
+            What::Is(word, states) if states.is_empty() => Some(Unclear::NoState(word.clone())),
+            What::Fuzzy(_, word) | What::Part(word) => mistyped(word),
             _ => None,
         };
         self.terms.iter().find_map(unknown)
@@ -236,11 +258,20 @@ impl Term {
                     || begins(&item.key().server.to_string(), word)
             }
             What::Session(word) => begins(item.session(), word),
+            What::Fact(name @ (FactName::Model | FactName::PermissionMode), word) => {
+                spelt_alike(&item.fact(*name)).contains(&spelt_alike(word))
+            }
             What::Fact(name, word) => contains(&item.fact(*name), word),
             What::Measured(measure, bound) => measure.of(item).is_some_and(|value| bound.holds(value)),
             What::Label(word) => item.label().is_some_and(|label| begins(label, word)),
         }
     }
+}
+
+/// A name by its letters and digits: a screen and a record spell the same model (`Opus 4.5`, `claude-opus-4-5`) and the same
+/// mode (`accept edits`, `acceptEdits`) in ways of their own.
+fn spelt_alike(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 /// The states that can be asked for, in words.
@@ -314,7 +345,7 @@ impl Overlay for FilterBar {
         pen.skip(2).text(&note, parts.quiet);
         let rest = usize::from(pen.room());
         pen.field("", rest, parts.quiet);
-        if canvas.arrangement.filter.doubt().is_some() {
+        if let Some(Unclear::NoState(_)) = canvas.arrangement.filter.doubt() {
             draw_states(
                 canvas,
                 buffer,
@@ -373,8 +404,10 @@ fn draw_states(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) {
 
 /// How many terminals a filter lets through, or what is wrong with it.
 pub fn note(arrangement: &Arrangement, view: &View<'_>) -> String {
-    if let Some(word) = arrangement.filter.doubt() {
-        return format!("no state {word}");
+    match arrangement.filter.doubt() {
+        Some(Unclear::NoState(word)) => return format!("no state {word}"),
+        Some(Unclear::Mistyped { word, meant }) => return format!("no filter {word}: — perhaps {meant}:"),
+        None => {}
     }
     format!("{} of {}", arrangement.shown(view).count(), view.terminals.len() + view.tasks.len())
 }

@@ -908,6 +908,10 @@ fn what_agents_tell_of_themselves_has_columns_and_filters() {
     };
     let filters = [
         ("model:opus", 1),
+        // As the screen of the same agent spells it.
+        ("model:opus.4", 1),
+        ("model:opus4", 1),
+        ("model:opus5", 0),
         ("context:<20%", 1),
         ("context:<91", 2),
         ("context:<", 12),
@@ -921,6 +925,12 @@ fn what_agents_tell_of_themselves_has_columns_and_filters() {
     ];
     for (filter, wanted) in filters {
         assert_eq!(filtered(filter), wanted, "{filter}");
+    }
+    for (filter, meant) in [("contxt:20", "context:"), ("modell:opus", "model:"), ("brunch:x", "branch:")] {
+        press(&mut ui, &fleet, &chars(&format!("/{filter}")));
+        let shown = text(&mut ui, &fleet, 120, 40);
+        press(&mut ui, &fleet, &[KeyCode::Esc]);
+        assert!(shown.contains(&format!(": — perhaps {meant}")), "{filter}:\n{shown}");
     }
     let sorted = |ui: &mut Ui, by: &str| {
         for _ in 0..11 {

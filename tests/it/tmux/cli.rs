@@ -102,13 +102,14 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
 
 #[test]
 fn wrong_usage_is_two_lines_and_exit_code_two() {
-    let cases: [(&[&str], &str, &str); 17] = [
+    let cases: [(&[&str], &str, &str); 18] = [
         (
             &["explain", "-x"],
             "error: unexpected argument '-x' found",
             "hint: usage: fleetwatch explain [OPTIONS] <TARGET>; put a name that begins with `-` after `--`",
         ),
         (&["lst"], "error: unrecognized subcommand 'lst'", "hint: did you mean `list`?"),
+        (&["config", "chek"], "error: unrecognized subcommand 'chek'", "hint: did you mean `check`?"),
         (&["list", "--jso"], "error: unexpected argument '--jso' found", "hint: did you mean `--json`?"),
         (
             &["send"],
@@ -853,6 +854,10 @@ fn what_is_wrong_with_files_is_told_like_everything_else() {
         assert!(broken.errors.starts_with(&format!("error: {file}:2: ")), "{command}: {broken:?}");
         assert!(broken.errors.contains("\nhint: recordings are asciicast"), "{command}: {broken:?}");
     }
+    std::fs::write(&path, "{\"version\": 3, \"term\": {\"cols\": 80, \"rows\": 24}}\n[0.1, \"o\", \"x\"]\n").unwrap();
+    let unlabelled = run(&["score", file]);
+    assert_eq!((unlabelled.code, unlabelled.out.as_str()), (Some(1), ""), "{unlabelled:?}");
+    assert!(unlabelled.errors.starts_with("error: nothing is labelled in 1 recording\nhint: "), "{unlabelled:?}");
     let missing = run(&["replay", "/nonexistent/x.cast"]);
     assert!(missing.code == Some(2) && missing.errors.starts_with("error: /nonexistent/x.cast: "), "{missing:?}");
     let no_terminal = run(&["-L", "fleetwatch-test-nobody"]);

@@ -108,6 +108,23 @@ fn without_a_rule_the_bell_rings_and_the_title_says_how_many_wait() {
 }
 
 #[test]
+fn a_title_that_is_switched_off_is_given_back_at_once() {
+    let desk = Desk::configured("[ui]\ntitle = true\n");
+    desk.operator.run(&["select-pane", "-t", "main:", "-T", "a title of mine"]);
+    desk.open();
+    desk.wait("1 ready");
+    let title = || desk.operator.run(&["display-message", "-p", "-t", "main:", "#{pane_title}"]).trim().to_owned();
+    for (wanted, shown) in [("true", "fleetwatch"), ("false", "a title of mine"), ("true", "fleetwatch")] {
+        std::fs::write(desk.directory.path().join("fleetwatch/config.toml"), format!("[ui]\ntitle = {wanted}\n"))
+            .unwrap();
+        wait_until(shown, || title() == shown);
+    }
+    desk.press("q");
+    desk.expect_restored();
+    wait_until("the old title", || title() == "a title of mine");
+}
+
+#[test]
 fn inside_of_tmux_a_notice_is_wrapped() {
     let desk = Desk::configured(BY_TERMINAL);
     desk.open_with("TMUX=/nowhere/default,1,0");
