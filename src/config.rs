@@ -97,6 +97,8 @@ pub struct WatchConfig {
     /// Whether a process goes on watching when no dashboard is open, and how long nobody may use it until it ends.
     pub background: bool,
     pub background_idle: Duration,
+    /// Whether the git repositories are read that agents work in.
+    pub git: bool,
 }
 
 /// The lengths of time between two looks at a server.
@@ -123,6 +125,7 @@ impl Default for WatchConfig {
             timeout: Duration::from_secs(5),
             background: false,
             background_idle: Duration::from_secs(30 * 60),
+            git: true,
         }
     }
 }

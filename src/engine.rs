@@ -523,6 +523,7 @@ mod tests {
             capture: Capture::Fresh(Arc::new(Screen::from_text("one", 20))),
             declared: None,
             record: None,
+            git: None,
         };
         let report = |at, panes| {
             let report = ServerReport { server: server.clone(), at, outcome: PollResult::Listed(panes) };

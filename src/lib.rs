@@ -14,6 +14,7 @@
 //! | 0 | [`pattern`] | globs of names |
 //! | 0 | [`hash`] | a hash that is the same in every run and build |
 //! | 0 | [`screen`] | one capture as rows of styled cells, and the facts of its pane |
+//! | 0 | [`repository`] | what git tells of a repository: its branch, its changes, a difference |
 //! | 0 | [`state`] | the words of the contract as types: everything that is said of a terminal |
 //! | 0 | [`agent_record`] | what agents write about their own sessions, read by rules |
 //! | 0 | [`status`] | what an agent or a task is to a person: one word, its urgency, and what a transition changed |
@@ -30,6 +31,7 @@
 //! | 1 | [`process`] | what runs in a pane |
 //! | 1 | [`recording`] | recordings in and out, their replay and their score |
 //! | 1 | [`history`] | what happened and what was sent, in a file that survives crashes |
+//! | 1 | [`git`] | reads repositories in which agents work, without a program of theirs being run |
 //! | 1 | [`config`] | the configuration file and the sessions chosen to be tasks in, checked values out |
 //! | 2 | [`sender`] | performs operations: written down, done, and what came of it written down |
 //! | 2 | [`poll`] | pollers that turn tmux, processes and time into the fleet's inputs |
@@ -80,6 +82,7 @@ pub mod dialog;
 pub mod engine;
 pub mod fleet;
 pub mod follow_up;
+pub mod git;
 pub mod hash;
 pub mod history;
 pub mod ids;
@@ -92,6 +95,7 @@ pub mod private;
 pub mod process;
 pub mod profile;
 pub mod recording;
+pub mod repository;
 pub mod screen;
 pub mod sender;
 pub mod state;

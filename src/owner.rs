@@ -159,8 +159,11 @@ impl Settings {
     fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         (env!("CARGO_PKG_VERSION"), self.profiles.fingerprint()).hash(&mut hasher);
-        format!("{:?}{:?}{:?}{:?}", self.poll.rules, self.poll.records, self.poll.adopted, self.fleet)
-            .hash(&mut hasher);
+        format!(
+            "{:?}{:?}{:?}{:?}{:?}",
+            self.poll.rules, self.poll.records, self.poll.git, self.poll.adopted, self.fleet
+        )
+        .hash(&mut hasher);
         hasher.finish()
     }
 
@@ -468,5 +471,6 @@ mod tests {
         assert_eq!(fingerprint(""), fingerprint("[records]\nenabled = true\n"));
         assert_ne!(fingerprint(""), fingerprint("[records]\nenabled = false\n"));
         assert_ne!(fingerprint(""), fingerprint("[records]\nexcept = [\"codex\"]\n"));
+        assert_ne!(fingerprint(""), fingerprint("[watch]\ngit = false\n"));
     }
 }

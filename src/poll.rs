@@ -22,6 +22,7 @@ pub use plan::Own;
 use crate::agent_record::AgentRecordReading;
 use crate::config::{Adopted, RecordsConfig, Rules};
 use crate::fleet::{Capture, Input, PaneReport, PollResult, ServerId, ServerReport, TaskReport, TerminalKey};
+use crate::git::{GitDirectory, GitWatch};
 use crate::history::Recall;
 /// What time it is. Everything above and below is told the time; the poller is where it comes from.
 pub use crate::history::now;
@@ -37,6 +38,8 @@ const LOOKS_AGAIN: u32 = 5;
 const A_MOMENT: Duration = Duration::from_millis(40);
 /// How long a poll waits for the records of agents.
 const RECORDS: Duration = Duration::from_millis(250);
+/// How long one look that is not followed by others waits for git.
+const GIT: Duration = Duration::from_millis(500);
 /// Inputs that may wait; with more than that the poller waits itself.
 const WAITING_INPUTS: usize = 8;
 
@@ -57,6 +60,8 @@ pub struct Settings {
     pub keeper: Option<String>,
     /// Whether the records are read that agents write about their own sessions.
     pub records: Arc<RecordsConfig>,
+    /// Whether the git repositories are read that agents work in.
+    pub git: bool,
 }
 
 impl Settings {
@@ -71,7 +76,8 @@ impl Settings {
         let rules = Arc::new(config.rules.clone());
         let history = config.history.location().filter(|_| config.history.enabled);
         let records = Arc::new(config.records.clone());
-        Self { ticks, tmux, rules, adopted: Adopted::location(), own: own(), history, keeper: None, records }
+        let (adopted, git) = (Adopted::location(), watch.git);
+        Self { ticks, tmux, rules, adopted, own: own(), history, keeper: None, records, git }
     }
 }
 
@@ -182,6 +188,7 @@ impl ServerPoll {
 pub async fn look(settings: Settings, profiles: Arc<ProfileSet>, server: ServerId) -> ServerPoll {
     match ServerPoller::new(settings, profiles, server.clone(), PollerState::default()) {
         Ok(mut looker) => {
+            looker.waits_for_git = true;
             let mut looked = looker.look().await;
             for _ in 0..LOOKS_AGAIN {
                 if !looker.awaits_exit_status {
@@ -217,6 +224,9 @@ struct ServerPoller {
     records: AgentRecords,
     /// A reading of records that takes long.
     reading: Option<JoinHandle<(RecordsRead, AgentRecords)>>,
+    /// `None` where no repositories are read.
+    git: Option<GitWatch>,
+    waits_for_git: bool,
     /// How long the last look took.
     took: Duration,
     /// Whether a task has ended and it is not known how.
@@ -225,7 +235,8 @@ struct ServerPoller {
 
 impl ServerPoller {
     fn new(settings: Settings, profiles: Arc<ProfileSet>, server: ServerId, since: PollerState) -> Result<Self, Error> {
-        let Settings { ticks, tmux, rules, adopted, own, history, keeper, records } = settings;
+        let Settings { ticks, tmux, rules, adopted, own, history, keeper, records, git } = settings;
+        let git = (git && server.host.is_none()).then(GitWatch::default);
         let memory = ServerMemory::new(server.clone(), ticks, rules, own);
         let server = Server::new(server, tmux)?;
         let keeper = TaskHooks::new(keeper, since.hooks_set);
@@ -241,6 +252,8 @@ impl ServerPoller {
             reads_records: records,
             records: AgentRecords::default(),
             reading: None,
+            git,
+            waits_for_git: false,
             took: Duration::ZERO,
             awaits_exit_status: false,
         })
@@ -289,6 +302,7 @@ impl ServerPoller {
         let instance = look.instance.clone();
         let mut told = self.memory.report(look, more);
         self.read_records(&mut told.panes).await;
+        self.read_git(&mut told.panes).await;
         self.keeper.ensure_hooks(&self.server, &instance, &told.sessions).await;
         self.keeper.remove_hooks(&self.server, &told.others).await;
         self.awaits_exit_status = told.owes_exit_status.is_some();
@@ -373,6 +387,26 @@ impl ServerPoller {
             if let Some(pane) = panes.iter_mut().find(|pane| pane.key == key) {
                 pane.record = Some(Box::new(reading));
             }
+        }
+    }
+
+    /// Adds what is known of the repositories that agents work in. They are read meanwhile; what is new is told at a later look.
+    async fn read_git(&mut self, panes: &mut [PaneReport]) {
+        let Some(git) = &mut self.git else { return };
+        let agents = panes.iter_mut().filter(|pane| matches!(pane.program, Program::Agent { .. }));
+        let mut agents: Vec<(GitDirectory, &mut PaneReport)> = agents
+            .filter_map(|pane| {
+                let is_active = matches!(pane.capture, Capture::Fresh(_));
+                Some((GitDirectory { path: pane.cwd.clone()?, is_active }, pane))
+            })
+            .collect();
+        let directories: Vec<GitDirectory> = agents.iter().map(|(directory, _)| directory.clone()).collect();
+        git.look(&directories, now());
+        if self.waits_for_git {
+            git.settle(GIT, now()).await;
+        }
+        for (directory, pane) in &mut agents {
+            pane.git = git.facts(&directory.path);
         }
     }
 

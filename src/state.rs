@@ -5,9 +5,11 @@
 mod agent;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::repository::GitFacts;
 use crate::time::Timestamp;
 
 /// Declares an enum whose variants have the fixed public names of the contract.
@@ -196,6 +198,9 @@ pub struct TerminalFacts {
     pub profile: Option<String>,
     pub title: String,
     pub cwd: Option<String>,
+    /// The git repository around that directory; `None` where there is none or nothing is told of it.
+    #[serde(default)]
+    pub git: Option<Arc<GitFacts>>,
     /// The label that the configuration gives.
     #[serde(default)]
     pub label: Option<String>,

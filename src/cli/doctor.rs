@@ -12,7 +12,9 @@ use super::{Done, Failure, GlobalOptions, output};
 use crate::config::{Adopted, AdoptedError, AdoptedSession, Loaded};
 use crate::engine::Freshness;
 use crate::fleet::{ServerId, Terminal};
+use crate::git::Git;
 use crate::history::{self, History, Reader, Trouble};
+use crate::repository::GitTrouble;
 use crate::screen::harmless;
 use crate::state::FactSource;
 use crate::tmux::{self, Trace};
@@ -56,6 +58,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         Err(failure) => Finding::bad("tmux", failure),
     }];
     findings.extend(configuration(options));
+    findings.push(git(options));
     match Watched::new(options) {
         // Only what is on other machines can be asked without a tmux here.
         Ok(watched) if version.is_err() && watched.servers.iter().all(|server| server.host.is_none()) => {
@@ -130,6 +133,22 @@ pub(super) fn tmux_version() -> Result<String, Failure> {
         Err(error) => Err(Failure::refused(format!("tmux cannot be started: {error}"))
             .hint("install tmux 3.2 or newer and make sure that it is in the PATH")),
     }
+}
+
+/// Whether repositories can be read.
+fn git(options: &GlobalOptions) -> Finding {
+    if options.load().is_ok_and(|loaded| !loaded.config.watch.git) {
+        return Finding::good("git", "no repositories are read, by the configuration");
+    }
+    let why = match Command::new("git").arg("--version").output() {
+        Ok(output) if output.status.success() => {
+            return Finding::good("git", String::from_utf8_lossy(&output.stdout).trim());
+        }
+        Ok(output) => format!("`git --version` failed: {}", String::from_utf8_lossy(&output.stderr).trim()),
+        Err(error) => format!("git cannot be started: {error}"),
+    };
+    let remedy = "install git, or set `git = false` under [watch] in the configuration";
+    Finding::notice("git", format!("branches and changes are not told: {why}"), Some(remedy))
 }
 
 fn history(loaded: &Loaded) -> Finding {
@@ -241,8 +260,22 @@ async fn terminals(watched: &Watched) -> Vec<Finding> {
         Finding::good("watched", told.join("; "))
     };
     let agents = view.terminals.iter().filter(|one| !one.state.has_ended());
-    let records = agents.map(|agent| Finding::good("record", record(agent, watched)));
-    std::iter::once(found).chain(records).collect()
+    let agents: Vec<&Terminal> = agents.copied().collect();
+    let records = agents.iter().map(|agent| Finding::good("record", record(agent, watched)));
+    let refusals = join_all(agents.iter().filter(|_| watched.settings.poll.git).map(|agent| refusal(agent))).await;
+    std::iter::once(found).chain(records).chain(refusals.into_iter().flatten()).collect()
+}
+
+/// Why git tells nothing of an agent's directory, where there is a repository.
+async fn refusal(agent: &Terminal) -> Option<Finding> {
+    let facts = &agent.state.terminal;
+    let directory = facts.cwd.as_ref().filter(|_| agent.key.server.host.is_none() && facts.git.is_none())?;
+    let why = match Git::of_process().await {
+        Ok(git) => git.facts_around(directory.as_ref(), poll::now()).await.err()?,
+        Err(why) => why,
+    };
+    let what = format!("{}: {why} in {directory}", facts.id);
+    (why != GitTrouble::NoRepository).then(|| Finding::notice("git", what, None))
 }
 
 /// What tells of an agent beside its screen, and why nothing more does.

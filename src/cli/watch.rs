@@ -6,6 +6,7 @@ use std::future::ready;
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
@@ -23,6 +24,7 @@ use crate::history::{History, Intent, IntentState, Stored, same_terminal};
 use crate::notify::Suppression;
 use crate::owner::Rank;
 use crate::poll;
+use crate::repository::GitFacts;
 use crate::screen::harmless;
 use crate::state::{AgentFacts, Change, Evidence, Problem, State, Transition};
 use crate::status::{Status, changed};
@@ -153,8 +155,8 @@ struct Printer {
     zone: TimeZone,
     /// The id under which each terminal was shown.
     shown: BTreeMap<TerminalKey, String>,
-    /// What was known of each agent when that was last printed, and when that was.
-    told: BTreeMap<TerminalKey, (AgentFacts, Timestamp)>,
+    /// What was known of each agent and its repository when that was last printed, and when that was.
+    told: BTreeMap<TerminalKey, (AgentFacts, Option<Arc<GitFacts>>, Timestamp)>,
 }
 
 /// How often what is known of an agent is printed at most: tokens are counted up with each answer.
@@ -264,18 +266,21 @@ impl Printer {
         let view = fleet.view(now);
         self.told.retain(|key, _| self.shown.contains_key(key));
         for terminal in view.terminals.iter().filter(|one| self.json && self.shown.contains_key(&one.key)) {
-            let (id, facts) = (&terminal.state.terminal.id, &terminal.state.agent);
-            let Some((told, at)) = self.told.get(&terminal.key) else {
-                self.told.insert(terminal.key.clone(), (facts.clone(), now));
+            let (id, facts, git) = (&terminal.state.terminal.id, &terminal.state.agent, &terminal.state.terminal.git);
+            let Some((told, told_of_git, at)) = self.told.get(&terminal.key) else {
+                self.told.insert(terminal.key.clone(), (facts.clone(), git.clone(), now));
                 continue;
             };
-            let changed = facts.changes_from(told);
+            let mut changed = facts.changes_from(told);
+            if git != told_of_git {
+                changed.push(Change { field: "terminal.git".into(), from: json!(told_of_git), to: json!(git) });
+            }
             if changed.is_empty() || now.since(*at) < FACTS {
                 continue;
             }
             let happened = Transitioned { changed: &changed, note: None, evidence: &[] };
             lines.push_str(&json_line(now, "facts", id, &terminal.state, Some(happened))?);
-            self.told.insert(terminal.key.clone(), (facts.clone(), now));
+            self.told.insert(terminal.key.clone(), (facts.clone(), git.clone(), now));
         }
         Ok(lines)
     }

@@ -49,6 +49,8 @@ pub(super) struct WatchTable {
     pub background: Option<bool>,
     /// Minutes after which that process ends when nobody has used it.
     pub background_minutes: Option<i64>,
+    /// Read branches and changes of the git repositories that agents of this machine work in.
+    pub git: Option<bool>,
 }
 
 /// A tmux server.

@@ -319,6 +319,7 @@ impl Source<'_> {
             timeout: milliseconds(table.timeout_ms, default.timeout),
             background: table.background.unwrap_or(default.background),
             background_idle: milliseconds(table.background_minutes.map(|it| it * 60_000), default.background_idle),
+            git: table.git.unwrap_or(default.git),
         })
     }
 

@@ -335,6 +335,7 @@ impl Entry {
         facts.window = Some(format!("{}:{}", report.place.window_index, report.place.window_name));
         facts.title = report.facts.title.trim_end().to_owned();
         facts.cwd = report.cwd.clone();
+        facts.git.clone_from(&report.git);
         facts.label.clone_from(&self.terminal.declared.label);
         renamed
     }

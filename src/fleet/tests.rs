@@ -14,6 +14,7 @@ fn pane(pane: u32, pid: u32) -> PaneReport {
         capture: Capture::Unchanged,
         declared: Some(Declared { name: Some("web".to_owned()), ..Declared::default() }),
         record: None,
+        git: None,
     }
 }
 

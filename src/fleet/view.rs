@@ -11,6 +11,7 @@ use crate::agent_record::AgentRecordReading;
 use crate::dialog::Dialog;
 use crate::ids::{PaneLocation, ServerId, TerminalKey};
 use crate::profile::{Program, RefusedInputs, StopKey};
+use crate::repository::GitFacts;
 use crate::screen::{PaneFacts, Screen};
 use crate::state::{Problem, State, Transition};
 use crate::status::{Hindrance, Status};
@@ -180,6 +181,9 @@ pub struct PaneReport {
     /// What the agent's own records say of it; `None` when that is what they said at the last look.
     #[serde(default)]
     pub record: Option<Box<AgentRecordReading>>,
+    /// The git repository around its directory, as it was read last.
+    #[serde(default)]
+    pub git: Option<Arc<GitFacts>>,
 }
 
 /// The part of the configuration that is about one pane.

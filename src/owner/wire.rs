@@ -245,6 +245,7 @@ mod tests {
             capture,
             declared: None,
             record: None,
+            git: None,
         };
         let fresh = || Capture::Fresh(Arc::new(Screen::from_text("one\ntwo", 20)));
         let looks = [

@@ -181,6 +181,7 @@ impl ServerMemory {
                 capture,
                 declared: pane.declared().cloned(),
                 record: None,
+                git: None,
             });
         }
         self.pace.looked(changed);

@@ -228,6 +228,7 @@ impl<'a> Watch<'a> {
                 ..Declared::default()
             }),
             record: self.read_records(frame.at),
+            git: None,
         };
         let at = self.began + frame.at;
         let outcome = PollResult::Listed(vec![report]);

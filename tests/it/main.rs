@@ -9,6 +9,7 @@ mod support;
 /// Tests of the library without tmux and without a terminal.
 mod pure {
     mod floors;
+    mod git;
     mod guides;
     mod help;
     mod model_server;

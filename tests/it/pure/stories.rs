@@ -495,6 +495,7 @@ impl World {
             capture: if fresh { Capture::Fresh(Arc::clone(&self.screen)) } else { Capture::Unchanged },
             declared: Some(Declared { name: Some("story".to_owned()), ..Declared::default() }),
             record,
+            git: None,
         }
     }
 }

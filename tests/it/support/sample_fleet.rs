@@ -142,6 +142,7 @@ pub fn terminal(pane: u32, id: &str, tool: &str, version: Option<&str>, seconds:
             profile: Some(tool.into()),
             title: String::new(),
             cwd: Some(format!("~/{id}")),
+            git: None,
             label: None,
         },
         diagnostics: Diagnostics {

@@ -785,6 +785,7 @@ fn doctor_names_what_is_wrong_and_says_what_to_do() {
     assert_eq!(ran.code, Some(1));
     assert!(ran.out.contains("BAD   tmux ") && ran.out.contains("→ install tmux 3.2 or newer"), "{}", ran.out);
     assert!(ran.out.contains("servers        not asked, as there is no tmux"), "{}", ran.out);
+    assert!(ran.out.contains("note  git            branches and changes are not told: git cannot be"), "{}", ran.out);
     let missing: Ran = fleetwatch(&["watch"]).env("PATH", "/nonexistent").output().unwrap().into();
     assert_eq!((missing.code, missing.out.as_str()), (Some(1), ""));
     assert!(missing.errors.starts_with("error: tmux is not installed\nhint: install tmux"), "{missing:?}");

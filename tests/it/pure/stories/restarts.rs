@@ -51,6 +51,7 @@ fn said(name: &str, restart: Option<u64>) -> Vec<State> {
             capture: if frame.printed { Capture::Fresh(Arc::clone(&frame.screen)) } else { Capture::Unchanged },
             declared: Some(Declared { name: Some(name.to_owned()), ..Declared::default() }),
             record: None,
+            git: None,
         };
         frame.printed = false;
         let outcome = PollResult::Listed(vec![report]);

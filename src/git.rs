@@ -1,0 +1,363 @@
+//! Reads git repositories in which agents work.
+//!
+//! Such a repository is not to be trusted: an agent that may only write files there must not get a program run outside of
+//! its cage. Git runs programs that a repository's own configuration names (filters, a file system monitor, external
+//! differences, hooks, transports of a partial clone). So only names are resolved in the repository itself, which runs none of
+//! them; whatever reads commits, the index or files does so with an empty repository of ours in place of the real one's
+//! configuration, on the real objects and the real index. Nothing is written there.
+//!
+//! The price is that settings of the repository do not hold: what a filter such as Git LFS keeps elsewhere counts as changed
+//! once its file was touched.
+
+mod watch;
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::Command;
+use tokio::sync::{OnceCell, Semaphore};
+use tokio::time::timeout;
+
+pub use watch::{GitDirectory, GitWatch};
+
+use crate::history::state_directory;
+use crate::private;
+use crate::repository::{GitFacts, GitTrouble, Printed, WorkingTreeDiff, read_counts, read_names};
+use crate::screen::harmless;
+use crate::time::Timestamp;
+
+/// How long one command may take when facts are read, and when a difference is.
+const FACTS_DEADLINE: Duration = Duration::from_secs(2);
+const DIFF_DEADLINE: Duration = Duration::from_secs(5);
+/// Bytes of a difference that are read, and of names of untracked files.
+const PATCH: usize = 1 << 20;
+const NAMES: usize = 64 << 10;
+/// Bytes of anything else that git prints.
+const LINES: usize = 16 << 10;
+const COUNTS: usize = 4 << 20;
+/// Repositories that are read at the same time.
+const AT_ONCE: usize = 2;
+static TURNS: Semaphore = Semaphore::const_new(AT_ONCE);
+
+/// What stands for the commit before the first one: the empty tree, which git knows by itself.
+const EMPTY_SHA1: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+const EMPTY_SHA256: &str = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321";
+
+/// The configuration of the repository of ours: what is large is not compared line by line, and no hook is found.
+const CONFIG: &str = "[core]\n\tbare = false\n\tbigFileThreshold = 8m\n\thooksPath = /dev/null\n\tfsmonitor = false\n";
+
+/// The `git` command, and the empty repositories with which it reads others.
+#[derive(Clone, Debug)]
+pub struct Git {
+    program: PathBuf,
+    /// Directories in which git finds its own programs: none that depends on where it is started.
+    path: OsString,
+    /// The empty repository for each length of hashes.
+    sha1: PathBuf,
+    sha256: PathBuf,
+    /// The user's own patterns of files to ignore.
+    ignored: Option<PathBuf>,
+}
+
+/// A repository, as far as its names are known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Repository {
+    root: PathBuf,
+    directory: PathBuf,
+    /// What all of its linked working trees have in common.
+    common: PathBuf,
+    is_sha256: bool,
+    head: Option<String>,
+    upstream: Option<String>,
+}
+
+/// How far two commits are apart: ahead and behind.
+type Apart = Option<(u64, u64)>;
+
+/// The commits by which that was found out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Distance {
+    of: (Option<String>, Option<String>),
+    apart: Apart,
+}
+
+impl Git {
+    /// Git as this process uses it, found once.
+    ///
+    /// # Errors
+    /// There is none, or no private place for what it needs.
+    pub async fn of_process() -> Result<&'static Self, GitTrouble> {
+        static GIT: OnceCell<Result<Git, GitTrouble>> = OnceCell::const_new();
+        GIT.get_or_init(Self::find).await.as_ref().map_err(Clone::clone)
+    }
+
+    async fn find() -> Result<Self, GitTrouble> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let own = state_directory().ok_or_else(|| GitTrouble::Unusable("there is no home directory".to_owned()))?;
+        let mut git = Self::new(&path, &own.join("git"))?;
+        git.ignored = git.ignored_by_user().await;
+        Ok(git)
+    }
+
+    /// Git of a search path, with its repositories in a directory of ours.
+    ///
+    /// # Errors
+    /// As [`Git::of_process`].
+    pub fn new(path: &OsStr, own: &Path) -> Result<Self, GitTrouble> {
+        let directories: Vec<PathBuf> = std::env::split_paths(path).filter(|it| it.is_absolute()).collect();
+        let program = directories.iter().map(|directory| directory.join("git")).find(|program| program.is_file());
+        let program = program.ok_or_else(|| GitTrouble::Unusable("there is no git command in the PATH".to_owned()))?;
+        let path = std::env::join_paths(directories).unwrap_or_default();
+        let (sha1, sha256) = (own.join("sha1"), own.join("sha256"));
+        let format = "[extensions]\n\tobjectFormat = sha256\n";
+        make_repository(&sha1, &format!("{CONFIG}\trepositoryFormatVersion = 0\n"))
+            .and_then(|()| make_repository(&sha256, &format!("{CONFIG}\trepositoryFormatVersion = 1\n{format}")))
+            .map_err(|error| GitTrouble::Unusable(format!("{} cannot be made: {error}", own.display())))?;
+        Ok(Self { program, path, sha1, sha256, ignored: None })
+    }
+
+    /// What is known of the repository around a directory at a time.
+    ///
+    /// # Errors
+    /// There is none, or git does not tell.
+    pub async fn facts_around(&self, directory: &Path, at: Timestamp) -> Result<GitFacts, GitTrouble> {
+        self.facts(&root_around(directory).await?, &mut Distance::default(), at).await
+    }
+
+    /// What is known of the repository with this top-level directory at a time. Of `distance` only what is new is found out.
+    async fn facts(&self, root: &Path, distance: &mut Distance, at: Timestamp) -> Result<GitFacts, GitTrouble> {
+        let _turn = TURNS.acquire().await;
+        let it = self.resolve(root, FACTS_DEADLINE).await?;
+        let mut branch = self.in_real(root);
+        let branch = self.run(branch.args(["symbolic-ref", "--quiet", "HEAD"]), LINES, FACTS_DEADLINE).await.ok();
+        let branch = branch.map(|printed| harmless(String::from_utf8_lossy(&printed.bytes).trim()));
+        let mut facts = GitFacts {
+            root: harmless(&root.to_string_lossy()),
+            branch: branch.map(|name| name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned()),
+            head: it.head.clone(),
+            at,
+            ..GitFacts::default()
+        };
+        let of = (it.head.clone(), it.upstream.clone());
+        if distance.of != of {
+            *distance = Distance { apart: self.apart(&it).await, of };
+        }
+        (facts.ahead, facts.behind) = distance.apart.unzip();
+        let counted = self.differing(&it, &["--numstat", "-z"], COUNTS, FACTS_DEADLINE).await;
+        if let Some(counted) = counted.ok().filter(|printed| !printed.is_cut) {
+            facts.count_changes(&counted.bytes);
+        }
+        let untracked = self.untracked(&it, FACTS_DEADLINE).await.ok();
+        facts.untracked = untracked.map(|printed| read_names(&printed.bytes).len() as u64);
+        Ok(facts)
+    }
+
+    /// How the working tree around a directory differs from the commit that is checked out.
+    ///
+    /// # Errors
+    /// There is none, or git does not tell.
+    pub async fn difference(&self, directory: &Path) -> Result<WorkingTreeDiff, GitTrouble> {
+        let it = self.resolve(&root_around(directory).await?, DIFF_DEADLINE).await?;
+        let patch = self.differing(&it, &["--patch"], PATCH, DIFF_DEADLINE).await?;
+        let untracked = self.untracked(&it, DIFF_DEADLINE).await?;
+        Ok(WorkingTreeDiff::read(&patch, &untracked))
+    }
+
+    /// Resolves the names of a repository, in that repository.
+    async fn resolve(&self, root: &Path, deadline: Duration) -> Result<Repository, GitTrouble> {
+        let words = ["--show-toplevel", "--absolute-git-dir", "--git-common-dir", "--show-object-format"];
+        let mut command = self.in_real(root);
+        command.arg("rev-parse").args(words).args(["HEAD", "@{upstream}"]);
+        // It ends with an error where there is no commit or no upstream, and has told the rest by then.
+        let (printed, refusal) = self.output(&mut command, LINES, deadline).await?;
+        let mut lines = printed.bytes.split(|byte| *byte == b'\n').map(|line| PathBuf::from(OsStr::from_bytes(line)));
+        let [top, directory, common, format, head, upstream] =
+            std::array::from_fn(|_| lines.next().unwrap_or_default());
+        let format = format.to_str().filter(|format| matches!(*format, "sha1" | "sha256"));
+        let Some(format) = format else { return Err(refused(refusal)) };
+        // A configuration may name any directory as the working tree.
+        if top != root {
+            return Err(GitTrouble::Refused(format!("{} is not its working tree", harmless(&root.to_string_lossy()))));
+        }
+        let hash = |line: PathBuf| {
+            let is_hash = |hash: &str| hash.len() >= 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+            line.to_str().filter(|hash| is_hash(hash)).map(str::to_owned)
+        };
+        Ok(Repository {
+            root: root.to_owned(),
+            directory,
+            common: root.join(common),
+            is_sha256: format == "sha256",
+            head: hash(head),
+            upstream: hash(upstream),
+        })
+    }
+
+    async fn apart(&self, it: &Repository) -> Apart {
+        let (head, upstream) = (it.head.as_ref()?, it.upstream.as_ref()?);
+        let mut command = self.beside(it);
+        command.args(["rev-list", "--left-right", "--count", &format!("{head}...{upstream}"), "--"]);
+        read_counts(&self.run(&mut command, LINES, FACTS_DEADLINE).await.ok()?.bytes)
+    }
+
+    /// What differs from the commit, without files that were only touched.
+    async fn differing(
+        &self,
+        it: &Repository,
+        form: &[&str],
+        limit: usize,
+        deadline: Duration,
+    ) -> Result<Printed, GitTrouble> {
+        let empty = if it.is_sha256 { EMPTY_SHA256 } else { EMPTY_SHA1 };
+        let mut command = self.beside(it);
+        command.arg("diff-index").args(form).args(["--no-ext-diff", "--no-textconv", "--no-renames", "--no-color"]);
+        command.args(["--ignore-submodules=all", it.head.as_deref().unwrap_or(empty), "--"]);
+        self.run(&mut command, limit, deadline).await
+    }
+
+    async fn untracked(&self, it: &Repository, deadline: Duration) -> Result<Printed, GitTrouble> {
+        let mut command = self.beside(it);
+        command.args(["ls-files", "--others", "--directory", "--no-empty-directory", "--exclude-standard", "-z"]);
+        let own = it.common.join("info/exclude");
+        for patterns in [Some(own), self.ignored.clone()].into_iter().flatten().filter(|path| path.is_file()) {
+            let mut option = OsString::from("--exclude-from=");
+            option.push(patterns);
+            command.arg(option);
+        }
+        self.run(&mut command, NAMES, deadline).await
+    }
+
+    /// The file with the patterns that the user wants ignored everywhere, by the user's own configuration.
+    async fn ignored_by_user(&self) -> Option<PathBuf> {
+        let mut command = self.anywhere(&self.sha1);
+        own_home(&mut command).args(["config", "--global", "--type=path", "core.excludesFile"]);
+        let told = self.run(&mut command, LINES, FACTS_DEADLINE).await.ok();
+        let told = told.map(|printed| PathBuf::from(OsString::from_vec(printed.bytes.trim_ascii().to_vec())));
+        let usual = || Some(directories::BaseDirs::new()?.config_dir().join("git/ignore"));
+        told.filter(|path| path.is_absolute()).or_else(usual)
+    }
+
+    /// A command that reads no repository, unless it is told one, started in a directory of ours.
+    fn anywhere(&self, own: &Path) -> Command {
+        let mut command = Command::new(&self.program);
+        command.env_clear().env("PATH", &self.path).env("LC_ALL", "C").current_dir(own);
+        let quiet = [
+            ("GIT_OPTIONAL_LOCKS", "0"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            // What is missing is not fetched; the second one holds for versions that do not know the first one.
+            ("GIT_NO_LAZY_FETCH", "1"),
+            ("GIT_ALLOW_PROTOCOL", "none"),
+            ("GIT_PAGER", "cat"),
+        ];
+        command.envs(quiet).arg("--no-pager");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        command
+    }
+
+    /// A command in the repository itself, which must touch neither commits nor files. Whether the directory is to be trusted at
+    /// all is said by the user's own configuration.
+    fn in_real(&self, root: &Path) -> Command {
+        let mut command = self.anywhere(&self.sha1);
+        own_home(&mut command).arg("-C").arg(root);
+        command
+    }
+
+    /// A command on the commits, the index and the files of a repository, without any configuration but ours.
+    fn beside(&self, it: &Repository) -> Command {
+        let own = if it.is_sha256 { &self.sha256 } else { &self.sha1 };
+        let mut command = self.anywhere(own);
+        let nothing = [("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_ATTR_NOSYSTEM", "1")];
+        command.envs(nothing).env("HOME", own).env("XDG_CONFIG_HOME", own);
+        command.env("GIT_DIR", own).env("GIT_WORK_TREE", &it.root);
+        command.env("GIT_INDEX_FILE", it.directory.join("index"));
+        command.env("GIT_OBJECT_DIRECTORY", it.common.join("objects"));
+        command.env("GIT_SHALLOW_FILE", it.common.join("shallow"));
+        command.arg("-C").arg(&it.root);
+        command
+    }
+
+    async fn run(&self, command: &mut Command, limit: usize, deadline: Duration) -> Result<Printed, GitTrouble> {
+        match self.output(command, limit, deadline).await? {
+            (printed, None) => Ok(printed),
+            (_, refusal) => Err(refused(refusal)),
+        }
+    }
+
+    /// What a command prints, up to a limit, and what it complains of when it fails.
+    async fn output(
+        &self,
+        command: &mut Command,
+        limit: usize,
+        deadline: Duration,
+    ) -> Result<(Printed, Option<String>), GitTrouble> {
+        let mut child = command
+            .spawn()
+            .map_err(|error| GitTrouble::Unusable(format!("{} cannot be started: {error}", self.program.display())))?;
+        let (out, errors) = (child.stdout.take(), child.stderr.take());
+        let ended = timeout(deadline, async {
+            let (bytes, complaint) = tokio::join!(up_to(out, limit), up_to(errors, LINES));
+            let is_cut = bytes.len() >= limit;
+            // What is not read is not waited for: dropping the child kills it.
+            let has_failed = !is_cut && !child.wait().await.is_ok_and(|status| status.success());
+            (Printed { bytes, is_cut }, has_failed.then(|| String::from_utf8_lossy(&complaint).into_owned()))
+        });
+        ended.await.map_err(|_| GitTrouble::Late(deadline.as_secs()))
+    }
+}
+
+/// What git may find of the user's own configuration.
+fn own_home(command: &mut Command) -> &mut Command {
+    let own = ["HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL"];
+    command.envs(own.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))))
+}
+
+/// Reads up to a limit, and nothing beyond it.
+async fn up_to(pipe: Option<impl AsyncRead + Unpin>, limit: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(pipe) = pipe {
+        let _ = pipe.take(limit as u64).read_to_end(&mut bytes).await;
+    }
+    bytes
+}
+
+/// What git said, without what stands before it in each message.
+fn refused(complaint: Option<String>) -> GitTrouble {
+    let complaint = complaint.unwrap_or_default();
+    let said = complaint.lines().find(|line| !line.trim().is_empty()).unwrap_or("its answer makes no sense");
+    let said = said.trim().trim_start_matches("fatal: ").trim_start_matches("error: ");
+    match said.starts_with("not a git repository") {
+        true => GitTrouble::NoRepository,
+        false => GitTrouble::Refused(harmless(said)),
+    }
+}
+
+/// The top-level directory of the working tree around a directory, links resolved. Waits for the disk.
+fn root_of(directory: &Path) -> Option<PathBuf> {
+    let directory = directory.canonicalize().ok()?;
+    directory.ancestors().find(|above| above.join(".git").symlink_metadata().is_ok()).map(Path::to_owned)
+}
+
+async fn root_around(directory: &Path) -> Result<PathBuf, GitTrouble> {
+    let directory = directory.to_owned();
+    let root = tokio::task::spawn_blocking(move || root_of(&directory)).await;
+    root.ok().flatten().ok_or(GitTrouble::NoRepository)
+}
+
+/// Makes a repository without anything in it, or puts one right.
+fn make_repository(path: &Path, config: &str) -> std::io::Result<()> {
+    for directory in ["objects", "refs"] {
+        private::make_directory(&path.join(directory))?;
+    }
+    private::check_directory(path)?;
+    for (name, content) in [("HEAD", "ref: refs/heads/none\n"), ("config", config)] {
+        let file = path.join(name);
+        if std::fs::read(&file).ok().as_deref() != Some(content.as_bytes()) {
+            private::replace(&file, content.as_bytes())?;
+        }
+    }
+    Ok(())
+}
