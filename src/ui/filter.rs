@@ -19,11 +19,12 @@ use super::keymap::Context;
 use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayPlace};
 use super::text::{self, Pen};
 use crate::fleet::View;
+use crate::repository::GitFacts;
 use crate::state::{FactName, Tri, TurnResult, numbered};
 use crate::status::Status;
 
 /// The words that `is:` knows: those that the table, the header and the log say, and marks of a row.
-const STATES: [&str; 22] = [
+const STATES: [&str; 23] = [
     "needs-you",
     "working",
     "ready",
@@ -36,6 +37,7 @@ const STATES: [&str; 22] = [
     "unknown",
     "draft",
     "background",
+    "dirty",
     "marked",
     "pinned",
     "muted",
@@ -261,6 +263,7 @@ impl Term {
             What::Fact(name @ (FactName::Model | FactName::PermissionMode), word) => {
                 spelt_alike(&item.fact(*name)).contains(&spelt_alike(word))
             }
+            What::Fact(FactName::Branch, word) if let Some(git) = item.git() => contains(&git.branch_or_commit(), word),
             What::Fact(name, word) => contains(&item.fact(*name), word),
             What::Measured(measure, bound) => measure.of(item).is_some_and(|value| bound.holds(value)),
             What::Label(word) => item.label().is_some_and(|label| begins(label, word)),
@@ -294,6 +297,7 @@ fn is(item: Item<'_>, flags: &Flags, word: &str) -> bool {
         "success" => status.group() == Status::Finished || ended(TurnResult::Success),
         "draft" => state.is_some_and(|state| state.surface.editing_input == Tri::Yes),
         "background" => state.is_some_and(|state| state.turn.background_work == Tri::Yes),
+        "dirty" => item.git().and_then(GitFacts::is_dirty) == Some(true),
         "marked" => flags.is_marked(item),
         "pinned" => flags.is_pinned(item),
         "muted" => flags.is_muted(item),

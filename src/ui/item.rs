@@ -3,6 +3,7 @@
 use super::text;
 use crate::dialog::{asked, bare};
 use crate::fleet::{Terminal, TerminalKey, View};
+use crate::repository::GitFacts;
 use crate::state::{AgentFacts, Availability, FactName, FactSource, Phase, Since, State, TaskStatus};
 use crate::status::{CUT_OFF, Status};
 use crate::task::Task;
@@ -92,6 +93,27 @@ impl<'a> Item<'a> {
             Item::Terminal(terminal) => terminal.state.terminal.cwd.as_deref().unwrap_or_default(),
             Item::Task(task) => task.pane.as_ref().and_then(|pane| pane.cwd.as_deref()).unwrap_or_default(),
         }
+    }
+
+    /// The git repository around that directory, as far as it is known.
+    pub fn git(self) -> Option<&'a GitFacts> {
+        match self {
+            Item::Terminal(terminal) => terminal.state.terminal.git.as_deref(),
+            Item::Task(_) => None,
+        }
+    }
+
+    /// The directory, and what git says of it: `~/shop-api (main* +12 −3)`.
+    pub fn cwd_and_git(self) -> String {
+        match self.git().map(GitFacts::words).filter(|words| !words.is_empty()) {
+            Some(words) => format!("{} ({words})", self.cwd()),
+            None => self.cwd().to_owned(),
+        }
+    }
+
+    /// The branch that its directory has, with what differs there, else the one that the agent tells of.
+    pub fn branch(self) -> String {
+        self.git().map_or_else(|| self.fact(FactName::Branch), GitFacts::words)
     }
 
     /// Where it is, as tmux takes it for a target.

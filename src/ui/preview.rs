@@ -23,8 +23,9 @@ pub fn draw<'a>(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, item: Opti
     let place = format!("{}  {}", item.key().pane, item.place());
     let stale = terminal.and_then(|terminal| terminal.state.stale);
     let stale = stale.map(|stale| format!("as of {} ago", times::age(canvas.now.since(stale.at)))).unwrap_or_default();
+    let directory = item.cwd_and_git();
     let mut title = vec![(item.id(), parts.title), (place.as_str(), parts.quiet)];
-    title.extend([(stale.as_str(), canvas.theme.style(Status::Unknown)), (item.cwd(), parts.quiet)]);
+    title.extend([(stale.as_str(), canvas.theme.style(Status::Unknown)), (directory.as_str(), parts.quiet)]);
     title.retain(|(text, _)| !text.is_empty());
     let mut area = frame::titled(canvas, buffer, area, &title);
     if let Some(trouble) = terminal.and_then(|terminal| item::trouble(&terminal.state))

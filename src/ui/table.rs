@@ -84,7 +84,7 @@ pub const COLUMNS: [Column; 16] = [
     column("COST", ShownOn::Both, Width::Words(4, 8), MORE, |it| it.cost(), quiet),
     column("TOKENS", ShownOn::Both, Width::Words(6, 8), MORE, |it| it.tokens(), quiet),
     column("MODE", ShownOn::Both, Width::Words(4, 12), MORE, |it| it.fact(FactName::PermissionMode), quiet),
-    column("BRANCH", ShownOn::Both, Width::Words(6, 20), MORE, |it| it.fact(FactName::Branch), quiet),
+    column("BRANCH", ShownOn::Both, Width::Words(6, 28), MORE, |it| it.branch(), quiet),
     column("PROMPT", ShownOn::Both, Width::Words(6, 40), MORE + 1, |it| it.fact(FactName::LastPrompt), quiet),
     column("PANE", ShownOn::CommandLine, Width::Rest, WHERE, |it| it.pane(), quiet),
     column("WHAT", ShownOn::Both, Width::Rest, 0, |it| it.what(), what),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::fleet::{ServerHealth, Terminal, TerminalKey, View};
 use crate::history::{SessionFile, StoredScreen};
 use crate::profile::RefusedInputs;
+use crate::repository::GitFacts;
 use crate::screen::{PaneFacts, Screen, harmless};
 use crate::state::{FactName, FactSource, TurnResult, Witness};
 use crate::status::{CUT_OFF, Status};
@@ -134,7 +135,7 @@ impl Subject {
             }
         };
         let pid = format!("pid {}", item.key().pid);
-        let parts = [what, format!("{id} {}", item.place()), pid, item.cwd().to_owned(), profile.unwrap_or_default()];
+        let parts = [what, format!("{id} {}", item.place()), pid, item.cwd_and_git(), profile.unwrap_or_default()];
         parts.into_iter().filter(|text| !text.trim().is_empty()).collect()
     }
 
@@ -255,6 +256,24 @@ fn pane(facts: &mut Facts<'_, '_>, terminal: &Terminal, view: &View<'_>) {
     facts.put("scrollback", text::counted(pane.history_size, "row"));
     facts.put("bell", yes(pane.bell));
     server(facts, key, view);
+    if let Some(git) = &known.git {
+        repository(facts, git);
+    }
+}
+
+/// The repository around its directory.
+fn repository(facts: &mut Facts<'_, '_>, git: &GitFacts) {
+    let counted = |count: Option<u64>| count.map_or_else(|| "not known".to_owned(), |count| count.to_string());
+    facts.heading("Git");
+    facts.put("working tree", git.root.clone());
+    facts.put("branch", git.branch.clone().unwrap_or_else(|| "none, a commit is checked out".to_owned()));
+    facts.put("commit", git.head.clone().unwrap_or_else(|| "none yet".to_owned()));
+    let upstream = git.ahead.zip(git.behind).map(|(ahead, behind)| format!("{ahead} ahead, {behind} behind"));
+    facts.put("upstream", upstream.unwrap_or_else(|| "none".to_owned()));
+    let (added, removed) = (counted(git.added), counted(git.removed));
+    facts.put("changed files", format!("{} (+{added} −{removed})", counted(git.changed)));
+    facts.put("untracked", counted(git.untracked));
+    facts.put("so since", format!("{} at least", times::age(facts.canvas.now.since(git.at))));
 }
 
 fn server(facts: &mut Facts<'_, '_>, key: &TerminalKey, view: &View<'_>) {

@@ -8,9 +8,12 @@ mod messages;
 mod sheet;
 mod sizes;
 
+use std::sync::Arc;
+
 use crate::support::sample_fleet::{NOW, SampleFleet, terminal};
 use fleetwatch::fleet::TerminalKey;
 use fleetwatch::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
+use fleetwatch::repository::GitFacts;
 use fleetwatch::state::{
     Attention, Availability, BusinessState, Fact, FactName, FactSource, FactValue, Phase, PlanProgress,
 };
@@ -895,8 +898,26 @@ fn what_agents_tell_of_themselves_has_columns_and_filters() {
     }
     let unsure = |value| Fact { value, source: FactSource::Directory, at: NOW };
     fleet.terminals[1].state.agent.put(FactName::CostUsd, unsure(FactValue::Amount(1.5)));
+    fleet.terminals[1].state.agent.put(FactName::Branch, unsure(FactValue::Text("main".to_owned())));
+    // What git says of the directory holds before what the agent says.
+    fleet.terminals[0].state.agent.put(FactName::Branch, unsure(FactValue::Text("main".to_owned())));
+    let mut git = GitFacts { branch: Some("trunk".to_owned()), ahead: Some(2), ..GitFacts::default() };
+    git.count_changes(b"12\t3\tfile\0");
+    fleet.terminals[0].state.terminal.git = Some(Arc::new(git));
     let shown = text(&mut ui, &fleet, 220, 40);
-    for word in ["MODEL", "claude-opus-4", "gpt-5.5", "CONTEXT", "1% left", "90% left", "9/10", "~$1.50", "99.0k"] {
+    for word in [
+        "MODEL",
+        "claude-opus-4",
+        "gpt-5.5",
+        "CONTEXT",
+        "1% left",
+        "90% left",
+        "9/10",
+        "~$1.50",
+        "99.0k",
+        "trunk* ↑2 +12 −3",
+        "~main",
+    ] {
         assert!(shown.contains(word), "{word}:\n{shown}");
     }
     assert!(!text(&mut ui, &fleet, 80, 24).contains("MODEL"), "what it does comes first");
@@ -921,7 +942,9 @@ fn what_agents_tell_of_themselves_has_columns_and_filters() {
         ("tokens:>50k", 1),
         ("cost:>$1", 1),
         ("cost:2", 0),
-        ("!branch:main", 12),
+        ("!branch:main", 11),
+        ("branch:trunk", 1),
+        ("is:dirty", 1),
     ];
     for (filter, wanted) in filters {
         assert_eq!(filtered(filter), wanted, "{filter}");
@@ -1486,7 +1509,7 @@ fn a_bell_is_news_until_it_was_seen() {
     fleet.now = NOW + Span::from_secs(6);
     assert!(!row(&mut ui, &fleet).contains("rang"));
     press(&mut ui, &fleet, &chars("d"));
-    press(&mut ui, &fleet, &[KeyCode::Tab, KeyCode::Tab, KeyCode::Tab]);
+    press(&mut ui, &fleet, &[KeyCode::BackTab]);
     let facts = text(&mut ui, &fleet, 160, 45);
     assert!(facts.lines().any(|line| line.contains("bells") && line.trim_end().ends_with('3')), "{facts}");
     press(&mut ui, &fleet, &[KeyCode::Esc]);
