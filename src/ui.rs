@@ -153,6 +153,11 @@ pub enum Request {
     Reasons {
         key: TerminalKey,
     },
+    /// Tell the view that is open how the files around the terminal's directory differ from the last commit, by [`Ui::diff`].
+    Diff {
+        key: TerminalKey,
+        directory: String,
+    },
     /// End tasks with all that runs in their windows, and remove the windows.
     KillTasks {
         tasks: Vec<(TerminalKey, WindowId)>,

@@ -1,6 +1,7 @@
 //! What the operator asks for is carried out, and what came of it is told.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use super::lending::LendPurpose;
 use super::{App, AppError};
 use crate::config::{Adopted, AdoptedError};
 use crate::fleet::{Fleet, FoundSession, Input, View};
+use crate::git::Git;
 use crate::history::{
     Decided, Intent, IntentId, IntentNews, IntentState, Intents, OperatorAction, Owner, Reader, Record, Trouble,
     same_terminal,
@@ -15,6 +17,7 @@ use crate::history::{
 use crate::ids::{ServerId, TerminalKey, WindowId};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, When};
 use crate::poll;
+use crate::repository::GitTrouble;
 use crate::screen::is_harmless;
 use crate::status::Status;
 use crate::task::{Batch, Happening, TaskEvent};
@@ -53,6 +56,7 @@ impl App {
                 let text = self.engine.fleet().explain(&key, now);
                 self.ui.reasons(&key, text.as_deref(), &self.engine.fleet().view(now));
             }
+            Request::Diff { key, directory } => self.read_diff(key, directory),
             Request::DecideFollowUp { id, decision } => self.decide(id, decision),
             Request::Ask(question) => self.questions.ask(question),
             Request::Unqueue { key } => self.unqueue(key),
@@ -132,6 +136,21 @@ impl App {
             if let Ok(Some((own, all))) = prompts {
                 app.ui.prompts(&own, &all, &app.engine.fleet().view(poll::now()));
             }
+            Ok(())
+        });
+    }
+
+    /// Reads how the files around a terminal's directory differ from the last commit.
+    fn read_diff(&self, key: TerminalKey, directory: String) {
+        let is_on = self.engine.settings().poll.git;
+        let read = async move {
+            if !is_on {
+                return Err(GitTrouble::Unusable("git is switched off in the configuration".to_owned()));
+            }
+            Git::of_process().await?.difference(Path::new(&directory)).await
+        };
+        self.actors.work(read, move |app, diff| {
+            app.ui.diff(&key, &diff, &app.engine.fleet().view(poll::now()));
             Ok(())
         });
     }

@@ -101,6 +101,8 @@ actions! {
     Search = "search", "search in the text";
     NextMatch = "next-match", "go to the next match";
     PreviousMatch = "previous-match", "go to the previous match";
+    NextFile = "next-file", "go to the next file of the diff";
+    PreviousFile = "previous-file", "go to the previous file of the diff";
     ScrollUp = "scroll-up", "scroll up";
     ScrollDown = "scroll-down", "scroll down";
     Confirm = "confirm", "yes, do it";

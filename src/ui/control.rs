@@ -19,6 +19,7 @@ use super::{Request, Ui, find};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::Answer;
 use crate::operation::{Act, Operation, Outcome, When};
+use crate::repository::{GitTrouble, WorkingTreeDiff};
 use crate::state::{Attention, Availability};
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
@@ -148,6 +149,11 @@ impl Ui {
     /// Tells the view that asked why a terminal is said to be what it is; `None` when nothing has read its screen.
     pub fn reasons(&mut self, key: &TerminalKey, text: Option<&str>, view: &View<'_>) {
         self.on_event(OverlayEvent::Reasons { key, text }, view);
+    }
+
+    /// Tells the view that asked how the files around a terminal differ from the last commit.
+    pub fn diff(&mut self, key: &TerminalKey, diff: &Result<WorkingTreeDiff, GitTrouble>, view: &View<'_>) {
+        self.on_event(OverlayEvent::Diff { key, diff }, view);
     }
 
     /// Tells the view that asked what the history has answered.

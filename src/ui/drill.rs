@@ -1,7 +1,8 @@
 //! One terminal: its time line, everything that happened to it, and for each moment the screen, the reasons, what was
-//! said, and the facts.
+//! said, and the facts; and what has changed in its files.
 
 mod asking;
+mod diff;
 mod list;
 mod steps;
 mod strip;
@@ -16,7 +17,7 @@ use super::action::Action;
 use super::frame::{self, Canvas, Hint};
 use super::keymap::Context;
 use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayPlace, Waiting};
-use super::scroll::Viewport;
+use super::scroll::{SearchableText, Viewport};
 use super::text::{self, Pen};
 use super::{preview, reading, times};
 use crate::fleet::{TerminalKey, View};
@@ -24,6 +25,7 @@ use crate::screen::Screen;
 use crate::status::Status;
 use crate::time::Timestamp;
 use asking::{Asking, Shot};
+use diff::DiffView;
 use list::List;
 use steps::{StepId, TimelineEntries};
 use strip::Strip;
@@ -44,17 +46,19 @@ enum Side {
     Screen,
     Why,
     Transcript,
+    Diff,
     Facts,
 }
 
 impl Side {
-    const ALL: [Side; 4] = [Side::Screen, Side::Why, Side::Transcript, Side::Facts];
+    const ALL: [Side; 5] = [Side::Screen, Side::Why, Side::Transcript, Side::Diff, Side::Facts];
 
     const fn title(self) -> &'static str {
         match self {
             Side::Screen => "screen",
             Side::Why => "why",
             Side::Transcript => "transcript",
+            Side::Diff => "diff",
             Side::Facts => "facts",
         }
     }
@@ -92,6 +96,7 @@ pub struct Drill {
     why: Viewport,
     facts: Viewport,
     transcript: TranscriptView,
+    diff: DiffView,
     asking: Asking,
     /// The prompts that wait for it.
     waiting: Vec<Waiting>,
@@ -136,6 +141,7 @@ impl Drill {
             why: Viewport::from_start(),
             facts: Viewport::from_start(),
             transcript: TranscriptView::new(),
+            diff: DiffView::default(),
             asking: Asking::default(),
             waiting: Vec::new(),
             drawn: Drawn::default(),
@@ -199,6 +205,7 @@ impl Drill {
             Side::Screen => None,
             Side::Why => Some(&mut self.why),
             Side::Transcript => Some(&mut self.transcript.reader.view),
+            Side::Diff => Some(&mut self.diff.reader.view),
             Side::Facts => Some(&mut self.facts),
         }
     }
@@ -237,14 +244,27 @@ impl Drill {
         }
     }
 
-    /// Searches in the transcript, and shows it where something is looked at.
+    /// The text that is searched: the difference where that is shown, else the transcript.
+    const fn searched(&self) -> &SearchableText {
+        if matches!(self.side, Side::Diff) { &self.diff.reader } else { &self.transcript.reader }
+    }
+
+    const fn searched_mut(&mut self) -> &mut SearchableText {
+        if matches!(self.side, Side::Diff) { &mut self.diff.reader } else { &mut self.transcript.reader }
+    }
+
+    /// Searches in the text, and shows it where something is looked at.
     fn search(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         let is_step = matches!(action, Action::NextMatch | Action::PreviousMatch);
-        if action == Action::Search || (is_step && self.transcript.reader.has_search()) {
-            self.show(Side::Transcript);
-            self.transcript.unfold();
+        if action == Action::Search || (is_step && self.searched().has_search()) {
+            if self.side == Side::Diff {
+                self.show(Side::Diff);
+            } else {
+                self.show(Side::Transcript);
+                self.transcript.unfold();
+            }
         }
-        self.transcript.reader.perform(action, cx)
+        self.searched_mut().perform(action, cx)
     }
 
     fn draw_all(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
@@ -323,6 +343,7 @@ impl Drill {
                 reading::draw(&mut self.why, buffer, inner, lines.len(), |index| lines[index].clone());
             }
             Side::Transcript => self.transcript.draw(canvas, buffer, inner, self.selected),
+            Side::Diff => self.diff.draw(canvas, buffer, inner, self.here),
             Side::Facts => {
                 let lines = self.shown.facts(canvas, view);
                 reading::draw(&mut self.facts, buffer, inner, lines.len(), |index| lines[index].clone());
@@ -351,11 +372,13 @@ impl Drill {
         }
         let at = self.selected.and_then(|id| self.steps.position(id)).and_then(|index| self.steps.get(index));
         let time = match (self.side, at) {
-            (Side::Facts, _) | (_, None) if self.here => "now".to_owned(),
-            (Side::Facts, _) | (_, None) => format!("until {}", times::wall(self.until, canvas.zone)),
+            (Side::Diff | Side::Facts, _) | (_, None) if self.here => "now".to_owned(),
+            (Side::Diff | Side::Facts, _) | (_, None) => format!("until {}", times::wall(self.until, canvas.zone)),
             (_, Some(step)) => format!("at {}", times::wall(step.at, canvas.zone)),
         };
-        let found = self.transcript.reader.found().filter(|_| self.side == Side::Transcript);
+        let is_searched = matches!(self.side, Side::Transcript | Side::Diff);
+        let found = self.searched().found().filter(|_| is_searched);
+        let found = found.or_else(|| self.diff.place().filter(|_| self.side == Side::Diff));
         let recorded = self.side == Side::Transcript && self.transcript.is_recorded();
         let message = found.unwrap_or(if recorded { format!("{time}, by its record") } else { time });
         let room = usize::from(pen.room()).saturating_sub(2);
@@ -366,7 +389,7 @@ impl Drill {
 
 impl Overlay for Drill {
     fn context(&self) -> Context {
-        if self.transcript.reader.is_typing() { Context::Search } else { Context::Drill }
+        if self.searched().is_typing() { Context::Search } else { Context::Drill }
     }
 
     fn place(&self) -> OverlayPlace {
@@ -378,7 +401,7 @@ impl Overlay for Drill {
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
-        if let Some(hints) = self.transcript.reader.typing_hints() {
+        if let Some(hints) = self.searched().typing_hints() {
             return hints;
         }
         let mut hints: Vec<Hint> = vec![(Action::Down, if self.focus == Focus::List { "earlier" } else { "down" })];
@@ -390,7 +413,10 @@ impl Overlay for Drill {
         if !self.waiting.is_empty() {
             hints.push((Action::Unqueue, "take back"));
         }
-        if self.transcript.reader.has_search() {
+        if self.side == Side::Diff && self.diff.has_files() {
+            hints.push((Action::NextFile, "next file"));
+        }
+        if self.searched().has_search() {
             hints.push((Action::NextMatch, "next found"));
         }
         if let Some(hint) = self.transcript.fold_hint().filter(|_| self.side == Side::Transcript) {
@@ -419,7 +445,7 @@ impl Overlay for Drill {
             Action::Search | Action::NextMatch | Action::PreviousMatch | Action::Confirm => {
                 return self.search(action, cx);
             }
-            Action::Close if self.transcript.reader.is_typing() => return self.search(action, cx),
+            Action::Close if self.searched().is_typing() => return self.search(action, cx),
             Action::Down => self.step(1),
             Action::Up => self.step(-1),
             Action::PageDown => self.page(1),
@@ -434,6 +460,13 @@ impl Overlay for Drill {
             Action::FocusRight => self.focus = Focus::Side,
             Action::Explain => self.show(Side::Why),
             Action::Fold if self.side == Side::Transcript => self.transcript.fold(),
+            Action::NextFile | Action::PreviousFile => {
+                if self.side == Side::Diff && !(self.drawn.one_pane && self.focus == Focus::List) {
+                    self.diff.step_file(action == Action::NextFile);
+                } else {
+                    self.show(Side::Diff);
+                }
+            }
             Action::Zoom => self.strip.zoom(&self.steps, self.until),
             Action::Prompt | Action::Open if self.here => return self.shown.act(action, cx),
             Action::Prompt | Action::Open => {
@@ -445,12 +478,12 @@ impl Overlay for Drill {
     }
 
     fn key(&mut self, key: KeyEvent, _desk: &mut OverlayContext<'_, '_>) -> Flow {
-        self.transcript.reader.type_in(|line| line.key(key));
+        self.searched_mut().type_in(|line| line.key(key));
         Flow::Stay
     }
 
     fn paste(&mut self, text: &str, _desk: &mut OverlayContext<'_, '_>) -> Flow {
-        self.transcript.reader.type_in(|line| line.paste(text))
+        self.searched_mut().type_in(|line| line.paste(text))
     }
 
     fn click(&mut self, at: Position, _desk: &mut OverlayContext<'_, '_>) -> Flow {
@@ -487,6 +520,9 @@ impl Overlay for Drill {
             self.asking.changed(cx.view.now);
         }
         self.ask(cx);
+        if self.side == Side::Diff {
+            self.ask_diff(cx);
+        }
         Flow::Stay
     }
 
@@ -494,6 +530,7 @@ impl Overlay for Drill {
         match event {
             OverlayEvent::History { key, answer } if key == self.shown.key() => self.take_answer(answer, cx.view.now),
             OverlayEvent::Reasons { key, text } if key == self.shown.key() => self.asking.explained(text),
+            OverlayEvent::Diff { key, diff } if key == self.shown.key() => self.diff.set(diff.clone()),
             _ => {}
         }
     }

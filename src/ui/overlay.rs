@@ -18,6 +18,7 @@ use super::{Request, UiOptions};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::history::{HistoryAnswer, Intent};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient};
+use crate::repository::{GitTrouble, WorkingTreeDiff};
 use crate::status::Status;
 use crate::time::Timestamp;
 
@@ -93,6 +94,8 @@ pub enum OverlayEvent<'a> {
     History { key: &'a TerminalKey, answer: &'a HistoryAnswer },
     /// Why a terminal is said to be what it is; `None` when nothing has read its screen.
     Reasons { key: &'a TerminalKey, text: Option<&'a str> },
+    /// How the files around a terminal differ from the last commit.
+    Diff { key: &'a TerminalKey, diff: &'a Result<WorkingTreeDiff, GitTrouble> },
 }
 
 /// What outlives every overlay.

@@ -95,6 +95,11 @@ impl Viewport {
         self.top = (!end).then_some(0);
     }
 
+    /// Has a row in view first, as far as what follows fills the page.
+    pub const fn begin_at(&mut self, row: usize) {
+        self.top = Some(row);
+    }
+
     /// Moves as little as it takes to have some rows in view; their beginning, where not all of them fit.
     pub fn reveal(&mut self, rows: Range<usize>) {
         self.top = Some(self.first().max(rows.end.saturating_sub(self.page)).min(rows.start));

@@ -8,6 +8,7 @@ use fleetwatch::history::{
     Stored, StoredInput, StoredTransition, Trouble,
 };
 use fleetwatch::profile::GAP;
+use fleetwatch::repository::{Printed, WorkingTreeDiff};
 use fleetwatch::screen::Screen;
 use fleetwatch::state::{
     Availability, Change, Evidence, OperatorStatus, State, Summary, Transition, TurnResult, TurnSource, UiContext,
@@ -152,6 +153,16 @@ pub fn tell_screen(ui: &mut Ui, fleet: &SampleFleet) {
 
 pub fn tell_transcript(ui: &mut Ui, fleet: &SampleFleet) {
     tell(ui, fleet, HistoryAnswer::Transcript { is_recorded: false, lines: said() });
+}
+
+/// Tells of a difference of two files, and of one that is untracked.
+pub fn tell_diff(ui: &mut Ui, fleet: &SampleFleet) {
+    let patch = "diff --git a/src/cart.rs b/src/cart.rs\nindex 1..2 100644\n--- a/src/cart.rs\n+++ b/src/cart.rs\n\
+                 @@ -1,3 +1,4 @@ fn total\n fn total() {\n-    sum()\n+    let all = sum();\n+    all\n }\n\
+                 diff --git a/logo.png b/logo.png\nindex 3..4 100644\nBinary files a/logo.png and b/logo.png differ\n";
+    let printed = |text: &str| Printed { bytes: text.as_bytes().to_vec(), is_cut: false };
+    let diff = Ok(WorkingTreeDiff::read(&printed(patch), &printed("notes.md\0")));
+    ui.diff(&fleet.terminals[0].key, &diff, &fleet.view());
 }
 
 /// Opens the view of the selected terminal, and answers all that it asks with what is wrong with the history.
@@ -443,7 +454,8 @@ fn the_mouse_selects_scrolls_and_changes_the_view() {
     assert!(mouse(click, 5, row).lines().any(|line| line.starts_with("› 22:06:40.000")));
     assert!(mouse(MouseEventKind::ScrollUp, 5, row).lines().any(|line| line.starts_with("› 22:11:16.000")));
     let tabs = shown.lines().nth(3).expect("the titles");
-    let column = tabs.chars().position(|c| c == '[').expect("the chosen view") + "[screen] why  transcript  ".len();
+    let column =
+        tabs.chars().position(|c| c == '[').expect("the chosen view") + "[screen] why  transcript  diff  ".len();
     let facts = mouse(click, column, 3);
     assert!(facts.contains("[facts]") && facts.contains("pid of the pane"), "{facts}");
     let scrolled = mouse(MouseEventKind::ScrollDown, 120, 20);

@@ -126,7 +126,8 @@ views! {
     drill_transcript    BOTH, drill::fleet, [Happens(drilled), Keys("jjl<tab><tab>"), Happens(give_transcript)];
     drill_typing        BOTH, drill::fleet, [Happens(drilled), Keys("jj/cach"), Happens(give_transcript)];
     drill_search        BOTH, drill::fleet, [Happens(drilled), Keys("jj/cache"), Happens(give_transcript), Keys("<enter>")];
-    drill_facts         BOTH, drill::fleet, [Happens(drilled), Keys("l<tab><tab><tab>")];
+    drill_diff          BOTH, drill::fleet, [Happens(drilled), Keys("l<tab><tab><tab>"), Happens(give_diff)];
+    drill_facts         BOTH, drill::fleet, [Happens(drilled), Keys("l<tab><tab><tab><tab>")];
     drill_memory_only   BOTH, drill::fleet, [Happens(no_history), Keys("j")];
     drill_locked        BOTH, drill::fleet, [Happens(locked_history)];
     drill_task          BOTH, with_tasks, [Keys("nnn"), Happens(no_history)];
@@ -330,6 +331,10 @@ fn drilled(ui: &mut Ui, fleet: &mut SampleFleet) {
 
 fn give_screen(ui: &mut Ui, fleet: &mut SampleFleet) {
     drill::tell_screen(ui, fleet);
+}
+
+fn give_diff(ui: &mut Ui, fleet: &mut SampleFleet) {
+    drill::tell_diff(ui, fleet);
 }
 
 fn give_transcript(ui: &mut Ui, fleet: &mut SampleFleet) {

@@ -205,3 +205,85 @@ fn what_waits_for_an_agent_is_read_and_taken_back_where_it_is_looked_into() {
     desk.wait_without("queued for");
     assert!(!desk.watched.screen("birds:").contains("read me first"), "nothing was sent");
 }
+
+#[test]
+fn the_branch_and_the_changes_of_a_repository_are_shown() {
+    let desk = Desk::new();
+    let shop = desk.directory.path().join("shop");
+    std::fs::create_dir(&shop).unwrap();
+    let git = |words: &[&str]| {
+        let who = ["-c", "user.name=n", "-c", "user.email=n@example.org"];
+        let output = Command::new("git").current_dir(&shop).args(who).args(words).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {output:?}");
+    };
+    git(&["init", "-q", "-b", "trunk"]);
+    std::fs::write(shop.join("counted"), "one\ntwo\nthree\n").unwrap();
+    std::fs::write(shop.join("kept"), "as it is\n").unwrap();
+    git(&["add", "."]);
+    git(&["commit", "-qm", "first"]);
+    std::fs::write(shop.join("counted"), "one\nzwei\nthree\n").unwrap();
+    std::fs::write(shop.join("kept"), "as it is\nand more\n").unwrap();
+    std::fs::write(shop.join("loose"), "").unwrap();
+    let index =
+        || (std::fs::read(shop.join(".git/index")).unwrap(), shop.join(".git/index").metadata().unwrap().modified());
+    let (bytes, changed_at) = index();
+    let command = format!("cd '{}'; {}", shop.display(), desk.parrot());
+    desk.watched.new_session("birds", &["bash", "--norc", "--noprofile", "-c", &command]);
+    desk.watched.wait_for_text("birds:", "❯");
+
+    desk.resize(200, 50);
+    desk.open();
+    desk.wait("BRANCH");
+    desk.wait("shop (trunk* +2 −1)");
+    desk.press("/");
+    desk.type_text("!is:dirty");
+    desk.wait_without("trunk* +2 −1");
+    desk.press("C-u");
+    desk.type_text("is:dirty branch:trunk");
+    desk.wait("trunk* +2 −1");
+    desk.press("Escape");
+    desk.press("d");
+    desk.wait("what happened");
+    desk.press("BTab");
+    desk.wait("[facts]");
+    desk.press("BTab");
+    for shown in ["[diff]", "file 1 of 3", "@@ -1,3 +1,3 @@", "-two", "+zwei", "+and more", "? loose"] {
+        desk.wait(shown);
+    }
+    desk.press("/");
+    desk.type_text("ZWEI");
+    desk.wait("nowhere \"ZWEI\"");
+    desk.press("C-u");
+    desk.type_text("zwei");
+    desk.wait("1 of 1 \"zwei\"");
+    desk.press("Escape");
+    // Where only a few lines fit, a key leads from file to file.
+    desk.resize(80, 12);
+    desk.wait_without("[diff]");
+    desk.press("]");
+    desk.wait("file 1 of 3");
+    desk.press("]");
+    desk.wait("file 2 of 3");
+    desk.wait_without("zwei");
+    desk.press("[");
+    desk.wait("zwei");
+    desk.resize(200, 50);
+    let (later, later_changed_at) = index();
+    assert_eq!((later, later_changed_at.unwrap()), (bytes, changed_at.unwrap()), "the index was written");
+
+    // What is read follows what the agent does.
+    git(&["checkout", "-q", "."]);
+    std::fs::remove_file(shop.join("loose")).unwrap();
+    desk.parrot_is_told("hello");
+    desk.parrot_is_told("Enter");
+    desk.wait("no changes since the last commit");
+    std::fs::rename(shop.join(".git"), shop.join("git")).unwrap();
+    desk.parrot_is_told("again");
+    desk.parrot_is_told("Enter");
+    desk.wait("no repository");
+    desk.press("q");
+    desk.wait("NAME");
+    desk.press("q");
+    desk.resize(120, 40);
+    desk.expect_restored();
+}

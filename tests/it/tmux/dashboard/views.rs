@@ -136,6 +136,8 @@ fn one_terminal_is_looked_at_from_all_sides() {
     desk.press("Tab");
     desk.wait("[transcript]");
     desk.press("Tab");
+    desk.wait("[diff]");
+    desk.press("Tab");
     desk.wait("[facts]");
     desk.wait("pid of the pane");
     desk.wait("Process and profile");

@@ -1,0 +1,138 @@
+//! How the files around a terminal differ from the last commit, and which are untracked: always as it is now.
+
+use std::sync::Arc;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Modifier;
+
+use super::Drill;
+use crate::repository::{DiffLine, DiffLineKind, GitFacts, GitTrouble, WorkingTreeDiff};
+use crate::screen::Screen;
+use crate::status::Status;
+use crate::time::{Span, Timestamp};
+use crate::ui::Request;
+use crate::ui::frame::{Canvas, StyledLine};
+use crate::ui::overlay::OverlayContext;
+use crate::ui::reading;
+use crate::ui::scroll::SearchableText;
+use crate::ui::text::Pen;
+
+/// How soon the difference is read again when other facts of the repository were read.
+const FACTS: Span = Span::from_secs(1);
+/// The same when only the screen has changed, or when it could not be read.
+const LATER: Span = Span::from_secs(5);
+
+/// The difference that is read.
+#[derive(Clone, Debug, Default)]
+pub struct DiffView {
+    told: Option<Result<WorkingTreeDiff, GitTrouble>>,
+    asked: Option<AskedDiff>,
+    is_under_way: bool,
+    pub reader: SearchableText,
+}
+
+/// What was known when it was asked for.
+#[derive(Clone, Debug)]
+struct AskedDiff {
+    git: Option<GitFacts>,
+    screen: Option<Arc<Screen>>,
+    at: Timestamp,
+}
+
+impl DiffView {
+    fn is_due(&self, git: Option<&GitFacts>, screen: Option<&Arc<Screen>>, now: Timestamp) -> bool {
+        let Some(asked) = &self.asked else { return true };
+        let age = now.since(asked.at);
+        let is_same_screen = match (&asked.screen, screen) {
+            (Some(asked), Some(screen)) => Arc::ptr_eq(asked, screen),
+            (asked, screen) => asked.is_none() == screen.is_none(),
+        };
+        let has_failed = matches!(self.told, Some(Err(_)));
+        !self.is_under_way
+            && ((asked.git.as_ref() != git && age >= FACTS) || ((!is_same_screen || has_failed) && age >= LATER))
+    }
+
+    /// Takes in what was read.
+    pub fn set(&mut self, told: Result<WorkingTreeDiff, GitTrouble>) {
+        self.is_under_way = false;
+        let lines = told.iter().flat_map(|diff| &diff.lines);
+        self.reader.set_texts(lines.map(|line| line.text.clone()).collect());
+        self.told = Some(told);
+    }
+
+    fn difference(&self) -> Option<&WorkingTreeDiff> {
+        self.told.as_ref()?.as_ref().ok()
+    }
+
+    /// Goes to the next file, or to the one before.
+    pub fn step_file(&mut self, forward: bool) {
+        let first = self.reader.view.first();
+        if let Some(line) = self.difference().and_then(|diff| diff.file_beside(first, forward)) {
+            self.reader.view.begin_at(line);
+        }
+    }
+
+    /// Whether there are files to go to.
+    pub fn has_files(&self) -> bool {
+        self.difference().is_some_and(|diff| diff.files.len() > 1)
+    }
+
+    /// Which of the files is in view first; nothing where there is none.
+    pub fn place(&self) -> Option<String> {
+        let files = &self.difference()?.files;
+        let at = files.iter().filter(|line| **line <= self.reader.view.first()).count().max(1);
+        (!files.is_empty()).then(|| format!("file {at} of {}", files.len()))
+    }
+
+    /// Draws it, or says why there is none.
+    pub fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, is_here: bool) {
+        let area = self.reader.draw_typing(canvas, buffer, area);
+        let why = match &self.told {
+            None if is_here => "reading …".to_owned(),
+            None => "nothing was read while it was there".to_owned(),
+            Some(Err(trouble)) => trouble.to_string(),
+            Some(Ok(diff)) if diff.is_empty() => "no changes since the last commit".to_owned(),
+            Some(Ok(diff)) => {
+                let mut view = self.reader.view;
+                reading::draw(&mut view, buffer, area, diff.lines.len(), |index| {
+                    self.reader.marked(canvas, index, line(canvas, &diff.lines[index]))
+                });
+                self.reader.view = view;
+                return;
+            }
+        };
+        Pen::new(buffer, area, 0).skip(1).text(&why, canvas.theme.parts.quiet);
+    }
+}
+
+impl Drill {
+    /// Asks for the difference if another one may be there by now.
+    pub(super) fn ask_diff(&mut self, cx: &mut OverlayContext<'_, '_>) {
+        let (item, screen, now) = (self.shown.item(), self.shown.screen(), cx.view.now);
+        if !self.here || !self.diff.is_due(item.git(), screen, now) {
+            return;
+        }
+        let (key, directory) = (item.key().clone(), item.cwd().to_owned());
+        self.diff.asked = Some(AskedDiff { git: item.git().cloned(), screen: screen.cloned(), at: now });
+        if key.server.host.is_some() {
+            return self.diff.set(Err(GitTrouble::OtherHost));
+        }
+        self.diff.is_under_way = true;
+        cx.ask(Request::Diff { key, directory });
+    }
+}
+
+fn line(canvas: &Canvas<'_>, line: &DiffLine) -> StyledLine {
+    let parts = &canvas.theme.parts;
+    let of_status = |status| canvas.theme.style(status).remove_modifier(Modifier::BOLD);
+    let style = match line.kind {
+        DiffLineKind::File => parts.title,
+        DiffLineKind::Hunk => parts.key,
+        DiffLineKind::Added => of_status(Status::Finished),
+        DiffLineKind::Removed => of_status(Status::Failed),
+        DiffLineKind::Same => parts.text,
+        DiffLineKind::Note => parts.quiet,
+    };
+    vec![(line.text.clone(), style)]
+}
