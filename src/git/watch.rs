@@ -47,7 +47,7 @@ enum Answer {
     Located(Vec<(String, Option<PathBuf>)>),
     Read {
         root: PathBuf,
-        facts: Option<GitFacts>,
+        facts: Option<Box<GitFacts>>,
         distance: Distance,
         took: Duration,
     },
@@ -142,7 +142,7 @@ impl GitWatch {
                 let Some(it) = self.roots.get_mut(&root) else { return };
                 let facts = facts.map(|facts| match it.known.facts.take() {
                     Some(known) if known.is_same(&facts) => known,
-                    _ => Arc::new(facts),
+                    _ => Arc::from(facts),
                 });
                 let rest = u64::try_from((took * REST).as_millis()).unwrap_or(u64::MAX);
                 it.ended(Root { facts, distance }, now, Span::from_millis(rest));
@@ -184,7 +184,7 @@ impl GitWatch {
                     tracing::debug!(root = %root.display(), %trouble, "a repository was not read");
                 }
                 let took = began.elapsed();
-                let _ = sender.send(Answer::Read { root, facts: facts.ok(), distance, took });
+                let _ = sender.send(Answer::Read { root, facts: facts.ok().map(Box::new), distance, took });
             });
         }
     }
