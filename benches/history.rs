@@ -85,6 +85,7 @@ fn watch(recording: &Recording, pane: u32, profiles: &Arc<ProfileSet>, all: &mut
             capture: if frame.printed { Capture::Fresh(frame.screen) } else { Capture::Unchanged },
             declared: None,
             record: None,
+            git: None,
         };
         let outcome = PollResult::Listed(vec![report]);
         fleet.handle(Input::Server(ServerReport { server: key.server.clone(), at, outcome }), at);
