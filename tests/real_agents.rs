@@ -377,7 +377,7 @@ fn codex_is_told_to_trust_a_folder() {
 
 /// What the agent writes about its own session is known, and agrees with what its model server knows.
 fn what_its_record_says(agent: Agent) {
-    let stage = Stage::with(agent);
+    let stage = Stage::with_its_record(agent);
     stage.model.answer(Answer::new().say("Forty-two.", Duration::ZERO));
     stage.send("What is the answer?");
     stage.model.timeline().wait_for_work(Work::Over(Ending::Answered), PATIENCE);
@@ -405,7 +405,7 @@ fn what_its_record_says(agent: Agent) {
 /// All that was said is in the transcript that the record tells, tools and what they gave back among it.
 fn what_was_said_is_in_its_record(agent: Agent) {
     use fleetwatch::agent_record::Speaker;
-    let stage = Stage::with(agent);
+    let stage = Stage::with_its_record(agent);
     stage.model.answer(dangerous_call(agent));
     stage.model.answer(Answer::new().say("The database is there now.", Duration::ZERO));
     stage.send("Create the orders database");
@@ -426,6 +426,18 @@ fn what_was_said_is_in_its_record(agent: Agent) {
     assert_eq!(by(Speaker::User), ["Create the orders database"], "{said:?}");
     assert!(matches!(by(Speaker::Tool)[..], [call] if call.contains("orders.db")), "{said:?}");
     assert!(!by(Speaker::Output).is_empty(), "{said:?}");
+}
+
+/// Codex begins a service that keeps the sessions of all Codexes of the user: what it holds is of nobody's pane for certain.
+#[test]
+#[ignore = "runs the real Codex: scripts/install-agents, then ask for it with --ignored"]
+fn codex_whose_service_keeps_its_session_has_no_record() {
+    let stage = Stage::with(Agent::Codex);
+    stage.model.answer(Answer::new().say("Forty-two.", Duration::ZERO));
+    stage.send("What is the answer?");
+    stage.expect("the end of the turn", |state| result(state, "success"));
+    let state = stage.listed();
+    assert!(state["agent"]["session"].is_null() && state["agent"]["transcript"].is_null(), "{}", state["agent"]);
 }
 
 macro_rules! for_each_agent {

@@ -304,7 +304,8 @@ fn record(agent: &Terminal, watched: &Watched) -> String {
             "only its screen is read: its directory leads to no record since it began, or another agent of its kind works there"
                 .to_owned()
         }
-        () => "only its screen is read: no record yet that is proven to be its own, or its version writes none".to_owned(),
+        () => "only its screen is read: no record yet that is proven to be its own, or its version writes none or shares it"
+            .to_owned(),
     };
     let shown = if shown.is_empty() { String::new() } else { format!("; its screen tells {shown}") };
     format!("{id}: {witness}{shown}")

@@ -54,9 +54,19 @@ pub(super) fn ancestors(proc: &Path, pid: u32) -> BTreeSet<u32> {
 
 /// When a process began, in ticks since the machine started; it tells the process from one that had its id before.
 pub(super) fn began(pid: u32) -> Option<u64> {
+    stat_field(pid, 19)
+}
+
+/// The session that a process is in. One that left its terminal's session serves whoever asks it.
+pub(super) fn session(pid: u32) -> Option<u64> {
+    stat_field(pid, 3)
+}
+
+/// A number of a process's `stat`, counted behind its name.
+fn stat_field(pid: u32, place: usize) -> Option<u64> {
     let bytes = std::fs::read(Path::new(ROOT).join(pid.to_string()).join("stat")).ok()?;
     let text = String::from_utf8_lossy(&bytes);
-    text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().nth(19)?.parse().ok()
+    text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().nth(place)?.parse().ok()
 }
 
 /// The same in the machine's time, as exactly as its own start is known: to a second.

@@ -1,9 +1,9 @@
 //! Finds the records that agents of this machine write about their own sessions, and reads what was added to them (SPEC §14).
 //!
 //! A file says what an agent does only with proof that it is of this very process: it is named after the process and says
-//! when that began, the process holds it open, or another file that is proven names its session. Where there is no proof, a
-//! file that the agent's directory leads to gives facts that are unsure, as long as no other agent of its kind works there.
-//! Everything is read only; what is a link out of the agent's folder, no regular file or another user's is left alone.
+//! when that began, the process holds it open, or another file that is proven names its session. A service that the agent
+//! began is not this process. Where there is no proof, a file that the agent's directory leads to gives facts that are
+//! unsure, as long as no other agent of its kind works there. Everything is read only; what is a link out of the agent's folder, no regular file or another user's is left alone.
 
 mod database;
 mod find;
@@ -63,6 +63,14 @@ pub struct RecordedAgent {
     pub profiles: Arc<ProfileSet>,
     /// Whether its screen has changed since the last poll.
     pub is_changing: bool,
+}
+
+impl RecordedAgent {
+    /// Its processes but for services that it began: those keep the files of other agents as well.
+    fn in_its_session(&self) -> impl Iterator<Item = u32> {
+        let session = self.processes.first().and_then(|process| proc::session(*process));
+        self.processes.iter().copied().filter(move |process| session.is_some() && proc::session(*process) == session)
+    }
 }
 
 /// The records of the agents of one server, as far as they were read.
@@ -229,7 +237,7 @@ impl RecordFile {
             let found = match (&source.directory, &workplace) {
                 (Some(_), Some(workplace)) => find::find_by_directory(source, agent, workplace),
                 (Some(_), None) => None,
-                (None, _) => agent.processes.iter().find_map(|process| find::find(source, *process, session)),
+                (None, _) => agent.in_its_session().find_map(|process| find::find(source, process, session)),
             };
             if found.as_ref().map(|(_, path)| path) != self.path.as_ref() || workplace != self.workplace {
                 self.change_to(found);

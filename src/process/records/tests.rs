@@ -217,6 +217,39 @@ fn a_rollout_is_read_that_the_process_holds_open() {
     assert_eq!(home.read(), Some(AgentRecordReading::default()), "nothing proves it any more");
 }
 
+/// Codex 0.169 begins a service that keeps the rollouts of every Codex of the user: what it holds may be another pane's.
+#[test]
+fn what_a_service_of_the_agent_holds_is_no_proof() {
+    let path = ".codex/sessions/2026/11/23/rollout-1.jsonl";
+    let mut home = Home::of("codex", None);
+    let line = "{\"type\":\"session_meta\",\"payload\":{\"source\":\"vscode\",\"id\":\"5-e\"}}\n";
+    home.write(path, line);
+    let holder = |program: &[&str]| {
+        let file = File::open(home.home.path().join(path)).unwrap();
+        let mut command = Command::new(program[0]);
+        command.args(&program[1..]).arg("4711").env_clear().env("PATH", "/usr/bin:/bin").env("HOME", home.home.path());
+        command.stdin(file).spawn().unwrap()
+    };
+    let (mut service, mut child) = (holder(&["setsid", "sleep"]), holder(&["sleep"]));
+    let wait = || proc::process(service.id()).is_some_and(|process| process.name == "sleep");
+    while !wait() {
+        std::thread::yield_now();
+    }
+    let mut session = |process: u32| {
+        let mut agent = home.agent();
+        agent.processes.push(process);
+        home.now = home.now + FIND_AGAIN;
+        let (_, reading) = home.records.read(&[agent], home.now).pop().unwrap();
+        reading.facts.text(FactName::Session).map(str::to_owned)
+    };
+    let told = (session(service.id()), session(child.id()));
+    for process in [&mut service, &mut child] {
+        process.kill().unwrap();
+        process.wait().unwrap();
+    }
+    assert_eq!(told, (None, Some("5-e".to_owned())));
+}
+
 #[test]
 fn the_first_reading_is_of_now_however_much_was_written_before() {
     let path = ".codex/sessions/2026/11/22/rollout-1.jsonl";

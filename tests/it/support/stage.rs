@@ -62,6 +62,14 @@ impl Home<'_> {
         std::fs::write(self.0.join(".claude/settings.json"), settings.to_string()).expect("a home that can be written");
     }
 
+    /// Has Codex keep its session itself, not in a service that it shares with others.
+    pub fn codex_without_a_service(&self) {
+        let path = self.0.join(".codex/config.toml");
+        let config = std::fs::read_to_string(&path).expect("a configuration");
+        let config = config + "\n[features]\ndaemon_auto_start = false\n";
+        std::fs::write(path, config).expect("a home that can be written");
+    }
+
     /// The configuration of fleetwatch.
     pub fn configuration(&self, text: &str) {
         let folder = self.0.join("XDG_CONFIG_HOME/fleetwatch");
@@ -90,6 +98,15 @@ impl Stage {
         let stage = Self::open(agent, furnish);
         stage.start_agent();
         stage
+    }
+
+    /// The same, with an agent that writes its record itself.
+    pub fn with_its_record(agent: Agent) -> Self {
+        Self::furnished(agent, |home| {
+            if agent == Agent::Codex {
+                home.codex_without_a_service();
+            }
+        })
     }
 
     /// Starts Codex in a folder that it does not know, which it asks about before anything else.
