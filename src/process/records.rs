@@ -29,7 +29,7 @@ use crate::profile::{GAP, ProfileSet};
 use crate::state::{Fact, FactName, FactValue};
 use crate::time::{Span, Timestamp};
 
-use database::AgentDatabase;
+use database::{AgentDatabase, Unanswered};
 use find::{Workplace, Workplaces};
 
 /// Bytes of a file that are read at one poll. When there are more, only the end is read: what stands before it would be
@@ -356,24 +356,36 @@ impl RecordFile {
         self.read_value(source, &json!({ "files": values }), now);
     }
 
-    /// Asks a database anew when it has changed. One that cannot be asked now keeps what was known.
+    /// Asks a database anew when it has changed. One that cannot be asked now keeps what was known, and is asked again.
     fn read_database(&mut self, source: &AgentRecordSource, file: File, now: Timestamp) -> Option<()> {
-        let path = self.path.as_ref()?;
-        let journal = std::fs::metadata(database::journal(path)?).map_or((0, 0, 0), seen_of);
-        let is_new = self.identity.is_none();
-        let unchanged = self.is_unchanged(&file)? & (std::mem::replace(&mut self.journal, journal) == journal);
-        if unchanged && !is_new {
+        let (path, workplace) = (self.path.clone()?, self.workplace.clone()?);
+        let data = file.metadata().ok()?;
+        let identity = Some((data.dev(), data.ino()));
+        let (seen, journal) = (seen_of(data), std::fs::metadata(database::journal(&path)?).map_or((0, 0, 0), seen_of));
+        if (self.identity, self.seen, self.journal) == (identity, seen, journal) {
             return Some(());
         }
-        let (path, workplace) = (self.path.clone()?, self.workplace.clone()?);
-        let Some(mut database) = AgentDatabase::open(&path) else { return Some(()) };
-        self.begin_at(0);
+        let Some(mut database) = AgentDatabase::open(&path, &file) else { return Some(()) };
+        let (mut rows, mut reader) = (Vec::new(), AgentRecordReader::new(false));
         for query in &source.queries {
-            let session = self.reader.reading().and_then(|it| it.facts.text(FactName::Session)).map(str::to_owned);
-            for row in database.ask(query, &workplace, session.as_deref()) {
-                self.read_value(source, &row, now);
+            let session = reader.reading().and_then(|it| it.facts.text(FactName::Session)).map(str::to_owned);
+            match database.ask(query, &workplace, session.as_deref()) {
+                Ok(answer) => {
+                    answer.iter().for_each(|row| reader.read(source, row, now));
+                    rows.extend(answer);
+                }
+                Err(Unanswered::TooLong) if self.reader.reading().is_none() => break,
+                // It may be answered in time when it has changed once more.
+                Err(Unanswered::TooLong) => {
+                    (self.identity, self.seen, self.journal) = (identity, seen, journal);
+                    return Some(());
+                }
+                Err(Unanswered::Busy) => return Some(()),
             }
         }
+        (self.identity, self.seen, self.journal) = (identity, seen, journal);
+        self.begin_at(0);
+        rows.iter().for_each(|row| self.read_value(source, row, now));
         Some(())
     }
 

@@ -1,17 +1,20 @@
-//! Asks a database that an agent keeps about all its sessions what is known of one.
+//! Asks a database that an agent keeps about all its sessions what is known of one, and changes nothing beside it.
 
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags, Row};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 use serde_json::{Map, Value};
 
 use super::find::Workplace;
 
 /// How long the agent's own writing is waited for.
 const BUSY: Duration = Duration::from_millis(50);
-/// How long one question may take: databases of gigabytes were seen.
+/// How long all questions together may take: databases of gigabytes were seen.
 const LONGEST: Duration = Duration::from_millis(200);
 /// Steps of SQLite's machine between two looks at the clock.
 const STEPS: i32 = 10_000;
@@ -20,29 +23,84 @@ const ROWS: usize = 1000;
 
 /// The file in which SQLite keeps what is not yet in the database.
 pub(super) fn journal(path: &Path) -> Option<PathBuf> {
-    Some(path.with_file_name(format!("{}-wal", path.file_name()?.to_str()?)))
+    beside(path, "-wal")
+}
+
+fn beside(path: &Path, end: &str) -> Option<PathBuf> {
+    Some(path.with_file_name(format!("{}{end}", path.file_name()?.to_str()?)))
 }
 
 /// A database that is only read.
-pub(super) struct AgentDatabase(Connection);
+pub(super) struct AgentDatabase {
+    connection: Connection,
+    end: Instant,
+}
+
+/// Why a question has no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unanswered {
+    /// The agent writes, or has just begun to: it may be asked again at once.
+    Busy,
+    /// All questions together took too long.
+    TooLong,
+}
 
 impl AgentDatabase {
-    /// Opens one, if that is possible now.
-    pub(super) fn open(path: &Path) -> Option<Self> {
-        let flags =
-            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-        let connection = Connection::open_with_flags(path, flags).ok()?;
+    /// Opens the database that `file` is, if that is possible now without creating a file beside it.
+    pub(super) fn open(path: &Path, file: &File) -> Option<Self> {
+        let uri = format!("file:{}?mode=ro{}", escaped(path), how(path, file)?);
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+            | OpenFlags::SQLITE_OPEN_URI
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let mut connection = Connection::open_with_flags(uri, flags).ok()?;
         connection.busy_timeout(BUSY).ok()?;
-        connection.execute_batch("PRAGMA query_only = 1; PRAGMA trusted_schema = 0;").ok()?;
-        Some(Self(connection))
+        connection.execute_batch("PRAGMA query_only = 1; PRAGMA trusted_schema = 0; BEGIN").ok()?;
+        let end = Instant::now() + LONGEST;
+        connection.progress_handler(STEPS, Some(move || Instant::now() > end)).ok()?;
+        Some(Self { connection, end })
     }
 
-    /// The rows that answer a question. One that fits another version of the database, or takes too long, has none.
-    pub(super) fn ask(&mut self, query: &str, at: &Workplace, session: Option<&str>) -> Vec<Value> {
-        let end = Instant::now() + LONGEST;
-        let limited = self.0.progress_handler(STEPS, Some(move || Instant::now() > end));
-        limited.and_then(|()| rows(&self.0, query, at, session)).unwrap_or_default()
+    /// The rows that answer a question; one that fits another version of the database has none. All answers are of one
+    /// moment.
+    pub(super) fn ask(&mut self, query: &str, at: &Workplace, session: Option<&str>) -> Result<Vec<Value>, Unanswered> {
+        if Instant::now() > self.end {
+            return Err(Unanswered::TooLong);
+        }
+        rows(&self.connection, query, at, session).or_else(|error| match error.sqlite_error_code() {
+            Some(ErrorCode::OperationInterrupted) => Err(Unanswered::TooLong),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::CannotOpen | ErrorCode::ReadOnly) => {
+                Err(Unanswered::Busy)
+            }
+            _ => Ok(Vec::new()),
+        })
     }
+}
+
+/// What else SQLite is told, so that it creates nothing: it would make the files of a write-ahead log that are not there,
+/// which is so when nobody has the database open and everything is in it. `None` when it cannot be read so now.
+fn how(path: &Path, file: &File) -> Option<&'static str> {
+    /// Where the header says how it is written, and what it says for a write-ahead log.
+    const WRITTEN: (u64, u8) = (18, 2);
+    let mut written = [0];
+    file.read_exact_at(&mut written, WRITTEN.0).ok()?;
+    if written[0] != WRITTEN.1 {
+        return Some("");
+    }
+    let size = |end: &str| Some(beside(path, end)?.symlink_metadata().ok()?.len());
+    match (size("-wal"), size("-shm")) {
+        // What is in the log is seen, and the index beside it not even marked.
+        (Some(_), Some(_)) => Some("&readonly_shm=1"),
+        (None | Some(0), _) => Some("&immutable=1"),
+        (Some(_), None) => None,
+    }
+}
+
+/// A path for a URI.
+fn escaped(path: &Path) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-~".contains(&byte);
+    let bytes = path.as_os_str().as_bytes().iter();
+    bytes.map(|&byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }
 
 fn rows(connection: &Connection, query: &str, at: &Workplace, session: Option<&str>) -> rusqlite::Result<Vec<Value>> {

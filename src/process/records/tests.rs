@@ -416,6 +416,64 @@ fn a_database_is_asked_for_the_session_of_the_directory() {
     assert!(told.contains(&"title new (directory)".to_owned()) && !told.iter().any(|it| it.starts_with("tokens_in")));
 }
 
+/// Watching changes nothing: a database that nobody has open is read without the files that SQLite would make beside it.
+#[test]
+fn nothing_is_created_beside_a_database() {
+    let mut home = Home::at_work("opencode");
+    let folder = home.home.path().join(".local/share/opencode");
+    fs::create_dir_all(&folder).unwrap();
+    let connection = rusqlite::Connection::open(folder.join("opencode.db")).unwrap();
+    connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = 0").unwrap();
+    connection.execute_batch(&home.sample("opencode-1.18.33.sql")).unwrap();
+    connection.execute_batch("UPDATE session SET time_updated = 2000000000000").unwrap();
+    drop(connection);
+    let files = || fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
+    assert_eq!(files(), ["opencode.db"]);
+    assert!(known(&home.read().unwrap()).contains(&"model mock-1 (directory)".to_owned()));
+    assert_eq!(files(), ["opencode.db"]);
+    // What only the log holds cannot be read without its index.
+    fs::write(folder.join("opencode.db-wal"), "x").unwrap();
+    assert_eq!(home.read(), None, "what was known is kept");
+    let mut files = files();
+    files.sort();
+    assert_eq!(files, ["opencode.db", "opencode.db-wal"]);
+}
+
+#[test]
+fn a_database_that_is_busy_loses_nothing() {
+    let mut home = Home::at_work("opencode");
+    let file = home.home.path().join(".local/share/opencode/opencode.db");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let connection = rusqlite::Connection::open(&file).unwrap();
+    connection.execute_batch("PRAGMA foreign_keys = 0").unwrap();
+    connection.execute_batch(&home.sample("opencode-1.18.33.sql")).unwrap();
+    connection.execute_batch("UPDATE session SET time_updated = 2000000000000, title = 'old'").unwrap();
+    assert!(known(&home.read().unwrap()).contains(&"title old (directory)".to_owned()));
+    connection.execute_batch("UPDATE session SET title = 'new'").unwrap();
+    connection.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    assert_eq!(home.read(), None, "what was known is kept");
+    connection.execute_batch("COMMIT").unwrap();
+    assert!(known(&home.read().unwrap()).contains(&"title new (directory)".to_owned()), "it is asked again");
+}
+
+#[test]
+fn all_questions_together_have_an_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a b%.db");
+    rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE one (name)").unwrap();
+    let mut database = AgentDatabase::open(&path, &File::open(&path).unwrap()).unwrap();
+    let at = Workplace { directory: PathBuf::from("/"), began: Timestamp::default() };
+    assert_eq!(database.ask("SELECT 1 AS one", &at, None), Ok(vec![json!({ "one": 1 })]));
+    assert_eq!(database.ask("SELECT another FROM version", &at, None), Ok(Vec::new()));
+    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) AS many FROM n";
+    assert_eq!(database.ask(endless, &at, None), Err(Unanswered::TooLong));
+    assert_eq!(
+        database.ask("SELECT 1 AS one", &at, None),
+        Err(Unanswered::TooLong),
+        "there is no time left for another"
+    );
+}
+
 #[test]
 fn names_fit_patterns_part_by_part() {
     assert!(fits(Path::new("a/rollout-1.jsonl"), "*/rollout-*.jsonl"));
