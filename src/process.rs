@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 pub use machine::{is_fleetwatch, machine};
-pub use records::{AgentRecords, RecordedAgent, transcript};
+pub use records::{AgentRecords, RecordedAgent, RecordedTranscript};
 pub use version::{VersionCache, version_in_path};
 
 use crate::profile::ProcessInfo;

@@ -416,10 +416,11 @@ fn what_was_said_is_in_its_record(agent: Agent) {
     let path = state.pointer("/agent/transcript/value").and_then(Value::as_str).unwrap();
     let sources = fleetwatch::profile::ProfileSet::builtin().records(state["terminal"]["tool"].as_str().unwrap());
     let source = sources.iter().find(|source| source.is_transcript()).unwrap();
-    let mut said = Vec::new();
+    let mut recorded = fleetwatch::process::RecordedTranscript::default();
+    let mut said: std::sync::Arc<[_]> = [].into();
     wait_until("the answer in the transcript", || {
         let until = fleetwatch::time::Timestamp::from_millis(i64::MAX);
-        said = fleetwatch::process::transcript(std::path::Path::new(path), source, until).unwrap();
+        said = recorded.up_to(std::path::Path::new(path), source, until).unwrap();
         said.iter().any(|said| said.by == Speaker::Agent && said.text == "The database is there now.")
     });
     let by = |speaker| said.iter().filter(|said| said.by == speaker).map(|said| &*said.text).collect::<Vec<_>>();

@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use super::{AgentRecordSource, Conditions, JsonPath};
 use crate::screen::harmless;
-use crate::time::Timestamp;
 
 /// Characters of one text that are shown, and lines of it.
 const TEXT: usize = 100_000;
@@ -65,17 +64,14 @@ impl AgentRecordSource {
         !self.said.is_empty()
     }
 
-    /// What a line says, in lines for a screen. `None` when it was written later than a time.
-    pub fn said_by(&self, line: &Value, until: Timestamp) -> Option<Vec<Said>> {
-        if self.written_at(line).is_some_and(|at| at > until) {
-            return None;
-        }
+    /// What a line says, in lines for a screen.
+    pub fn said_by(&self, line: &Value) -> Vec<Said> {
         let mut said = Vec::new();
         for rule in self.said.iter().filter(|rule| rule.conditions.hold(line)) {
             let each = rule.each.as_ref().map_or_else(|| vec![line], |each| each.find(line));
             each.into_iter().filter(|item| rule.which.hold(item)).for_each(|item| rule.say(item, &mut said));
         }
-        Some(said)
+        said
     }
 }
 

@@ -38,7 +38,7 @@ fn told(source: &AgentRecordSource, file: &str) -> (Vec<String>, AgentRecordRead
 
 /// What lines say, `>` before a prompt, `*` before a call and `|` before what a tool gave back.
 fn said(source: &AgentRecordSource, lines: impl IntoIterator<Item = Value>) -> String {
-    let said = lines.into_iter().filter_map(|line| source.said_by(&line, LATER)).flatten();
+    let said = lines.into_iter().flat_map(|line| source.said_by(&line));
     let marked = said.filter(|said| !said.text.is_empty()).map(|said| {
         let mark = match said.by {
             Speaker::User => "> ",
@@ -102,15 +102,6 @@ fn a_record_tells_who_said_what() {
         said(&source("qwen", "chats"), qwen),
         "> wait a little\nSleeping.\n* run_shell_command  sleep 25\n| Blocked"
     );
-}
-
-#[test]
-fn a_transcript_ends_at_the_time_that_is_asked_for() {
-    let source = source("claude", "projects");
-    let line = json!({"type": "user", "timestamp": "2026-11-22T08:00:00.000Z", "message": {"content": "hello"}});
-    let at = |time: &str| Timestamp::from_millis(time.parse::<jiff::Timestamp>().unwrap().as_millisecond());
-    assert!(source.said_by(&line, at("2026-11-22T08:00:00Z")).is_some_and(|said| !said.is_empty()));
-    assert!(source.said_by(&line, at("2026-11-22T07:59:59Z")).is_none());
 }
 
 #[test]

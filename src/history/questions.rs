@@ -13,7 +13,7 @@ use super::record::{Body, Kind, PublicState, RecordId, ScreenId, Stored};
 use super::{History, Trouble};
 use crate::agent_record::{Said, Speaker};
 use crate::fleet::TerminalKey;
-use crate::process;
+use crate::process::RecordedTranscript;
 use crate::profile::{ProfileSet, Projector, Transcript, normalized};
 use crate::screen::{PaneFacts, Screen};
 use crate::time::{Span, Timestamp};
@@ -84,7 +84,7 @@ pub enum HistoryAnswer {
     /// The lines, oldest first, and whether they are the record's. Without both a record and a history they are those of
     /// the last screen.
     Transcript {
-        lines: Vec<Said>,
+        lines: Arc<[Said]>,
         is_recorded: bool,
     },
     /// The history cannot be read now.
@@ -114,7 +114,7 @@ impl History {
         let (queue, questions) = mpsc::channel();
         let (answers, receiver) = unbounded_channel();
         let file = self.path().map(|path| FollowedFile::new(path.to_owned()));
-        let answering = Answering { file, profiles };
+        let answering = Answering { file, profiles, recorded: RecordedTranscript::default() };
         let thread =
             thread::Builder::new().name("questions".to_owned()).spawn(move || answering.run(&questions, &answers));
         if let Err(error) = thread {
@@ -129,6 +129,8 @@ struct Answering {
     /// Its version is the one of which was told last; `None` when no history is kept.
     file: Option<FollowedFile>,
     profiles: Arc<ProfileSet>,
+    /// What the record said that was asked for last.
+    recorded: RecordedTranscript,
 }
 
 impl Answering {
@@ -172,11 +174,11 @@ impl Answering {
     }
 
     /// What a record says up to a time; `None` when it says nothing of it.
-    fn recorded(&self, record: Option<&SessionFile>, until: Timestamp) -> Option<Vec<Said>> {
+    fn recorded(&mut self, record: Option<&SessionFile>, until: Timestamp) -> Option<Arc<[Said]>> {
         let SessionFile { path, tool } = record?;
         let sources = self.profiles.records(tool);
         let source = sources.iter().find(|source| source.is_transcript())?;
-        process::transcript(path, source, until).filter(|lines| !lines.is_empty())
+        self.recorded.up_to(path, source, until).filter(|lines| !lines.is_empty())
     }
 
     fn transcript(
@@ -194,7 +196,7 @@ impl Answering {
         if let Some(shown) = last {
             transcript.add(self.dialog(&shown));
         }
-        Ok(HistoryAnswer::Transcript { lines: transcript.into_lines(), is_recorded: false })
+        Ok(HistoryAnswer::Transcript { lines: transcript.into_lines().into(), is_recorded: false })
     }
 
     /// Adds the dialogs of the stored screens up to a time.

@@ -7,6 +7,7 @@
 
 mod database;
 mod find;
+mod transcript;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{File, Metadata, OpenOptions};
@@ -19,15 +20,15 @@ use rustix::fs::OFlags;
 use serde_json::{Value, json};
 
 use super::proc;
-use crate::agent_record::{
-    AgentRecordReader, AgentRecordReading, AgentRecordSource, RecordAddition, RecordKeeping, Said, Speaker,
-};
+use crate::agent_record::{AgentRecordReader, AgentRecordReading, AgentRecordSource, RecordAddition, RecordKeeping};
 use crate::hash::fnv;
 use crate::ids::TerminalKey;
 use crate::private;
-use crate::profile::{GAP, ProfileSet};
+use crate::profile::ProfileSet;
 use crate::state::{Fact, FactName, FactValue};
 use crate::time::{Span, Timestamp};
+
+pub use transcript::RecordedTranscript;
 
 use database::{AgentDatabase, Unanswered};
 use find::{Workplace, Workplaces};
@@ -460,28 +461,6 @@ fn line(source: &AgentRecordSource, bytes: &[u8]) -> Option<Value> {
         true => Some(json!({ "line": String::from_utf8_lossy(bytes).trim_end() })),
         false => serde_json::from_slice(bytes).ok(),
     }
-}
-
-/// Bytes at the end of a record that a transcript is read from.
-const TRANSCRIPT: u64 = 16 << 20;
-
-/// What was said in a session up to a time, as its record at `path` has it, oldest first; where more was written than is
-/// read, it begins with [`GAP`]. `None` when the file cannot be read. Waits for the disk.
-pub fn transcript(path: &Path, source: &AgentRecordSource, until: Timestamp) -> Option<Vec<Said>> {
-    let mut file = open(path)?;
-    let begin = file.metadata().ok()?.size().saturating_sub(TRANSCRIPT);
-    file.seek(SeekFrom::Start(begin)).ok()?;
-    let mut bytes = Vec::new();
-    file.take(TRANSCRIPT).read_to_end(&mut bytes).ok()?;
-    let mut lines = bytes.split(|byte| *byte == b'\n');
-    let mut said = Vec::new();
-    if begin > 0 {
-        lines.next();
-        said.push(Said::new(GAP, Speaker::Agent));
-    }
-    let values = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
-    said.extend(values.map_while(|line| source.said_by(&line, until)).flatten());
-    Some(said)
 }
 
 /// Opens a file that is this user's, without following a link at its end and without waiting for a pipe.

@@ -474,6 +474,71 @@ fn all_questions_together_have_an_end() {
     );
 }
 
+/// A prompt in a Claude Code transcript, of a length and written at a second.
+fn prompt(second: u32, text: &str) -> String {
+    format!(
+        "{{\"type\":\"user\",\"timestamp\":\"2026-11-22T08:00:{second:02}.000Z\",\"message\":{{\"content\":\"{text}\"}}}}\n"
+    )
+}
+
+fn texts(said: &[crate::agent_record::Said]) -> Vec<&str> {
+    said.iter().map(|said| &*said.text).filter(|text| !text.is_empty()).collect()
+}
+
+/// A record may have megabytes and is asked for each second: what was read is not read again.
+#[test]
+fn of_a_transcript_only_what_was_added_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("5-e.jsonl");
+    let sources = ProfileSet::builtin().records("claude");
+    let source = sources.iter().find(|source| source.is_transcript()).unwrap();
+    let late = Timestamp::from_millis(i64::MAX);
+    let mut transcript = RecordedTranscript::default();
+    assert!(transcript.up_to(&path, source, late).is_none());
+    let begin = prompt(1, "first") + &prompt(2, "second") + &"x".repeat(100) + "\n";
+    fs::write(&path, format!("{begin}{{\"half\":")).unwrap();
+    let before = transcript.up_to(&path, source, late).unwrap();
+    assert_eq!(texts(&before), ["first", "second"]);
+    assert!(Arc::ptr_eq(&before, &transcript.up_to(&path, source, late).unwrap()), "nothing new was said");
+
+    // Nobody does so: it shows what is read.
+    let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &vec![b'z'; prompt(1, "first").len()], 0).unwrap();
+    let append = |text: &str| OpenOptions::new().append(true).open(&path).unwrap().write_all(text.as_bytes()).unwrap();
+    append(&format!("1}}\n{}", prompt(3, "third")));
+    assert_eq!(texts(&transcript.up_to(&path, source, late).unwrap()), ["first", "second", "third"]);
+    let second = Timestamp::from_millis("2026-11-22T08:00:02Z".parse::<jiff::Timestamp>().unwrap().as_millisecond());
+    assert_eq!(texts(&transcript.up_to(&path, source, second).unwrap()), ["first", "second"]);
+    assert_eq!(texts(&transcript.up_to(&path, source, late).unwrap()), ["first", "second", "third"]);
+
+    // It is another one: shorter, or of the same name and longer.
+    fs::write(&path, prompt(4, "anew")).unwrap();
+    assert_eq!(texts(&transcript.up_to(&path, source, late).unwrap()), ["anew"]);
+    fs::write(&path, prompt(5, "another") + &prompt(6, "and more")).unwrap();
+    assert_eq!(texts(&transcript.up_to(&path, source, late).unwrap()), ["another", "and more"]);
+    let other = folder.path().join("6-f.jsonl");
+    fs::write(&other, prompt(7, "other")).unwrap();
+    assert_eq!(texts(&transcript.up_to(&other, source, late).unwrap()), ["other"]);
+}
+
+#[test]
+fn a_transcript_has_the_end_of_a_long_record_however_it_grew() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("5-e.jsonl");
+    let sources = ProfileSet::builtin().records("claude");
+    let source = sources.iter().find(|source| source.is_transcript()).unwrap();
+    let late = Timestamp::from_millis(i64::MAX);
+    let filler = format!("{{\"x\":\"{}\"}}\n", "y".repeat(5 << 20));
+    let mut transcript = RecordedTranscript::default();
+    fs::write(&path, prompt(1, "first") + &filler + &prompt(2, "second") + &filler).unwrap();
+    assert_eq!(texts(&transcript.up_to(&path, source, late).unwrap()), ["first", "second"]);
+    let append = |text: &str| OpenOptions::new().append(true).open(&path).unwrap().write_all(text.as_bytes()).unwrap();
+    append(&(filler.clone() + &prompt(3, "third") + &filler));
+    for transcript in [&mut transcript, &mut RecordedTranscript::default()] {
+        assert_eq!(texts(&transcript.up_to(&path, source, late).unwrap()), [crate::profile::GAP, "second", "third"]);
+    }
+}
+
 #[test]
 fn names_fit_patterns_part_by_part() {
     assert!(fits(Path::new("a/rollout-1.jsonl"), "*/rollout-*.jsonl"));

@@ -247,7 +247,7 @@ impl Drill {
             }
             HistoryAnswer::Transcript { lines, is_recorded, .. } => {
                 self.asking.transcript = false;
-                self.transcript.set_lines(lines.clone(), *is_recorded);
+                self.transcript.set_lines(Arc::clone(lines), *is_recorded);
             }
             HistoryAnswer::Failed { ask, trouble } => self.failed(ask, trouble, now),
         }
@@ -265,7 +265,7 @@ impl Drill {
                 self.asking.transcript = false;
                 match trouble {
                     // Nothing was said that anybody will ever read.
-                    Trouble::Off => self.transcript.set_lines(Vec::new(), false),
+                    Trouble::Off => self.transcript.set_lines(Arc::default(), false),
                     _ => self.transcript.fail(),
                 }
             }

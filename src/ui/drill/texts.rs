@@ -35,7 +35,7 @@ pub enum UpTo {
 #[derive(Clone, Debug)]
 pub struct TranscriptView {
     /// All lines, and which of them are shown.
-    lines: Option<Vec<Said>>,
+    lines: Option<Arc<[Said]>>,
     shown: Vec<usize>,
     /// Whether what tools were given and gave back is shown.
     is_unfolded: bool,
@@ -93,10 +93,12 @@ impl TranscriptView {
     }
 
     /// Takes in the lines, and whether they are those of the agent's own record.
-    pub fn set_lines(&mut self, lines: Vec<Said>, is_recorded: bool) {
-        (self.lines, self.is_recorded) = (Some(lines), is_recorded);
-        (self.up_to, self.failed) = (self.asked.clone(), false);
-        self.choose_shown();
+    pub fn set_lines(&mut self, lines: Arc<[Said]>, is_recorded: bool) {
+        (self.up_to, self.failed, self.is_recorded) = (self.asked.clone(), false, is_recorded);
+        let is_same = self.lines.replace(Arc::clone(&lines)).is_some_and(|before| Arc::ptr_eq(&before, &lines));
+        if !is_same {
+            self.choose_shown();
+        }
     }
 
     pub const fn is_recorded(&self) -> bool {
@@ -118,7 +120,7 @@ impl TranscriptView {
 
     /// What the fold key does now; `None` where nothing can be folded.
     pub fn fold_hint(&self) -> Option<&'static str> {
-        let foldable = self.lines.iter().flatten().any(|said| said.by == Speaker::Output);
+        let foldable = self.lines.iter().flat_map(|lines| lines.iter()).any(|said| said.by == Speaker::Output);
         foldable.then_some(if self.is_unfolded { "fold tools" } else { "unfold tools" })
     }
 

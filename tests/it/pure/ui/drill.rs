@@ -152,7 +152,7 @@ pub fn tell_screen(ui: &mut Ui, fleet: &SampleFleet) {
 }
 
 pub fn tell_transcript(ui: &mut Ui, fleet: &SampleFleet) {
-    tell(ui, fleet, HistoryAnswer::Transcript { is_recorded: false, lines: said() });
+    tell(ui, fleet, HistoryAnswer::Transcript { is_recorded: false, lines: said().into() });
 }
 
 /// Tells of a difference of two files, and of one that is untracked.
@@ -251,7 +251,7 @@ fn what_was_said_is_told_of_its_own_time_and_asked_for_again_when_it_cannot_be_r
     open(&mut ui, &fleet);
     press(&mut ui, &fleet, &[KeyCode::Tab, KeyCode::Tab]);
     frame(&mut ui, &fleet, 160, 45);
-    tell(&mut ui, &fleet, HistoryAnswer::Transcript { is_recorded: false, lines: said() });
+    tell(&mut ui, &fleet, HistoryAnswer::Transcript { is_recorded: false, lines: said().into() });
     assert!(text(&mut ui, &fleet, 160, 45).contains("Bash(rm -rf build/cache)"));
     press(&mut ui, &fleet, &chars("jjj"));
     let asks = |ui: &mut Ui, fleet: &SampleFleet| {
@@ -268,7 +268,7 @@ fn what_was_said_is_told_of_its_own_time_and_asked_for_again_when_it_cannot_be_r
     assert_eq!(asks(&mut ui, &fleet), [], "not at once");
     fleet.now = NOW + Span::from_secs(2);
     assert_eq!(asks(&mut ui, &fleet).len(), 1);
-    tell(&mut ui, &fleet, HistoryAnswer::Transcript { is_recorded: false, lines: said() });
+    tell(&mut ui, &fleet, HistoryAnswer::Transcript { is_recorded: false, lines: said().into() });
     assert!(beside(&text(&mut ui, &fleet, 160, 45)).contains("Bash(rm"));
 }
 
@@ -288,7 +288,7 @@ fn a_record_tells_all_that_was_said_with_its_tools_folded() {
         Said::BLANK,
         Said::new("One test fails.", Speaker::Agent),
     ];
-    tell(&mut ui, &fleet, HistoryAnswer::Transcript { is_recorded: true, lines });
+    tell(&mut ui, &fleet, HistoryAnswer::Transcript { is_recorded: true, lines: lines.into() });
     let folded = text(&mut ui, &fleet, 160, 45);
     assert!(folded.contains("by its record") && folded.contains("Bash  make test  +2"), "{folded}");
     assert!(folded.contains("One test fails.") && !folded.contains("12 passed"), "{folded}");
@@ -333,8 +333,8 @@ fn a_search_goes_from_hit_to_hit() {
     open(&mut ui, &fleet);
     press(&mut ui, &fleet, &chars("/"));
     frame(&mut ui, &fleet, 160, 45);
-    let lines = (0..200).map(|n| Said::new(format!("line {n} Of many"), Speaker::Agent)).collect();
-    tell(&mut ui, &fleet, HistoryAnswer::Transcript { is_recorded: false, lines });
+    let lines: Vec<_> = (0..200).map(|n| Said::new(format!("line {n} Of many"), Speaker::Agent)).collect();
+    tell(&mut ui, &fleet, HistoryAnswer::Transcript { is_recorded: false, lines: lines.into() });
     press(&mut ui, &fleet, &chars("line 1 of"));
     assert!(text(&mut ui, &fleet, 160, 45).contains("1 of 1 \"line 1 of\""));
     press(&mut ui, &fleet, &[KeyCode::Backspace; 3]);
@@ -533,7 +533,7 @@ proptest! {
             sizes::strike(&mut ui, &fleet, code);
             assert_harmless(&frame(&mut ui, &fleet, width, height));
             let lines = vec![Said::new(text.clone(), Speaker::User)];
-            tell(&mut ui, &fleet, HistoryAnswer::Transcript { is_recorded: false, lines });
+            tell(&mut ui, &fleet, HistoryAnswer::Transcript { is_recorded: false, lines: lines.into() });
             ui.reasons(&fleet.terminals[0].key, Some(&text), &fleet.view());
             assert_harmless(&frame(&mut ui, &fleet, height, width));
             assert_harmless(&frame(&mut ui, &fleet, width, height.min(1 + width % 12)));
