@@ -37,6 +37,8 @@ const FEW: isize = 3;
 
 /// From this width on the list and the pane beside it stand side by side.
 const SIDE_BY_SIDE: u16 = 110;
+/// From this height on they stand one above the other where the frame is narrow.
+const STACKED: u16 = 14;
 /// Head and time line.
 const ABOVE: u16 = 3;
 
@@ -68,7 +70,7 @@ impl Side {
     }
 }
 
-/// Which of the two panes the keys move in; where only one fits, it is the one that is shown.
+/// Which of the two panes the keys move in; where there is room for one only, it is the one that is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Focus {
     List,
@@ -269,7 +271,7 @@ impl Drill {
 
     fn draw_all(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
         frame::clear(buffer, area);
-        self.drawn = Drawn { one_pane: area.width < SIDE_BY_SIDE, ..Drawn::default() };
+        self.drawn = Drawn::default();
         draw_head(canvas, buffer, area, &self.shown, self.here, self.until);
         let above = if area.height >= ABOVE + 4 { ABOVE } else { 1 };
         if above == ABOVE {
@@ -278,13 +280,20 @@ impl Drill {
             self.strip.draw(canvas, buffer, place, &self.steps, self.until, selected.map(|step| step.at));
         }
         let body = Rect { y: area.y + above, height: area.height.saturating_sub(above), ..area };
+        let is_wide = area.width >= SIDE_BY_SIDE;
+        self.drawn.one_pane = !is_wide && body.height < STACKED;
         let (left, right) = match (self.drawn.one_pane, self.focus) {
             (true, Focus::List) => (body, Rect::ZERO),
             (true, Focus::Side) => (Rect::ZERO, body),
-            (false, _) => {
+            (false, _) if is_wide => {
                 let left = (body.width * 9 / 20).min(84);
                 let right = Rect { x: body.x + left + 1, width: body.width - left - 1, ..body };
                 (Rect { width: left, ..body }, right)
+            }
+            (false, _) => {
+                let above = body.height * 2 / 5;
+                let below = Rect { y: body.y + above, height: body.height - above, ..body };
+                (Rect { height: above, ..body }, below)
             }
         };
         if !left.is_empty() {

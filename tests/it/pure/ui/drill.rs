@@ -319,8 +319,6 @@ fn without_a_history_there_is_what_was_seen() {
         tell(&mut ui, &fleet, HistoryAnswer::Failed { ask, trouble: Trouble::Off });
     }
     press(&mut ui, &fleet, &chars("j"));
-    text(&mut ui, &fleet, 80, 24);
-    press(&mut ui, &fleet, &[KeyCode::Tab]);
     assert!(text(&mut ui, &fleet, 80, 24).contains("what stood there when it asked"));
     fleet.now = NOW + Span::from_secs(60);
     assert_eq!(asked(&mut ui, &fleet), [], "nobody asks what is switched off");
@@ -573,4 +571,23 @@ fn keys_for_one_row_act_on_the_terminal_that_is_looked_into() {
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [escape]);
     press(&mut ui, &fleet, &chars("r"));
     assert!(text(&mut ui, &fleet, 160, 45).contains("every key goes to shop-api"));
+}
+
+#[test]
+fn list_and_moment_are_stacked_where_the_frame_is_narrow_and_take_turns_where_it_is_low() {
+    let (mut ui, fleet) = (dashboard(), fleet());
+    frame(&mut ui, &fleet, 80, 24);
+    press(&mut ui, &fleet, &chars("d"));
+    let rows = |ui: &mut Ui, height| {
+        let shown = lines(&frame(ui, &fleet, 80, height));
+        ["─ what happened", "[screen]", "[why]"].map(|title| shown.iter().position(|line| line.contains(title)))
+    };
+    let [list, screen, why] = rows(&mut ui, 24);
+    assert!(list < screen && list.is_some() && why.is_none(), "{list:?} {screen:?}");
+    press(&mut ui, &fleet, &[KeyCode::Tab]);
+    let [list, screen, why] = rows(&mut ui, 24);
+    assert!(list < why && list.is_some() && screen.is_none(), "the list stays: {list:?} {why:?}");
+    assert_eq!(rows(&mut ui, 14).map(|row| row.is_some()), [true, false, false], "a low one has room for the list");
+    press(&mut ui, &fleet, &[KeyCode::Tab]);
+    assert_eq!(rows(&mut ui, 14).map(|row| row.is_some()), [false, true, false]);
 }

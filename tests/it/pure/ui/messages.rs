@@ -102,7 +102,10 @@ fn messages_stand_where_nothing_does_in_a_whole_view() {
         let now = lines(&before).iter().position(|line| line.starts_with("› now")).expect("the list");
         let drawn = before.area.positions().filter(|at| usize::from(at.y) >= now && before[*at].symbol() != " ");
         let list = if width < 110 { width } else { width * 9 / 20 };
-        for at in drawn.filter(|at| at.x < list && at.y + 1 < height) {
+        // The moment stands below the list in a narrow frame.
+        let moment = lines(&before).iter().position(|line| line.starts_with("─ [screen]"));
+        let end = moment.map_or(height - 1, |row| u16::try_from(row).expect("a row"));
+        for at in drawn.filter(|at| at.x < list && at.y < end) {
             assert_eq!(before[at].symbol(), after[at].symbol(), "{at:?}\n{}", lines(&after).join("\n"));
         }
     }
@@ -126,7 +129,7 @@ fn messages_hide_no_row_that_needs_the_operator_while_there_is_room_elsewhere() 
     }
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 80, 24);
-    press(&mut ui, &fleet, &chars("vvvvs"));
+    press(&mut ui, &fleet, &chars("vvvvvs"));
     fleet.now = NOW + Span::from_secs(60);
     let (before, after) = before_and_after(&mut ui, &fleet, 80, 24);
     let needing: Vec<usize> =
