@@ -11,6 +11,7 @@ mod dialog;
 mod drawing;
 mod drill;
 mod filter;
+mod grid;
 mod header;
 mod help;
 mod interrupt;
@@ -53,6 +54,7 @@ use crate::status::Status;
 use crate::task::Task;
 use crate::time::Timestamp;
 use arrangement::{RowKey, TableRow};
+use grid::Tiles;
 use kit::{frame, input, picker, question, reading, scroll, times};
 use layout::{Panes, Regions};
 use order::RowSelection;
@@ -218,6 +220,8 @@ struct Drawn {
     top: Rect,
     transitions: Rect,
     page: usize,
+    /// Rows that stand side by side.
+    columns: usize,
     any_spinner: bool,
     regions: Regions,
 }
@@ -233,6 +237,8 @@ pub struct Ui {
     /// The row that was selected when the filter was begun.
     before_filter: Option<RowKey>,
     panes: Panes,
+    /// Which terminal has which tile, while the last frame showed a grid.
+    tiles: Option<Tiles>,
     /// Newest transitions that are scrolled away.
     skipped: usize,
     /// Whether no notice goes out of the dashboard.
@@ -257,6 +263,7 @@ impl Ui {
             memory: OverlayMemory::default(),
             before_filter: None,
             panes: Panes::default(),
+            tiles: None,
             skipped: 0,
             muted: false,
             history_trouble: None,
@@ -267,8 +274,11 @@ impl Ui {
         }
     }
 
-    /// The rows of the table, top first.
+    /// The rows of the table, top first; of a grid, in the order of its tiles.
     fn rows<'a>(&self, view: &View<'a>) -> Vec<TableRow<'a>> {
+        if let Some(tiles) = &self.tiles {
+            return tiles.arrange(self.memory.arrangement.ungrouped(view));
+        }
         self.cursor.keep(self.memory.arrangement.rows(view), view.now)
     }
 

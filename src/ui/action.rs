@@ -68,7 +68,7 @@ actions! {
     MuteAll = "mute-all", "mute or unmute all notices";
     Copy = "copy", "copy the name, the dialog or the transcript" [row];
     SwitchPane = "switch-pane", "show the other pane below the table" [table];
-    Layout = "layout", "change the layout: all panes, tall screen beside the table, screen, transitions, table only" [table];
+    Layout = "layout", "change the layout: all panes, tall screen, grid of screens, screen, transitions, table only" [table];
     Taller = "taller", "make the table taller" [table];
     Lower = "lower", "make the table shorter" [table];
     Wider = "wider", "make the left pane wider" [table];
@@ -95,8 +95,8 @@ actions! {
     Undo = "undo", "undo the last change";
     Close = "close", "close this; a draft is kept";
     SwitchPaneBack = "switch-pane-back", "show the previous view";
-    FocusLeft = "focus-left", "go to the left pane";
-    FocusRight = "focus-right", "go to the right pane";
+    FocusLeft = "focus-left", "go to the left" [table];
+    FocusRight = "focus-right", "go to the right" [table];
     Zoom = "zoom", "change the span of the time line";
     Search = "search", "search in the text";
     NextMatch = "next-match", "go to the next match";

@@ -249,11 +249,10 @@ enum SortKey {
 impl Arrangement {
     /// The rows, top first.
     pub fn rows<'a>(&self, view: &View<'a>) -> Vec<TableRow<'a>> {
-        let mut placed: Vec<Placed<'a>> = self.shown(view).map(|item| self.placed(item)).collect();
-        placed.sort_by(|a, b| self.compare(a, b));
         if self.grouping == Grouping::None {
-            return placed.into_iter().map(|placed| TableRow::Item(placed.item)).collect();
+            return self.ungrouped(view);
         }
+        let placed = self.in_order(view, self.grouping);
         let mut rows = Vec::with_capacity(placed.len() + 8);
         for members in placed.chunk_by(|a, b| a.group == b.group) {
             let group = members[0].group.clone();
@@ -273,6 +272,17 @@ impl Arrangement {
         rows
     }
 
+    /// The rows without groups, top first; pinned ones come before all others.
+    pub fn ungrouped<'a>(&self, view: &View<'a>) -> Vec<TableRow<'a>> {
+        self.in_order(view, Grouping::None).into_iter().map(|placed| TableRow::Item(placed.item)).collect()
+    }
+
+    fn in_order<'a>(&self, view: &View<'a>, grouping: Grouping) -> Vec<Placed<'a>> {
+        let mut placed: Vec<Placed<'a>> = self.shown(view).map(|item| self.placed(item, grouping)).collect();
+        placed.sort_by(|a, b| self.compare(a, b));
+        placed
+    }
+
     /// What the filter lets through, in no particular order; what is in folded groups, too.
     pub fn shown<'a>(&self, view: &View<'a>) -> impl Iterator<Item = Item<'a>> {
         let mut fits = self.filter.matcher(&self.flags);
@@ -281,7 +291,7 @@ impl Arrangement {
 
     /// The group that a terminal is shown in, if there are groups.
     pub fn group_of<'a>(&self, item: impl Into<Item<'a>>) -> Option<Group> {
-        (self.grouping != Grouping::None).then(|| self.placed(item.into()).group)
+        (self.grouping != Grouping::None).then(|| self.placed(item.into(), self.grouping).group)
     }
 
     /// Folds or unfolds a group.
@@ -323,9 +333,9 @@ impl Arrangement {
         queue
     }
 
-    fn placed<'a>(&self, item: Item<'a>) -> Placed<'a> {
+    fn placed<'a>(&self, item: Item<'a>, grouping: Grouping) -> Placed<'a> {
         let pinned = self.flags.is_pinned(item);
-        let group = match self.grouping {
+        let group = match grouping {
             _ if pinned => Group::Pinned,
             grouping => grouping.of(item),
         };

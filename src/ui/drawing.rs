@@ -6,8 +6,9 @@ use ratatui::layout::Rect;
 
 use super::arrangement::TableRow;
 use super::frame::{self, Canvas};
+use super::grid::{self, Following};
 use super::item::Item;
-use super::layout::{Below, FrameSize, Regions};
+use super::layout::{Below, FrameSize, Layout, Regions};
 use super::overlay::OverlayPlace;
 use super::toast::{Free, Keyboard};
 use super::{Drawn, Ui, header, preview, table, theme, transitions};
@@ -25,6 +26,7 @@ impl Ui {
     /// Draws a frame into a buffer.
     pub fn draw_into(&mut self, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
         let area = area.intersection(buffer.area);
+        self.follow_grid(area, view);
         // Only what a frame shows is selected: between two frames no key goes to another row than the one that was
         // seen.
         self.follow(view);
@@ -44,6 +46,25 @@ impl Ui {
         let seen = [self.seen_at(view), self.bell_seen_at(view).map(|(_, at)| at)];
         let moments = [Some(second), header::stale_at(view), spinner, self.memory.toasts.next_expiry()];
         moments.into_iter().chain(seen).flatten().min().unwrap_or(second).max(view.now)
+    }
+
+    /// Lets the tiles of a grid follow the fleet, where the frame has room for one.
+    fn follow_grid(&mut self, area: Rect, view: &View<'_>) {
+        if self.panes.layout != Layout::Grid || Regions::size_of(area) != FrameSize::Full {
+            self.tiles = None;
+            return;
+        }
+        let rows = self.memory.arrangement.ungrouped(view);
+        let (columns, lines) = grid::shape(Regions::new(area, rows.len(), false, &self.panes).table, rows.len());
+        let (arrangement, cursor) = (&self.memory.arrangement, &self.cursor);
+        let following = Following {
+            now: view.now,
+            seen: columns * lines,
+            is_held: cursor.is_held(view.now),
+            selected: cursor.chosen(),
+        };
+        let tiles = self.tiles.get_or_insert_default();
+        tiles.follow(&rows, &following, |item| arrangement.needs_operator(item));
     }
 
     fn draw_regions(&mut self, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
@@ -108,7 +129,7 @@ impl Ui {
         };
         let shown = rows.iter().enumerate().skip(self.drawn.first).zip(&self.drawn.rows);
         let kept = shown.filter(|((index, row), _)| *index == self.cursor.index() || needs(row));
-        kept.map(|(_, (place, _))| *place).collect()
+        kept.map(|(_, (place, _))| Rect { height: 1, ..*place }).collect()
     }
 
     /// Draws the table and the panes below it, as far as the regions have room for them. Returns what is where.
@@ -126,13 +147,27 @@ impl Ui {
             header::draw_empty(canvas, buffer, below, view);
             return Drawn { regions, first, ..Drawn::default() };
         }
-        let table::TableHits { rows: shown, first, page } =
-            table::draw(canvas, buffer, regions.table, rows, self.cursor.index(), first);
+        let draw = if self.tiles.is_some() { grid::draw } else { table::draw };
+        let table::TableHits { rows: shown, first, page, columns } =
+            draw(canvas, buffer, regions.table, rows, self.cursor.index(), first);
+        if self.tiles.is_some() {
+            table::draw_extent(canvas, buffer, regions.bar, rows, first, page);
+        }
         let any_spinner = rows.iter().skip(first).take(page).any(turns);
         let is_empty = regions.left.is_empty() && regions.right.is_empty();
         let has_panes = !writing && regions.size == FrameSize::Full && !is_empty;
         let transitions = if has_panes { self.draw_panes(canvas, buffer, view) } else { Rect::ZERO };
-        Drawn { regions, first, rows: shown, count: rows.len(), page, any_spinner, transitions, ..Drawn::default() }
+        Drawn {
+            regions,
+            first,
+            rows: shown,
+            count: rows.len(),
+            page,
+            columns,
+            any_spinner,
+            transitions,
+            ..Drawn::default()
+        }
     }
 
     /// Returns where the transitions are.

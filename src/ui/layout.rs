@@ -59,10 +59,16 @@ impl Regions {
         self.table.height + self.left.height
     }
 
+    /// How much room a frame has.
+    pub const fn size_of(frame: Rect) -> FrameSize {
+        let is_small = frame.width < SMALLEST_FULL.0 || frame.height < SMALLEST_FULL.1;
+        if is_small { FrameSize::Small } else { FrameSize::Full }
+    }
+
     /// The regions of a frame for a number of terminals. `writing` gives the panes more room, and enough of it wherever
     /// the operator has put the divider.
     pub fn new(frame: Rect, terminals: usize, writing: bool, panes: &Panes) -> Self {
-        if frame.width < SMALLEST_FULL.0 || frame.height < SMALLEST_FULL.1 {
+        if Self::size_of(frame) == FrameSize::Small {
             return Self::small(frame, writing);
         }
         let row = |y: u16, height: u16| Rect::new(frame.x, frame.y + y, frame.width, height);
@@ -87,7 +93,8 @@ impl Regions {
             };
         }
         let table = match panes.layout {
-            Layout::Table if !writing => body,
+            Layout::Table | Layout::Grid if !writing => body,
+            Layout::Grid => body - least(body),
             _ => panes.table_rows(body).map_or(usual, |rows| if writing { rows.min(body - least(body)) } else { rows }),
         };
         let lower = row(2 + table, body - table);
@@ -172,6 +179,8 @@ pub enum Layout {
     /// The table with the transitions on the left, and a tall screen on the right; below the table, where the frame is
     /// narrow.
     Beside,
+    /// Live screens of the most urgent terminals instead of the table.
+    Grid,
     Screen,
     Transitions,
     /// No pane: the table has all the room.
@@ -180,7 +189,7 @@ pub enum Layout {
 
 impl Layout {
     /// Every choice.
-    pub const ALL: [Self; 5] = [Self::All, Self::Beside, Self::Screen, Self::Transitions, Self::Table];
+    pub const ALL: [Self; 6] = [Self::All, Self::Beside, Self::Grid, Self::Screen, Self::Transitions, Self::Table];
 
     /// The next one, around.
     pub fn next(self) -> Self {
@@ -192,6 +201,7 @@ impl Layout {
         match self {
             Self::All => "table, transitions and screen",
             Self::Beside => "table with a tall screen beside it",
+            Self::Grid => "a grid of live screens",
             Self::Screen => "table and screen",
             Self::Transitions => "table and transitions",
             Self::Table => "the table alone",
@@ -243,7 +253,7 @@ impl Panes {
     pub fn single(&self, regions: &Regions) -> Option<Below> {
         match self.layout {
             Layout::All if regions.right.is_empty() => Some(self.below),
-            Layout::All | Layout::Table => None,
+            Layout::All | Layout::Grid | Layout::Table => None,
             Layout::Beside if !regions.right.is_empty() => None,
             Layout::Beside | Layout::Screen => Some(Below::Preview),
             Layout::Transitions => Some(Below::Transitions),

@@ -27,7 +27,7 @@ const SYNONYMS: &[(Action, &str)] = &[
     (Action::Seen, "read acknowledge dismiss"),
     (Action::Mute, "silence hide snooze"),
     (Action::MuteAll, "notify notices notifications silence"),
-    (Action::Layout, "panes view split zoom"),
+    (Action::Layout, "panes view split zoom grid tiles wall tall"),
     (Action::TaskSessions, "adopt windows"),
     (Action::KillTask, "stop end terminate"),
     (Action::RerunTask, "restart again"),

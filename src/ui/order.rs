@@ -69,6 +69,16 @@ impl RowSelection {
         super::find(view, self.key()?)
     }
 
+    /// The terminal that the operator has moved the cursor to; none as long as it keeps to the top.
+    pub fn chosen(&self) -> Option<&TerminalKey> {
+        self.key().filter(|_| self.anchor == Anchor::Row)
+    }
+
+    /// Whether the operator did something so lately that nothing is to be moved.
+    pub fn is_held(&self, now: Timestamp) -> bool {
+        now < self.held_until
+    }
+
     /// Takes note that the operator did something: the selected row stays where it is.
     pub fn hold(&mut self, now: Timestamp) {
         self.held_until = now + HOLD;
@@ -101,7 +111,7 @@ impl RowSelection {
     pub fn keep<'a>(&self, mut rows: Vec<TableRow<'a>>, now: Timestamp) -> Vec<TableRow<'a>> {
         let natural = self.key.as_ref().and_then(|key| rows.iter().position(|row| row.is(key)));
         let is_terminal = |index: &usize| rows[*index].item().is_some();
-        if let Some(natural) = natural.filter(is_terminal).filter(|_| now < self.held_until) {
+        if let Some(natural) = natural.filter(is_terminal).filter(|_| self.is_held(now)) {
             let is_head = |row: &TableRow<'_>| row.item().is_none();
             let waits = |row: &TableRow<'_>| row.item().is_some_and(|item| item.status().needs_operator());
             let from = rows[..natural].iter().rposition(is_head).map_or(0, |head| head + 1);
@@ -116,7 +126,7 @@ impl RowSelection {
     /// Follows the rows: the selected one may have moved or gone, and another one may be at the top. One that left
     /// gives the cursor to the row that took its place.
     pub fn follow(&mut self, rows: &[TableRow<'_>], now: Timestamp) {
-        let to_top = self.anchor == Anchor::Top && now >= self.held_until;
+        let to_top = self.anchor == Anchor::Top && !self.is_held(now);
         if !to_top && self.locate(rows) {
             return;
         }

@@ -19,15 +19,25 @@ pub fn draw<'a>(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, item: Opti
         frame::titled(canvas, buffer, area, &[("screen", parts.title)]);
         return;
     };
-    let terminal = item.terminal();
     let place = format!("{}  {}", item.key().pane, item.place());
-    let stale = terminal.and_then(|terminal| terminal.state.stale);
-    let stale = stale.map(|stale| format!("as of {} ago", times::age(canvas.now.since(stale.at)))).unwrap_or_default();
+    let stale = staleness(canvas, item).unwrap_or_default();
     let directory = item.cwd_and_git();
     let mut title = vec![(item.id(), parts.title), (place.as_str(), parts.quiet)];
     title.extend([(stale.as_str(), canvas.theme.style(Status::Unknown)), (directory.as_str(), parts.quiet)]);
     title.retain(|(text, _)| !text.is_empty());
-    let mut area = frame::titled(canvas, buffer, area, &title);
+    let area = frame::titled(canvas, buffer, area, &title);
+    draw_inside(canvas, buffer, area, item);
+}
+
+/// How old what is shown is, where that is worth saying.
+pub fn staleness(canvas: &Canvas<'_>, item: Item<'_>) -> Option<String> {
+    let stale = item.terminal()?.state.stale?;
+    Some(format!("as of {} ago", times::age(canvas.now.since(stale.at))))
+}
+
+/// The same without the title.
+pub fn draw_inside(canvas: &Canvas<'_>, buffer: &mut Buffer, mut area: Rect, item: Item<'_>) {
+    let (parts, terminal) = (&canvas.theme.parts, item.terminal());
     if let Some(trouble) = terminal.and_then(|terminal| item::trouble(&terminal.state))
         && area.height > 1
     {

@@ -142,6 +142,8 @@ pub struct TableHits {
     pub first: usize,
     /// Rows that fit.
     pub page: usize,
+    /// Rows that stand side by side: one in a table, several in a grid.
+    pub columns: usize,
 }
 
 /// Draws the heading and the rows that fit, so that the selected row is among them.
@@ -163,7 +165,7 @@ pub fn draw(
         let room = draw_extent(canvas, buffer, area, rows, first, page);
         draw_heading(canvas, buffer, Rect { width: room, ..area }, &layout);
     }
-    let mut drawn = TableHits { rows: Vec::new(), first, page };
+    let mut drawn = TableHits { rows: Vec::new(), first, page, columns: 1 };
     for (offset, row) in rows.iter().enumerate().skip(first).take(page) {
         let y = heading + u16::try_from(offset - first).unwrap_or(u16::MAX);
         let line = Rect { y: area.y + y, height: 1, ..area };
@@ -247,7 +249,7 @@ fn draw_heading(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, layout: &L
 
 /// Says at the right of the heading which rows are shown where not all are, and how many of the others need the
 /// operator: in groups, and in an order of names, they stand anywhere. Returns the cells that are left of it.
-fn draw_extent(
+pub fn draw_extent(
     canvas: &Canvas<'_>,
     buffer: &mut Buffer,
     area: Rect,
@@ -362,21 +364,29 @@ fn draw_row(canvas: &Canvas<'_>, buffer: &mut Buffer, line: Rect, layout: &Layou
     for mark in said {
         pen.text(mark, if mark == MARKED { base.patch(parts.key) } else { quiet });
     }
-    pen.text(if status == Status::Running { RUNS } else { canvas.glyph(status) }, look).text(" ", base);
+    pen.text(glyph(canvas, item), look).text(" ", base);
     for (nth, (column, cells)) in layout.shown().enumerate() {
         pen.field("", if nth == 0 { 0 } else { GAP }, base);
         (column.draw)(&cell, &mut pen, cells, &(column.words)(item));
     }
 }
 
+/// The glyph of a row's state.
+pub fn glyph<'a>(canvas: &'a Canvas<'_>, item: Item<'_>) -> &'a str {
+    match item.status() {
+        Status::Running => RUNS,
+        status => canvas.glyph(status),
+    }
+}
+
 /// What the operator has said of a row, by its marks.
-fn marks<'a>(item: Item<'a>, flags: &'a Flags) -> impl Iterator<Item = &'static str> + 'a {
+pub fn marks<'a>(item: Item<'a>, flags: &'a Flags) -> impl Iterator<Item = &'static str> + 'a {
     let said = [(flags.is_marked(item), MARKED), (flags.is_muted(item), MUTED), (flags.is_pinned(item), PINNED)];
     said.into_iter().filter(|(is_so, _)| *is_so).map(|(_, mark)| mark)
 }
 
 /// Whether a row waits for the operator; a muted terminal raises no voice with a bar.
-fn has_bar(item: Item<'_>, flags: &Flags) -> bool {
+pub fn has_bar(item: Item<'_>, flags: &Flags) -> bool {
     item.status().needs_operator() && !flags.is_muted(item)
 }
 

@@ -12,6 +12,7 @@ use crate::ui::dialog::DialogBox;
 use crate::ui::drill::Drill;
 use crate::ui::filter::{Filter, FilterBar};
 use crate::ui::frame::Hint;
+use crate::ui::grid;
 use crate::ui::interrupt::Interrupt;
 use crate::ui::item::Item;
 use crate::ui::keymap::Context;
@@ -89,8 +90,10 @@ impl Ui {
     pub(super) fn perform_in_fleet(&mut self, action: Action, view: &View<'_>) -> Vec<Request> {
         let page = isize::try_from(self.drawn.page.max(1)).unwrap_or(isize::MAX);
         match action {
-            Action::Up => self.step(-1, view),
-            Action::Down => self.step(1, view),
+            Action::Up => self.step_beside(0, -1, view),
+            Action::Down => self.step_beside(0, 1, view),
+            Action::FocusLeft if self.tiles.is_some() => self.step_beside(-1, 0, view),
+            Action::FocusRight if self.tiles.is_some() => self.step_beside(1, 0, view),
             Action::PageUp => self.step(-page, view),
             Action::PageDown => self.step(page, view),
             Action::First => {
@@ -167,6 +170,13 @@ impl Ui {
             None => self.cursor.step(rows_down, &rows, view.now),
         }
         self.before_filter = self.cursor.row().cloned();
+    }
+
+    /// Moves the cursor to the row below or above, in a grid to the tile there, if there is one.
+    fn step_beside(&mut self, right: isize, down: isize, view: &View<'_>) {
+        let (columns, count, from) = (self.drawn.columns, self.drawn.count, self.cursor.index());
+        let by = if columns > 1 { grid::neighbour(from, (columns, count), right, down) } else { Some(down) };
+        by.into_iter().for_each(|rows_down| self.step(rows_down, view));
     }
 
     fn toggle_notices(&mut self, view: &View<'_>) -> Vec<Request> {
@@ -343,6 +353,10 @@ impl Ui {
     pub(super) fn rearrange(&mut self, action: Action, view: &View<'_>) {
         // Rows that stand in another order now are no longer where they were shown.
         self.drawn.rows.clear();
+        if self.tiles.is_some() && matches!(action, Action::Group | Action::Fold | Action::FoldAll) {
+            let key = self.options.keymap.key_for(Context::Fleet, Action::Layout).unwrap_or_default();
+            return self.say(format!("a grid has no groups ({key} leads back to the table)"), view);
+        }
         let arrangement = &mut self.memory.arrangement;
         match action {
             Action::Filter => {
@@ -359,7 +373,9 @@ impl Ui {
                 arrangement.sort = arrangement.sort.next(&shown);
             }
             Action::Group => arrangement.grouping = arrangement.grouping.next(),
-            Action::Fold => return self.fold_here(view),
+            Action::Fold => return self.fold_here(None, view),
+            Action::FocusLeft => return self.fold_here(Some(true), view),
+            Action::FocusRight => return self.fold_here(Some(false), view),
             Action::FoldAll => return self.fold_everything(view),
             Action::Mark => return self.mark(view),
             Action::MarkAll => {
@@ -370,15 +386,23 @@ impl Ui {
             _ => return self.lay_out(action, view),
         }
         // What the operator put into another order is in that order at once.
-        self.cursor.release();
+        self.release_rows();
         self.follow(view);
         self.cursor.hold(view.now);
+    }
+
+    /// Lets every row go to where it belongs.
+    fn release_rows(&mut self) {
+        self.cursor.release();
+        if let Some(tiles) = &mut self.tiles {
+            tiles.release();
+        }
     }
 
     /// Follows a filter that is being typed: each row stands where it belongs, and the cursor is on the terminal that
     /// was selected before, or on the first one as long as that is not shown.
     pub(super) fn follow_filter(&mut self, view: &View<'_>) {
-        self.cursor.release();
+        self.release_rows();
         self.drawn.rows.clear();
         let rows = self.rows(view);
         let before = self.before_filter.as_ref().and_then(|key| rows.iter().position(|row| row.is(key)));
@@ -414,13 +438,14 @@ impl Ui {
         self.cursor.hold(view.now);
     }
 
-    /// Folds or unfolds the group that the cursor is in.
-    fn fold_here(&mut self, view: &View<'_>) {
+    /// Folds or unfolds the group that the cursor is in, whichever it is not or as is wanted.
+    fn fold_here(&mut self, wanted: Option<bool>, view: &View<'_>) {
         let group = match self.cursor.row() {
             Some(RowKey::Head(group)) => Some(group.clone()),
             _ => self.selected(view).and_then(|item| self.memory.arrangement.group_of(item)),
         };
         match group {
+            Some(group) if wanted == Some(self.memory.arrangement.is_folded(&group)) => {}
             Some(group) => self.toggle_fold(&group, view),
             None => self.say("there are no groups".to_owned(), view),
         }

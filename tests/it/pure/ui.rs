@@ -1058,7 +1058,7 @@ fn layouts_and_dividers() {
     let fleet = SampleFleet::usual();
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 160, 45);
-    press(&mut ui, &fleet, &chars("vvvvi"));
+    press(&mut ui, &fleet, &chars("vvvvvi"));
     assert!(text(&mut ui, &fleet, 80, 24).contains("prompt to"), "a prompt has room even there");
     press(&mut ui, &fleet, &[KeyCode::Esc]);
     press(&mut ui, &fleet, &chars("v"));
@@ -1138,6 +1138,115 @@ fn a_tall_screen_stands_beside_the_table_and_both_dividers_move() {
     next.restore(ui.choices());
     assert_eq!(place(&mut next, transitions), Some((0, 30)));
     assert_eq!(place(&mut next, screen), Some((61, 2)));
+}
+
+/// The names of the tiles, in their order, and which one is selected.
+fn tiles(ui: &mut Ui, fleet: &SampleFleet) -> (Vec<String>, String) {
+    let mut names: Vec<(usize, usize, String)> = Vec::new();
+    let mut selected = String::new();
+    for (row, line) in lines(&frame(ui, fleet, 160, 45)).iter().enumerate() {
+        for terminal in &fleet.terminals {
+            let name = &terminal.state.terminal.id;
+            let word = format!(" {name}  {} ", Status::of(&terminal.state).word());
+            if let Some(at) = line.find(&word) {
+                let tile: String = line[..at].chars().rev().take_while(|c| *c != '─').take(6).collect();
+                if tile.contains('›') {
+                    selected.clone_from(name);
+                }
+                names.push((row, line[..at].width(), name.clone()));
+            }
+        }
+    }
+    names.sort();
+    (names.into_iter().map(|(.., name)| name).collect(), selected)
+}
+
+#[test]
+fn arrows_move_between_tiles_and_keys_act_on_the_selected_one() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 160, 45);
+    press(&mut ui, &fleet, &chars("vv"));
+    let (shown, selected) = tiles(&mut ui, &fleet);
+    let first = ["shop-api", "billing", "new-repo", "infra", "nightly", "étude", "docs", "ingest", "検索"];
+    assert_eq!(shown[..9], first.map(str::to_owned));
+    assert_eq!((shown.len(), selected.as_str()), (12, "shop-api"));
+    for (keys, at) in [
+        (chars("l"), "billing"),
+        (chars("j"), "nightly"),
+        (chars("h"), "infra"),
+        (chars("h"), "infra"),
+        (vec![KeyCode::Right, KeyCode::Right, KeyCode::Right], "étude"),
+        (vec![KeyCode::Up], "new-repo"),
+        (chars("k"), "new-repo"),
+        (vec![KeyCode::End], "legacy"),
+        (chars("j"), "legacy"),
+        (vec![KeyCode::Left, KeyCode::Home], "shop-api"),
+        (chars("n"), "billing"),
+    ] {
+        press(&mut ui, &fleet, &keys);
+        assert_eq!(tiles(&mut ui, &fleet).1, at, "after {keys:?}");
+    }
+    assert_eq!(press(&mut ui, &fleet, &chars("g")), [Request::Jump { key: fleet.terminals[1].key.clone() }]);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    assert!(text(&mut ui, &fleet, 160, 45).contains("sends: "), "Enter opens the dialog");
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    press(&mut ui, &fleet, &chars("b"));
+    assert!(text(&mut ui, &fleet, 160, 45).contains("a grid has no groups (v leads back to the table)"));
+}
+
+#[test]
+fn tiles_stay_where_they_are_and_one_that_begins_to_wait_comes_at_once() {
+    let mut fleet = SampleFleet::usual();
+    let kinds = SampleFleet::usual().terminals;
+    // Twenty that work, twelve of which have a tile.
+    let make = |n: u32| {
+        let mut terminal = kinds[8].clone();
+        terminal.key.pane = fleetwatch::fleet::PaneId(100 + n);
+        terminal.state.terminal.id = format!("w-{n:02}");
+        terminal
+    };
+    fleet.terminals = (0..20).map(make).collect();
+    let become_like = |fleet: &mut SampleFleet, index: usize, kind: usize| {
+        let id = fleet.terminals[index].state.terminal.id.clone();
+        fleet.terminals[index].state = kinds[kind].state.clone();
+        fleet.terminals[index].state.terminal.id = id;
+    };
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 160, 45);
+    press(&mut ui, &fleet, &chars("vv"));
+    fleet.now = fleet.now + Span::from_secs(6);
+    let (before, _) = tiles(&mut ui, &fleet);
+    assert_eq!(before, (0..12).map(|n| format!("w-{n:02}")).collect::<Vec<_>>());
+    // One that is ready is less urgent than those that work, and one that has no tile finishes: not at once.
+    become_like(&mut fleet, 3, 9);
+    become_like(&mut fleet, 15, 5);
+    fleet.now = fleet.now + Span::from_secs(1);
+    assert_eq!(tiles(&mut ui, &fleet).0, before);
+    // One that asks has a tile with the next frame; the others keep theirs.
+    become_like(&mut fleet, 17, 0);
+    let (asked, _) = tiles(&mut ui, &fleet);
+    assert!(asked.contains(&"w-17".to_owned()), "{asked:?}");
+    assert_eq!(asked.iter().zip(&before).filter(|(now, before)| now != before).count(), 1, "{asked:?}");
+    fleet.now = fleet.now + Span::from_secs(6);
+    let (settled, _) = tiles(&mut ui, &fleet);
+    assert!(settled.contains(&"w-15".to_owned()) && !settled.contains(&"w-03".to_owned()), "{settled:?}");
+    assert!(settled.iter().zip(&asked).filter(|(now, before)| now != before).count() <= 2, "{settled:?}");
+    // What the operator chose keeps its tile, and nothing moves right after a key.
+    press(&mut ui, &fleet, &chars("l"));
+    let (_, chosen) = tiles(&mut ui, &fleet);
+    let index = fleet.terminals.iter().position(|it| it.state.terminal.id == chosen).expect("a terminal");
+    become_like(&mut fleet, index, 9);
+    become_like(&mut fleet, 18, 0);
+    assert_eq!(tiles(&mut ui, &fleet).0, settled);
+    fleet.now = fleet.now + Span::from_secs(11);
+    let (later, selected) = tiles(&mut ui, &fleet);
+    assert!(later.contains(&"w-18".to_owned()), "{later:?}");
+    assert_eq!((selected.as_str(), later.iter().position(|name| *name == chosen)), (chosen.as_str(), Some(1)));
+    // Of those that leave, the tiles go to others.
+    fleet.terminals.retain(|terminal| terminal.state.terminal.id != later[5]);
+    let (left, _) = tiles(&mut ui, &fleet);
+    assert_eq!(left.iter().zip(&later).filter(|(now, before)| now != before).count(), 1, "{left:?}");
 }
 
 #[test]

@@ -52,9 +52,14 @@ views! {
     many                BOTH, || SampleFleet::of(200), [];
     many_end            BOTH, || SampleFleet::of(200), [Keys("<end>")];
     layout_beside       ALL, SampleFleet::usual, [Keys("v")];
-    layout_screen       BOTH, SampleFleet::usual, [Keys("vv")];
-    layout_transitions  BOTH, SampleFleet::usual, [Keys("vvv")];
-    layout_table        BOTH, SampleFleet::usual, [Keys("vvvv")];
+    layout_screen       BOTH, SampleFleet::usual, [Keys("vvv")];
+    layout_transitions  BOTH, SampleFleet::usual, [Keys("vvvv")];
+    layout_table        BOTH, SampleFleet::usual, [Keys("vvvvv")];
+    grid                ALL, SampleFleet::usual, [Keys("vv")];
+    grid_moved          BOTH, with_tasks, [Keys("vv"), Keys("ljm"), Happens(queue)];
+    grid_many           ALL, || SampleFleet::of(30), [Keys("vv"), Keys("<end>")];
+    grid_prompt         BOTH, SampleFleet::usual, [Keys("vv"), Keys("<end>kli")];
+    grid_small          &[(40, 12)], SampleFleet::usual, [Keys("vv")];
     other_pane          NARROW, SampleFleet::usual, [Keys("<tab>")];
     sorted              BOTH, SampleFleet::usual, [Keys("s")];
     grouped             BOTH, labelled, [Keys("bb")];

@@ -31,6 +31,8 @@ fn panes_are_laid_out_and_resized_by_keys() {
     desk.press("v");
     wait_until("the screen beside the table", || desk.at(right).is_some_and(|at| at.1 == 2));
     desk.press("v");
+    wait_until("a grid", || desk.at("birds  ready").is_some() && desk.at("NAME").is_none());
+    desk.press("v");
     wait_until("the screen alone", || desk.at(upper).is_none() && desk.at(right).is_some());
     desk.press("v");
     wait_until("the transitions alone", || desk.at(upper).is_some() && desk.at(right).is_none());

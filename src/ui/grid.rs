@@ -1,0 +1,222 @@
+//! A grid of live screens: which terminal has which tile, how many tiles there are, and how one is drawn.
+
+use std::collections::HashSet;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+
+use super::arrangement::TableRow;
+use super::frame::Canvas;
+use super::item::Item;
+use super::order::HOLD;
+use super::preview;
+use super::scroll::Viewport;
+use super::table::{self, TableHits};
+use super::text::Pen;
+use super::times;
+use crate::fleet::TerminalKey;
+use crate::status::Status;
+use crate::time::Timestamp;
+
+/// The least columns and rows of a tile whose screen can be read.
+const LEAST: (u16, u16) = (48, 10);
+/// From this width on two tiles stand side by side all the same: their title lines say what their screens cannot.
+const PAIR: u16 = 72;
+
+/// The shape of a grid: tiles side by side, and rows of them. As square as the number of terminals lets it be, and no
+/// more tiles than can be read.
+pub fn shape(area: Rect, terminals: usize) -> (usize, usize) {
+    let most_columns = usize::from(area.width / LEAST.0).max(if area.width >= PAIR { 2 } else { 1 });
+    let most_rows = usize::from(area.height / LEAST.1).max(1);
+    let columns = (1..).find(|side| side * side >= terminals).unwrap_or(1).clamp(1, most_columns);
+    let rows = terminals.div_ceil(columns).clamp(1, most_rows);
+    (terminals.div_ceil(rows).clamp(1, most_columns), rows)
+}
+
+/// Which terminal has which tile. A terminal keeps its tile as long as it is among the most urgent ones that fit, so that
+/// the eye finds it again; one that begins to wait for the operator gets a tile at once, the others every few seconds.
+#[derive(Clone, Debug, Default)]
+pub struct Tiles {
+    order: Vec<TerminalKey>,
+    /// When the most urgent were last chosen.
+    chosen_at: Timestamp,
+}
+
+/// What the tiles follow.
+pub struct Following<'a> {
+    pub now: Timestamp,
+    /// Tiles that are seen at once.
+    pub seen: usize,
+    /// Whether the operator has just pressed a key: everything stays where it is.
+    pub is_held: bool,
+    /// The terminal that the operator chose: it keeps its tile.
+    pub selected: Option<&'a TerminalKey>,
+}
+
+impl Tiles {
+    /// The rows in the order of their tiles.
+    pub fn arrange<'a>(&self, mut rows: Vec<TableRow<'a>>) -> Vec<TableRow<'a>> {
+        let place = |row: &TableRow<'_>| {
+            let key = row.item().map(|item| item.key());
+            self.order.iter().position(|of| Some(of) == key).unwrap_or(usize::MAX)
+        };
+        rows.sort_by_cached_key(place);
+        rows
+    }
+
+    /// Follows the rows, which come most urgent first.
+    pub fn follow(&mut self, rows: &[TableRow<'_>], following: &Following<'_>, needs: impl Fn(Item<'_>) -> bool) {
+        let Following { now, seen, is_held, selected } = *following;
+        let items: Vec<Item<'_>> = rows.iter().filter_map(TableRow::item).collect();
+        if self.order.is_empty() {
+            (self.order, self.chosen_at) = (items.iter().map(|item| item.key().clone()).collect(), now);
+            return;
+        }
+        let there: HashSet<&TerminalKey> = items.iter().map(|item| item.key()).collect();
+        let is_due = !is_held && now.since(self.chosen_at) >= HOLD;
+        if is_due {
+            self.chosen_at = now;
+        }
+        let before: HashSet<&TerminalKey> = self.order.iter().take(seen).collect();
+        let rank = |item: &Item<'_>| match before.contains(item.key()) {
+            true if is_held || Some(item.key()) == selected => 0,
+            _ if needs(*item) => 1,
+            false if !is_due => 3,
+            _ => 2,
+        };
+        let mut by_rank = items.clone();
+        by_rank.sort_by_key(rank);
+        let wanted: Vec<&TerminalKey> = by_rank.iter().map(|item| item.key()).collect();
+        let chosen: HashSet<&TerminalKey> = wanted.iter().take(seen).copied().collect();
+        let is_in_place = |key: &&TerminalKey| there.contains(*key) && chosen.contains(*key);
+        let kept: HashSet<&TerminalKey> = self.order.iter().take(seen).filter(is_in_place).collect();
+        let mut newcomers = wanted.iter().take(seen).filter(|key| !kept.contains(**key)).copied();
+        let slots = self.order.iter().take(seen).map(|key| kept.get(key).copied());
+        let mut order: Vec<&TerminalKey> = slots.filter_map(|slot| slot.or_else(|| newcomers.next())).collect();
+        order.extend(newcomers);
+        let beyond: Vec<&TerminalKey> = if is_held {
+            // Whoever pages through the others finds them where they were.
+            let others = self.order.iter().filter(|key| there.contains(*key) && !chosen.contains(*key));
+            let known: HashSet<&TerminalKey> = self.order.iter().collect();
+            others.chain(wanted.iter().skip(seen).copied().filter(|key| !known.contains(*key))).collect()
+        } else {
+            items.iter().map(|item| item.key()).filter(|key| !chosen.contains(*key)).collect()
+        };
+        order.extend(beyond);
+        self.order = order.into_iter().cloned().collect();
+    }
+
+    /// Lets every terminal go to the tile where it belongs, because the operator has changed the order.
+    pub fn release(&mut self) {
+        self.order.clear();
+    }
+}
+
+/// Draws the tiles that fit, so that the selected one is among them.
+pub fn draw(
+    canvas: &Canvas<'_>,
+    buffer: &mut Buffer,
+    area: Rect,
+    rows: &[TableRow<'_>],
+    selected: usize,
+    first: usize,
+) -> TableHits {
+    let (columns, lines) = shape(area, rows.len());
+    let all_lines = rows.len().div_ceil(columns);
+    let first = Viewport::first_for(first / columns, selected / columns, lines, all_lines) * columns;
+    let page = columns * lines;
+    let mut drawn = TableHits { rows: Vec::new(), first, page, columns };
+    let items = rows.iter().enumerate().filter_map(|(index, row)| Some((index, row, row.item()?)));
+    for (index, row, item) in items.skip(first).take(page) {
+        let (line, column) = ((index - first) / columns, (index - first) % columns);
+        let (x, width) = part(area.width, column, columns);
+        let (y, height) = part(area.height, line, lines);
+        let place = Rect { x: area.x + x, y: area.y + y, width, height };
+        draw_tile(canvas, buffer, place, item, index == selected);
+        drawn.rows.push((place, row.key()));
+    }
+    drawn
+}
+
+/// How many tiles on from one the tile to the right or below is, or to the left or above; `None` where there is none.
+pub fn neighbour(from: usize, (columns, count): (usize, usize), right: isize, down: isize) -> Option<isize> {
+    let column = (from % columns).checked_add_signed(right).filter(|column| *column < columns)?;
+    let last = count.checked_sub(1)?;
+    let line = (from / columns).checked_add_signed(down).filter(|line| *line <= last / columns)?;
+    // The last line may be short.
+    let to = (line * columns + column).min(last);
+    isize::try_from(to).ok()?.checked_sub_unsigned(from)
+}
+
+/// Where one of several equal parts begins, and how large it is; what does not divide goes to the first ones.
+fn part(all: u16, nth: usize, of: usize) -> (u16, u16) {
+    let (nth, of) = (u16::try_from(nth).unwrap_or(0), u16::try_from(of).unwrap_or(1).max(1));
+    let (size, rest) = (all / of, all % of);
+    (nth * size + nth.min(rest), size + u16::from(nth < rest))
+}
+
+/// A line with the name, the state, its age and what the terminal asks or does; below it, behind a bar, its screen.
+fn draw_tile(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, item: Item<'_>, is_selected: bool) {
+    let (parts, flags, status) = (&canvas.theme.parts, &canvas.arrangement.flags, item.status());
+    let base = if is_selected { parts.selected } else { Style::default() };
+    let is_muted = flags.is_muted(item);
+    let style = |style: Style| base.patch(if is_muted { parts.quiet } else { style });
+    let line = Rect { height: 1, ..area };
+    buffer.set_style(line, base);
+    let mut pen = Pen::new(buffer, line, 0);
+    let looks = style(canvas.theme.style(status));
+    pen.text(if is_selected { "›" } else { "─" }, base.patch(if is_selected { parts.title } else { parts.rule }));
+    pen.text(if table::has_bar(item, flags) { "▌" } else { " " }, looks);
+    for mark in table::marks(item, flags) {
+        pen.text(mark, base.patch(parts.key));
+    }
+    pen.text(table::glyph(canvas, item), looks).text(" ", base);
+    let bold = if status.needs_operator() || is_selected { Modifier::BOLD } else { Modifier::empty() };
+    pen.text(item.id(), style(parts.title).add_modifier(bold)).text("  ", base);
+    pen.text(&format!("{} {}", status.word(), times::lasting(item.since(), canvas.now)), looks).text("  ", base);
+    if let Some(waiting) = canvas.queued.get(item.key()) {
+        pen.text(&format!("queued {}", waiting.len()), style(canvas.theme.style(Status::Working))).text("  ", base);
+    }
+    if let Some(stale) = preview::staleness(canvas, item) {
+        pen.text(&stale, style(canvas.theme.style(Status::Unknown))).text("  ", base);
+    }
+    let what = item.what();
+    pen.text(&what, style(if status.needs_operator() { parts.text } else { parts.quiet }));
+    if !is_selected {
+        pen.text(if what.is_empty() { "" } else { " " }, base).rule("─", parts.rule);
+    }
+    let (bar, look) = if is_selected { ("┃", parts.key) } else { ("│", parts.rule) };
+    for row in 1..area.height {
+        Pen::new(buffer, area, row).text(bar, look);
+    }
+    // A blank column keeps the screen apart from the next tile's bar.
+    let inside = Rect { x: area.x + 1, y: area.y + 1, width: area.width - 1, height: area.height - 1 };
+    preview::draw_inside(canvas, buffer, inside, item);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_fill_the_area_and_can_be_read() {
+        for width in [46, 72, 80, 100, 160, 220, 400] {
+            for height in [6, 21, 27, 42, 57, 100] {
+                for terminals in [1, 2, 3, 4, 5, 9, 10, 30, 200] {
+                    let area = Rect::new(0, 0, width, height);
+                    let (columns, rows) = shape(area, terminals);
+                    let told = format!("{width}x{height}, {terminals}: {columns}x{rows}");
+                    assert!(columns >= 1 && rows >= 1 && (columns - 1) * rows < terminals, "a column is empty: {told}");
+                    let tile = (width / columns as u16, height / rows as u16);
+                    assert!(columns == 1 || tile.0 >= LEAST.0.min(PAIR / 2), "{told}");
+                    assert!(rows == 1 || tile.1 >= LEAST.1, "{told}");
+                    let ends = part(width, columns - 1, columns);
+                    assert_eq!(ends.0 + ends.1, width, "{told}");
+                }
+            }
+        }
+        let of = |width, height, terminals| shape(Rect::new(0, 0, width, height), terminals);
+        assert_eq!([of(80, 21, 12), of(100, 27, 12), of(160, 42, 9), of(220, 57, 4)], [(2, 2), (2, 2), (3, 3), (2, 2)]);
+    }
+}
