@@ -25,7 +25,7 @@ use crate::config::{Config, ConfigError};
 use crate::delivery::DeliveryEvent;
 use crate::engine::{Engine, EngineEvent, Update};
 use crate::fleet::{Effect, ServerId, Terminal};
-use crate::history::{Answer, History, Intent, IntentId, Questions};
+use crate::history::{Answer, History, Intent, IntentId, Questions, Stored};
 use crate::notify::Suppression;
 use crate::operation::Producer;
 use crate::owner;
@@ -115,6 +115,8 @@ struct App {
     /// The messages to agents that are open.
     follow_ups: BTreeMap<IntentId, Intent>,
     questions: Questions,
+    /// What happened of late, and what is done from now on.
+    log: mpsc::UnboundedReceiver<Stored>,
     answers: mpsc::UnboundedReceiver<Answer>,
     /// What holds now of the configuration.
     config: Config,
@@ -153,6 +155,7 @@ impl App {
             choices,
             follow_ups: BTreeMap::new(),
             questions,
+            log: history.log(),
             answers,
             history,
             watch: FileWatch::new(source, &config.ui.theme),
@@ -231,6 +234,13 @@ impl App {
                 self.ui.on_answer(&answer, &self.engine.fleet().view(poll::now()));
                 self.want_frame(KEY_FRAME);
             }
+            Some(record) = self.log.recv() => {
+                self.keep_in_log(record);
+                while let Ok(record) = self.log.try_recv() {
+                    self.keep_in_log(record);
+                }
+                self.want_frame(FRAME);
+            }
             event = self.engine.next() => {
                 let distance = if matches!(event, EngineEvent::Update(Update::Operation(_))) { KEY_FRAME } else { FRAME };
                 self.engine.handle(event, poll::now());
@@ -298,6 +308,9 @@ impl App {
                 Update::Message(message) => self.on_intent(message),
                 // What becomes of messages in the outbox the history tells.
                 Update::Operation(OperationEvent::Ended(operation, outcome)) => {
+                    if self.history.path().is_none() {
+                        self.keep_in_log(Stored::unwritten(&operation, &outcome));
+                    }
                     if operation.producer == Producer::Dashboard {
                         self.ui.ended(&operation, &outcome, &self.engine.fleet().view(poll::now()));
                     }

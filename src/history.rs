@@ -17,6 +17,7 @@ mod questions;
 mod reader;
 mod recall;
 mod record;
+mod sentence;
 mod store;
 mod summary;
 mod timeline;
@@ -52,6 +53,7 @@ pub use record::{
     Body, FollowUpRecord, Kind, NamedEvent, OperatorAction, PublicState, Record, RecordId, ScreenId, Sent, Stored,
     StoredInput, StoredTransition, TaskRecord, TransitionRecord, What,
 };
+pub use sentence::{Actor, Sentence, of_task, of_transition};
 pub use summary::{Need, SUMMARY_LASTS, ServerSummary};
 pub use timeline::{Holder, Point, TimelineSpan, timeline, totals, turns};
 pub use usage::SessionUsage;

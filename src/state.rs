@@ -269,6 +269,9 @@ pub struct Since {
 pub struct LastTurn {
     pub result: TurnResult,
     pub source: TurnSource,
+    /// When it began; `None` where that was not seen.
+    #[serde(default)]
+    pub began: Option<Timestamp>,
     pub at: Option<Timestamp>,
     /// The failure or interruption line.
     pub detail: Option<String>,
@@ -279,13 +282,19 @@ pub struct LastTurn {
 
 impl LastTurn {
     /// No turn has been seen to end.
-    pub const NONE: LastTurn =
-        LastTurn { result: TurnResult::None, source: TurnSource::None, at: None, detail: None, told_by: Witness::None };
+    pub const NONE: LastTurn = LastTurn {
+        result: TurnResult::None,
+        source: TurnSource::None,
+        began: None,
+        at: None,
+        detail: None,
+        told_by: Witness::None,
+    };
 
     /// A turn that the end of its agent has cut off (SPEC §7, rule 8).
     pub fn cut_off(source: TurnSource, at: Timestamp) -> Self {
         let detail = Some("the agent ended before its turn was seen to end".to_owned());
-        Self { result: TurnResult::None, source, at: Some(at), detail, told_by: Witness::Process }
+        Self { source, at: Some(at), detail, told_by: Witness::Process, ..Self::NONE }
     }
 
     /// Whether the end of its agent cut it off, so that it has no result (SPEC §7, rule 8).
@@ -440,6 +449,12 @@ impl State {
             activity: None,
             ..self
         }
+    }
+
+    /// The prompt of the turn in flight, where it is known: an older one came before the last turn had ended.
+    pub fn works_on(&self) -> Option<&str> {
+        let is_of_this_turn = self.agent.get(FactName::LastPrompt)?.at > self.last_turn.at.unwrap_or_default();
+        self.agent.text(FactName::LastPrompt).filter(|_| is_of_this_turn)
     }
 
     /// Whether the agent is there no more.

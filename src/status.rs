@@ -393,6 +393,12 @@ pub struct Changed {
 /// A field by the last part of its public name, with its old and its new value.
 type Field<'a> = (&'a str, &'a Value, &'a Value);
 
+/// What an agent was to a person before a transition, and what it is after it, however its last turn ended.
+pub fn before_and_after(Transition { changed, summary, .. }: &Transition) -> (Status, Status) {
+    let fields: Vec<Field<'_>> = changed.iter().map(|Change { field, from, to }| (last(field), from, to)).collect();
+    (status_before(&fields, summary), status_after(summary))
+}
+
 /// What a transition changed, most telling first.
 pub fn changed(Transition { changed, summary, .. }: &Transition) -> Vec<Changed> {
     let fields: Vec<Field<'_>> = changed.iter().map(|Change { field, from, to }| (last(field), from, to)).collect();

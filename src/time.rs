@@ -80,6 +80,18 @@ impl Span {
         self.0
     }
 
+    /// For people, in one unit, never longer than four characters: `9s`, `5m`, `2h`, `3d`.
+    pub fn rounded(self) -> String {
+        let seconds = self.0 / 1000;
+        match seconds {
+            ..60 => format!("{seconds}s"),
+            60..3600 => format!("{}m", seconds / 60),
+            3600..86_400 => format!("{}h", seconds / 3600),
+            86_400..86_400_000 => format!("{}d", seconds / 86_400),
+            _ => ">3y".to_owned(),
+        }
+    }
+
     /// The span in seconds, with a fraction.
     pub fn as_secs(self) -> f64 {
         // Exact for every span shorter than 285,000 years.

@@ -20,6 +20,7 @@ mod keymap;
 mod kit;
 mod layout;
 mod lists;
+mod log;
 mod order;
 mod overlay;
 mod preview;
@@ -27,7 +28,6 @@ mod raw;
 mod table;
 mod theme;
 mod toast;
-mod transitions;
 
 use std::sync::Arc;
 
@@ -44,11 +44,10 @@ pub use overlay::Waiting;
 pub use table::{COLUMNS, Column, ShownOn};
 pub use theme::{Appearance, Depth, Theme, ThemeError};
 pub use toast::{Topic, told};
-pub use transitions::happening_status;
 
 use crate::config::Template;
 use crate::fleet::{ServerId, Terminal, TerminalKey, View, WindowId};
-use crate::history::{HistoryQuestion, Intent, IntentId};
+use crate::history::{HistoryQuestion, Intent, IntentId, Stored};
 use crate::operation::Operation;
 use crate::status::Status;
 use crate::task::Task;
@@ -218,7 +217,7 @@ struct Drawn {
     buttons: Vec<(Rect, Action)>,
     /// What has the keyboard, where something lies over the table.
     top: Rect,
-    transitions: Rect,
+    log: Rect,
     page: usize,
     /// Rows that stand side by side.
     columns: usize,
@@ -239,7 +238,9 @@ pub struct Ui {
     panes: Panes,
     /// Which terminal has which tile, while the last frame showed a grid.
     tiles: Option<Tiles>,
-    /// Newest transitions that are scrolled away.
+    /// What the history tells of what happened.
+    log: log::Log,
+    /// Newest lines of the log that are scrolled away.
     skipped: usize,
     /// Whether no notice goes out of the dashboard.
     muted: bool,
@@ -264,6 +265,7 @@ impl Ui {
             before_filter: None,
             panes: Panes::default(),
             tiles: None,
+            log: log::Log::default(),
             skipped: 0,
             muted: false,
             history_trouble: None,
@@ -325,6 +327,11 @@ impl Ui {
     pub fn restore(&mut self, choices: Choices) {
         let Choices { panes } = choices;
         self.panes = panes;
+    }
+
+    /// Takes in what the history tells of something that happened on these servers or was done for the operator.
+    pub fn keep_in_log(&mut self, record: Stored) {
+        self.log.keep(record);
     }
 
     /// What it looks like and listens to now.

@@ -11,8 +11,8 @@ use crate::config::{Adopted, AdoptedError};
 use crate::fleet::{Fleet, FoundSession, Input, View};
 use crate::git::Git;
 use crate::history::{
-    Decided, Intent, IntentId, IntentNews, IntentState, Intents, OperatorAction, Owner, Reader, Record, Trouble,
-    same_terminal,
+    Decided, Intent, IntentId, IntentNews, IntentState, Intents, OperatorAction, Owner, Reader, Record, Stored,
+    Trouble, same_terminal,
 };
 use crate::ids::{ServerId, TerminalKey, WindowId};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, When};
@@ -23,7 +23,7 @@ use crate::status::Status;
 use crate::task::{Batch, Happening, TaskEvent};
 use crate::time::Timestamp;
 use crate::tmux::{self, Clipboard, Jump, Server, Start};
-use crate::ui::{Copied, Decision, Request, Topic, Waiting, decided, happening_status};
+use crate::ui::{Copied, Decision, Request, Topic, Waiting, decided};
 
 /// Earlier prompts that the composer offers, of one terminal and of all.
 const RECALLED: usize = 200;
@@ -292,7 +292,7 @@ impl App {
         for event in events {
             let told = format!("{} {}", event.id, event.happening.text());
             let topic = Topic::Event(event.key.clone());
-            self.ui.notify_about(topic, happening_status(&event.happening), told, now);
+            self.ui.notify_about(topic, event.happening.as_status(), told, now);
         }
     }
 
@@ -375,6 +375,19 @@ impl App {
             then(app, done.unwrap_or_else(|error| Err(error.to_string())));
             Ok(())
         });
+    }
+
+    /// Takes what happened, or was done by whatever process, into the log, if it is about these servers.
+    pub(super) fn keep_in_log(&mut self, record: Stored) {
+        let view = self.engine.fleet().view(poll::now());
+        let is_here = |key: &TerminalKey| {
+            view.servers
+                .iter()
+                .any(|server| same_terminal(key, &TerminalKey { server: server.id.clone(), ..key.clone() }))
+        };
+        if record.key.as_ref().is_some_and(is_here) {
+            self.ui.keep_in_log(record);
+        }
     }
 
     /// Tells what became of a prompt that waited.

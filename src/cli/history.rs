@@ -20,7 +20,8 @@ use super::failure::BadValue;
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::history::{
-    Body, History, Kind, Reader, RecordFilter, Stored, StoredTerminal, Trouble, WriterState, same_terminal,
+    Actor, Body, History, Kind, Reader, RecordFilter, Sentence, Stored, StoredTerminal, Trouble, WriterState,
+    same_terminal,
 };
 use crate::screen::harmless;
 use crate::status::Status;
@@ -45,12 +46,15 @@ pub struct Args {
     /// Only this kind; may be repeated.
     #[arg(long, value_name = "KIND")]
     pub kind: Vec<Kind>,
-    /// Only the newest COUNT records; without --since and --json the newest 100.
+    /// Only the newest COUNT lines; without --since and --json the newest 100.
     #[arg(long, value_name = "COUNT")]
     pub limit: Option<u32>,
     /// Print JSON lines: `{"at", "kind", "terminal", "state", "changed", "evidence", …}`.
     #[arg(long)]
     pub json: bool,
+    /// Print every change of a field with its milliseconds, not sentences alone.
+    #[arg(long, conflicts_with_all = ["json", "summary"])]
+    pub details: bool,
     /// Print for each day how long each terminal worked and waited for you, what it used, and how its turns ended.
     #[arg(long, conflicts_with_all = ["kind", "limit"])]
     pub summary: bool,
@@ -126,7 +130,11 @@ fn read(args: &Args, options: &GlobalOptions, path: &Path) -> Done {
         limit: args.limit.or_else(|| (args.since.is_none() && !args.json).then_some(USUAL_LINES)),
         before: None,
     };
-    if args.json { print_json(&mut reader, &filter) } else { print_text(&mut reader, &filter) }
+    match (args.json, args.details) {
+        (true, _) => print_json(&mut reader, &filter),
+        (false, true) => print_details(&mut reader, &filter),
+        (false, false) => print_sentences(&mut reader, filter),
+    }
 }
 
 /// What is said of a history that cannot be read or written.
@@ -227,27 +235,84 @@ fn print_json(reader: &mut Reader, filter: &RecordFilter) -> Done {
     output::conclude(written)
 }
 
-fn print_text(reader: &mut Reader, filter: &RecordFilter) -> Done {
+/// Records that are read at once while sentences are looked for.
+const PAGE: u32 = 500;
+
+/// What happened in sentences; `limit` of the filter counts them, as not every record has one.
+fn print_sentences(reader: &mut Reader, mut filter: RecordFilter) -> Done {
+    let most = filter.limit.map_or(usize::MAX, |limit| limit as usize);
+    filter.limit = Some(PAGE);
+    let mut told: Vec<(Stored, Sentence)> = Vec::new();
+    let mut is_blank = true;
+    while told.len() < most {
+        let page = reader.records(&filter)?;
+        let Some(oldest) = page.first() else { break };
+        (filter.before, is_blank) = (Some(oldest.id), false);
+        let sentences = page.into_iter().rev().filter_map(|record| {
+            let sentence = record.body.sentence(&harmless(&record.name))?;
+            Some((record, sentence))
+        });
+        told.extend(sentences);
+    }
+    told.truncate(most);
+    told.reverse();
+    if told.is_empty() && !is_blank {
+        eprintln!("nothing of that is worth a sentence; `--details` prints every change");
+        return Ok(ExitCode::SUCCESS);
+    }
+    // Keys that are typed one by one are told once.
+    told.dedup_by(|(next, later), (record, earlier)| {
+        later.actor == Actor::You && next.key == record.key && later == earlier
+    });
+    let lines = told.iter().map(|(record, sentence)| {
+        let name = harmless(&record.name);
+        let color = sentence.status.map(color);
+        (
+            local(record.at, "%H:%M:%S"),
+            sentence.subject(&name).to_owned(),
+            (sentence.text.clone(), color),
+            String::new(),
+        )
+    });
+    print_lines(lines, output::terminal_width())
+}
+
+/// Every record with all that it changed.
+fn print_details(reader: &mut Reader, filter: &RecordFilter) -> Done {
     let records = reader.records(filter)?;
-    if records.is_empty() {
+    let lines = records.iter().map(|record| {
+        let (word, color) = word(record);
+        (local(record.at, "%H:%M:%S.%3f"), harmless(&record.name), (format!("{word:<11}"), Some(color)), what(record))
+    });
+    print_lines(lines, None)
+}
+
+/// Lines of a time, whom it is about, a coloured text and another one behind it; what does not fit into `width` is cut.
+fn print_lines(
+    lines: impl Iterator<Item = (String, String, (String, Option<Color>), String)>,
+    width: Option<usize>,
+) -> Done {
+    let lines: Vec<_> = lines.collect();
+    if lines.is_empty() {
         eprintln!("the history has nothing of that");
         return Ok(ExitCode::SUCCESS);
     }
-    let zone = TimeZone::system();
-    let names: Vec<String> = records.iter().map(|record| harmless(&record.name)).collect();
-    let widest = names.iter().map(|name| text::width(name)).max().unwrap_or_default();
+    let widest = lines.iter().map(|(_, name, ..)| text::width(name)).max().unwrap_or_default();
     let colors = wants_color();
-    let mut text = String::new();
-    for (record, name) in records.iter().zip(&names) {
-        let gap = " ".repeat(widest - text::width(name));
-        let (word, color) = word(record);
-        let word = format!("{word:<11}");
-        let word = if colors { word.with(color).to_string() } else { word };
-        let what = what(record);
-        let line = format!("{}  {name}{gap}  {word}  {what}", local(record.at, &zone));
-        let _ = writeln!(text, "{}", line.trim_end());
+    let mut printed = String::new();
+    for (time, name, (first, color), rest) in lines {
+        let start = format!("{time}  {name}{}  ", " ".repeat(widest - text::width(&name)));
+        let room = width.map_or(usize::MAX, |width| width.saturating_sub(text::width(&start)));
+        let whole = if rest.is_empty() { first.clone() } else { format!("{first}  {rest}") };
+        let cut = text::cut(&whole, room);
+        let line = match (color.filter(|_| colors), cut.strip_prefix(first.as_str())) {
+            (Some(color), Some(rest)) => format!("{start}{}{rest}", first.with(color)),
+            (Some(color), None) => format!("{start}{}", cut.as_ref().with(color)),
+            (None, _) => format!("{start}{cut}"),
+        };
+        let _ = writeln!(printed, "{}", line.trim_end());
     }
-    output::print(&text)
+    output::print(&printed)
 }
 
 /// Whether colours are wanted: standard output is a terminal, and nobody said no.
@@ -255,10 +320,11 @@ fn wants_color() -> bool {
     io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// The time as the clock on the wall shows it.
-fn local(at: Timestamp, zone: &TimeZone) -> String {
-    jiff::Timestamp::from_millisecond(at.as_millis())
-        .map_or_else(|_| at.to_string(), |time| time.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string())
+/// The day, and the time as the clock on the wall shows it in that form.
+fn local(at: Timestamp, clock: &str) -> String {
+    let local =
+        |time: jiff::Timestamp| time.to_zoned(TimeZone::system()).strftime(&format!("%Y-%m-%d {clock}")).to_string();
+    jiff::Timestamp::from_millisecond(at.as_millis()).map_or_else(|_| at.to_string(), local)
 }
 
 /// What a record is about in one word, and its colour.

@@ -10,7 +10,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::identity::{Owner, same_terminal};
 use super::intents::{self, Intent, OPEN};
-use super::reader::{Reader, listed};
+use super::reader::{Reader, RecordFilter, listed};
 use super::record::{Body, Sent, Stored};
 use super::{History, Trouble, file, now};
 use crate::fleet::{Fleet, Input};
@@ -71,6 +71,12 @@ impl History {
     /// What any process, this one included, has sent from now on, each input once its outcome is known.
     pub fn inputs(&self) -> UnboundedReceiver<Stored> {
         self.follow("inputs", EndedInputs)
+    }
+
+    /// What is told in a log: first what happened of late, then, as it happens, what any process did for the operator. What
+    /// happens to terminals from now on the fleet tells.
+    pub fn log(&self) -> UnboundedReceiver<Stored> {
+        self.follow("log", LogRecords)
     }
 
     /// What becomes of intents from now on, those first that are open already.
@@ -293,17 +299,46 @@ impl Feed for EndedInputs {
     }
 
     fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<Stored>, Trouble> {
-        // The plus keeps SQLite from the index of kinds, which knows nothing of numbers.
-        let tail = format!("WHERE (r.id > ?1 OR r.id IN ({})) AND +r.kind = 'input' ORDER BY r.id", listed(open));
-        let now = now();
-        let entry = |record: Stored| {
-            let has_ended = matches!(&record.body, Body::Input(input) if input.outcome.is_some());
-            let is_open = !has_ended && now.since(record.at) < LATEST_OUTCOME;
-            let progress = (if has_ended { "ended" } else { "begun" }, 0);
-            FeedEntry { number: record.id.0, progress, is_open, news: has_ended.then_some(record) }
-        };
-        Ok(reader.select(&tail, [after])?.into_iter().map(entry).collect())
+        records(reader, after, open, "+r.kind = 'input'")
     }
+}
+
+/// What a log tells.
+struct LogRecords;
+
+/// How old what a log begins with may be, and how much of it there is at most: a clock shows no day.
+const OF_LATE: (Span, u32) = (Span::from_secs(12 * 3600), 200);
+
+impl Feed for LogRecords {
+    type News = Stored;
+
+    fn first(&self, reader: &mut Reader) -> Result<(i64, Entries<Stored>), Trouble> {
+        let last = reader.newest("records")?;
+        let now = now();
+        let (age, most) = OF_LATE;
+        let filter = RecordFilter { since: Some(now - age), limit: Some(most), ..RecordFilter::default() };
+        Ok((last, reader.records(&filter)?.into_iter().map(|record| entry(record, now)).collect()))
+    }
+
+    fn read(&self, reader: &mut Reader, after: i64, open: &[i64]) -> Result<Entries<Stored>, Trouble> {
+        records(reader, after, open, "+r.kind IN ('input', 'follow_up', 'action')")
+    }
+}
+
+/// The records after a number, and those of some numbers, for which a condition holds. A plus before the kind keeps SQLite
+/// from the index of kinds, which knows nothing of numbers.
+fn records(reader: &mut Reader, after: i64, open: &[i64], condition: &str) -> Result<Entries<Stored>, Trouble> {
+    let tail = format!("WHERE (r.id > ?1 OR r.id IN ({})) AND {condition} ORDER BY r.id", listed(open));
+    let now = now();
+    Ok(reader.select(&tail, [after])?.into_iter().map(|record| entry(record, now)).collect())
+}
+
+/// A record, which is told at once or, of an input, once its outcome is known.
+fn entry(record: Stored, now: Timestamp) -> FeedEntry<Stored> {
+    let has_ended = !matches!(&record.body, Body::Input(input) if input.outcome.is_none());
+    let is_open = !has_ended && now.since(record.at) < LATEST_OUTCOME;
+    let progress = (if has_ended { "ended" } else { "begun" }, 0);
+    FeedEntry { number: record.id.0, progress, is_open, news: has_ended.then_some(record) }
 }
 
 /// Intents, whenever they come further.

@@ -11,9 +11,9 @@ use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use super::Trouble;
 use super::encoding::Codec;
 use super::file::{self, HistoryOptions, Synchronous};
-use super::identity::{Columns, Owner, same_terminal};
+use super::identity::{Columns, Owner, same_terminal, terminal_row};
 use super::intake::{self, Stopped};
-use super::record::{FollowUpRecord, Kind};
+use super::record::{FollowUpRecord, Kind, OperatorAction};
 use crate::follow_up::{FollowUpRule, MessageEvent, Wanted, told};
 use crate::ids::TerminalKey;
 use crate::state::words;
@@ -279,10 +279,15 @@ impl Intents {
     /// The file cannot be written; nothing waits.
     pub fn post(&mut self, to: &TerminalKey, name: &str, text: &str, now: Timestamp) -> Result<IntentId, Trouble> {
         let recipient = serde_json::to_string(&Columns::of(to)).map_err(|error| Trouble::Other(error.to_string()))?;
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let sql = "INSERT INTO outbox (target, recipient, producer, text, created, state)
                    VALUES (?1, ?2, 'queue', ?3, ?4, 'pending')";
-        self.connection.prepare_cached(sql)?.execute(params![name, recipient, text, now.as_millis()])?;
-        Ok(IntentId(self.connection.last_insert_rowid()))
+        transaction.execute(sql, params![name, recipient, text, now.as_millis()])?;
+        let id = IntentId(transaction.last_insert_rowid());
+        let action = OperatorAction::Queued { text: text.to_owned() };
+        keep_action(&transaction, &mut self.codec, (to, name), &action, now)?;
+        transaction.commit()?;
+        Ok(id)
     }
 
     /// Takes back the prompts that wait for a terminal, but for what is on its way; their texts.
@@ -296,7 +301,10 @@ impl Intents {
         for prompt in waiting.into_iter().filter(|it| it.recipient.as_ref().is_some_and(|key| same_terminal(key, to))) {
             let sql = "UPDATE outbox SET state = 'cancelled', ended_at = ?1 WHERE id = ?2 AND state = 'pending'";
             if transaction.execute(sql, params![now.as_millis(), prompt.id.0])? > 0 {
-                texts.extend(prompt.text);
+                let text = prompt.text.unwrap_or_default();
+                let action = OperatorAction::TookBack { text: text.clone() };
+                keep_action(&transaction, &mut self.codec, (to, &prompt.target), &action, now)?;
+                texts.push(text);
             }
         }
         transaction.commit()?;
@@ -424,8 +432,12 @@ fn keep_record(
     (state, detail): (IntentState, Option<&str>),
     now: Timestamp,
 ) -> Result<(), Trouble> {
-    if intent.recipient.is_some() {
-        // What becomes of a prompt stands with the input that it is.
+    if let Some(recipient) = &intent.recipient {
+        // What else becomes of a prompt stands with the input that it is.
+        if state == IntentState::Cancelled {
+            let action = OperatorAction::TookBack { text: intent.text.clone().unwrap_or_default() };
+            keep_action(connection, codec, (recipient, &intent.target), &action, now)?;
+        }
         return Ok(());
     }
     let document = FollowUpRecord {
@@ -446,6 +458,20 @@ fn keep_record(
     connection.execute(sql, params![now.as_millis(), Kind::FollowUp.word(), intent.target, packed, source])?;
     let record = connection.last_insert_rowid();
     connection.execute("UPDATE outbox SET record = ?1 WHERE id = ?2", params![record, intent.id.0])?;
+    Ok(())
+}
+
+/// Keeps what the operator did with a prompt that waits for a terminal.
+fn keep_action(
+    connection: &Connection,
+    codec: &mut Codec,
+    (to, name): (&TerminalKey, &str),
+    action: &OperatorAction,
+    now: Timestamp,
+) -> Result<(), Trouble> {
+    let (packed, terminal) = (codec.pack(action)?, terminal_row(connection, to)?);
+    let sql = "INSERT INTO records (at, kind, terminal, name, document) VALUES (?1, ?2, ?3, ?4, ?5)";
+    connection.execute(sql, params![now.as_millis(), Kind::Action.word(), terminal, name, packed])?;
     Ok(())
 }
 

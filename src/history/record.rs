@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::intents::{IntentId, IntentState};
 use crate::fleet::{TaskTransition, TerminalKey, TerminalTransition};
 use crate::follow_up::MessageEvent;
-use crate::operation::{Act, Privacy};
+use crate::operation::{Act, Operation, Outcome, Privacy};
 use crate::screen::Screen;
 use crate::state::{
     Availability, Change, Evidence, LEFT, LEFT_UNWATCHED, OperatorStatus, Phase, State, Summary, TerminalFacts,
@@ -131,6 +131,10 @@ pub enum OperatorAction {
     Kill { reason: String },
     /// Started a task, perhaps in the window of one that had ended.
     Run { window: String, command: Vec<String>, again: bool },
+    /// Had a prompt wait until its agent is ready.
+    Queued { text: String },
+    /// Took such a prompt back.
+    TookBack { text: String },
     /// Anything else, by its word: `pinned`, `notices muted`.
     #[serde(untagged)]
     Other {
@@ -429,6 +433,8 @@ impl Body {
                 OperatorAction::Seen => "seen".to_owned(),
                 OperatorAction::Kill { reason } => format!("kill: {reason}"),
                 OperatorAction::Run { command, .. } => format!("run: {}", command.join(" ")),
+                OperatorAction::Queued { text } => format!("queued: {text}"),
+                OperatorAction::TookBack { text } => format!("took back: {text}"),
                 OperatorAction::Other { action, detail: Value::String(detail) } => format!("{action}: {detail}"),
                 OperatorAction::Other { action, .. } => action.clone(),
             },
@@ -460,6 +466,19 @@ impl Body {
 }
 
 impl Stored {
+    /// An operation with what came of it, where no history keeps it.
+    pub fn unwritten(operation: &Operation, outcome: &Outcome) -> Self {
+        let Operation { at, producer, to, act } = operation;
+        let input = StoredInput {
+            sender: producer.to_string(),
+            sent: Sent::from(act),
+            outcome: Some(outcome.word().to_owned()),
+            detail: outcome.detail(),
+            ended_at: None,
+        };
+        Self { id: RecordId(0), at: *at, key: Some(to.key.clone()), name: to.name.clone(), body: Body::Input(input) }
+    }
+
     /// The record as one line of `history --json` (SPEC §12).
     pub fn to_json(&self) -> Value {
         let fixed = json!({ "at": self.at, "kind": self.body.kind(), "terminal": self.name, "state": null });

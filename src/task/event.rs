@@ -3,6 +3,7 @@
 use super::snapshot::{Preview, TaskFields};
 use crate::ids::{ServerId, TerminalKey, WindowId};
 use crate::state::words;
+use crate::status::Status;
 use crate::time::Timestamp;
 
 /// Something that happened to a task.
@@ -85,6 +86,16 @@ impl Happening {
         match self {
             Happening::Started | Happening::Notify { .. } | Happening::Exited { code: Some(0), .. } => Level::Info,
             Happening::Exited { .. } | Happening::Input { .. } | Happening::Disappeared { .. } => Level::Warning,
+        }
+    }
+
+    /// What it makes of the task, in the colours and glyphs of the table.
+    pub const fn as_status(&self) -> Status {
+        match self {
+            Happening::Started => Status::Running,
+            Happening::Exited { code, .. } => Status::Exited(*code),
+            Happening::Notify { .. } | Happening::Input { .. } => Status::Asks,
+            Happening::Disappeared { .. } => Status::Gone,
         }
     }
 

@@ -68,7 +68,7 @@ actions! {
     MuteAll = "mute-all", "mute or unmute all notices";
     Copy = "copy", "copy the name, the dialog or the transcript" [row];
     SwitchPane = "switch-pane", "show the other pane below the table" [table];
-    Layout = "layout", "change the layout: all panes, tall screen, grid of screens, screen, transitions, table only" [table];
+    Layout = "layout", "change the layout: all panes, tall screen, grid of screens, screen, log, table only" [table];
     Taller = "taller", "make the table taller" [table];
     Lower = "lower", "make the table shorter" [table];
     Wider = "wider", "make the left pane wider" [table];

@@ -30,7 +30,7 @@ const SEEN_AFTER: Span = Span::from_secs(1);
 const PRESENT: Span = Span::from_secs(15);
 /// How close two clicks are that count as one.
 const DOUBLE_CLICK: Span = Span::from_millis(400);
-/// Transitions that one turn of the wheel moves.
+/// Lines of the log that one turn of the wheel moves.
 const WHEEL: usize = 3;
 
 impl Ui {
@@ -438,9 +438,9 @@ impl Ui {
         let (passed, requests) = self.with_top(view, |overlay, cx| overlay.wheel(direction, at, cx));
         // What is behind a popup stands still, also where the popup has nothing to scroll.
         if passed && !self.overlays.last().is_some_and(|overlay| overlay.is_popup()) {
-            if self.drawn.transitions.contains(at) {
+            if self.drawn.log.contains(at) {
                 let step = direction * isize::try_from(WHEEL).unwrap_or(1);
-                let most = (view.recent.len() + view.task_events.len()).saturating_sub(1);
+                let most = self.log.count(view).saturating_sub(1);
                 self.skipped = self.skipped.saturating_add_signed(step).min(most);
             } else {
                 self.step(direction, view);

@@ -11,7 +11,7 @@ use super::item::Item;
 use super::layout::{Below, FrameSize, Layout, Regions};
 use super::overlay::OverlayPlace;
 use super::toast::{Free, Keyboard};
-use super::{Drawn, Ui, header, preview, table, theme, transitions};
+use super::{Drawn, Ui, header, log, preview, table, theme};
 use crate::fleet::View;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
@@ -156,21 +156,11 @@ impl Ui {
         let any_spinner = rows.iter().skip(first).take(page).any(turns);
         let is_empty = regions.left.is_empty() && regions.right.is_empty();
         let has_panes = !writing && regions.size == FrameSize::Full && !is_empty;
-        let transitions = if has_panes { self.draw_panes(canvas, buffer, view) } else { Rect::ZERO };
-        Drawn {
-            regions,
-            first,
-            rows: shown,
-            count: rows.len(),
-            page,
-            columns,
-            any_spinner,
-            transitions,
-            ..Drawn::default()
-        }
+        let log = if has_panes { self.draw_panes(canvas, buffer, view) } else { Rect::ZERO };
+        Drawn { regions, first, rows: shown, count: rows.len(), page, columns, any_spinner, log, ..Drawn::default() }
     }
 
-    /// Returns where the transitions are.
+    /// Returns where the log is.
     fn draw_panes(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, view: &View<'_>) -> Rect {
         let (left, right) = (self.drawn.regions.left, self.drawn.regions.right);
         let single = self.panes.single(&self.drawn.regions);
@@ -180,9 +170,9 @@ impl Ui {
                 preview::draw(canvas, buffer, left, self.selected(view));
                 return Rect::ZERO;
             }
-            Some(Below::Transitions) => {}
+            Some(Below::Log) => {}
         }
-        transitions::draw(canvas, buffer, left, view, self.skipped);
+        log::draw(canvas, buffer, left, view, &self.log, self.skipped);
         left
     }
 }

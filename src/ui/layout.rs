@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 const SIDE_BY_SIDE: u16 = 110;
 /// From this width on a screen has room beside the table.
 const BESIDE_TABLE: u16 = 100;
-/// The rows that transitions below a table need to be worth them, where nothing else would be there.
+/// The rows that log below a table need to be worth them, where nothing else would be there.
 const LEAST_BELOW: u16 = 5;
 /// Below this size only marks, names and turns fit.
 const SMALLEST_FULL: (u16, u16) = (46, 10);
@@ -78,7 +78,7 @@ impl Regions {
         if panes.layout == Layout::Beside && frame.width >= BESIDE_TABLE {
             let (column, screen) = halves(row(2, body), panes);
             let table = if writing { body } else { panes.table_rows(body).unwrap_or(rows_of(terminals).min(body)) };
-            // A few rows of transitions say less than the table's own.
+            // A few rows of log say less than the table's own.
             let table = if body - table < LEAST_BELOW { body } else { table };
             return Self {
                 size: FrameSize::Full,
@@ -176,20 +176,20 @@ pub enum Layout {
     /// Both panes below the table, side by side or in turns.
     #[default]
     All,
-    /// The table with the transitions on the left, and a tall screen on the right; below the table, where the frame is
+    /// The table with the log on the left, and a tall screen on the right; below the table, where the frame is
     /// narrow.
     Beside,
     /// Live screens of the most urgent terminals instead of the table.
     Grid,
     Screen,
-    Transitions,
+    Log,
     /// No pane: the table has all the room.
     Table,
 }
 
 impl Layout {
     /// Every choice.
-    pub const ALL: [Self; 6] = [Self::All, Self::Beside, Self::Grid, Self::Screen, Self::Transitions, Self::Table];
+    pub const ALL: [Self; 6] = [Self::All, Self::Beside, Self::Grid, Self::Screen, Self::Log, Self::Table];
 
     /// The next one, around.
     pub fn next(self) -> Self {
@@ -199,11 +199,11 @@ impl Layout {
     /// What the dashboard calls it.
     pub const fn words(self) -> &'static str {
         match self {
-            Self::All => "table, transitions and screen",
+            Self::All => "table, log and screen",
             Self::Beside => "table with a tall screen beside it",
             Self::Grid => "a grid of live screens",
             Self::Screen => "table and screen",
-            Self::Transitions => "table and transitions",
+            Self::Log => "table and log",
             Self::Table => "the table alone",
         }
     }
@@ -240,7 +240,7 @@ pub struct Panes {
 pub enum Below {
     #[default]
     Preview,
-    Transitions,
+    Log,
 }
 
 /// The rows that a table needs to show anything, and those that a pane needs.
@@ -256,15 +256,15 @@ impl Panes {
             Layout::All | Layout::Grid | Layout::Table => None,
             Layout::Beside if !regions.right.is_empty() => None,
             Layout::Beside | Layout::Screen => Some(Below::Preview),
-            Layout::Transitions => Some(Below::Transitions),
+            Layout::Log => Some(Below::Log),
         }
     }
 
     /// The pane that takes the place of a single one by [`Panes::switch`].
     pub const fn other(&self) -> Below {
         match self.below {
-            Below::Preview => Below::Transitions,
-            Below::Transitions => Below::Preview,
+            Below::Preview => Below::Log,
+            Below::Log => Below::Preview,
         }
     }
 

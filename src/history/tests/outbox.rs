@@ -250,7 +250,12 @@ fn a_prompt_waits_for_its_terminal_beside_messages_and_is_taken_back_whole() {
     let Decided::Resent(again) = a.resend(second, at(10)).unwrap() else { panic!("it is sent again") };
     let again = a.get(again).unwrap().unwrap();
     assert_eq!((again.text.as_deref(), again.recipient), (Some("second"), pending[1].recipient.clone()));
-    assert_eq!(count(&path, "records"), 0, "what becomes of prompts stands with the inputs that they are");
+    // What else becomes of prompts stands with the inputs that they are.
+    let records = Reader::open(&path).unwrap().records(&RecordFilter::default()).unwrap();
+    let told: Vec<String> = records.iter().filter_map(|it| Some(it.body.sentence(&it.name)?.text)).collect();
+    let queued = ["queued for t1: first line two", "queued for t1: second", "queued for t1: another one"];
+    assert_eq!(told[..3], queued);
+    assert_eq!(told[3..], ["took back from t1: first line two"]);
 }
 
 #[test]

@@ -237,7 +237,8 @@ impl TurnMachine {
                 let flight = state.flight();
                 let source = flight.map_or(TurnSource::SurfaceInference, |flight| flight.source);
                 let Ending { result, detail, told_by } = how;
-                let last = LastTurn { result, source, at: Some(at), detail, told_by };
+                let began = flight.and_then(Flight::began);
+                let last = LastTurn { result, source, began, at: Some(at), detail, told_by };
                 self.screen_told = None;
                 let other = std::mem::replace(&mut self.last, last);
                 self.saw_end = flight.is_none_or(|flight| !flight.is_unwatched);
@@ -424,6 +425,15 @@ impl Flight {
             }
             (&Stage::Settling { seen_at, .. }, TurnEvent::Stirs) => self.stage = Stage::Working { seen_at },
             _ => {}
+        }
+    }
+
+    /// When it began; nothing of one that was found at work.
+    fn began(&self) -> Option<Timestamp> {
+        match &self.retraction {
+            Some(Retraction::Done(earlier)) => earlier.other.began,
+            Some(Retraction::Undecided(_)) => None,
+            None => Some(self.armed_at).filter(|_| self.is_anchored() || self.baseline.is_some()),
         }
     }
 

@@ -76,7 +76,7 @@ impl Ui {
         }
         let takes_turns = self.panes.layout == Layout::All && self.panes.single(&self.drawn.regions).is_some();
         if takes_turns && !view.terminals.is_empty() {
-            let other = if self.panes.other() == Below::Transitions { "transitions" } else { "screen" };
+            let other = if self.panes.other() == Below::Log { "log" } else { "screen" };
             hints.push((Action::SwitchPane, other));
         }
         if self.cursor.terminal(view).is_some() {

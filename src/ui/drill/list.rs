@@ -6,17 +6,17 @@ use ratatui::style::{Modifier, Style};
 
 use super::steps::{TimelineEntries, TimelineEntry};
 use super::subject::Subject;
-use crate::history::Body;
+use crate::history::Actor;
 use crate::screen::harmless;
 use crate::state::Evidence;
-use crate::status::Status;
+use crate::status::{Changed, Status, changed};
 use crate::time::{Span, Timestamp};
 use crate::ui::action::Action;
 use crate::ui::frame::{Canvas, StyledLine};
 use crate::ui::keymap::Context;
 use crate::ui::overlay::Waiting;
 use crate::ui::text::{self, Pen};
-use crate::ui::{times, transitions};
+use crate::ui::times;
 
 /// Rows of evidence below the selected step.
 const WHY: usize = 3;
@@ -160,7 +160,7 @@ impl List<'_> {
                 line.push((format!("{time}  "), parts.quiet));
                 let span = self.lasted(index).map_or_else(|| " ".repeat(LASTED), lasted);
                 line.push((format!("{span}  "), parts.quiet));
-                line.extend(words(canvas, step));
+                line.extend(words(canvas, step, self.subject.item().id()));
             }
         }
         lines.push(line);
@@ -215,7 +215,8 @@ impl List<'_> {
         for (text, style) in line {
             let style = base.patch(*style);
             let style = if index == self.selected { style.remove_modifier(Modifier::DIM) } else { style };
-            pen.text(text, style);
+            let room = usize::from(pen.room());
+            pen.text(&text::cut(text, room), style);
         }
     }
 }
@@ -227,16 +228,31 @@ pub fn evidence_words(Evidence { rule, line, text }: &Evidence) -> String {
     harmless(&format!("{rule}{place}{text}"))
 }
 
-/// What a step is about.
-fn words(canvas: &Canvas<'_>, step: &TimelineEntry) -> StyledLine {
-    let kind = match &step.body {
-        Body::Transition(kept) => return transitions::words(canvas, &kept.transition),
-        Body::Input(input) => input.sent.what().word(),
-        Body::TaskEvent(_) => "task",
-        Body::FollowUp(_) => "follow-up",
-        Body::Action(_) => "action",
-        Body::Other { .. } => "",
+/// What a step is about: a sentence where there is one, else all that it changed.
+fn words(canvas: &Canvas<'_>, step: &TimelineEntry, name: &str) -> StyledLine {
+    let parts = &canvas.theme.parts;
+    let style = |status: Option<Status>, other| status.map_or(other, |status| canvas.theme.style(status));
+    if let Some(sentence) = step.body.sentence(name) {
+        let subject = match sentence.actor {
+            Actor::Terminal => Vec::new(),
+            Actor::You | Actor::Fleetwatch => vec![(format!("{} ", sentence.subject(name)), parts.title)],
+        };
+        return subject.into_iter().chain([(sentence.text, style(sentence.status, parts.text))]).collect();
+    }
+    let Some(transition) = step.transition() else {
+        let what = harmless(&format!("{} {}", step.body.kind(), step.body.what()).replace(['\n', '\t'], " "));
+        return vec![(what.trim_end().to_owned(), parts.quiet)];
     };
-    let what = harmless(&step.body.what().replace(['\n', '\t'], " "));
-    vec![(format!("{kind} "), canvas.theme.parts.title), (what.trim_end().to_owned(), canvas.theme.parts.text)]
+    let mut words: StyledLine = Vec::new();
+    for Changed { text, status } in changed(transition) {
+        if !words.is_empty() {
+            words.push((", ".to_owned(), parts.quiet));
+        }
+        words.push((text, style(status, parts.quiet)));
+    }
+    if let Some(note) = &transition.note {
+        let note = if words.is_empty() { note.clone() } else { format!("  ({note})") };
+        words.push((note, parts.quiet));
+    }
+    words
 }

@@ -16,9 +16,9 @@ use crate::screen::{Screen, harmless};
 use crate::state::{Change, Transition};
 use crate::time::{Span, Timestamp};
 use crate::ui::frame::{Canvas, StyledLine};
+use crate::ui::reading;
 use crate::ui::scroll::SearchableText;
 use crate::ui::text::Pen;
-use crate::ui::{reading, transitions};
 
 /// How often the transcript of now is asked for at most while the screen changes.
 const PAUSE: Span = Span::from_secs(1);
@@ -186,6 +186,17 @@ pub fn of_now(canvas: &Canvas<'_>, text: &str) -> Vec<StyledLine> {
     text.lines().map(|line| vec![(line.to_owned(), style(line))]).collect()
 }
 
+/// A value as its public word.
+fn public_word(value: &Value) -> String {
+    match value {
+        Value::Null => "–".to_owned(),
+        Value::String(word) => word.clone(),
+        // A problem is told by its kind; its message is one key away.
+        Value::Object(fields) => fields.get("kind").and_then(Value::as_str).unwrap_or("?").to_owned(),
+        other => other.to_string(),
+    }
+}
+
 /// What a step changed, why, and what the whole state was then.
 pub fn of_step(canvas: &Canvas<'_>, step: &TimelineEntry) -> Vec<StyledLine> {
     let parts = &canvas.theme.parts;
@@ -197,7 +208,7 @@ pub fn of_step(canvas: &Canvas<'_>, step: &TimelineEntry) -> Vec<StyledLine> {
         lines.push(heading("What changed"));
         for Change { field: name, from, to } in changed {
             let short = name.rsplit('.').next().unwrap_or(name);
-            lines.push(field(short, format!("{} → {}", transitions::value(from), transitions::value(to))));
+            lines.push(field(short, format!("{} → {}", public_word(from), public_word(to))));
         }
         if changed.is_empty() {
             lines.push(vec![("  nothing that is public".to_owned(), parts.quiet)]);

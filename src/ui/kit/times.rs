@@ -18,7 +18,7 @@ pub fn running(span: Span) -> String {
         600..HOUR => format!("{}m", seconds / MINUTE),
         HOUR..36_000 => format!("{}h{:02}", seconds / HOUR, seconds % HOUR / MINUTE),
         36_000..DAY => format!("{}h", seconds / HOUR),
-        _ => days(seconds),
+        _ => span.rounded(),
     }
 }
 
@@ -30,19 +30,7 @@ pub fn lasting(since: Since, now: Timestamp) -> String {
 
 /// How long ago something was: `9s`, `5m`, `2h`, `3d`.
 pub fn age(span: Span) -> String {
-    let seconds = span.as_millis() / 1000;
-    match seconds {
-        ..MINUTE => format!("{seconds}s"),
-        MINUTE..HOUR => format!("{}m", seconds / MINUTE),
-        HOUR..DAY => format!("{}h", seconds / HOUR),
-        _ => days(seconds),
-    }
-}
-
-/// Whole days, never longer than four characters.
-fn days(seconds: u64) -> String {
-    let days = seconds / DAY;
-    if days < 1000 { format!("{days}d") } else { ">3y".to_owned() }
+    span.rounded()
 }
 
 /// The time of day with milliseconds: `14:02:11.031`.

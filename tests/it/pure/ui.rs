@@ -536,7 +536,7 @@ fn the_mouse_selects_opens_and_scrolls() {
     assert!(selected(&mut ui, &fleet).contains("ingest"));
     let before = text(&mut ui, &fleet, 120, 40);
     ui.handle(&mouse(MouseEventKind::ScrollDown, 30), &fleet.view());
-    assert_ne!(text(&mut ui, &fleet, 120, 40), before, "the transitions are scrolled");
+    assert_ne!(text(&mut ui, &fleet, 120, 40), before, "the log is scrolled");
     let footer = lines(&frame(&mut ui, &fleet, 120, 40))[39].clone();
     let column = u16::try_from(footer.find("quit").expect("a hint")).expect("a column");
     let event =
@@ -1064,7 +1064,7 @@ fn layouts_and_dividers() {
     press(&mut ui, &fleet, &chars("v"));
     let title = |ui: &mut Ui| {
         let lines = lines(&frame(ui, &fleet, 120, 40));
-        lines.iter().position(|line| line.starts_with("─ transitions")).expect("a title")
+        lines.iter().position(|line| line.starts_with("─ log")).expect("a title")
     };
     let usual = title(&mut ui);
     press(&mut ui, &fleet, &chars("---"));
@@ -1109,11 +1109,11 @@ fn a_tall_screen_stands_beside_the_table_and_both_dividers_move() {
         let row = shown.iter().position(|line| line.contains(text))?;
         Some((shown[row].split(text).next().map_or(0, UnicodeWidthStr::width), row))
     };
-    let (transitions, screen) = ("─ transitions", "─ shop-api");
-    let (below, right) = (place(&mut ui, transitions).expect("below"), place(&mut ui, screen).expect("beside"));
+    let (log, screen) = ("─ log", "─ shop-api");
+    let (below, right) = (place(&mut ui, log).expect("below"), place(&mut ui, screen).expect("beside"));
     assert_eq!((below.0, right.1), (0, 2), "the screen begins beside the heading of the table");
     press(&mut ui, &fleet, &chars("--"));
-    assert_eq!(place(&mut ui, transitions), Some((0, below.1 - 2)));
+    assert_eq!(place(&mut ui, log), Some((0, below.1 - 2)));
     assert_eq!(place(&mut ui, screen), Some(right), "it keeps its height");
     press(&mut ui, &fleet, &chars("<"));
     assert_eq!(place(&mut ui, screen), Some((right.0 - 4, 2)));
@@ -1127,16 +1127,16 @@ fn a_tall_screen_stands_beside_the_table_and_both_dividers_move() {
     assert_eq!(place(&mut ui, screen), Some((61, 2)));
     ui.handle(&mouse(hold, (100, below.1 - 2)), &fleet.view());
     ui.handle(&mouse(drag, (100, 30)), &fleet.view());
-    assert_eq!(place(&mut ui, transitions), Some((0, below.1 - 2)), "the screen beside it is no divider");
+    assert_eq!(place(&mut ui, log), Some((0, below.1 - 2)), "the screen beside it is no divider");
     ui.handle(&mouse(hold, (5, below.1 - 2)), &fleet.view());
     ui.handle(&mouse(drag, (5, 30)), &fleet.view());
-    assert_eq!(place(&mut ui, transitions), Some((0, 30)));
+    assert_eq!(place(&mut ui, log), Some((0, 30)));
     // A prompt goes beside the table as well, and the next dashboard begins as this one ends.
     press(&mut ui, &fleet, &chars("jjjjjji"));
     assert_eq!(place(&mut ui, "prompt to").map(|at| at.0 > 61), Some(true));
     let mut next = dashboard();
     next.restore(ui.choices());
-    assert_eq!(place(&mut next, transitions), Some((0, 30)));
+    assert_eq!(place(&mut next, log), Some((0, 30)));
     assert_eq!(place(&mut next, screen), Some((61, 2)));
 }
 
@@ -1479,7 +1479,7 @@ fn the_wheel_goes_through_what_happened_to_tasks_too() {
     fleet.task_events = events;
     let mut ui = dashboard();
     let shown = text(&mut ui, &fleet, 160, 45);
-    let row = shown.lines().position(|line| line.contains("transitions")).expect("the pane");
+    let row = shown.lines().position(|line| line.contains("─ log")).expect("the pane");
     let row = u16::try_from(row + 1).expect("a row");
     for _ in 0..20 {
         let wheel = MouseEvent { kind: MouseEventKind::ScrollDown, column: 5, row, modifiers: KeyModifiers::NONE };

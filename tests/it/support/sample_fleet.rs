@@ -233,6 +233,7 @@ fn ended(terminal: &mut Terminal, result: TurnResult, source: TurnSource, second
         result,
         source,
         at: Some(ago(seconds)),
+        began: Some(ago(seconds + 540)),
         detail: detail.map(str::to_owned),
         told_by: Witness::Screen,
     };
@@ -390,7 +391,8 @@ fn recent(terminals: &[Terminal]) -> VecDeque<TerminalTransition> {
         };
         let at = NOW - Span::from_millis(ms);
         let transition = Transition { at, changed, summary, note: note.map(str::to_owned), evidence: Vec::new() };
-        TerminalTransition { key: of(id).key.clone(), id: id.into(), transition, state: None, screen: None }
+        let state = Some(Arc::new(state.clone()));
+        TerminalTransition { key: of(id).key.clone(), id: id.into(), transition, state, screen: None }
     };
     VecDeque::from([
         record(

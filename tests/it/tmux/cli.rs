@@ -696,7 +696,7 @@ fn every_command_calls_the_same_state_the_same() {
     // The kept transitions have the word in a column of its own.
     for (name, word, ..) in states {
         wait_until(&format!("{name} {word} in the history"), || {
-            let kept = run(&["history", name]).out;
+            let kept = run(&["history", name, "--details"]).out;
             kept.lines().any(|line| line.contains(&format!("  {name}  {word:<11}  ")))
         });
     }

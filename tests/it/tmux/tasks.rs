@@ -769,7 +769,7 @@ fn the_history_sums_up_how_long_a_task_ran_and_waited() {
     let server = of("server").unwrap();
     assert!(seconds(&server, "working_seconds") >= 10.0 && seconds(&server, "unknown_seconds") == 0.0, "{server}");
     let text = world.run(&["history", "ask"]);
-    assert!(text.contains("asks → running") && text.contains("exited with code 3"), "{text}");
+    assert!(text.contains("running again") && text.contains("exited with code 3"), "{text}");
 }
 
 #[test]

@@ -45,8 +45,8 @@ fn the_past_of_a_terminal_is_there_now_and_after_a_restart() {
     desk.press("d");
     desk.wait("what happened  0 of ");
     desk.wait("● answered 1");
-    assert!(!desk.screen().contains("Allow this?"), "the dialog is gone: {}", desk.screen());
-    desk.go_back_to("→ approval");
+    assert!(!desk.screen().contains("> 1. Yes"), "the dialog is gone: {}", desk.screen());
+    desk.go_back_to("asks for approval");
     desk.wait("> 1. Yes");
     assert!(!desk.screen().contains("● answered 1"), "the screen is that of then: {}", desk.screen());
     desk.press("Tab");
@@ -73,7 +73,7 @@ fn the_past_of_a_terminal_is_there_now_and_after_a_restart() {
     desk.wait("birds");
     desk.press("d");
     desk.wait("the history begins here");
-    desk.go_back_to("→ approval");
+    desk.go_back_to("asks for approval");
     desk.wait("> 1. Yes");
     // In a narrow terminal the moment stands below the list.
     desk.resize(80, 24);
@@ -116,13 +116,13 @@ fn two_dashboards_write_one_history_and_show_each_thing_once() {
         both.iter().all(|dashboard| {
             let screen = dashboard.screen("main:");
             let told = |what: &str| screen.lines().filter(|line| line.contains(what)).count();
-            told("ready → approval") == 1 && told("action muted") == 1
+            told("asks for approval") == 1 && told("action muted") == 1
         })
     });
     let history = Command::new(program)
         .env("XDG_CONFIG_HOME", &home)
         .env("XDG_STATE_HOME", format!("{home}/state"))
-        .args(["-L", desk.watched.name(), "history", "birds"])
+        .args(["-L", desk.watched.name(), "history", "--details", "birds"])
         .output()
         .unwrap();
     let text = String::from_utf8(history.stdout).unwrap();
@@ -197,12 +197,14 @@ fn what_waits_for_an_agent_is_read_and_taken_back_where_it_is_looked_into() {
     desk.wait("queued 1");
     desk.press("d");
     desk.wait("what happened");
-    desk.wait("queued for");
+    desk.wait("  queued for ");
     desk.wait(": read me first");
     desk.wait("U takes it back");
     desk.press("U");
     desk.wait("taken back");
-    desk.wait_without("queued for");
+    desk.wait_without("U takes it back");
+    desk.wait("you took back from birds: read me first");
+    desk.wait("you queued for birds: read me first");
     assert!(!desk.watched.screen("birds:").contains("read me first"), "nothing was sent");
 }
 

@@ -107,7 +107,7 @@ fn a_terminal_without_utf_8_gets_ascii_only() {
     let desk = Desk::with_a_question();
     for environment in ["LC_ALL=C", "LC_ALL= LC_CTYPE=POSIX LANG=C.UTF-8", "LC_ALL= LC_CTYPE= LANG=de_DE.ISO-8859-1"] {
         desk.look_in(environment, "|? birds", || {
-            for (key, shown) in [("?", "+ keys ---"), ("Escape", "- transitions ---"), ("Enter", "> 1  Yes")] {
+            for (key, shown) in [("?", "+ keys ---"), ("Escape", "- log ---"), ("Enter", "> 1  Yes")] {
                 desk.press(key);
                 desk.wait(shown);
                 assert!(desk.screen().is_ascii(), "{environment}: {}", desk.screen());

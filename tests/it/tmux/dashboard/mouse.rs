@@ -45,6 +45,27 @@ impl Desk {
 }
 
 #[test]
+fn the_log_goes_back_in_time_with_the_wheel() {
+    let desk = Desk::with_parrot();
+    desk.start_parrot_in("crows");
+    desk.start_parrot_in("doves");
+    desk.open();
+    desk.wait("3 ready");
+    for bird in ["birds", "crows", "doves"] {
+        desk.watched.run(&["send-keys", "-t", &format!("{bird}:"), "ask", "Enter"]);
+    }
+    let asked = || desk.screen().matches("asks for approval: Allow this?").count();
+    wait_until("what each has asked", || asked() == 3);
+    let (column, row) = desk.place("asks for approval: Allow this?");
+    desk.report(WHEEL_DOWN, (column, row), 'M');
+    wait_until("the newest to be scrolled away", || asked() < 3);
+    desk.report(WHEEL_UP, (column, row), 'M');
+    wait_until("all of them", || asked() == 3);
+    desk.press("q");
+    desk.expect_restored();
+}
+
+#[test]
 fn rows_are_selected_opened_folded_and_scrolled_with_the_mouse() {
     let desk = Desk::with_parrot();
     desk.start_parrot_in("crows");
@@ -58,20 +79,12 @@ fn rows_are_selected_opened_folded_and_scrolled_with_the_mouse() {
     let (column, row) = desk.place(" doves ");
     desk.click_at((column + 2, row));
     desk.wait_for_cursor("doves");
-    // Over the table the wheel moves the cursor, over the transitions it goes back in time.
+    // Over the table the wheel moves the cursor, and keeps to the rows.
     desk.report(WHEEL_UP, (column, row), 'M');
     desk.wait_for_cursor("crows");
     desk.report(WHEEL_UP, (column, row), 'M');
     desk.wait_for_cursor("birds");
     desk.report(WHEEL_DOWN, (column, row), 'M');
-    desk.wait_for_cursor("crows");
-    let (column, row) = desk.place("unknown → ready");
-    let transitions = || desk.screen().matches("unknown → ready").count();
-    wait_until("a transition of each", || transitions() == 3);
-    desk.report(WHEEL_DOWN, (column, row), 'M');
-    wait_until("all but the oldest to be scrolled away", || transitions() == 1);
-    desk.report(WHEEL_UP, (column, row), 'M');
-    wait_until("all of them", || transitions() == 3);
     desk.wait_for_cursor("crows");
     // A head is folded by a click on it.
     desk.press("b");
@@ -110,9 +123,9 @@ fn panes_are_resized_with_the_mouse() {
     let desk = Desk::with_parrot();
     desk.open();
     desk.wait("1 ready");
-    let (_, level) = desk.place("─ transitions ");
+    let (_, level) = desk.place("─ log ─");
     desk.drag((4, level), (6, level - 3));
-    wait_until("the upper divider three rows up", || desk.place("─ transitions ").1 == level - 3);
+    wait_until("the upper divider three rows up", || desk.place("─ log ─").1 == level - 3);
     let (upright, _) = desk.place("─ birds ");
     desk.drag((upright - 1, level), (upright - 11, level));
     wait_until("the other divider ten columns to the left", || desk.place("─ birds ").0 == upright - 10);
@@ -120,7 +133,7 @@ fn panes_are_resized_with_the_mouse() {
     desk.report(HELD, (40, 10), 'M');
     desk.press("C-l");
     desk.wait_for_cursor("birds");
-    assert_eq!((desk.place("─ birds ").0, desk.place("─ transitions ").1), (upright - 10, level - 3));
+    assert_eq!((desk.place("─ birds ").0, desk.place("─ log ─").1), (upright - 10, level - 3));
     desk.press("q");
     desk.expect_restored();
 }

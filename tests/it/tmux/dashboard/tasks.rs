@@ -108,7 +108,7 @@ fn what_happens_to_tasks_is_told_wherever_the_operator_looks() {
     desk.run_task("first", &["sleep", "4711"]);
     desk.open();
     desk.wait("▶ first");
-    // Neither the table nor the transitions are to be seen here.
+    // Neither the table nor the log is to be seen here.
     desk.press("Home");
     desk.press("d");
     desk.wait("what happened  ");

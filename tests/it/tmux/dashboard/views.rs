@@ -16,7 +16,7 @@ fn panes_are_laid_out_and_resized_by_keys() {
     let desk = Desk::with_parrot();
     desk.open();
     desk.wait("1 ready");
-    let (upper, right) = ("─ transitions ", "─ birds ");
+    let (upper, right) = ("─ log ─", "─ birds ");
     desk.wait(upper);
     desk.wait(right);
     let (level, column) = (desk.at(upper).unwrap().1, desk.at(right).unwrap().0);
@@ -35,7 +35,7 @@ fn panes_are_laid_out_and_resized_by_keys() {
     desk.press("v");
     wait_until("the screen alone", || desk.at(upper).is_none() && desk.at(right).is_some());
     desk.press("v");
-    wait_until("the transitions alone", || desk.at(upper).is_some() && desk.at(right).is_none());
+    wait_until("the log alone", || desk.at(upper).is_some() && desk.at(right).is_none());
     desk.press("v");
     wait_until("the table alone", || desk.at(upper).is_none() && desk.at(right).is_none());
     desk.press("v");
@@ -44,7 +44,7 @@ fn panes_are_laid_out_and_resized_by_keys() {
     desk.resize(80, 24);
     wait_until("the screen", || desk.at(upper).is_none() && desk.at(right).is_some());
     desk.press("Tab");
-    wait_until("the transitions", || desk.at(upper).is_some() && desk.at(right).is_none());
+    wait_until("the log", || desk.at(upper).is_some() && desk.at(right).is_none());
     desk.press("Tab");
     wait_until("the screen", || desk.at(upper).is_none() && desk.at(right).is_some());
     // The next dashboard begins with the layout of this one.

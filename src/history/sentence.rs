@@ -1,0 +1,357 @@
+//! What happened, as one person would tell it to another: `finished after 9m`, `asks for approval: rm -rf build`. The log of
+//! the dashboard, the list of one terminal and `fleetwatch history` show these sentences; what says nothing to a person,
+//! such as a draft that comes and goes, has none and is told by its fields.
+
+use super::record::{Body, FollowUpRecord, OperatorAction, Sent, StoredInput, StoredTransition, What};
+use super::{IntentState, PublicState};
+use crate::dialog::{asked, bare};
+use crate::operation::Outcome;
+use crate::screen::harmless;
+use crate::state::{
+    Availability, Change, Completion, LEFT_UNWATCHED, RETRACTION_UNDONE, State, TaskStatus, Transition, TurnResult,
+};
+use crate::status::{Status, before_and_after};
+use crate::task::Happening;
+
+/// Characters of a sentence at most; the tables cut it where their line ends.
+const LONGEST: usize = 300;
+
+/// Who did what a sentence tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Actor {
+    /// The agent or the task itself.
+    Terminal,
+    /// The operator, in whichever process of fleetwatch.
+    You,
+    /// A rule of the configuration.
+    Fleetwatch,
+}
+
+/// What happened, without who did it and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sentence {
+    pub actor: Actor,
+    /// One harmless line of at most [`LONGEST`] characters.
+    pub text: String,
+    /// What it says of a terminal, or of how an act of the operator's went wrong; `None` of one that was taken.
+    pub status: Option<Status>,
+}
+
+impl Sentence {
+    fn new(actor: Actor, status: Option<Status>, verb: &str, what: &str) -> Self {
+        let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = harmless(&if what.is_empty() { verb.to_owned() } else { format!("{verb}: {what}") });
+        let text = match text.char_indices().nth(LONGEST) {
+            Some((end, _)) => format!("{}…", &text[..end]),
+            None => text,
+        };
+        Self { actor, text, status }
+    }
+
+    fn of(status: Status, verb: &str, what: &str) -> Self {
+        Self::new(Actor::Terminal, Some(status), verb, what)
+    }
+
+    /// The name that stands before it in a list of many terminals.
+    pub fn subject<'a>(&self, terminal: &'a str) -> &'a str {
+        match self.actor {
+            Actor::Terminal => terminal,
+            Actor::You => "you",
+            Actor::Fleetwatch => "fleetwatch",
+        }
+    }
+}
+
+impl Body {
+    /// What happened to the terminal of that name, or was done to it; `None` where a person need not know.
+    pub fn sentence(&self, name: &str) -> Option<Sentence> {
+        match self {
+            Body::Transition(kept @ StoredTransition { transition, .. }) => match &kept.state {
+                Some(PublicState::Agent(state)) => of_transition(transition, Some(state)),
+                Some(PublicState::Task(fields)) => of_task_transition(transition, fields.as_status()),
+                Some(PublicState::Other(_)) | None => of_transition(transition, None),
+            },
+            Body::TaskEvent(event) => Some(of_task(&event.happening)),
+            Body::Input(input) => of_input(input, name),
+            Body::FollowUp(message) => of_message(message, name),
+            Body::Action(action) => of_action(action, name),
+            Body::Other { .. } => None,
+        }
+    }
+}
+
+/// What happened to an agent: `state` is the one that the transition led to, where it is known.
+pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<Sentence> {
+    let (before, after) = before_and_after(transition);
+    // Older records have the whole path of a field.
+    let change = |name: &str| transition.changed.iter().find(|it| it.field.rsplit('.').next() == Some(name));
+    let note = transition.note.as_deref().unwrap_or_default();
+    if note == LEFT_UNWATCHED {
+        return Some(Sentence::of(Status::Gone, "gone while nobody watched", ""));
+    }
+    // What a first look finds is no news: the table shows it.
+    let is_found = before == Status::Unknown
+        && change("availability").is_some_and(|change| change.from == Availability::Unknown.word())
+        && !state.is_some_and(|state| state.since_exact && state.turn.since_exact);
+    if is_found {
+        return None;
+    }
+    if change("result").is_some() {
+        return Some(of_result(transition.summary.result, after, note, state));
+    }
+    if change("attention").is_some_and(|change| change.to == "stalled") {
+        return Some(Sentence::of(Status::Stalled, "stalled", ""));
+    }
+    if before == after && change("dialog").is_none() {
+        return NOTES.iter().find(|(of, _)| *of == note).map(|(_, told)| Sentence::of(Status::Unknown, told, ""));
+    }
+    let asked = || state.and_then(|state| asked(state, None)).unwrap_or_default();
+    let trouble = || {
+        let problem = state.and_then(|state| state.diagnostics.probe_error.as_ref());
+        problem.map(|problem| problem.message.as_str()).unwrap_or_default()
+    };
+    Some(match (before, after) {
+        (_, Status::Approval) => Sentence::of(after, "asks for approval", &asked()),
+        (_, Status::Question) => Sentence::of(after, "asks", &asked()),
+        (_, Status::Trust) => Sentence::of(after, "asks for trust", &asked()),
+        (_, Status::Setup) => Sentence::of(after, "asks for setup", &asked()),
+        (_, Status::Gone) => Sentence::of(after, "gone", ""),
+        (_, Status::Error) => Sentence::of(after, "error", trouble()),
+        // A menu that was opened and closed, or a half-drawn screen.
+        (Status::Unknown, _) | (_, Status::Unknown) => return None,
+        (before, Status::Working) if before.needs_operator() => Sentence::of(after, "working again", ""),
+        (_, Status::Working) => began(state),
+        // How it ended is told once that is settled.
+        (Status::Working, Status::Ready) if state.is_some_and(is_in_flight) => return None,
+        (_, after) => Sentence::of(after, &after.word(), ""),
+    })
+}
+
+/// Whether the work of a turn has ended and how it ended is not known yet.
+fn is_in_flight(state: &State) -> bool {
+    matches!(state.operator.completion, Completion::InProgress | Completion::CandidateComplete)
+}
+
+/// What a transition is noted for that changes nothing else, in words for people.
+const NOTES: [(&str, &str); 2] =
+    [("sent, no reaction", "did not react to the prompt"), ("taken as a command", "took the text as a command")];
+
+/// A turn began.
+fn began(state: Option<&State>) -> Sentence {
+    match state.and_then(State::works_on) {
+        Some(prompt) => Sentence::of(Status::Working, "works on", prompt),
+        None => Sentence::of(Status::Working, "working", ""),
+    }
+}
+
+/// A turn ended, or was said to have ended and had not.
+fn of_result(result: TurnResult, now: Status, note: &str, state: Option<&State>) -> Sentence {
+    if now == Status::Working && result != TurnResult::KnownFailure {
+        // A success was taken back, or given back because another turn had begun.
+        return match note.contains(RETRACTION_UNDONE) {
+            true => began(state),
+            false => Sentence::of(Status::Working, "working again", ""),
+        };
+    }
+    let last = state.map(|state| &state.last_turn);
+    let lasted = last.and_then(|last| Some(last.at?.since(last.began?)));
+    let after = lasted.map_or_else(String::new, |span| format!(" after {}", span.rounded()));
+    let detail = last.and_then(|last| last.detail.as_deref()).filter(|_| result == TurnResult::KnownFailure);
+    match Status::of_result(result) {
+        Some(status) => {
+            Sentence::of(status, &format!("{}{after}", status.word()), &detail.map(bare).unwrap_or_default())
+        }
+        None => Sentence::of(now, &now.word(), ""),
+    }
+}
+
+/// A task that goes on once its question was answered; all else its events tell.
+fn of_task_transition(transition: &Transition, now: Status) -> Option<Sentence> {
+    let asked = |change: &Change| change.field == "status" && change.from == TaskStatus::WaitingInput.word();
+    let goes_on = now == Status::Running && transition.changed.iter().any(asked);
+    goes_on.then(|| Sentence::of(now, "running again", ""))
+}
+
+/// What happened to a task.
+pub fn of_task(happening: &Happening) -> Sentence {
+    Sentence::of(happening.as_status(), &happening.text(), "")
+}
+
+/// What was put into a terminal, and what came of it.
+fn of_input(input: &StoredInput, name: &str) -> Option<Sentence> {
+    if input.sender.starts_with("follow-up") {
+        // The message itself is told.
+        return None;
+    }
+    let outcome = input.outcome.as_deref();
+    if outcome == Some(Outcome::Accepted(None).word()) {
+        let (verb, what) = match &input.sent {
+            Sent::Prompt { text } => (format!("prompted {name}"), text.as_str()),
+            Sent::Answer { choice, .. } => (format!("answered {name}"), choice.as_str()),
+            Sent::Keys { keys } => match keys.iter().all(|key| key.chars().nth(1).is_none() || key == "(text)") {
+                true => (format!("typed in {name}"), ""),
+                false => (format!("pressed {} in {name}", keys.join(" ")), ""),
+            },
+        };
+        return Some(Sentence::new(Actor::You, None, &verb, what));
+    }
+    let (act, done) = match input.sent.what() {
+        What::Prompt => ("prompt", "prompted"),
+        What::Answer => ("answer", "answered"),
+        What::Keys => ("press keys in", "pressed keys in"),
+    };
+    let (verb, status) = match outcome {
+        Some("refused") => (format!("could not {act} {name}"), Status::Failed),
+        Some("not_taken") => (format!("{done} {name}, not taken"), Status::Failed),
+        Some(word) => (format!("{done} {name}, {word}"), Status::Unknown),
+        None => (format!("{done} {name}, outcome not known"), Status::Unknown),
+    };
+    Some(Sentence::new(Actor::You, Some(status), &verb, input.detail.as_deref().unwrap_or_default()))
+}
+
+/// What became of a message to an agent.
+fn of_message(message: &FollowUpRecord, name: &str) -> Option<Sentence> {
+    let text = message.text.as_deref().unwrap_or_default();
+    let why = message.detail.as_deref().unwrap_or_default();
+    let (actor, status) = (Actor::Fleetwatch, Some(Status::Failed));
+    Some(match message.outcome {
+        IntentState::Sent => Sentence::new(actor, None, &format!("told {name}"), text),
+        IntentState::Failed => Sentence::new(actor, status, &format!("did not tell {name}"), why),
+        IntentState::Expired => Sentence::new(actor, status, &format!("did not tell {name} in time"), ""),
+        IntentState::Unknown => Sentence::new(actor, Some(Status::Unknown), &format!("may have told {name}"), why),
+        IntentState::Cancelled | IntentState::Dismissed => {
+            Sentence::new(Actor::You, None, &format!("dropped the message to {name}"), text)
+        }
+        IntentState::Resent => Sentence::new(Actor::You, None, &format!("sent the message to {name} again"), text),
+        IntentState::Pending | IntentState::Attempted => return None,
+    })
+}
+
+/// What the operator did beside inputs, as far as it does something to a terminal.
+fn of_action(action: &OperatorAction, name: &str) -> Option<Sentence> {
+    let (verb, what) = match action {
+        OperatorAction::Kill { .. } => (format!("killed {name}"), ""),
+        OperatorAction::Run { command, again, .. } => {
+            let verb = if *again { "ran again" } else { "ran" };
+            return Some(Sentence::new(Actor::You, None, &format!("{verb} {name}"), &command.join(" ")));
+        }
+        OperatorAction::Queued { text } => (format!("queued for {name}"), text.as_str()),
+        OperatorAction::TookBack { text } => (format!("took back from {name}"), text.as_str()),
+        // What only this dashboard shows otherwise now is seen there.
+        OperatorAction::Seen | OperatorAction::Other { .. } => return None,
+    };
+    Some(Sentence::new(Actor::You, None, &verb, what))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::state::{OperatorStatus, Phase, Summary, TurnSource, UiContext};
+    use crate::time::Timestamp;
+
+    fn summary(availability: Availability, phase: Phase, result: TurnResult, ui_context: UiContext) -> Summary {
+        let waits = matches!(ui_context, UiContext::ApprovalPrompt | UiContext::Question);
+        let status = if waits { OperatorStatus::WaitingUserAnswer } else { OperatorStatus::Ready };
+        Summary { availability, phase, result, source: TurnSource::None, ui_context, status }
+    }
+
+    /// A transition to a phase, of an agent that can be read, which changed these fields.
+    fn told(phase: Phase, context: UiContext, changed: &[(&'static str, &str, &str)], note: Option<&str>) -> String {
+        let result = changed.iter().find(|(field, ..)| *field == "result");
+        let result = result.and_then(|(.., to)| TurnResult::of_word(to)).unwrap_or(TurnResult::None);
+        let change = |&(field, from, to): &(&'static str, &str, &str)| Change {
+            field: field.into(),
+            from: json!(from),
+            to: json!(to),
+        };
+        let transition = Transition {
+            at: Timestamp::from_millis(1),
+            changed: changed.iter().map(change).collect(),
+            summary: summary(Availability::Available, phase, result, context),
+            note: note.map(str::to_owned),
+            evidence: Vec::new(),
+        };
+        of_transition(&transition, None).map_or_else(|| "-".to_owned(), |sentence| sentence.text)
+    }
+
+    #[test]
+    fn a_transition_is_one_short_sentence_or_none() {
+        let (prompt, none) = (UiContext::NormalPrompt, None);
+        let began = [("phase", "ready", "active"), ("accepting_input", "yes", "no")];
+        assert_eq!(told(Phase::Active, prompt, &began, none), "working");
+        let ended = [("result", "none", "success"), ("source", "none", "surface_inference")];
+        assert_eq!(told(Phase::Ready, prompt, &ended, none), "finished");
+        let failed = [("phase", "active", "ready"), ("result", "none", "known_failure")];
+        assert_eq!(told(Phase::Ready, prompt, &failed, none), "failed");
+        let asks = [("phase", "active", "unknown"), ("ui_context", "normal_prompt", "approval_prompt")];
+        assert_eq!(told(Phase::Unknown, UiContext::ApprovalPrompt, &asks, none), "asks for approval");
+        let next = [("dialog", "Run a?", "Run b?")];
+        assert_eq!(told(Phase::Unknown, UiContext::ApprovalPrompt, &next, none), "asks for approval");
+        let answered = [("phase", "unknown", "active"), ("ui_context", "approval_prompt", "normal_prompt")];
+        assert_eq!(told(Phase::Active, prompt, &answered, none), "working again");
+        let taken_back = [("phase", "ready", "active"), ("result", "success", "none")];
+        let note = Some("premature success retracted");
+        assert_eq!(told(Phase::Active, prompt, &taken_back, note), "working again");
+        assert_eq!(told(Phase::Ready, prompt, &[], Some("sent, no reaction")), "did not react to the prompt");
+        assert_eq!(told(Phase::Ready, prompt, &[("attention", "none", "stalled")], none), "stalled");
+    }
+
+    #[test]
+    fn what_says_nothing_to_a_person_is_not_told() {
+        let prompt = UiContext::NormalPrompt;
+        for internal in ["editing_input", "background_work", "accepting_input", "ui_context", "input_mode"] {
+            assert_eq!(told(Phase::Ready, prompt, &[(internal, "no", "yes")], None), "-", "{internal}");
+        }
+        let found = [("availability", "unknown", "available"), ("phase", "unknown", "active")];
+        assert_eq!(told(Phase::Active, prompt, &found, None), "-", "a first look");
+        let found = [("availability", "unknown", "available"), ("result", "none", "known_failure")];
+        assert_eq!(told(Phase::Ready, prompt, &found, None), "-", "a first look at a failure");
+        let menu = [("phase", "ready", "unknown"), ("ui_context", "normal_prompt", "selection_menu")];
+        assert_eq!(told(Phase::Unknown, UiContext::SelectionMenu, &menu, None), "-");
+        assert_eq!(told(Phase::Ready, prompt, &[], Some("left the fleet")), "-");
+    }
+
+    #[test]
+    fn an_agent_that_goes_or_cannot_be_read_is_told() {
+        let went = |to: Availability| {
+            let from = Change { field: "availability".into(), from: json!("available"), to: json!(to) };
+            let summary = summary(to, Phase::Unknown, TurnResult::None, UiContext::Unknown);
+            let at = Timestamp::from_millis(1);
+            let transition = Transition { at, changed: vec![from], summary, note: None, evidence: Vec::new() };
+            of_transition(&transition, None).map(|sentence| (sentence.text, sentence.status))
+        };
+        assert_eq!(went(Availability::TuiDown), Some(("gone".to_owned(), Some(Status::Gone))));
+        assert_eq!(went(Availability::Error), Some(("error".to_owned(), Some(Status::Error))));
+        assert_eq!(went(Availability::Unknown), None);
+    }
+
+    #[test]
+    fn what_the_operator_did_is_told_with_its_outcome() {
+        let input = |sender: &str, sent: Sent, outcome: Option<&str>, detail: Option<&str>| {
+            let (outcome, detail) = (outcome.map(str::to_owned), detail.map(str::to_owned));
+            let input = StoredInput { sender: sender.to_owned(), sent, outcome, detail, ended_at: None };
+            let sentence = Body::Input(input).sentence("docs");
+            sentence.map(|sentence| format!("{} {}", sentence.subject("docs"), sentence.text))
+        };
+        let prompt = || Sent::Prompt { text: "fix\n  it \u{1b}[31m".to_owned() };
+        let answer = || Sent::Answer { dialog: String::new(), choice: "1 Yes".to_owned() };
+        let keys = |keys: &[&str]| Sent::Keys { keys: keys.iter().map(|key| (*key).to_owned()).collect() };
+        let told = |sent, outcome, detail| input("dashboard", sent, outcome, detail).unwrap_or_default();
+        let accepted = Some("accepted");
+        assert_eq!(told(prompt(), accepted, None), "you prompted docs: fix it [31m");
+        assert_eq!(told(answer(), accepted, None), "you answered docs: 1 Yes");
+        assert_eq!(told(keys(&["Escape"]), accepted, None), "you pressed Escape in docs");
+        assert_eq!(told(keys(&["a", "(text)"]), accepted, None), "you typed in docs");
+        let why = Some("it is working");
+        assert_eq!(told(prompt(), Some("refused"), why), "you could not prompt docs: it is working");
+        assert_eq!(told(answer(), Some("not_taken"), why), "you answered docs, not taken: it is working");
+        assert_eq!(told(prompt(), None, None), "you prompted docs, outcome not known");
+        assert_eq!(input("follow-up 3", prompt(), accepted, None), None, "the message is told");
+        let action = |action: OperatorAction| Body::Action(action).sentence("docs").map(|sentence| sentence.text);
+        let queued = OperatorAction::Queued { text: "go on".to_owned() };
+        assert_eq!(action(queued).as_deref(), Some("queued for docs: go on"));
+        assert_eq!(action(OperatorAction::of_word("pinned")), None);
+    }
+}

@@ -1,0 +1,143 @@
+//! The pane of the log: what happened and what the operator did, in one order of time, a short sentence each.
+
+use std::collections::{HashSet, VecDeque};
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::frame::{self, Canvas};
+use super::text::{self, Pen};
+use super::times;
+use crate::fleet::{TerminalKey, TerminalTransition, View};
+use crate::history::{Actor, Body, Sentence, Stored, of_task, of_transition};
+use crate::ids::PaneId;
+use crate::task::TaskEvent;
+use crate::time::Timestamp;
+
+/// The widest column for names.
+const NAME_MOST: usize = 16;
+/// What the history tells that is remembered.
+const KEPT: usize = 500;
+
+/// What the history tells beside the view: what happened before this dashboard, and what was done from anywhere.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    /// By time.
+    kept: VecDeque<Stored>,
+}
+
+impl Log {
+    /// Takes a record in.
+    pub fn keep(&mut self, record: Stored) {
+        let at = self.kept.partition_point(|kept| kept.at <= record.at);
+        self.kept.insert(at, record);
+        if self.kept.len() > KEPT {
+            self.kept.pop_front();
+        }
+    }
+
+    /// What is told, newest first. What the operator does several times in a row, such as typing keys, is told once.
+    fn lines<'a>(&'a self, view: &View<'a>) -> impl Iterator<Item = Line<'a>> {
+        let mut events: Vec<Event<'a>> = view.recent.iter().map(Event::Terminal).collect();
+        events.extend(view.task_events.iter().map(Event::Task));
+        // The history may call a server otherwise, but of one pane nothing happens twice at a time.
+        let seen: HashSet<(Timestamp, PaneId)> = events.iter().map(|event| (event.at(), event.pane())).collect();
+        let is_new = |record: &&Stored| {
+            let happened = matches!(record.body, Body::Transition(_) | Body::TaskEvent(_));
+            !(happened && record.key.as_ref().is_some_and(|key| seen.contains(&(record.at, key.pane))))
+        };
+        events.extend(self.kept.iter().filter(is_new).map(Event::Kept));
+        // Of one millisecond what was told last comes first.
+        events.reverse();
+        events.sort_by_key(|event| std::cmp::Reverse(event.at()));
+        let mut last: Option<(Option<&'a TerminalKey>, Sentence)> = None;
+        events.into_iter().filter_map(move |event| {
+            let (key, sentence) = (event.key(), event.sentence()?);
+            let is_yours = sentence.actor == Actor::You;
+            let same = is_yours && last.as_ref().is_some_and(|(of, last)| *of == key && *last == sentence);
+            last = Some((key, sentence.clone()));
+            (!same).then_some(Line { at: event.at(), key, name: event.name(), sentence })
+        })
+    }
+
+    /// How many lines there are.
+    pub fn count(&self, view: &View<'_>) -> usize {
+        self.lines(view).count()
+    }
+}
+
+/// One line of the log.
+struct Line<'a> {
+    at: Timestamp,
+    key: Option<&'a TerminalKey>,
+    name: &'a str,
+    sentence: Sentence,
+}
+
+/// Something that happened or was done.
+enum Event<'a> {
+    Terminal(&'a TerminalTransition),
+    Task(&'a TaskEvent),
+    Kept(&'a Stored),
+}
+
+impl<'a> Event<'a> {
+    fn at(&self) -> Timestamp {
+        match self {
+            Event::Terminal(told) => told.transition.at,
+            Event::Task(event) => event.at,
+            Event::Kept(record) => record.at,
+        }
+    }
+
+    fn name(&self) -> &'a str {
+        match self {
+            Event::Terminal(told) => &told.id,
+            Event::Task(event) => &event.id,
+            Event::Kept(record) => &record.name,
+        }
+    }
+
+    fn key(&self) -> Option<&'a TerminalKey> {
+        match self {
+            Event::Terminal(told) => Some(&told.key),
+            Event::Task(event) => Some(&event.key),
+            Event::Kept(record) => record.key.as_ref(),
+        }
+    }
+
+    fn pane(&self) -> PaneId {
+        self.key().map_or(PaneId(u32::MAX), |key| key.pane)
+    }
+
+    fn sentence(&self) -> Option<Sentence> {
+        match self {
+            Event::Terminal(told) => of_transition(&told.transition, told.state.as_deref()),
+            Event::Task(event) => Some(of_task(&event.happening)),
+            Event::Kept(record) => record.body.sentence(&record.name),
+        }
+    }
+}
+
+/// Draws the newest lines, newest first, beginning `skipped` before the newest.
+pub fn draw(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>, log: &Log, skipped: usize) {
+    let parts = &canvas.theme.parts;
+    let area = frame::titled(canvas, buffer, area, &[("log", parts.title)]);
+    let shown: Vec<Line<'_>> = log.lines(view).skip(skipped).take(usize::from(area.height)).collect();
+    if shown.is_empty() {
+        Pen::new(buffer, area, 0).skip(1).text("nothing has happened yet", parts.quiet);
+        return;
+    }
+    let subjects = shown.iter().map(|line| text::width(line.sentence.subject(line.name)));
+    let names = subjects.max().unwrap_or(0).min(NAME_MOST);
+    for (row, Line { at, key, name, sentence }) in (0..).zip(&shown) {
+        let is_selected = key.is_some_and(|key| canvas.selected == Some(key));
+        let subject = if is_selected { parts.title } else { parts.text };
+        let mut pen = Pen::new(buffer, area, row);
+        pen.skip(1).text(&times::clock(*at, canvas.zone), parts.quiet).skip(2);
+        pen.field(sentence.subject(name), names, subject).skip(2);
+        let room = usize::from(pen.room());
+        let style = sentence.status.map_or(parts.text, |status| canvas.theme.style(status));
+        pen.text(&text::cut(&sentence.text, room), style);
+    }
+}
