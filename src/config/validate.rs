@@ -39,7 +39,7 @@ const KEEP_MINUTES: u64 = 60;
 const COMMAND: Span = Span::from_secs(10);
 
 /// The names that `theme` may have. The dashboard owns them; a test holds the two lists together.
-pub const THEMES: &[&str] = &["dark", "light", "high-contrast", "no-colour"];
+pub const THEMES: &[&str] = &["dark", "light", "high-contrast", "colour-blind", "no-colour"];
 
 /// What is wrong, and what to do about it.
 pub(super) type ValueFault = (String, String);

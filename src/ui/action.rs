@@ -84,7 +84,7 @@ actions! {
     Tick = "tick", "tick or untick the option";
     Send = "send", "send the prompt";
     SendAnyway = "send-anyway", "send the prompt although the agent is not ready";
-    SendWhenReady = "send-when-ready", "send the prompt once the agent is ready";
+    SendWhenReady = "send-when-ready", "queue the prompt, and send it once the agent is ready";
     OlderPrompt = "older-prompt", "the previous prompt";
     NewerPrompt = "newer-prompt", "the next prompt";
     Recall = "recall", "search earlier prompts";

@@ -225,7 +225,7 @@ impl Ui {
             return Vec::new();
         }
         match action {
-            Action::Help => self.open(Help::new(self.context())),
+            Action::Help => self.open(Help::new(self.context(), &self.hints(view))),
             Action::Quit => return vec![Request::Quit],
             Action::Suspend => return vec![Request::Suspend],
             Action::Redraw => return vec![Request::Redraw],

@@ -336,7 +336,7 @@ impl Drill {
         match self.side {
             Side::Screen => match self.shot(view) {
                 Shot::Screen(shown) if shown.is_blank() => say(buffer, "the screen was blank"),
-                Shot::Screen(shown) => self.drawn.lift_most = draw_screen(buffer, inner, &shown, self.lifted),
+                Shot::Screen(shown) => self.drawn.lift_most = draw_screen(canvas, buffer, inner, &shown, self.lifted),
                 Shot::None(why) => say(buffer, why),
             },
             Side::Why => {
@@ -578,12 +578,14 @@ fn draw_head(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, subject: &Sub
 }
 
 /// Draws a screen, `lifted` rows above its end where it does not fit; returns how far it can be lifted.
-fn draw_screen(buffer: &mut Buffer, area: Rect, screen: &Screen, lifted: usize) -> usize {
+fn draw_screen(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, screen: &Screen, lifted: usize) -> usize {
+    let ground = canvas.theme.parts.screen;
+    buffer.set_style(area, ground);
     let rows = preview::live_edge(screen, usize::from(area.height), usize::MAX);
     let most = rows.len().saturating_sub(usize::from(area.height));
     let from = most - lifted.min(most);
     for (offset, row) in (0..area.height).zip(&rows[from..]) {
-        preview::draw_row(&mut Pen::new(buffer, area, offset), row);
+        preview::draw_row(&mut Pen::new(buffer, area, offset), row, ground);
     }
     most
 }

@@ -23,13 +23,16 @@ const MARK: usize = 4;
 pub struct Help {
     /// What had the keyboard when it was opened; its keys come first.
     of: Context,
+    /// What it offered then: that comes before all others.
+    offered: Vec<Action>,
     reader: SearchableText,
 }
 
 impl Help {
-    /// The help of a part of the dashboard, with that of all the others behind it.
-    pub fn new(of: Context) -> Self {
-        Self { of, reader: SearchableText::covered() }
+    /// The help of a part of the dashboard, with that of all the others behind it, and what it offers now before it.
+    pub fn new(of: Context, hints: &[Hint]) -> Self {
+        let offered = hints.iter().map(|(action, _)| *action).filter(|action| action.is_of_row()).collect();
+        Self { of, offered, reader: SearchableText::covered() }
     }
 }
 
@@ -48,7 +51,7 @@ impl Overlay for Help {
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
-        let lines = lines(canvas, self.of);
+        let lines = lines(canvas, self.of, &self.offered, usize::from(area.width.saturating_sub(4)));
         let text = |line: &StyledLine| line.iter().map(|(text, _)| text.as_str()).collect();
         self.reader.set_texts(lines.iter().map(text).collect());
         let marked = |(index, line)| self.reader.marked(canvas, index, line);
@@ -76,26 +79,79 @@ impl Overlay for Help {
     }
 }
 
-fn lines(canvas: &Canvas<'_>, of: Context) -> Vec<StyledLine> {
-    let (parts, keymap) = (&canvas.theme.parts, canvas.keymap);
-    let mut lines: Vec<StyledLine> = Vec::new();
-    let keys = |binding: &Binding| binding.keys.iter().map(|key| show(*key)).collect::<Vec<_>>().join("  ");
-    let others = Context::ALL.iter().copied().filter(|&context| context != of);
-    for context in std::iter::once(of).chain(others) {
-        if !lines.is_empty() {
-            lines.push(Vec::new());
+/// From this many cells on there are two columns.
+const TWO_COLUMNS: usize = 130;
+/// Blanks between them.
+const BETWEEN: usize = 3;
+
+/// The help as it fits into that many cells: in one column, or in two, each of which goes on where it is shorter.
+fn lines(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -> Vec<StyledLine> {
+    if room < TWO_COLUMNS {
+        return sections(canvas, of, offered, room).join(&Vec::new());
+    }
+    let cells = (room - BETWEEN) / 2;
+    let (mut left, mut right): (Vec<StyledLine>, Vec<StyledLine>) = (Vec::new(), Vec::new());
+    for section in sections(canvas, of, offered, cells) {
+        let shorter = if right.len() < left.len() { &mut right } else { &mut left };
+        if !shorter.is_empty() {
+            shorter.push(Vec::new());
         }
-        lines.push(vec![(context.title().to_owned(), parts.title)]);
-        // Each part has a column of its own: a few long keys leave the others room for what they do.
-        let cells = keymap.bindings(context).map(|binding| text::width(&keys(binding))).max().unwrap_or(0) + 2;
-        for binding in keymap.bindings(context) {
-            lines.push(vec![
-                (format!("  {}", padded(&keys(binding), cells)), parts.key),
-                (binding.description.clone(), parts.text),
-            ]);
+        shorter.extend(section);
+    }
+    let rows = left.len().max(right.len());
+    left.resize(rows, Vec::new());
+    right.resize(rows, Vec::new());
+    let beside = |(mut line, right): (StyledLine, StyledLine)| {
+        let used: usize = line.iter().map(|(text, _)| text::width(text)).sum();
+        if !right.is_empty() {
+            line.push((" ".repeat(cells.saturating_sub(used) + BETWEEN), canvas.theme.parts.text));
+            line.extend(right);
+        }
+        line
+    };
+    left.into_iter().zip(right).map(beside).collect()
+}
+
+/// A list of keys and what they do, which goes on in the next line where it does not fit into that many cells.
+fn keys_of(canvas: &Canvas<'_>, title: &str, bindings: &[&Binding], room: usize) -> Vec<StyledLine> {
+    let parts = &canvas.theme.parts;
+    let keys = |binding: &Binding| binding.keys.iter().map(|key| show(*key)).collect::<Vec<_>>().join("  ");
+    // Each part has a column of its own: a few long keys leave the others room for what they do.
+    let cells = bindings.iter().map(|binding| text::width(&keys(binding))).max().unwrap_or(0) + 2;
+    let mut lines = vec![vec![(title.to_owned(), parts.title)]];
+    for binding in bindings {
+        let wrapped = text::wrapped(&binding.description, room.saturating_sub(cells + 2).max(20), usize::MAX);
+        for (nth, description) in wrapped.into_iter().enumerate() {
+            let keys = if nth == 0 { keys(binding) } else { String::new() };
+            lines.push(vec![(format!("  {}", padded(&keys, cells)), parts.key), (description, parts.text)]);
         }
     }
-    lines.push(Vec::new());
+    lines
+}
+
+fn sections(canvas: &Canvas<'_>, of: Context, offered: &[Action], room: usize) -> Vec<Vec<StyledLine>> {
+    let keymap = canvas.keymap;
+    let mut sections = Vec::new();
+    let is_offered = |binding: &&Binding| binding.action.is_some_and(|action| offered.contains(&action));
+    let mut here: Vec<&Binding> = keymap.bindings(of).filter(is_offered).collect();
+    here.sort_by_key(|binding| offered.iter().position(|action| Some(*action) == binding.action));
+    if !here.is_empty() {
+        sections.push(keys_of(canvas, "for what is selected now", &here, room));
+    }
+    let others = Context::ALL.iter().copied().filter(|&context| context != of);
+    for context in std::iter::once(of).chain(others) {
+        let bindings: Vec<&Binding> =
+            keymap.bindings(context).filter(|binding| context != of || !is_offered(binding)).collect();
+        sections.push(keys_of(canvas, context.title(), &bindings, room));
+    }
+    sections.push(marks(canvas, room));
+    sections
+}
+
+/// What the marks of a row mean.
+fn marks(canvas: &Canvas<'_>, room: usize) -> Vec<StyledLine> {
+    let parts = &canvas.theme.parts;
+    let mut lines: Vec<StyledLine> = Vec::new();
     lines.push(vec![("marks".to_owned(), parts.title)]);
     let words = Status::GROUPS.iter().map(|status| text::width(status.group_word(2))).max().unwrap_or(0);
     for status in Status::GROUPS {
@@ -117,7 +173,18 @@ fn lines(canvas: &Canvas<'_>, of: Context) -> Vec<StyledLine> {
     ] {
         lines.push(vec![(format!("  {}", padded(mark, MARK)), parts.quiet), (text.to_owned(), parts.text)]);
     }
-    lines
+    // What does not fit is cut, as everywhere.
+    lines.into_iter().map(|line| fitting(line, room)).collect()
+}
+
+/// As much of a line as fits into that many cells.
+fn fitting(line: StyledLine, mut room: usize) -> StyledLine {
+    let mut part = |(text, style): (String, _)| {
+        let text = text::cut(&text, room).into_owned();
+        room -= text::width(&text).min(room);
+        (text, style)
+    };
+    line.into_iter().map(&mut part).filter(|(text, _)| !text.is_empty()).collect()
 }
 
 fn explanation(status: Status) -> &'static str {

@@ -66,7 +66,7 @@ impl Context {
     pub const fn title(self) -> &'static str {
         match self {
             Context::Fleet => "fleet",
-            Context::Composer => "writing a prompt",
+            Context::Composer => "writing a prompt in the composer",
             Context::Dialog => "answering a dialog",
             Context::Answer => "typing an answer",
             Context::Explanation => "reading an explanation",

@@ -2,11 +2,12 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::{self, Modifier};
+use ratatui::style::{self, Modifier, Style};
 
 use super::frame::{self, Canvas};
 use super::item::{self, Item};
 use super::text::{self, Pen};
+use super::theme::on_ground;
 use super::times;
 use crate::screen::{self, Row, Screen};
 use crate::status::Status;
@@ -49,7 +50,7 @@ pub fn draw_inside(canvas: &Canvas<'_>, buffer: &mut Buffer, mut area: Rect, ite
     };
     match (item, terminal.map(|terminal| &terminal.screen)) {
         (_, Some(Some(screen))) if screen.is_blank() => say("the screen is blank"),
-        (_, Some(Some(screen))) => draw_screen(buffer, area, screen),
+        (_, Some(Some(screen))) => draw_screen(canvas, buffer, area, screen),
         (Item::Task(task), _) => draw_lines(canvas, buffer, area, task.preview().lines()),
         (Item::Terminal(_), _) => say("no screen has been captured yet"),
     }
@@ -68,11 +69,13 @@ fn draw_lines(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, lines: &[Str
     }
 }
 
-fn draw_screen(buffer: &mut Buffer, area: Rect, screen: &Screen) {
+fn draw_screen(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, screen: &Screen) {
+    let ground = canvas.theme.parts.screen;
+    buffer.set_style(area, ground);
     let height = usize::from(area.height);
     let rows = live_edge(screen, height, height);
     for (offset, row) in (0..).zip(rows) {
-        draw_row(&mut Pen::new(buffer, area, offset), row);
+        draw_row(&mut Pen::new(buffer, area, offset), row, ground);
     }
 }
 
@@ -87,23 +90,24 @@ pub fn live_edge(screen: &Screen, height: usize, most: usize) -> Vec<&Row> {
     rows
 }
 
-/// Draws a row of a screen in its own colours; with `…` where it goes on beyond the frame.
-pub fn draw_row(pen: &mut Pen<'_>, row: &Row) {
+/// Draws a row of a screen in its own colours, on the ground that the theme gives it; with `…` where it goes on beyond the frame.
+pub fn draw_row(pen: &mut Pen<'_>, row: &Row, ground: Style) {
     let is_cut = row.width() > usize::from(pen.room());
     let mut room = usize::from(pen.room()).saturating_sub(usize::from(is_cut));
     for (part, style) in row.runs() {
         let fitting = if is_cut { text::fitting(part, room) } else { part };
         room -= text::width(fitting).min(room);
-        pen.raw(fitting, own_style(style));
+        let style = on_ground(own_style(style), ground);
+        pen.raw(fitting, style);
         if fitting.len() < part.len() {
-            pen.raw(text::ELLIPSIS, own_style(style));
+            pen.raw(text::ELLIPSIS, style);
             return;
         }
     }
 }
 
 /// The style that the program in the pane asked for.
-pub fn own_style(style: screen::Style) -> style::Style {
+pub fn own_style(style: screen::Style) -> Style {
     let modifiers = [
         (style.bold, Modifier::BOLD),
         (style.dim, Modifier::DIM),
@@ -112,11 +116,11 @@ pub fn own_style(style: screen::Style) -> style::Style {
         (style.inverse, Modifier::REVERSED),
     ];
     let add_modifier = modifiers.iter().filter(|(on, _)| *on).map(|(_, modifier)| *modifier).collect();
-    style::Style {
+    Style {
         fg: Some(own_color(style.foreground)),
         bg: Some(own_color(style.background)),
         add_modifier,
-        ..style::Style::default()
+        ..Style::default()
     }
 }
 

@@ -14,10 +14,11 @@ use crate::time::{Span, Timestamp};
 pub const SPINNER_STEP: Span = Span::from_millis(200);
 
 /// The themes that are compiled in: name and text.
-const SHIPPED: [(&str, &str); 4] = [
+const SHIPPED: [(&str, &str); 5] = [
     ("dark", include_str!("../../config/themes/dark.toml")),
     ("light", include_str!("../../config/themes/light.toml")),
     ("high-contrast", include_str!("../../config/themes/high-contrast.toml")),
+    ("colour-blind", include_str!("../../config/themes/colour-blind.toml")),
     ("no-colour", include_str!("../../config/themes/no-colour.toml")),
 ];
 
@@ -100,6 +101,9 @@ pub struct Parts {
     /// The cursor of the composer.
     #[serde(deserialize_with = "style")]
     pub cursor: Style,
+    /// The colours that stand for those of a terminal where its screen is drawn; without them, the operator's own.
+    #[serde(default, deserialize_with = "style")]
+    pub screen: Style,
 }
 
 /// Why a theme is refused.
@@ -213,6 +217,9 @@ impl Theme {
     /// others, so that the selected row is turned around there, and of course where there are none at all.
     pub fn suited_to(mut self, depth: Depth) -> Self {
         let is_fine = |color| matches!(color, Color::Rgb(..) | Color::Indexed(16..));
+        if depth == Depth::None {
+            self.parts.screen = Style::default();
+        }
         let selected = &mut self.parts.selected;
         let is_lost = |color| depth == Depth::None || (depth == Depth::Sixteen && is_fine(color));
         if selected.bg.is_some_and(is_lost) {
@@ -263,6 +270,56 @@ impl Theme {
     }
 }
 
+/// The least contrast between a screen's text and the ground that a theme gives it.
+const LEGIBLE: f64 = 3.0;
+
+/// The colours of a program on the ground that a theme gives to screens: the ground's own where the program asks for
+/// the terminal's, and lighter or darker ones where its own could not be read there. Without such a ground, as they are.
+pub fn on_ground(own: Style, ground: Style) -> Style {
+    let (Some(text), Some(behind)) = (ground.fg, ground.bg) else { return own };
+    let asked = |color: Option<Color>, otherwise| color.filter(|color| *color != Color::Reset).unwrap_or(otherwise);
+    let (text, behind) = (asked(own.fg, text), asked(own.bg, behind));
+    let text = match (rgb_of(text), rgb_of(behind)) {
+        (Some(text_rgb), Some(behind)) => legible(text_rgb, behind).map_or(text, |[r, g, b]| Color::Rgb(r, g, b)),
+        _ => text,
+    };
+    Style { fg: Some(text), bg: Some(behind), ..own }
+}
+
+/// A colour that is read on another, mixed from the first and from white or black; `None` where the first one is.
+fn legible(text: [u8; 3], behind: [u8; 3]) -> Option<[u8; 3]> {
+    if contrast(text, behind) >= LEGIBLE {
+        return None;
+    }
+    let end = if contrast([255; 3], behind) >= contrast([0; 3], behind) { 255 } else { 0 };
+    let mixed = |parts: u32| text.map(|it| u8::try_from((u32::from(it) * (8 - parts) + end * parts) / 8).unwrap_or(it));
+    (1..=8).map(mixed).find(|it| contrast(*it, behind) >= LEGIBLE)
+}
+
+/// How well one colour is read on another, from 1 to 21, as WCAG 2 defines it.
+fn contrast(a: [u8; 3], b: [u8; 3]) -> f64 {
+    let light = |[r, g, b]: [u8; 3]| 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+    let (a, b) = (light(a) + 0.05, light(b) + 0.05);
+    a.max(b) / a.min(b)
+}
+
+/// The light that a part of an sRGB colour stands for, from 0 to 1.
+fn linear(part: u8) -> f64 {
+    let part = f64::from(part) / 255.0;
+    if part <= 0.03928 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
+}
+
+/// The usual red, green and blue of a colour; `None` for the terminal's own.
+fn rgb_of(color: Color) -> Option<[u8; 3]> {
+    match color {
+        Color::Reset => None,
+        Color::Rgb(r, g, b) => Some([r, g, b]),
+        Color::Indexed(index @ 16..) => Some(indexed_rgb(index)),
+        Color::Indexed(index) => SIXTEEN.get(usize::from(index)).map(|(_, rgb)| *rgb),
+        named => SIXTEEN.iter().find(|(color, _)| *color == named).map(|(_, rgb)| *rgb),
+    }
+}
+
 /// The nearest colour that a terminal of some depth has.
 pub fn at_depth(color: Color, depth: Depth) -> Color {
     match (depth, color) {
@@ -292,25 +349,27 @@ fn indexed_rgb(index: u8) -> [u8; 3] {
     [CUBE[n / 36 % 6], CUBE[n / 6 % 6], CUBE[n % 6]]
 }
 
+/// The sixteen colours of a palette in their order, as most terminals show them.
+const SIXTEEN: [(Color, [u8; 3]); 16] = [
+    (Color::Black, [0, 0, 0]),
+    (Color::Red, [205, 0, 0]),
+    (Color::Green, [0, 205, 0]),
+    (Color::Yellow, [205, 205, 0]),
+    (Color::Blue, [0, 0, 238]),
+    (Color::Magenta, [205, 0, 205]),
+    (Color::Cyan, [0, 205, 205]),
+    (Color::Gray, [229, 229, 229]),
+    (Color::DarkGray, [127, 127, 127]),
+    (Color::LightRed, [255, 0, 0]),
+    (Color::LightGreen, [0, 255, 0]),
+    (Color::LightYellow, [255, 255, 0]),
+    (Color::LightBlue, [92, 92, 255]),
+    (Color::LightMagenta, [255, 0, 255]),
+    (Color::LightCyan, [0, 255, 255]),
+    (Color::White, [255, 255, 255]),
+];
+
 fn nearest_of_sixteen(rgb: [u8; 3]) -> Color {
-    const SIXTEEN: [(Color, [u8; 3]); 16] = [
-        (Color::Black, [0, 0, 0]),
-        (Color::Red, [205, 0, 0]),
-        (Color::Green, [0, 205, 0]),
-        (Color::Yellow, [205, 205, 0]),
-        (Color::Blue, [0, 0, 238]),
-        (Color::Magenta, [205, 0, 205]),
-        (Color::Cyan, [0, 205, 205]),
-        (Color::Gray, [229, 229, 229]),
-        (Color::DarkGray, [127, 127, 127]),
-        (Color::LightRed, [255, 0, 0]),
-        (Color::LightGreen, [0, 255, 0]),
-        (Color::LightYellow, [255, 255, 0]),
-        (Color::LightBlue, [92, 92, 255]),
-        (Color::LightMagenta, [255, 0, 255]),
-        (Color::LightCyan, [0, 255, 255]),
-        (Color::White, [255, 255, 255]),
-    ];
     SIXTEEN.iter().min_by_key(|(_, sixteenth)| distance(*sixteenth, rgb)).map_or(Color::Reset, |(color, _)| *color)
 }
 

@@ -45,7 +45,11 @@ impl Shown {
         if !gone.is_empty() {
             lines.push(Paragraph::default());
         }
-        for (indent, line) in self.text() {
+        // What a theme draws screens on is not what it draws boxes on: their colours could not be read here.
+        let has_ground = parts.screen.bg.is_some();
+        let plain = |style: Style| Style { fg: None, bg: None, ..style };
+        for (indent, mut line) in self.text() {
+            line.iter_mut().filter(|_| has_ground).for_each(|(_, style)| *style = plain(*style));
             let text: String = line.iter().map(|(text, _)| text.as_str()).collect();
             let is_new =
                 !self.before.is_empty() && !text.trim().is_empty() && !self.before.contains(&text.trim().to_owned());

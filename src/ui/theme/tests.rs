@@ -52,17 +52,6 @@ fn the_spinner_turns_with_time_and_only_for_work() {
     assert_eq!(theme.glyph(Status::Failed, true, at(0)), "x");
 }
 
-/// How well one colour is read on another, from 1 to 21, as WCAG 2 defines it.
-fn contrast(a: [u8; 3], b: [u8; 3]) -> f64 {
-    let part = |value: u8| {
-        let value = f64::from(value) / 255.0;
-        if value <= 0.03928 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
-    };
-    let light = |[r, g, b]: [u8; 3]| 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
-    let (a, b) = (light(a) + 0.05, light(b) + 0.05);
-    a.max(b) / a.min(b)
-}
-
 /// What is seen of a colour, where that is not up to the terminal's own palette.
 fn rgb(color: Option<Color>) -> Option<[u8; 3]> {
     match color? {
@@ -100,4 +89,81 @@ fn sixteen_colours_turn_the_selected_row_around() {
     let sixteen = dark().suited_to(Depth::Sixteen).parts.selected;
     assert_eq!((sixteen.bg, sixteen.add_modifier), (None, Modifier::REVERSED));
     assert_eq!(dark().suited_to(Depth::True).parts.selected, dark().parts.selected);
+}
+
+#[test]
+fn what_agents_write_is_read_on_the_ground_that_a_theme_gives_their_screens() {
+    let light = Theme::shipped("light").expect("a shipped theme").parts.screen;
+    let ground = [light.fg, light.bg].map(|color| color.and_then(rgb_of).expect("colours of its own"));
+    assert!(contrast(ground[0], ground[1]) >= 7.0);
+    let indexed = (0..=255).map(Color::Indexed);
+    // What the agents' own dark themes use: the chosen option of Claude Code, dim text, the ground of a prompt, a diff.
+    let own = [[177, 185, 249], [153, 153, 153], [55, 55, 55], [34, 92, 43], [215, 119, 87], [0, 0, 0]];
+    let colors: Vec<Color> = indexed.chain(own.map(|[r, g, b]| Color::Rgb(r, g, b))).collect();
+    let mut kept = 0;
+    for fg in &colors {
+        for bg in [Color::Reset].iter().chain(&colors) {
+            let asked = Style { fg: Some(*fg), bg: Some(*bg), ..Style::default() };
+            let shown = on_ground(asked, light);
+            let rgb = [shown.fg, shown.bg].map(|color| color.and_then(rgb_of).expect("a colour"));
+            assert!(contrast(rgb[0], rgb[1]) >= LEGIBLE, "{fg:?} on {bg:?}: {shown:?}");
+            kept += usize::from(shown.fg == asked.fg);
+        }
+    }
+    assert!(kept > colors.len() * colors.len() / 4, "what can be read stays as it is: {kept}");
+    let pale = Style { fg: Some(Color::Rgb(177, 185, 249)), bg: Some(Color::Reset), ..Style::default() };
+    assert_eq!(on_ground(pale, light).fg, pale.fg);
+    assert_eq!(on_ground(pale, Style::default()), pale, "a dark theme leaves all as it is");
+    assert_eq!(Theme::shipped("light").expect("one").suited_to(Depth::None).parts.screen, Style::default());
+}
+
+/// The kinds of colour blindness, as the colours that are seen of linear red, green and blue (Machado, Oliveira and
+/// Fernandes 2009, full severity).
+const BLIND: [(&str, [[f64; 3]; 3]); 4] = [
+    ("nobody", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
+    ("protanopia", [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]),
+    (
+        "deuteranopia",
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    ),
+    ("tritanopia", [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]),
+];
+
+/// A colour in CIE L*a*b* (D65) as somebody sees it.
+fn seen(rgb: [u8; 3], by: &[[f64; 3]; 3]) -> [f64; 3] {
+    let times = |m: &[[f64; 3]; 3], v: [f64; 3]| m.map(|row| row.iter().zip(v).map(|(a, b)| a * b).sum::<f64>());
+    let linear = times(by, rgb.map(linear)).map(|part| part.clamp(0.0, 1.0));
+    let xyz = [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]];
+    let [x, y, z] = times(&xyz, linear);
+    let f = |t: f64| if t > 0.008856 { t.cbrt() } else { 7.787 * t + 16.0 / 116.0 };
+    let [x, y, z] = [f(x / 0.95047), f(y), f(z / 1.08883)];
+    [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
+}
+
+/// The distance of two colours as somebody sees them (CIE 1976).
+fn apart(a: [u8; 3], b: [u8; 3], by: &[[f64; 3]; 3]) -> f64 {
+    seen(a, by).iter().zip(seen(b, by)).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+}
+
+#[test]
+fn the_colours_of_the_colour_blind_theme_are_told_apart_by_everybody() {
+    assert!((apart([255; 3], [0; 3], &BLIND[0].1) - 100.0).abs() < 0.1);
+    let red_and_green = |by| apart([205, 60, 60], [80, 130, 40], by);
+    assert!(red_and_green(&BLIND[2].1) < red_and_green(&BLIND[0].1) / 2.0, "the simulation takes red from green");
+    let theme = Theme::shipped("colour-blind").expect("a shipped theme");
+    // The statuses that share a colour mean the same kind of thing, and their glyphs differ.
+    let told = [Status::Approval, Status::Failed, Status::Finished, Status::Working, Status::Ready, Status::Gone];
+    let color = |status| theme.style(status).fg.and_then(rgb_of).expect("a colour of its own");
+    for (name, by) in &BLIND {
+        for (nth, &a) in told.iter().enumerate() {
+            for &b in &told[nth + 1..] {
+                let distance = apart(color(a), color(b), by);
+                assert!(distance >= 20.0, "{name}: {a:?} and {b:?} are {distance:.1} apart");
+            }
+        }
+    }
+    for status in Status::GROUPS {
+        let contrast = contrast(color(status), [0x1e; 3]);
+        assert!(contrast >= 4.5, "{status:?} is read on a dark ground: {contrast:.2}");
+    }
 }
