@@ -457,6 +457,15 @@ impl State {
         self.agent.text(FactName::LastPrompt).filter(|_| is_of_this_turn)
     }
 
+    /// What the last turn answered, where a record tells it.
+    pub fn answer(&self) -> Option<&str> {
+        let answered = self.agent.get(FactName::LastAnswer)?.at;
+        let is_of_last_turn = self.last_turn.began.is_some_and(|began| answered >= began);
+        self.agent
+            .text(FactName::LastAnswer)
+            .filter(|_| is_of_last_turn && self.last_turn.result == TurnResult::Success)
+    }
+
     /// Whether the agent is there no more.
     pub fn has_ended(&self) -> bool {
         matches!(self.diagnostics.availability, Availability::TuiDown | Availability::Unavailable)

@@ -10,11 +10,70 @@ const BULLETS: [char; 4] = ['?', '#', '-', '*'];
 /// for, else the question. `None` where the screen shows none.
 pub fn asked(state: &State, dialog: Option<&Dialog>) -> Option<String> {
     let excerpt = state.assessment.operator_excerpt.as_deref()?;
-    let first = dialog.and_then(|dialog| dialog.options.first()).map(|option| option.label.as_str());
-    let asks_leave = state.assessment.ui_context == UiContext::ApprovalPrompt;
-    let subject = asks_leave.then(|| subject(excerpt, first)).flatten();
+    let subject = approval(state, dialog).map(|subject| subject.in_words());
     let said = || state.activity.as_deref().map(bare);
     Some(subject.or_else(said).or_else(|| question(excerpt)).unwrap_or_default())
+}
+
+/// What an approval is about; `None` where its screen does not tell, or what waits is no approval.
+pub fn approval(state: &State, dialog: Option<&Dialog>) -> Option<ApprovalSubject> {
+    let excerpt = state.assessment.operator_excerpt.as_deref()?;
+    let first = dialog.and_then(|dialog| dialog.options.first()).map(|option| option.label.as_str());
+    let asks_leave = state.assessment.ui_context == UiContext::ApprovalPrompt;
+    asks_leave.then(|| subject(excerpt, first)).flatten()
+}
+
+/// What an agent asks leave for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApprovalSubject {
+    /// What it wants to do with it (`run`, `edit`), where the dialog says so in a word that is known.
+    pub act: Option<&'static str>,
+    /// The command, the file or whatever else it is about.
+    pub what: String,
+}
+
+impl ApprovalSubject {
+    /// In one line: a command speaks for itself.
+    pub fn in_words(self) -> String {
+        match self.act {
+            Some(act) if act != RUN => format!("{act} {}", self.what),
+            _ => self.what,
+        }
+    }
+}
+
+const RUN: &str = "run";
+
+/// What dialogs call an act in their titles, by the beginning of a word.
+const ACTS: [(&str, &str); 17] = [
+    ("bash", RUN),
+    ("shell", RUN),
+    ("command", RUN),
+    ("execut", RUN),
+    ("run", RUN),
+    ("edit", "edit"),
+    ("updat", "edit"),
+    ("replace", "edit"),
+    ("modif", "edit"),
+    ("overwrit", "write"),
+    ("writ", "write"),
+    ("creat", "create"),
+    ("delet", "delete"),
+    ("remov", "delete"),
+    ("read", "read"),
+    ("fetch", "fetch"),
+    ("search", "search"),
+];
+
+/// Words of a title that names no more than an act.
+const TITLE: usize = 8;
+
+/// What a title says of the act, unless it says more than that.
+fn act(title: &str) -> Option<&'static str> {
+    let words = || title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let known =
+        |word: &str| ACTS.iter().find(|(begins, _)| word.to_lowercase().starts_with(begins)).map(|(_, act)| *act);
+    (words().count() <= TITLE).then(|| words().find_map(known)).flatten()
 }
 
 /// A line of an agent's without what is drawn around it: borders at both ends, bullets, spinners and other symbols
@@ -45,28 +104,37 @@ fn is_arrow(c: char) -> bool {
     matches!(c, '\u{2190}'..='\u{21FF}')
 }
 
-/// A title and the line below it, without saying twice what both say: dialogs often name the command in their title, cut
-/// or whole, and show it once more.
-fn joined(title: &str, line: &str) -> String {
+/// A title and the line below it: without a title that names no more than the act, and without saying twice what both say,
+/// as dialogs often name the command in their title, cut or whole, and show it once more.
+fn joined(title: &str, line: &str) -> ApprovalSubject {
     /// How much of both has to be the same, in bytes.
     const LEAST: usize = 3;
-    if title.contains(line) {
-        return title.to_owned();
-    }
     let begun = title.trim_end_matches(['…', '.', ' ']);
     let same = begun.char_indices().map(|(at, _)| at).find(|&at| {
         let begins_word = at == 0 || begun[..at].ends_with(' ');
         begins_word && begun.len() - at >= LEAST && line.starts_with(&begun[at..])
     });
-    match same {
-        Some(at) => format!("{}{line}", &begun[..at]),
-        None => format!("{title}: {line}"),
+    let named = title.find(line).filter(|_| line.len() >= LEAST).or(same);
+    let (what, act) = (line.to_owned(), act(named.map_or(title, |at| &title[..at])));
+    match (act, named) {
+        (Some(_), _) => ApprovalSubject { act, what },
+        (None, Some(at)) => ApprovalSubject { act, what: format!("{}{line}", &title[..at]) },
+        (None, None) => ApprovalSubject { act, what: format!("{title}: {line}") },
+    }
+}
+
+/// A title that says all: behind the word for the act stands what it is about.
+fn alone(title: &str) -> ApprovalSubject {
+    let rest = title.split_once(' ').map(|(word, rest)| (act(word), rest.trim()));
+    match rest {
+        Some((Some(act), rest)) if !rest.is_empty() => ApprovalSubject { act: Some(act), what: rest.to_owned() },
+        _ => ApprovalSubject { act: None, what: title.to_owned() },
     }
 }
 
 /// What an approval is about, which its question seldom says: the command itself where it is marked as one, else what
 /// stands above the question, or behind it where it comes first; all of it above the first option.
-fn subject(excerpt: &str, first_option: Option<&str>) -> Option<String> {
+fn subject(excerpt: &str, first_option: Option<&str>) -> Option<ApprovalSubject> {
     /// Lines of the subject that are shown beside its title.
     const SHOWN: usize = 2;
     let said: Vec<String> = excerpt
@@ -75,8 +143,8 @@ fn subject(excerpt: &str, first_option: Option<&str>) -> Option<String> {
         .take_while(|line| !first_option.is_some_and(|option| line.contains(option)))
         .filter(|line| line.chars().any(char::is_alphanumeric) && !line.starts_with("Tip:"))
         .collect();
-    if let Some(command) = said.iter().find(|line| line.starts_with("$ ")) {
-        return Some(command.clone());
+    if let Some(command) = said.iter().find_map(|line| line.strip_prefix("$ ")) {
+        return Some(ApprovalSubject { act: Some(RUN), what: command.to_owned() });
     }
     let asked = said.iter().position(|line| line.ends_with('?'))?;
     // A diff numbers its rows; what it is about stands before it.
@@ -85,17 +153,20 @@ fn subject(excerpt: &str, first_option: Option<&str>) -> Option<String> {
         |lines: &[String]| -> Vec<String> { lines.iter().take_while(|line| !is_numbered(line)).cloned().collect() };
     let (above, below) = (subject(&said[..asked]), subject(&said[asked + 1..]));
     match (above.split_first(), below.last()) {
-        (Some((title, [])), _) => Some(title.clone()),
+        (Some((title, [])), _) => Some(alone(title)),
         (Some((title, [first, more @ ..])), _) => {
             let mut told = joined(title, first);
             for line in more.iter().take(SHOWN - 1) {
-                if !told.contains(line.as_str()) {
-                    told = format!("{told} · {line}");
+                if !told.what.contains(line.as_str()) {
+                    told.what = format!("{} · {line}", told.what);
                 }
             }
             Some(told)
         }
-        (None, Some(last)) => Some(format!("{} {last}", said[asked])),
+        (None, Some(last)) => Some(match act(&said[asked]) {
+            Some(act) => ApprovalSubject { act: Some(act), what: last.clone() },
+            None => ApprovalSubject { act: None, what: format!("{} {last}", said[asked]) },
+        }),
         (None, None) => None,
     }
 }
@@ -112,31 +183,31 @@ mod tests {
 
     #[test]
     fn an_approval_is_told_by_what_it_is_about() {
-        let told = |excerpt: &str| subject(excerpt, Some("Yes")).unwrap_or_default();
+        let told = |excerpt: &str| subject(excerpt, Some("Yes")).map(ApprovalSubject::in_words).unwrap_or_default();
         let bash = "Bash command\n\n  rm -rf build/cache\n  Clear it\n\nDo you want to proceed?\n❯ 1. Yes";
-        assert_eq!(told(bash), "Bash command: rm -rf build/cache · Clear it");
+        assert_eq!(told(bash), "rm -rf build/cache · Clear it");
         let edit = "Edit file\nsrc/orders.py\n\n1  def f():\n2 - old\n\nMake this edit?\n❯ 1. Yes";
-        assert_eq!(told(edit), "Edit file: src/orders.py");
+        assert_eq!(told(edit), "edit src/orders.py");
         let command = "Would you like to run the following command?\n\nReason: May I?\n\n$ touch x\n\n› 1. Yes";
-        assert_eq!(told(command), "$ touch x");
+        assert_eq!(told(command), "touch x");
         let changes = "Make the following edits?\n\nsrc/cart.py (+1 -1)\n\n1  def f():\n\n› 1. Yes";
-        assert_eq!(told(changes), "Make the following edits? src/cart.py (+1 -1)");
+        assert_eq!(told(changes), "edit src/cart.py (+1 -1)");
         let boxed = "Run the command\n────\n╭───╮\n│ rm x │\n╰───╯\nRun this?\n❯ 1. Yes";
-        assert_eq!(told(boxed), "Run the command: rm x");
+        assert_eq!(told(boxed), "rm x");
         assert_eq!(told("Proceed?\n❯ 1. Yes"), "");
     }
 
     #[test]
     fn what_is_drawn_around_a_line_and_what_is_said_twice_is_left_out() {
-        let told = |excerpt: &str| subject(excerpt, Some("Yes")).unwrap_or_default();
+        let told = |excerpt: &str| subject(excerpt, Some("Yes")).map(ApprovalSubject::in_words).unwrap_or_default();
         let qwen =
             " ?  Shell git reset --hard HEAD~3 (Run it) ←\n\n   git reset --hard HEAD~3\n\n Allow execution of: 'git'?";
-        assert_eq!(told(qwen), "Shell git reset --hard HEAD~3 (Run it)");
+        assert_eq!(told(qwen), "git reset --hard HEAD~3");
         let boxed = "│ -  Shell rm -r docs/old … │\n╭──╮\n│ rm -r docs/old build │\n╰──╯\nAllow execution?";
-        assert_eq!(told(boxed), "Shell rm -r docs/old build");
+        assert_eq!(told(boxed), "rm -r docs/old build");
         let gemini =
             " ? Shell  rm -r docs/old\n ╭───╮\n │ rm -r docs/old  │\n ╰───╯\n Allow execution of [Shell]?\n\n ● 1. Yes";
-        assert_eq!(told(gemini), "Shell rm -r docs/old");
+        assert_eq!(told(gemini), "rm -r docs/old");
         let other = "△ Permission required\n┃ # Shell command\n┃ Read secrets.txt\nAllow?";
         assert_eq!(told(other), "Permission required: Shell command · Read secrets.txt");
         assert_eq!(bare("⎿  Wrote 3 lines"), "Wrote 3 lines");

@@ -4,7 +4,7 @@
 
 use super::record::{Body, FollowUpRecord, OperatorAction, Sent, StoredInput, StoredTransition, What};
 use super::{IntentState, PublicState};
-use crate::dialog::{asked, bare};
+use crate::dialog::{ApprovalSubject, approval, asked, bare};
 use crate::operation::Outcome;
 use crate::screen::harmless;
 use crate::state::{
@@ -111,7 +111,11 @@ pub fn of_transition(transition: &Transition, state: Option<&State>) -> Option<S
         problem.map(|problem| problem.message.as_str()).unwrap_or_default()
     };
     Some(match (before, after) {
-        (_, Status::Approval) => Sentence::of(after, "asks for approval", &asked()),
+        (_, Status::Approval) => match state.and_then(|state| approval(state, None)) {
+            Some(ApprovalSubject { act: Some(act), what }) => Sentence::of(after, &format!("asks to {act} {what}"), ""),
+            Some(ApprovalSubject { act: None, what }) => Sentence::of(after, "asks for approval", &what),
+            None => Sentence::of(after, "asks for approval", &asked()),
+        },
         (_, Status::Question) => Sentence::of(after, "asks", &asked()),
         (_, Status::Trust) => Sentence::of(after, "asks for trust", &asked()),
         (_, Status::Setup) => Sentence::of(after, "asks for setup", &asked()),

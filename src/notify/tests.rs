@@ -146,7 +146,7 @@ fn an_approval_is_told_by_what_it_is_asked_for() {
     let state = scene.state(1);
     state.assessment.ui_context = UiContext::ApprovalPrompt;
     state.activity = Some("Do you want to proceed?".to_owned());
-    assert_eq!(scene.pass(2.0), ["a asks for approval: Bash command: rm -rf build/[2Jcache · Clear it"]);
+    assert_eq!(scene.pass(2.0), ["a asks for approval: rm -rf build/[2Jcache · Clear it"]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::engine::Fired;
 use super::front::Front;
 use super::rules::{Region, Signal};
 use super::screen_view::{DraftText, ScreenView};
-use crate::dialog::Dialog;
+use crate::dialog::{Dialog, bare};
 use crate::state::{AssessedAvailability, Assessment, Evidence, FactName, FactValue, Tri, UiContext, numbered};
 
 /// Draws a reading from what fired.
@@ -306,7 +306,21 @@ impl Conclusion<'_> {
                 }
             }
         }
+        facts.extend(self.prompt_fact().map(|prompt| (FactName::LastPrompt, prompt)));
         facts
+    }
+
+    /// The first row of the latest prompt, unless that is a command to the agent's own surface. A row that is full goes on
+    /// in the next one, of which the screen does not tell whether it is the prompt's.
+    fn prompt_fact(&self) -> Option<FactValue> {
+        /// Cells that a wrapped row may leave blank.
+        const RAGGED: usize = 16;
+        let (sight, screen) = (self.sight, self.sight.screen);
+        let y = *sight.submitted.last().filter(|&&y| !sight.is_any(y, sight.profile.turn.commands))?;
+        let text = bare(sight.submitted_text(y));
+        let is_full = screen.row(y).is_some_and(|row| row.width() + RAGGED > usize::from(screen.columns()));
+        let goes_on = is_full && !sight.is_blank(y + 1);
+        FactValue::read(FactName::LastPrompt, &if goes_on { format!("{text}…") } else { text })
     }
 
     fn evidence_on(&self, rule: &str, line: Option<usize>) -> Evidence {

@@ -105,6 +105,7 @@ actions! {
     PreviousFile = "previous-file", "go to the previous file of the diff";
     ScrollUp = "scroll-up", "scroll up";
     ScrollDown = "scroll-down", "scroll down";
+    Complete = "complete", "complete the word";
     Confirm = "confirm", "yes, do it";
     Choose = "choose", "choose the selected one";
     Dismiss = "dismiss", "dismiss the messages and the filter" [table];

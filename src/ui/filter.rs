@@ -50,6 +50,11 @@ const STATES: [&str; 23] = [
     "exited",
 ];
 
+/// What a word of a filter may ask for by `name:`; other names are part of a plain word.
+const FIELDS: [&str; 13] = [
+    "is", "agent", "host", "session", "label", "model", "mode", "branch", "prompt", "context", "plan", "tokens", "cost",
+];
+
 /// What people say as well, among it the words of the JSON, and which of [`STATES`] that means; `success` is a turn
 /// that ended well, seen or not.
 const SYNONYMS: [(&str, &str); 16] = [
@@ -116,9 +121,6 @@ enum Bound {
     Above(f64),
 }
 
-/// What can be asked for by the beginning of what it is called.
-const FIELDS: [&str; 5] = ["is", "agent", "host", "session", "label"];
-
 /// The facts that can be asked for by a part of what they say.
 const FACTS: [(&str, FactName); 4] = [
     ("model", FactName::Model),
@@ -136,16 +138,13 @@ const MEASURES: [(&str, Measure); 4] = [
 ];
 
 impl Bound {
-    /// Reads `<20%`, `>5` or a number alone, which means what the operator looks for; nothing where there is no number yet.
-    fn new(measure: Measure, text: &str) -> Option<Self> {
+    /// Reads `<20%`, `>5` or a number alone, which means what the operator looks for.
+    fn new(measure: Measure, text: &str) -> Self {
         let number = text.trim_start_matches(['<', '>', '$']).trim_end_matches('%');
-        if number.is_empty() {
-            return None;
-        }
         // What is no number lets through nothing.
         let number = numbered(number).unwrap_or(f64::NAN);
         let is_below = text.starts_with('<') || (!text.starts_with('>') && measure.is_worth_when_small());
-        Some(if is_below { Self::Below(number) } else { Self::Above(number) })
+        if is_below { Self::Below(number) } else { Self::Above(number) }
     }
 
     fn holds(self, value: f64) -> bool {
@@ -154,24 +153,6 @@ impl Bound {
             Self::Above(bound) => value > bound,
         }
     }
-}
-
-/// What is wrong with a filter.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unclear {
-    /// There is no such state.
-    NoState(String),
-    /// A word of its own, which looks like one that asks for something.
-    Mistyped { word: String, meant: &'static str },
-}
-
-/// What a word was meant to ask for that only looks like one of those that do: fewer than half of its letters are wrong.
-fn mistyped(word: &str) -> Option<Unclear> {
-    let (word, _) = word.split_once(':')?;
-    let facts = FACTS.iter().map(|(name, _)| *name);
-    let known = FIELDS.into_iter().chain(facts).chain(MEASURES.iter().map(|(name, _)| *name));
-    let (wrong, meant) = known.map(|name| (strsim::osa_distance(word, name), name)).min()?;
-    (wrong * 2 < word.chars().count()).then(|| Unclear::Mistyped { word: word.to_owned(), meant })
 }
 
 impl Filter {
@@ -190,11 +171,15 @@ impl Filter {
         self.terms.is_empty()
     }
 
-    /// What is wrong with it.
+    /// What is wrong with it: a state or a field that there is none of.
     pub fn doubt(&self) -> Option<Unclear> {
         let unknown = |term: &Term| match &term.what {
-            What::Is(word, states) if states.is_empty() => Some(Unclear::NoState(word.clone())),
-            What::Fuzzy(_, word) | What::Part(word) => mistyped(word),
+            What::Is(word, states) if states.is_empty() => Some(Unclear::State(word.clone())),
+            What::Fuzzy(_, word) | What::Part(word) => {
+                let name = word.split_once(':').map(|(name, _)| name)?;
+                let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphabetic() || c == '_' || c == '-');
+                is_name.then(|| Unclear::Field(name.to_owned()))
+            }
             _ => None,
         };
         self.terms.iter().find_map(unknown)
@@ -209,6 +194,117 @@ impl Filter {
     }
 }
 
+/// What is wrong with a filter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unclear {
+    /// There is no such state.
+    State(String),
+    /// There is no such field; the word is looked for as it stands.
+    Field(String),
+}
+
+/// How alike a word and what was meant by it are at least, from 0 to 1.
+const ALIKE: f64 = 0.8;
+/// How many words are told that may have been meant.
+const NEAREST: usize = 3;
+
+impl Unclear {
+    /// In a few words.
+    fn in_short(&self) -> String {
+        match self {
+            Unclear::State(word) => format!("no state {word}"),
+            Unclear::Field(word) => format!("no field {word}:"),
+        }
+    }
+
+    /// What was meant, or all that there is.
+    pub fn hint(&self) -> String {
+        let (word, of, known): (&str, _, Vec<&str>) = match self {
+            Unclear::State(word) => (word, "is:", STATES.into_iter().chain(SYNONYMS.map(|(said, _)| said)).collect()),
+            Unclear::Field(word) => (word, "", FIELDS.to_vec()),
+        };
+        let end = if of.is_empty() { ":" } else { "" };
+        let likeness = |known: &str| strsim::jaro_winkler(word, known);
+        let mut alike: Vec<&str> = known.into_iter().filter(|known| likeness(known) >= ALIKE).collect();
+        alike.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)));
+        let meant: Vec<String> = alike.iter().take(NEAREST).map(|it| format!("{of}{it}{end}")).collect();
+        match (meant.is_empty(), self) {
+            (false, _) => format!("did you mean {}?", meant.join(" or ")),
+            (true, Unclear::State(_)) => format!("is: {}", STATES.join(" ")),
+            (true, Unclear::Field(_)) => format!("fields: {}", FIELDS.map(|field| format!("{field}:")).join(" ")),
+        }
+    }
+}
+
+/// A filter with its last word completed as far as only one thing can be meant, and all that can be meant by it: names of
+/// fields, states, and what terminals in view have.
+fn completed(text: &str, view: &View<'_>) -> (String, Vec<String>) {
+    let start = text.rfind(char::is_whitespace).map_or(0, |at| at + 1);
+    let start = if text[start..].starts_with('!') { start + 1 } else { start };
+    let word = text[start..].to_lowercase();
+    let mut meant: Vec<String> = match word.split_once(':') {
+        None => FIELDS.iter().map(|field| format!("{field}:")).filter(|field| field.starts_with(&word)).collect(),
+        Some((field, value)) => {
+            let mut values: Vec<String> = values(field, view).into_iter().filter(|it| it.starts_with(value)).collect();
+            if field == "is" && values.is_empty() {
+                values =
+                    SYNONYMS.iter().map(|(said, _)| (*said).to_owned()).filter(|it| it.starts_with(value)).collect();
+            }
+            values.into_iter().map(|value| format!("{field}:{value}")).collect()
+        }
+    };
+    meant.sort();
+    meant.dedup();
+    let Some(first) = meant.first() else { return (text.to_owned(), meant) };
+    let same =
+        |one: &str, other: &str| one.chars().zip(other.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect();
+    let common: String = meant.iter().fold(first.clone(), |common, other| same(&common, other));
+    let behind = if meant.len() == 1 && !common.ends_with(':') { " " } else { "" };
+    (format!("{}{common}{behind}", &text[..start]), meant)
+}
+
+/// What may stand behind the name of a field, in small letters and without blanks.
+fn values(field: &str, view: &View<'_>) -> Vec<String> {
+    let items = Item::all(view);
+    // Only the beginning counts there, so only the first word can be completed.
+    let first = |text: &str| text.split_whitespace().next().map(str::to_lowercase).into_iter().collect::<Vec<_>>();
+    let words = |text: &str| text.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>();
+    let of = |value: &dyn Fn(&Item<'_>) -> Vec<String>| items.iter().flat_map(value).collect();
+    match field {
+        "is" => STATES.map(str::to_owned).to_vec(),
+        "agent" => of(&|item| first(item.tool())),
+        "session" => of(&|item| first(item.session())),
+        "label" => of(&|item| first(item.label().unwrap_or_default())),
+        "host" => of(&|item| first(item.key().server.host.as_deref().unwrap_or("local"))),
+        _ => match FACTS.iter().find(|(name, _)| *name == field) {
+            // Prompts are said in words of their own.
+            Some((_, FactName::LastPrompt)) | None => Vec::new(),
+            Some((_, fact)) => of(&|item| words(&item.fact(*fact))),
+        },
+    }
+}
+
+impl What {
+    /// What a field and its value ask for; nothing where there is no such field.
+    fn asked(field: &str, value: &str) -> Option<Self> {
+        let word = value.to_owned();
+        let fact = FACTS.iter().find(|(name, _)| *name == field);
+        let measure = MEASURES.iter().find(|(name, _)| *name == field);
+        Some(match field {
+            "is" => Self::Is(word, states(value)),
+            "agent" => Self::Agent(word),
+            "host" => Self::Host(word),
+            "session" => Self::Session(word),
+            "label" => Self::Label(word),
+            _ => match (fact, measure) {
+                (Some((_, fact)), _) => Self::Fact(*fact, word),
+                (None, Some((_, measure))) => Self::Measured(*measure, Bound::new(*measure, value)),
+                (None, None) => return None,
+            },
+        })
+    }
+}
+
 impl Term {
     /// A word of a filter; nothing for one that asks for nothing yet.
     fn new(word: &str) -> Option<Self> {
@@ -217,18 +313,13 @@ impl Term {
             None => (true, word),
         };
         let word = word.to_lowercase();
-        let what = match word.split_once(':') {
-            Some(("is", value)) => What::Is(value.to_owned(), states(value)),
-            Some(("agent", value)) => What::Agent(value.to_owned()),
-            Some(("host", value)) => What::Host(value.to_owned()),
-            Some(("session", value)) => What::Session(value.to_owned()),
-            Some(("label", value)) => What::Label(value.to_owned()),
-            Some((name, value)) if let Some((_, fact)) = FACTS.iter().find(|(word, _)| *word == name) => {
-                What::Fact(*fact, value.to_owned())
-            }
-            Some((name, value)) if let Some((_, measure)) = MEASURES.iter().find(|(word, _)| *word == name) => {
-                What::Measured(*measure, Bound::new(*measure, value)?)
-            }
+        let value = word.split_once(':').map_or(word.as_str(), |(_, value)| value);
+        if value.trim_matches(['<', '>', '$', '%']).is_empty() {
+            return None;
+        }
+        let asked = word.split_once(':').and_then(|(field, value)| What::asked(field, value));
+        let what = match asked {
+            Some(what) => what,
             _ if wanted => {
                 let atom = Atom::new(&word, CaseMatching::Ignore, Normalization::Smart, AtomKind::Fuzzy, false);
                 What::Fuzzy(atom, word.clone())
@@ -236,8 +327,7 @@ impl Term {
             // What is not wanted is meant as it is written: letters in order would throw out far too much.
             _ => What::Part(word.clone()),
         };
-        let value = word.split_once(':').map_or(word.as_str(), |(_, value)| value);
-        (!value.is_empty()).then_some(Self { wanted, what })
+        Some(Self { wanted, what })
     }
 
     fn fits(&self, item: Item<'_>, flags: &Flags, matcher: Option<&mut Matcher>) -> bool {
@@ -263,7 +353,10 @@ impl Term {
             What::Fact(name @ (FactName::Model | FactName::PermissionMode), word) => {
                 spelt_alike(&item.fact(*name)).contains(&spelt_alike(word))
             }
-            What::Fact(FactName::Branch, word) if let Some(git) = item.git() => contains(&git.branch_or_commit(), word),
+            What::Fact(FactName::Branch, word) => match item.git() {
+                Some(git) => contains(&git.branch_or_commit(), word),
+                None => contains(&item.fact(FactName::Branch), word),
+            },
             What::Fact(name, word) => contains(&item.fact(*name), word),
             What::Measured(measure, bound) => measure.of(item).is_some_and(|value| bound.holds(value)),
             What::Label(word) => item.label().is_some_and(|label| begins(label, word)),
@@ -275,11 +368,6 @@ impl Term {
 /// mode (`accept edits`, `acceptEdits`) in ways of their own.
 fn spelt_alike(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-}
-
-/// The states that can be asked for, in words.
-pub fn states_in_words() -> String {
-    format!("is: {}", STATES.join(" "))
 }
 
 /// Whether a word of [`states`] holds for a terminal or a task, as the table shows it.
@@ -311,12 +399,14 @@ fn is(item: Item<'_>, flags: &Flags, word: &str) -> bool {
 #[derive(Debug)]
 pub struct FilterBar {
     line: LineInput,
+    /// What the last word may be completed to, where that is not clear.
+    offered: Vec<String>,
 }
 
 impl FilterBar {
     /// Begins with the filter that holds.
     pub fn new(filter: &Filter) -> Self {
-        Self { line: LineInput::new(filter.text()) }
+        Self { line: LineInput::new(filter.text()), offered: Vec::new() }
     }
 
     fn apply(&self, cx: &mut OverlayContext<'_, '_>) {
@@ -334,7 +424,12 @@ impl Overlay for FilterBar {
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
-        vec![(Action::Choose, "keep"), (Action::Close, "show all again"), (Action::Down, "down")]
+        vec![
+            (Action::Choose, "keep"),
+            (Action::Complete, "complete"),
+            (Action::Close, "show all again"),
+            (Action::Down, "down"),
+        ]
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap {
@@ -349,12 +444,10 @@ impl Overlay for FilterBar {
         pen.skip(2).text(&note, parts.quiet);
         let rest = usize::from(pen.room());
         pen.field("", rest, parts.quiet);
-        if let Some(Unclear::NoState(_)) = canvas.arrangement.filter.doubt() {
-            draw_states(
-                canvas,
-                buffer,
-                Rect { y: area.y + 1, height: buffer.area.bottom().saturating_sub(area.y + 2), ..area },
-            );
+        let doubt = doubt(canvas.arrangement, view).map(|doubt| doubt.hint());
+        if let Some(hint) = Some(self.offered.join("  ")).filter(|offered| !offered.is_empty()).or(doubt) {
+            let below = Rect { y: area.y + 1, height: buffer.area.bottom().saturating_sub(area.y + 2), ..area };
+            draw_below(canvas, buffer, below, &hint);
         }
         HitMap::at(area)
     }
@@ -362,6 +455,16 @@ impl Overlay for FilterBar {
     fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
             Action::Choose => Flow::Close,
+            Action::Complete => {
+                let (text, meant) = completed(self.line.text(), cx.view);
+                if meant.is_empty() {
+                    cx.say("nothing begins with that");
+                }
+                self.line = LineInput::new(&text);
+                self.offered = if meant.len() > 1 { meant } else { Vec::new() };
+                self.apply(cx);
+                Flow::Stay
+            }
             Action::Close => {
                 cx.memory.arrangement.filter = Filter::default();
                 Flow::Close
@@ -372,6 +475,7 @@ impl Overlay for FilterBar {
 
     fn key(&mut self, key: KeyEvent, cx: &mut OverlayContext<'_, '_>) -> Flow {
         if self.line.key(key) {
+            self.offered.clear();
             self.apply(cx);
         }
         Flow::Stay
@@ -393,25 +497,25 @@ impl Overlay for FilterBar {
     }
 }
 
-/// Lists the states below the line, over the table, which has no row then anyway.
-fn draw_states(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect) {
-    let cells = usize::from(area.width.saturating_sub(2));
-    let lines = text::wrapped(&states_in_words(), cells, usize::from(area.height));
+/// A text below the line, wrapped, over the table.
+fn draw_below(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, text: &str) {
+    let (cells, style) = (usize::from(area.width.saturating_sub(2)), canvas.theme.parts.text);
+    let lines = text::wrapped(text, cells, usize::from(area.height));
     for (row, line) in (0..).zip(&lines) {
-        Pen::new(buffer, area, row).field("", 1, canvas.theme.parts.text).field(
-            line,
-            cells + 1,
-            canvas.theme.parts.text,
-        );
+        Pen::new(buffer, area, row).field("", 1, style).field(line, cells + 1, style);
     }
+}
+
+/// What is wrong with a filter; a word that looks like a field may be part of a name.
+fn doubt(arrangement: &Arrangement, view: &View<'_>) -> Option<Unclear> {
+    let is_of_use = |doubt: &Unclear| matches!(doubt, Unclear::State(_)) || arrangement.shown(view).next().is_none();
+    arrangement.filter.doubt().filter(is_of_use)
 }
 
 /// How many terminals a filter lets through, or what is wrong with it.
 pub fn note(arrangement: &Arrangement, view: &View<'_>) -> String {
-    match arrangement.filter.doubt() {
-        Some(Unclear::NoState(word)) => return format!("no state {word}"),
-        Some(Unclear::Mistyped { word, meant }) => return format!("no filter {word}: — perhaps {meant}:"),
-        None => {}
+    if let Some(doubt) = doubt(arrangement, view) {
+        return doubt.in_short();
     }
     format!("{} of {}", arrangement.shown(view).count(), view.terminals.len() + view.tasks.len())
 }

@@ -1,16 +1,18 @@
 //! What a row is about: the terminal of an agent, or a task beside the agents, and what the tables say of it.
 
 use super::text;
-use crate::dialog::{asked, bare};
+use crate::dialog::{Dialog, asked, bare};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::repository::GitFacts;
-use crate::state::{AgentFacts, Availability, FactName, FactSource, Phase, Since, State, TaskStatus};
+use crate::state::{AgentFacts, Attention, Availability, FactName, FactSource, Phase, Since, State, TaskStatus};
 use crate::status::{CUT_OFF, Status};
 use crate::task::Task;
 use crate::time::Timestamp;
 
 /// How much of an option's text the line of a dialog shows, in characters.
 const OPTION_SHOWN: usize = 18;
+/// How much of a prompt stands before what its turn does now, in cells.
+const PROMPT_SHOWN: usize = 48;
 
 /// An agent's terminal or a task.
 #[derive(Clone, Copy, Debug)]
@@ -239,7 +241,7 @@ impl<'a> Item<'a> {
     /// What it waits for or does, in one line of its own words.
     pub fn what(self) -> String {
         match self {
-            Item::Terminal(terminal) => what_of_agent(terminal),
+            Item::Terminal(terminal) => what_of_agent(&terminal.state, terminal.dialog.as_deref()),
             Item::Task(task) => what_of_task(task),
         }
     }
@@ -284,13 +286,13 @@ const fn unsure(source: FactSource) -> &'static str {
     }
 }
 
-/// The dialog's question and its options, the running tool, the answer's first line, or why there is nothing to see.
-fn what_of_agent(terminal: &Terminal) -> String {
-    let state = &terminal.state;
+/// What an agent asks with its options, the prompt that it works on and the tool that runs, the first sentence of its answer,
+/// its error, or why there is nothing to see.
+pub fn what_of_agent(state: &State, dialog: Option<&Dialog>) -> String {
     if state.waits()
-        && let Some(question) = asked(state, terminal.dialog.as_deref())
+        && let Some(question) = asked(state, dialog)
     {
-        let options = terminal.dialog.iter().flat_map(|dialog| &dialog.options);
+        let options = dialog.iter().flat_map(|dialog| &dialog.options);
         return options.fold(question, |line, option| {
             format!("{line}   {} {}", option.name, text::cut(&option.label, OPTION_SHOWN))
         });
@@ -300,11 +302,43 @@ fn what_of_agent(terminal: &Terminal) -> String {
     }
     let [activity, ended, noted] =
         [&state.activity, &state.last_turn.detail, &state.operator.detail].map(|text| text.as_deref().map(bare));
-    // How the last turn ended says nothing of one that goes on, such as the next attempt after a failure, even where
-    // its line is still the last one on the screen.
-    let goes_on = state.turn.phase == Phase::Active;
-    let said = [activity, ended.clone().filter(|_| !goes_on), noted].into_iter().flatten();
-    said.filter(|text| !goes_on || Some(text) != ended.as_ref()).find(|text| !text.is_empty()).unwrap_or_default()
+    if state.turn.phase == Phase::Active {
+        // How the last turn ended says nothing of one that goes on, such as the next attempt after a failure, even where
+        // its line is still the last one on the screen.
+        let doing =
+            [activity, noted].into_iter().flatten().find(|text| !text.is_empty() && Some(text) != ended.as_ref());
+        return working(state.works_on().map(bare), doing);
+    }
+    let answer = state.answer().map(bare);
+    // An answer above an error is not how the turn ended.
+    let has_gone_wrong = matches!(state.attention, Attention::Failed | Attention::Interrupted);
+    let said = match has_gone_wrong {
+        true => [ended, activity, noted, answer],
+        false => [answer, activity, ended, noted],
+    };
+    let said = said.into_iter().flatten().find(|text| !text.is_empty());
+    first_sentence(&said.unwrap_or_default()).to_owned()
+}
+
+/// The prompt of a turn and what it does now, each once.
+fn working(prompt: Option<String>, doing: Option<String>) -> String {
+    match (prompt.filter(|prompt| !prompt.is_empty()), doing) {
+        (Some(prompt), Some(doing)) if !prompt.contains(&doing) && !doing.contains(&prompt) => {
+            format!("{} · {doing}", text::cut(&prompt, PROMPT_SHOWN))
+        }
+        (Some(prompt), _) => prompt,
+        (None, doing) => doing.unwrap_or_default(),
+    }
+}
+
+/// A text up to the end of its first sentence: a full stop or the like with a blank and no small letter behind it.
+fn first_sentence(text: &str) -> &str {
+    let ends = text.char_indices().filter(|(_, c)| matches!(c, '.' | '!' | '?')).map(|(at, c)| at + c.len_utf8());
+    let is_end = |at: &usize| {
+        let mut rest = text[*at..].chars();
+        rest.next() == Some(' ') && rest.next().is_some_and(|next| !next.is_lowercase())
+    };
+    ends.into_iter().find(is_end).map_or(text, |at| &text[..at])
 }
 
 /// What it asks, else the last thing that it printed, else its command.

@@ -26,6 +26,7 @@ mod recorded {
     mod recordings;
     mod scores;
     mod scores_live;
+    mod whats;
 }
 
 /// Tests against real tmux servers on private sockets.

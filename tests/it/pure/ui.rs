@@ -953,7 +953,7 @@ fn what_agents_tell_of_themselves_has_columns_and_filters() {
         press(&mut ui, &fleet, &chars(&format!("/{filter}")));
         let shown = text(&mut ui, &fleet, 120, 40);
         press(&mut ui, &fleet, &[KeyCode::Esc]);
-        assert!(shown.contains(&format!(": — perhaps {meant}")), "{filter}:\n{shown}");
+        assert!(shown.contains(&format!("did you mean {meant}")), "{filter}:\n{shown}");
     }
     let sorted = |ui: &mut Ui, by: &str| {
         for _ in 0..11 {
@@ -1667,4 +1667,32 @@ fn a_task_is_run_again_only_after_a_question() {
         frame(&mut ui, &fleet, 120, 40);
         assert_eq!(press(&mut ui, &fleet, &chars("y")), [again]);
     }
+}
+
+/// Tab completes a field or what it may be; what is wrong is told with what was meant, whole.
+#[test]
+fn a_filter_is_completed_and_a_word_that_is_wrong_is_told() {
+    let fleet = SampleFleet::usual();
+    let typed = |keys: &str, width: u16| {
+        let mut ui = dashboard();
+        text(&mut ui, &fleet, width, 30);
+        press(&mut ui, &fleet, &chars("/"));
+        press(&mut ui, &fleet, &chars(keys));
+        press(&mut ui, &fleet, &[KeyCode::Tab]);
+        text(&mut ui, &fleet, width, 30)
+    };
+    assert!(typed("is:wa", 120).contains("/ is:waiting"));
+    assert!(typed("!is:wor", 120).contains("/ !is:working "));
+    assert!(typed("docs sess", 120).contains("/ docs session:"));
+    let agents = typed("agent:co", 120);
+    assert!(agents.contains("/ agent:co") && agents.contains("agent:codex  agent:copilot"), "{agents}");
+    assert!(typed("agent:gem", 120).contains("/ agent:gemini "));
+    assert!(typed("agent:zzz", 120).contains("nothing begins with that"));
+    let wrong = typed("contxt:<20%", 60);
+    assert!(wrong.contains("no field contxt:") && wrong.contains("did you mean context:"), "{wrong}");
+    let wrong = typed("is:wrking", 60);
+    assert!(wrong.contains("no state wrking") && wrong.contains("did you mean is:working"), "{wrong}");
+    // What has no likeness to anything is told all that there is, in as many lines as that takes.
+    let wrong = typed("is:zzz", 60);
+    assert!(wrong.contains("needs-you") && wrong.contains("exited"), "{wrong}");
 }

@@ -1,0 +1,44 @@
+//! What a row of the table says of agents, in all recordings: what is asked, worked on, answered, and why it failed.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use fleetwatch::profile::ProfileSet;
+use fleetwatch::recording::{Archive, ReplayOptions, replay};
+use fleetwatch::status::Status;
+use fleetwatch::ui::what_of_agent;
+
+/// What may not stand in a row: borders, bullets and spinners of an agent's own.
+const DRAWN: &[char] = &['│', '┃', '╭', '╰', '●', '⎿', '⏺', '✻', '✦', '◆', '⠋', '▌'];
+
+#[test]
+fn a_row_says_what_an_agent_asks_does_or_has_done() {
+    let archive = Archive::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/recordings.zst")).unwrap();
+    let profiles = Arc::new(ProfileSet::builtin());
+    let mut told: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let (mut working, mut with_prompt) = (0, 0);
+    for name in archive.names() {
+        let recording = archive.recording(name).expect("a recording can be read");
+        let lines = told.entry(name.split('/').next().unwrap_or(name).to_owned()).or_default();
+        replay(&recording, Arc::clone(&profiles), &ReplayOptions::default(), |_, state| {
+            let (status, what) = (Status::of(state), what_of_agent(state, None));
+            if status == Status::Working {
+                (working, with_prompt) = (working + 1, with_prompt + usize::from(state.works_on().is_some()));
+                return;
+            }
+            let is_told = matches!(status.group(), Status::Approval | Status::Finished | Status::Failed);
+            let line = format!("{:<9} {what}", status.word());
+            if is_told && !lines.contains(&line) {
+                lines.push(line);
+            }
+        });
+    }
+    let drawn: Vec<&String> = told.values().flatten().filter(|line| line.contains(DRAWN)).collect();
+    assert!(drawn.is_empty(), "{drawn:#?}");
+    assert!(with_prompt * 10 > working * 8, "{with_prompt} of {working} working rows name their prompt");
+    let told: String = told.iter().map(|(agent, lines)| format!("{agent}\n  {}\n", lines.join("\n  "))).collect();
+    insta::with_settings!({prepend_module_to_snapshot => false}, {
+        insta::assert_snapshot!("whats", told);
+    });
+}
