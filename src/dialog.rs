@@ -71,6 +71,16 @@ pub struct Choice {
     pub ticked: Option<bool>,
     /// How it takes a text of the operator's own, if it does.
     pub takes_text: Option<TextEntry>,
+    /// What it says to what the agent asks for, where the agent's profile knows that.
+    pub verdict: Option<Verdict>,
+}
+
+/// What an option says to what an agent asks leave for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Verdict {
+    /// Yes, this once.
+    Once,
+    No,
 }
 
 /// How an option takes a text of the operator's own.
@@ -164,6 +174,29 @@ impl Dialog {
                 option.takes_text = Some(TextEntry::Inline);
             }
         }
+    }
+
+    /// Takes over the labels, in the words of its agent and in lower case, that say yes this once, and those that say no.
+    pub fn set_verdicts(&mut self, once: &[String], refusing: &[String]) {
+        for option in &mut self.options {
+            let label = option.label.to_lowercase();
+            option.verdict = match label.as_str() {
+                label if once.iter().any(|words| words == label) => Some(Verdict::Once),
+                label if refusing.iter().any(|words| words == label) => Some(Verdict::No),
+                _ => None,
+            };
+        }
+    }
+
+    /// The option that says yes this once, or no; none where it is not certain that it is the only one.
+    pub fn that_says(&self, verdict: Verdict) -> Option<usize> {
+        let mut saying = (0..self.options.len()).filter(|place| self.options[*place].verdict == Some(verdict));
+        saying.next().filter(|_| saying.next().is_none() && self.can_choose())
+    }
+
+    /// Whether a text can be typed for an option: in its row, or as the next prompt once it has refused.
+    pub fn hears(&self, option: usize) -> bool {
+        self.takes_text(option) || self.options.get(option).is_some_and(|it| it.verdict == Some(Verdict::No))
     }
 
     /// A row of the dialog as text. Of options side by side nothing but its style tells the marked one: it gets brackets.
@@ -332,6 +365,7 @@ impl Choice {
             text: vec![label.to_owned()],
             ticked: None,
             takes_text: TextEntry::of(label),
+            verdict: None,
         }
     }
 }

@@ -18,8 +18,8 @@ use source::{Names, SourceText};
 use super::classification::Family;
 use super::input::{RefusedInputs, Special, TakenAs};
 use super::rules::{
-    ComposerData, ComposerTest, CursorData, InputData, ProfileData, Region, RuleData, Signal, ToolData, ToolFile,
-    TurnData,
+    ComposerData, ComposerTest, CursorData, InputData, OptionsData, ProfileData, Region, RuleData, Signal, ToolData,
+    ToolFile, TurnData,
 };
 use super::version::Version;
 use crate::agent_record::AgentRecordSource;
@@ -107,7 +107,7 @@ pub struct Versions {
 pub struct Profile {
     pub(super) id: String,
     pub(super) tool: String,
-    pub(super) typed_options: Vec<String>,
+    pub(super) options: OptionsData,
     pub(super) versions: Versions,
     pub(super) banner: Option<Regex>,
     pub(super) families: BTreeMap<Family, String>,
@@ -137,7 +137,7 @@ pub(super) struct Written {
     /// The versions that recordings show; `None` when the file does not say.
     recorded: Option<Vec<Version>>,
     tool: String,
-    typed_options: Vec<String>,
+    options: OptionsData,
     file: Arc<str>,
     text: Arc<str>,
     data: ProfileData,
@@ -185,7 +185,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<(Tool, Vec<Written>)>, 
             max: data.max.as_ref().map(|max| source.version(max)).transpose()?,
             recorded: data.recorded.as_ref().map(|all| all.iter().map(|v| source.version(v)).collect()).transpose()?,
             tool: parsed.tool.name.as_ref().clone(),
-            typed_options: parsed.tool.typed_options.clone(),
+            options: parsed.tool.options.clone(),
             file: Arc::clone(&shared_file),
             text: Arc::clone(&shared_text),
             data,
@@ -267,7 +267,7 @@ fn profile(source: &SourceText<'_>, written: &Written) -> Result<Profile, Profil
     Ok(Profile {
         id: written.id.clone(),
         tool: written.tool.clone(),
-        typed_options: written.typed_options.clone(),
+        options: written.options.clone(),
         versions: Versions {
             min: data.min.as_ref().clone(),
             max: data.max.as_ref().map(|max| max.as_ref().clone()),

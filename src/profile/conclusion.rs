@@ -208,7 +208,10 @@ impl Conclusion<'_> {
         let top = fired.rule.excerpt.map(|kind| (0..=matched).rev().find(|&y| sight.is(y, kind)));
         let start = top.flatten().unwrap_or(matched);
         let mut dialog = Dialog::read(sight.screen, start..sight.screen.last_row().map_or(0, |last| last + 1));
-        dialog.set_typed_options(&sight.profile.typed_options);
+        dialog.set_typed_options(&sight.profile.options.typed);
+        if fired.rule.gives == Signal::Approval {
+            dialog.set_verdicts(&sight.profile.options.once, &sight.profile.options.refusing);
+        }
         if top == Some(None) {
             dialog.has_no_top();
         }

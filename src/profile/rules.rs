@@ -63,9 +63,24 @@ pub(super) struct ToolData {
     /// Texts that are no prompts to it, or would not arrive as they are.
     #[serde(default)]
     pub input: Vec<InputData>,
-    /// How options of its dialogs begin that are lines to type in, in its own words and in lower case.
+    /// What the options of its dialogs mean.
     #[serde(default)]
-    pub typed_options: Vec<String>,
+    pub options: OptionsData,
+}
+
+/// What the options of a tool's dialogs mean, in its own words and in lower case.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OptionsData {
+    /// How those begin that are lines to type in.
+    #[serde(default)]
+    pub typed: Vec<String>,
+    /// Whole labels that allow what it asks leave for, this once.
+    #[serde(default)]
+    pub once: Vec<String>,
+    /// Whole labels that refuse it.
+    #[serde(default)]
+    pub refusing: Vec<String>,
 }
 
 /// A kind of text that a tool does not take as a prompt, byte for byte.

@@ -51,6 +51,9 @@ actions! {
     Mute = "mute", "mute or unmute the terminal, or all marked ones: never counted as needing you" [row];
     Seen = "seen", "mark the result of the terminal, or of all marked ones, as seen";
     Open = "open", "answer the waiting dialog, or write a prompt" [row];
+    AllowOnce = "allow-once", "open the dialog with its yes, this once, chosen" [row];
+    Refuse = "refuse", "open the dialog with its no chosen" [row];
+    RefuseWhy = "refuse-why", "answer the dialog with no, and type why" [row];
     Prompt = "prompt", "write a prompt" [row];
     History = "history", "show the terminal's history and earlier screens" [row table];
     Broadcast = "broadcast", "write a prompt to all marked terminals" [table];

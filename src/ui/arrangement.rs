@@ -382,9 +382,10 @@ impl Arrangement {
     }
 }
 
-/// Marks, pins and mutes. Pins and mutes begin with what the configuration says.
+/// Marks, pins and mutes, and what prompts were begun for. Pins and mutes begin with what the configuration says.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
+    drafted: BTreeSet<TerminalKey>,
     marked: BTreeSet<TerminalKey>,
     pinned: BTreeMap<TerminalKey, bool>,
     muted: BTreeMap<TerminalKey, bool>,
@@ -407,6 +408,16 @@ impl Flags {
     pub fn is_muted<'a>(&self, item: impl Into<Item<'a>>) -> bool {
         let item = item.into();
         self.muted.get(item.key()).copied().unwrap_or(item.declared().1)
+    }
+
+    /// Whether the operator has begun a prompt for a terminal here and not sent it.
+    pub fn is_drafted<'a>(&self, item: impl Into<Item<'a>>) -> bool {
+        self.drafted.contains(item.into().key())
+    }
+
+    /// Takes note of the terminals that prompts were begun for.
+    pub fn set_drafted<'a>(&mut self, keys: impl IntoIterator<Item = &'a TerminalKey>) {
+        self.drafted = keys.into_iter().cloned().collect();
     }
 
     /// How many are marked, tasks included.

@@ -22,11 +22,14 @@ use super::{Request, find, layout, preview};
 use crate::fleet::{TerminalKey, View};
 use crate::operation::{Act, Operation, Recipient, When};
 use crate::status::Status;
-use broadcast::{Recipients, SendQuestion, hindrance};
+use broadcast::{Gets, Recipients, SendQuestion, gets, hindrance};
 use recall::PromptRecall;
 
-pub use broadcast::BroadcastDraft;
+pub use broadcast::{BroadcastDraft, Outcomes, Progress};
+pub use recall::templates;
 
+/// What is said where there is nothing to start from.
+pub const NO_TEMPLATE: &str = "the configuration has no [[template]]";
 /// The rows that a text keeps for itself before keys are told beside it.
 const ROWS: u16 = 3;
 
@@ -68,11 +71,17 @@ impl Composer {
         self.text.lines().join("\n")
     }
 
-    /// Sends the prompt, or asks first whether to, where several would get it or nobody has seen all of it.
+    /// Sends the prompt, or has it wait where it may be taken later; asks first, where several would get it or nobody
+    /// has seen all of it. Where no terminal would ever take it, it stays in the box.
     fn send(&mut self, when: When, cx: &mut OverlayContext<'_, '_>) -> Flow {
         let text = self.prompt();
         if text.trim().is_empty() {
             cx.say("there is nothing to send yet");
+            return Flow::Stay;
+        }
+        let to = self.to.one().filter(|key| cx.terminal(key).is_some());
+        if let Some(Gets::Nothing(why)) = to.map(|key| gets(cx.view, key, when)) {
+            cx.say(&format!("nothing was sent: {why}"));
             return Flow::Stay;
         }
         // Insisting on many at once is more than one key can mean.
@@ -92,8 +101,16 @@ impl Composer {
             return Flow::Stay;
         };
         let to = Recipient::of(terminal);
+        let when = match gets(cx.view, &key, when) {
+            Gets::WhenReady(_) => When::Ready,
+            Gets::Now | Gets::Nothing(_) => when,
+        };
+        let unqueue = cx.options.keymap.key_for(Context::Fleet, Action::Unqueue);
         let message = match when {
-            When::Ready => format!("queued for {} until the agent is ready", to.name),
+            When::Ready => {
+                let take_back = unqueue.map(|key| format!("; {key} takes it back")).unwrap_or_default();
+                format!("queued for {}{take_back}", to.name)
+            }
             When::Now | When::Anyway => format!("sending to {} …", to.name),
         };
         cx.tell_about(Topic::Prompt(key.clone()), Status::Working, message);
@@ -273,9 +290,12 @@ impl Overlay for Composer {
         self.to.one()
     }
 
-    fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
-        let mut hints = vec![(Action::Send, "send"), (Action::Newline, "new line")];
-        hints.push((Action::SendWhenReady, "when ready"));
+    fn hints(&self, view: &View<'_>) -> Vec<Hint> {
+        let send = match self.to.one().map(|key| gets(view, key, When::Now)) {
+            Some(Gets::WhenReady(_)) => "queue",
+            _ => "send",
+        };
+        let mut hints = vec![(Action::Send, send), (Action::Newline, "new line")];
         // Insisting on many at once is more than one key can mean.
         hints.extend(self.to.one().map(|_| (Action::SendAnyway, "send anyway")));
         hints.extend([(Action::Recall, "earlier"), (Action::Template, "template")]);
@@ -313,8 +333,8 @@ impl Overlay for Composer {
             Action::NewerPrompt => self.newer(),
             Action::Recall => return Self::choose(self.recall.picker(), "no prompt has been sent yet", cx),
             Action::Template => {
-                let templates = recall::templates(&cx.options.templates, self.to.one());
-                return Self::choose(templates, "the configuration has no [[template]]", cx);
+                let templates = templates(&cx.options.templates, self.to.one()).map(Picker::over_panes);
+                return Self::choose(templates, NO_TEMPLATE, cx);
             }
             Action::Edit => cx.ask(Request::Edit { text: self.prompt() }),
             _ => return Flow::Pass,
@@ -347,8 +367,8 @@ impl Overlay for Composer {
             (OverlayReply::Yes, Some(when)) if self.to.one().is_some() => {
                 return self.send_now(when, self.prompt(), cx);
             }
-            (OverlayReply::Yes, Some(when)) => {
-                let outcomes = broadcast::send(self.to.keys(), &self.prompt(), when == When::Ready, cx);
+            (OverlayReply::Yes, Some(_)) => {
+                let outcomes = broadcast::send(self.to.keys(), &self.prompt(), cx);
                 return Flow::Become(Box::new(outcomes));
             }
             (OverlayReply::Yes, None) => {}
@@ -399,18 +419,18 @@ fn text_area(text: &str) -> TextArea<'static> {
     area
 }
 
-/// Draws into the last row why the prompt would not be sent now. Returns the rows that this took.
+/// Draws into the last row why the prompt would not be sent now, and what becomes of it instead. Returns the rows that this took.
 fn draw_hindrance(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, key: &TerminalKey, view: &View<'_>) -> u16 {
     let parts = &canvas.theme.parts;
     let Some(hindrance) = hindrance(view, key).filter(|_| area.height > 1) else { return 0 };
     // Without a terminal the title says so already.
     let Some(terminal) = find(view, key) else { return 0 };
     let last = Rect { y: area.bottom() - 1, height: 1, ..area };
-    let wait = canvas.keymap.key_for(Context::Composer, Action::SendWhenReady).filter(|_| hindrance.may_pass());
+    let queue = canvas.keymap.key_for(Context::Composer, Action::Send).filter(|_| hindrance.may_pass());
     let mut pen = Pen::new(buffer, last, 0);
     pen.skip(1).text(&hindrance.to_string(), canvas.theme.style(Status::of(&terminal.state)));
-    if let Some(wait) = wait {
-        pen.text("   ", parts.quiet).text(&wait, parts.key).text(" sends when it is ready", parts.quiet);
+    if let Some(queue) = queue {
+        pen.text("   ", parts.quiet).text(&queue, parts.key).text(" queues it until it is ready", parts.quiet);
     }
     1
 }

@@ -1,6 +1,7 @@
 //! What keys, the mouse and events do. What lies on top is asked first; what it does not know is done here, for all alike.
 
 mod table;
+mod tasks;
 
 use std::collections::HashMap;
 
@@ -56,7 +57,9 @@ impl Ui {
     /// Follows the fleet and the time: messages go, what was looked at is seen. The cursor follows with the next frame.
     pub fn update(&mut self, view: &View<'_>) -> Vec<Request> {
         self.memory.toasts.expire(view.now);
-        self.memory.arrangement.flags.follow(view);
+        let flags = &mut self.memory.arrangement.flags;
+        flags.follow(view);
+        flags.set_drafted(self.memory.drafts.keys());
         self.memory.bells.follow(view);
         if let Some((key, _)) = self.bell_seen_at(view).filter(|(_, at)| *at <= view.now) {
             self.memory.bells.mark_seen(&key);
@@ -492,11 +495,7 @@ impl Ui {
     }
 
     pub(super) fn add_to_draft(&mut self, key: &TerminalKey, text: &str, view: &View<'_>) {
-        let draft = self.memory.drafts.entry(key.clone()).or_default();
-        if !draft.is_empty() {
-            draft.push_str("\n\n");
-        }
-        draft.push_str(text);
+        self.memory.add_to_draft(key, text);
         self.on_event(OverlayEvent::Drafted { key }, view);
     }
 }

@@ -6,6 +6,8 @@
 //! looks again. When a dialog changes while it is shown, nothing is chosen any more, and keys do nothing for a second.
 
 mod body;
+mod several;
+mod verdict;
 
 use std::sync::Arc;
 
@@ -13,11 +15,13 @@ use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::{Position, Rect};
 
+use self::verdict::{meant_option, unknown};
 use super::action::Action;
+use super::composer::{NO_TEMPLATE, templates};
 use super::frame::{Canvas, Hint};
 use super::input::LineInput;
 use super::keymap::Context;
-use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent};
+use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayReply};
 use super::question::{Hold, Question, QuestionText};
 use super::raw::Raw;
 use super::theme::Theme;
@@ -29,6 +33,8 @@ use crate::screen::Screen;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 use crate::tmux::PasteText;
+
+pub use several::SeveralDialogs;
 
 /// How long an answered dialog that is still shown is taken for the old one.
 const FOLLOW: Span = Span::from_secs(3);
@@ -45,6 +51,10 @@ pub struct DialogBox {
     /// The options that would be handed in, where several can be ticked.
     ticks: Vec<usize>,
     typing: Option<Typing>,
+    /// What is the next prompt once the answer was taken.
+    reason: Option<String>,
+    /// What the box was opened to answer.
+    meant: Option<Action>,
     stage: Stage,
     /// What the operator is told below the options.
     message: Option<(Status, String)>,
@@ -96,6 +106,18 @@ enum Held {
     NotWhole,
 }
 
+impl Shown {
+    /// What a terminal shows that waits, unless that is no dialog that can be read.
+    fn of(terminal: &Terminal) -> Option<Self> {
+        let (dialog, screen) = (terminal.dialog.as_ref()?, terminal.screen.as_ref()?);
+        let excerpt = terminal.state.assessment.operator_excerpt.clone().unwrap_or_default();
+        let (dialog, screen) = (Arc::clone(dialog), Arc::clone(screen));
+        let mut shown = Self { dialog, screen, excerpt, now: Vec::new(), before: Vec::new() };
+        shown.now = shown.said();
+        Some(shown)
+    }
+}
+
 impl DialogBox {
     /// The dialog of a terminal.
     pub fn new(key: TerminalKey) -> Self {
@@ -105,6 +127,8 @@ impl DialogBox {
             question: Question::default(),
             ticks: Vec::new(),
             typing: None,
+            reason: None,
+            meant: None,
             stage: Stage::Choosing,
             message: None,
         }
@@ -112,19 +136,15 @@ impl DialogBox {
 
     /// Takes over what the terminal shows now, and says when it is another dialog.
     fn follow(&mut self, terminal: &Terminal, now: Timestamp) {
-        let (Some(dialog), Some(screen)) = (&terminal.dialog, &terminal.screen) else { return };
+        let Some(mut shown) = Shown::of(terminal) else { return };
         let before = self.shown.take();
         // What is sent is typed there, row by row.
         let typed_in = self.typing.as_ref().filter(|_| self.stage == Stage::Sending).and_then(|typing| typing.option);
-        let is_same = before.as_ref().is_some_and(|shown| shown.dialog.is_same_but_for(dialog, typed_in));
+        let is_same = before.as_ref().is_some_and(|before| before.dialog.is_same_but_for(&shown.dialog, typed_in));
         if matches!(self.stage, Stage::Answered(at) if is_same && now.since(at) < FOLLOW) {
             self.shown = before;
             return;
         }
-        let excerpt = terminal.state.assessment.operator_excerpt.clone().unwrap_or_default();
-        let (dialog, screen) = (Arc::clone(dialog), Arc::clone(screen));
-        let mut shown = Shown { dialog, screen, excerpt, now: Vec::new(), before: Vec::new() };
-        shown.now = shown.said();
         match before {
             Some(before) if is_same => {
                 shown.before = before.before;
@@ -138,17 +158,30 @@ impl DialogBox {
                 self.begin_anew(&shown.dialog, "the dialog changed, nothing was sent");
             }
             None => {
-                let chosen = Some(shown.dialog.marked.unwrap_or(0)).filter(|_| shown.dialog.can_answer());
+                let marked = Some(shown.dialog.marked.unwrap_or(0)).filter(|_| shown.dialog.can_answer());
+                let meant = self.meant.take();
+                let chosen = meant.map_or(marked, |answer| meant_option(&shown.dialog, answer));
                 self.question = Question::with(chosen);
                 self.ticks = shown.dialog.ticked();
+                match (meant, chosen) {
+                    (Some(answer), None) => self.message = Some((Status::Stalled, unknown(answer))),
+                    (Some(Action::RefuseWhy), option) => {
+                        self.typing = Some(Typing { line: LineInput::default(), option })
+                    }
+                    _ => {}
+                }
                 // One that came up just now may not be the one that the key was meant for that opened it.
                 self.question.shown_since(terminal.state.since().at);
+                if meant.is_some() && chosen.is_none() {
+                    // What is typed on was meant for the line that there is none of.
+                    self.question.shown_since(now);
+                }
             }
         }
         if self.stage != Stage::Sending {
             self.stage = Stage::Choosing;
             if let Some(typing) = &mut self.typing {
-                typing.option = typing.option.filter(|option| shown.dialog.takes_text(*option));
+                typing.option = typing.option.filter(|option| shown.dialog.hears(*option));
             }
         }
         self.shown = Some(shown);
@@ -240,7 +273,10 @@ impl DialogBox {
     fn reply(&self) -> Option<Reply> {
         let (dialog, chosen) = (&self.shown.as_ref()?.dialog, self.question.chosen()?);
         Some(match &self.typing {
-            Some(typing) => Reply::Text { option: typing.option?, text: PasteText::new(typing.line.text()).ok()? },
+            Some(Typing { line, option: Some(option) }) if dialog.takes_text(*option) => {
+                Reply::Text { option: *option, text: PasteText::new(line.text()).ok()? }
+            }
+            Some(typing) => Reply::Option(typing.option?),
             None if dialog.can_tick() => Reply::Ticks(self.ticks.clone()),
             None => Reply::Option(chosen),
         })
@@ -278,6 +314,8 @@ impl DialogBox {
         };
         self.message = Some((Status::Working, format!("sending {} …", reply.in_words(&shown.dialog))));
         let (dialog, excerpt) = (Arc::clone(&shown.dialog), shown.excerpt.clone());
+        let is_reason = matches!(reply, Reply::Option(_));
+        self.reason = self.typing.as_ref().filter(|_| is_reason).map(|typing| typing.line.text().to_owned());
         cx.perform(Recipient::of(terminal), Act::Answer { dialog, excerpt, reply });
         self.stage = Stage::Sending;
     }
@@ -346,6 +384,9 @@ impl DialogBox {
         match (dialog.manner, self.question.chosen()) {
             _ if !dialog.can_answer() => "it has no options that can be read; answer with keys, or there".to_owned(),
             (_, None) => String::new(),
+            (_, Some(chosen)) if self.typing.is_some() && !dialog.takes_text(chosen) => {
+                format!("sends: {}, and the text as the next prompt", dialog::in_words(&dialog.presses(chosen)))
+            }
             _ if self.typing.is_some() => "sends: the text, then Enter".to_owned(),
             (Manner::Several, _) => format!("sends: {}", dialog::in_words(&dialog.presses_to_tick(&self.ticks))),
             (_, Some(chosen)) if self.wants_text() => {
@@ -372,6 +413,13 @@ impl Overlay for DialogBox {
 
     fn hints(&self, view: &View<'_>) -> Vec<Hint> {
         let mut hints = self.ways(self.held(view.now));
+        let dialog = self.shown.as_ref().map(|shown| &shown.dialog).filter(|_| !self.is_deaf(view.now));
+        let verdicts = [(Action::AllowOnce, "yes, once"), (Action::Refuse, "no"), (Action::RefuseWhy, "no, because …")];
+        match dialog {
+            Some(_) if self.typing.is_some() => hints.push((Action::Template, "template")),
+            Some(dialog) => hints.extend(verdicts.into_iter().filter(|(it, _)| meant_option(dialog, *it).is_some())),
+            None => {}
+        }
         hints.push((Action::Raw, "keys"));
         if hints.iter().all(|(action, _)| *action != Action::Jump) {
             hints.push((Action::Jump, "go there"));
@@ -403,12 +451,20 @@ impl Overlay for DialogBox {
         }
         match action {
             Action::Close if self.typing.is_some() && !matches!(self.stage, Stage::Closed(_)) => self.typing = None,
-            Action::Close => return Flow::Close,
+            Action::Close => {
+                self.send_reason(cx);
+                return Flow::Close;
+            }
             Action::Answer => self.answer(false, cx),
             Action::AnswerAnyway => self.answer(true, cx),
             Action::Help | Action::Explain | Action::Suspend | Action::Redraw => return Flow::Pass,
             _ if self.is_deaf(cx.view.now) => {}
             Action::Raw => return Flow::Become(Box::new(self.raw(cx.view.now))),
+            Action::AllowOnce | Action::Refuse | Action::RefuseWhy => self.answer_with(action, cx),
+            Action::Template if self.typing.is_some() => match templates(&cx.options.templates, Some(&self.key)) {
+                Some(picker) => return Flow::Open(Box::new(picker)),
+                None => cx.say(NO_TEMPLATE),
+            },
             Action::Up => return self.step(-1),
             Action::Down => return self.step(1),
             Action::Tick if self.shown.as_ref().is_some_and(|shown| shown.dialog.can_tick()) => self.tick(),
@@ -440,6 +496,13 @@ impl Overlay for DialogBox {
         Flow::Stay
     }
 
+    fn take_reply(&mut self, reply: OverlayReply, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        if let (OverlayReply::Text(text), false) = (reply, self.is_deaf(cx.view.now)) {
+            self.typed(|line| line.paste(&text));
+        }
+        Flow::Stay
+    }
+
     fn click(&mut self, at: Position, cx: &mut OverlayContext<'_, '_>) -> Flow {
         if let Some(option) = self.question.at(at).filter(|_| !self.is_deaf(cx.view.now) && self.typing.is_none()) {
             let was_chosen = self.question.chosen() == Some(option);
@@ -452,6 +515,9 @@ impl Overlay for DialogBox {
     }
 
     fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        if matches!(self.stage, Stage::Answered(_)) {
+            self.send_reason(cx);
+        }
         let terminal = cx.terminal(&self.key);
         if let Some(terminal) = terminal.filter(|terminal| terminal.state.waits()) {
             self.follow(terminal, cx.view.now);
@@ -489,5 +555,11 @@ impl Overlay for DialogBox {
         self.message = Some((toast::outcome_status(outcome), message));
         self.stage = if outcome.is_accepted() { Stage::Answered(cx.view.now) } else { Stage::Choosing };
         self.typing.take_if(|_| outcome.is_accepted());
+        match outcome {
+            // The text still stands in the box.
+            Outcome::Refused(_) | Outcome::NotTaken { .. } => self.reason = None,
+            Outcome::Unverified { .. } => self.send_reason(cx),
+            Outcome::Accepted(_) => {}
+        }
     }
 }

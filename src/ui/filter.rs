@@ -383,7 +383,8 @@ fn is(item: Item<'_>, flags: &Flags, word: &str) -> bool {
         "failed" if ended(TurnResult::KnownFailure) => true,
         "interrupted" if ended(TurnResult::Interrupted) => true,
         "success" => status.group() == Status::Finished || ended(TurnResult::Success),
-        "draft" => state.is_some_and(|state| state.surface.editing_input == Tri::Yes),
+        // Begun here, or in the agent's own prompt.
+        "draft" => flags.is_drafted(item) || state.is_some_and(|state| state.surface.editing_input == Tri::Yes),
         "background" => state.is_some_and(|state| state.turn.background_work == Tri::Yes),
         "dirty" => item.git().and_then(GitFacts::is_dirty) == Some(true),
         "marked" => flags.is_marked(item),

@@ -10,7 +10,7 @@ use super::frame::{self, Canvas, Hint, StyledLine};
 use super::keymap::{Binding, Context, show};
 use super::overlay::{Flow, HitMap, Overlay, OverlayContext};
 use super::scroll::{SearchableText, Viewport};
-use super::table::{INFERRED_MARK, MARKED, MUTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
+use super::table::{DRAFTED, INFERRED_MARK, MARKED, MUTED, PINNED, RUNS, SENT_MARK, UNSEEN_MARK};
 use super::text::{self, padded};
 use crate::fleet::{TerminalKey, View};
 use crate::status::Status;
@@ -170,6 +170,7 @@ fn marks(canvas: &Canvas<'_>, room: usize) -> Vec<StyledLine> {
         (MARKED, "marked, to be acted on with the others"),
         (PINNED, "pinned to the top"),
         (MUTED, "muted: it never counts as needing you"),
+        (DRAFTED, "you began a prompt for it here, and have not sent it"),
     ] {
         lines.push(vec![(format!("  {}", padded(mark, MARK)), parts.quiet), (text.to_owned(), parts.text)]);
     }

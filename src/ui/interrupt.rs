@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ratatui::buffer::Buffer;
+use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
@@ -37,6 +38,9 @@ const ANSWERS: Answers = Answers {
     yes: (Action::Choose, "press it"),
     others: &[(Action::Down, "another key"), (Action::Close, "press nothing")],
 };
+/// The same where only the agent's own key is shown.
+const FOLDED: Answers =
+    Answers { others: &[(Action::Down, "other keys"), (Action::Close, "press nothing")], ..ANSWERS };
 
 /// The question which key to press, in one terminal or in several.
 #[derive(Debug)]
@@ -44,6 +48,8 @@ pub struct Interrupt {
     keys: Vec<TerminalKey>,
     /// What can be pressed, by tmux's names, and what it does.
     choices: Vec<(Vec<Key>, String)>,
+    /// What else can be pressed, as long as it is not asked for: the profiles say which key is the one.
+    folded: Vec<(Vec<Key>, String)>,
     /// What the terminals are said to do, as it was shown.
     shown: Vec<Shown>,
     question: Question,
@@ -81,11 +87,18 @@ impl Interrupt {
         for terminal in terminals.iter().skip(1) {
             // Of several agents only what does the same in all of them.
             let others = self::choices(terminal);
-            choices.retain(|choice| others.contains(choice));
+            choices.retain(|(keys, _)| others.iter().any(|(other, _)| other == keys));
+        }
+        let is_own = |keys: &[Key]| terminals.iter().all(|terminal| own(terminal) == keys);
+        let is_sure = choices.first().is_some_and(|(keys, _)| !keys.is_empty() && is_own(keys));
+        let folded = if is_sure { choices.split_off(1) } else { Vec::new() };
+        if let (true, Some((_, note))) = (is_sure && terminals.len() > 1, choices.first_mut()) {
+            "stops their turns".clone_into(note);
         }
         Self {
             keys: terminals.iter().map(|terminal| terminal.key.clone()).collect(),
             choices,
+            folded,
             shown: terminals.iter().map(|terminal| Shown::of(terminal)).collect(),
             question: Question::with(Some(0)),
         }
@@ -153,6 +166,22 @@ impl Interrupt {
         }
     }
 
+    fn answers(&self) -> Answers {
+        if self.folded.is_empty() { ANSWERS } else { FOLDED }
+    }
+
+    /// Presses what is chosen, once it was read.
+    fn press(&self, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        let chosen = self.question.chosen().filter(|_| self.hold(cx.view.now).is_none());
+        let Some((keys, _)) = chosen.and_then(|chosen| self.choices.get(chosen)) else { return Flow::Stay };
+        for (key, shown) in self.keys.iter().zip(&self.shown) {
+            let Some(terminal) = cx.terminal(key) else { continue };
+            let act = Act::Interrupt { keys: keys.clone(), dialog: shown.dialog.clone() };
+            cx.perform(Recipient::as_shown(terminal), act);
+        }
+        Flow::Close
+    }
+
     /// Why no key is pressed yet.
     fn hold(&self, now: Timestamp) -> Option<Hold> {
         self.question.hold(&self.asked(&Theme::default()), now)
@@ -165,12 +194,20 @@ fn has_draft(terminal: &Terminal) -> bool {
 
 /// What can be pressed, and what it does: what the agent's profile says, then what stops others.
 fn choices(terminal: &Terminal) -> Vec<(Vec<Key>, String)> {
-    let own: Vec<&str> = terminal.interrupt.iter().map(|key| key.word()).collect();
+    let own = own(terminal);
     let note = format!("stops the turn of {}", terminal.state.terminal.tool);
-    let others = KEYS.iter().filter(|(keys, _)| *keys != own).map(|(keys, note)| (keys.to_vec(), (*note).to_owned()));
-    let own = (!own.is_empty()).then(|| (own.clone(), note));
-    let parsed = |names: Vec<&str>| names.into_iter().filter_map(|name| name.parse().ok()).collect();
-    own.into_iter().chain(others).map(|(names, note)| (parsed(names), note)).collect()
+    let others = KEYS.iter().map(|(names, note)| (parsed(names.iter().copied()), (*note).to_owned()));
+    let others: Vec<(Vec<Key>, String)> = others.filter(|(keys, _)| *keys != own).collect();
+    (!own.is_empty()).then_some((own, note)).into_iter().chain(others).collect()
+}
+
+/// What the agent's profile says that stops it.
+fn own(terminal: &Terminal) -> Vec<Key> {
+    parsed(terminal.interrupt.iter().map(|key| key.word()))
+}
+
+fn parsed<'a>(names: impl Iterator<Item = &'a str>) -> Vec<Key> {
+    names.filter_map(|name| name.parse().ok()).collect()
 }
 
 impl Overlay for Interrupt {
@@ -184,7 +221,7 @@ impl Overlay for Interrupt {
 
     fn hints(&self, view: &View<'_>) -> Vec<Hint> {
         let hold = self.hold(view.now);
-        let mut hints = ANSWERS.hints(hold);
+        let mut hints = self.answers().hints(hold);
         if hold.is_none() && self.question.chosen().is_none() {
             hints.remove(0);
         }
@@ -193,7 +230,7 @@ impl Overlay for Interrupt {
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
         let (title, asked) = (self.title(), self.asked(canvas.theme));
-        ANSWERS.draw(canvas, buffer, area, &mut self.question, (&title, &asked))
+        self.answers().draw(canvas, buffer, area, &mut self.question, (&title, &asked))
     }
 
     fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
@@ -201,22 +238,22 @@ impl Overlay for Interrupt {
         let asked = self.asked(&Theme::default());
         match action {
             Action::Close => return Flow::Close,
-            Action::Choose => {
-                let chosen = self.question.chosen().filter(|_| self.hold(cx.view.now).is_none());
-                let Some((keys, _)) = chosen.and_then(|chosen| self.choices.get(chosen)) else { return Flow::Stay };
-                for (key, shown) in self.keys.iter().zip(&self.shown) {
-                    let Some(terminal) = cx.terminal(key) else { continue };
-                    let act = Act::Interrupt { keys: keys.clone(), dialog: shown.dialog.clone() };
-                    cx.perform(Recipient::as_shown(terminal), act);
-                }
-                return Flow::Close;
-            }
+            Action::Choose => return self.press(cx),
             _ if self.question.is_deaf(cx.view.now) => {}
+            // The first key that goes on shows the others, and leaves the choice where it is.
+            Action::Down if !self.folded.is_empty() => self.choices.append(&mut self.folded),
             Action::Down => self.question.step(1, &asked, 0),
             Action::Up => self.question.step(-1, &asked, 0),
             _ => return self.question.perform(action),
         }
         Flow::Stay
+    }
+
+    /// The key that asked the question answers it, where the profile says what is pressed.
+    fn key(&mut self, key: KeyEvent, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        self.follow(cx.view);
+        let asks_again = cx.options.keymap.action(Context::Fleet, key) == Some(Action::Interrupt);
+        if asks_again && !self.folded.is_empty() { self.press(cx) } else { Flow::Stay }
     }
 
     /// Pressing takes the key; a click only chooses it.

@@ -38,7 +38,7 @@ pub enum Context {
     Confirm,
     /// A list of which one is chosen; typing narrows it down.
     Menu,
-    /// What became of a prompt to several terminals.
+    /// What became of what was sent to several terminals.
     Outcomes,
     /// Every key goes to a terminal.
     Raw,
@@ -76,7 +76,7 @@ impl Context {
             Context::Filter => "typing a filter",
             Context::Confirm => "a question before something happens",
             Context::Menu => "choosing from a list",
-            Context::Outcomes => "what became of a prompt to several",
+            Context::Outcomes => "what became of what was sent to several",
             Context::Raw => "every key goes to a terminal",
         }
     }

@@ -14,6 +14,9 @@ use crate::time::Timestamp;
 /// Other words by which people look for an action.
 const SYNONYMS: &[(Action, &str)] = &[
     (Action::Open, "approve accept allow deny reject yes no reply respond"),
+    (Action::AllowOnce, "approve accept yes"),
+    (Action::Refuse, "deny reject no"),
+    (Action::RefuseWhy, "deny reject reason because"),
     (Action::Prompt, "send message ask tell compose queue"),
     (Action::Broadcast, "send all everyone several"),
     (Action::Jump, "attach switch goto focus visit"),

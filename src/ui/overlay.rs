@@ -118,6 +118,17 @@ pub struct OverlayMemory {
     pub queued: HashMap<TerminalKey, Vec<Waiting>>,
 }
 
+impl OverlayMemory {
+    /// Keeps a text for a terminal, behind what was begun for it.
+    pub fn add_to_draft(&mut self, key: &TerminalKey, text: &str) {
+        let draft = self.drafts.entry(key.clone()).or_default();
+        if !draft.is_empty() {
+            draft.push_str("\n\n");
+        }
+        draft.push_str(text);
+    }
+}
+
 /// A prompt that waits until its agent is ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {

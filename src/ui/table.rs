@@ -133,6 +133,8 @@ pub const MARKED: &str = "■";
 pub const PINNED: &str = "↑";
 /// See [`MARKED`].
 pub const MUTED: &str = "z";
+/// What stands before what a terminal does that a prompt was begun for.
+pub const DRAFTED: &str = "✎";
 
 /// What was drawn, for the mouse and for paging.
 pub struct TableHits {
@@ -460,9 +462,14 @@ fn stable(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, _: &str) {
     pen.right(&span, cells, style);
 }
 
-/// What it waits for or does, behind the prompts that wait for it.
+/// What it waits for or does, behind the mark of a draft and the prompts that wait for it.
 fn what(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
     let mut room = cells;
+    if cell.canvas.arrangement.flags.is_drafted(cell.item) {
+        let cells = (text::width(DRAFTED) + 1).min(room);
+        pen.field(DRAFTED, cells, cell.base.patch(cell.canvas.theme.parts.key));
+        room -= cells;
+    }
     if let Some(waiting) = cell.canvas.queued.get(cell.item.key()) {
         let queued = format!("queued {}", waiting.len());
         let cells = (text::width(&queued) + GAP).min(room);

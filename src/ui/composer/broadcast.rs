@@ -85,16 +85,40 @@ const LIST: usize = 6;
 
 /// What a terminal would get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Gets {
+pub enum Gets {
     Now,
     WhenReady(Hindrance),
     Nothing(Hindrance),
 }
 
-fn gets(view: &View<'_>, key: &TerminalKey, wait: bool) -> Gets {
+/// How each of [`Gets`] is told, in its colour.
+const NOW: (Status, &str) = (Status::Ready, "now");
+const WHEN_READY: (Status, &str) = (Status::Working, "when ready");
+const NOT: (Status, &str) = (Status::Failed, "not");
+
+impl Gets {
+    const fn told(self) -> (Status, &'static str) {
+        match self {
+            Gets::Now => NOW,
+            Gets::WhenReady(_) => WHEN_READY,
+            Gets::Nothing(_) => NOT,
+        }
+    }
+
+    const fn hindrance(self) -> Option<Hindrance> {
+        match self {
+            Gets::Now => None,
+            Gets::WhenReady(why) | Gets::Nothing(why) => Some(why),
+        }
+    }
+}
+
+/// What a terminal would get of a prompt that is sent now: one that cannot take it yet gets it later, where that may come.
+pub fn gets(view: &View<'_>, key: &TerminalKey, when: When) -> Gets {
     match hindrance(view, key) {
         None => Gets::Now,
-        Some(hindrance) if wait && hindrance.may_pass() => Gets::WhenReady(hindrance),
+        Some(hindrance) if when == When::Anyway && hindrance.may_insist() => Gets::Now,
+        Some(hindrance) if when != When::Anyway && hindrance.may_pass() => Gets::WhenReady(hindrance),
         Some(hindrance) => Gets::Nothing(hindrance),
     }
 }
@@ -109,10 +133,10 @@ pub fn draw_preview(
     view: &View<'_>,
 ) {
     let parts = &canvas.theme.parts;
-    let now = keys.iter().filter(|key| gets(view, key, false) == Gets::Now).count();
+    let now = keys.iter().filter(|key| gets(view, key, When::Now) == Gets::Now).count();
     let title = format!("{now} of {} would get it now", keys.len());
     let area = frame::titled(canvas, buffer, area, &[(title.as_str(), parts.title)]);
-    let mut lines = lines(canvas.theme, keys, text, false, view);
+    let mut lines = lines(canvas.theme, keys, text, When::Now, view);
     let room = usize::from(area.height);
     if lines.len() > room && room < LIST {
         lines = in_brief(canvas, keys, usize::from(area.width.saturating_sub(2)), view);
@@ -126,28 +150,28 @@ pub fn draw_preview(
     }
 }
 
-/// Who would get it now and who would not, in a line each.
+/// Who would get it now, later and not at all, in a line each.
 fn in_brief(canvas: &Canvas<'_>, keys: &[TerminalKey], cells: usize, view: &View<'_>) -> Vec<StyledLine> {
-    let line = |(is_now, status, word)| {
-        let of_it = |key: &&TerminalKey| (gets(view, key, false) == Gets::Now) == is_now;
+    let line = |(status, word)| {
+        let of_it = |key: &&TerminalKey| gets(view, key, When::Now).told() == (status, word);
         let names: Vec<String> = keys.iter().filter(of_it).map(|key| name(view, key)).collect();
+        if names.is_empty() {
+            return None;
+        }
         let message = format!("{word} {}  ", names.len());
         let names = text::cut(&names.join(", "), cells.saturating_sub(text::width(&message))).into_owned();
-        vec![(message, canvas.theme.style(status)), (names, canvas.theme.parts.text)]
+        Some(vec![(message, canvas.theme.style(status)), (names, canvas.theme.parts.text)])
     };
-    [(true, Status::Ready, "now"), (false, Status::Failed, "not")].map(line).into()
+    [NOW, WHEN_READY, NOT].into_iter().filter_map(line).collect()
 }
 
 /// Who gets it and who does not, in a line each.
-fn lines(theme: &Theme, keys: &[TerminalKey], text: &str, wait: bool, view: &View<'_>) -> Vec<StyledLine> {
+fn lines(theme: &Theme, keys: &[TerminalKey], text: &str, when: When, view: &View<'_>) -> Vec<StyledLine> {
     let parts = &theme.parts;
     let line = |key: &TerminalKey| {
         let name = name(view, key);
-        let (status, word, why) = match gets(view, key, wait) {
-            Gets::Now => (Status::Ready, "now", None),
-            Gets::WhenReady(why) => (Status::Working, "when ready", Some(why)),
-            Gets::Nothing(why) => (Status::Failed, "not", Some(why)),
-        };
+        let gets = gets(view, key, when);
+        let ((status, word), why) = (gets.told(), gets.hindrance());
         let taken =
             find(view, key).and_then(|terminal| terminal.input.taken(text)).filter(|_| status != Status::Failed);
         let why = taken.into_iter().chain(why.map(|why| why.to_string())).collect::<Vec<_>>().join(", ");
@@ -158,11 +182,11 @@ fn lines(theme: &Theme, keys: &[TerminalKey], text: &str, wait: bool, view: &Vie
 }
 
 /// Asks for the prompt to be sent to whoever gets it, and says what became of each so far.
-pub fn send(keys: &[TerminalKey], text: &str, wait: bool, cx: &mut OverlayContext<'_, '_>) -> Outcomes {
+pub fn send(keys: &[TerminalKey], text: &str, cx: &mut OverlayContext<'_, '_>) -> Outcomes {
     cx.memory.broadcast.missing = keys.iter().cloned().collect();
     let mut terminals = Vec::new();
     for key in keys {
-        let gets = gets(cx.view, key, wait);
+        let gets = gets(cx.view, key, When::Now);
         let mut perform = |when| {
             if let Some(terminal) = cx.terminal(key) {
                 cx.perform(Recipient::of(terminal), Act::Prompt { text: text.to_owned(), when });
@@ -181,7 +205,7 @@ pub fn send(keys: &[TerminalKey], text: &str, wait: bool, cx: &mut OverlayContex
         };
         terminals.push((key.clone(), name(cx.view, key), progress));
     }
-    Outcomes { text: text.to_owned(), terminals, view: Viewport::default() }
+    Outcomes { sent: Sent::Prompt(text.to_owned()), terminals, view: Viewport::default() }
 }
 
 fn name(view: &View<'_>, key: &TerminalKey) -> String {
@@ -222,15 +246,14 @@ impl SendQuestion {
 
     fn asked(&self, theme: &Theme, view: &View<'_>) -> QuestionText {
         let Parts { text: plain, quiet, .. } = theme.parts;
-        let wait = self.when == When::Ready;
-        let who = lines(theme, self.to.keys(), &self.prompt, wait, view).into_iter().map(Paragraph::new);
+        let who = lines(theme, self.to.keys(), &self.prompt, self.when, view).into_iter().map(Paragraph::new);
         let message = [Paragraph::default(), Paragraph::plain("the whole text:", quiet)];
         let indented = |line| Paragraph::plain(line, plain).led_by(vec![("  ".into(), Style::default())]);
         who.chain(message).chain(self.prompt.lines().map(indented)).collect::<Vec<_>>().into()
     }
 
     fn gets(&self, view: &View<'_>) -> Vec<Gets> {
-        self.to.keys().iter().map(|key| gets(view, key, self.when == When::Ready)).collect()
+        self.to.keys().iter().map(|key| gets(view, key, self.when)).collect()
     }
 
     fn hold(&self, view: &View<'_>) -> Option<Hold> {
@@ -274,19 +297,33 @@ impl Overlay for SendQuestion {
 
 /// How far it has come at one terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Progress {
+pub enum Progress {
     Sending,
     /// It goes when the agent is ready.
     Queued,
     Ended(Outcome),
 }
 
+/// What was sent to several.
+#[derive(Debug)]
+enum Sent {
+    Prompt(String),
+    Answers,
+}
+
 /// The list of what became of it.
 #[derive(Debug)]
 pub struct Outcomes {
-    text: String,
+    sent: Sent,
     terminals: Vec<(TerminalKey, String, Progress)>,
     view: Viewport,
+}
+
+impl Outcomes {
+    /// The list of what becomes of answers to the dialogs of terminals.
+    pub fn of_answers(terminals: Vec<(TerminalKey, String, Progress)>) -> Self {
+        Self { sent: Sent::Answers, terminals, view: Viewport::default() }
+    }
 }
 
 impl Overlay for Outcomes {
@@ -336,12 +373,10 @@ impl Overlay for Outcomes {
     }
 
     fn on_event(&mut self, event: OverlayEvent<'_>, _desk: &mut OverlayContext<'_, '_>) {
-        let (key, outcome) = match event {
-            OverlayEvent::Ended { operation: Operation { to, act: Act::Prompt { text, .. }, .. }, outcome }
-                if *text == self.text =>
-            {
-                (&to.key, outcome.clone())
-            }
+        let OverlayEvent::Ended { operation: Operation { to, act, .. }, outcome } = event else { return };
+        let (key, outcome) = match (act, &self.sent) {
+            (Act::Prompt { text, .. }, Sent::Prompt(sent)) if text == sent => (&to.key, outcome.clone()),
+            (Act::Answer { .. }, Sent::Answers) => (&to.key, outcome.clone()),
             _ => return,
         };
         let is_open = |it: &Progress| !matches!(it, Progress::Ended(_));

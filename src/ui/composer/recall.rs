@@ -76,7 +76,7 @@ pub fn templates(templates: &[Template], to: Option<&TerminalKey>) -> Option<Pic
             None => Flow::Reply(OverlayReply::Text(template.filled(|_| String::new()))),
         }
     };
-    (!entries.is_empty()).then(|| Picker::new("templates", TAKE, entries, take).over_panes())
+    (!entries.is_empty()).then(|| Picker::new("templates", TAKE, entries, take))
 }
 
 /// What a terminal fills into a field. It comes from outside, and may end neither a line nor a paste.

@@ -1,14 +1,13 @@
-//! The table has the keyboard: moving in it, opening what lies over it, order, groups, filter, marks, the layout, and
-//! what is asked before tasks end.
+//! The table has the keyboard: moving in it, opening what lies over it, order, groups, filter, marks, and
+//! the layout.
 
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::state::{Attention, Availability, Phase, TaskStatus};
 use crate::status::Status;
-use crate::task::Task;
 use crate::ui::action::Action;
 use crate::ui::arrangement::{Group, RowKey, TableRow};
 use crate::ui::composer::Composer;
-use crate::ui::dialog::DialogBox;
+use crate::ui::dialog::{DialogBox, SeveralDialogs};
 use crate::ui::drill::Drill;
 use crate::ui::filter::{Filter, FilterBar};
 use crate::ui::frame::Hint;
@@ -18,9 +17,8 @@ use crate::ui::item::Item;
 use crate::ui::keymap::Context;
 use crate::ui::layout::{Below, Divider, Layout};
 use crate::ui::lists::{follow_ups, needs_decision, palette, task_sessions};
-use crate::ui::question::Confirm;
 use crate::ui::raw::Raw;
-use crate::ui::{Drawn, Request, Topic, Ui, text};
+use crate::ui::{Drawn, Request, Topic, Ui};
 
 /// Columns that one key moves the divider between the panes.
 const COLUMNS: i32 = 4;
@@ -34,7 +32,9 @@ impl Ui {
             hints.extend([(Action::Open, if folded { "unfold" } else { "fold" }), (Action::Mark, "mark them all")]);
         }
         if let Some(terminal) = self.cursor.terminal(view) {
-            if terminal.state.waits() {
+            if self.marked_that_wait(view).len() > 1 {
+                hints.push((Action::Open, "answer the marked"));
+            } else if terminal.state.waits() {
                 hints.push((Action::Open, "answer"));
             } else if !terminal.state.has_ended() {
                 hints.push((Action::Prompt, "prompt"));
@@ -104,7 +104,11 @@ impl Ui {
             Action::Last => self.step(isize::MAX, view),
             Action::NextWaiting => self.step_to_waiting(true, view),
             Action::PreviousWaiting => self.step_to_waiting(false, view),
-            Action::Open => self.open_selected(view),
+            Action::Open => match self.marked_that_wait(view) {
+                several if several.len() > 1 => self.open(SeveralDialogs::new(&several)),
+                _ => self.open_selected(view),
+            },
+            Action::AllowOnce | Action::Refuse | Action::RefuseWhy => self.open_dialog(action, view),
             Action::Prompt => self.compose(view),
             Action::History => {
                 if let Some(key) = self.cursor.key().cloned() {
@@ -204,6 +208,28 @@ impl Ui {
             self.open(DialogBox::new(terminal.key.clone()));
         } else {
             self.compose(view);
+        }
+    }
+
+    /// The marked agents that wait and are shown, in the order of their rows; none while something else is acted on.
+    fn marked_that_wait<'a>(&self, view: &View<'a>) -> Vec<&'a Terminal> {
+        let arrangement = &self.memory.arrangement;
+        let waits = |item: Item<'a>| match item {
+            Item::Terminal(terminal) if terminal.state.waits() && arrangement.flags.is_marked(item) => Some(terminal),
+            _ => None,
+        };
+        let is_here = self.overlays.is_empty() && matches!(self.cursor.row(), Some(RowKey::Terminal(_)));
+        arrangement.shown(view).filter(|_| is_here).filter_map(waits).collect()
+    }
+
+    /// Opens the dialog of a terminal with what the operator means to answer; it is sent from there.
+    fn open_dialog(&mut self, meant: Action, view: &View<'_>) {
+        match self.acted_on(view) {
+            Some(Item::Terminal(terminal)) if terminal.state.waits() => {
+                self.open(DialogBox::meaning(terminal, meant, view.now));
+            }
+            Some(item) => self.say(format!("{} asks for no leave", item.id()), view),
+            None => {}
         }
     }
 
@@ -536,53 +562,4 @@ impl Ui {
             _ => {}
         }
     }
-
-    /// Asks for what an action says of the selected task, or of all: none of it can be taken back.
-    pub(super) fn act_on_tasks(&mut self, action: Action, view: &View<'_>) {
-        let selected = match self.acted_on(view) {
-            Some(Item::Task(task)) => Some(task),
-            _ => None,
-        };
-        match (action, selected) {
-            (Action::KillTask, Some(task)) if task.is_dead() => self.ask_to_kill(vec![task], "remove"),
-            (Action::KillTask, Some(task)) => self.ask_to_kill(vec![task], "end"),
-            (Action::RerunTask, Some(task)) if task.is_dead() => {
-                let request = Request::RerunTask { key: task.key.clone(), window: task.window };
-                self.open(Confirm::new(format!("run {} again?", task.id), lines(&[task]), "run again", vec![request]));
-            }
-            (Action::RerunTask, Some(task)) => {
-                self.say(format!("{} still runs", task.id), view);
-            }
-            (Action::PruneTasks, _) => {
-                self.ask_or_say(view.tasks.iter().copied().filter(|task| task.is_dead()).collect(), "remove", view);
-            }
-            (Action::KillAllTasks, _) => self.ask_or_say(view.tasks.clone(), "end", view),
-            _ => self.say("this is no task".to_owned(), view),
-        }
-    }
-
-    fn ask_or_say(&mut self, tasks: Vec<&Task>, what: &'static str, view: &View<'_>) {
-        if tasks.is_empty() {
-            return self.say(format!("there is no task to {what}"), view);
-        }
-        self.ask_to_kill(tasks, what);
-    }
-
-    fn ask_to_kill(&mut self, tasks: Vec<&Task>, what: &'static str) {
-        let lines = lines(&tasks);
-        let title = match &tasks[..] {
-            [task] => format!("{what} {}?", task.id),
-            tasks => format!("{what} {} tasks?", tasks.len()),
-        };
-        let tasks = tasks.iter().map(|task| (task.key.clone(), task.window)).collect();
-        self.open(Confirm::new(title, lines, what, vec![Request::KillTasks { tasks }]));
-    }
-}
-
-/// Each task with how it stands and what it runs, in columns.
-fn lines(tasks: &[&Task]) -> Vec<String> {
-    let rows = || tasks.iter().map(|task| (task.id.as_str(), task.as_status().word(), task.command()));
-    let widest = |cells: usize, text: &str| cells.max(text::width(text));
-    let (name, word) = rows().fold((0, 0), |(name, word), row| (widest(name, row.0), widest(word, &row.1)));
-    rows().map(|row| format!("{}  {}  {}", text::padded(row.0, name), text::padded(&row.1, word), row.2)).collect()
 }

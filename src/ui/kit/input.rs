@@ -127,6 +127,18 @@ mod tests {
         assert_eq!(line.around_cursor(), ("a b", "o"));
         assert!(press(&mut line, KeyCode::Char('w'), control));
         assert_eq!(line.text(), "a o");
+        // What was cut comes back, and words are passed by.
+        let alt = KeyModifiers::ALT;
+        press(&mut line, KeyCode::Char('a'), control);
+        assert!(press(&mut line, KeyCode::Char('y'), control));
+        assert_eq!(line.around_cursor(), ("b", "a o"));
+        press(&mut line, KeyCode::Char('f'), alt);
+        press(&mut line, KeyCode::Char('b'), alt);
+        assert!(press(&mut line, KeyCode::Char('k'), control));
+        press(&mut line, KeyCode::Char('a'), control);
+        press(&mut line, KeyCode::Char('d'), alt);
+        press(&mut line, KeyCode::Char('e'), control);
+        assert!(line.around_cursor().1.is_empty());
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub struct Paragraph {
     parts: StyledLine,
     text: String,
     base: Style,
+    /// Which of several texts it belongs to: the same line is to be read in each of them.
+    part: usize,
 }
 
 impl Paragraph {
@@ -50,6 +52,11 @@ impl Paragraph {
     /// The line with something before it that need not be read.
     pub fn led_by(self, lead: StyledLine) -> Self {
         Self { lead, ..self }
+    }
+
+    /// The line as one of another text than those of other parts.
+    pub fn in_part(self, part: usize) -> Self {
+        Self { part, ..self }
     }
 
     /// The line on a ground that reaches from end to end.
@@ -132,8 +139,8 @@ pub struct ReadProgress {
     cells: usize,
     /// The rows of each line, as of the last frame.
     rows: Vec<Range<usize>>,
-    /// Which bytes of a line have been on the screen, by what it says.
-    seen: HashMap<String, Vec<bool>>,
+    /// Which bytes of a line have been on the screen, by the text that it belongs to and what it says.
+    seen: HashMap<(usize, String), Vec<bool>>,
     /// The line that is to be in view in the next frame.
     wanted: Option<usize>,
 }
@@ -178,7 +185,8 @@ impl ReadProgress {
             line.draw(buffer, place, row);
             places.push((place, *index));
             if !canvas.covered && self.cells >= line.indent() + 2 {
-                let seen = self.seen.entry(line.text.clone()).or_insert_with(|| vec![false; line.text.len()]);
+                let seen =
+                    self.seen.entry((line.part, line.text.clone())).or_insert_with(|| vec![false; line.text.len()]);
                 seen[row.clone()].fill(true);
             }
         }
@@ -211,7 +219,7 @@ impl ReadProgress {
     pub fn unread<'a>(&self, text: impl IntoIterator<Item = (usize, &'a Paragraph)>) -> (usize, usize) {
         let (mut above, mut below) = (0, 0);
         for (index, line) in text.into_iter().filter(|(_, line)| !line.text.trim().is_empty()) {
-            let seen = self.seen.get(&line.text);
+            let seen = self.seen.get(&(line.part, line.text.clone()));
             let is_unread = |row: &Range<usize>| match seen {
                 Some(seen) => row.clone().any(|byte| !seen.get(byte).is_some_and(|seen| *seen)),
                 None => !row.is_empty(),
@@ -228,7 +236,8 @@ impl ReadProgress {
     /// Whether some lines have been on the screen, whole.
     pub fn has_read<'a>(&self, text: impl IntoIterator<Item = &'a Paragraph>) -> bool {
         text.into_iter().all(|line| {
-            line.text.trim().is_empty() || self.seen.get(&line.text).is_some_and(|seen| seen.iter().all(|seen| *seen))
+            let seen = || self.seen.get(&(line.part, line.text.clone()));
+            line.text.trim().is_empty() || seen().is_some_and(|seen| seen.iter().all(|seen| *seen))
         })
     }
 

@@ -726,7 +726,7 @@ proptest! {
 }
 
 #[test]
-fn a_working_terminal_refuses_politely_in_the_composer() {
+fn the_composer_says_that_a_prompt_for_a_working_terminal_waits() {
     let mut fleet = SampleFleet::usual();
     fleet.terminals = vec![terminal(1, "solo", "claude", None, 5)];
     fleet.terminals[0].state.turn.phase = Phase::Active;
@@ -734,7 +734,7 @@ fn a_working_terminal_refuses_politely_in_the_composer() {
     let mut ui = dashboard();
     frame(&mut ui, &fleet, 80, 24);
     press(&mut ui, &fleet, &[KeyCode::Enter]);
-    assert!(text(&mut ui, &fleet, 80, 24).contains("it is working   alt-r sends when it is ready"));
+    assert!(text(&mut ui, &fleet, 80, 24).contains("it is working   enter queues it until it is ready"));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::*;
 use fleetwatch::dialog::Dialog;
 use fleetwatch::operation::Privacy;
+use fleetwatch::profile::StopKey;
 use fleetwatch::screen::Screen;
 use fleetwatch::state::BusinessState;
 use fleetwatch::status::Hindrance;
@@ -43,6 +44,202 @@ fn what_an_agent_takes_a_text_as_is_said_before_it_is_sent_and_afterwards() {
         let shown = text(&mut ui, &fleet, width, height);
         assert!(shown.contains("docs: taken as a shell command"), "{shown}");
     }
+}
+
+/// Lets a terminal ask for leave, in the words of a profile that knows which options say yes once and no.
+fn ask_leave(fleet: &mut SampleFleet, terminal: usize, text: &str) {
+    ask(fleet, terminal, text);
+    let mut dialog = fleet.terminals[terminal].dialog.as_deref().expect("a dialog").clone();
+    dialog.set_verdicts(&["yes".to_owned()], &["no".to_owned()]);
+    fleet.terminals[terminal].dialog = Some(Arc::new(dialog));
+}
+
+#[test]
+fn one_key_says_yes_once_or_no_where_the_profile_knows_them() {
+    let mut fleet = SampleFleet::usual();
+    ask_leave(&mut fleet, 0, "Drop it?\n❯ 1. Yes\n  2. Yes, and never ask again\n  3. No");
+    for (key, option) in [('y', 0), ('n', 2)] {
+        let mut ui = dashboard();
+        frame(&mut ui, &fleet, 120, 40);
+        press(&mut ui, &fleet, &[KeyCode::Enter]);
+        assert_eq!(press(&mut ui, &fleet, &[KeyCode::Char(key)]), [], "nobody has seen it yet");
+        frame(&mut ui, &fleet, 120, 40);
+        assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Char(key)])), Some(option));
+    }
+    // From the table they only open it, with that option chosen.
+    for (key, option) in [('a', "› 1  Yes"), ('A', "› 3  No")] {
+        let mut ui = dashboard();
+        frame(&mut ui, &fleet, 120, 40);
+        assert_eq!(press(&mut ui, &fleet, &[KeyCode::Char(key)]), []);
+        assert!(text(&mut ui, &fleet, 120, 40).contains(option));
+    }
+    // What is not all in view is read first.
+    let long: String = (1..=60).map(|line| format!("line {line}\n\n")).collect();
+    ask_leave(&mut fleet, 0, &format!("{long}Drop it?\n❯ 1. Yes\n  2. No"));
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 80, 24);
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    frame(&mut ui, &fleet, 80, 24);
+    assert_eq!(press(&mut ui, &fleet, &chars("y")), []);
+    assert!(text(&mut ui, &fleet, 80, 24).contains("read on"));
+    // A profile that does not say which is which, two options that say the same, and letters that are the dialog's own.
+    for (dialog, told) in [
+        ("Drop it?\n❯ 1. Go on\n  2. Stop", "does not say which option is yes, this once"),
+        ("Drop it?\n❯ 1. Yes\n  2. Yes", "does not say which option is yes, this once"),
+        ("Drop it? (Y)es/(N)o [Yes]: ", "sends: y, and Enter where it waits for it"),
+    ] {
+        ask_leave(&mut fleet, 0, dialog);
+        let mut ui = dashboard();
+        frame(&mut ui, &fleet, 120, 40);
+        press(&mut ui, &fleet, &[KeyCode::Enter]);
+        frame(&mut ui, &fleet, 120, 40);
+        assert_eq!(press(&mut ui, &fleet, &chars("y")), [], "{dialog}");
+        let shown = text(&mut ui, &fleet, 120, 40);
+        assert!(shown.contains(told), "{shown}");
+    }
+    ask(&mut fleet, 0, "Drop it?\n❯ 1. Go on\n  2. Stop");
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("A"));
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "nothing is chosen where the no is not known");
+}
+
+#[test]
+fn a_no_takes_its_reason_along_as_the_next_prompt() {
+    let mut fleet = SampleFleet::usual();
+    ask_leave(&mut fleet, 0, "Drop it?\n❯ 1. Yes\n  2. No");
+    let config = "[[template]]\nname = \"safe\"\ntext = \"make a copy of {name}\"\n";
+    let config = fleetwatch::config::Config::parse(config, std::path::Path::new("t")).expect("a configuration");
+    let options = UiOptions { templates: config.templates, ..UiOptions::default() };
+    let (key, dialog) = (fleet.terminals[0].key.clone(), fleet.terminals[0].dialog.clone().expect("a dialog"));
+    let begin = |ui: &mut Ui| {
+        frame(ui, &fleet, 120, 40);
+        press(ui, &fleet, &chars("w"));
+        frame(ui, &fleet, 120, 40);
+        assert_eq!(press(ui, &fleet, &[KeyCode::Enter]), [], "nothing is typed yet");
+        press(ui, &fleet, &chars("first, "));
+        control(ui, &fleet, 't');
+        frame(ui, &fleet, 120, 40);
+        press(ui, &fleet, &[KeyCode::Enter]);
+        let shown = text(ui, &fleet, 120, 40);
+        assert!(shown.contains("2  No: first, make a copy of shop-api"), "{shown}");
+        assert!(shown.contains("sends: 2, and the text as the next prompt"), "{shown}");
+        let requests = press(ui, &fleet, &[KeyCode::Enter]);
+        assert_eq!(option_of(&requests), Some(1), "the prompt waits for what becomes of the answer");
+    };
+    let reason = "first, make a copy of shop-api";
+    let act = Act::Answer { dialog, excerpt: String::new(), reply: Reply::Option(1) };
+    let answer = operation(&fleet, &key, act);
+    let mut ui = Ui::new(options.clone());
+    begin(&mut ui);
+    ui.ended(&answer, &Outcome::Accepted(None), &fleet.view());
+    let requests = ui.update(&fleet.view());
+    assert_eq!(acts(&requests), [(&key, &prompt(reason, When::Ready))]);
+    assert_eq!(acts(&ui.update(&fleet.view())), [], "once");
+    // What was not taken stays in the box.
+    let mut ui = Ui::new(options.clone());
+    begin(&mut ui);
+    ui.ended(&answer, &Refusal::Begun.into(), &fleet.view());
+    assert_eq!(acts(&ui.update(&fleet.view())), []);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("2  No: first"));
+    assert_eq!(option_of(&press(&mut ui, &fleet, &[KeyCode::Enter])), Some(1));
+    // What may have been taken is followed by nothing, and its reason is a draft.
+    ui.ended(&answer, &Outcome::Unverified { why: "not seen".to_owned() }, &fleet.view());
+    assert_eq!(acts(&ui.update(&fleet.view())), []);
+    assert_eq!(ui.drafts().0.get(&key).map(String::as_str), Some(reason));
+}
+
+/// Marks the first rows and opens what waits there.
+fn open_marked(ui: &mut Ui, fleet: &SampleFleet, rows: usize, (width, height): (u16, u16)) {
+    frame(ui, fleet, width, height);
+    press(ui, fleet, &vec![KeyCode::Char(' '); rows]);
+    assert_eq!(press(ui, fleet, &[KeyCode::Enter]), []);
+    assert_eq!(press(ui, fleet, &[KeyCode::Enter]), [], "nobody has seen it yet");
+}
+
+#[test]
+fn several_dialogs_get_one_answer_once_all_of_each_was_read() {
+    let mut fleet = SampleFleet::usual();
+    ask_leave(&mut fleet, 0, "Run make a?\n❯ 1. Yes\n  2. Yes, and never ask for make again\n  3. No");
+    ask_leave(&mut fleet, 1, "Run make b?\n❯ 1. Yes\n  2. No");
+    let long: String = (1..=40).map(|line| format!("line {line}\n\n")).collect();
+    ask_leave(&mut fleet, 2, &format!("{long}Run make c?\n❯ 1. Yes\n  2. No"));
+    let answers = |requests: &[Request]| -> Vec<(String, Arc<Dialog>, Reply)> {
+        let answer = |(key, act): (&TerminalKey, &Act)| match act {
+            Act::Answer { dialog, reply, .. } => (key.pane.to_string(), Arc::clone(dialog), reply.clone()),
+            other => panic!("{other:?}"),
+        };
+        acts(requests).into_iter().map(answer).collect()
+    };
+    let expected = |places: &[(usize, usize)]| -> Vec<(String, Arc<Dialog>, Reply)> {
+        let answer = |(at, option): &(usize, usize)| {
+            let terminal = &fleet.terminals[*at];
+            (terminal.key.pane.to_string(), terminal.dialog.clone().expect("a dialog"), Reply::Option(*option))
+        };
+        places.iter().map(answer).collect()
+    };
+    // What all have marked is chosen; each gets its own dialog with the answer.
+    let mut ui = dashboard();
+    open_marked(&mut ui, &fleet, 2, (120, 40));
+    let shown = text(&mut ui, &fleet, 120, 40);
+    for said in
+        ["answer 2 of 2 dialogs", "Run make a?", "Run make b?", "› 1  Yes  2 of 2", "1 Yes goes to shop-api, billing"]
+    {
+        assert!(shown.contains(said), "{said}: {shown}");
+    }
+    assert_eq!(answers(&press(&mut ui, &fleet, &[KeyCode::Enter])), expected(&[(0, 0), (1, 0)]));
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("taken by 0 of 2"), "{shown}");
+    // Who has no such option is left out, which is said; and the box is read again where it says more.
+    let mut ui = dashboard();
+    open_marked(&mut ui, &fleet, 2, (120, 40));
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &chars("3"));
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("left out: billing, it has no option 3 No"), "{shown}");
+    assert_eq!(answers(&press(&mut ui, &fleet, &[KeyCode::Enter])), expected(&[(0, 2)]));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("it has no option 3 No"));
+    // The third one is longer than the box.
+    let mut ui = dashboard();
+    open_marked(&mut ui, &fleet, 3, (80, 24));
+    let mut seen = String::new();
+    let sent = (0..100).find_map(|_| {
+        let shown = text(&mut ui, &fleet, 80, 24);
+        seen.push_str(&shown);
+        let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
+        assert!(requests.is_empty() || (1..=40).all(|line| seen.contains(&format!("line {line} "))), "{shown}");
+        press(&mut ui, &fleet, &[KeyCode::Down]);
+        (!requests.is_empty()).then_some(requests)
+    });
+    assert_eq!(answers(&sent.expect("an answer")).len(), 3);
+}
+
+#[test]
+fn a_dialog_that_changes_beside_others_is_taken_out_and_keys_are_deaf() {
+    let mut fleet = SampleFleet::usual();
+    ask_leave(&mut fleet, 0, "Run make a?\n❯ 1. Yes\n  2. No");
+    ask_leave(&mut fleet, 1, "Run make b?\n❯ 1. Yes\n  2. No");
+    let mut ui = dashboard();
+    open_marked(&mut ui, &fleet, 2, (120, 40));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("› 1  Yes"));
+    ask_leave(&mut fleet, 1, "Run rm -rf build?\n❯ 1. Yes\n  2. No");
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "nothing goes in the moment of the change");
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("left out: billing, its dialog changed") && !shown.contains("› 1  Yes"), "{shown}");
+    assert_eq!(press(&mut ui, &fleet, &chars("1")), []);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
+    fleet.now = fleet.now + Span::from_secs(2);
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "nothing is chosen any more");
+    press(&mut ui, &fleet, &chars("y"));
+    frame(&mut ui, &fleet, 120, 40);
+    let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
+    assert!(
+        matches!(acts(&requests)[..], [(key, Act::Answer { .. })] if *key == fleet.terminals[0].key),
+        "{requests:?}"
+    );
 }
 
 fn option_of(requests: &[Request]) -> Option<usize> {
@@ -274,9 +471,12 @@ fn a_prompt_waits_where_it_can_be_seen_and_taken_back() {
     let ingest = fleet.terminals.iter().find(|terminal| terminal.state.terminal.id == "ingest");
     let key = ingest.expect("a terminal").key.clone();
     let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("it is working") && shown.contains("alt-r sends when it is ready"), "{shown}");
+    assert!(shown.contains("it is working") && shown.contains("enter queues it"), "{shown}");
     press(&mut ui, &fleet, &chars("later"));
-    assert_eq!(alt(&mut ui, &fleet, 'r'), [Request::Perform(operation(&fleet, &key, prompt("later", When::Ready)))]);
+    let queued = Request::Perform(operation(&fleet, &key, prompt("later", When::Ready)));
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [queued]);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("queued for ingest; U takes it back"), "{shown}");
     ui.show_queue([(key.clone(), vec![waiting("one")])].into());
     // It waits on when the dashboard is left, so that nothing is asked.
     assert_eq!(press(&mut ui, &fleet, &chars("q")), [Request::Quit]);
@@ -286,7 +486,53 @@ fn a_prompt_waits_where_it_can_be_seen_and_taken_back() {
     press(&mut ui, &fleet, &chars("i"));
     assert!(text(&mut ui, &fleet, 120, 40).contains("later"), "it is the draft again");
     press(&mut ui, &fleet, &[KeyCode::Esc]);
+    assert!(selected(&mut ui, &fleet).contains('✎'), "its row says so");
+    press(&mut ui, &fleet, &chars("/is:draft"));
+    press(&mut ui, &fleet, &[KeyCode::Enter]);
+    press(&mut ui, &fleet, &[KeyCode::Up, KeyCode::Up]);
+    assert!(selected(&mut ui, &fleet).contains("ingest"), "it is the only row");
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
     assert_eq!(press(&mut ui, &fleet, &chars("q")), [Request::Quit]);
+}
+
+#[test]
+fn a_prompt_that_nobody_would_ever_take_stays_in_the_box() {
+    let mut fleet = SampleFleet::usual();
+    let at = fleet.terminals.iter().position(|terminal| terminal.state.terminal.id == "ingest").expect("a terminal");
+    let mut ui = dashboard();
+    compose(&mut ui, &fleet, 7);
+    press(&mut ui, &fleet, &chars("too late"));
+    fleet.terminals[at].state.diagnostics.availability = Availability::TuiDown;
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("nothing was sent: the agent has ended") && shown.contains("too late"), "{shown}");
+    // Insisting does not pass a dialog, and nothing waits that was to go at once.
+    let mut ui = dashboard();
+    compose(&mut ui, &fleet, 0);
+    press(&mut ui, &fleet, &chars("now"));
+    assert_eq!(alt(&mut ui, &fleet, 's'), []);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("nothing was sent: a dialog is open"), "{shown}");
+}
+
+#[test]
+fn the_keys_of_readline_edit_a_prompt() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    compose(&mut ui, &fleet, 6);
+    press(&mut ui, &fleet, &chars("one two three"));
+    for key in ['w', 'a', 'y', 'e', 'k'] {
+        control(&mut ui, &fleet, key);
+    }
+    assert!(text(&mut ui, &fleet, 120, 40).contains("threeone two"));
+    alt(&mut ui, &fleet, 'b');
+    alt(&mut ui, &fleet, 'b');
+    alt(&mut ui, &fleet, 'd');
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(!shown.contains("threeone") && shown.contains("two"), "{shown}");
+    control(&mut ui, &fleet, 'e');
+    control(&mut ui, &fleet, 'u');
+    assert!(text(&mut ui, &fleet, 120, 40).contains("what should it do?"));
 }
 
 #[test]
@@ -438,6 +684,40 @@ fn an_interrupt_asks_for_the_key_unless_it_is_configured_otherwise() {
         let shown = text(&mut ui, &fleet, 120, 40);
         assert!(shown.contains("nothing to interrupt: web is ready") && !shown.contains("press in"), "{shown}");
     }
+}
+
+#[test]
+fn the_key_that_asks_stops_an_agent_where_its_profile_says_how() {
+    let mut fleet = SampleFleet::usual();
+    let at = fleet.terminals.iter().position(|terminal| terminal.state.terminal.id == "ingest").expect("a terminal");
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Down; 7]);
+    press(&mut ui, &fleet, &chars("x"));
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("› esc ") && shown.contains("ctrl-c"), "no profile says which: {shown}");
+    assert_eq!(press(&mut ui, &fleet, &chars("x")), [], "and the same key is no answer");
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    fleet.terminals[at].interrupt = vec![StopKey::ControlC];
+    press(&mut ui, &fleet, &chars("x"));
+    assert_eq!(press(&mut ui, &fleet, &chars("x")), [], "nobody has seen the question yet");
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("› ctrl-c") && !shown.contains("stops the turn of most agents"), "{shown}");
+    let key = fleet.terminals[at].key.clone();
+    let stop = |name: &str| {
+        let act = Act::Interrupt { keys: vec![name.parse().unwrap()], dialog: None };
+        Request::Perform(operation(&fleet, &key, act))
+    };
+    assert_eq!(press(&mut ui, &fleet, &chars("x")), [stop("C-c")]);
+    press(&mut ui, &fleet, &chars("x"));
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::Tab]);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("› ctrl-c") && shown.contains("stops the turn of most agents"), "{shown}");
+    assert_eq!(press(&mut ui, &fleet, &chars("x")), [], "one of several is chosen with Enter");
+    press(&mut ui, &fleet, &[KeyCode::Tab]);
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [stop("Escape")]);
 }
 
 #[test]

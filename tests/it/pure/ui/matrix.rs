@@ -81,7 +81,7 @@ views! {
     help_end            NARROW, SampleFleet::usual, [Keys("?"), Keys("<end>")];
     help_typing         NARROW, SampleFleet::usual, [Keys("?"), Keys("/mut")];
     help_search         BOTH, SampleFleet::usual, [Keys("?"), Keys("/mut"), Keys("<enter>n")];
-    help_whole          &[(90, 222)], SampleFleet::usual, [Keys("?")];
+    help_whole          &[(90, 242)], SampleFleet::usual, [Keys("?")];
     palette             BOTH, SampleFleet::usual, [Keys(":terminal up")];
     palette_none        NARROW, SampleFleet::usual, [Keys(":zzzz")];
     copy                BOTH, SampleFleet::usual, [Keys("y")];
@@ -103,6 +103,8 @@ views! {
     // Acting on terminals.
     dialog              BOTH, SampleFleet::usual, [Keys("<enter>")];
     answer              BOTH, SampleFleet::usual, [Keys("<enter>"), Keys("2")];
+    dialogs_at_once     BOTH, SampleFleet::usual, [Keys("  <enter>")];
+    dialogs_one_option  BOTH, SampleFleet::usual, [Keys("  <enter>"), Keys("3")];
     dialog_ticks        NARROW, || asking("Which ones?\n❯ 1. [ ] Tests\n  2. [x] Docs"), [Keys("<enter>")];
     dialog_ticked       &[(80, 24), (60, 15), (30, 8)], || asking("Which ones?\n❯ 1. [ ] Tests\n  2. [x] Docs\n     Submit"), [Keys("<enter>"), Keys(" ")];
     dialog_text         &[(80, 24), (60, 15), (30, 8)], || asking("Which one?\n❯ 1. Tests\n  2. Type something."), [Keys("<enter>"), Keys("2"), Keys("<enter>"), Keys("The docs first")];

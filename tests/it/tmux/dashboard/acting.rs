@@ -220,6 +220,72 @@ fn options_are_ticked_and_texts_typed_in_place() {
 }
 
 #[test]
+fn one_key_answers_yes_once_or_no_and_a_reason_follows_as_a_prompt() {
+    let desk = Desk::with_parrot();
+    desk.open();
+    desk.tell_parrot("ask make test");
+    desk.wait("1 needs you");
+    desk.press("Enter");
+    desk.wait("sends: Enter");
+    desk.press("y");
+    desk.watched.wait_for_text("birds:", "● answered 1");
+    desk.wait("birds: taken");
+    desk.wait("1 ready");
+    desk.tell_parrot("ask rm -rf build");
+    desk.wait("1 needs you");
+    desk.press("A");
+    desk.wait("› 2  No");
+    desk.wait("sends: 2");
+    assert!(!desk.watched.screen("birds:").contains("● answered 2"), "choosing sends nothing");
+    desk.press("n");
+    desk.watched.wait_for_text("birds:", "● answered 2");
+    desk.wait("1 ready");
+    desk.tell_parrot("ask git push");
+    desk.wait("1 needs you");
+    desk.press("w");
+    desk.wait("nothing is typed yet");
+    desk.type_text("run the tests first");
+    desk.wait("2  No: run the tests first");
+    desk.press("Enter");
+    wait_until("the no", || desk.watched.screen("birds:").matches("● answered 2").count() == 2);
+    desk.watched.wait_for_text("birds:", "● heard run the tests first");
+    desk.wait("birds took the prompt");
+    desk.press("q");
+    desk.expect_restored();
+}
+
+#[test]
+fn several_dialogs_are_answered_at_once_and_each_outcome_is_told() {
+    let desk = Desk::with_parrot();
+    desk.start_parrot_in("crows");
+    desk.start_parrot_in("doves");
+    desk.open();
+    desk.wait("3 ready");
+    desk.tell("birds", "ask make a");
+    desk.tell("crows", "ask make b");
+    desk.tell("doves", "menu");
+    desk.wait("3 need you");
+    desk.press("*");
+    desk.wait("3 marked");
+    desk.press("Enter");
+    desk.wait("answer 3 of 3 dialogs");
+    desk.wait("Allow make a?");
+    desk.wait("Allow make b?");
+    desk.wait_without("it changed just now");
+    desk.press("2");
+    desk.wait("left out: doves, it has no option 2 No");
+    assert!(!desk.watched.screen("birds:").contains("answered"), "choosing sends nothing");
+    desk.wait("enter answer them");
+    desk.press("Enter");
+    desk.watched.wait_for_text("birds:", "● answered 2");
+    desk.watched.wait_for_text("crows:", "● answered 2");
+    desk.wait("taken by 2 of 3");
+    desk.wait("not sent   doves");
+    assert!(desk.watched.screen("doves:").contains("> Alpha"), "what was left out got no key");
+    desk.leave();
+}
+
+#[test]
 fn a_text_for_an_option_that_gives_the_prompt_back_is_the_next_prompt() {
     let desk = Desk::with_parrot();
     let answer = |words: &[&str]| {
@@ -309,11 +375,13 @@ fn a_missing_editor_is_told_and_nothing_is_lost() {
     desk.leave();
 }
 
-/// Writes a prompt for the parrot that goes when it is ready.
+/// Writes a prompt for the parrot, which works, so that it goes when it is ready.
 fn queue(desk: &Desk, prompt: &str) {
     desk.compose();
+    desk.wait("enter queues it until it is ready");
     desk.type_text(prompt);
-    desk.press("M-r");
+    desk.press("Enter");
+    desk.wait("queued for birds; U takes it back");
     desk.wait("queued 1");
 }
 
@@ -538,13 +606,14 @@ fn one_prompt_goes_to_all_that_are_marked() {
     desk.wait("2 of 3 would get it now");
     desk.type_text("to all of you");
     desk.press("Enter");
-    desk.wait("send to 2 of 3 terminals?");
+    desk.wait("send to 3 of 3 terminals?");
+    desk.wait("when ready  doves  a dialog is open");
     assert!(!desk.watched.screen("birds:").contains("to all"), "it asks first");
     desk.press("y");
     desk.watched.wait_for_text("birds:", "● heard to all of you");
     desk.watched.wait_for_text("crows:", "● heard to all of you");
     desk.wait("taken by 2 of 3");
-    desk.wait("a dialog is open");
+    desk.wait("sent when the agent is ready");
     assert!(!desk.watched.screen("doves:").contains("to all"));
     desk.leave();
 }

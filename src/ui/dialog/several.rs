@@ -1,0 +1,343 @@
+//! The dialogs of several terminals, answered with one option that they have in common.
+//!
+//! What holds for one dialog holds for each of them: all of its text has been on the screen before anything is sent,
+//! the dialog that was shown goes with its answer, and whoever sends looks again. One that changes meanwhile is taken
+//! out, which the box says, and then nothing is chosen any more and keys do nothing for a second.
+
+use std::sync::Arc;
+
+use ratatui::buffer::Buffer;
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+
+use super::Shown;
+use super::verdict::meant_option;
+use crate::fleet::{Terminal, TerminalKey, View};
+use crate::operation::{Act, Recipient, Refusal, Reply};
+use crate::status::Status;
+use crate::time::Timestamp;
+use crate::ui::action::Action;
+use crate::ui::composer::{Outcomes, Progress};
+use crate::ui::find;
+use crate::ui::frame::{Canvas, Hint};
+use crate::ui::keymap::Context;
+use crate::ui::overlay::{Flow, HitMap, Overlay, OverlayContext};
+use crate::ui::question::{Answers, Hold, Question, QuestionText};
+use crate::ui::reading::Paragraph;
+use crate::ui::theme::Theme;
+
+/// What the keys are called.
+const ANSWERS: Answers = Answers {
+    context: Context::Dialog,
+    read: [Action::Down, Action::Up],
+    yes: (Action::Answer, "answer them"),
+    others: &[(Action::Down, "choose"), (Action::Close, "close; nothing was sent")],
+};
+
+/// The same before an option is chosen.
+const UNCHOSEN: Answers =
+    Answers { yes: (Action::Down, "choose"), others: &[(Action::Close, "close; nothing was sent")], ..ANSWERS };
+
+/// The dialogs of the marked terminals.
+#[derive(Debug)]
+pub struct SeveralDialogs {
+    /// Those with the same options stand together.
+    asking: Vec<Asking>,
+    /// The terminals that are not answered from here, and why.
+    left_out: Vec<(TerminalKey, String, String)>,
+    question: Question,
+}
+
+/// A terminal that waits.
+#[derive(Debug)]
+struct Asking {
+    key: TerminalKey,
+    name: String,
+    /// What kind of dialog it is, in a word.
+    kind: String,
+    shown: Shown,
+}
+
+/// An option by its name and its label; those of two dialogs are one where both are the same.
+type Common = (String, String);
+
+impl Asking {
+    /// A terminal with a dialog that can be answered together with others, or why it cannot.
+    fn of(terminal: &Terminal) -> Result<Self, &'static str> {
+        let shown = Shown::of(terminal).ok_or("its dialog cannot be read")?;
+        if !shown.dialog.can_choose() {
+            return Err("it is answered in a box of its own");
+        }
+        if !shown.dialog.is_whole() {
+            return Err("the agent does not show the whole question");
+        }
+        let (key, name) = (terminal.key.clone(), terminal.state.terminal.id.clone());
+        Ok(Self { key, name, kind: Status::of(&terminal.state).word().into_owned(), shown })
+    }
+
+    /// The options that one key press or a few choose, without a text.
+    fn options(&self) -> impl Iterator<Item = (usize, Common)> {
+        let dialog = &self.shown.dialog;
+        let plain = dialog.options.iter().enumerate().filter(|(place, _)| !dialog.takes_text(*place));
+        plain.map(|(place, option)| (place, (option.name.clone(), option.label.clone())))
+    }
+
+    /// Where an option stands in this dialog, if it has it once.
+    fn place(&self, wanted: &Common) -> Option<usize> {
+        let mut places = self.options().filter(|(_, option)| option == wanted).map(|(place, _)| place);
+        places.next().filter(|_| places.next().is_none())
+    }
+
+    fn has_options_of(&self, other: &Self) -> bool {
+        self.options().eq(other.options())
+    }
+}
+
+impl SeveralDialogs {
+    /// The dialogs of terminals that wait.
+    pub fn new(terminals: &[&Terminal]) -> Self {
+        let mut several = Self { asking: Vec::new(), left_out: Vec::new(), question: Question::default() };
+        for terminal in terminals {
+            match Asking::of(terminal) {
+                Ok(asking) => {
+                    let alike = several.asking.iter().rposition(|other| other.has_options_of(&asking));
+                    several.asking.insert(alike.map_or(several.asking.len(), |at| at + 1), asking);
+                }
+                Err(why) => {
+                    several.left_out.push((terminal.key.clone(), terminal.state.terminal.id.clone(), why.to_owned()))
+                }
+            }
+        }
+        several.question = Question::with(several.marked());
+        // One that came up just now may not be one that the key was meant for that opened the box.
+        several
+            .question
+            .shown_since(terminals.iter().map(|terminal| terminal.state.since().at).max().unwrap_or_default());
+        several
+    }
+
+    /// The option that all of the agents have marked.
+    fn marked(&self) -> Option<usize> {
+        let marked = |asking: &Asking| {
+            let marked = asking.shown.dialog.marked?;
+            asking.options().find(|(place, _)| *place == marked).map(|(_, option)| option)
+        };
+        let first = marked(self.asking.first()?)?;
+        let is_common = self.asking.iter().all(|asking| marked(asking).as_ref() == Some(&first));
+        self.options().iter().position(|option| is_common && *option == first)
+    }
+
+    /// All options, each once, in the order of the dialogs.
+    fn options(&self) -> Vec<Common> {
+        let mut options: Vec<Common> = Vec::new();
+        for (_, option) in self.asking.iter().flat_map(Asking::options) {
+            if !options.contains(&option) {
+                options.push(option);
+            }
+        }
+        options
+    }
+
+    fn chosen(&self) -> Option<Common> {
+        self.question.chosen().and_then(|chosen| self.options().into_iter().nth(chosen))
+    }
+
+    /// Takes those out whose dialogs are no longer the ones that are shown.
+    fn follow(&mut self, view: &View<'_>) {
+        let mut asking = std::mem::take(&mut self.asking);
+        let before = asking.len();
+        asking.retain_mut(|it| {
+            let terminal = find(view, &it.key);
+            let now = terminal.filter(|terminal| terminal.state.waits()).map(Shown::of);
+            let why = match (terminal, now) {
+                (_, Some(Some(now))) if it.shown.dialog.is_same(&now.dialog) && now.dialog.is_whole() => {
+                    it.shown = now;
+                    return true;
+                }
+                (None, _) => "the terminal is gone",
+                (_, None) => "its dialog is closed",
+                (_, Some(_)) => "its dialog changed",
+            };
+            self.left_out.push((it.key.clone(), it.name.clone(), why.to_owned()));
+            false
+        });
+        self.asking = asking;
+        if self.asking.len() != before {
+            self.question.changed();
+        }
+    }
+
+    fn title(&self) -> String {
+        format!("answer {} of {} dialogs", self.asking.len(), self.asking.len() + self.left_out.len())
+    }
+
+    /// The whole text of each dialog, who gets the chosen option and who does not, and the options.
+    fn asked(&self, theme: &Theme) -> QuestionText {
+        let parts = &theme.parts;
+        let mut text = Vec::new();
+        for (part, it) in (1..).zip(&self.asking) {
+            let head = Paragraph::plain(format!("{}: {}", it.name, it.kind), parts.title);
+            let lines = it.shown.asked(None, &[], "", theme).text;
+            text.extend(std::iter::once(head).chain(lines).map(|line| line.in_part(part)));
+        }
+        let stalled = theme.style(Status::Stalled);
+        for (_, name, why) in &self.left_out {
+            text.push(Paragraph::plain(format!("left out: {name}, {why}"), stalled));
+        }
+        if let Some(chosen) = self.chosen() {
+            let label = in_words(&chosen);
+            let (got, not): (Vec<&Asking>, Vec<&Asking>) =
+                self.asking.iter().partition(|it| it.place(&chosen).is_some());
+            for it in not {
+                text.push(Paragraph::plain(format!("left out: {}, it has no option {label}", it.name), stalled));
+            }
+            let names: Vec<&str> = got.iter().map(|it| it.name.as_str()).collect();
+            text.push(Paragraph::plain(format!("{label} goes to {}", names.join(", ")), parts.text));
+            text.push(Paragraph::default());
+        }
+        let option = |(place, option): (usize, Common)| {
+            let is_chosen = Some(place) == self.question.chosen();
+            let base = if is_chosen { parts.selected } else { Style::default() };
+            let count = self.asking.iter().filter(|it| it.place(&option).is_some()).count();
+            let lead = vec![
+                (if is_chosen { "› " } else { "  " }.to_owned(), base.patch(parts.title)),
+                (format!("{}  ", option.0), base.patch(parts.key)),
+            ];
+            let line = vec![(option.1, parts.text), (format!("  {count} of {}", self.asking.len()), parts.quiet)];
+            Paragraph::new(line).led_by(lead).on(base)
+        };
+        let options = self.options().into_iter().enumerate().map(option).collect();
+        QuestionText { text, options, picked: Vec::new() }
+    }
+
+    fn answers(&self) -> Answers {
+        if self.question.chosen().is_some() { ANSWERS } else { UNCHOSEN }
+    }
+
+    fn hold(&self, now: Timestamp) -> Option<Hold> {
+        self.question.hold(&self.asked(&Theme::default()), now)
+    }
+
+    fn choose(&mut self, option: Option<usize>) {
+        if let Some(option) = option {
+            let asked = self.asked(&Theme::default());
+            self.question.choose(option, &asked);
+        }
+    }
+
+    /// The option that says yes this once, or no, in every dialog that has it.
+    fn meant(&self, answer: Action) -> Option<usize> {
+        let says = |it: &Asking, option: &Common| match it.place(option) {
+            Some(place) => meant_option(&it.shown.dialog, answer) == Some(place),
+            None => true,
+        };
+        self.options().iter().position(|option| self.asking.iter().all(|it| says(it, option)))
+    }
+
+    /// Answers each dialog that has the chosen option with it.
+    fn answer(&self, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        if self.hold(cx.view.now).is_some() {
+            return Flow::Stay;
+        }
+        if self.asking.is_empty() {
+            return Flow::Close;
+        }
+        let Some(chosen) = self.chosen() else {
+            cx.say("nothing is chosen; nothing was sent");
+            return Flow::Stay;
+        };
+        let left_out = |why: String| Progress::Ended(Refusal::Other(why).into());
+        let mut terminals = Vec::new();
+        for it in &self.asking {
+            let progress = match (it.place(&chosen), cx.terminal(&it.key)) {
+                (Some(place), Some(terminal)) => {
+                    let (dialog, excerpt) = (Arc::clone(&it.shown.dialog), it.shown.excerpt.clone());
+                    cx.perform(Recipient::of(terminal), Act::Answer { dialog, excerpt, reply: Reply::Option(place) });
+                    Progress::Sending
+                }
+                (Some(_), None) => left_out("the terminal is gone".to_owned()),
+                (None, _) => left_out(format!("it has no option {}", in_words(&chosen))),
+            };
+            terminals.push((it.key.clone(), it.name.clone(), progress));
+        }
+        for (key, name, why) in &self.left_out {
+            terminals.push((key.clone(), name.clone(), left_out(why.clone())));
+        }
+        Flow::Become(Box::new(Outcomes::of_answers(terminals)))
+    }
+}
+
+fn in_words((name, label): &Common) -> String {
+    format!("{name} {label}")
+}
+
+impl Overlay for SeveralDialogs {
+    fn context(&self) -> Context {
+        Context::Dialog
+    }
+
+    fn hints(&self, view: &View<'_>) -> Vec<Hint> {
+        self.answers().hints(self.hold(view.now))
+    }
+
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
+        let (title, asked) = (self.title(), self.asked(canvas.theme));
+        self.answers().draw(canvas, buffer, area, &mut self.question, (&title, &asked))
+    }
+
+    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        self.follow(cx.view);
+        match action {
+            Action::Close => return Flow::Close,
+            Action::Help | Action::Suspend | Action::Redraw => return Flow::Pass,
+            _ if self.question.is_deaf(cx.view.now) => {}
+            Action::Answer => return self.answer(cx),
+            Action::AllowOnce | Action::Refuse => match self.meant(action) {
+                option @ Some(_) => self.choose(option),
+                None => cx.say("nothing was sent: the profiles do not say which option that is in all of them"),
+            },
+            Action::Up | Action::Down => {
+                let asked = self.asked(&Theme::default());
+                self.question.step(if action == Action::Down { 1 } else { -1 }, &asked, 0);
+            }
+            Action::Tick => return self.question.perform(Action::PageDown),
+            Action::PageUp | Action::PageDown | Action::ScrollUp | Action::ScrollDown => {
+                return self.question.perform(action);
+            }
+            _ => cx.say("that is done in the box of one dialog"),
+        }
+        Flow::Stay
+    }
+
+    /// The names of the options choose, those that are called the same in turn; they send nothing.
+    fn key(&mut self, key: KeyEvent, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        self.follow(cx.view);
+        if let (KeyCode::Char(c), false) = (key.code, self.question.is_deaf(cx.view.now)) {
+            let options = self.options();
+            let from = self.question.chosen().map_or(0, |chosen| chosen + 1);
+            let order = (from..options.len()).chain(0..from.min(options.len()));
+            let named = |place: &usize| options[*place].0.eq_ignore_ascii_case(&c.to_string());
+            let next = order.into_iter().find(named);
+            self.choose(next);
+        }
+        Flow::Stay
+    }
+
+    fn paste(&mut self, _text: &str, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        cx.say("a pasted text is no answer; nothing was sent");
+        Flow::Stay
+    }
+
+    fn click(&mut self, at: Position, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        if !self.question.is_deaf(cx.view.now) {
+            self.choose(self.question.at(at));
+        }
+        Flow::Stay
+    }
+
+    fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        self.follow(cx.view);
+        Flow::Stay
+    }
+}
