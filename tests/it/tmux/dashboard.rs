@@ -8,6 +8,7 @@ mod follow_ups;
 mod look;
 mod mouse;
 mod notices;
+mod presses;
 mod tasks;
 mod views;
 

@@ -1,0 +1,197 @@
+//! What an operator does most, done with the keys that `docs/dashboard.md` says it takes.
+
+use std::collections::BTreeMap;
+
+use super::*;
+
+/// The section with the table, whose rows have a task, its keys, and how many those are.
+const SECTION: &str = "## Keys of common tasks\n";
+
+/// One thing that the operator's hands do.
+#[derive(Debug)]
+enum Stroke {
+    Key(String),
+    /// Typing a text, which counts as no key.
+    Text,
+}
+
+/// The tasks of the table with their keys.
+fn tasks() -> BTreeMap<String, Vec<Stroke>> {
+    let guide = include_str!("../../../../docs/dashboard.md");
+    let section = guide.split_once(SECTION).expect("the section").1;
+    let section = section.split("\n## ").next().unwrap_or_default();
+    let rows = section.lines().filter(|line| line.starts_with("| ")).skip(1);
+    rows.map(|row| {
+        let cells: Vec<&str> = row.split(" | ").map(|cell| cell.trim_matches(['|', ' '])).collect();
+        let [task, keys, count] = cells[..] else { panic!("three cells: {row}") };
+        let stroke = |word: &str| match word.strip_prefix('`').and_then(|word| word.strip_suffix('`')) {
+            Some(key) => Stroke::Key(key.to_owned()),
+            None => Stroke::Text,
+        };
+        let strokes: Vec<Stroke> = keys.split(' ').map(stroke).collect();
+        let pressed = strokes.iter().filter(|stroke| matches!(stroke, Stroke::Key(_))).count();
+        assert_eq!(pressed.to_string(), count, "{row}");
+        (task.to_owned(), strokes)
+    })
+    .collect()
+}
+
+/// Plays tasks of the table and keeps account of them.
+struct Hands {
+    tasks: BTreeMap<String, Vec<Stroke>>,
+}
+
+impl Hands {
+    /// Does a task with its keys and no others; `shown` is what is on the screen before each of them.
+    fn play(&mut self, desk: &Desk, task: &str, text: &str, shown: &[&str]) {
+        let strokes = self.tasks.remove(task).unwrap_or_else(|| panic!("no row for {task:?}"));
+        assert_eq!(strokes.len(), shown.len(), "{task}");
+        for (stroke, shown) in strokes.iter().zip(shown) {
+            desk.wait(shown);
+            match stroke {
+                Stroke::Text => desk.type_text(text),
+                Stroke::Key(key) => desk.press(match key.as_str() {
+                    "prefix" => "C-b",
+                    "Shift-Tab" => "BTab",
+                    key => key,
+                }),
+            }
+        }
+    }
+}
+
+fn with_parrots(sessions: &[&str]) -> Desk {
+    let desk = Desk::with_parrot();
+    for session in sessions {
+        desk.start_parrot_in(session);
+    }
+    desk.open();
+    desk.wait(&format!("{} ready", sessions.len() + 1));
+    desk
+}
+
+#[test]
+fn each_common_task_takes_the_keys_that_the_guide_says() {
+    let mut hands = Hands { tasks: tasks() };
+    answering(&mut hands);
+    prompting(&mut hands);
+    looking(&mut hands);
+    assert!(hands.tasks.is_empty(), "nobody has done {:?}", hands.tasks.keys());
+}
+
+fn answering(hands: &mut Hands) {
+    let desk = with_parrots(&["crows", "doves"]);
+    let answered = |session: &str, answer: &str| {
+        desk.watched.wait_for_text(&format!("{session}:"), &format!("● answered {answer}"));
+    };
+    desk.tell("birds", "ask make test");
+    desk.wait("1 needs you");
+    desk.tell("crows", "ask rm -rf build");
+    desk.wait("2 need you");
+    desk.press("G");
+    desk.wait_for_cursor("doves");
+    hands.play(&desk, "find who waits longest", "", &["2 need you"]);
+    desk.wait_for_cursor("birds");
+    hands.play(&desk, "approve what it asks", "", &["2 need you", "sends: Enter"]);
+    answered("birds", "1");
+    desk.wait("1 needs you");
+    desk.press("n");
+    desk.wait_for_cursor("crows");
+    let shown = ["1 needs you", "nothing is typed yet", "2  No: only the cache"];
+    hands.play(&desk, "refuse it, and say why", "only the cache", &shown);
+    answered("crows", "2");
+    desk.watched.wait_for_text("crows:", "● heard only the cache");
+    desk.wait("crows took the prompt");
+    desk.leave();
+
+    let desk = with_parrots(&[]);
+    desk.tell("birds", "type");
+    let shown =
+        ["1 needs you", "sends: Enter", "enter type it", "nothing is typed yet", "2  Type something.: green, please"];
+    hands.play(&desk, "answer a question in your own words", "green, please", &shown);
+    desk.watched.wait_for_text("birds:", "● typed green, please");
+    desk.leave();
+
+    let desk = with_parrots(&["crows"]);
+    desk.tell("birds", "ask make a");
+    desk.tell("crows", "ask make b");
+    desk.wait("2 need you");
+    desk.press("Home");
+    desk.wait_for_cursor("birds");
+    hands.play(&desk, "approve two at once", "", &["2 need you", "1 marked", "2 marked", "enter answer them"]);
+    desk.watched.wait_for_text("birds:", "● answered 1");
+    desk.watched.wait_for_text("crows:", "● answered 1");
+    desk.wait("taken by 2 of 2");
+    desk.leave();
+}
+
+fn prompting(hands: &mut Hands) {
+    let desk = with_parrots(&["crows", "doves"]);
+    desk.press("Home");
+    desk.wait_for_cursor("birds");
+    let shown = [
+        "3 ready",
+        "1 marked",
+        "2 marked",
+        "3 marked",
+        "3 of 3 would get it now",
+        "to all of you",
+        "send to 3 of 3 terminals?",
+    ];
+    hands.play(&desk, "prompt three agents at once", "to all of you", &shown);
+    for session in ["birds:", "crows:", "doves:"] {
+        desk.watched.wait_for_text(session, "● heard to all of you");
+    }
+    desk.leave();
+
+    let desk = with_parrots(&[]);
+    desk.tell("birds", "hold");
+    let shown = ["1 working", "enter queues it", "and then the docs", "queued 1"];
+    hands.play(&desk, "queue a prompt for a working agent, and take it back", "and then the docs", &shown);
+    desk.wait("taken back: it is a draft for birds again");
+    desk.let_go();
+    desk.watched.wait_for_text("birds:", "● held\n❯");
+    assert!(!desk.watched.screen("birds:").contains("and then the docs"));
+    desk.leave();
+
+    let desk = Desk::with_parrot();
+    let profile = desk.directory.path().join("fleetwatch/profiles/parrot.toml");
+    let text = std::fs::read_to_string(&profile).unwrap();
+    std::fs::write(&profile, text.replace("[tool]\n", "[tool]\ninterrupt = [\"C-c\"]\n")).unwrap();
+    desk.open();
+    desk.tell("birds", "hold");
+    hands.play(&desk, "interrupt an agent", "", &["1 working", "› ctrl-c"]);
+    desk.wait("pressed ctrl-c in birds");
+    desk.leave();
+}
+
+fn looking(hands: &mut Hands) {
+    let desk = with_parrots(&[]);
+    hands.play(&desk, "go there, and come back", "", &["1 ready", "[birds]", "[birds]"]);
+    desk.wait("? help");
+    hands.play(&desk, "never count an agent as needing you", "", &["? help"]);
+    desk.wait("muted: it will not count as needing you");
+    desk.leave();
+
+    let desk = Desk::new();
+    let shop = desk.directory.path().join("shop");
+    std::fs::create_dir(&shop).unwrap();
+    let git = |words: &[&str]| {
+        let who = ["-c", "user.name=n", "-c", "user.email=n@example.org"];
+        let output = Command::new("git").current_dir(&shop).args(who).args(words).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {output:?}");
+    };
+    git(&["init", "-q"]);
+    std::fs::write(shop.join("counted"), "one\ntwo\n").unwrap();
+    git(&["add", "."]);
+    git(&["commit", "-qm", "first"]);
+    std::fs::write(shop.join("counted"), "one\nzwei\n").unwrap();
+    let command = format!("cd '{}'; {}", shop.display(), desk.parrot());
+    desk.watched.new_session("birds", &["bash", "--norc", "--noprofile", "-c", &command]);
+    desk.watched.wait_for_text("birds:", "❯");
+    desk.resize(200, 50);
+    desk.open();
+    hands.play(&desk, "see what an agent changed", "", &["1 ready", "what happened", "[facts]"]);
+    desk.wait("+zwei");
+    desk.leave();
+}
