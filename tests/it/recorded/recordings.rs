@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU16;
 use std::path::Path;
 
-use fleetwatch::dialog::{Dialog, Manner, in_words};
+use fleetwatch::dialog::{Dialog, Manner, Verdict, in_words};
 use fleetwatch::hash::fnv;
 use fleetwatch::profile::{Composed, ProfileSet, Submitted};
 use fleetwatch::recording::truth::{Field, Truth};
@@ -49,7 +49,8 @@ fn every_recording_is_read_played_and_labelled() {
     }
 }
 
-/// Every dialog of every recording with its options, the marked one in parentheses, and the keys for each of them.
+/// Every dialog of every recording with its options, the marked one in parentheses, the keys for each of them, and what its
+/// profile knows that it says.
 #[test]
 fn every_recorded_dialog_can_be_answered() {
     let archive = archive().expect("the archive can be read");
@@ -80,7 +81,12 @@ fn every_recorded_dialog_can_be_answered() {
                 let name =
                     if dialog.marked == Some(place) { format!("({})", option.name) } else { option.name.clone() };
                 let detail = if option.detail.is_empty() { String::new() } else { format!(" [{}]", option.detail) };
-                told += &format!("  {name:>3} {}{detail} → {}\n", option.label, in_words(&dialog.presses(place)));
+                let says = match option.verdict {
+                    Some(Verdict::Once) => "  (yes, once)",
+                    Some(Verdict::No) => "  (no)",
+                    None => "",
+                };
+                told += &format!("  {name:>3} {}{detail} → {}{says}\n", option.label, in_words(&dialog.presses(place)));
             }
             last = Some(dialog);
         }
