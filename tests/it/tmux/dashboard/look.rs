@@ -188,11 +188,11 @@ fn in_80_columns_nobody_is_left_out_without_a_word() {
     desk.wait("4 marked");
     desk.press("B");
     desk.wait("prompt to 4 terminals");
-    desk.wait("not         crows  a dialog is open");
+    desk.wait("when ready  crows  a dialog is open");
     desk.wait("now         finches");
     desk.resize(80, 15);
     desk.wait("now 3  birds, doves, finches");
-    desk.wait("not 1  crows");
+    desk.wait("when ready 1  crows");
     desk.resize(80, 24);
     desk.press("Escape");
     desk.wait("? help");
