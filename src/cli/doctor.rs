@@ -69,7 +69,9 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
             // One that does not answer is not waited for again.
             let up: Vec<ServerId> =
                 asked.iter().filter(|(_, answer)| answer.is_ok()).map(|(id, _)| id.clone()).collect();
-            let answering = Watched { servers: up, ..watched };
+            let mut answering = Watched { servers: up, ..watched };
+            // Reading repositories takes a directory of ours, which is not made for this.
+            answering.settings.poll.git &= has_state_directory();
             findings.extend(asked.iter().map(|(id, answer)| server_finding(id, answer, !answering.servers.is_empty())));
             findings.extend(terminals(&answering).await);
             findings.extend(traces(&answering, args.clean).await);
@@ -178,10 +180,14 @@ fn history(loaded: &Loaded) -> Finding {
     }
 }
 
-/// Whether the processes of a user can take turns at a terminal. A state directory that is not there yet is not made for it.
+/// Whether the directory of what is kept is there. One that is not yet is not made for a look at how things are.
+fn has_state_directory() -> bool {
+    history::lock_directory().is_none_or(|locks| locks.parent().is_some_and(Path::exists))
+}
+
+/// Whether the processes of a user can take turns at a terminal.
 fn turns(watched: &Watched) -> Option<Finding> {
-    let locks = history::lock_directory();
-    if locks.is_some_and(|locks| !locks.parent().is_some_and(Path::exists)) {
+    if !has_state_directory() {
         return None;
     }
     let why = watched.sender(&History::off()).check_turns().err()?;

@@ -160,7 +160,7 @@ impl List<'_> {
                 line.push((format!("{time}  "), parts.quiet));
                 let span = self.lasted(index).map_or_else(|| " ".repeat(LASTED), lasted);
                 line.push((format!("{span}  "), parts.quiet));
-                line.extend(words(canvas, step, self.subject.item().id()));
+                line.extend(words(canvas, step));
             }
         }
         lines.push(line);
@@ -229,13 +229,14 @@ pub fn evidence_words(Evidence { rule, line, text }: &Evidence) -> String {
 }
 
 /// What a step is about: a sentence where there is one, else all that it changed.
-fn words(canvas: &Canvas<'_>, step: &TimelineEntry, name: &str) -> StyledLine {
+fn words(canvas: &Canvas<'_>, step: &TimelineEntry) -> StyledLine {
     let parts = &canvas.theme.parts;
     let style = |status: Option<Status>, other| status.map_or(other, |status| canvas.theme.style(status));
-    if let Some(sentence) = step.body.sentence(name) {
+    // Its name stands above the list.
+    if let Some(sentence) = step.body.sentence("it") {
         let subject = match sentence.actor {
             Actor::Terminal => Vec::new(),
-            Actor::You | Actor::Fleetwatch => vec![(format!("{} ", sentence.subject(name)), parts.title)],
+            Actor::You | Actor::Fleetwatch => vec![(format!("{} ", sentence.subject("")), parts.title)],
         };
         return subject.into_iter().chain([(sentence.text, style(sentence.status, parts.text))]).collect();
     }

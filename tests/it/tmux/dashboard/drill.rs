@@ -203,8 +203,8 @@ fn what_waits_for_an_agent_is_read_and_taken_back_where_it_is_looked_into() {
     desk.press("U");
     desk.wait("taken back");
     desk.wait_without("U takes it back");
-    desk.wait("you took back from birds: read me first");
-    desk.wait("you queued for birds: read me first");
+    desk.wait("you took back from it: read me");
+    desk.wait("you queued for it: read me");
     assert!(!desk.watched.screen("birds:").contains("read me first"), "nothing was sent");
 }
 
