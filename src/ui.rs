@@ -5,6 +5,7 @@
 
 mod action;
 mod arrangement;
+mod columns;
 mod composer;
 mod control;
 mod dialog;
@@ -53,6 +54,7 @@ use crate::status::Status;
 use crate::task::Task;
 use crate::time::Timestamp;
 use arrangement::{RowKey, TableRow};
+use columns::ChosenColumns;
 use grid::Tiles;
 use kit::{frame, input, picker, question, reading, scroll, times};
 use layout::{Panes, Regions};
@@ -113,6 +115,8 @@ impl Default for UiOptions {
 pub struct Choices {
     /// The layout, and where the dividers are.
     panes: Panes,
+    /// The columns of the table.
+    columns: ChosenColumns,
 }
 
 /// What the operator wants done that the dashboard cannot do itself.
@@ -320,13 +324,14 @@ impl Ui {
 
     /// What the operator has chosen by now.
     pub fn choices(&self) -> Choices {
-        Choices { panes: self.panes.settled() }
+        Choices { panes: self.panes.settled(), columns: self.memory.arrangement.columns.clone() }
     }
 
     /// Begins with what was chosen the last time.
     pub fn restore(&mut self, choices: Choices) {
-        let Choices { panes } = choices;
+        let Choices { panes, columns } = choices;
         self.panes = panes;
+        self.memory.arrangement.columns = columns;
     }
 
     /// Takes in what the history tells of something that happened on these servers or was done for the operator.

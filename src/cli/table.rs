@@ -11,13 +11,21 @@ const GAP: usize = 2;
 
 /// The table of some terminals and tasks, a line each, below a head.
 ///
-/// With `width`, what does not fit in is cut: long names and places first, then the end of the line.
-pub(super) fn table(terminals: &[&Terminal], tasks: &[&Task], width: Option<usize>) -> String {
+/// Without `chosen` columns, those that say something and have room. With `width`, what does not fit in is cut: long names and places first, then the end of the line.
+pub(super) fn table(
+    terminals: &[&Terminal],
+    tasks: &[&Task],
+    chosen: Option<&[&'static Column]>,
+    width: Option<usize>,
+) -> String {
     let items = terminals.iter().map(|it| Item::from(*it)).chain(tasks.iter().map(|it| Item::from(*it)));
     let items: Vec<Item<'_>> = items.collect();
-    let is_shown =
-        |column: &&Column| column.on != ShownOn::Dashboard && column.is_worth(width) && column.says_something(&items);
-    let columns: Vec<&Column> = COLUMNS.iter().filter(is_shown).collect();
+    let is_usual = |column: &&Column| matches!(column.on, ShownOn::Both | ShownOn::CommandLine);
+    let is_shown = |column: &&Column| is_usual(column) && column.is_worth(width) && column.says_something(&items);
+    let columns: Vec<&Column> = match chosen {
+        Some(chosen) => chosen.to_vec(),
+        None => COLUMNS.iter().filter(is_shown).collect(),
+    };
     let head: Vec<String> = columns.iter().map(|column| column.title.to_owned()).collect();
     let cell = |item: Item<'_>, column: &&Column| match (column.words)(item) {
         none if none.is_empty() => "-".to_owned(),

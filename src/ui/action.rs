@@ -76,6 +76,7 @@ actions! {
     Lower = "lower", "make the table shorter" [table];
     Wider = "wider", "make the left pane wider" [table];
     Narrower = "narrower", "make the left pane narrower" [table];
+    Columns = "columns", "choose the columns of the table";
     Palette = "palette", "list all commands";
     Help = "help", "list all keys";
     Quit = "quit", "quit fleetwatch";
@@ -108,6 +109,9 @@ actions! {
     PreviousFile = "previous-file", "go to the previous file of the diff";
     ScrollUp = "scroll-up", "scroll up";
     ScrollDown = "scroll-down", "scroll down";
+    MoveUp = "move-up", "move the column to the left";
+    MoveDown = "move-down", "move the column to the right";
+    Reset = "reset", "restore the default";
     Complete = "complete", "complete the word";
     Confirm = "confirm", "yes, do it";
     Choose = "choose", "choose the selected one";

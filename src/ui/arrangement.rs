@@ -4,6 +4,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::columns::ChosenColumns;
 use super::filter::Filter;
 use super::item::{Item, Measure};
 use crate::fleet::{Terminal, TerminalKey, View};
@@ -222,6 +223,7 @@ pub struct Arrangement {
     pub grouping: Grouping,
     pub filter: Filter,
     pub flags: Flags,
+    pub columns: ChosenColumns,
     folded: BTreeSet<Group>,
 }
 

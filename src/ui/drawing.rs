@@ -87,6 +87,7 @@ impl Ui {
             queued: &self.memory.queued,
             bells: &self.memory.bells,
             covered: false,
+            table_width: regions.table.width,
             arrangement: &self.memory.arrangement,
         };
         let has_bar = !covered && !covers(OverlayPlace::Bar) && header::draw_bar(&canvas, buffer, regions.bar, view);

@@ -202,6 +202,21 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// Whether its screen stands still. One look cannot tell that it moves, so that nothing is said then.
+    pub fn stable(self) -> &'static str {
+        self.terminal().filter(|terminal| terminal.state.stability.stable).map_or("", |_| "stable")
+    }
+
+    /// Whether a turn is in flight.
+    pub fn phase(self) -> String {
+        self.terminal().map_or_else(String::new, |terminal| terminal.state.turn.phase.to_string())
+    }
+
+    /// Whether it can be watched and used at all.
+    pub fn availability(self) -> String {
+        self.terminal().map_or_else(String::new, |terminal| terminal.state.diagnostics.availability.to_string())
+    }
+
     /// What is known of an agent beside its state.
     pub fn facts(self) -> Option<&'a AgentFacts> {
         match self {

@@ -38,6 +38,8 @@ pub enum Context {
     Confirm,
     /// A list of which one is chosen; typing narrows it down.
     Menu,
+    /// The list of the table's columns.
+    Columns,
     /// What became of what was sent to several terminals.
     Outcomes,
     /// Every key goes to a terminal.
@@ -56,6 +58,7 @@ impl Context {
         Context::Drill,
         Context::Search,
         Context::Menu,
+        Context::Columns,
         Context::Outcomes,
         Context::Raw,
         Context::Confirm,
@@ -76,6 +79,7 @@ impl Context {
             Context::Filter => "typing a filter",
             Context::Confirm => "a question before something happens",
             Context::Menu => "choosing from a list",
+            Context::Columns => "choosing the columns",
             Context::Outcomes => "what became of what was sent to several",
             Context::Raw => "every key goes to a terminal",
         }

@@ -31,6 +31,7 @@ const SYNONYMS: &[(Action, &str)] = &[
     (Action::Mute, "silence hide snooze"),
     (Action::MuteAll, "notify notices notifications silence"),
     (Action::Layout, "panes view split zoom grid tiles wall tall"),
+    (Action::Columns, "table fields hide show order widths"),
     (Action::TaskSessions, "adopt windows"),
     (Action::KillTask, "stop end terminate"),
     (Action::RerunTask, "restart again"),

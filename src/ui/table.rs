@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
-use super::arrangement::{Flags, Head, RowKey, TableRow};
+use super::arrangement::{Arrangement, Flags, Head, RowKey, TableRow};
 use super::frame::Canvas;
 use super::item::Item;
 use super::scroll::Viewport;
@@ -19,7 +19,7 @@ pub struct Column {
     pub title: &'static str,
     /// The datum in words without times, which one look cannot tell; empty where there is none.
     pub words: Words,
-    /// Which tables have it.
+    /// Which tables have it where the operator has not chosen.
     pub on: ShownOn,
     width: Width,
     /// The cells that must be left for what it does, so that the dashboard has room for the column; 0 has it always.
@@ -28,6 +28,21 @@ pub struct Column {
 }
 
 impl Column {
+    /// The column that a title means, however it is written.
+    pub fn named(title: &str) -> Option<&'static Self> {
+        COLUMNS.iter().find(|column| column.title.eq_ignore_ascii_case(title))
+    }
+
+    /// Whether the dashboard always has it: what is it, how is it, and what does it do?
+    pub const fn stays(&self) -> bool {
+        self.spare == 0
+    }
+
+    /// Whether a table of [`TOLD_FROM`] cells has it whatever else there is, because it is told by default.
+    fn is_told(&self) -> bool {
+        self.title == LAST || self.title == STABLE
+    }
+
     /// Whether a line of the command line has room for it: what a terminal does says more than where it is.
     pub fn is_worth(&self, width: Option<usize>) -> bool {
         let least = match self.spare {
@@ -56,6 +71,7 @@ pub enum ShownOn {
     Both,
     Dashboard,
     CommandLine,
+    Neither,
 }
 
 /// The cells of a column in the dashboard.
@@ -69,14 +85,16 @@ enum Width {
 }
 
 /// The columns, left to right. One more is one more line.
-pub const COLUMNS: [Column; 16] = [
+pub const COLUMNS: [Column; 18] = [
     column("NAME", ShownOn::Both, Width::Words(NAME_LEAST, 28), 0, |it| it.id().to_owned(), name),
     column("AGENT", ShownOn::Both, Width::Words(5, 20), 24, |it| it.agent(), quiet),
-    // The longest word and `59m59`.
+    // The longest word and `59m59`, or a word, the last result and `~59m59`.
     column("STATE", ShownOn::Both, Width::Fixed(17), 0, |it| it.status().word().into_owned(), state_for),
     // `interrupted`, an age, what it rests on and whether it was seen.
-    column("LAST", ShownOn::Both, Width::Fixed(20), 18, |it| it.last(), last),
-    column("STABLE", ShownOn::Dashboard, Width::Fixed(6), 26, |_| String::new(), stable),
+    column(LAST, ShownOn::Both, Width::Fixed(20), 18, |it| it.last(), last),
+    column(STABLE, ShownOn::Dashboard, Width::Fixed(6), 26, |it| it.stable().to_owned(), stable),
+    column("PHASE", ShownOn::Neither, Width::Words(5, 7), 26, |it| it.phase(), quiet),
+    column("AVAILABLE", ShownOn::Neither, Width::Words(9, 11), 26, |it| it.availability(), quiet),
     column("CONTEXT", ShownOn::Both, Width::Words(7, 9), FACTS, |it| it.context_left(), context),
     column("PLAN", ShownOn::Both, Width::Words(4, 6), FACTS, |it| it.fact(FactName::Plan), quiet),
     column("MODEL", ShownOn::Both, Width::Words(5, 20), FACTS + 1, |it| it.fact(FactName::Model), quiet),
@@ -86,7 +104,7 @@ pub const COLUMNS: [Column; 16] = [
     column("MODE", ShownOn::Both, Width::Words(4, 12), MORE, |it| it.fact(FactName::PermissionMode), quiet),
     column("BRANCH", ShownOn::Both, Width::Words(6, 28), MORE, |it| it.branch(), quiet),
     column("PROMPT", ShownOn::Both, Width::Words(6, 40), MORE + 1, |it| it.fact(FactName::LastPrompt), quiet),
-    column("PANE", ShownOn::CommandLine, Width::Rest, WHERE, |it| it.pane(), quiet),
+    column("PANE", ShownOn::CommandLine, Width::Words(4, 20), WHERE, |it| it.pane(), quiet),
     column("WHAT", ShownOn::Both, Width::Rest, 0, |it| it.what(), what),
 ];
 
@@ -100,6 +118,13 @@ const fn column(title: &'static str, on: ShownOn, width: Width, spare: usize, wo
 /// A name is the last thing to be cut; below [`WIDE`] cells it takes no more than [`NAME_MOST`].
 const NAME_LEAST: usize = 8;
 const NAME_MOST: usize = 16;
+/// How the last turn ended, and for how long the screen has stood still; where there is no room for them, the state says
+/// it in a sign.
+const LAST: &str = "LAST";
+/// See [`LAST`].
+const STABLE: &str = "STABLE";
+/// From this width on there is room for both.
+const TOLD_FROM: usize = 120;
 const WIDE: usize = 100;
 /// From this width on the command line has room for all that is known.
 const WIDEST: usize = 200;
@@ -122,6 +147,8 @@ const LEAST_TOLD: u16 = 46;
 pub const SENT_MARK: &str = "›";
 /// See [`SENT_MARK`].
 pub const INFERRED_MARK: &str = "~";
+/// What stands for how long a screen has stood still that has not: it still moves.
+const MOVES: &str = "~";
 /// What stands behind a result that the operator has not seen yet.
 pub const UNSEEN_MARK: &str = "●";
 
@@ -159,7 +186,7 @@ pub fn draw(
 ) -> TableHits {
     let heading = u16::from(area.height > 2);
     let items: Vec<Item<'_>> = rows.iter().filter_map(TableRow::item).collect();
-    let layout = Layout::new(usize::from(area.width), &items, &canvas.arrangement.flags);
+    let layout = Layout::new(usize::from(area.width), &items, canvas.arrangement);
     // One row stays blank between the table and what is below it.
     let page = usize::from(area.height.saturating_sub(heading + u16::from(area.height > 4)));
     let first = Viewport::first_for(first, selected, page, rows.len());
@@ -184,14 +211,15 @@ pub fn draw(
 struct Layout {
     /// One cell for the bar or a mark; more where a row has both, or several marks.
     marks: usize,
-    /// `None` for a column that has no room.
-    columns: [Option<usize>; COLUMNS.len()],
+    /// The columns of the operator's choice, left to right; `None` for one that has no room.
+    columns: Vec<(&'static Column, Option<usize>)>,
 }
 
 impl Layout {
     /// What fits into a width. What has no `spare` always stays, the name the longest; the others come by what they
     /// spare, each only when what the terminal does keeps enough room to say something.
-    fn new(width: usize, items: &[Item<'_>], flags: &Flags) -> Self {
+    fn new(width: usize, items: &[Item<'_>], arrangement: &Arrangement) -> Self {
+        let flags = &arrangement.flags;
         let before = |item: &Item<'_>| marks(*item, flags).count() + usize::from(has_bar(*item, flags));
         let marks = items.iter().map(before).max().unwrap_or(0).max(1);
         let mut left = width.saturating_sub(MARK + marks);
@@ -203,39 +231,61 @@ impl Layout {
                 widest.clamp(least, most)
             }
         };
-        let mut columns = [None; COLUMNS.len()];
-        let (name, others) = COLUMNS.split_first().map_or((0, &COLUMNS[..]), |(name, others)| (wanted(name), others));
-        let is_here = |column: &Column| column.on != ShownOn::CommandLine && !matches!(column.width, Width::Rest);
+        let mut columns: Vec<(&Column, Option<usize>)> =
+            arrangement.columns.shown().into_iter().map(|column| (column, None)).collect();
         let reserved = NAME_LEAST.min(width / 2);
-        for (nth, column) in (1..).zip(others).filter(|(_, column)| is_here(column) && column.spare == 0) {
+        for (column, room) in columns.iter_mut().filter(|(it, _)| it.stays() && matches!(it.width, Width::Fixed(_))) {
             let cells = wanted(column).min(left.saturating_sub(reserved + GAP));
-            columns[nth] = (cells > 0).then_some(cells);
+            *room = (cells > 0).then_some(cells);
             left = left.saturating_sub(cells + GAP);
         }
-        let name = name.min(if width < WIDE { NAME_MOST } else { usize::MAX }).min(left).max(1);
-        columns[0] = Some(name);
-        left = left.saturating_sub(name);
-        let mut optional: Vec<_> = (1..).zip(others).filter(|(_, it)| is_here(it) && it.spare > 0).collect();
-        optional.retain(|(_, column)| column.says_something(items));
-        optional.sort_by_key(|(_, column)| column.spare);
-        for (nth, column) in optional {
+        for (column, room) in columns.iter_mut().filter(|(it, _)| it.stays() && matches!(it.width, Width::Words(..))) {
+            let most = if width < WIDE { NAME_MOST } else { usize::MAX };
+            let cells = wanted(column).min(most).min(left).max(1);
+            *room = Some(cells);
+            left = left.saturating_sub(cells);
+        }
+        let mut optional: Vec<&mut (&Column, Option<usize>)> =
+            columns.iter_mut().filter(|(it, _)| !it.stays() && it.says_something(items)).collect();
+        optional.sort_by_key(|(it, _)| (width < TOLD_FROM || !it.is_told(), it.spare));
+        for (column, room) in optional {
             let cells = wanted(column) + GAP;
             if left >= cells + column.spare {
-                columns[nth] = Some(cells - GAP);
+                *room = Some(cells - GAP);
                 left -= cells;
             }
         }
-        let rest = COLUMNS.iter().rposition(|column| matches!(column.width, Width::Rest));
-        if let (Some(rest), Some(cells @ 1..)) = (rest, left.checked_sub(GAP)) {
-            columns[rest] = Some(cells);
+        if let (Some((_, room)), Some(cells @ 1..)) =
+            (columns.iter_mut().find(|(it, _)| matches!(it.width, Width::Rest)), left.checked_sub(GAP))
+        {
+            *room = Some(cells);
         }
         Self { marks, columns }
     }
 
     /// The columns that have room, with their cells.
     fn shown(&self) -> impl Iterator<Item = (&'static Column, usize)> {
-        COLUMNS.iter().zip(self.columns).filter_map(|(column, cells)| Some((column, cells?)))
+        self.columns.iter().filter_map(|(column, cells)| Some((*column, (*cells)?)))
     }
+
+    /// Whether a column of the operator's choice has no room, so that the state says in a sign what it would say.
+    fn folds(&self, title: &str) -> bool {
+        self.columns.iter().any(|(column, cells)| column.title == title && cells.is_none())
+    }
+}
+
+/// Why a column of the operator's choice is not shown in a table of a width; nothing where it is.
+pub fn why_hidden(
+    column: &Column,
+    width: usize,
+    items: &[Item<'_>],
+    arrangement: &Arrangement,
+) -> Option<&'static str> {
+    if !column.stays() && !column.says_something(items) {
+        return Some("nothing known");
+    }
+    let layout = Layout::new(width, items, arrangement);
+    (!layout.shown().any(|(shown, _)| shown.title == column.title)).then_some("no room")
 }
 
 fn draw_heading(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, layout: &Layout) {
@@ -326,6 +376,8 @@ struct Cell<'a, 'c> {
     is_selected: bool,
     is_muted: bool,
     is_stale: bool,
+    /// Whether the state says in a sign how the last turn ended, and whether the screen still moves.
+    folds: (bool, bool),
     base: Style,
     quiet: Style,
 }
@@ -352,7 +404,8 @@ fn draw_row(canvas: &Canvas<'_>, buffer: &mut Buffer, line: Rect, layout: &Layou
     let base = if is_selected { parts.selected } else { Style::default() };
     let is_stale = matches!(item, Item::Terminal(terminal) if terminal.state.stale.is_some());
     let (is_muted, quiet) = (flags.is_muted(item), base.patch(parts.quiet));
-    let cell = Cell { canvas, item, status, is_selected, is_muted, is_stale, base, quiet };
+    let folds = (layout.folds(LAST), layout.folds(STABLE));
+    let cell = Cell { canvas, item, status, is_selected, is_muted, is_stale, folds, base, quiet };
     let look = cell.style(canvas.theme.style(status));
     let mut pen = begin_line(canvas, buffer, line, is_selected);
     // The bar stands before the glyph and the marks, and none of them takes its cell.
@@ -410,12 +463,29 @@ fn context(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
     pen.field(words, cells, style);
 }
 
-/// What it is, and for how long.
+/// What it is, and for how long; and in a sign each how the last turn ended and whether the screen still moves, where
+/// these have no columns.
 fn state_for(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, word: &str) {
     let style = cell.aged(cell.canvas.theme.style(cell.status));
-    let span = times::lasting(cell.item.since(), cell.canvas.now);
-    let span_cells = 5.min(cells.saturating_sub(text::width(word) + 1));
-    pen.field(word, cells - span_cells, style);
+    let mut span = times::lasting(cell.item.since(), cell.canvas.now);
+    if cell.folds.1 && cell.item.terminal().is_some_and(|terminal| !terminal.state.stability.stable) {
+        span.insert_str(0, MOVES);
+    }
+    let span_cells = cells.saturating_sub(text::width(word) + 1).min(text::width(&span).max(5));
+    let result = cell.item.terminal().and_then(|it| Status::of_result(it.state.last_turn.result));
+    let result = result.filter(|result| cell.folds.0 && *result != cell.status);
+    // A blank stands on both sides of the sign.
+    let has_room = cells >= text::width(word) + text::width(&span) + 3;
+    match result.filter(|_| has_room) {
+        Some(result) => {
+            pen.text(word, style).field("", 1, cell.base);
+            let look = cell.canvas.theme.style(result).remove_modifier(Modifier::BOLD);
+            pen.field(cell.canvas.glyph(result), cells - span_cells - text::width(word) - 1, cell.style(look));
+        }
+        None => {
+            pen.field(word, cells - span_cells, style);
+        }
+    }
     pen.right(if span_cells >= text::width(&span) { &span } else { "" }, span_cells, style);
 }
 
@@ -449,15 +519,14 @@ fn last(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, word: &str) {
     }
 }
 
-/// For how long the screen has not moved.
+/// For how long the screen has not moved, or that it still does.
 fn stable(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, _: &str) {
     let (span, style) = match cell.item {
         Item::Task(_) => (String::new(), cell.quiet),
-        Item::Terminal(terminal) => {
-            let stability = &terminal.state.stability;
-            let span = times::running(cell.canvas.now.since(stability.stable_since));
-            (span, if stability.stable { cell.text() } else { cell.quiet })
+        Item::Terminal(terminal) if terminal.state.stability.stable => {
+            (times::running(cell.canvas.now.since(terminal.state.stability.stable_since)), cell.text())
         }
+        Item::Terminal(_) => (MOVES.to_owned(), cell.quiet),
     };
     pen.right(&span, cells, style);
 }

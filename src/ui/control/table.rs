@@ -6,6 +6,7 @@ use crate::state::{Attention, Availability, Phase, TaskStatus};
 use crate::status::Status;
 use crate::ui::action::Action;
 use crate::ui::arrangement::{Group, RowKey, TableRow};
+use crate::ui::columns::ColumnList;
 use crate::ui::composer::Composer;
 use crate::ui::dialog::{DialogBox, SeveralDialogs};
 use crate::ui::drill::Drill;
@@ -128,6 +129,7 @@ impl Ui {
                 let here: Vec<Action> = self.fleet_hints(view).into_iter().map(|(action, _)| action).collect();
                 self.open(palette(&self.options.keymap, &here));
             }
+            Action::Columns => self.open(ColumnList::default()),
             Action::MuteAll => return self.toggle_notices(view),
             Action::Pin | Action::Mute => return self.flag(action, view),
             Action::Seen => return self.mark_seen(view),

@@ -39,6 +39,8 @@ pub struct Canvas<'a> {
     pub queued: &'a HashMap<TerminalKey, Vec<Waiting>>,
     /// Which bells of tasks were seen.
     pub bells: &'a Bells,
+    /// The cells that the table has.
+    pub table_width: u16,
     /// Whether something lies over what is drawn now.
     pub covered: bool,
     /// How the terminals are shown, and which of them are marked or muted.

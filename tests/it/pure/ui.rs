@@ -882,6 +882,65 @@ fn groups_fold_and_count_what_they_hide() {
     assert!(selected(&mut ui, &fleet).contains("▸ prod"), "a click folds");
 }
 
+/// The heading of the table.
+fn heading(ui: &mut Ui, fleet: &SampleFleet, width: u16) -> Vec<String> {
+    let shown = text(ui, fleet, width, 40);
+    let line = shown.lines().find(|line| line.contains("NAME")).unwrap_or_default();
+    line.split_whitespace().filter(|word| word.chars().all(|c| c.is_ascii_uppercase())).map(str::to_owned).collect()
+}
+
+#[test]
+fn columns_are_chosen_and_the_table_follows_at_once() {
+    let fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    let usual = ["NAME", "AGENT", "STATE", "LAST", "STABLE", "WHAT"];
+    assert_eq!(heading(&mut ui, &fleet, 200), usual);
+    // AGENT goes, and LAST goes before STATE.
+    press(&mut ui, &fleet, &chars("cj jjK"));
+    assert_eq!(heading(&mut ui, &fleet, 200), ["NAME", "LAST", "STATE", "STABLE", "WHAT", "columns"][..5]);
+    // What must be told cannot be taken away.
+    press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Char(' ')]);
+    assert!(text(&mut ui, &fleet, 200, 40).contains("NAME cannot be hidden"));
+    press(&mut ui, &fleet, &[KeyCode::Esc]);
+    assert_eq!(heading(&mut ui, &fleet, 200), ["NAME", "LAST", "STATE", "STABLE", "WHAT"]);
+    let choices = serde_json::to_string(&ui.choices()).unwrap();
+    let mut next = dashboard();
+    next.restore(serde_json::from_str(&choices).unwrap());
+    assert_eq!(heading(&mut next, &fleet, 200), ["NAME", "LAST", "STATE", "STABLE", "WHAT"]);
+    for restore in [vec![KeyCode::Char('r')], vec![KeyCode::End, KeyCode::Enter]] {
+        press(&mut next, &fleet, &chars("cj "));
+        press(&mut next, &fleet, &restore);
+        press(&mut next, &fleet, &[KeyCode::Esc]);
+        assert_eq!(heading(&mut next, &fleet, 200), usual);
+    }
+    assert_eq!(next.choices(), dashboard().choices());
+}
+
+#[test]
+fn how_a_turn_ended_and_whether_the_screen_moves_is_told_at_every_width() {
+    let mut fleet = SampleFleet::usual();
+    // One that works with a screen that moves, and whose last turn has ended well.
+    let (name, wide) = ("検索", "a-name-of-a-terminal-that-is-long");
+    let place = fleet.terminals.iter().position(|it| it.state.terminal.id == name).unwrap();
+    assert!(!fleet.terminals[place].state.stability.stable);
+    let row = |fleet: &SampleFleet, width| {
+        let shown = text(&mut dashboard(), fleet, width, 40);
+        shown.lines().find(|line| line.contains("4m12")).unwrap_or_default().to_owned()
+    };
+    for width in (46..200).step_by(2) {
+        let (row, heading) = (row(&fleet, width), heading(&mut dashboard(), &fleet, width));
+        let has = |title: &str| heading.iter().any(|shown| shown == title);
+        assert!(row.contains(if has("LAST") { "finished" } else { "working ✓" }), "{width}: {row}");
+        assert!(has("STABLE") != row.contains("~4m12"), "{width}: {row}");
+        assert!(width < 120 || (has("LAST") && has("STABLE")), "{width}: {heading:?}");
+    }
+    // A long name takes no room from them.
+    fleet.terminals[place].state.terminal.id = wide.to_owned();
+    fleet.terminals[place].state.terminal.observed_tool_version = Some("12.345.678-beta.1".to_owned());
+    let shown = heading(&mut dashboard(), &fleet, 120);
+    assert!(["LAST", "STABLE"].iter().all(|title| shown.iter().any(|word| word == title)), "{shown:?}");
+}
+
 #[test]
 fn what_agents_tell_of_themselves_has_columns_and_filters() {
     let mut fleet = SampleFleet::usual();

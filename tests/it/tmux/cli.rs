@@ -102,7 +102,7 @@ fn without_a_server_every_command_says_so_and_what_to_do() {
 
 #[test]
 fn wrong_usage_is_two_lines_and_exit_code_two() {
-    let cases: [(&[&str], &str, &str); 18] = [
+    let cases: [(&[&str], &str, &str); 19] = [
         (
             &["explain", "-x"],
             "error: unexpected argument '-x' found",
@@ -110,6 +110,7 @@ fn wrong_usage_is_two_lines_and_exit_code_two() {
         ),
         (&["lst"], "error: unrecognized subcommand 'lst'", "hint: did you mean `list`?"),
         (&["config", "chek"], "error: unrecognized subcommand 'chek'", "hint: did you mean `check`?"),
+        (&["list", "--columns", "name,stat"], "error: there is no column `stat`", "hint: did you mean `state`?"),
         (&["list", "--jso"], "error: unexpected argument '--jso' found", "hint: did you mean `--json`?"),
         (
             &["send"],

@@ -75,13 +75,16 @@ views! {
     trouble             BOTH, SampleFleet::usual, [Happens(break_down)];
     toasts              BOTH, SampleFleet::usual, [Happens(say_things)];
 
+    columns             ALL, SampleFleet::usual, [Keys("c")];
+    columns_chosen      BOTH, SampleFleet::usual, [Keys("cj jj K<end>kk <end>kJJJ")];
+
     // What lies over it.
     help                BOTH, SampleFleet::usual, [Keys("?")];
     help_next           NARROW, SampleFleet::usual, [Keys("?"), Keys("<pagedown>")];
     help_end            NARROW, SampleFleet::usual, [Keys("?"), Keys("<end>")];
     help_typing         NARROW, SampleFleet::usual, [Keys("?"), Keys("/mut")];
     help_search         BOTH, SampleFleet::usual, [Keys("?"), Keys("/mut"), Keys("<enter>n")];
-    help_whole          &[(90, 242)], SampleFleet::usual, [Keys("?")];
+    help_whole          &[(90, 262)], SampleFleet::usual, [Keys("?")];
     palette             BOTH, SampleFleet::usual, [Keys(":terminal up")];
     palette_none        NARROW, SampleFleet::usual, [Keys(":zzzz")];
     copy                BOTH, SampleFleet::usual, [Keys("y")];

@@ -1,0 +1,236 @@
+//! Which columns the table has, and the list in which the operator chooses them: the table behind it follows at once.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use serde::{Deserialize, Serialize};
+
+use super::action::Action;
+use super::frame::{self, Canvas, Hint};
+use super::item::Item;
+use super::keymap::Context;
+use super::overlay::{Flow, HitMap, Overlay, OverlayContext};
+use super::scroll::Viewport;
+use super::table::{self, COLUMNS, Column, ShownOn};
+use super::text::{self, Pen};
+use crate::fleet::View;
+
+/// Every column, left to right, and whether it is shown. Kept as the names of those that are shown; by default nothing is
+/// kept, so that a column of a later release comes by itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Option<Vec<String>>", into = "Option<Vec<String>>")]
+pub struct ChosenColumns {
+    columns: Vec<(&'static str, bool)>,
+}
+
+impl Default for ChosenColumns {
+    fn default() -> Self {
+        let is_usual = |column: &Column| matches!(column.on, ShownOn::Both | ShownOn::Dashboard);
+        Self { columns: COLUMNS.iter().map(|column| (column.title, is_usual(column))).collect() }
+    }
+}
+
+impl From<Option<Vec<String>>> for ChosenColumns {
+    /// Names that mean nothing are left out, and what cannot be taken away is there.
+    fn from(names: Option<Vec<String>>) -> Self {
+        let Some(names) = names else { return Self::default() };
+        let mut columns: Vec<(&str, bool)> = Vec::new();
+        for column in names.iter().filter_map(|name| Column::named(name)) {
+            if !columns.iter().any(|(title, _)| *title == column.title) {
+                columns.push((column.title, true));
+            }
+        }
+        // The others stand behind the column that they stand behind by default.
+        for (nth, column) in COLUMNS.iter().enumerate() {
+            if columns.iter().any(|(title, _)| *title == column.title) {
+                continue;
+            }
+            let before = nth.checked_sub(1).map(|before| COLUMNS[before].title);
+            let at = before.and_then(|before| columns.iter().position(|(title, _)| *title == before));
+            columns.insert(at.map_or(0, |at| at + 1), (column.title, column.stays()));
+        }
+        Self { columns }
+    }
+}
+
+impl From<ChosenColumns> for Option<Vec<String>> {
+    fn from(chosen: ChosenColumns) -> Self {
+        let names = || chosen.shown().into_iter().map(|column| column.title.to_lowercase()).collect();
+        (chosen != ChosenColumns::default()).then(names)
+    }
+}
+
+impl ChosenColumns {
+    /// Those that are shown, left to right.
+    pub fn shown(&self) -> Vec<&'static Column> {
+        self.columns.iter().filter(|(_, is_shown)| *is_shown).filter_map(|(title, _)| Column::named(title)).collect()
+    }
+
+    /// Shows a column or hides it. Returns whether that can be done.
+    fn toggle(&mut self, at: usize) -> bool {
+        let Some((title, is_shown)) = self.columns.get_mut(at) else { return false };
+        let stays = Column::named(title).is_some_and(Column::stays);
+        *is_shown = stays || !*is_shown;
+        !stays
+    }
+
+    /// Moves a column by a place. Returns where it is then.
+    fn shift(&mut self, at: usize, by: isize) -> usize {
+        let to = at.saturating_add_signed(by);
+        if at.max(to) >= self.columns.len() {
+            return at;
+        }
+        self.columns.swap(at, to);
+        to
+    }
+}
+
+/// The entry behind the columns.
+const RESTORE: &str = "restore the default";
+/// The widest note, with what is before it.
+const NOTE: usize = 15;
+
+/// The list of the columns.
+#[derive(Debug, Default)]
+pub struct ColumnList {
+    /// The selected column, or behind them the entry that restores the default.
+    at: usize,
+    view: Viewport,
+    /// Where the last frame drew the entries.
+    place: Rect,
+}
+
+impl ColumnList {
+    fn step(&mut self, by: isize) {
+        self.at = self.at.saturating_add_signed(by).min(COLUMNS.len());
+    }
+
+    fn tick(&mut self, cx: &mut OverlayContext<'_, '_>) {
+        let columns = &mut cx.memory.arrangement.columns;
+        if self.at == COLUMNS.len() {
+            *columns = ChosenColumns::default();
+        } else if !columns.toggle(self.at) {
+            let title = columns.columns.get(self.at).map_or("", |(title, _)| title);
+            cx.say(&format!("{title} cannot be hidden"));
+        }
+    }
+}
+
+impl Overlay for ColumnList {
+    fn context(&self) -> Context {
+        Context::Columns
+    }
+
+    fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
+        let tick = if self.at == COLUMNS.len() { RESTORE } else { "show or hide" };
+        let mut hints = vec![(Action::Tick, tick)];
+        if self.at < COLUMNS.len() {
+            hints.extend([(Action::MoveUp, "move up"), (Action::MoveDown, "move down"), (Action::Reset, "default")]);
+        }
+        hints.extend([(Action::Close, "close"), (Action::Help, "help")]);
+        hints
+    }
+
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) -> HitMap {
+        let (parts, arrangement) = (&canvas.theme.parts, canvas.arrangement);
+        let widest = COLUMNS.iter().map(|column| column.title.len()).max().unwrap_or(0);
+        let cells = (widest + 6 + NOTE).max(RESTORE.len() + 2);
+        let count = COLUMNS.len() + 1;
+        let size = (u16::try_from(cells + 4).unwrap_or(u16::MAX), u16::try_from(count + 2).unwrap_or(u16::MAX));
+        self.place = Rect::ZERO;
+        // At the right, so that the beginning of the table is seen to follow.
+        let width = size.0.min(area.width);
+        let beside = Rect { x: area.right() - width, width, ..area };
+        let Some(inner) = frame::boxed(canvas, buffer, beside, size, "columns") else { return HitMap::default() };
+        self.place = inner;
+        let page = usize::from(inner.height);
+        self.view.fit(page, count);
+        self.view.reveal(self.at..self.at + 1);
+        let first = self.view.first();
+        let items: Vec<Item<'_>> = arrangement.shown(view).collect();
+        for (row, nth) in (0..inner.height).zip(first..count) {
+            let is_selected = nth == self.at;
+            let base = if is_selected { parts.selected } else { Style::default() };
+            let line = Rect { y: inner.y + row, height: 1, ..inner };
+            buffer.set_style(line, base);
+            let mut pen = Pen::new(buffer, line, 0);
+            pen.text(if is_selected { "› " } else { "  " }, base.patch(parts.title));
+            let Some((column, is_shown)) =
+                arrangement.columns.columns.get(nth).and_then(|(title, on)| Some((Column::named(title)?, on)))
+            else {
+                pen.text(RESTORE, base.patch(parts.text));
+                continue;
+            };
+            let why = table::why_hidden(column, usize::from(canvas.table_width), &items, arrangement);
+            let note = match (column.stays(), is_shown) {
+                (true, _) => "always",
+                (false, true) => why.unwrap_or_default(),
+                (false, false) => "",
+            };
+            let style = base.patch(if *is_shown { parts.text } else { parts.quiet });
+            pen.text(if *is_shown { "[x] " } else { "[ ] " }, style).field(column.title, widest, style);
+            let room = usize::from(pen.room());
+            pen.right(&text::cut(note, room), room, base.patch(parts.quiet));
+        }
+        frame::draw_extent(canvas, buffer, inner, first, page, count);
+        HitMap::at(frame::around(inner))
+    }
+
+    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        match action {
+            Action::Up | Action::ScrollUp => self.step(-1),
+            Action::Down | Action::ScrollDown => self.step(1),
+            Action::First => self.at = 0,
+            Action::Last => self.at = COLUMNS.len(),
+            Action::MoveUp => self.at = cx.memory.arrangement.columns.shift(self.at, -1),
+            Action::MoveDown => self.at = cx.memory.arrangement.columns.shift(self.at, 1),
+            Action::Tick => self.tick(cx),
+            Action::Reset => cx.memory.arrangement.columns = ChosenColumns::default(),
+            _ => return Flow::Pass,
+        }
+        Flow::Stay
+    }
+
+    fn click(&mut self, at: Position, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        if self.place.contains(at) {
+            let nth = self.view.first() + usize::from(at.y - self.place.y);
+            if nth <= COLUMNS.len() {
+                self.at = nth;
+                self.tick(cx);
+            }
+        }
+        Flow::Stay
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> ChosenColumns {
+        serde_json::from_str(text).unwrap()
+    }
+
+    fn names(chosen: &ChosenColumns) -> Vec<&str> {
+        chosen.shown().into_iter().map(|column| column.title).collect()
+    }
+
+    #[test]
+    fn a_choice_is_kept_by_name_and_what_says_the_most_stays() {
+        let usual = ChosenColumns::default();
+        assert_eq!((serde_json::to_string(&usual).unwrap().as_str(), read("null")), ("null", usual));
+        let chosen = read(r#"["what", "of-another-release", "Model", "model", "NAME"]"#);
+        assert_eq!(names(&chosen), ["WHAT", "MODEL", "NAME", "STATE"]);
+        assert_eq!(read(&serde_json::to_string(&chosen).unwrap()), chosen);
+        assert_eq!(chosen.columns.len(), COLUMNS.len());
+        let mut bare = read("[]");
+        assert_eq!(names(&bare), ["NAME", "STATE", "WHAT"]);
+        for at in 0..COLUMNS.len() {
+            let title = bare.columns[at].0;
+            assert_eq!(bare.toggle(at), !matches!(title, "NAME" | "STATE" | "WHAT"), "{title}");
+        }
+        assert_eq!(names(&bare).len(), COLUMNS.len(), "nothing went, and everything else came");
+        assert_eq!((bare.shift(0, -1), bare.shift(0, 1)), (0, 1));
+        assert_eq!(bare.shift(COLUMNS.len(), -1), COLUMNS.len(), "the last entry is no column");
+    }
+}
