@@ -25,7 +25,7 @@ use crate::config::{Config, ConfigError};
 use crate::delivery::DeliveryEvent;
 use crate::engine::{Engine, EngineEvent, Update};
 use crate::fleet::{Effect, ServerId, Terminal};
-use crate::history::{Answer, History, Intent, IntentId, Questions, Stored};
+use crate::history::{Answer, History, Intent, IntentId, Note, Questions, Stored};
 use crate::notify::Suppression;
 use crate::operation::Producer;
 use crate::owner;
@@ -118,6 +118,7 @@ struct App {
     /// What happened of late, and what is done from now on.
     log: mpsc::UnboundedReceiver<Stored>,
     answers: mpsc::UnboundedReceiver<Answer>,
+    notes: mpsc::UnboundedReceiver<Note>,
     /// What holds now of the configuration.
     config: Config,
     watch: FileWatch,
@@ -156,6 +157,7 @@ impl App {
             follow_ups: BTreeMap::new(),
             questions,
             log: history.log(),
+            notes: history.notes(),
             answers,
             history,
             watch: FileWatch::new(source, &config.ui.theme),
@@ -232,6 +234,10 @@ impl App {
             }
             Some(answer) = self.answers.recv() => {
                 self.ui.on_answer(&answer, &self.engine.fleet().view(poll::now()));
+                self.want_frame(KEY_FRAME);
+            }
+            Some(note) = self.notes.recv() => {
+                self.ui.keep_note(note);
                 self.want_frame(KEY_FRAME);
             }
             Some(record) = self.log.recv() => {

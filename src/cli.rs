@@ -13,6 +13,7 @@ mod follow_ups;
 mod history;
 mod inspect;
 mod list;
+mod note;
 mod options;
 mod output;
 mod profiles;
@@ -64,6 +65,7 @@ enum Command {
     Answer(send::AnswerArgs),
     Wait(wait::Args),
     History(history::Args),
+    Note(note::Args),
     Run(run::Args),
     Tasks(tasks::Args),
     FollowUps(follow_ups::Args),
@@ -105,6 +107,7 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
         Command::Status(args) => status::run(&args, &options),
         Command::Wait(args) => wait_for(wait::run(&args, &options)),
         Command::History(args) => history::run(&args, &options),
+        Command::Note(args) => wait_for(note::run(&args, &options)),
         Command::Run(args) => wait_for(run::run(&args, &options)),
         Command::Tasks(args) => wait_for(tasks::run(&args, &options)),
         Command::FollowUps(args) => follow_ups::run(&args, &options),

@@ -12,6 +12,7 @@ mod dialog;
 mod drawing;
 mod drill;
 mod filter;
+mod flags;
 mod grid;
 mod header;
 mod help;
@@ -22,6 +23,7 @@ mod kit;
 mod layout;
 mod lists;
 mod log;
+mod note;
 mod order;
 mod overlay;
 mod preview;
@@ -48,13 +50,14 @@ pub use toast::{Topic, told};
 
 use crate::config::Template;
 use crate::fleet::{ServerId, Terminal, TerminalKey, View, WindowId};
-use crate::history::{HistoryQuestion, Intent, IntentId, Stored};
+use crate::history::{HistoryQuestion, Intent, IntentId, Note, Stored};
 use crate::operation::Operation;
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::Timestamp;
 use arrangement::{RowKey, TableRow};
 use columns::ChosenColumns;
+use flags::ChosenFlags;
 use grid::Tiles;
 use kit::{frame, input, picker, question, reading, scroll, times};
 use layout::{Panes, Regions};
@@ -117,6 +120,8 @@ pub struct Choices {
     panes: Panes,
     /// The columns of the table.
     columns: ChosenColumns,
+    /// What is pinned and muted.
+    flags: ChosenFlags,
 }
 
 /// What the operator wants done that the dashboard cannot do itself.
@@ -148,6 +153,11 @@ pub enum Request {
     Copy {
         key: TerminalKey,
         what: Copied,
+    },
+    /// Keep a note of a terminal that is called `name` now.
+    KeepNote {
+        note: Note,
+        name: String,
     },
     /// Keep in the history that the operator did something that needs nobody else, to a terminal or to all.
     Note {
@@ -322,16 +332,24 @@ impl Ui {
         self.memory.follow_ups = open;
     }
 
+    /// Takes in what any process noted of a terminal.
+    pub fn keep_note(&mut self, note: Note) {
+        self.memory.arrangement.flags.keep_note(note);
+    }
+
     /// What the operator has chosen by now.
     pub fn choices(&self) -> Choices {
-        Choices { panes: self.panes.settled(), columns: self.memory.arrangement.columns.clone() }
+        let arrangement = &self.memory.arrangement;
+        let (columns, flags) = (arrangement.columns.clone(), arrangement.flags.chosen().clone());
+        Choices { panes: self.panes.settled(), columns, flags }
     }
 
     /// Begins with what was chosen the last time.
     pub fn restore(&mut self, choices: Choices) {
-        let Choices { panes, columns } = choices;
+        let Choices { panes, columns, flags } = choices;
         self.panes = panes;
         self.memory.arrangement.columns = columns;
+        self.memory.arrangement.flags.restore(flags);
     }
 
     /// Takes in what the history tells of something that happened on these servers or was done for the operator.

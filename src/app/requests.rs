@@ -11,8 +11,8 @@ use crate::config::{Adopted, AdoptedError};
 use crate::fleet::{Fleet, FoundSession, Input, View};
 use crate::git::Git;
 use crate::history::{
-    Decided, Intent, IntentId, IntentNews, IntentState, Intents, OperatorAction, Owner, Reader, Record, Stored,
-    Trouble, same_terminal,
+    Decided, Intent, IntentId, IntentNews, IntentState, Intents, Note, Notes, OperatorAction, Owner, Reader, Record,
+    Stored, Trouble, same_terminal,
 };
 use crate::ids::{ServerId, TerminalKey, WindowId};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, When};
@@ -42,6 +42,7 @@ impl App {
             Request::Redraw => self.tty.clear()?,
             Request::Suspend => self.suspend().await?,
             Request::Seen { key } => self.saw(key, "seen"),
+            Request::KeepNote { note, name } => self.keep_note(note, name),
             Request::Note { key, action } => self.note(key, action),
             Request::Jump { key } => self.jump(key),
             Request::KillTasks { tasks } => self.kill_tasks(tasks),
@@ -168,6 +169,22 @@ impl App {
     fn note(&self, key: Option<TerminalKey>, action: &'static str) {
         let name = key.as_ref().and_then(|key| self.engine.fleet().name_of(key)).unwrap_or("dashboard").to_owned();
         self.history.record(Record::Action { key, name, at: poll::now(), action: OperatorAction::of_word(action) });
+    }
+
+    /// Keeps a note; it is shown once it is kept, as with one of another process.
+    fn keep_note(&self, note: Note, name: String) {
+        let path = self.history.path().map(ToOwned::to_owned);
+        let work = tokio::task::spawn_blocking(move || {
+            let path = path.ok_or_else(|| "no history is kept, and notes are kept there".to_owned())?;
+            let (now, told) = (poll::now(), |trouble: Trouble| trouble.to_string());
+            Notes::open(&path, now).map_err(told)?.keep(&note, &name, now).map_err(told)
+        });
+        self.actors.work(work, |app, kept| {
+            if let Err(why) = kept.unwrap_or_else(|error| Err(error.to_string())) {
+                app.complain(&format!("the note was not kept: {why}"));
+            }
+            Ok(())
+        });
     }
 
     pub(super) fn complain(&mut self, what: &str) {

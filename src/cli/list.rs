@@ -1,9 +1,12 @@
 //! `fleetwatch list`: the fleet as it is now.
 
+use serde_json::Value;
+
 use super::survey::Watched;
 use super::target::nearest;
-use super::{Done, Failure, GlobalOptions, output, table};
-use crate::ui::{COLUMNS, Column};
+use super::{Done, Failure, GlobalOptions, note, output, table};
+use crate::history::Reader;
+use crate::ui::{COLUMNS, Column, Item};
 
 /// Print every watched terminal and task with its state, once.
 #[derive(Clone, Debug, clap::Args)]
@@ -23,13 +26,24 @@ pub struct Args {
 /// No server answers, or the configuration is wrong.
 pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let columns = args.columns.as_deref().map(columns).transpose()?;
-    let survey = Watched::new(options)?.survey_with_prompts().await?;
+    let watched = Watched::new(options)?;
+    let survey = watched.survey_with_prompts().await?;
     let view = survey.fleet.view(survey.now);
     if args.json {
-        let states = view.terminals.iter().filter_map(|terminal| survey.fleet.state(&terminal.key, survey.now));
-        let states = states.map(serde_json::to_value);
-        let tasks = view.tasks.iter().map(|task| serde_json::to_value(task.fields()));
-        let all = states.chain(tasks).collect::<Result<Vec<_>, _>>()?;
+        let path = watched.loaded.config.history.location();
+        // Where no history can be read, nothing is noted; what reads it for its own sake says why.
+        let notes = path.and_then(|path| Reader::open(&path).ok()?.notes().ok()).unwrap_or_default();
+        let states = view.terminals.iter().filter_map(|terminal| {
+            let state = survey.fleet.state(&terminal.key, survey.now)?;
+            Some((Item::from(*terminal), serde_json::to_value(state)))
+        });
+        let tasks = view.tasks.iter().map(|task| (Item::from(*task), serde_json::to_value(task.fields())));
+        let noted = states.chain(tasks).map(|(item, fields)| {
+            let mut fields = fields?;
+            fields["note"] = note::of(&notes, item).into();
+            Ok(fields)
+        });
+        let all = noted.collect::<Result<Vec<Value>, serde_json::Error>>()?;
         let text = serde_json::to_string_pretty(&all)?;
         return output::print(&format!("{text}\n"));
     }

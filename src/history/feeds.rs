@@ -10,6 +10,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::identity::{Owner, same_terminal};
 use super::intents::{self, Intent, OPEN};
+use super::notes::Note;
 use super::reader::{Reader, RecordFilter, listed};
 use super::record::{Body, Sent, Stored};
 use super::{History, Trouble, file, now};
@@ -82,6 +83,11 @@ impl History {
     /// What becomes of intents from now on, those first that are open already.
     pub fn intents(&self) -> UnboundedReceiver<IntentNews> {
         self.follow("intents", IntentChanges)
+    }
+
+    /// What is noted of terminals: first what was, then, as it happens, what any process changes.
+    pub fn notes(&self) -> UnboundedReceiver<Note> {
+        self.follow("notes", NoteChanges)
     }
 
     fn follow<F: Feed>(&self, name: &str, feed: F) -> UnboundedReceiver<F::News> {
@@ -339,6 +345,22 @@ fn entry(record: Stored, now: Timestamp) -> FeedEntry<Stored> {
     let is_open = !has_ended && now.since(record.at) < LATEST_OUTCOME;
     let progress = (if has_ended { "ended" } else { "begun" }, 0);
     FeedEntry { number: record.id.0, progress, is_open, news: has_ended.then_some(record) }
+}
+
+/// Notes, whenever one is made or taken away.
+struct NoteChanges;
+
+impl Feed for NoteChanges {
+    type News = Note;
+
+    fn first(&self, reader: &mut Reader) -> Result<(i64, Entries<Note>), Trouble> {
+        Ok((reader.newest("notes")?, self.read(reader, 0, &[])?))
+    }
+
+    fn read(&self, reader: &mut Reader, after: i64, _: &[i64]) -> Result<Entries<Note>, Trouble> {
+        let entry = |(number, note)| FeedEntry { number, progress: ("noted", 0), is_open: false, news: Some(note) };
+        Ok(reader.notes_after(after)?.into_iter().map(entry).collect())
+    }
 }
 
 /// Intents, whenever they come further.

@@ -322,6 +322,14 @@ pub(super) const STEPS: &[&str] = &[
          tokens_in INTEGER, tokens_out INTEGER, cost REAL,
          PRIMARY KEY (terminal, session, hour)
      ) STRICT, WITHOUT ROWID;",
+    // 9: what the operator noted of terminals; a row without a text is a note that was taken away.
+    "CREATE TABLE notes (
+         id INTEGER PRIMARY KEY AUTOINCREMENT,
+         terminal INTEGER NOT NULL UNIQUE REFERENCES terminals (id) ON DELETE CASCADE,
+         instance TEXT,
+         at INTEGER NOT NULL,
+         text TEXT
+     ) STRICT;",
 ];
 
 /// The version that this program writes.
@@ -440,8 +448,9 @@ fn forget_watches(connection: &mut Connection, oldest: Timestamp) -> Result<(), 
     transaction.execute("DELETE FROM usage WHERE (hour + 1) * 3600000 < ?1", [oldest.as_millis()])?;
     transaction.execute(
         "DELETE FROM terminals WHERE NOT EXISTS (SELECT 1 FROM records WHERE terminal = terminals.id)
-             AND NOT EXISTS (SELECT 1 FROM watches WHERE terminal = terminals.id)",
-        [],
+             AND NOT EXISTS (SELECT 1 FROM watches WHERE terminal = terminals.id)
+             AND NOT EXISTS (SELECT 1 FROM notes WHERE terminal = terminals.id AND at >= ?1)",
+        [oldest.as_millis()],
     )?;
     transaction.commit()?;
     Ok(())

@@ -87,6 +87,20 @@ pub(super) fn terminal_row(connection: &Connection, key: &TerminalKey) -> Result
     Ok(connection.prepare_cached(sql)?.query_row(params![host, socket, pane, pid], |row| row.get(0)).optional()?)
 }
 
+/// The same, made where there is none. The terminal has a name from now on, or keeps the one that it has.
+pub(super) fn terminal_row_for(connection: &Connection, key: &TerminalKey, name: Option<&str>) -> Result<i64, Trouble> {
+    if let Some(row) = terminal_row(connection, key)? {
+        let sql = "UPDATE terminals SET name = ?1 WHERE id = ?2 AND name <> ?1";
+        if let Some(name) = name {
+            connection.prepare_cached(sql)?.execute(params![name, row])?;
+        }
+        return Ok(row);
+    }
+    let Columns { host, socket, pane, pid, .. } = Columns::of(key);
+    let sql = "INSERT INTO terminals (host, socket, pane, pid, name) VALUES (?1, ?2, ?3, ?4, ?5)";
+    Ok(connection.prepare_cached(sql)?.insert(params![host, socket, pane, pid, name.unwrap_or_default()])?)
+}
+
 /// A server's host, empty for this machine, and its socket, however that was spelt.
 pub fn stored_server(server: &ServerId) -> (String, String) {
     (server.host.clone().unwrap_or_default(), server.socket.word())

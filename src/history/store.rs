@@ -9,11 +9,11 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, Tran
 use super::Trouble;
 use super::encoding::{self, Codec};
 use super::file::{self, HistoryOptions, Opened};
-use super::identity::{Columns, Owner, terminal_row};
+use super::identity::{Owner, terminal_row, terminal_row_for};
 use super::record::{Kind, PublicState, Record, Sent, TaskRecord, TransitionRecord, write_summary};
 use super::summary::ServerSummary;
-use super::usage;
 use super::writer::Message;
+use super::{notes, usage};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::operation::Operation;
 use crate::private::Held;
@@ -263,6 +263,7 @@ impl Batch<'_> {
             Record::Transition(record) => self.transition(record)?,
             Record::Left(record) => {
                 self.transition(record)?;
+                notes::forget(&self.transaction, self.terminal(&record.key, None)?, record.transition.at)?;
                 if let Some(WatchedTerminal { row: Some(watch), .. }) = self.watching.terminals.remove(&record.key) {
                     let sql = "UPDATE watches SET seen = max(seen, ?1), ended = max(seen, ?1) WHERE id = ?2";
                     self.sql(sql)?.execute(params![record.transition.at.as_millis(), watch])?;
@@ -289,6 +290,9 @@ impl Batch<'_> {
         if let Some(PublicState::Agent(state)) = state {
             let terminal = self.terminal(key, None)?;
             usage::note(&self.transaction, terminal, transition.at, state)?;
+            if state.has_ended() {
+                notes::forget(&self.transaction, terminal, transition.at)?;
+            }
         }
         Ok(())
     }
@@ -330,16 +334,7 @@ impl Batch<'_> {
 
     /// The row of a terminal, which has a name from now on, or keeps the one that it has.
     fn terminal(&self, key: &TerminalKey, name: Option<&str>) -> Result<i64, Trouble> {
-        if let Some(row) = terminal_row(&self.transaction, key)? {
-            let sql = "UPDATE terminals SET name = ?1 WHERE id = ?2 AND name <> ?1";
-            if let Some(name) = name {
-                self.sql(sql)?.execute(params![name, row])?;
-            }
-            return Ok(row);
-        }
-        let Columns { host, socket, pane, pid, .. } = Columns::of(key);
-        let sql = "INSERT INTO terminals (host, socket, pane, pid, name) VALUES (?1, ?2, ?3, ?4, ?5)";
-        Ok(self.sql(sql)?.insert(params![host, socket, pane, pid, name.unwrap_or_default()])?)
+        terminal_row_for(&self.transaction, key, name)
     }
 
     /// Opens a watch of a terminal in place of the one that another process has left open; watching has no gap where this

@@ -49,6 +49,7 @@ actions! {
     UnmarkAll = "unmark-all", "remove all marks" [table];
     Pin = "pin", "pin or unpin the terminal, or all marked ones, at the top" [row];
     Mute = "mute", "mute or unmute the terminal, or all marked ones: never counted as needing you" [row];
+    Note = "note", "write a note on the terminal; an empty one takes it away" [row];
     Seen = "seen", "mark the result of the terminal, or of all marked ones, as seen";
     Open = "open", "answer the waiting dialog, or write a prompt" [row];
     AllowOnce = "allow-once", "open the dialog with its yes, this once, chosen" [row];

@@ -1,13 +1,13 @@
-//! Which terminals are shown, in which order and in which groups, and what the operator has said of each: marked,
-//! pinned, muted, its bells seen.
+//! Which terminals are shown, in which order and in which groups, and which bells of tasks were seen.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use super::columns::ChosenColumns;
 use super::filter::Filter;
+use super::flags::Flags;
 use super::item::{Item, Measure};
-use crate::fleet::{Terminal, TerminalKey, View};
+use crate::fleet::{TerminalKey, View};
 use crate::state::FactName;
 use crate::status::Status;
 use crate::task::Task;
@@ -183,6 +183,12 @@ pub struct Head {
 }
 
 impl Head {
+    /// How many of a status it tells. A folded head counts everything, an open one only what should be looked at: the rest
+    /// stands below it.
+    pub fn told(&self, status: Status) -> usize {
+        if self.folded { self.counts[status.place()] } else { self.worth_a_look[status.place()] }
+    }
+
     /// Whether any terminal of the group should be looked at by the operator.
     pub fn wants_a_look(&self) -> bool {
         self.worth_a_look.iter().any(|count| *count > 0)
@@ -255,8 +261,13 @@ impl Arrangement {
             return self.ungrouped(view);
         }
         let placed = self.in_order(view, self.grouping);
-        let mut rows = Vec::with_capacity(placed.len() + 8);
-        for members in placed.chunk_by(|a, b| a.group == b.group) {
+        let mut groups: Vec<&[Placed<'a>]> = placed.chunk_by(|a, b| a.group == b.group).collect();
+        if self.sort == Sort::Attention {
+            // The most urgent member stands first in its group.
+            groups.sort_by_key(|members| (members[0].group != Group::Pinned, self.place_in_queue(members[0].item)));
+        }
+        let mut rows = Vec::with_capacity(placed.len() + groups.len());
+        for members in groups {
             let group = members[0].group.clone();
             let folded = self.folded.contains(&group);
             let (mut counts, mut worth_a_look) = ([0; Status::GROUPS.len()], [0; Status::GROUPS.len()]);
@@ -331,8 +342,22 @@ impl Arrangement {
     /// the most urgent first, and of those the one that has waited longest; what has finished comes last.
     pub fn queue<'a>(&self, view: &View<'a>) -> Vec<Item<'a>> {
         let mut queue: Vec<Item<'a>> = self.shown(view).filter(|item| self.wants_a_look(*item)).collect();
-        queue.sort_by_cached_key(|item| (rank(*item, false), item.waiting_since(), item.key().clone()));
+        queue.sort_by_cached_key(|item| (self.place_in_queue(*item), item.key().clone()));
         queue
+    }
+
+    /// What the queue is sorted by; those that nobody should look at stand equal, behind all others.
+    fn place_in_queue(&self, item: Item<'_>) -> (usize, Option<Timestamp>) {
+        match self.wants_a_look(item) {
+            true => (rank(item, false), item.waiting_since()),
+            false => (usize::MAX, None),
+        }
+    }
+
+    /// The members of a group in the order in which they stand in it, whether it is folded or not.
+    pub fn members<'a>(&self, view: &View<'a>, group: &Group) -> Vec<Item<'a>> {
+        let placed = self.in_order(view, self.grouping).into_iter();
+        placed.filter(|placed| placed.group == *group).map(|placed| placed.item).collect()
     }
 
     fn placed<'a>(&self, item: Item<'a>, grouping: Grouping) -> Placed<'a> {
@@ -381,100 +406,6 @@ impl Arrangement {
         };
         let name = || natural(a.item.id(), b.item.id());
         groups.then_with(sorted).then_with(name).then_with(|| a.item.key().cmp(b.item.key()))
-    }
-}
-
-/// Marks, pins and mutes, and what prompts were begun for. Pins and mutes begin with what the configuration says.
-#[derive(Clone, Debug, Default)]
-pub struct Flags {
-    drafted: BTreeSet<TerminalKey>,
-    marked: BTreeSet<TerminalKey>,
-    pinned: BTreeMap<TerminalKey, bool>,
-    muted: BTreeMap<TerminalKey, bool>,
-}
-
-impl Flags {
-    /// Whether a terminal is among those that are acted on together.
-    pub fn is_marked<'a>(&self, item: impl Into<Item<'a>>) -> bool {
-        let item = item.into();
-        self.marked.contains(item.key())
-    }
-
-    /// Whether a terminal stands at the top.
-    pub fn is_pinned<'a>(&self, item: impl Into<Item<'a>>) -> bool {
-        let item = item.into();
-        self.pinned.get(item.key()).copied().unwrap_or(item.declared().0)
-    }
-
-    /// Whether a terminal never counts as needing the operator.
-    pub fn is_muted<'a>(&self, item: impl Into<Item<'a>>) -> bool {
-        let item = item.into();
-        self.muted.get(item.key()).copied().unwrap_or(item.declared().1)
-    }
-
-    /// Whether the operator has begun a prompt for a terminal here and not sent it.
-    pub fn is_drafted<'a>(&self, item: impl Into<Item<'a>>) -> bool {
-        self.drafted.contains(item.into().key())
-    }
-
-    /// Takes note of the terminals that prompts were begun for.
-    pub fn set_drafted<'a>(&mut self, keys: impl IntoIterator<Item = &'a TerminalKey>) {
-        self.drafted = keys.into_iter().cloned().collect();
-    }
-
-    /// How many are marked, tasks included.
-    pub fn count(&self) -> usize {
-        self.marked.len()
-    }
-
-    /// The marked terminals that are in the fleet, in its order.
-    pub fn marked<'a>(&self, view: &View<'a>) -> Vec<&'a Terminal> {
-        view.terminals.iter().copied().filter(|terminal| self.is_marked(*terminal)).collect()
-    }
-
-    /// Marks terminals.
-    pub fn mark<'a>(&mut self, items: impl IntoIterator<Item = Item<'a>>) {
-        self.marked.extend(items.into_iter().map(|item| item.key().clone()));
-    }
-
-    /// Marks a terminal, or takes its mark away.
-    pub fn toggle_mark<'a>(&mut self, item: impl Into<Item<'a>>) {
-        let item = item.into();
-        if !self.marked.remove(item.key()) {
-            self.marked.insert(item.key().clone());
-        }
-    }
-
-    /// Takes all marks away.
-    pub fn unmark_all(&mut self) {
-        self.marked.clear();
-    }
-
-    /// Pins a terminal, or lets it go. Returns whether it is pinned now.
-    pub fn toggle_pin<'a>(&mut self, item: impl Into<Item<'a>>) -> bool {
-        let item = item.into();
-        let pinned = !self.is_pinned(item);
-        self.pinned.insert(item.key().clone(), pinned);
-        pinned
-    }
-
-    /// Mutes a terminal, or gives it its voice back. Returns whether it is muted now.
-    pub fn toggle_mute<'a>(&mut self, item: impl Into<Item<'a>>) -> bool {
-        let item = item.into();
-        let muted = !self.is_muted(item);
-        self.muted.insert(item.key().clone(), muted);
-        muted
-    }
-
-    /// Forgets the marks of terminals that have left the fleet.
-    pub fn follow(&mut self, view: &View<'_>) {
-        if !self.marked.is_empty() {
-            let there = |key: &TerminalKey| {
-                view.terminals.iter().any(|terminal| terminal.key == *key)
-                    || view.tasks.iter().any(|task| task.key == *key)
-            };
-            self.marked.retain(there);
-        }
     }
 }
 

@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::arrangement::TableRow;
+use super::arrangement::{RowKey, TableRow};
 use super::frame::{self, Canvas};
 use super::grid::{self, Following};
 use super::item::Item;
@@ -166,15 +166,26 @@ impl Ui {
         let (left, right) = (self.drawn.regions.left, self.drawn.regions.right);
         let single = self.panes.single(&self.drawn.regions);
         match single {
-            None => preview::draw(canvas, buffer, right, self.selected(view)),
+            None => self.draw_preview(canvas, buffer, right, view),
             Some(Below::Preview) => {
-                preview::draw(canvas, buffer, left, self.selected(view));
+                self.draw_preview(canvas, buffer, left, view);
                 return Rect::ZERO;
             }
             Some(Below::Log) => {}
         }
         log::draw(canvas, buffer, left, view, &self.log, self.skipped);
         left
+    }
+
+    /// What the selected row shows: the screen of a terminal, the members of a group.
+    fn draw_preview(&self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, view: &View<'_>) {
+        match self.cursor.row() {
+            Some(RowKey::Head(group)) => {
+                let members = self.memory.arrangement.members(view, group);
+                preview::draw_group(canvas, buffer, area, group, &members);
+            }
+            _ => preview::draw(canvas, buffer, area, self.selected(view)),
+        }
     }
 }
 

@@ -11,7 +11,8 @@ use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::{Position, Rect};
 
 use super::action::Action;
-use super::arrangement::{Arrangement, Flags};
+use super::arrangement::Arrangement;
+use super::flags::Flags;
 use super::frame::{Canvas, Hint};
 use super::input::LineInput;
 use super::item::{Item, Measure};
@@ -51,8 +52,9 @@ const STATES: [&str; 23] = [
 ];
 
 /// What a word of a filter may ask for by `name:`; other names are part of a plain word.
-const FIELDS: [&str; 13] = [
-    "is", "agent", "host", "session", "label", "model", "mode", "branch", "prompt", "context", "plan", "tokens", "cost",
+const FIELDS: [&str; 14] = [
+    "is", "agent", "host", "session", "label", "note", "model", "mode", "branch", "prompt", "context", "plan",
+    "tokens", "cost",
 ];
 
 /// What people say as well, among it the words of the JSON, and which of [`STATES`] that means; `success` is a turn
@@ -109,6 +111,7 @@ enum What {
     Host(String),
     Session(String),
     Label(String),
+    Note(String),
     /// A part of what is known.
     Fact(FactName, String),
     /// Less or more of something than this.
@@ -296,6 +299,7 @@ impl What {
             "host" => Self::Host(word),
             "session" => Self::Session(word),
             "label" => Self::Label(word),
+            "note" => Self::Note(word),
             _ => match (fact, measure) {
                 (Some((_, fact)), _) => Self::Fact(*fact, word),
                 (None, Some((_, measure))) => Self::Measured(*measure, Bound::new(*measure, value)),
@@ -359,6 +363,7 @@ impl Term {
             },
             What::Fact(name, word) => contains(&item.fact(*name), word),
             What::Measured(measure, bound) => measure.of(item).is_some_and(|value| bound.holds(value)),
+            What::Note(word) => flags.note(item).is_some_and(|note| contains(note, word)),
             What::Label(word) => item.label().is_some_and(|label| begins(label, word)),
         }
     }

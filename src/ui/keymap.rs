@@ -34,6 +34,8 @@ pub enum Context {
     Help,
     /// The filter while it is typed.
     Filter,
+    /// The note on a terminal while it is typed.
+    Note,
     /// A question before something happens.
     Confirm,
     /// A list of which one is chosen; typing narrows it down.
@@ -51,6 +53,7 @@ impl Context {
     pub const ALL: &'static [Context] = &[
         Context::Fleet,
         Context::Filter,
+        Context::Note,
         Context::Dialog,
         Context::Answer,
         Context::Composer,
@@ -76,6 +79,7 @@ impl Context {
             Context::Drill => "one terminal",
             Context::Search => "typing what to search for",
             Context::Help => "this list",
+            Context::Note => "writing a note",
             Context::Filter => "typing a filter",
             Context::Confirm => "a question before something happens",
             Context::Menu => "choosing from a list",

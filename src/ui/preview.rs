@@ -4,13 +4,18 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{self, Modifier, Style};
 
+use super::arrangement::Group;
 use super::frame::{self, Canvas};
 use super::item::{self, Item};
+use super::table;
 use super::text::{self, Pen};
 use super::theme::on_ground;
 use super::times;
 use crate::screen::{self, Row, Screen};
 use crate::status::Status;
+
+/// A blank and how long a state has lasted.
+const LASTING: usize = 6;
 
 /// Draws the bottom rows of what an item shows, so that what is current is always in the pane: the screen of an agent,
 /// or what a task printed.
@@ -28,6 +33,31 @@ pub fn draw<'a>(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, item: Opti
     title.retain(|(text, _)| !text.is_empty());
     let area = frame::titled(canvas, buffer, area, &title);
     draw_inside(canvas, buffer, area, item);
+}
+
+/// Draws what is in a group: its members with their states and what they do, one a line; how many more there are where
+/// they do not all fit.
+pub fn draw_group(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, group: &Group, members: &[Item<'_>]) {
+    let parts = &canvas.theme.parts;
+    let count = text::counted(members.len(), "terminal");
+    let area = frame::titled(canvas, buffer, area, &[(group.title(), parts.title), (&count, parts.quiet)]);
+    let height = usize::from(area.height);
+    let shown = if members.len() > height { height.saturating_sub(1) } else { members.len() };
+    let widest = |words: &dyn Fn(Item<'_>) -> usize| members.iter().map(|item| words(*item)).max().unwrap_or(0);
+    let name = widest(&|item| text::width(item.id())).min(usize::from(area.width) / 3);
+    let state = widest(&|item| text::width(&item.status().word()));
+    for (row, item) in (0..).zip(&members[..shown]) {
+        let is_muted = canvas.arrangement.flags.is_muted(*item);
+        let look = if is_muted { parts.quiet } else { canvas.theme.style(item.status()) };
+        let lasting = times::lasting(item.since(), canvas.now);
+        let mut pen = Pen::new(buffer, area, row);
+        pen.skip(1).text(table::glyph(canvas, *item), look).skip(1).field(item.id(), name, parts.text);
+        pen.skip(2).field(&item.status().word(), state, look).right(&lasting, LASTING, look);
+        pen.skip(2).text(&item.what(), if is_muted { parts.quiet } else { parts.text });
+    }
+    if let (true, Ok(last)) = (shown < members.len(), u16::try_from(shown)) {
+        Pen::new(buffer, area, last).skip(1).text(&format!("and {} more", members.len() - shown), parts.quiet);
+    }
 }
 
 /// How old what is shown is, where that is worth saying.

@@ -1,10 +1,13 @@
 //! The table: one row an agent or a task, in columns that are data.
 
+mod heads;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
-use super::arrangement::{Arrangement, Flags, Head, RowKey, TableRow};
+use super::arrangement::{Arrangement, RowKey, TableRow};
+use super::flags::Flags;
 use super::frame::Canvas;
 use super::item::Item;
 use super::scroll::Viewport;
@@ -13,6 +16,7 @@ use super::times;
 use crate::state::{AgentFacts, Attention, FactName, TurnSource};
 use crate::status::Status;
 use crate::task::rang;
+use heads::HeadLayout;
 
 /// What a table shows of each item: its words for every table, and how the dashboard draws them.
 pub struct Column {
@@ -58,6 +62,7 @@ impl Column {
         match self.spare {
             // A place that is called as the terminal is says nothing more.
             WHERE if self.on == ShownOn::Both => items.iter().any(|item| item.session() != item.id()),
+            HOST => items.iter().any(|item| item.key().server != items[0].key().server),
             FACTS.. if self.spare != WHERE => items.iter().any(|item| !(self.words)(*item).is_empty()),
             _ => true,
         }
@@ -85,8 +90,9 @@ enum Width {
 }
 
 /// The columns, left to right. One more is one more line.
-pub const COLUMNS: [Column; 18] = [
+pub const COLUMNS: [Column; 19] = [
     column("NAME", ShownOn::Both, Width::Words(NAME_LEAST, 28), 0, |it| it.id().to_owned(), name),
+    column("HOST", ShownOn::Both, Width::Words(4, 20), HOST, |it| it.key().server.to_string(), quiet),
     column("AGENT", ShownOn::Both, Width::Words(5, 20), 24, |it| it.agent(), quiet),
     // The longest word and `59m59`, or a word, the last result and `~59m59`.
     column("STATE", ShownOn::Both, Width::Fixed(17), 0, |it| it.status().word().into_owned(), state_for),
@@ -128,6 +134,8 @@ const TOLD_FROM: usize = 120;
 const WIDE: usize = 100;
 /// From this width on the command line has room for all that is known.
 const WIDEST: usize = 200;
+/// What the host spares, which is told apart only where there are several.
+const HOST: usize = 28;
 /// What the columns spare of facts that not every agent tells; where no row has any, they are left out.
 const FACTS: usize = 34;
 /// The share of the context that is left, in percent, from which on it is shown as a warning.
@@ -158,6 +166,8 @@ pub const RUNS: &str = "▶";
 pub const MARKED: &str = "■";
 /// See [`MARKED`].
 pub const PINNED: &str = "↑";
+/// What stands behind what a terminal does, before what the operator has noted of it.
+pub const NOTED: &str = "#";
 /// See [`MARKED`].
 pub const MUTED: &str = "z";
 /// What stands before what a terminal does that a prompt was begun for.
@@ -194,12 +204,13 @@ pub fn draw(
         let room = draw_extent(canvas, buffer, area, rows, first, page);
         draw_heading(canvas, buffer, Rect { width: room, ..area }, &layout);
     }
+    let heads = HeadLayout::new(canvas, usize::from(area.width), rows);
     let mut drawn = TableHits { rows: Vec::new(), first, page, columns: 1 };
     for (offset, row) in rows.iter().enumerate().skip(first).take(page) {
         let y = heading + u16::try_from(offset - first).unwrap_or(u16::MAX);
         let line = Rect { y: area.y + y, height: 1, ..area };
         match row {
-            TableRow::Head(head) => draw_head(canvas, buffer, line, head, offset == selected),
+            TableRow::Head(head) => heads::draw(canvas, buffer, line, &heads, head, offset == selected),
             TableRow::Item(item) => draw_row(canvas, buffer, line, &layout, *item, offset == selected),
         }
         drawn.rows.push((line, row.key()));
@@ -333,28 +344,6 @@ pub fn draw_extent(
     let at = Rect { x: area.right() - width, width, ..area };
     Pen::new(buffer, at, 0).text(&message, canvas.theme.style(Status::Approval)).text(&shown, canvas.theme.parts.quiet);
     area.width - at.width
-}
-
-/// The head of a group into a line: its name, how many terminals it has, and what they need. A folded one counts
-/// everything, an open one only what should be looked at: the rest stands below it.
-fn draw_head(canvas: &Canvas<'_>, buffer: &mut Buffer, line: Rect, head: &Head, is_selected: bool) {
-    let parts = &canvas.theme.parts;
-    let base = if is_selected { parts.selected } else { Style::default() };
-    let quiet = base.patch(parts.quiet);
-    let mut pen = begin_line(canvas, buffer, line, is_selected);
-    pen.text(if head.folded { "▸ " } else { "▾ " }, quiet);
-    pen.text(head.group.title(), base.patch(parts.title).add_modifier(Modifier::BOLD));
-    pen.text(&format!("  {}", head.terminals), quiet);
-    if head.folded && head.marked > 0 {
-        pen.text("   ", base).text(&format!("{MARKED} {} marked", head.marked), base.patch(parts.key));
-    }
-    let counts = if head.folded { head.counts } else { head.worth_a_look };
-    for status in Status::GROUPS.into_iter().filter(|&status| counts[status.place()] > 0) {
-        let look = canvas.theme.appearance(status);
-        let number = counts[status.place()];
-        let count = format!("{} {number} {}", canvas.glyph(status), status.group_word(number));
-        pen.text("   ", base).text(&count, base.patch(look.style));
-    }
 }
 
 /// Draws the ground of a line and the cursor on it.
@@ -546,5 +535,23 @@ fn what(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
         room -= cells;
     }
     let is_over = matches!(cell.status, Status::Gone | Status::Unknown);
-    pen.field(words, room, if is_over { cell.quiet } else { cell.text() });
+    let style = if is_over { cell.quiet } else { cell.text() };
+    let Some(note) = cell.canvas.arrangement.flags.note(cell.item) else {
+        pen.field(words, room, style);
+        return;
+    };
+    // What waits for the operator keeps its words, and nothing is lost of what is only ready; the sign is always there.
+    let least = match cell.status {
+        status if status.needs_operator() => room,
+        Status::Ready => 0,
+        _ => room / 3,
+    };
+    let wanted = text::width(NOTED) + 1 + text::width(note) + GAP;
+    let shown = text::width(words).min(least.max(room.saturating_sub(wanted)));
+    let shown = shown.min(room.saturating_sub(text::width(NOTED) + GAP));
+    let gap = if shown > 0 { GAP } else { 0 };
+    let (look, left) = (cell.style(cell.canvas.theme.parts.key), room - shown - gap);
+    pen.field(words, shown, style).field("", gap, cell.base);
+    pen.field(NOTED, 1.min(left), look).field("", 1.min(left.saturating_sub(1)), look);
+    pen.field(note, left.saturating_sub(2), look);
 }

@@ -18,6 +18,7 @@ use crate::ui::item::Item;
 use crate::ui::keymap::Context;
 use crate::ui::layout::{Below, Divider, Layout};
 use crate::ui::lists::{follow_ups, needs_decision, palette, task_sessions};
+use crate::ui::note::NoteBar;
 use crate::ui::raw::Raw;
 use crate::ui::{Drawn, Request, Topic, Ui};
 
@@ -132,6 +133,12 @@ impl Ui {
             Action::Columns => self.open(ColumnList::default()),
             Action::MuteAll => return self.toggle_notices(view),
             Action::Pin | Action::Mute => return self.flag(action, view),
+            Action::Note => {
+                if let Some(item) = self.acted_on(view) {
+                    let bar = NoteBar::new(item, self.memory.arrangement.flags.note(item));
+                    self.open(bar);
+                }
+            }
             Action::Seen => return self.mark_seen(view),
             Action::SwitchPane => self.panes.switch(),
             Action::KillTask | Action::RerunTask | Action::PruneTasks | Action::KillAllTasks => {

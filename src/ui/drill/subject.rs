@@ -196,6 +196,7 @@ pub fn of_task(canvas: &Canvas<'_>, task: &Task, view: &View<'_>) -> Vec<StyledL
     let mut facts = Facts { canvas, lines: Vec::new() };
     facts.heading("Task");
     facts.put("name", task.id.clone());
+    noted(&mut facts, task);
     facts.put("window", format!("{}:{} {} ({})", task.session, task.index, task.name, task.window));
     facts.put("status", format!("{} for {}", task.status, times::running(canvas.now.since(task.since))));
     facts.put("prompt", task.prompt().unwrap_or_default());
@@ -241,6 +242,7 @@ fn pane(facts: &mut Facts<'_, '_>, terminal: &Terminal, view: &View<'_>) {
     let (key, pane, known) = (&terminal.key, &terminal.facts, &terminal.state.terminal);
     facts.heading("Pane");
     facts.put("name", known.id.clone());
+    noted(facts, terminal);
     facts.put("place", format!("{} ({})", terminal.place.target(), key.pane));
     facts.put("session, window", [&known.session, &known.window].map(|it| it.clone().unwrap_or_default()).join(", "));
     facts.put("title", known.title.clone());
@@ -258,6 +260,13 @@ fn pane(facts: &mut Facts<'_, '_>, terminal: &Terminal, view: &View<'_>) {
     server(facts, key, view);
     if let Some(git) = &known.git {
         repository(facts, git);
+    }
+}
+
+/// What the operator has noted of it, if anything.
+fn noted<'a>(facts: &mut Facts<'_, '_>, item: impl Into<Item<'a>>) {
+    if let Some(note) = facts.canvas.arrangement.flags.note(item) {
+        facts.put("note", note);
     }
 }
 

@@ -853,18 +853,23 @@ fn groups_fold_and_count_what_they_hide() {
     frame(&mut ui, &fleet, 120, 40);
     press(&mut ui, &fleet, &chars("bb"));
     press(&mut ui, &fleet, &chars("bb"));
+    let heads = |ui: &mut Ui, fleet: &SampleFleet| -> Vec<String> {
+        names(ui, fleet).into_iter().filter(|name| name.starts_with(['▾', '▸'])).collect()
+    };
+    let open = heads(&mut ui, &fleet);
     assert_eq!(
-        names(&mut ui, &fleet)[..4],
+        open,
         [
-            "▾ prod  2   ✗ 1 failed",
-            "infra",
-            "ingest",
-            "▾ the others  10   ? 3 need you   ! 1 stalled   ⊘ 1 interrupted   ✓ 1 finished"
-        ]
+            "▾ the others  10  ? 3 need you              ! 1 stalled  ⊘ 1 interrupted  ✓ 1 finished",
+            "▾ prod         2                ✗ 1 failed"
+        ],
+        "counts stand below each other"
     );
     press(&mut ui, &fleet, &chars("Z"));
-    assert_eq!(names(&mut ui, &fleet)[0], "▸ prod  2   ✗ 1 failed   ⠋ 1 working");
+    assert!(heads(&mut ui, &fleet)[1].contains("✗ 1"));
     assert_eq!(names(&mut ui, &fleet).len(), 2);
+    let preview = text(&mut ui, &fleet, 120, 40);
+    assert!(preview.contains("─ the others  10 terminals ─") && preview.contains("? shop-api"), "{preview}");
     // What needs the operator is found in a folded group, which is unfolded for it.
     press(&mut ui, &fleet, &chars("gg"));
     press(&mut ui, &fleet, &[KeyCode::Home]);
@@ -876,8 +881,11 @@ fn groups_fold_and_count_what_they_hide() {
     assert!(selected(&mut ui, &fleet).contains("▸ prod"), "the cursor goes to the head of what it folds");
     press(&mut ui, &fleet, &[KeyCode::Enter]);
     assert!(selected(&mut ui, &fleet).contains("▾ prod"));
+    let shown = lines(&frame(&mut ui, &fleet, 120, 40));
+    let row = shown.iter().position(|line| line.contains("▾ prod")).and_then(|row| u16::try_from(row).ok());
+    let row = row.expect("the head");
     let click =
-        MouseEvent { kind: MouseEventKind::Down(MouseButton::Left), column: 9, row: 3, modifiers: KeyModifiers::NONE };
+        MouseEvent { kind: MouseEventKind::Down(MouseButton::Left), column: 9, row, modifiers: KeyModifiers::NONE };
     ui.handle(&Event::Mouse(click), &fleet.view());
     assert!(selected(&mut ui, &fleet).contains("▸ prod"), "a click folds");
 }
@@ -893,22 +901,22 @@ fn heading(ui: &mut Ui, fleet: &SampleFleet, width: u16) -> Vec<String> {
 fn columns_are_chosen_and_the_table_follows_at_once() {
     let fleet = SampleFleet::usual();
     let mut ui = dashboard();
-    let usual = ["NAME", "AGENT", "STATE", "LAST", "STABLE", "WHAT"];
+    let usual = ["NAME", "HOST", "AGENT", "STATE", "LAST", "STABLE", "WHAT"];
     assert_eq!(heading(&mut ui, &fleet, 200), usual);
     // AGENT goes, and LAST goes before STATE.
-    press(&mut ui, &fleet, &chars("cj jjK"));
-    assert_eq!(heading(&mut ui, &fleet, 200), ["NAME", "LAST", "STATE", "STABLE", "WHAT", "columns"][..5]);
+    press(&mut ui, &fleet, &chars("cjj jjK"));
+    assert_eq!(heading(&mut ui, &fleet, 200), ["NAME", "HOST", "LAST", "STATE", "STABLE", "WHAT", "columns"][..6]);
     // What must be told cannot be taken away.
     press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Char(' ')]);
     assert!(text(&mut ui, &fleet, 200, 40).contains("NAME cannot be hidden"));
     press(&mut ui, &fleet, &[KeyCode::Esc]);
-    assert_eq!(heading(&mut ui, &fleet, 200), ["NAME", "LAST", "STATE", "STABLE", "WHAT"]);
+    assert_eq!(heading(&mut ui, &fleet, 200), ["NAME", "HOST", "LAST", "STATE", "STABLE", "WHAT"]);
     let choices = serde_json::to_string(&ui.choices()).unwrap();
     let mut next = dashboard();
     next.restore(serde_json::from_str(&choices).unwrap());
-    assert_eq!(heading(&mut next, &fleet, 200), ["NAME", "LAST", "STATE", "STABLE", "WHAT"]);
+    assert_eq!(heading(&mut next, &fleet, 200), ["NAME", "HOST", "LAST", "STATE", "STABLE", "WHAT"]);
     for restore in [vec![KeyCode::Char('r')], vec![KeyCode::End, KeyCode::Enter]] {
-        press(&mut next, &fleet, &chars("cj "));
+        press(&mut next, &fleet, &chars("cjj "));
         press(&mut next, &fleet, &restore);
         press(&mut next, &fleet, &[KeyCode::Esc]);
         assert_eq!(heading(&mut next, &fleet, 200), usual);
@@ -1110,6 +1118,68 @@ fn marks_pins_and_mutes() {
     assert!(text(&mut ui, &fleet, 120, 40).contains("12 marked"));
     press(&mut ui, &fleet, &chars("u"));
     assert!(!text(&mut ui, &fleet, 120, 40).contains("marked"));
+}
+
+#[test]
+fn a_note_is_written_shown_and_found() {
+    let mut fleet = SampleFleet::usual();
+    fleet.terminals.retain(|terminal| ["web", "shop-api"].contains(&terminal.state.terminal.id.as_str()));
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::End, KeyCode::Char('t')]);
+    press(&mut ui, &fleet, &chars("check the footer"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("note on web: check the footer"));
+    let asked = press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let web = fleet.terminals.iter().find(|terminal| terminal.state.terminal.id == "web").expect("web");
+    let note = fleetwatch::history::Note::new(web.key.clone(), "check the footer");
+    assert_eq!(asked, [Request::KeepNote { note: note.clone(), name: "web".into() }]);
+    assert!(!text(&mut ui, &fleet, 120, 40).contains("# check"), "it is shown once it is kept");
+    ui.keep_note(note);
+    let shop = fleet.terminals.iter().find(|terminal| terminal.state.terminal.id == "shop-api").expect("shop-api");
+    ui.keep_note(fleetwatch::history::Note::new(shop.key.clone(), &"long ".repeat(40)));
+    let row = |shown: &str, name: &str| shown.lines().find(|line| line.contains(name)).expect("a row").to_owned();
+    for (width, height) in [(80, 24), (120, 40), (160, 45)] {
+        let shown = text(&mut ui, &fleet, width, height);
+        assert!(row(&shown, " web ").ends_with("# check the footer"), "{shown}");
+        let waits = row(&shown, "shop-api ");
+        assert!(waits.contains("rm -rf build/ca") && waits.contains('#'), "{shown}");
+    }
+    press(&mut ui, &fleet, &chars("/note:FOOTER"));
+    assert_eq!(names(&mut ui, &fleet), ["web"]);
+    press(&mut ui, &fleet, &[KeyCode::Enter, KeyCode::Char('t')]);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("note on web: check the footer"), "it goes on with what there is");
+    press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Char('d')]);
+    assert!(press(&mut ui, &fleet, &[]).is_empty());
+}
+
+#[test]
+fn pins_and_mutes_are_there_at_the_next_start_as_long_as_their_terminals_are() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::End, KeyCode::Char('p')]);
+    press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Char('j'), KeyCode::Char('m')]);
+    let kept = serde_json::to_string(&ui.choices()).expect("JSON");
+    let start = |fleet: &SampleFleet| {
+        let mut next = dashboard();
+        next.restore(serde_json::from_str(&kept).expect("choices"));
+        next.update(&fleet.view());
+        next
+    };
+    let mut next = start(&fleet);
+    assert_eq!(next.choices(), ui.choices());
+    assert_eq!(names(&mut next, &fleet)[0], "legacy", "it is pinned");
+    assert!(text(&mut next, &fleet, 160, 40).contains("2 need you"), "the muted one is not counted");
+    let terminals = std::mem::take(&mut fleet.terminals);
+    next.update(&fleet.view());
+    assert_eq!(next.choices(), ui.choices(), "they may still be found");
+    fleet.now = NOW + Span::from_secs(60);
+    next.update(&fleet.view());
+    assert_eq!(next.choices(), dashboard().choices(), "they have gone");
+    // What the configuration says anyway is no choice.
+    fleet.terminals = terminals;
+    press(&mut next, &fleet, &chars("pp"));
+    assert_eq!(next.choices(), dashboard().choices());
 }
 
 #[test]
@@ -1567,9 +1637,9 @@ fn a_task_that_ended_well_is_called_finished_everywhere_and_needs_nobody() {
     assert!(text(&mut ui, &fleet, 160, 40).contains("✓ exited 0"));
     press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Esc]);
     press(&mut ui, &fleet, &chars("bZ"));
-    assert!(text(&mut ui, &fleet, 160, 40).contains("▸ builds  4   ? 1 needs you   ✗ 1 failed   ✓ 1 finished"));
+    assert!(text(&mut ui, &fleet, 160, 40).contains("▸ builds  4  ? 1 needs you  ✗ 1 failed  ✓ 1 finished"));
     press(&mut ui, &fleet, &chars("Z"));
-    assert!(text(&mut ui, &fleet, 160, 40).contains("▾ builds  4   ? 1 needs you   ✗ 1 failed\n"));
+    assert!(text(&mut ui, &fleet, 160, 40).contains("▾ builds  4  ? 1 needs you  ✗ 1 failed\n"));
 }
 
 #[test]
@@ -1595,7 +1665,7 @@ fn what_needs_the_operator_is_found_in_folded_groups_and_below_the_screen() {
     assert!(open.contains("↓ 1 needs you  1–"), "the heading says where: {open}");
     press(&mut ui, &fleet, &chars("Z"));
     let folded = text(&mut ui, &fleet, 80, 24);
-    assert!(folded.contains("▸ session-5  5   ? 1 needs you"), "{folded}");
+    assert!(folded.contains("▸ session-5  5  ? 1 needs you"), "{folded}");
     assert!(!folded.contains('↓'), "{folded}");
     press(&mut ui, &fleet, &chars("n"));
     let found = text(&mut ui, &fleet, 80, 24);

@@ -1,0 +1,172 @@
+//! What the operator has said of terminals: marked, pinned, muted, noted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::item::Item;
+use crate::fleet::{ServerHealth, Terminal, TerminalKey, View};
+use crate::history::{Note, same_terminal};
+use crate::time::{Span, Timestamp};
+
+/// Marks, pins, mutes and notes, and what prompts were begun for. Pins and mutes begin with what the configuration says.
+#[derive(Clone, Debug, Default)]
+pub struct Flags {
+    drafted: BTreeSet<TerminalKey>,
+    marked: BTreeSet<TerminalKey>,
+    chosen: ChosenFlags,
+    notes: Vec<Note>,
+    /// When the fleet was first followed.
+    begun: Option<Timestamp>,
+}
+
+/// What the operator has pinned and muted, or not, other than the configuration says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ChosenFlags {
+    #[serde(with = "pairs")]
+    pinned: BTreeMap<TerminalKey, bool>,
+    #[serde(with = "pairs")]
+    muted: BTreeMap<TerminalKey, bool>,
+}
+
+/// A map as a list of pairs: names in JSON are texts, and a terminal's identity is none.
+mod pairs {
+    use super::*;
+
+    pub fn serialize<S: Serializer>(map: &BTreeMap<TerminalKey, bool>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(map)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<TerminalKey, bool>, D::Error> {
+        Ok(Vec::<(TerminalKey, bool)>::deserialize(deserializer)?.into_iter().collect())
+    }
+}
+
+/// How long after the start every terminal of a server that answers has been found, tasks included. What was chosen of one
+/// that is not there then is forgotten.
+const FOUND: Span = Span::from_secs(30);
+
+impl Flags {
+    /// Whether a terminal is among those that are acted on together.
+    pub fn is_marked<'a>(&self, item: impl Into<Item<'a>>) -> bool {
+        let item = item.into();
+        self.marked.contains(item.key())
+    }
+
+    /// Whether a terminal stands at the top.
+    pub fn is_pinned<'a>(&self, item: impl Into<Item<'a>>) -> bool {
+        let item = item.into();
+        self.chosen.pinned.get(item.key()).copied().unwrap_or(item.declared().0)
+    }
+
+    /// Whether a terminal never counts as needing the operator.
+    pub fn is_muted<'a>(&self, item: impl Into<Item<'a>>) -> bool {
+        let item = item.into();
+        self.chosen.muted.get(item.key()).copied().unwrap_or(item.declared().1)
+    }
+
+    /// Whether the operator has begun a prompt for a terminal here and not sent it.
+    pub fn is_drafted<'a>(&self, item: impl Into<Item<'a>>) -> bool {
+        self.drafted.contains(item.into().key())
+    }
+
+    /// Takes note of the terminals that prompts were begun for.
+    pub fn set_drafted<'a>(&mut self, keys: impl IntoIterator<Item = &'a TerminalKey>) {
+        self.drafted = keys.into_iter().cloned().collect();
+    }
+
+    /// How many are marked, tasks included.
+    pub fn count(&self) -> usize {
+        self.marked.len()
+    }
+
+    /// The marked terminals that are in the fleet, in its order.
+    pub fn marked<'a>(&self, view: &View<'a>) -> Vec<&'a Terminal> {
+        view.terminals.iter().copied().filter(|terminal| self.is_marked(*terminal)).collect()
+    }
+
+    /// Marks terminals.
+    pub fn mark<'a>(&mut self, items: impl IntoIterator<Item = Item<'a>>) {
+        self.marked.extend(items.into_iter().map(|item| item.key().clone()));
+    }
+
+    /// Marks a terminal, or takes its mark away.
+    pub fn toggle_mark<'a>(&mut self, item: impl Into<Item<'a>>) {
+        let item = item.into();
+        if !self.marked.remove(item.key()) {
+            self.marked.insert(item.key().clone());
+        }
+    }
+
+    /// Takes all marks away.
+    pub fn unmark_all(&mut self) {
+        self.marked.clear();
+    }
+
+    /// Pins a terminal, or lets it go. Returns whether it is pinned now.
+    pub fn toggle_pin<'a>(&mut self, item: impl Into<Item<'a>>) -> bool {
+        let item = item.into();
+        let pinned = !self.is_pinned(item);
+        choose(&mut self.chosen.pinned, item, pinned, item.declared().0);
+        pinned
+    }
+
+    /// Mutes a terminal, or gives it its voice back. Returns whether it is muted now.
+    pub fn toggle_mute<'a>(&mut self, item: impl Into<Item<'a>>) -> bool {
+        let item = item.into();
+        let muted = !self.is_muted(item);
+        choose(&mut self.chosen.muted, item, muted, item.declared().1);
+        muted
+    }
+
+    /// What the operator has noted of a terminal.
+    pub fn note<'a>(&self, item: impl Into<Item<'a>>) -> Option<&str> {
+        let key = item.into().key();
+        // The history may spell the server in another way, which takes longer to compare.
+        let is_its =
+            |note: &&Note| (note.key.pane, note.key.pid) == (key.pane, key.pid) && same_terminal(&note.key, key);
+        self.notes.iter().find(is_its)?.text.as_deref()
+    }
+
+    /// Takes a note in, in place of the one before.
+    pub fn keep_note(&mut self, note: Note) {
+        self.notes.retain(|before| !same_terminal(&before.key, &note.key));
+        self.notes.extend(note.text.is_some().then_some(note));
+    }
+
+    /// What is pinned and muted.
+    pub fn chosen(&self) -> &ChosenFlags {
+        &self.chosen
+    }
+
+    /// Begins with what was pinned and muted the last time.
+    pub fn restore(&mut self, chosen: ChosenFlags) {
+        self.chosen = chosen;
+    }
+
+    /// Forgets what was said of terminals that have left the fleet. Pins and mutes stay while their server does not answer.
+    pub fn follow(&mut self, view: &View<'_>) {
+        let is_found = view.now.since(*self.begun.get_or_insert(view.now)) >= FOUND;
+        let ChosenFlags { pinned, muted } = &mut self.chosen;
+        if self.marked.is_empty() && pinned.is_empty() && muted.is_empty() {
+            return;
+        }
+        let there: BTreeSet<&TerminalKey> = Item::all(view).into_iter().map(Item::key).collect();
+        self.marked.retain(|key| there.contains(key));
+        let is_up = |key: &TerminalKey| {
+            view.servers.iter().any(|server| server.id == key.server && server.health == ServerHealth::Up)
+        };
+        for chosen in [pinned, muted] {
+            chosen.retain(|key, _| !is_found || there.contains(key) || !is_up(key));
+        }
+    }
+}
+
+/// Keeps a choice, unless it is what the configuration says anyway.
+fn choose(chosen: &mut BTreeMap<TerminalKey, bool>, item: Item<'_>, wanted: bool, declared: bool) {
+    match wanted == declared {
+        true => drop(chosen.remove(item.key())),
+        false => drop(chosen.insert(item.key().clone(), wanted)),
+    }
+}
