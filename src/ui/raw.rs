@@ -34,6 +34,8 @@ pub struct Raw {
     dialog: Option<Arc<Dialog>>,
     /// The dialog that was read whole, here or before this was opened.
     read: Option<Arc<Dialog>>,
+    /// The dialog of which the operator was told that its agent shows only a part.
+    warned: Option<Arc<Dialog>>,
     pause: Pause,
     /// The last keys that went there.
     pressed: Vec<String>,
@@ -79,6 +81,7 @@ impl Raw {
             is_shown: false,
             dialog: None,
             read: None,
+            warned: None,
             pause: Pause::default(),
             pressed: Vec::new(),
             opened: None,
@@ -126,6 +129,17 @@ impl Raw {
             }
             _ => None,
         }
+    }
+
+    /// Says once of a dialog that its agent shows only a part of it. The keys that show more of it go there as well, so
+    /// that the operator decides.
+    fn warns(&mut self) -> bool {
+        let partial = self.dialog.as_ref().filter(|dialog| !dialog.is_whole());
+        let Some(dialog) = partial.filter(|dialog| !self.warned.as_ref().is_some_and(|it| it.is_same(dialog))) else {
+            return false;
+        };
+        self.warned = Some(Arc::clone(dialog));
+        true
     }
 
     /// Takes note of a dialog that is whole in view, in an area that shows the end of a screen.
@@ -212,6 +226,10 @@ impl Overlay for Raw {
         }
         if let Some(why) = self.held(cx.view.now) {
             cx.say(why);
+            return Flow::Stay;
+        }
+        if self.warns() {
+            cx.say("nothing was sent: the agent does not show the whole question; press the key again to send it");
             return Flow::Stay;
         }
         let named = name(key).and_then(|name| Some((name.parse().ok()?, name)));

@@ -454,6 +454,13 @@ fn what_the_agent_itself_leaves_out_is_said_and_plain_enter_does_not_answer_it()
         let requests = ui.handle(&Event::Key(KeyEvent::new(KeyCode::Char('s'), KeyModifiers::ALT)), &fleet.view());
         assert_eq!(requests, []);
     }
+    // In the terminal's keyboard a key may show the rest, so keys go there; the first one only says what is missing.
+    let mut ui = opened(&mut fleet, dialog, (120, 40));
+    press(&mut ui, &fleet, &chars("r"));
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("the agent does not show the whole question"));
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::PageDown]).len(), 1);
 }
 
 #[test]
