@@ -165,9 +165,9 @@ fn it_finds_agents_follows_them_and_gives_the_terminal_back() {
     desk.press("Escape");
     desk.wait_without("nothing was sent");
     desk.press("?");
-    desk.wait("quit fleetwatch");
+    desk.wait("for what is selected now");
     desk.press("q");
-    desk.wait_without("quit fleetwatch");
+    desk.wait_without("for what is selected now");
     desk.press("q");
     desk.expect_restored();
 }
@@ -470,10 +470,10 @@ fn the_fleet_is_filtered_grouped_and_marked() {
     desk.wait_without("1 of 3");
     // By label: session, agent, host, label.
     desk.type_text("bbbb");
-    desk.wait("▾ loud  1");
-    desk.wait("▾ the others  2   ? 1 needs you");
+    desk.wait("▾ loud        1");
+    desk.wait("▾ the others  2  ? 1 needs you");
     desk.type_text("Z");
-    desk.wait("▸ the others  2   ? 1 needs you");
+    desk.wait("▸ the others  2  ? 1 needs you");
     desk.press("Space");
     desk.type_text("Z");
     desk.wait("■");

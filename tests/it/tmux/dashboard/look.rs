@@ -207,7 +207,7 @@ fn in_80_columns_nobody_is_left_out_without_a_word() {
     desk.wait("? help");
     // Grouped by agent and folded.
     desk.type_text("bbZ");
-    desk.wait("▸ parrot  4   ■ 4 marked   ? 1 needs you");
+    desk.wait("▸ parrot  4  ■ 4 marked  ? 1 needs you");
     desk.press("q");
     desk.expect_restored();
 }

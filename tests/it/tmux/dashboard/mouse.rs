@@ -102,9 +102,9 @@ fn rows_are_selected_opened_folded_and_scrolled_with_the_mouse() {
     desk.wait("? help");
     // The footer is made of buttons.
     desk.click("? help");
-    desk.wait("quit fleetwatch");
+    desk.wait("for what is selected now");
     desk.press("q");
-    desk.wait_without("quit fleetwatch");
+    desk.wait_without("for what is selected now");
     desk.click(": commands");
     desk.wait("› write a prompt");
     // The wheel moves in the list, wherever it is turned, and a click beside the list closes it.
