@@ -262,6 +262,8 @@ fn the_branch_and_the_changes_of_a_repository_are_shown() {
     // Where only a few lines fit, a key leads from file to file.
     desk.resize(80, 12);
     desk.wait_without("[diff]");
+    // The list alone is drawn by now.
+    desk.wait("tab screen");
     desk.press("]");
     desk.wait("file 1 of 3");
     desk.press("]");
