@@ -241,10 +241,9 @@ impl App {
                 self.want_frame(KEY_FRAME);
             }
             Some(record) = self.log.recv() => {
-                self.keep_in_log(record);
-                while let Ok(record) = self.log.try_recv() {
-                    self.keep_in_log(record);
-                }
+                let more = std::iter::from_fn(|| self.log.try_recv().ok());
+                let records = std::iter::once(record).chain(more).collect();
+                self.keep_in_log(records);
                 self.want_frame(FRAME);
             }
             event = self.engine.next() => {
@@ -315,7 +314,7 @@ impl App {
                 // What becomes of messages in the outbox the history tells.
                 Update::Operation(OperationEvent::Ended(operation, outcome)) => {
                     if self.history.path().is_none() {
-                        self.keep_in_log(Stored::unwritten(&operation, &outcome));
+                        self.keep_in_log(vec![Stored::unwritten(&operation, &outcome)]);
                     }
                     if operation.producer == Producer::Dashboard {
                         self.ui.ended(&operation, &outcome, &self.engine.fleet().view(poll::now()));

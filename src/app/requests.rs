@@ -394,15 +394,15 @@ impl App {
         });
     }
 
-    /// Takes what happened, or was done by whatever process, into the log, if it is about these servers.
-    pub(super) fn keep_in_log(&mut self, record: Stored) {
+    /// Takes what happened, or was done by whatever process, into the log, as far as it is about these servers.
+    pub(super) fn keep_in_log(&mut self, records: Vec<Stored>) {
         let view = self.engine.fleet().view(poll::now());
         let is_here = |key: &TerminalKey| {
             view.servers
                 .iter()
                 .any(|server| same_terminal(key, &TerminalKey { server: server.id.clone(), ..key.clone() }))
         };
-        if record.key.as_ref().is_some_and(is_here) {
+        for record in records.into_iter().filter(|record| record.key.as_ref().is_some_and(is_here)) {
             self.ui.keep_in_log(record);
         }
     }

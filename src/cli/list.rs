@@ -14,9 +14,7 @@ pub struct Args {
     /// Print one JSON array with the full public state of each terminal and task.
     #[arg(long)]
     pub json: bool,
-    /// Columns to print, in this order: name, agent, state, last, stable, phase, available, context, plan, model, place, cost,
-    /// tokens, mode, branch, prompt, pane, what.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "json")]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "json", help = help_of_columns())]
     pub columns: Option<Vec<String>>,
 }
 
@@ -55,12 +53,21 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     output::print(&table::table(&view.terminals, &view.tasks, columns.as_deref(), output::terminal_width()))
 }
 
+fn help_of_columns() -> String {
+    format!("Columns to print, in this order: {}", all_names().join(", "))
+}
+
+/// The names of all columns.
+fn all_names() -> Vec<String> {
+    COLUMNS.iter().map(|column| column.title.to_lowercase()).collect()
+}
+
 /// The columns of these names.
 fn columns(names: &[String]) -> Result<Vec<&'static Column>, Failure> {
     let column = |name: &String| {
         let name = name.trim();
         Column::named(name).ok_or_else(|| {
-            let known: Vec<String> = COLUMNS.iter().map(|column| column.title.to_lowercase()).collect();
+            let known = all_names();
             let near = nearest(&name.to_lowercase(), known.iter().map(String::as_str)).map(str::to_owned);
             let hint = near
                 .map_or_else(|| format!("columns are {}", known.join(", ")), |near| format!("did you mean `{near}`?"));

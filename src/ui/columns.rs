@@ -148,6 +148,7 @@ impl Overlay for ColumnList {
         self.view.reveal(self.at..self.at + 1);
         let first = self.view.first();
         let items: Vec<Item<'_>> = arrangement.shown(view).collect();
+        let titles = table::titles(usize::from(canvas.table_width), &items, arrangement);
         for (row, nth) in (0..inner.height).zip(first..count) {
             let is_selected = nth == self.at;
             let base = if is_selected { parts.selected } else { Style::default() };
@@ -161,11 +162,11 @@ impl Overlay for ColumnList {
                 pen.text(RESTORE, base.patch(parts.text));
                 continue;
             };
-            let why = table::why_hidden(column, usize::from(canvas.table_width), &items, arrangement);
-            let note = match (column.stays(), is_shown) {
-                (true, _) => "always",
-                (false, true) => why.unwrap_or_default(),
-                (false, false) => "",
+            let note = match column.stays() {
+                true => "always",
+                false if !is_shown || titles.contains(&column.title) => "",
+                false if !column.says_something(&items) => "nothing known",
+                false => "no room",
             };
             let style = base.patch(if *is_shown { parts.text } else { parts.quiet });
             pen.text(if *is_shown { "[x] " } else { "[ ] " }, style).field(column.title, widest, style);

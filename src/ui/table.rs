@@ -285,18 +285,9 @@ impl Layout {
     }
 }
 
-/// Why a column of the operator's choice is not shown in a table of a width; nothing where it is.
-pub fn why_hidden(
-    column: &Column,
-    width: usize,
-    items: &[Item<'_>],
-    arrangement: &Arrangement,
-) -> Option<&'static str> {
-    if !column.stays() && !column.says_something(items) {
-        return Some("nothing known");
-    }
-    let layout = Layout::new(width, items, arrangement);
-    (!layout.shown().any(|(shown, _)| shown.title == column.title)).then_some("no room")
+/// The titles of the columns that have room in a table of a width.
+pub fn titles(width: usize, items: &[Item<'_>], arrangement: &Arrangement) -> Vec<&'static str> {
+    Layout::new(width, items, arrangement).shown().map(|(column, _)| column.title).collect()
 }
 
 fn draw_heading(canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, layout: &Layout) {
