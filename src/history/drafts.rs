@@ -82,7 +82,12 @@ impl Drafts {
         // A process that was killed before it kept anything leaves its lock alone.
         let files: BTreeSet<PathBuf> = entries.map(|entry| entry.path().with_extension("json")).collect();
         for file in files.into_iter().filter(|file| *file != self.file) {
-            let Ok(Some(_lock)) = Lock::try_take(&file.with_extension("lock")) else { continue };
+            let Ok(lock) = Lock::try_take(&file.with_extension("lock")) else { continue };
+            // A child that a process was about to start when it was killed holds that lock for a moment longer.
+            let owner = || file.file_stem().and_then(|name| name.to_str());
+            if lock.is_none() && !owner().is_some_and(Owner::has_ended) {
+                continue;
+            }
             let age = fs::metadata(&file).and_then(|it| it.modified()).ok().and_then(|at| at.elapsed().ok());
             let is_old = age.is_some_and(|age| age.as_millis() > u128::from(settings.keep.as_millis()));
             match read(&file) {
@@ -205,6 +210,21 @@ mod tests {
         fourth.keep(&[]).unwrap();
         drop(fourth);
         assert_eq!(files(), 0);
+    }
+
+    #[test]
+    fn drafts_are_taken_over_although_a_child_of_a_killed_process_still_holds_its_lock() {
+        let directory = tempfile::tempdir().unwrap();
+        let settings = Settings { path: Some(directory.path().join("history.db")), ..Settings::default() };
+        drop(start(&settings));
+        let mut killed = std::process::Command::new("true").spawn().unwrap();
+        killed.wait().unwrap();
+        let file = directory.path().join(DIRECTORY).join(format!("{}-1800000000000-0.json", killed.id()));
+        fs::write(&file, "[{\"text\": \"half a thought\"}]").unwrap();
+        let _held = Lock::try_take(&file.with_extension("lock")).unwrap().unwrap();
+        let (_drafts, taken) = start(&settings);
+        assert_eq!(taken, [Draft { key: None, text: "half a thought".to_owned() }]);
+        assert!(!file.exists());
     }
 
     #[test]
