@@ -18,7 +18,7 @@ pub use subject::{ApprovalSubject, approval, asked, bare};
 
 use sha2::{Digest, Sha256};
 
-use crate::screen::Screen;
+use crate::screen::{Row, Screen};
 
 /// The hexadecimal digits of a dialog's name: 192 bits.
 const NAME_DIGITS: usize = 48;
@@ -199,11 +199,11 @@ impl Dialog {
         self.takes_text(option) || self.options.get(option).is_some_and(|it| it.verdict == Some(Verdict::No))
     }
 
-    /// A row of the dialog as text. Of options side by side nothing but its style tells the marked one: it gets brackets.
+    /// A row of the dialog as text, with what nobody sees spelled out. Of options side by side nothing but its style tells the marked one: it gets brackets.
     pub fn row_text(&self, screen: &Screen, y: usize) -> String {
-        let Some(row) = screen.row(y) else { return String::new() };
+        let Some(row) = screen.row(y).map(Row::spelled) else { return String::new() };
         match self.marked.filter(|_| self.manner == Manner::Buttons && self.option_rows.contains(&y)) {
-            Some(marked) => read::with_marked(row, marked),
+            Some(marked) => read::with_marked(&row, marked),
             None => row.text().to_owned(),
         }
     }

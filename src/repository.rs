@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::screen::harmless;
+use crate::screen::spelled;
 use crate::time::Timestamp;
 
 /// Digits of a commit's hash that people are shown.
@@ -93,10 +93,10 @@ pub fn read_counts(printed: &[u8]) -> Option<(u64, u64)> {
     Some((counts.next()?.ok()?, counts.next()?.ok()?))
 }
 
-/// Names that end with a NUL each, harmless. What is cut off at the end is none.
+/// Names that end with a NUL each, spelled out. What is cut off at the end is none.
 pub fn read_names(printed: &[u8]) -> Vec<String> {
     let whole = printed.split_inclusive(|byte| *byte == 0).filter_map(|name| name.strip_suffix(b"\0"));
-    whole.map(|name| harmless(&String::from_utf8_lossy(name))).collect()
+    whole.map(|name| spelled(&String::from_utf8_lossy(name)).into_owned()).collect()
 }
 
 /// Why nothing can be told of a directory.
@@ -225,7 +225,7 @@ impl WorkingTreeDiff {
 
     fn push(&mut self, kind: DiffLineKind, line: &str) {
         let cut = line.char_indices().nth(KEPT_LINE).map_or(line, |(at, _)| &line[..at]);
-        self.lines.push(DiffLine { kind, text: harmless(&cut.replace('\t', "    ")) });
+        self.lines.push(DiffLine { kind, text: spelled(&cut.replace('\t', "    ")).into_owned() });
     }
 
     fn note(&mut self, text: &str) {
@@ -324,6 +324,7 @@ mod tests {
         let untracked = Printed { bytes: "\u{1b}[2Ju\0".as_bytes().to_vec(), is_cut: true };
         let diff = WorkingTreeDiff::read(&patch, &untracked);
         assert!(diff.lines.iter().all(|line| line.text.chars().all(crate::screen::is_harmless)), "{diff:?}");
+        assert!(diff.lines.iter().any(|line| line.text == "? ^[[2Ju"), "{diff:?}");
         let said =
             |part: &str| diff.lines.iter().any(|line| line.kind == DiffLineKind::Note && line.text.contains(part));
         assert!(said("more differs than") && said("more is untracked than these 1"), "{diff:?}");

@@ -1,10 +1,13 @@
 //! One look at a terminal: a grid of styled rows and the facts that tmux tells about the pane.
 //!
-//! A [`Screen`] holds text and styles only. Control characters and marks that reorder text are dropped when it is
-//! built, so that whatever is drawn or logged from a screen cannot act on the operator's terminal.
+//! A [`Screen`] holds text and styles only. Control characters and marks that reorder text are taken out when it is
+//! built, so that whatever is drawn or logged from a screen cannot act on the operator's terminal. Where somebody decides
+//! by a text, such as an approval, they are spelled out: [`Row::spelled`], [`spelled`].
 
 mod capture;
 mod wire;
+
+use std::borrow::Cow;
 
 use unicode_width::UnicodeWidthChar;
 
@@ -52,6 +55,9 @@ pub struct Row {
     /// Bytes of `text` without the blanks at its end.
     trimmed: usize,
     runs: Vec<Run>,
+    /// Characters that were shown and are not in `text`, as they could act on a terminal, each with the byte before which
+    /// it stood.
+    hidden: Vec<(u32, char)>,
 }
 
 impl Row {
@@ -82,6 +88,40 @@ impl Row {
         })
     }
 
+    /// The stretches of one style as they were captured: with what [`Row::runs`] leaves out.
+    pub(crate) fn captured_runs(&self) -> impl Iterator<Item = (Cow<'_, str>, Style)> {
+        let mut end = 0;
+        self.runs().map(move |(run, style)| {
+            let start = end;
+            end += run.len();
+            // It was drawn with the character before it.
+            let behind = |(at, _): &&(u32, char)| (start < *at as usize || start == 0) && *at as usize <= end;
+            let mut whole = Cow::Borrowed(run);
+            for (at, c) in self.hidden.iter().rev().filter(behind) {
+                whole.to_mut().insert(*at as usize - start, *c);
+            }
+            (whole, style)
+        })
+    }
+
+    /// The row with all that nobody sees spelled out, as [`spelled`] does: what stands behind it moves to the right.
+    pub fn spelled(&self) -> Cow<'_, Row> {
+        if self.hidden.is_empty() && matches!(spelled(&self.text), Cow::Borrowed(_)) {
+            return Cow::Borrowed(self);
+        }
+        let captured: Vec<(char, Style)> =
+            self.captured_runs().flat_map(|(run, style)| run.chars().map(|c| (c, style)).collect::<Vec<_>>()).collect();
+        let mut row = RowBuilder::default();
+        for (at, (c, style)) in captured.iter().enumerate() {
+            let before = at.checked_sub(1).map(|before| captured[before].0);
+            match is_unseen(before, *c, captured.get(at + 1).map(|next| next.0)) {
+                true => spelling(*c).chars().for_each(|c| row.push(c, *style)),
+                false => row.push(*c, *style),
+            }
+        }
+        Cow::Owned(row.finish())
+    }
+
     /// Columns that the text without its trailing blanks takes.
     pub fn width(&self) -> usize {
         self.text().chars().map(|c| c.width().unwrap_or(0)).sum()
@@ -95,9 +135,12 @@ pub(crate) struct RowBuilder {
 }
 
 impl RowBuilder {
-    /// Appends a character, unless it is one that must not reach a terminal.
+    /// Appends a character; one that must not reach a terminal is kept aside.
     pub(crate) fn push(&mut self, c: char, style: Style) {
         if !is_harmless(c) {
+            if !c.is_control() {
+                self.row.hidden.push((u32::try_from(self.row.text.len()).unwrap_or(u32::MAX), c));
+            }
             return;
         }
         if self.row.runs.last().is_none_or(|run| run.style != style) {
@@ -118,6 +161,11 @@ impl RowBuilder {
             row.runs.pop();
         }
         row.trimmed = row.text.trim_end_matches(' ').len();
+        let end = u32::try_from(row.text.len()).unwrap_or(u32::MAX);
+        match row.runs.is_empty() {
+            true => row.hidden.clear(),
+            false => row.hidden.iter_mut().for_each(|(at, _)| *at = end.min(*at)),
+        }
         row
     }
 }
@@ -135,29 +183,58 @@ pub fn harmless(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().filter(|&c| is_harmless(c)).peekable();
     while let Some(c) = chars.next() {
-        let stays = match c {
-            '\u{200C}' | '\u{200D}' => {
-                out.chars().next_back().is_some_and(is_shaped) && chars.peek().copied().is_some_and(is_shaped)
-            }
-            '\u{00AD}'
-            | '\u{034F}'
-            | '\u{115F}'
-            | '\u{1160}'
-            | '\u{17B4}'
-            | '\u{17B5}'
-            | '\u{180B}'..='\u{180F}'
-            | '\u{200B}'
-            | '\u{2060}'..='\u{2064}'
-            | '\u{206A}'..='\u{206F}'
-            | '\u{3164}'
-            | '\u{FFA0}' => false,
-            _ => true,
-        };
-        if stays {
+        if !is_joiner_apart(out.chars().next_back(), c, chars.peek().copied()) && !is_blank(c) {
             out.push(c);
         }
     }
     out
+}
+
+/// A text from outside by which somebody decides, with all that could act on a terminal and all that nobody sees spelled
+/// out: `<U+202E>`, `^[`, `\n`. What would be run or written may differ from what is read in nothing else.
+pub fn spelled(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Cow::Borrowed(text);
+    }
+    let next = text.chars().skip(1).map(Some).chain([None]);
+    let unseen =
+        text.chars().zip(next).scan(None, |before, (c, next)| Some((c, is_unseen(before.replace(c), c, next))));
+    if !unseen.clone().any(|(_, is_unseen)| is_unseen) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(unseen.map(|(c, is_unseen)| if is_unseen { spelling(c) } else { c.to_string() }).collect())
+}
+
+/// Whether a character between two others cannot be seen, or must not reach a terminal.
+fn is_unseen(before: Option<char>, c: char, next: Option<char>) -> bool {
+    /// Encloses a digit, which makes it an emoji.
+    const KEYCAP: char = '\u{20E3}';
+    // A variant of a character that is no ASCII has a look of its own.
+    let varies = matches!(c, '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}');
+    let in_vain = varies && !before.is_some_and(is_shaped) && next != Some(KEYCAP);
+    !is_harmless(c) || is_blank(c) || is_joiner_apart(before, c, next) || in_vain
+}
+
+/// How a character that nobody sees is written.
+fn spelling(c: char) -> String {
+    match c {
+        '\n' => "\\n".to_owned(),
+        // As a keyboard makes it, with the control key.
+        '\0'..='\x1f' | '\x7f' => char::from_u32(u32::from(c) ^ 0x40).map_or_else(String::new, |key| format!("^{key}")),
+        _ => format!("<U+{:04X}>", u32::from(c)),
+    }
+}
+
+/// Whether a character takes part in the text and is drawn as nothing.
+fn is_blank(c: char) -> bool {
+    matches!(c,
+        '\u{00AD}' | '\u{034F}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'
+        | '\u{200B}' | '\u{2060}'..='\u{2064}' | '\u{206A}'..='\u{206F}' | '\u{3164}' | '\u{FFA0}')
+}
+
+/// Whether a character is a joiner that joins nothing.
+fn is_joiner_apart(before: Option<char>, c: char, next: Option<char>) -> bool {
+    matches!(c, '\u{200C}' | '\u{200D}') && !(before.is_some_and(is_shaped) && next.is_some_and(is_shaped))
 }
 
 /// Whether a joiner beside a character can be seen.

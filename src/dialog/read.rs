@@ -4,6 +4,7 @@ mod buttons;
 mod letters;
 mod rows;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use unicode_width::UnicodeWidthStr;
@@ -49,8 +50,10 @@ struct Found {
 
 pub(super) fn read(screen: &Screen, rows: Range<usize>) -> Dialog {
     let rows = rows.start.min(screen.rows().len())..rows.end.min(screen.rows().len());
-    let lines: Vec<DialogLine<'_>> =
-        rows.clone().map(|y| line(y, &screen.rows()[y], screen.columns().into())).collect();
+    // What is approved by its text has nothing in it that is not seen.
+    let spelled: Vec<Cow<'_, Row>> = screen.rows()[rows.clone()].iter().map(Row::spelled).collect();
+    let columns = usize::from(screen.columns());
+    let lines: Vec<DialogLine<'_>> = rows.clone().zip(&spelled).map(|(y, row)| line(y, row, columns)).collect();
     let found = rows::numbered(&lines)
         .or_else(|| rows::marked(&lines))
         .or_else(|| letters::find(&lines))

@@ -261,3 +261,14 @@ proptest::proptest! {
         proptest::prop_assert!(found.is_same(&found));
     }
 }
+
+#[test]
+fn nothing_of_what_is_approved_is_unseen() {
+    let asked = |command: &str| dialog(&format!("Bash command\n\n  {command}\n\nDo it?\n❯ 1. Yes {command}\n  2. No"));
+    let (turned, plain) = (asked("rm a\u{202E}txt.b"), asked("rm atxt.b"));
+    assert!(turned.text.iter().any(|line| line.contains("rm a<U+202E>txt.b")), "{:?}", turned.text);
+    assert_eq!(turned.options[0].label, "Yes rm a<U+202E>txt.b");
+    assert_eq!(plain.options[0].label, "Yes rm atxt.b");
+    // Whoever read the one has not read the other.
+    assert!(!turned.is_same(&plain) && turned.id() != plain.id() && plain.id() != asked("rm a\u{200B}txt.b").id());
+}

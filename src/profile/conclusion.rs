@@ -1,5 +1,6 @@
 //! Draws the conclusions of SPEC §4 from the rules that fired.
 
+use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use super::front::Front;
 use super::rules::{Region, Signal};
 use super::screen_view::{DraftText, ScreenView};
 use crate::dialog::{Dialog, bare};
+use crate::screen::Row;
 use crate::state::{AssessedAvailability, Assessment, Evidence, FactName, FactValue, Tri, UiContext, numbered};
 
 /// Draws a reading from what fired.
@@ -242,7 +244,12 @@ impl Conclusion<'_> {
         if let Some(fired) = dialog {
             let question = fired.rule.question.or(fired.rule.rows.first().copied())?;
             let y = fired.rule.rows.iter().position(|&kind| kind == question).and_then(|i| fired.rows.get(i))?;
-            let text = self.sight.group(*y, question, "text").unwrap_or(self.sight.row(*y));
+            let spelled = self.sight.screen.row(*y).map(Row::spelled)?;
+            let text = match &spelled {
+                Cow::Borrowed(row) => self.sight.group(*y, question, "text").unwrap_or(row.text()),
+                // What nobody sees is a part of what is asked, and of no pattern.
+                Cow::Owned(row) => row.text(),
+            };
             return Some(cut(strip_border(text).trim(), 200));
         }
         let turn = &self.sight.profile.turn;

@@ -1,5 +1,5 @@
 //! A screen as text that any process can read back: rows as `capture-pane -e` prints them. It comes from another process,
-//! so it is read like a capture, and whatever could act on a terminal is dropped (SPEC §15).
+//! so it is read like a capture, and whatever could act on a terminal is taken out (SPEC §15).
 
 use std::fmt::Write as _;
 
@@ -37,12 +37,12 @@ impl Screen {
             if index > 0 {
                 text.push('\n');
             }
-            for (run, next) in row.runs() {
+            for (run, next) in row.captured_runs() {
                 if next != style {
                     style = next;
                     push_style(&mut text, style);
                 }
-                text.push_str(run);
+                text.push_str(&run);
             }
         }
         text

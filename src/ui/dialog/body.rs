@@ -1,5 +1,6 @@
 //! The box of a dialog: what the agent asks and its options, as lines to be read, and below what is sent.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use ratatui::buffer::Buffer;
@@ -92,6 +93,7 @@ impl Shown {
     /// What is asked, without the options, in the agent's own colours where a line stands in one row of its screen.
     fn text(&self) -> Vec<(usize, StyledLine)> {
         let rows = self.screen.rows().get(self.dialog.rows.clone()).unwrap_or_default();
+        let rows: Vec<Cow<'_, Row>> = rows.iter().map(Row::spelled).collect();
         let mut from = 0;
         let line = |line: &String| -> (usize, StyledLine) {
             let text = line.trim_start();

@@ -70,6 +70,22 @@ fn a_dialog_is_answered_in_place() {
 }
 
 #[test]
+fn what_nobody_sees_is_spelled_out_where_it_is_approved() {
+    let desk = Desk::with_parrot();
+    desk.open();
+    desk.tell_parrot("ask rm a\u{202E}txt.b\u{200B}");
+    desk.wait("1 needs you");
+    desk.press("Enter");
+    desk.wait("sends: Enter");
+    desk.wait("│ Allow rm a<U+202E>txt.b<U+200B>?");
+    desk.press("Escape");
+    desk.wait_without("close; nothing was sent");
+    desk.wait("rm a<U+202E>txt.b<U+200B>");
+    desk.press("q");
+    desk.expect_restored();
+}
+
+#[test]
 fn nobody_answers_blind_at_any_size() {
     let desk = Desk::with_parrot();
     desk.watched.run(&["set-option", "-g", "window-size", "manual"]);
