@@ -22,6 +22,7 @@ mod sentence;
 mod store;
 mod summary;
 mod timeline;
+mod totals;
 mod usage;
 mod writer;
 
@@ -48,7 +49,9 @@ pub use identity::{Owner, same_terminal, stored_server};
 pub use intake::Stopped;
 pub use intents::{Decided, Intent, IntentId, IntentState, Intents};
 pub use notes::{Note, Notes};
-pub use questions::{Answer, HistoryAnswer, HistoryQuestion, QuestionKind, Questions, SessionFile, StoredScreen};
+pub use questions::{
+    Answer, DayQuestion, HistoryAnswer, HistoryQuestion, QuestionKind, Questions, SessionFile, StoredScreen,
+};
 pub use reader::{Line, Reader, RecordFilter, StoredTerminal};
 pub use recall::Recall;
 pub use record::{
@@ -58,6 +61,7 @@ pub use record::{
 pub use sentence::{Actor, Sentence, of_task, of_transition};
 pub use summary::{Need, SUMMARY_LASTS, ServerSummary};
 pub use timeline::{Holder, Point, TimelineSpan, timeline, totals, turns};
+pub use totals::{DayTotals, Period, Totals, TotalsOf, hours_of};
 pub use usage::SessionUsage;
 use writer::{Message, Writer, set};
 

@@ -31,6 +31,7 @@ mod raw;
 mod table;
 mod theme;
 mod toast;
+mod today;
 
 use std::sync::Arc;
 
@@ -47,6 +48,7 @@ pub use overlay::Waiting;
 pub use table::{COLUMNS, Column, ShownOn};
 pub use theme::{Appearance, Depth, Theme, ThemeError};
 pub use toast::{Topic, told};
+pub use today::TotalsWords;
 
 use crate::config::Template;
 use crate::fleet::{ServerId, Terminal, TerminalKey, View, WindowId};

@@ -20,7 +20,7 @@ use super::failure::BadValue;
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::history::{
-    Actor, Body, History, Kind, Reader, RecordFilter, Sentence, Stored, StoredTerminal, Trouble, WriterState,
+    Actor, Body, History, Kind, Reader, RecordFilter, Sentence, Stored, StoredTerminal, TotalsOf, Trouble, WriterState,
     same_terminal,
 };
 use crate::screen::harmless;
@@ -55,31 +55,13 @@ pub struct Args {
     /// Print every change of a field with its milliseconds, not sentences alone.
     #[arg(long, conflicts_with_all = ["json", "summary"])]
     pub details: bool,
-    /// Print for each day how long each terminal worked and waited for you, what it used, and how its turns ended.
+    /// Print for each day how long each terminal worked and waited for you, what it used, and how its turns ended. With
+    /// --json, also for each hour of it.
     #[arg(long, conflicts_with_all = ["kind", "limit"])]
     pub summary: bool,
     /// Whose totals these are. A terminal counts for the agent and the label that it had last on the day.
     #[arg(long, value_name = "WHAT", default_value = "terminal", requires = "summary")]
-    pub by: SummaryBy,
-}
-
-/// What the totals of days are of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum SummaryBy {
-    #[default]
-    Terminal,
-    Agent,
-    Label,
-}
-
-impl SummaryBy {
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Terminal => "terminal",
-            Self::Agent => "agent",
-            Self::Label => "label",
-        }
-    }
+    pub by: TotalsOf,
 }
 
 impl ValueEnum for Kind {

@@ -1,18 +1,22 @@
-//! Questions about one terminal that are answered while the fleet is watched: reading has a thread of its own.
+//! Questions that are answered while the fleet is watched: reading has a thread of its own.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::feeds::FollowedFile;
+use super::identity::stored_server;
 use super::reader::{Line, Reader, RecordFilter};
 use super::record::{Body, Kind, PublicState, RecordId, ScreenId, Stored};
+use super::totals::{DayTotals, Period, TotalsOf, hours_of};
 use super::{History, Trouble};
 use crate::agent_record::{Said, Speaker};
-use crate::fleet::TerminalKey;
+use crate::fleet::{ServerId, TerminalKey};
 use crate::process::RecordedTranscript;
 use crate::profile::{ProfileSet, Projector, Transcript, normalized};
 use crate::screen::{PaneFacts, Screen};
@@ -22,15 +26,30 @@ use crate::time::{Span, Timestamp};
 const PAGE: u32 = 200;
 /// Screens that a transcript is put together from at most.
 const SCREENS: u32 = 200;
+/// How long after its end a success is withdrawn at the latest, with much to spare.
+const WITHDRAWN: Span = Span::from_secs(3600);
 
-/// What is asked about a terminal.
+/// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HistoryQuestion {
-    pub key: TerminalKey,
-    pub ask: QuestionKind,
+pub enum HistoryQuestion {
+    /// About one terminal.
+    Terminal { key: TerminalKey, ask: Box<QuestionKind> },
+    /// About a day of all of them.
+    Day(DayQuestion),
 }
 
-/// A kind of question.
+/// What was done on a day, as far as it is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DayQuestion {
+    pub date: Date,
+    pub zone: TimeZone,
+    pub now: Timestamp,
+    pub by: TotalsOf,
+    /// Whose terminals count.
+    pub servers: Vec<ServerId>,
+}
+
+/// A kind of question about one terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QuestionKind {
     /// What happened: the newest records, or those before one.
@@ -64,12 +83,12 @@ pub struct StoredScreen {
 
 /// What became of a question.
 #[derive(Clone, Debug)]
-pub struct Answer {
-    pub key: TerminalKey,
-    pub told: HistoryAnswer,
+pub enum Answer {
+    Terminal { key: TerminalKey, told: Box<HistoryAnswer> },
+    Day { question: DayQuestion, told: Result<Vec<DayTotals>, Trouble> },
 }
 
-/// An answer, in the order of [`QuestionKind`].
+/// An answer about one terminal, in the order of [`QuestionKind`].
 #[derive(Clone, Debug)]
 pub enum HistoryAnswer {
     /// Records before one or the newest, oldest first; `earlier` says that there are more before them.
@@ -135,16 +154,45 @@ struct Answering {
 
 impl Answering {
     fn run(mut self, questions: &Receiver<HistoryQuestion>, answers: &UnboundedSender<Answer>) {
-        while let Ok(HistoryQuestion { key, ask }) = questions.recv() {
-            let told = self.answer(&key, ask.clone()).unwrap_or_else(|trouble| {
-                tracing::debug!(%trouble, "a question about the history has no answer");
-                self.file.iter_mut().for_each(FollowedFile::close);
-                HistoryAnswer::Failed { ask, trouble }
-            });
-            if answers.send(Answer { key, told }).is_err() {
+        while let Ok(question) = questions.recv() {
+            let answer = match question {
+                HistoryQuestion::Terminal { key, ask } => {
+                    let told = self.answer(&key, (*ask).clone());
+                    let told = self.heeded(told).unwrap_or_else(|trouble| HistoryAnswer::Failed { ask: *ask, trouble });
+                    Answer::Terminal { key, told: Box::new(told) }
+                }
+                HistoryQuestion::Day(question) => {
+                    let told = self.day(&question);
+                    Answer::Day { told: self.heeded(told), question }
+                }
+            };
+            if answers.send(answer).is_err() {
                 return;
             }
         }
+    }
+
+    /// Reads from the file as it is then the next time, where it could not be read.
+    fn heeded<T>(&mut self, told: Result<T, Trouble>) -> Result<T, Trouble> {
+        told.inspect_err(|trouble| {
+            tracing::debug!(%trouble, "a question about the history has no answer");
+            self.file.iter_mut().for_each(FollowedFile::close);
+        })
+    }
+
+    fn day(&mut self, question: &DayQuestion) -> Result<Vec<DayTotals>, Trouble> {
+        let DayQuestion { date, zone, now, by, servers } = question;
+        let (hours, end) = hours_of(*date, zone);
+        // A success of the last minutes may have been withdrawn after midnight.
+        let until = (end + WITHDRAWN).min(*now);
+        let period = Period { since: hours.first().copied(), until, zone: zone.clone() };
+        let servers: Vec<_> = servers.iter().map(stored_server).collect();
+        let reader = self.reader()?;
+        let mut terminals = reader.terminals()?;
+        terminals.retain(|terminal| servers.contains(&stored_server(&terminal.key.server)));
+        let mut days = reader.days(&terminals, *by, &period)?;
+        days.retain(|day| day.date == *date);
+        Ok(days)
     }
 
     fn answer(&mut self, key: &TerminalKey, ask: QuestionKind) -> Result<HistoryAnswer, Trouble> {

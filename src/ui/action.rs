@@ -57,6 +57,7 @@ actions! {
     RefuseWhy = "refuse-why", "answer the dialog with no, and type why" [row];
     Prompt = "prompt", "write a prompt" [row];
     History = "history", "show the terminal's history and earlier screens" [row table];
+    Today = "today", "show who worked and who waited for you today, hour by hour, with cost";
     Broadcast = "broadcast", "write a prompt to all marked terminals" [table];
     Interrupt = "interrupt", "stop the agent, or all marked ones, after a question" [row];
     Raw = "raw", "type directly into the terminal" [row];

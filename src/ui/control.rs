@@ -161,7 +161,11 @@ impl Ui {
 
     /// Tells the view that asked what the history has answered.
     pub fn on_answer(&mut self, answer: &Answer, view: &View<'_>) {
-        self.on_event(OverlayEvent::History { key: &answer.key, answer: &answer.told }, view);
+        let event = match answer {
+            Answer::Terminal { key, told } => OverlayEvent::History { key, answer: told },
+            Answer::Day { question, told } => OverlayEvent::Day { question, told },
+        };
+        self.on_event(event, view);
     }
 
     /// The terminal that the operator looks at: the selected one, as long as keys are pressed. A row that came under a

@@ -28,6 +28,8 @@ pub enum Context {
     Explanation,
     /// One terminal: what happened to it, and what it showed then.
     Drill,
+    /// What was done on a day.
+    Today,
     /// The text that is being searched for.
     Search,
     /// The list of keys.
@@ -59,6 +61,7 @@ impl Context {
         Context::Composer,
         Context::Explanation,
         Context::Drill,
+        Context::Today,
         Context::Search,
         Context::Menu,
         Context::Columns,
@@ -77,6 +80,7 @@ impl Context {
             Context::Answer => "typing an answer",
             Context::Explanation => "reading an explanation",
             Context::Drill => "one terminal",
+            Context::Today => "what was done today",
             Context::Search => "typing what to search for",
             Context::Help => "this list",
             Context::Note => "writing a note",

@@ -24,6 +24,7 @@ const SYNONYMS: &[(Action, &str)] = &[
     (Action::Interrupt, "cancel escape abort"),
     (Action::Unqueue, "withdraw cancel queue"),
     (Action::History, "log detail details transcript drill events screen"),
+    (Action::Today, "day summary totals report statistics stats cost tokens hours bars yesterday usage spent"),
     (Action::Explain, "reason debug"),
     (Action::NextWaiting, "attention blocked approval"),
     (Action::Filter, "find search grep"),

@@ -16,7 +16,7 @@ use super::keymap::Context;
 use super::toast::{Toasts, Topic};
 use super::{Request, UiOptions};
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::history::{HistoryAnswer, Intent};
+use crate::history::{DayQuestion, DayTotals, HistoryAnswer, Intent, Trouble};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient};
 use crate::repository::{GitTrouble, WorkingTreeDiff};
 use crate::status::Status;
@@ -90,8 +90,10 @@ pub enum OverlayEvent<'a> {
     Prompts { own: &'a [String], all: &'a [String] },
     /// The prompt came back from the operator's editor.
     Edited { text: &'a str },
-    /// The history has answered.
+    /// The history has answered what was asked about a terminal.
     History { key: &'a TerminalKey, answer: &'a HistoryAnswer },
+    /// The history has told what was done on a day.
+    Day { question: &'a DayQuestion, told: &'a Result<Vec<DayTotals>, Trouble> },
     /// Why a terminal is said to be what it is; `None` when nothing has read its screen.
     Reasons { key: &'a TerminalKey, text: Option<&'a str> },
     /// How the files around a terminal differ from the last commit.

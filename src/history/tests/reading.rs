@@ -351,8 +351,11 @@ fn of_the_tasks_that_are_gone_those_that_somebody_killed_are_told() {
 /// Asks and waits for the answer.
 fn ask(history: &History, ask: QuestionKind) -> HistoryAnswer {
     let (questions, mut answers) = history.questions(Arc::new(ProfileSet::builtin()));
-    questions.ask(HistoryQuestion { key: terminal(1), ask });
-    answers.blocking_recv().expect("an answer").told
+    questions.ask(HistoryQuestion::Terminal { key: terminal(1), ask: Box::new(ask) });
+    match answers.blocking_recv().expect("an answer") {
+        Answer::Terminal { told, .. } => *told,
+        other => panic!("{other:?}"),
+    }
 }
 
 fn kept(transitions: impl IntoIterator<Item = TransitionRecord>) -> (TempDir, History) {
@@ -456,9 +459,12 @@ fn who_asks_again_is_told_only_what_is_new() {
     let (_directory, history) = kept([transition(1, 1, Phase::Ready, "api")]);
     let (questions, mut answers) = history.questions(Arc::new(ProfileSet::builtin()));
     let mut again = || {
-        questions.ask(HistoryQuestion { key: terminal(1), ask: QuestionKind::Again });
-        match answers.blocking_recv().expect("an answer").told {
-            HistoryAnswer::Page { records, .. } => records.len(),
+        questions.ask(HistoryQuestion::Terminal { key: terminal(1), ask: Box::new(QuestionKind::Again) });
+        match answers.blocking_recv().expect("an answer") {
+            Answer::Terminal { told, .. } => match *told {
+                HistoryAnswer::Page { records, .. } => records.len(),
+                other => panic!("{other:?}"),
+            },
             other => panic!("{other:?}"),
         }
     };

@@ -20,6 +20,7 @@ use crate::ui::layout::{Below, Divider, Layout};
 use crate::ui::lists::{follow_ups, needs_decision, palette, task_sessions};
 use crate::ui::note::NoteBar;
 use crate::ui::raw::Raw;
+use crate::ui::today::Today;
 use crate::ui::{Drawn, Request, Topic, Ui};
 
 /// Columns that one key moves the divider between the panes.
@@ -131,6 +132,7 @@ impl Ui {
                 self.open(palette(&self.options.keymap, &here));
             }
             Action::Columns => self.open(ColumnList::default()),
+            Action::Today => self.open(Today::default()),
             Action::MuteAll => return self.toggle_notices(view),
             Action::Pin | Action::Mute => return self.flag(action, view),
             Action::Note => {

@@ -114,7 +114,7 @@ impl Drill {
         asks.extend(self.transcript_wanted(cx.view));
         let key = self.shown.key().clone();
         for ask in asks {
-            cx.ask(Request::Ask(HistoryQuestion { key: key.clone(), ask }));
+            cx.ask(Request::Ask(HistoryQuestion::Terminal { key: key.clone(), ask: Box::new(ask) }));
         }
         let is_old = self.asking.reasons_asked.is_none_or(|at| now.since(at) >= REASONS);
         if self.side == Side::Why && self.selected.is_none() && self.here && is_old {

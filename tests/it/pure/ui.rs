@@ -7,6 +7,7 @@ mod matrix;
 mod messages;
 mod sheet;
 mod sizes;
+mod today;
 
 use std::sync::Arc;
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use fleetwatch::agent_record::{Said, Speaker};
 use fleetwatch::history::{
-    Answer, Body, HistoryAnswer, Holder, Line, NamedEvent, Point, PublicState, QuestionKind, RecordId, ScreenId, Sent,
-    Stored, StoredInput, StoredTransition, Trouble,
+    Answer, Body, HistoryAnswer, HistoryQuestion, Holder, Line, NamedEvent, Point, PublicState, QuestionKind, RecordId,
+    ScreenId, Sent, Stored, StoredInput, StoredTransition, Trouble,
 };
 use fleetwatch::profile::GAP;
 use fleetwatch::repository::{Printed, WorkingTreeDiff};
@@ -118,7 +118,8 @@ fn line() -> Line {
 }
 
 fn tell(ui: &mut Ui, fleet: &SampleFleet, told: HistoryAnswer) {
-    ui.on_answer(&Answer { key: fleet.terminals[0].key.clone(), told }, &fleet.view());
+    let (key, told) = (fleet.terminals[0].key.clone(), Box::new(told));
+    ui.on_answer(&Answer::Terminal { key, told }, &fleet.view());
 }
 
 fn page(ui: &mut Ui, fleet: &SampleFleet, earlier: bool) {
@@ -169,21 +170,16 @@ pub fn tell_diff(ui: &mut Ui, fleet: &SampleFleet) {
 pub fn open_without_history(ui: &mut Ui, fleet: &SampleFleet, trouble: &Trouble) {
     press(ui, fleet, &chars("d"));
     for request in ui.update(&fleet.view()) {
-        if let Request::Ask(question) = request {
-            ui.on_answer(
-                &Answer {
-                    key: question.key,
-                    told: HistoryAnswer::Failed { ask: question.ask, trouble: trouble.clone() },
-                },
-                &fleet.view(),
-            );
+        if let Request::Ask(HistoryQuestion::Terminal { key, ask }) = request {
+            let told = Box::new(HistoryAnswer::Failed { ask: *ask, trouble: trouble.clone() });
+            ui.on_answer(&Answer::Terminal { key, told }, &fleet.view());
         }
     }
 }
 
 fn asked(ui: &mut Ui, fleet: &SampleFleet) -> Vec<QuestionKind> {
     let asks = ui.update(&fleet.view()).into_iter().map(|request| match request {
-        Request::Ask(question) => question.ask,
+        Request::Ask(HistoryQuestion::Terminal { ask, .. }) => *ask,
         other => panic!("{other:?}"),
     });
     asks.collect()

@@ -142,6 +142,14 @@ views! {
     drill_locked        BOTH, drill::fleet, [Happens(locked_history)];
     drill_task          BOTH, with_tasks, [Keys("nnn"), Happens(no_history)];
     drill_task_why      BOTH, with_tasks, [Keys("/deploy<enter>"), Happens(no_history), Keys("e")];
+    today               ALL, SampleFleet::usual, [Happens(|ui, fleet| today::open(ui, fleet, today::usual))];
+    today_labels        NARROW, SampleFleet::usual, [Happens(|ui, fleet| today::open_by_label(ui, fleet))];
+    today_alone         ALL, SampleFleet::usual, [Happens(|ui, fleet| today::open(ui, fleet, today::alone))];
+    today_many          ALL, SampleFleet::usual, [Happens(|ui, fleet| today::open(ui, fleet, today::many))];
+    today_many_end      BOTH, SampleFleet::usual, [Happens(|ui, fleet| today::open(ui, fleet, today::many)), Keys("<end>")];
+    today_empty         ALL, SampleFleet::usual, [Happens(|ui, fleet| today::open(ui, fleet, today::nobody))];
+    today_off           NARROW, SampleFleet::usual, [Happens(|ui, fleet| today::open(ui, fleet, today::off))];
+    today_small         &[(40, 12), (20, 5)], SampleFleet::usual, [Happens(|ui, fleet| today::open(ui, fleet, today::usual))];
     drill_ended_why     NARROW, with_tasks, [Keys("/lint<enter>"), Happens(no_history), Keys("e")];
 }
 

@@ -35,7 +35,7 @@ pub fn strike(ui: &mut Ui, fleet: &SampleFleet, code: char) {
 }
 
 /// What can be open, by the keys that open it, and the words by which it is seen.
-const OPEN: [(&str, &str); 16] = [
+const OPEN: [(&str, &str); 17] = [
     ("", "shop-api"),
     ("i", "prompt to docs"),
     ("i\u{14}", "templates"),
@@ -51,6 +51,7 @@ const OPEN: [(&str, &str); 16] = [
     ("x", "nothing to interrupt"),
     ("e", "docs"),
     ("d", "[screen]"),
+    ("D", "today"),
     ("/docs", "docs"),
 ];
 

@@ -30,9 +30,19 @@ impl Desk {
 
     /// What `fleetwatch history` tells of the parrot as JSON lines.
     pub(super) fn history(&self) -> String {
+        self.told_by_history(&["--json"])
+    }
+
+    /// What `fleetwatch history --summary` tells.
+    pub(super) fn summary(&self, more: &[&str]) -> String {
+        self.told_by_history(&[&["--summary"], more].concat())
+    }
+
+    fn told_by_history(&self, words: &[&str]) -> String {
         let directory = self.directory.path().display().to_string();
         let output = Command::new(env!("CARGO_BIN_EXE_fleetwatch"))
-            .args(["history", "--json", "-L", self.watched.name()])
+            .args(["history", "-L", self.watched.name()])
+            .args(words)
             .env("XDG_CONFIG_HOME", &directory)
             .env("XDG_STATE_HOME", format!("{directory}/state"))
             .env_remove("TMUX")

@@ -115,6 +115,59 @@ fn commands_are_found_by_typing_keys_are_listed_and_reasons_told() {
 }
 
 #[test]
+fn the_day_is_told_as_the_history_sums_it_up() {
+    let desk = Desk::with_parrot();
+    desk.open();
+    desk.wait("1 ready");
+    for (prompt, answer) in [("ask", Some("1")), ("nap 2", None), ("hello", None)] {
+        desk.tell("birds", prompt);
+        if let Some(answer) = answer {
+            desk.wait("1 needs you");
+            // It waits for a while that can be told from none.
+            std::thread::sleep(std::time::Duration::from_millis(1500));
+            desk.tell("birds", answer);
+        }
+        desk.wait("finished");
+        desk.press("S");
+        desk.wait("1 ready");
+    }
+    desk.press("D");
+    desk.wait(", today");
+    let summary = |more: &[&str]| desk.summary(more);
+    let number = |line: &serde_json::Value, field: &str| line[field].as_f64().unwrap();
+    for (by, name) in [("terminal", "birds"), ("agent", "parrot")] {
+        desk.wait(&format!("by {by}"));
+        wait_until("the same as on the command line", || {
+            // What somebody works or waits no longer stands still, whenever each of them has read it.
+            let table = summary(&["--by", by]);
+            let row = table.lines().find(|line| line.contains(name)).expect("a row").to_owned();
+            let cells: Vec<&str> = row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+            let [_, _, worked, waited, "-", "-", turns] = cells[..] else { panic!("{row}") };
+            let screen = desk.screen();
+            let shown = [name.to_owned(), format!("{worked} worked"), format!("{waited} waited"), turns.to_owned()];
+            turns.ends_with(" ok") && worked != "-" && waited != "-" && shown.iter().all(|text| screen.contains(text))
+        });
+        let line: serde_json::Value = serde_json::from_str(summary(&["--by", by, "--json"]).trim()).unwrap();
+        let hours = line["hours"].as_array().unwrap();
+        for field in ["working_seconds", "waiting_seconds"] {
+            let sum: f64 = hours.iter().map(|hour| number(hour, field)).sum();
+            assert!((sum - number(&line, field)).abs() < 0.001 && sum > 0.0, "{field}: {line}");
+        }
+        desk.press("b");
+    }
+    desk.wait("has a label");
+    desk.press("h");
+    desk.wait("by label");
+    desk.wait_without(", today");
+    desk.press("b");
+    desk.wait("nobody watched on");
+    desk.press("Escape");
+    desk.wait("NAME");
+    desk.press("q");
+    desk.expect_restored();
+}
+
+#[test]
 fn one_terminal_is_looked_at_from_all_sides() {
     let desk = Desk::with_parrot();
     desk.open();

@@ -1,0 +1,391 @@
+//! What was done by the day and by the hour: how long each had the turn, how turns ended, and what was used.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Sub;
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{RoundMode, ToSpan, Unit, Zoned, ZonedRound};
+
+use super::reader::{Line, Reader, StoredTerminal};
+use super::timeline::{Holder, TimelineSpan, timeline, turns};
+use super::{SessionUsage, Trouble};
+use crate::state::{TurnResult, words};
+use crate::time::{Span, Timestamp};
+
+words! {
+    /// Whose totals are added up. A terminal counts for the agent and the label that it had last on the day.
+    TotalsOf { Terminal = "terminal", Agent = "agent", Label = "label" }
+}
+
+/// What was done in some time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// How long each had the turn.
+    pub time: BTreeMap<Holder, Span>,
+    /// How many turns ended in what.
+    pub turns: BTreeMap<TurnResult, u32>,
+    /// Tokens that were read and written, and what was paid in US dollars; `None` where nothing is known of it.
+    pub tokens_in: Option<u64>,
+    pub tokens_out: Option<u64>,
+    pub cost_usd: Option<f64>,
+}
+
+/// What was done on one day.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DayTotals {
+    pub date: Date,
+    /// The terminal, the agent or the label.
+    pub name: String,
+    pub whole: Totals,
+    /// By the hour, as the beginning of it; those of which nothing is known are left out.
+    pub hours: BTreeMap<Timestamp, Totals>,
+}
+
+/// The time of which totals are wanted.
+#[derive(Clone, Debug)]
+pub struct Period {
+    /// `None` is as long as there is a history.
+    pub since: Option<Timestamp>,
+    /// Not later than now.
+    pub until: Timestamp,
+    /// Where days and hours are those of the clock on the wall.
+    pub zone: TimeZone,
+}
+
+impl Totals {
+    /// How long one had the turn.
+    pub fn time(&self, holder: Holder) -> Span {
+        self.time.get(&holder).copied().unwrap_or_default()
+    }
+
+    /// How many turns ended so.
+    pub fn turns(&self, result: TurnResult) -> u32 {
+        self.turns.get(&result).copied().unwrap_or_default()
+    }
+
+    /// Whether nobody watched, so that nothing is known.
+    pub fn is_empty(&self) -> bool {
+        let is_unused = self.tokens_in.or(self.tokens_out).is_none() && self.cost_usd.is_none();
+        is_unused && self.turns.is_empty() && self.time.keys().all(|holder| *holder == Holder::Unwatched)
+    }
+
+    /// Adds what was done in another time, or by another one.
+    pub fn add(&mut self, other: &Totals) {
+        for (holder, span) in &other.time {
+            self.add_time(*holder, *span);
+        }
+        for (result, count) in &other.turns {
+            *self.turns.entry(*result).or_default() += count;
+        }
+        add_known(&mut self.tokens_in, other.tokens_in, u64::saturating_add);
+        add_known(&mut self.tokens_out, other.tokens_out, u64::saturating_add);
+        add_known(&mut self.cost_usd, other.cost_usd, |sum, more| sum + more);
+    }
+
+    fn add_time(&mut self, holder: Holder, span: Span) {
+        let sum = self.time.entry(holder).or_default();
+        *sum = Span::from_millis(sum.as_millis() + span.as_millis());
+    }
+}
+
+/// Adds what is known; what nobody knows anything of stays so.
+fn add_known<T: Copy>(sum: &mut Option<T>, more: Option<T>, add: impl FnOnce(T, T) -> T) {
+    if let Some(more) = more {
+        *sum = Some(sum.map_or(more, |sum| add(sum, more)));
+    }
+}
+
+impl Reader {
+    /// What terminals did, by days and names. Days on which nobody watched are left out.
+    ///
+    /// # Errors
+    /// The file cannot be read, or something in it is no record.
+    pub fn days(
+        &mut self,
+        terminals: &[StoredTerminal],
+        by: TotalsOf,
+        period: &Period,
+    ) -> Result<Vec<DayTotals>, Trouble> {
+        let mut known = Vec::new();
+        for terminal in terminals {
+            let line = self.line(&terminal.key, period.since, period.until)?;
+            // Nothing is known of the time before.
+            let Some(&(begun, _)) = line.watched.first() else { continue };
+            let usage = self.usage(&terminal.key, period.until)?;
+            known.push(Known { terminal, begun, since: begun.max(period.since.unwrap_or(begun)), line, usage });
+        }
+        let Some(first) = known.iter().map(|one| one.since).min() else { return Ok(Vec::new()) };
+        let hours = hours(first, period.until, &period.zone);
+        let mut days: BTreeMap<(Date, String), DayTotals> = BTreeMap::new();
+        for one in &known {
+            one.add_to(&mut days, &hours, by, period.until);
+        }
+        let mut days: Vec<DayTotals> = days.into_values().collect();
+        days.retain(|day| !day.whole.is_empty());
+        days.iter_mut().for_each(|day| day.hours.retain(|_, hour| !hour.is_empty()));
+        Ok(days)
+    }
+}
+
+/// What the history has of one terminal.
+struct Known<'a> {
+    terminal: &'a StoredTerminal,
+    /// When it was first watched, and from when on it counts.
+    begun: Timestamp,
+    since: Timestamp,
+    line: Line,
+    usage: Vec<SessionUsage>,
+}
+
+impl Known<'_> {
+    fn add_to(&self, days: &mut BTreeMap<(Date, String), DayTotals>, hours: &[Hour], by: TotalsOf, until: Timestamp) {
+        let line = timeline(&self.line.points, &self.line.watched, self.since, until);
+        let (ended, used) = (turns(&self.line.points), growth(&self.usage, self.begun));
+        for day in hours.chunk_by(|one, next| one.date == next.date) {
+            let (Some(first), Some(last)) = (day.first(), day.last()) else { continue };
+            let (from, to) = (first.begin.max(self.since), last.end.min(until));
+            if from >= to {
+                continue;
+            }
+            let Some(name) = name(by, self.terminal, &self.usage, to) else { continue };
+            let totals = days.entry((first.date, name.clone())).or_insert_with(|| DayTotals {
+                date: first.date,
+                name,
+                whole: Totals::default(),
+                hours: BTreeMap::new(),
+            });
+            for hour in day {
+                let (from, to) = (hour.begin.max(from), hour.end.min(to));
+                if from < to {
+                    let done = done_between(&line, &ended, &used, from, to);
+                    totals.whole.add(&done);
+                    totals.hours.entry(hour.begin).or_default().add(&done);
+                }
+            }
+        }
+    }
+}
+
+/// What a terminal did from one time up to another.
+fn done_between(
+    line: &[TimelineSpan],
+    ended: &[(Timestamp, TurnResult)],
+    used: &[(Timestamp, Totals)],
+    from: Timestamp,
+    to: Timestamp,
+) -> Totals {
+    let mut done = Totals::default();
+    let first = line.partition_point(|stretch| stretch.to <= from);
+    for stretch in line[first..].iter().take_while(|stretch| stretch.from < to) {
+        done.add_time(stretch.holder, stretch.to.min(to).since(stretch.from.max(from)));
+    }
+    for (_, result) in within(ended, from, to) {
+        *done.turns.entry(*result).or_default() += 1;
+    }
+    within(used, from, to).iter().for_each(|(_, used)| done.add(used));
+    done
+}
+
+/// Those of a time from `from` on and before `to`; all of them are sorted by time.
+fn within<T>(timed: &[(Timestamp, T)], from: Timestamp, to: Timestamp) -> &[(Timestamp, T)] {
+    let place = |at: Timestamp| timed.partition_point(|(time, _)| *time < at);
+    &timed[place(from)..place(to)]
+}
+
+/// What a terminal counts for on the day that ends then. `None` where it counts for nothing.
+fn name(by: TotalsOf, terminal: &StoredTerminal, usage: &[SessionUsage], to: Timestamp) -> Option<String> {
+    let last = usage.iter().rev().find(|used| used.hour < to).or(usage.first());
+    match by {
+        TotalsOf::Terminal => Some(terminal.name.clone()),
+        // Of what an older version wrote, it is not known.
+        TotalsOf::Agent => Some(last.map_or_else(|| "-".to_owned(), |used| used.tool.clone())),
+        TotalsOf::Label => last.and_then(|used| used.label.clone()),
+    }
+}
+
+/// What each session used in each hour more than before. What is of the hour in which the watching began is of its beginning.
+fn growth(usage: &[SessionUsage], begun: Timestamp) -> Vec<(Timestamp, Totals)> {
+    let mut sessions: HashMap<(&str, &str), Totals> = HashMap::new();
+    let grown = |used: &'_ SessionUsage, known: &mut Totals| Totals {
+        tokens_in: more(used.tokens_in, &mut known.tokens_in),
+        tokens_out: more(used.tokens_out, &mut known.tokens_out),
+        cost_usd: more(used.cost_usd, &mut known.cost_usd),
+        ..Totals::default()
+    };
+    let mut growth = Vec::new();
+    for used in usage {
+        let known = sessions.entry((&used.session, &used.tool)).or_default();
+        let is_begun_within = (used.hour..used.hour + HOUR).contains(&begun);
+        growth.push((if is_begun_within { begun } else { used.hour }, grown(used, known)));
+    }
+    growth
+}
+
+/// How much a count is more than when it was last known.
+fn more<T: Copy + PartialOrd + Sub<Output = T>>(now: Option<T>, known: &mut Option<T>) -> Option<T> {
+    let now = now?;
+    // What is less than before is of a session that was begun anew.
+    let before = known.replace(now).filter(|before| *before <= now);
+    Some(before.map_or(now, |before| now - before))
+}
+
+const HOUR: Span = Span::from_secs(3600);
+
+/// An hour of the clock on the wall.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Hour {
+    date: Date,
+    begin: Timestamp,
+    end: Timestamp,
+}
+
+/// The beginnings of the hours of a day, and the end of it. A day on which the clock is set back has 25.
+pub fn hours_of(date: Date, zone: &TimeZone) -> (Vec<Timestamp>, Timestamp) {
+    let midnight = |date: Date| date.to_zoned(zone.clone()).map(|zoned| moment(&zoned)).unwrap_or_default();
+    let (begin, end) = (midnight(date), date.tomorrow().map(midnight).unwrap_or_default());
+    (hours(begin, end, zone).iter().map(|hour| hour.begin).collect(), end)
+}
+
+/// The hours that an interval touches, whole.
+fn hours(since: Timestamp, until: Timestamp, zone: &TimeZone) -> Vec<Hour> {
+    let zoned = |at: Timestamp| Some(jiff::Timestamp::from_millisecond(at.as_millis()).ok()?.to_zoned(zone.clone()));
+    let mut hours = Vec::new();
+    let mut next = zoned(since).and_then(|at| at.start_of_day().ok());
+    while let Some(begin) = next.take().filter(|begin| moment(begin) < until) {
+        next = next_hour(&begin);
+        let Some(end) = &next else { break };
+        hours.push(Hour { date: begin.date(), begin: moment(&begin), end: moment(end) });
+    }
+    hours.retain(|hour| hour.end > since);
+    hours
+}
+
+/// When the clock shows the next full hour, or one is over: some clocks are set by half an hour.
+fn next_hour(begin: &Zoned) -> Option<Zoned> {
+    let later = begin.checked_add(1.hour()).ok()?;
+    let full = later.round(ZonedRound::new().smallest(Unit::Hour).mode(RoundMode::Trunc)).ok()?;
+    Some(if full > *begin { full } else { later })
+}
+
+fn moment(zoned: &Zoned) -> Timestamp {
+    Timestamp::from_millis(zoned.timestamp().as_millisecond())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::Point;
+
+    fn at(text: &str) -> Timestamp {
+        Timestamp::from_millis(text.parse::<jiff::Timestamp>().unwrap().as_millisecond())
+    }
+
+    #[test]
+    fn hours_follow_the_clock_on_the_wall() {
+        let of = |date: &str, zone: &str| {
+            let zone = TimeZone::get(zone).unwrap();
+            let (begins, end) = hours_of(date.parse().unwrap(), &zone);
+            let clock = |at: &Timestamp| {
+                let at = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap();
+                at.to_zoned(zone.clone()).strftime("%H:%M").to_string()
+            };
+            let ends = begins.iter().skip(1).chain([&end]);
+            let lengths = begins.iter().zip(ends).map(|(begin, end)| end.since(*begin).as_millis() / 60_000);
+            (begins.len(), begins[1..4].iter().map(clock).collect::<Vec<_>>().join(" "), lengths.collect::<Vec<_>>())
+        };
+        // Set back by an hour, set forward, set at midnight, and set by half an hour.
+        assert_eq!(of("2026-10-25", "Europe/Berlin"), (25, "01:00 02:00 02:00".to_owned(), vec![60; 25]));
+        assert_eq!(of("2026-03-29", "Europe/Berlin"), (23, "01:00 03:00 04:00".to_owned(), vec![60; 23]));
+        assert_eq!(of("2026-03-08", "America/Havana").0, 23);
+        assert_eq!(of("2026-11-21", "Asia/Kathmandu"), (24, "01:00 02:00 03:00".to_owned(), vec![60; 24]));
+        let (count, clock, lengths) = of("2026-04-05", "Australia/Lord_Howe");
+        assert_eq!((clock.as_str(), lengths.iter().sum::<u64>()), ("01:00 01:30 02:00", 24 * 60 + 30), "{count}");
+        assert_eq!(of("2026-10-04", "Australia/Lord_Howe").2.iter().sum::<u64>(), 23 * 60 + 30);
+        let zone = TimeZone::get("Europe/Berlin").unwrap();
+        let touched = hours(at("2026-10-24T12:10:00Z"), at("2026-10-24T13:00:00.001Z"), &zone);
+        assert_eq!(
+            touched.iter().map(|hour| hour.begin).collect::<Vec<_>>(),
+            [at("2026-10-24T12:00:00Z"), at("2026-10-24T13:00:00Z")]
+        );
+        assert!(hours(at("2026-10-24T12:00:00Z"), at("2026-10-24T12:00:00Z"), &zone).is_empty());
+    }
+
+    fn used(hour: &str, session: &str, tokens: Option<u64>, cost: Option<f64>) -> SessionUsage {
+        SessionUsage {
+            hour: at(hour),
+            session: session.to_owned(),
+            tool: "claude".to_owned(),
+            label: Some("shop".to_owned()),
+            tokens_in: tokens,
+            tokens_out: None,
+            cost_usd: cost,
+        }
+    }
+
+    fn known(terminal: &StoredTerminal) -> Known<'_> {
+        let point = |time: &str, holder, result, ended: Option<&str>| Point {
+            at: at(time),
+            holder,
+            result,
+            turn_ended: ended.map(at),
+        };
+        let points = vec![
+            point("2026-10-25T00:30:00Z", Holder::Working, TurnResult::None, None),
+            point("2026-10-25T01:34:00Z", Holder::Waiting, TurnResult::None, None),
+            point("2026-10-25T01:46:00Z", Holder::Working, TurnResult::None, None),
+            point("2026-10-25T01:46:30Z", Holder::Ready, TurnResult::Success, Some("2026-10-25T01:46:30Z")),
+        ];
+        let begun = at("2026-10-25T00:30:00Z");
+        let usage = vec![
+            used("2026-10-24T22:00:00Z", "a", Some(1000), Some(0.5)),
+            used("2026-10-25T00:00:00Z", "a", Some(3500), Some(0.75)),
+            used("2026-10-25T00:00:00Z", "b", Some(9000), None),
+            // It was not known for a while.
+            used("2026-10-25T01:00:00Z", "a", None, None),
+            used("2026-10-25T02:00:00Z", "a", Some(3600), None),
+        ];
+        let line = Line { points, watched: vec![(begun, at("2026-10-25T03:00:00Z"))] };
+        Known { terminal, begun, since: begun, line, usage }
+    }
+
+    fn terminal() -> StoredTerminal {
+        let (server, instance) = (crate::fleet::ServerId::default(), Default::default());
+        let key = crate::fleet::TerminalKey { server, pane: crate::fleet::PaneId(1), pid: 1, instance };
+        StoredTerminal { key, name: "api".to_owned(), last: None }
+    }
+
+    #[test]
+    fn a_day_is_the_sum_of_its_hours() {
+        let zone = TimeZone::get("Europe/Berlin").unwrap();
+        let (terminal, until) = (terminal(), at("2026-10-25T04:00:00Z"));
+        let one = known(&terminal);
+        let mut days = BTreeMap::new();
+        one.add_to(&mut days, &hours(one.since, until, &zone), TotalsOf::Label, until);
+        let ((date, name), day) = days.first_key_value().unwrap();
+        assert_eq!((date.to_string().as_str(), name.as_str(), days.len()), ("2026-10-25", "shop", 1));
+        // 02:00 comes twice: the first one is worked through from half past on.
+        let minutes = |hour: &str, holder| day.hours[&at(hour)].time(holder).as_secs() / 60.0;
+        assert_eq!(minutes("2026-10-25T00:00:00Z", Holder::Working).to_bits(), 30_f64.to_bits());
+        assert_eq!(minutes("2026-10-25T01:00:00Z", Holder::Working).to_bits(), 34.5_f64.to_bits());
+        assert_eq!(minutes("2026-10-25T01:00:00Z", Holder::Waiting).to_bits(), 12_f64.to_bits());
+        assert_eq!(day.hours[&at("2026-10-25T01:00:00Z")].turns(TurnResult::Success), 1);
+        assert!(day.hours[&at("2026-10-25T03:00:00Z")].is_empty(), "nobody watched any more");
+        // What was used in the hour in which it was first watched counts, and what was before does not.
+        assert_eq!((day.whole.tokens_in, day.whole.tokens_out, day.whole.cost_usd), (Some(11_600), None, Some(0.25)));
+        let mut sum = Totals::default();
+        day.hours.values().for_each(|hour| sum.add(hour));
+        assert_eq!(sum, day.whole);
+    }
+
+    #[test]
+    fn a_terminal_counts_for_what_it_was_last() {
+        let terminal = terminal();
+        let usage = known(&terminal).usage;
+        let named = |by, usage: &[SessionUsage]| name(by, &terminal, usage, at("2026-10-26T00:00:00Z"));
+        assert_eq!(named(TotalsOf::Terminal, &usage).as_deref(), Some("api"));
+        assert_eq!(named(TotalsOf::Agent, &usage).as_deref(), Some("claude"));
+        assert_eq!(named(TotalsOf::Label, &usage).as_deref(), Some("shop"));
+        assert_eq!((named(TotalsOf::Agent, &[]).as_deref(), named(TotalsOf::Label, &[])), (Some("-"), None));
+    }
+}

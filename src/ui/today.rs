@@ -1,0 +1,414 @@
+//! What was done on a day: who worked and who waited for the operator, hour by hour, with how turns ended and what was used.
+
+use std::borrow::Cow;
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{ToSpan, Zoned};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use super::action::Action;
+use super::frame::{self, Canvas, Hint};
+use super::keymap::Context;
+use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayEvent, OverlayPlace};
+use super::scroll::Viewport;
+use super::text::{self, Pen};
+use super::{Request, times};
+use crate::fleet::View;
+use crate::history::{DayQuestion, DayTotals, HistoryQuestion, Holder, Totals, TotalsOf, Trouble, hours_of};
+use crate::state::TurnResult;
+use crate::status::Status;
+use crate::time::{Span, Timestamp};
+
+/// How often the history is asked for a day that is not over, or that could not be read.
+const LOOK: Span = Span::from_secs(5);
+const HOUR: Span = Span::from_secs(3600);
+/// The lines of one bar at most.
+const TALLEST: usize = 4;
+/// The cells of an hour at most, and of a name at least and at most.
+const WIDEST: usize = 6;
+const NAME: (usize, usize) = (8, 24);
+/// The cells of what is said beside the bars: a length of time and its word, and the rest.
+const LENGTH: usize = 8;
+const WORD: usize = 9;
+const REST: usize = 20;
+/// Bars from an eighth of a cell to a whole one.
+const EIGHTHS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+const ASCII_EIGHTHS: [&str; 8] = ["_", "-", "~", "=", "+", "x", "*", "#"];
+
+/// Totals in words; `None` where there is nothing of it, or nobody knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TotalsWords {
+    pub worked: Option<String>,
+    pub waited: Option<String>,
+    pub turns: Option<String>,
+    pub tokens: Option<String>,
+    pub cost: Option<String>,
+}
+
+impl TotalsWords {
+    /// The words for some totals, the same wherever they are shown.
+    pub fn of(totals: &Totals) -> Self {
+        let time = |holder| Some(totals.time(holder)).filter(|span| *span > Span::ZERO).map(length);
+        let words = [(TurnResult::Success, "ok"), (TurnResult::KnownFailure, "fail"), (TurnResult::Interrupted, "int")];
+        let counted = words.iter().map(|(result, word)| (totals.turns(*result), word)).filter(|(count, _)| *count > 0);
+        let turns = counted.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(" ");
+        let (read, written) = (totals.tokens_in, totals.tokens_out);
+        let tokens = read.or(written).map(|_| read.unwrap_or_default().saturating_add(written.unwrap_or_default()));
+        Self {
+            worked: time(Holder::Working),
+            waited: time(Holder::Waiting),
+            turns: Some(turns).filter(|turns| !turns.is_empty()),
+            tokens: tokens.map(text::rounded),
+            cost: totals.cost_usd.map(|cost| format!("${cost:.2}")),
+        }
+    }
+}
+
+/// A length of time in its two largest units.
+fn length(span: Span) -> String {
+    let seconds = span.as_millis().div_ceil(1000);
+    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{seconds}s"),
+        (0, minutes) => format!("{minutes}m {:02}s", seconds % 60),
+        (hours, minutes) => format!("{hours}h {minutes:02}m"),
+    }
+}
+
+/// The view of one day.
+#[derive(Debug, Default)]
+pub struct Today {
+    /// `None` is today, also after midnight.
+    date: Option<Date>,
+    by: By,
+    /// What was asked last, and the last answer with what it is to.
+    asked: Option<DayQuestion>,
+    told: Option<(DayQuestion, Result<Vec<DayTotals>, Trouble>)>,
+    view: Viewport,
+}
+
+/// Whose totals are shown.
+#[derive(Clone, Copy, Debug)]
+struct By(TotalsOf);
+
+impl Default for By {
+    fn default() -> Self {
+        Self(TotalsOf::Terminal)
+    }
+}
+
+impl By {
+    const fn next(self) -> Self {
+        Self(match self.0 {
+            TotalsOf::Terminal => TotalsOf::Agent,
+            TotalsOf::Agent => TotalsOf::Label,
+            TotalsOf::Label => TotalsOf::Terminal,
+        })
+    }
+}
+
+impl Today {
+    fn shown(&self, now: Timestamp, zone: &TimeZone) -> Option<Date> {
+        self.date.or_else(|| Some(local(now, zone)?.date()))
+    }
+
+    /// Goes to another day; there is none after today.
+    fn go(&mut self, days: i64, cx: &mut OverlayContext<'_, '_>) {
+        let Some(today) = local(cx.view.now, &cx.options.zone).map(|now| now.date()) else { return };
+        let to = self.date.unwrap_or(today).checked_add(days.days());
+        match to {
+            Ok(date) if date > today => cx.say("that is today: there is nothing after it yet"),
+            Ok(date) => (self.date, self.view) = (Some(date).filter(|date| *date < today), Viewport::default()),
+            Err(_) => {}
+        }
+    }
+}
+
+fn local(at: Timestamp, zone: &TimeZone) -> Option<Zoned> {
+    Some(jiff::Timestamp::from_millisecond(at.as_millis()).ok()?.to_zoned(zone.clone()))
+}
+
+impl Overlay for Today {
+    fn context(&self) -> Context {
+        Context::Today
+    }
+
+    fn place(&self) -> OverlayPlace {
+        OverlayPlace::Screen
+    }
+
+    fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
+        let mut hints = vec![(Action::FocusLeft, "the day before")];
+        if self.date.is_some() {
+            hints.push((Action::FocusRight, "the day after"));
+        }
+        let by = match self.by.next().0 {
+            TotalsOf::Terminal => "by terminal",
+            TotalsOf::Agent => "by agent",
+            TotalsOf::Label => "by label",
+        };
+        hints.extend([(Action::Group, by), (Action::Close, "back"), (Action::Help, "help")]);
+        hints
+    }
+
+    fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
+        frame::clear(buffer, area);
+        let Some(date) = self.shown(canvas.now, canvas.zone) else { return HitMap::at(area) };
+        let parts = &canvas.theme.parts;
+        let day = date.strftime("%a %-d %b").to_string();
+        let named = if self.date.is_none() { format!("{day}, today") } else { day.clone() };
+        let by = format!("by {}", self.by.0);
+        let is_of_it = |(question, _): &&(DayQuestion, _)| question.date == date && question.by == self.by.0;
+        let told = self.told.as_ref().filter(is_of_it).map(|(_, told)| told);
+        let rows = told.and_then(|told| told.as_ref().ok()).map(|days| Row::all(days)).unwrap_or_default();
+        let below = Rect { y: area.y + area.height.min(1), height: area.height.saturating_sub(1), ..area };
+        if rows.is_empty() {
+            frame::titled(canvas, buffer, area, &[(&named, parts.title), (&by, parts.quiet)]);
+            let lines = match told {
+                None => ["reading what the history has of it …".to_owned(), String::new()],
+                Some(Err(Trouble::Off)) => {
+                    ["no history is kept, so nothing is known of a day".to_owned(), String::new()]
+                }
+                Some(Err(trouble)) => [format!("the history cannot be read now: {trouble}"), String::new()],
+                Some(Ok(_)) if self.by.0 == TotalsOf::Label => [
+                    format!("nothing that was watched on {day} has a label"),
+                    "`label` in a [[terminal]] of the configuration gives one".to_owned(),
+                ],
+                Some(Ok(_)) => [
+                    format!("nobody watched on {day}, so nothing is known of it"),
+                    "the dashboard and `fleetwatch watch` write the history while they run".to_owned(),
+                ],
+            };
+            for (row, line) in (1..).zip(lines) {
+                Pen::new(buffer, below, row).skip(1).text(&line, if row == 1 { parts.text } else { parts.quiet });
+            }
+            return HitMap::at(area);
+        }
+        let (hours, _) = hours_of(date, canvas.zone);
+        let chart = Chart::new(canvas, below, &rows, hours);
+        let page = (usize::from(below.height.saturating_sub(1)) / chart.lines()).max(1);
+        let first = self.view.fit(page, rows.len());
+        let full = format!("{} is 1h", chart.eighths[7]);
+        let shown = match rows.len() > page {
+            true => format!("{}–{} of {}", first + 1, (first + page).min(rows.len()), rows.len()),
+            false => String::new(),
+        };
+        let mut title = vec![(named.as_str(), parts.title), (&by, parts.quiet), (&full, parts.quiet)];
+        title.extend((!shown.is_empty()).then_some((shown.as_str(), parts.quiet)));
+        frame::titled(canvas, buffer, area, &title);
+        chart.draw_clock(buffer, below);
+        let mut top = 1;
+        for row in rows.iter().skip(first).take(page) {
+            chart.draw_row(buffer, below, top, row);
+            top = top.saturating_add(u16::try_from(chart.lines()).unwrap_or(u16::MAX));
+        }
+        HitMap::at(area)
+    }
+
+    fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        match action {
+            Action::FocusLeft => self.go(-1, cx),
+            Action::FocusRight => self.go(1, cx),
+            Action::Group => (self.by, self.view) = (self.by.next(), Viewport::default()),
+            other => return self.view.perform(other),
+        }
+        Flow::Stay
+    }
+
+    fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        let (now, zone) = (cx.view.now, &cx.options.zone);
+        let Some(date) = self.shown(now, zone) else { return Flow::Stay };
+        let is_other = |asked: &DayQuestion| asked.date != date || asked.by != self.by.0;
+        // What is under way is waited for, however long it takes.
+        let is_due = |asked: &DayQuestion| {
+            let answered = self.told.as_ref().filter(|(question, _)| question == asked);
+            answered.is_some_and(|(_, told)| match told {
+                Ok(_) => self.date.is_none() && now.since(asked.now) >= LOOK,
+                Err(trouble) => *trouble != Trouble::Off && now.since(asked.now) >= LOOK,
+            })
+        };
+        if self.asked.as_ref().is_none_or(|asked| is_other(asked) || is_due(asked)) {
+            let servers = cx.view.servers.iter().map(|server| server.id.clone()).collect();
+            let question = DayQuestion { date, zone: zone.clone(), now, by: self.by.0, servers };
+            self.asked = Some(question.clone());
+            cx.ask(Request::Ask(HistoryQuestion::Day(question)));
+        }
+        Flow::Stay
+    }
+
+    fn on_event(&mut self, event: OverlayEvent<'_>, _cx: &mut OverlayContext<'_, '_>) {
+        if let OverlayEvent::Day { question, told } = event {
+            self.told = Some((question.clone(), told.clone()));
+        }
+    }
+}
+
+/// One of whom totals are shown, or all of them.
+struct Row<'a> {
+    name: &'a str,
+    day: Cow<'a, DayTotals>,
+    /// What a whole bar stands for.
+    full: Span,
+}
+
+impl<'a> Row<'a> {
+    /// All of them together where there are several, and each of them, those first who had the turn for longest.
+    fn all(days: &'a [DayTotals]) -> Vec<Self> {
+        let busy = |day: &DayTotals| {
+            let span = |holder| day.whole.time(holder).as_millis();
+            span(Holder::Working) + span(Holder::Waiting)
+        };
+        let mut sorted: Vec<&DayTotals> = days.iter().collect();
+        sorted.sort_by_key(|day| std::cmp::Reverse(busy(day)));
+        let mut rows = Vec::new();
+        if let [first, _, ..] = days {
+            let mut sum = DayTotals { name: "all".to_owned(), ..first.clone() };
+            for day in &days[1..] {
+                sum.whole.add(&day.whole);
+                day.hours.iter().for_each(|(begin, hour)| sum.hours.entry(*begin).or_default().add(hour));
+            }
+            rows.push(Self { name: "all", full: full(&sum), day: Cow::Owned(sum) });
+        }
+        rows.extend(sorted.into_iter().map(|day| Self { name: &day.name, full: full(day), day: Cow::Borrowed(day) }));
+        rows
+    }
+}
+
+/// What a whole bar stands for: an hour, or more full hours where several worked or waited at once.
+fn full(day: &DayTotals) -> Span {
+    let longest = |hour: &Totals| hour.time(Holder::Working).max(hour.time(Holder::Waiting)).as_millis();
+    let most = day.hours.values().map(longest).max().unwrap_or_default();
+    Span::from_millis(most.div_ceil(HOUR.as_millis()).max(1) * HOUR.as_millis())
+}
+
+/// How the rows are laid out, which is the same for all of them.
+struct Chart<'a> {
+    canvas: &'a Canvas<'a>,
+    /// The beginnings of the hours.
+    hours: Vec<Timestamp>,
+    eighths: [&'static str; 8],
+    name: usize,
+    /// The cells of an hour.
+    hour: usize,
+    /// The lines of a bar, and those left blank below a row.
+    tall: usize,
+    gap: usize,
+}
+
+impl<'a> Chart<'a> {
+    fn new(canvas: &'a Canvas<'a>, area: Rect, rows: &[Row<'_>], hours: Vec<Timestamp>) -> Self {
+        let (width, height) = (usize::from(area.width), usize::from(area.height.saturating_sub(1)));
+        let longest = rows.iter().map(|row| text::width(row.name)).max().unwrap_or_default();
+        let beside = 5 + hours.len() + LENGTH + WORD + REST;
+        let name = longest.clamp(NAME.0, NAME.1).min(width.saturating_sub(beside).max(NAME.0));
+        let room = width.saturating_sub(beside - hours.len() + name);
+        let hour = (room / hours.len().max(1)).clamp(1, WIDEST);
+        let each = height / rows.len().max(1);
+        let (tall, gap) = if each > 2 { (((each - 1) / 2).min(TALLEST), 1) } else { (1, 0) };
+        let eighths = if canvas.ascii { ASCII_EIGHTHS } else { EIGHTHS };
+        Self { canvas, hours, eighths, name, hour, tall, gap }
+    }
+
+    /// The lines of a row.
+    const fn lines(&self) -> usize {
+        2 * self.tall + self.gap
+    }
+
+    /// Draws which hour stands where.
+    fn draw_clock(&self, buffer: &mut Buffer, area: Rect) {
+        let each = match self.hour {
+            1 => 6,
+            2 => 3,
+            _ => 1,
+        };
+        let start = 2 + self.name;
+        let mut free = 0;
+        for (nth, begin) in self.hours.iter().enumerate() {
+            let clock = times::clock(*begin, self.canvas.zone);
+            let hour = clock.get(..2).and_then(|hour| hour.parse::<u8>().ok()).filter(|hour| hour % each == 0);
+            let Some(label) = hour.map(|hour| hour.to_string()).filter(|_| nth * self.hour >= free) else { continue };
+            let place = start + nth * self.hour;
+            free = nth * self.hour + label.len() + 1;
+            let mut pen = Pen::new(buffer, area, 0);
+            pen.skip(u16::try_from(place).unwrap_or(u16::MAX)).text(&label, self.canvas.theme.parts.quiet);
+        }
+    }
+
+    /// Draws the bars of one row from a line of the area on, and what they are in words.
+    fn draw_row(&self, buffer: &mut Buffer, area: Rect, top: u16, row: &Row<'_>) {
+        let (theme, parts) = (self.canvas.theme, &self.canvas.theme.parts);
+        let TotalsWords { worked, waited, turns, tokens, cost } = TotalsWords::of(&row.day.whole);
+        let used = [tokens.map(|tokens| format!("{tokens} tokens")), cost].into_iter().flatten().collect::<Vec<_>>();
+        // A bar that stands for more than the title says.
+        let full = match row.full.as_millis() / HOUR.as_millis() {
+            0 | 1 => String::new(),
+            hours => format!("{} is {hours}h", self.eighths[7]),
+        };
+        let bars = [
+            (Holder::Working, Status::Working, (row.name, parts.text), worked, "worked", turns.unwrap_or_default()),
+            (Holder::Waiting, Status::Approval, (&full, parts.quiet), waited, "waited", used.join("  ")),
+        ];
+        let mut line = top;
+        for (holder, status, (name, name_style), time, word, rest) in bars {
+            for level in (0..self.tall).rev() {
+                let is_first = level + 1 == self.tall;
+                let mut pen = Pen::new(buffer, area, line);
+                pen.skip(1).field(if is_first { name } else { "" }, self.name, name_style).skip(1);
+                self.draw_bar(&mut pen, row, holder, level, theme.style(status));
+                if is_first {
+                    let (time, word) = time.as_deref().map_or(("", ""), |time| (time, word));
+                    pen.skip(1).right(time, LENGTH, parts.text).skip(1).field(word, WORD - 1, parts.quiet);
+                    pen.text(&rest, parts.text);
+                }
+                line = line.saturating_add(1);
+            }
+        }
+    }
+
+    /// Draws one line of the bars of a day.
+    fn draw_bar(&self, pen: &mut Pen<'_>, row: &Row<'_>, holder: Holder, level: usize, style: Style) {
+        for begin in &self.hours {
+            let hour = row.day.hours.get(begin);
+            let height = hour.map_or(0, |hour| self.eighths_of(hour.time(holder), row.full));
+            let (symbol, style) = match height.saturating_sub(level * 8) {
+                // Nothing of it, which is not the same as an hour of which nothing is known.
+                0 if level == 0 && hour.is_some() => ("·", self.canvas.theme.parts.quiet),
+                0 => (" ", style),
+                filled => (self.eighths[filled.min(8) - 1], style),
+            };
+            pen.raw(&symbol.repeat(self.hour), style);
+        }
+    }
+
+    /// How high a bar is, in eighths of a line; what is more than nothing can be seen.
+    fn eighths_of(&self, span: Span, full: Span) -> usize {
+        let most = u64::try_from(self.tall * 8).unwrap_or_default();
+        let eighths = (span.as_millis().saturating_mul(most)).div_ceil(full.as_millis().max(1));
+        usize::try_from(eighths.min(most)).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_have_two_units() {
+        let of = |seconds: u64| length(Span::from_millis(seconds * 1000 - 100));
+        assert_eq!(
+            [of(1), of(59), of(60), of(3599), of(3600), of(36_061)],
+            ["1s", "59s", "1m 00s", "59m 59s", "1h 00m", "10h 01m"]
+        );
+    }
+
+    #[test]
+    fn what_nobody_knows_has_no_words() {
+        let words = TotalsWords::of(&Totals::default());
+        assert_eq!(words, TotalsWords { worked: None, waited: None, turns: None, tokens: None, cost: None });
+        let words = TotalsWords::of(&Totals { tokens_out: Some(1200), cost_usd: Some(0.0), ..Totals::default() });
+        assert_eq!((words.tokens.as_deref(), words.cost.as_deref()), (Some("1.2k"), Some("$0.00")));
+    }
+}
