@@ -86,6 +86,7 @@ fn watch(recording: &Recording, pane: u32, profiles: &Arc<ProfileSet>, all: &mut
             declared: None,
             record: None,
             git: None,
+            agent_process: None,
         };
         let outcome = PollResult::Listed(vec![report]);
         fleet.handle(Input::Server(ServerReport { server: key.server.clone(), at, outcome }), at);

@@ -25,7 +25,7 @@ use crate::config::{Config, ConfigError};
 use crate::delivery::DeliveryEvent;
 use crate::engine::{Engine, EngineEvent, Update};
 use crate::fleet::{Effect, ServerId, Terminal};
-use crate::history::{Answer, History, Intent, IntentId, Note, Questions, Stored};
+use crate::history::{Answer, History, Intent, IntentId, Questions, Stored};
 use crate::notify::Suppression;
 use crate::operation::Producer;
 use crate::owner;
@@ -118,7 +118,6 @@ struct App {
     /// What happened of late, and what is done from now on.
     log: mpsc::UnboundedReceiver<Stored>,
     answers: mpsc::UnboundedReceiver<Answer>,
-    notes: mpsc::UnboundedReceiver<Note>,
     /// What holds now of the configuration.
     config: Config,
     watch: FileWatch,
@@ -157,7 +156,6 @@ impl App {
             follow_ups: BTreeMap::new(),
             questions,
             log: history.log(),
-            notes: history.notes(),
             answers,
             history,
             watch: FileWatch::new(source, &config.ui.theme),
@@ -236,10 +234,6 @@ impl App {
                 self.ui.on_answer(&answer, &self.engine.fleet().view(poll::now()));
                 self.want_frame(KEY_FRAME);
             }
-            Some(note) = self.notes.recv() => {
-                self.ui.keep_note(note);
-                self.want_frame(KEY_FRAME);
-            }
             Some(record) = self.log.recv() => {
                 let more = std::iter::from_fn(|| self.log.try_recv().ok());
                 let records = std::iter::once(record).chain(more).collect();
@@ -247,7 +241,8 @@ impl App {
                 self.want_frame(FRAME);
             }
             event = self.engine.next() => {
-                let distance = if matches!(event, EngineEvent::Update(Update::Operation(_))) { KEY_FRAME } else { FRAME };
+                let is_own = matches!(event, EngineEvent::Update(Update::Operation(_)) | EngineEvent::Noted(_));
+                let distance = if is_own { KEY_FRAME } else { FRAME };
                 self.engine.handle(event, poll::now());
                 while let Some(event) = self.engine.try_next() {
                     self.engine.handle(event, poll::now());

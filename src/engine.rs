@@ -22,7 +22,7 @@ use crate::owner::{self, OwnerEvent, Role, Settings, Watcher};
 use crate::poll;
 use crate::profile::ProfileSet;
 use crate::sender::{OperationEvent, Sender};
-use crate::state::Attention;
+use crate::state::{Attention, KeptNote};
 use crate::time::{Span, Timestamp};
 use crate::tmux::Error;
 
@@ -46,6 +46,8 @@ pub enum EngineEvent {
     Owner(OwnerEvent),
     /// Another process has sent something.
     Submission(Submission),
+    /// The operator says something of a terminal, in any process.
+    Noted(KeptNote),
     /// Something to show or to print.
     Update(Update),
     /// Nothing happened but time.
@@ -99,6 +101,7 @@ struct Acting {
     dispatcher: Dispatcher,
     submissions: UnboundedReceiver<Submission>,
     messages: UnboundedReceiver<IntentNews>,
+    notes: UnboundedReceiver<KeptNote>,
     operations: UnboundedReceiver<OperationEvent>,
     deliveries: UnboundedReceiver<DeliveryEvent>,
 }
@@ -134,11 +137,15 @@ impl Engine {
             sender: sender.clone(),
             submissions: history.submissions(),
             messages: history.intents(),
+            notes: history.notes(),
             history: history.clone(),
             operations,
             deliveries,
         };
-        Ok((Self::with(settings, servers, Some(acting))?, sender))
+        let mut engine = Self::with(settings, servers, Some(acting))?;
+        // Nothing is told under a name that is not the operator's.
+        engine.know(history::notes_in(history.path()));
+        Ok((engine, sender))
     }
 
     fn with(settings: Settings, servers: &[ServerId], acting: Option<Acting>) -> Result<Self, Error> {
@@ -148,6 +155,11 @@ impl Engine {
         let mut engine = Self { fleet, settings, watchers, followed, to_engine, owner_events, acting, updates };
         engine.watchers = engine.watch(servers)?;
         Ok(engine)
+    }
+
+    /// Knows from the beginning what the operator says of terminals.
+    pub fn know(&mut self, notes: Vec<KeptNote>) {
+        notes.into_iter().for_each(|noted| self.apply(Input::Noted(noted), Timestamp::default()));
     }
 
     fn watch(&self, servers: &[ServerId]) -> Result<Vec<(ServerId, Watcher)>, Error> {
@@ -204,6 +216,7 @@ impl Engine {
                     self.take(input, now);
                 }
             }
+            EngineEvent::Noted(noted) => self.take(Input::Noted(noted), now),
             EngineEvent::Update(update) => {
                 if let Update::Operation(event) = &update {
                     self.operation_event(event, now);
@@ -432,7 +445,12 @@ impl Engine {
 ///
 /// # Errors
 /// A poll itself broke down.
-pub async fn survey(settings: &Settings, servers: &[ServerId], freshness: Freshness) -> Result<Fleet, JoinError> {
+pub async fn survey(
+    settings: &Settings,
+    servers: &[ServerId],
+    freshness: Freshness,
+    notes: Vec<KeptNote>,
+) -> Result<Fleet, JoinError> {
     let mut polls = JoinSet::new();
     for server in servers {
         let (settings, server) = (settings.clone(), server.clone());
@@ -444,6 +462,7 @@ pub async fn survey(settings: &Settings, servers: &[ServerId], freshness: Freshn
         });
     }
     let mut fleet = Fleet::new(settings.fleet.clone(), Arc::clone(&settings.profiles));
+    notes.into_iter().for_each(|noted| fleet.handle(Input::Noted(noted), Timestamp::default()));
     while let Some(inputs) = polls.join_next().await {
         for input in inputs? {
             let at = input.at().unwrap_or_else(poll::now);
@@ -482,6 +501,7 @@ async fn next_of(acting: &mut Option<Acting>) -> EngineEvent {
         Some(event) = acting.deliveries.recv() => Update::Delivery(event),
         Some(message) = acting.messages.recv() => Update::Message(message),
         Some(submission) = acting.submissions.recv() => return EngineEvent::Submission(submission),
+        Some(noted) = acting.notes.recv() => return EngineEvent::Noted(noted),
         else => pending().await,
     })
 }
@@ -524,6 +544,7 @@ mod tests {
             declared: None,
             record: None,
             git: None,
+            agent_process: None,
         };
         let report = |at, panes| {
             let report = ServerReport { server: server.clone(), at, outcome: PollResult::Listed(panes) };

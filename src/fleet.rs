@@ -22,8 +22,8 @@ pub use why::{RuleSelection, Why, answer_of_ended};
 pub use crate::ids::{PaneId, PaneLocation, ServerId, SessionId, Socket, TerminalKey, WindowId};
 use crate::profile::ProfileSet;
 use crate::state::{
-    Availability, LEFT, LEFT_UNWATCHED, OperatorStatus, Phase, Problem, State, Summary, Transition, TurnResult,
-    UiContext,
+    Availability, KeptNote, LEFT, LEFT_UNWATCHED, OperatorStatus, Phase, Problem, State, Summary, Transition,
+    TurnResult, UiContext,
 };
 use crate::task::{self, Batch, Task};
 use crate::time::{Span, Timestamp};
@@ -51,6 +51,8 @@ pub enum Input {
     Submitted { key: TerminalKey, at: Timestamp, text: String },
     /// The operator has seen the terminal: selected it for a second, jumped to it or answered it (SPEC §2).
     Seen { key: TerminalKey },
+    /// The operator says something of a terminal, or nothing any more, here or in another process of fleetwatch.
+    Noted(KeptNote),
     /// Nothing happened but time.
     TimePassed,
     /// A server is watched no longer: its terminals leave.
@@ -116,6 +118,8 @@ pub struct Fleet {
     /// What is known of terminals that have not been seen yet, and since when it is.
     known: BTreeMap<TerminalKey, (TerminalHistory, Timestamp)>,
     servers: BTreeMap<ServerId, ServerView>,
+    /// What the operator says of terminals, be they here or not.
+    notes: Vec<KeptNote>,
     recent: VecDeque<TerminalTransition>,
     tasks: Tasks,
     effects: VecDeque<Effect>,
@@ -131,6 +135,7 @@ impl Fleet {
             entries: BTreeMap::new(),
             known: BTreeMap::new(),
             servers: BTreeMap::new(),
+            notes: Vec::new(),
             recent: VecDeque::new(),
             tasks: Tasks::default(),
             effects: VecDeque::new(),
@@ -155,6 +160,7 @@ impl Fleet {
                     self.entries.get(&key).map(|entry| entry.terminal().input.taken_as(&text)).unwrap_or_default();
                 self.observe(&key, Observation::Submitted { at, taken });
             }
+            Input::Noted(noted) => self.noted(noted),
             Input::Seen { key } => self.observe(&key, Observation::Seen),
             Input::TimePassed => self.pass_time(),
             Input::Unwatched { server } => {
@@ -273,7 +279,7 @@ impl Fleet {
     fn name_tasks(&mut self) {
         let names: BTreeSet<&str> =
             self.entries.values().map(|entry| entry.terminal().state.terminal.id.as_str()).collect();
-        let renamed = self.tasks.name_apart(&names).into_iter();
+        let renamed = self.tasks.name_apart(&names, &self.notes).into_iter();
         self.effects.extend(renamed.map(|(server, window)| Effect::TaskIntroduced { server, window }));
     }
 
@@ -281,7 +287,7 @@ impl Fleet {
         let names: BTreeSet<&str> =
             self.entries.values().map(|entry| entry.terminal().state.terminal.id.as_str()).collect();
         let Taken { introduced, found, batch, standings } =
-            self.tasks.take(report, self.now, &names, self.settings.kept_transitions);
+            self.tasks.take(report, self.now, (&names, &self.notes), self.settings.kept_transitions);
         let introduced = introduced.into_iter().map(|(server, window)| Effect::TaskIntroduced { server, window });
         self.effects.extend(introduced);
         if !found.is_empty() {
@@ -343,12 +349,26 @@ impl Fleet {
             .entry(key.clone())
             .or_insert_with(|| Entry::new(key.clone(), self.settings.tracker.clone(), known, is_new, self.now));
         let outcome = entry.look(report, &self.profiles, self.now);
-        if outcome.renamed {
+        // What was said of the agent before is not said of the one that was begun in its place.
+        let relabelled = entry.take_note(&self.notes);
+        if outcome.renamed || relabelled {
             self.effects.push_back(Effect::Introduced { key: key.clone() });
         }
         if let Some(transition) = outcome.transition {
             self.record(&key, transition);
         }
+    }
+
+    fn noted(&mut self, noted: KeptNote) {
+        self.notes.retain(|before| !before.key.may_be(&noted.key));
+        let key = noted.key.clone();
+        self.notes.extend(Some(noted).filter(|noted| !noted.note.is_empty()));
+        for (key, entry) in self.entries.iter_mut().filter(|(here, _)| here.may_be(&key)) {
+            if entry.take_note(&self.notes) {
+                self.effects.push_back(Effect::Introduced { key: key.clone() });
+            }
+        }
+        self.name_apart();
     }
 
     fn probe_failed(&mut self, server: &ServerId, problem: &Problem) {
@@ -423,7 +443,7 @@ impl Fleet {
     }
 
     /// Ids are unique: a name that two terminals would have is told apart by server, then by pane. One whose pane is gone
-    /// takes its name from nobody who is there.
+    /// takes its name from nobody who is there, and a name that the operator gave is its terminal's.
     fn name_apart(&mut self) {
         let mut wanted: BTreeMap<String, Vec<TerminalKey>> = BTreeMap::new();
         for (key, entry) in &self.entries {
@@ -433,9 +453,14 @@ impl Fleet {
         let mut named: Vec<(TerminalKey, String)> = Vec::new();
         for (name, keys) in wanted {
             let there = keys.iter().filter(|key| !is_gone(key)).count();
+            let given = |key: &&TerminalKey| self.entries.get(key).is_some_and(Entry::has_given_name) && !is_gone(key);
+            let given: Vec<&TerminalKey> = keys.iter().filter(given).collect();
             let mut taken = BTreeSet::new();
             for key in keys.iter().filter(|key| !is_gone(key)).chain(keys.iter().filter(|key| is_gone(key))) {
-                let is_alone = keys.len() == 1 || (there == 1 && !is_gone(key));
+                let is_alone = match given[..] {
+                    [one] => key == one,
+                    _ => keys.len() == 1 || (there == 1 && !is_gone(key)),
+                };
                 let place = format!("{name} {}{}", server_prefix(key), key.pane);
                 let id = match is_alone {
                     true => name.clone(),

@@ -45,10 +45,10 @@ pub use drafts::{Draft, Drafts};
 pub use feeds::{IntentNews, Submission};
 use file::HistoryOptions;
 pub use file::VERSION;
-pub use identity::{Owner, same_terminal, stored_server};
+pub use identity::{Owner, stored_server};
 pub use intake::Stopped;
 pub use intents::{Decided, Intent, IntentId, IntentState, Intents};
-pub use notes::{Note, Notes};
+pub use notes::{Notes, notes_in};
 pub use questions::{
     Answer, DayQuestion, HistoryAnswer, HistoryQuestion, QuestionKind, Questions, SessionFile, StoredScreen,
 };

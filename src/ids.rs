@@ -72,6 +72,11 @@ impl ServerId {
     pub fn word(&self) -> String {
         format!("{}/{}", self.host.as_deref().unwrap_or_default(), self.socket.word())
     }
+
+    /// A name of something on it, told apart from the same one on another machine.
+    pub fn on_host(&self, name: &str) -> String {
+        self.host.as_ref().map_or_else(|| name.to_owned(), |host| format!("{host}/{name}"))
+    }
 }
 
 impl fmt::Display for ServerId {
@@ -127,10 +132,12 @@ pub struct TerminalKey {
 }
 
 impl TerminalKey {
-    /// Whether both may be the same terminal: of what was stored it is not known which server it was.
+    /// Whether both may be the same terminal, however its socket was spelt: of what was stored it is not known which server it
+    /// was.
     pub fn may_be(&self, other: &Self) -> bool {
-        (&self.server, self.pane, self.pid) == (&other.server, other.pane, other.pid)
+        (self.pane, self.pid) == (other.pane, other.pid)
             && self.instance.may_be(&other.instance)
+            && (self.server == other.server || self.server.word() == other.server.word())
     }
 }
 

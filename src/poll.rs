@@ -301,6 +301,9 @@ impl ServerPoller {
         };
         let instance = look.instance.clone();
         let mut told = self.memory.report(look, more);
+        for pane in &mut told.panes {
+            pane.agent_process = self.agents.get(&pane.key.pid).and_then(|processes| processes.first().copied());
+        }
         self.read_records(&mut told.panes).await;
         self.read_git(&mut told.panes).await;
         self.keeper.ensure_hooks(&self.server, &instance, &told.sessions).await;

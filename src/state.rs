@@ -3,6 +3,7 @@
 //! Nothing here decides anything. The names that serde writes are the public names; they are never renamed.
 
 mod agent;
+mod note;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -46,6 +47,7 @@ pub(crate) use words;
 
 pub use agent::{AgentFacts, Fact, FactKind, FactName, FactSource, FactValue, PlanProgress};
 pub(crate) use agent::{KEPT_TEXT, kept, numbered};
+pub use note::{KeptNote, Note, NotePart, unfit_name};
 
 words! {
     /// Whether the agent can be watched and used at all (SPEC §3).
@@ -201,7 +203,7 @@ pub struct TerminalFacts {
     /// The git repository around that directory; `None` where there is none or nothing is told of it.
     #[serde(default)]
     pub git: Option<Arc<GitFacts>>,
-    /// The label that the configuration gives.
+    /// The label that the operator or the configuration gives.
     #[serde(default)]
     pub label: Option<String>,
 }

@@ -52,8 +52,9 @@ pub use today::TotalsWords;
 
 use crate::config::Template;
 use crate::fleet::{ServerId, Terminal, TerminalKey, View, WindowId};
-use crate::history::{HistoryQuestion, Intent, IntentId, Note, Stored};
+use crate::history::{HistoryQuestion, Intent, IntentId, Stored};
 use crate::operation::Operation;
+use crate::state::KeptNote;
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::Timestamp;
@@ -156,9 +157,9 @@ pub enum Request {
         key: TerminalKey,
         what: Copied,
     },
-    /// Keep a note of a terminal that is called `name` now.
+    /// Keep what the operator says of a terminal that is called `name` now.
     KeepNote {
-        note: Note,
+        kept: KeptNote,
         name: String,
     },
     /// Keep in the history that the operator did something that needs nobody else, to a terminal or to all.
@@ -332,11 +333,6 @@ impl Ui {
     /// decide.
     pub fn show_follow_ups(&mut self, open: Vec<Intent>) {
         self.memory.follow_ups = open;
-    }
-
-    /// Takes in what any process noted of a terminal.
-    pub fn keep_note(&mut self, note: Note) {
-        self.memory.arrangement.flags.keep_note(note);
     }
 
     /// What the operator has chosen by now.

@@ -11,14 +11,15 @@ use crate::config::{Adopted, AdoptedError};
 use crate::fleet::{Fleet, FoundSession, Input, View};
 use crate::git::Git;
 use crate::history::{
-    Decided, Intent, IntentId, IntentNews, IntentState, Intents, Note, Notes, OperatorAction, Owner, Reader, Record,
-    Stored, Trouble, same_terminal,
+    Decided, Intent, IntentId, IntentNews, IntentState, Intents, Notes, OperatorAction, Owner, Reader, Record, Stored,
+    Trouble,
 };
 use crate::ids::{ServerId, TerminalKey, WindowId};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, When};
 use crate::poll;
 use crate::repository::GitTrouble;
 use crate::screen::is_harmless;
+use crate::state::KeptNote;
 use crate::status::Status;
 use crate::task::{Batch, Happening, TaskEvent};
 use crate::time::Timestamp;
@@ -42,7 +43,7 @@ impl App {
             Request::Redraw => self.tty.clear()?,
             Request::Suspend => self.suspend().await?,
             Request::Seen { key } => self.saw(key, "seen"),
-            Request::KeepNote { note, name } => self.keep_note(note, name),
+            Request::KeepNote { kept, name } => self.keep_note(kept, name),
             Request::Note { key, action } => self.note(key, action),
             Request::Jump { key } => self.jump(key),
             Request::KillTasks { tasks } => self.kill_tasks(tasks),
@@ -172,12 +173,12 @@ impl App {
     }
 
     /// Keeps a note; it is shown once it is kept, as with one of another process.
-    fn keep_note(&self, note: Note, name: String) {
+    fn keep_note(&self, kept: KeptNote, name: String) {
         let path = self.history.path().map(ToOwned::to_owned);
         let work = tokio::task::spawn_blocking(move || {
             let path = path.ok_or_else(|| "no history is kept, and notes are kept there".to_owned())?;
             let (now, told) = (poll::now(), |trouble: Trouble| trouble.to_string());
-            Notes::open(&path, now).map_err(told)?.keep(&note, &name, now).map_err(told)
+            Notes::open(&path, now).map_err(told)?.keep(&kept, &name, now).map_err(told)
         });
         self.actors.work(work, |app, kept| {
             if let Err(why) = kept.unwrap_or_else(|error| Err(error.to_string())) {
@@ -398,9 +399,7 @@ impl App {
     pub(super) fn keep_in_log(&mut self, records: Vec<Stored>) {
         let view = self.engine.fleet().view(poll::now());
         let is_here = |key: &TerminalKey| {
-            view.servers
-                .iter()
-                .any(|server| same_terminal(key, &TerminalKey { server: server.id.clone(), ..key.clone() }))
+            view.servers.iter().any(|server| key.may_be(&TerminalKey { server: server.id.clone(), ..key.clone() }))
         };
         for record in records.into_iter().filter(|record| record.key.as_ref().is_some_and(is_here)) {
             self.ui.keep_in_log(record);
@@ -466,7 +465,7 @@ fn waits(it: &Intent) -> bool {
 /// The terminal of a prompt as it is called here; one that is gone has no other name.
 fn here(prompt: &Intent, view: &View<'_>) -> Option<TerminalKey> {
     let key = prompt.recipient.as_ref()?;
-    let here = view.terminals.iter().find(|terminal| same_terminal(&terminal.key, key));
+    let here = view.terminals.iter().find(|terminal| terminal.key.may_be(key));
     Some(here.map_or_else(|| key.clone(), |terminal| terminal.key.clone()))
 }
 

@@ -9,7 +9,7 @@ use super::wait::seconds;
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::config::{Match, PaneAddress};
 use crate::fleet::{PaneId, RuleSelection, ServerHealth, ServerView, Terminal, TerminalKey, Why, answer_of_ended};
-use crate::history::{Body, PublicState, Reader, Stored, StoredTransition, same_terminal};
+use crate::history::{Body, PublicState, Reader, Stored, StoredTransition};
 use crate::process;
 use crate::profile::{Classification, Explanation, ProcessInfo, Program, Selected};
 use crate::screen::{Screen, harmless};
@@ -122,7 +122,7 @@ fn remembered(
     let silent = |server: &&ServerView| matches!(server.health, ServerHealth::Waiting | ServerHealth::Failed(_));
     let silent: Vec<&ServerView> = view.servers.iter().copied().filter(silent).collect();
     let of_silent = |key: &TerminalKey| {
-        silent.iter().any(|server| same_terminal(key, &TerminalKey { server: server.id.clone(), ..key.clone() }))
+        silent.iter().any(|server| key.may_be(&TerminalKey { server: server.id.clone(), ..key.clone() }))
     };
     let known = on_servers(reader.terminals().ok()?, options);
     let mut found = find(target, &known, |target| reader.named(target)).ok()?;

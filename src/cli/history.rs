@@ -21,7 +21,6 @@ use super::{Done, Failure, GlobalOptions, output, target};
 use crate::fleet::{ServerId, TerminalKey};
 use crate::history::{
     Actor, Body, History, Kind, Reader, RecordFilter, Sentence, Stored, StoredTerminal, TotalsOf, Trouble, WriterState,
-    same_terminal,
 };
 use crate::screen::harmless;
 use crate::status::Status;
@@ -160,7 +159,7 @@ pub(super) fn on_servers(known: Vec<StoredTerminal>, options: &GlobalOptions) ->
     }
     let servers: Vec<ServerId> = options.servers(&crate::config::Config::default());
     let is_there = |key: &TerminalKey| {
-        servers.iter().any(|server| same_terminal(key, &TerminalKey { server: server.clone(), ..key.clone() }))
+        servers.iter().any(|server| key.may_be(&TerminalKey { server: server.clone(), ..key.clone() }))
     };
     known.into_iter().filter(|terminal| is_there(&terminal.key)).collect()
 }

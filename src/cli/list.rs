@@ -4,8 +4,7 @@ use serde_json::Value;
 
 use super::survey::Watched;
 use super::target::nearest;
-use super::{Done, Failure, GlobalOptions, note, output, table};
-use crate::history::Reader;
+use super::{Done, Failure, GlobalOptions, output, table};
 use crate::ui::{COLUMNS, Column, Item};
 
 /// Print every watched terminal and task with its state, once.
@@ -24,13 +23,9 @@ pub struct Args {
 /// No server answers, or the configuration is wrong.
 pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let columns = args.columns.as_deref().map(columns).transpose()?;
-    let watched = Watched::new(options)?;
-    let survey = watched.survey_with_prompts().await?;
+    let survey = Watched::new(options)?.survey_with_prompts().await?;
     let view = survey.fleet.view(survey.now);
     if args.json {
-        let path = watched.loaded.config.history.location();
-        // Where no history can be read, nothing is noted; what reads it for its own sake says why.
-        let notes = path.and_then(|path| Reader::open(&path).ok()?.notes().ok()).unwrap_or_default();
         let states = view.terminals.iter().filter_map(|terminal| {
             let state = survey.fleet.state(&terminal.key, survey.now)?;
             Some((Item::from(*terminal), serde_json::to_value(state)))
@@ -38,7 +33,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         let tasks = view.tasks.iter().map(|task| (Item::from(*task), serde_json::to_value(task.fields())));
         let noted = states.chain(tasks).map(|(item, fields)| {
             let mut fields = fields?;
-            fields["note"] = note::of(&notes, item).into();
+            fields["note"] = item.note().text.as_deref().into();
             Ok(fields)
         });
         let all = noted.collect::<Result<Vec<Value>, serde_json::Error>>()?;

@@ -1,22 +1,30 @@
-//! `fleetwatch note`: a line of the operator's own on a terminal.
+//! `fleetwatch note`: what the operator says of a terminal: a line, a name and a label.
 
 use super::survey::Watched;
 use super::target::{self, Meant, Purpose};
 use super::{Done, Failure, GlobalOptions, output, table};
-use crate::history::{self, Note, Notes, Reader, Trouble, same_terminal};
+use crate::history::{self, Notes, Trouble};
+use crate::state::{KeptNote, Note, NotePart};
 use crate::ui::Item;
 
-/// Write a note on a terminal or task, or list the notes.
+/// Write a note on a terminal or task, name or label it, or list what is noted.
 ///
-/// The dashboard shows it on the row, `list --json` as `note`. It goes when the agent ends.
+/// The dashboard shows the note on the row, `list --json` as `note`. All of it goes when another agent is begun in the terminal
+/// or its pane is closed. tmux knows nothing of it.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     #[arg(help = target::HELP_TO_ACT)]
     pub target: Option<String>,
-    /// The note: one line. Without it, the note is printed.
+    /// The note: one line. Without it and any option, the note is printed.
     #[arg(requires = "target", conflicts_with = "clear")]
     pub text: Vec<String>,
-    /// Take the note away.
+    /// Call the terminal so, in every list and command; an empty name gives it its own back.
+    #[arg(long, value_name = "NAME", requires = "target", conflicts_with = "clear")]
+    pub name: Option<String>,
+    /// Group the terminal by this label, in place of the configuration's; an empty one takes it away.
+    #[arg(long, value_name = "LABEL", requires = "target", conflicts_with = "clear")]
+    pub label: Option<String>,
+    /// Take note, name and label away.
     #[arg(long, requires = "target")]
     pub clear: bool,
 }
@@ -24,7 +32,7 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// The target fits no terminal, or the history cannot be read or written.
+/// The target fits no terminal, the name is another one's, or the history cannot be read or written.
 pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let watched = Watched::new(options)?;
     let settings = &watched.loaded.config.history;
@@ -39,38 +47,46 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         Meant::Terminal(terminal) => Item::from(terminal),
         Meant::Task(task) => Item::from(task),
     });
-    if let Some(item) = meant.filter(|_| args.clear || !args.text.is_empty()) {
-        let note = Note::new(item.key().clone(), &args.text.join(" "));
-        if note.text.is_none() && !args.clear {
-            return Err(Failure::usage("the note is empty").hint("`--clear` takes a note away").into());
-        }
-        let now = history::now();
-        let kept = Notes::open(&path, now).and_then(|mut notes| notes.keep(&note, item.id(), now));
-        kept.map_err(unusable)?;
-        return output::print("");
+    let Some(item) = meant else { return output::print(&list(&Item::all(&view))) };
+    let typed = Some(args.text.join(" ")).filter(|_| !args.text.is_empty());
+    let parts = [(NotePart::Text, &typed), (NotePart::Name, &args.name), (NotePart::Label, &args.label)];
+    let mut kept = item.kept_note();
+    for (part, typed) in parts {
+        kept.note = typed.iter().fold(kept.note, |note, typed| note.with(part, typed));
     }
-    let notes = match Reader::open(&path).and_then(|reader| reader.notes()) {
-        Err(Trouble::Missing(_)) => Vec::new(),
-        notes => notes.map_err(unusable)?,
-    };
-    if let Some(item) = meant {
-        let text = of(&notes, item).map(|text| format!("{text}\n"));
-        return output::print(&text.unwrap_or_default());
+    if typed.is_some() && kept.note.text.is_none() {
+        return Err(Failure::usage("the note is empty").hint("`--clear` takes a note away").into());
     }
-    let rows = Item::all(&view).into_iter().filter_map(|item| {
-        let words = [item.id().to_owned(), item.status().word().into_owned(), of(&notes, item)?.to_owned()];
-        Some(words.to_vec())
+    let name = args.name.as_ref().and(kept.note.name.as_deref());
+    if let Some(why) = name.and_then(|name| view.name_fault(item.key(), name)) {
+        return Err(Failure::refused(format!("{} keeps its name: {why}", item.id())).into());
+    }
+    if args.clear {
+        kept.note = Note::default();
+    } else if parts.iter().all(|(_, typed)| typed.is_none()) {
+        return output::print(&kept.note.text.map(|text| format!("{text}\n")).unwrap_or_default());
+    }
+    keep(&path, &kept, item.id()).map_err(unusable)?;
+    output::print("")
+}
+
+fn keep(path: &std::path::Path, kept: &KeptNote, name: &str) -> Result<(), Trouble> {
+    let now = history::now();
+    Notes::open(path, now)?.keep(kept, name, now)
+}
+
+/// Of whom something is noted, and what.
+fn list(items: &[Item<'_>]) -> String {
+    let rows = items.iter().filter(|item| !item.note().is_empty()).map(|item| {
+        let Note { text, name, label } = item.note().clone();
+        let own = name.map(|_| item.own_name());
+        [Some(item.id().to_owned()), own, label, text].map(Option::unwrap_or_default).to_vec()
     });
     let rows: Vec<Vec<String>> = rows.collect();
     if rows.is_empty() {
         eprintln!("nothing is noted of any terminal");
-        return output::print("");
+        return String::new();
     }
-    let head = ["NAME", "STATE", "NOTE"].map(str::to_owned);
-    output::print(&table::aligned(&head, &rows, output::terminal_width()))
-}
-
-/// What is noted of a terminal.
-pub(super) fn of<'a>(notes: &'a [Note], item: Item<'_>) -> Option<&'a str> {
-    notes.iter().find(|note| same_terminal(&note.key, item.key()))?.text.as_deref()
+    let head = ["NAME", "OWN NAME", "LABEL", "NOTE"].map(str::to_owned);
+    table::aligned(&head, &rows, output::terminal_width())
 }

@@ -15,7 +15,7 @@ use crate::fleet::{Fleet, ServerHealth, ServerId, Terminal};
 use crate::history::{self, History};
 use crate::owner::{self, Rank};
 use crate::sender::Sender;
-use crate::state::Problem;
+use crate::state::{KeptNote, Problem};
 use crate::time::Timestamp;
 use crate::{poll, tmux};
 
@@ -100,6 +100,12 @@ impl Watched {
         Sender::new(profiles, self.settings.poll.tmux.clone(), history.clone(), locks)
     }
 
+    /// What the operator says of terminals.
+    fn notes(&self) -> Vec<KeptNote> {
+        let settings = &self.loaded.config.history;
+        history::notes_in(settings.location().filter(|_| settings.enabled).as_deref())
+    }
+
     /// What every watcher of what is watched has to know.
     pub(super) fn watching(&self, rank: Rank) -> owner::Settings {
         owner::Settings { rank, ..self.settings.clone() }
@@ -110,7 +116,9 @@ impl Watched {
     /// # Errors
     /// A server's name is not fit for a command line.
     pub(super) fn engine(&self) -> Result<Engine, Failure> {
-        Engine::start(self.settings.clone(), &self.servers).map_err(unfit)
+        let mut engine = Engine::start(self.settings.clone(), &self.servers).map_err(unfit)?;
+        engine.know(self.notes());
+        Ok(engine)
     }
 
     /// Looks at every server once, at all of them at the same time; warns of those that do not answer.
@@ -179,7 +187,7 @@ impl Watched {
     /// # Errors
     /// A look itself broke down.
     pub(super) async fn survey_quietly(&self, freshness: Freshness) -> Result<Survey, Failure> {
-        let fleet = engine::survey(&self.settings, &self.servers, freshness).await;
+        let fleet = engine::survey(&self.settings, &self.servers, freshness, self.notes()).await;
         let fleet = fleet.map_err(|error| Failure::refused(format!("polling a server failed: {error}")))?;
         Ok(Survey { fleet, now: poll::now() })
     }

@@ -108,6 +108,8 @@ pub(super) fn program(terminal: &Terminal) -> Program {
 #[derive(Clone, Debug)]
 struct Candidate<'a> {
     id: &'a str,
+    /// Its name in tmux or in the configuration, where the operator calls it otherwise.
+    renamed_from: Option<String>,
     host: Option<&'a str>,
     pane: PaneId,
     /// Of a task, which is a window more than a pane.
@@ -118,17 +120,27 @@ struct Candidate<'a> {
 impl<'a> Candidate<'a> {
     fn of(terminal: &'a Terminal) -> Self {
         let host = terminal.key.server.host.as_deref();
-        Self { id: &terminal.state.terminal.id, host, pane: terminal.key.pane, window: None, place: &terminal.place }
+        let renamed_from = terminal.renamed_from();
+        let (id, pane) = (terminal.state.terminal.id.as_str(), terminal.key.pane);
+        Self { id, renamed_from, host, pane, window: None, place: &terminal.place }
     }
 
     fn of_task(task: &'a Task, place: &'a PaneLocation) -> Self {
         let host = task.key.server.host.as_deref();
-        Self { id: &task.id, host, pane: task.key.pane, window: Some(task.window), place }
+        let renamed_from = task.note.name.as_ref().map(|_| task.own_name());
+        Self { id: &task.id, renamed_from, host, pane: task.key.pane, window: Some(task.window), place }
     }
 
     /// The name on its host: the one that `run` was given, or that it would have on this machine.
     fn name_on_host(&self) -> Option<&'a str> {
         self.id.strip_prefix(self.host?)?.strip_prefix('/')
+    }
+
+    /// Whether that was its name before the operator gave it another one, with or without its host.
+    fn was_called(&self, target: &str) -> bool {
+        let Some(own) = &self.renamed_from else { return false };
+        let on_host = || own.strip_prefix(self.host?)?.strip_prefix('/');
+        own == target || on_host() == Some(target)
     }
 
     /// Whether a tmux target names the pane; a session or a window names all of its panes.
@@ -150,7 +162,8 @@ impl<'a> Candidate<'a> {
 
 /// Whether a target names a pane by its id or by its place, watched or not.
 pub(super) fn names_pane(target: &str, pane: PaneId, place: &PaneLocation) -> bool {
-    target == pane.to_string() || Candidate { id: "", host: None, pane, window: None, place }.is_at(target)
+    target == pane.to_string()
+        || Candidate { id: "", renamed_from: None, host: None, pane, window: None, place }.is_at(target)
 }
 
 /// The one candidate that a target means.
@@ -164,9 +177,10 @@ fn find_one(target: &str, candidates: &[Candidate<'_>], sought: Sought, purpose:
 
 /// The candidates of the first way of reading the target that fits any.
 fn find(target: &str, candidates: &[Candidate<'_>], purpose: Purpose) -> Vec<usize> {
-    let readings: [&dyn Fn(&Candidate<'_>) -> bool; 6] = [
+    let readings: [&dyn Fn(&Candidate<'_>) -> bool; 7] = [
         &|candidate| candidate.id == target,
         &|candidate| candidate.name_on_host() == Some(target),
+        &|candidate| candidate.was_called(target),
         &|candidate| candidate.pane.to_string() == target,
         &|candidate| candidate.window.is_some_and(|window| window.to_string() == target),
         &|candidate| candidate.is_at(target),
@@ -243,7 +257,7 @@ mod tests {
     use crate::ids::place;
 
     fn candidate<'a>(id: &'a str, pane: u32, place: &'a PaneLocation) -> Candidate<'a> {
-        Candidate { id, host: None, pane: PaneId(pane), window: None, place }
+        Candidate { id, renamed_from: None, host: None, pane: PaneId(pane), window: None, place }
     }
 
     /// Six terminals: a session of its own, two windows of `work`, two panes of one of them, a name like a session.
@@ -320,6 +334,20 @@ mod tests {
         assert!(text(missing("zzz", &[], TASKS)).contains("fleetwatch run"));
         assert!(told("shop", AGENTS).contains("shop-api (%1 work:3.0), shop-web (%2 work:3.0)"));
         assert_eq!(find("@9", &candidates, Purpose::Acting), [1], "a task is found by its window");
+    }
+
+    #[test]
+    fn what_was_renamed_is_still_found_by_its_own_name() {
+        let (docs, web) = (place("docs", 0, "claude", 0), place("web", 0, "claude", 0));
+        let renamed = |name: &str, own: &str, host, place| Candidate {
+            renamed_from: Some(own.to_owned()),
+            host,
+            ..candidate(if name == "manual" { "manual" } else { "shop" }, 1, place)
+        };
+        let all = [renamed("manual", "docs", None, &docs), renamed("shop", "box/web", Some("box"), &web)];
+        for (target, found) in [("manual", 0), ("docs", 0), ("docs:0", 0), ("shop", 1), ("box/web", 1), ("web", 1)] {
+            assert_eq!(find(target, &all, Purpose::Acting), [found], "{target}");
+        }
     }
 
     #[test]

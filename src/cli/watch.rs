@@ -20,7 +20,7 @@ use super::{Done, Failure, GlobalOptions, follow_ups, output};
 use crate::delivery::DeliveryEvent;
 use crate::engine::{Engine, Update};
 use crate::fleet::{Effect, Fleet, ServerHealth, ServerId, ServerView, TerminalKey, TerminalTransition};
-use crate::history::{History, Intent, IntentState, Stored, same_terminal};
+use crate::history::{History, Intent, IntentState, Stored};
 use crate::notify::Suppression;
 use crate::owner::Rank;
 use crate::poll;
@@ -363,7 +363,7 @@ impl Printer {
     /// It cannot be written as JSON.
     fn input_line(&self, input: &Stored, fleet: &Fleet) -> io::Result<String> {
         let view = fleet.view(input.at);
-        let is_here = |key: &TerminalKey| input.key.as_ref().is_some_and(|sent_to| same_terminal(key, sent_to));
+        let is_here = |key: &TerminalKey| input.key.as_ref().is_some_and(|sent_to| key.may_be(sent_to));
         let is_watched = view.terminals.iter().any(|terminal| is_here(&terminal.key))
             || view.tasks.iter().any(|task| is_here(&task.key));
         if !is_watched {

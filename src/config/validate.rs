@@ -25,6 +25,7 @@ use crate::follow_up::FollowUpRule;
 use crate::history;
 use crate::notify::{Means, NotifyRule, Occasion, QuietHours};
 use crate::pattern::Pattern;
+use crate::state::unfit_name;
 use crate::time::Span;
 use crate::{tmux, tracker};
 
@@ -168,10 +169,7 @@ fn means() -> Vec<&'static str> {
 }
 
 fn no_terminal_name(name: &str) -> Option<ValueFault> {
-    let hint = "a name has no `:` and begins with neither `%` nor `-`, so that it can be told from a tmux target and from \
-                an option";
-    let is_bad = name.contains(':') || name.starts_with(['%', '-']);
-    if is_bad { fault(format!("`{name}` cannot be a terminal's name"), hint) } else { None }
+    unfit_name(name).and_then(|hint| fault(format!("`{name}` cannot be a terminal's name"), hint))
 }
 
 fn no_whole_path(path: &str) -> Option<ValueFault> {

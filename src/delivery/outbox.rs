@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use super::DeliveryEvent;
 use crate::fleet::{ServerId, Terminal, TerminalKey, View};
 use crate::follow_up::{FollowUpRule, Target};
-use crate::history::{History, Intent, IntentId, same_terminal};
+use crate::history::{History, Intent, IntentId};
 use crate::operation::{Outcome, Producer, Recipient};
 use crate::private::Held;
 use crate::sender::{Gate, Sender};
@@ -56,10 +56,13 @@ pub(super) struct Looked {
 impl Looked {
     /// The agent that something is for.
     fn target(&self, intent: &Intent) -> Option<&Seen> {
-        self.targets.iter().find(|seen| match &intent.recipient {
-            Some(key) => same_terminal(key, &seen.recipient.key),
-            None => seen.recipient.name == intent.target,
-        })
+        if let Some(key) = &intent.recipient {
+            return self.targets.iter().find(|seen| key.may_be(&seen.recipient.key));
+        }
+        let called = self.targets.iter().find(|seen| seen.recipient.name == intent.target);
+        // What the operator calls otherwise is still meant by the name that the configuration or tmux gives, if it alone is.
+        let mut renamed = self.targets.iter().filter(|seen| seen.renamed_from.as_ref() == Some(&intent.target));
+        called.or_else(|| renamed.next().filter(|_| renamed.next().is_none()))
     }
 }
 
@@ -67,6 +70,8 @@ impl Looked {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Seen {
     pub target: Target,
+    /// Its own name, where the operator calls it otherwise.
+    pub renamed_from: Option<String>,
     pub recipient: Recipient,
 }
 
@@ -147,15 +152,15 @@ impl Outbox {
         let wanted = self.wanted.get();
         let is_wanted = |terminal: &&&Terminal| {
             wanted.iter().any(|(name, key)| match key {
-                Some(key) => same_terminal(key, &terminal.key),
-                None => *name == terminal.state.terminal.id,
+                Some(key) => key.may_be(&terminal.key),
+                None => *name == terminal.state.terminal.id || terminal.renamed_from().as_ref() == Some(name),
             })
         };
-        let targets = view
-            .terminals
-            .iter()
-            .filter(is_wanted)
-            .map(|terminal| Seen { target: Target::of(terminal), recipient: Recipient::of(terminal) });
+        let targets = view.terminals.iter().filter(is_wanted).map(|terminal| Seen {
+            target: Target::of(terminal),
+            renamed_from: terminal.renamed_from(),
+            recipient: Recipient::of(terminal),
+        });
         let answered = view.servers.iter().filter(|server| server.answered_at.is_some());
         let answered = answered.map(|server| server.id.word()).collect();
         let looked = Looked { targets: targets.collect(), answered };

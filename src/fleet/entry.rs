@@ -11,7 +11,7 @@ use super::why::Why;
 use crate::ids::{PaneLocation, TerminalKey};
 use crate::profile::{ProfileSet, Program, Projector, RefusedInputs, Selected, Selection};
 use crate::screen::{PaneFacts, Screen};
-use crate::state::{Anomaly, Availability, LEFT, Problem, State, TerminalFacts, Transition};
+use crate::state::{Anomaly, Availability, KeptNote, LEFT, Note, Problem, State, TerminalFacts, Transition};
 use crate::time::{Span, Timestamp};
 use crate::tracker::{self, Assessed, Observation, SurfaceEvent, TerminalHistory, Timer, Tracker, surface_events};
 
@@ -82,6 +82,8 @@ impl Entry {
         let terminal = Terminal {
             place: PaneLocation::default(),
             declared: Declared::default(),
+            note: Note::default(),
+            process: None,
             state: tracker.state(facts, now),
             facts: PaneFacts::default(),
             screen: None,
@@ -167,15 +169,24 @@ impl Entry {
         Some(format!("{}\n{}, read by {}\n{}", why.answer(), state.terminal.id, profile.id(), why.brief()))
     }
 
-    /// The name that the configuration gives or that follows from the place.
+    /// The name that the operator gives, else its own.
     pub(super) fn wanted_name(&self) -> String {
-        self.terminal.declared.name.clone().unwrap_or_else(|| {
-            let name = self.terminal.place.derived_name();
-            match &self.terminal.key.server.host {
-                Some(host) => format!("{host}/{name}"),
-                None => name,
-            }
-        })
+        self.terminal.note.name.clone().unwrap_or_else(|| self.terminal.own_name())
+    }
+
+    pub(super) fn has_given_name(&self) -> bool {
+        self.terminal.note.name.is_some()
+    }
+
+    /// Takes what the notes say of it, its name left aside; whether its label is another one.
+    pub(super) fn take_note(&mut self, notes: &[KeptNote]) -> bool {
+        let Terminal { key, process, .. } = &self.terminal;
+        let note = notes.iter().find(|noted| noted.is_of(key, *process)).map(|noted| noted.note.clone());
+        self.terminal.note = note.unwrap_or_default();
+        let label = self.terminal.label().map(str::to_owned);
+        let is_other = self.terminal.state.terminal.label != label;
+        self.terminal.state.terminal.label = label;
+        is_other
     }
 
     /// Takes a name; whether it is another one.
@@ -326,6 +337,7 @@ impl Entry {
         self.terminal.place = report.place.clone();
         self.terminal.declared = declared;
         self.cwd = report.cwd.clone();
+        self.terminal.process = report.agent_process.or(self.terminal.process);
         let id = self.wanted_name();
         let facts = &mut self.terminal.state.terminal;
         if facts.id.is_empty() {
@@ -336,7 +348,6 @@ impl Entry {
         facts.title = report.facts.title.trim_end().to_owned();
         facts.cwd = report.cwd.clone();
         facts.git.clone_from(&report.git);
-        facts.label.clone_from(&self.terminal.declared.label);
         renamed
     }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::view::SessionView;
 use crate::ids::{ServerId, TerminalKey, WindowId};
-use crate::state::{Change, LEFT, Summary, TaskStatus, Transition};
+use crate::state::{Change, KeptNote, LEFT, Summary, TaskStatus, Transition};
 use crate::task::{Batch, Happening, Registration, Task, TaskEvent, TaskFields, TaskHistory, TaskPoll, TaskTracker};
 use crate::time::{Span, Timestamp};
 
@@ -68,7 +68,13 @@ pub(super) struct Taken {
 
 impl Tasks {
     /// Takes in a report. `names` are the ids of terminals, which tasks must not have as well.
-    pub(super) fn take(&mut self, report: TaskReport, now: Timestamp, names: &BTreeSet<&str>, keep: usize) -> Taken {
+    pub(super) fn take(
+        &mut self,
+        report: TaskReport,
+        now: Timestamp,
+        (names, notes): (&BTreeSet<&str>, &[KeptNote]),
+        keep: usize,
+    ) -> Taken {
         let TaskReport { server, look, sessions, .. } = report;
         self.sessions.insert(server.clone(), sessions);
         let first = !self.watches.contains_key(&server);
@@ -83,7 +89,7 @@ impl Tasks {
             self.standings.remember(now.unwrap_or(task), task.status);
         }
         let found = if first { found(&server, watch) } else { Vec::new() };
-        let mut introduced: BTreeSet<(ServerId, WindowId)> = self.name_apart(names).into_iter().collect();
+        let mut introduced: BTreeSet<(ServerId, WindowId)> = self.name_apart(names, notes).into_iter().collect();
         if let Some(watch) = self.watches.get(&server) {
             let new = watch.tasks().filter(|task| !before.contains(&task.window));
             introduced.extend(new.map(|task| (server.clone(), task.window)));
@@ -178,31 +184,36 @@ impl Tasks {
         &self.recent
     }
 
-    /// Gives tasks their names: the window's, with as much of the place as tells them apart. Those with another name
-    /// than before are given back.
-    pub(super) fn name_apart(&mut self, names: &BTreeSet<&str>) -> Vec<(ServerId, WindowId)> {
+    /// Gives tasks what the operator says of them, and their names: the operator's, else the window's, with as much of the place
+    /// as tells them apart. Those with another name than before are given back.
+    pub(super) fn name_apart(&mut self, names: &BTreeSet<&str>, notes: &[KeptNote]) -> Vec<(ServerId, WindowId)> {
+        self.watches.values_mut().for_each(|watch| watch.take_notes(notes));
         let wanted = self.wanted_names(names);
         if self.named.replace(wanted) == Some(wanted) {
             return Vec::new();
         }
-        let levels: [fn(&Task) -> String; 3] = [window_name, session_and_window, session_and_id];
+        let levels: [fn(&Task) -> Option<String>; 4] = [given_name, window_name, session_and_window, session_and_id];
         let mut wanted: BTreeMap<String, Vec<(ServerId, WindowId)>> = BTreeMap::new();
-        let mut given = Vec::new();
+        let mut given: Vec<(ServerId, WindowId, String)> = Vec::new();
         let all: Vec<&Task> = self.watches.values().flat_map(TaskTracker::tasks).collect();
         let mut unnamed: Vec<&Task> = all;
         for level in levels {
             wanted.clear();
             for task in &unnamed {
-                wanted.entry(level(task)).or_default().push((task.key.server.clone(), task.window));
+                let key = (task.key.server.clone(), task.window);
+                level(task).into_iter().for_each(|name| wanted.entry(name).or_default().push(key.clone()));
             }
+            let mut now_named = Vec::new();
             unnamed.retain(|task| {
-                let name = level(task);
-                let alone = wanted.get(&name).is_some_and(|tasks| tasks.len() == 1) && !names.contains(name.as_str());
+                let Some(name) = level(task) else { return true };
+                let is_taken = names.contains(name.as_str()) || given.iter().any(|(.., taken)| *taken == name);
+                let alone = wanted.get(&name).is_some_and(|tasks| tasks.len() == 1) && !is_taken;
                 if alone {
-                    given.push((task.key.server.clone(), task.window, name));
+                    now_named.push((task.key.server.clone(), task.window, name));
                 }
                 !alone
             });
+            given.extend(now_named);
         }
         // Ids of windows are unique on a server; what is left differs by its server alone.
         given.extend(unnamed.iter().map(|task| {
@@ -227,30 +238,27 @@ impl Tasks {
         for (server, watch) in &self.watches {
             server.hash(&mut hasher);
             for task in watch.tasks() {
-                (task.window, &task.name, &task.session).hash(&mut hasher);
+                (task.window, &task.name, &task.session, &task.note.name).hash(&mut hasher);
             }
         }
         hasher.finish()
     }
 }
 
-fn window_name(task: &Task) -> String {
-    on_host(task, task.name.clone())
+fn given_name(task: &Task) -> Option<String> {
+    task.note.name.clone()
 }
 
-fn session_and_window(task: &Task) -> String {
-    on_host(task, format!("{}:{}", task.session, task.name))
+fn window_name(task: &Task) -> Option<String> {
+    Some(task.own_name())
 }
 
-fn session_and_id(task: &Task) -> String {
-    on_host(task, format!("{} {}", task.name, task.window))
+fn session_and_window(task: &Task) -> Option<String> {
+    Some(task.key.server.on_host(&format!("{}:{}", task.session, task.name)))
 }
 
-fn on_host(task: &Task, name: String) -> String {
-    match &task.key.server.host {
-        Some(host) => format!("{host}/{name}"),
-        None => name,
-    }
+fn session_and_id(task: &Task) -> Option<String> {
+    Some(task.key.server.on_host(&format!("{} {}", task.name, task.window)))
 }
 
 /// The task sessions of a server that were there before this process.

@@ -13,7 +13,7 @@ use crate::ids::{PaneLocation, ServerId, TerminalKey};
 use crate::profile::{Program, RefusedInputs, StopKey};
 use crate::repository::GitFacts;
 use crate::screen::{PaneFacts, Screen};
-use crate::state::{Problem, State, Transition};
+use crate::state::{Note, Problem, State, Transition, unfit_name};
 use crate::status::{Hindrance, Status};
 use crate::task::{Task, TaskEvent};
 use crate::time::Timestamp;
@@ -25,6 +25,12 @@ pub struct Terminal {
     pub place: PaneLocation,
     /// What the configuration says of it.
     pub declared: Declared,
+    /// What the operator says of it.
+    #[serde(default)]
+    pub note: Note,
+    /// The process of the agent that runs in it, or ran there last, as far as it was seen.
+    #[serde(default)]
+    pub process: Option<u32>,
     /// The public state (SPEC §2), with its times as of the last input that concerned the terminal: who shows running
     /// times derives them from `turn.since`, `last_turn.at` and `stability.stable_since`.
     pub state: State,
@@ -45,6 +51,21 @@ pub struct Terminal {
 }
 
 impl Terminal {
+    /// The name that the configuration gives or that follows from the place.
+    pub fn own_name(&self) -> String {
+        self.declared.name.clone().unwrap_or_else(|| self.key.server.on_host(&self.place.derived_name()))
+    }
+
+    /// The same, where the operator calls it otherwise.
+    pub fn renamed_from(&self) -> Option<String> {
+        Some(self.own_name()).filter(|own| self.note.name.as_ref().is_some_and(|name| name != own))
+    }
+
+    /// What it is grouped by.
+    pub fn label(&self) -> Option<&str> {
+        self.note.label.as_deref().or(self.declared.label.as_deref())
+    }
+
     /// What keeps a prompt from beginning a turn now, on its screen or in tmux.
     pub fn prompt_hindrance(&self) -> Option<Hindrance> {
         match Hindrance::of(&self.state) {
@@ -144,6 +165,25 @@ pub struct View<'a> {
     pub task_events: &'a VecDeque<TaskEvent>,
 }
 
+impl View<'_> {
+    /// Why the operator cannot call a terminal so: another one has that name, or would have it without the one that the
+    /// operator gave it. `None` where they can.
+    pub fn name_fault(&self, key: &TerminalKey, name: &str) -> Option<String> {
+        if let Some(why) = unfit_name(name) {
+            return Some(why.to_owned());
+        }
+        let terminals = self.terminals.iter().map(|it| (&it.key, it.state.terminal.id.as_str(), it.own_name()));
+        let tasks = self.tasks.iter().map(|it| (&it.key, it.id.as_str(), it.own_name()));
+        let mut others = terminals.chain(tasks).filter(|(other, ..)| *other != key);
+        let (_, id, _) = others.find(|(_, id, own)| *id == name || own == name)?;
+        Some(if id == name {
+            format!("another terminal is called {name}")
+        } else {
+            format!("{name} is what {id} is called in tmux")
+        })
+    }
+}
+
 // What a poller tells the fleet of one look at one tmux server.
 
 /// One look at one server.
@@ -184,6 +224,9 @@ pub struct PaneReport {
     /// The git repository around its directory, as it was read last.
     #[serde(default)]
     pub git: Option<Arc<GitFacts>>,
+    /// The process of the agent that runs in it; `None` where none does, or it was not seen.
+    #[serde(default)]
+    pub agent_process: Option<u32>,
 }
 
 /// The part of the configuration that is about one pane.

@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use super::identity::{Owner, same_terminal};
+use super::identity::Owner;
 use super::intents::{self, Intent, OPEN};
-use super::notes::Note;
 use super::reader::{Reader, RecordFilter, listed};
 use super::record::{Body, Sent, Stored};
 use super::{History, Trouble, file, now};
 use crate::fleet::{Fleet, Input};
 use crate::ids::TerminalKey;
+use crate::state::KeptNote;
 use crate::time::{Span, Timestamp};
 
 /// How often the file is asked whether something was written; far less than a tick.
@@ -41,8 +41,7 @@ impl Submission {
     /// answered dialog was seen, and what other keys do only the screen tells.
     pub fn input_for(&self, fleet: &Fleet, now: Timestamp) -> Option<Input> {
         let view = fleet.view(now);
-        let key =
-            view.terminals.iter().map(|terminal| &terminal.key).find(|key| same_terminal(key, &self.key))?.clone();
+        let key = view.terminals.iter().map(|terminal| &terminal.key).find(|key| key.may_be(&self.key))?.clone();
         match &self.sent {
             Sent::Prompt { text } => Some(Input::Submitted { key, at: self.at, text: text.clone() }),
             Sent::Answer { .. } => Some(Input::Seen { key }),
@@ -86,7 +85,7 @@ impl History {
     }
 
     /// What is noted of terminals: first what was, then, as it happens, what any process changes.
-    pub fn notes(&self) -> UnboundedReceiver<Note> {
+    pub fn notes(&self) -> UnboundedReceiver<KeptNote> {
         self.follow("notes", NoteChanges)
     }
 
@@ -351,13 +350,13 @@ fn entry(record: Stored, now: Timestamp) -> FeedEntry<Stored> {
 struct NoteChanges;
 
 impl Feed for NoteChanges {
-    type News = Note;
+    type News = KeptNote;
 
-    fn first(&self, reader: &mut Reader) -> Result<(i64, Entries<Note>), Trouble> {
+    fn first(&self, reader: &mut Reader) -> Result<(i64, Entries<KeptNote>), Trouble> {
         Ok((reader.newest("notes")?, self.read(reader, 0, &[])?))
     }
 
-    fn read(&self, reader: &mut Reader, after: i64, _: &[i64]) -> Result<Entries<Note>, Trouble> {
+    fn read(&self, reader: &mut Reader, after: i64, _: &[i64]) -> Result<Entries<KeptNote>, Trouble> {
         let entry = |(number, note)| FeedEntry { number, progress: ("noted", 0), is_open: false, news: Some(note) };
         Ok(reader.notes_after(after)?.into_iter().map(entry).collect())
     }

@@ -330,6 +330,10 @@ pub(super) const STEPS: &[&str] = &[
          at INTEGER NOT NULL,
          text TEXT
      ) STRICT;",
+    // 10: the operator's name and label of a terminal, and the process of the agent that they are of.
+    "ALTER TABLE notes ADD COLUMN process INTEGER;
+     ALTER TABLE notes ADD COLUMN name TEXT;
+     ALTER TABLE notes ADD COLUMN label TEXT;",
 ];
 
 /// The version that this program writes.

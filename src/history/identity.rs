@@ -106,12 +106,6 @@ pub fn stored_server(server: &ServerId) -> (String, String) {
     (server.host.clone().unwrap_or_default(), server.socket.word())
 }
 
-/// Whether two identities are the same terminal, however its socket was spelt.
-pub fn same_terminal(left: &TerminalKey, right: &TerminalKey) -> bool {
-    let columns = |key: &TerminalKey| Columns { instance: None, ..Columns::of(key) };
-    left.instance.may_be(&right.instance) && columns(left) == columns(right)
-}
-
 fn socket(word: &str) -> Socket {
     match word.split_once(':') {
         Some(("name", name)) => Socket::Name(name.to_owned()),
@@ -132,12 +126,12 @@ mod tests {
     fn one_server_has_one_name_however_it_was_spelt() {
         let name = key(Socket::Name("work".into()));
         // Whose directory that is, this does not know.
-        assert!(!same_terminal(&name, &key(Socket::Path("/tmp/tmux-1000/work".into()))));
-        assert!(!same_terminal(&key(Socket::Default), &key(Socket::Path("/tmp/tmux-0/default".into()))));
-        assert!(same_terminal(&key(Socket::Default), &key(Socket::Name("default".into()))));
-        assert!(!same_terminal(&name, &key(Socket::Path("/run/work".into()))));
-        assert!(!same_terminal(&name, &key(Socket::Default)));
-        assert!(!same_terminal(&name, &TerminalKey { pid: 18, ..name.clone() }));
+        assert!(!name.may_be(&key(Socket::Path("/tmp/tmux-1000/work".into()))));
+        assert!(!key(Socket::Default).may_be(&key(Socket::Path("/tmp/tmux-0/default".into()))));
+        assert!(key(Socket::Default).may_be(&key(Socket::Name("default".into()))));
+        assert!(!name.may_be(&key(Socket::Path("/run/work".into()))));
+        assert!(!name.may_be(&key(Socket::Default)));
+        assert!(!name.may_be(&TerminalKey { pid: 18, ..name.clone() }));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use super::Trouble;
 use super::encoding::Codec;
 use super::file::{self, HistoryOptions, Synchronous};
-use super::identity::{Columns, Owner, same_terminal, terminal_row};
+use super::identity::{Columns, Owner, terminal_row};
 use super::intake::{self, Stopped};
 use super::record::{FollowUpRecord, Kind, OperatorAction};
 use crate::follow_up::{FollowUpRule, MessageEvent, Wanted, told};
@@ -298,7 +298,7 @@ impl Intents {
         let waiting = self.select("recipient NOT NULL AND state = 'pending' AND id > ?1", Timestamp::default())?;
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut texts = Vec::new();
-        for prompt in waiting.into_iter().filter(|it| it.recipient.as_ref().is_some_and(|key| same_terminal(key, to))) {
+        for prompt in waiting.into_iter().filter(|it| it.recipient.as_ref().is_some_and(|key| key.may_be(to))) {
             let sql = "UPDATE outbox SET state = 'cancelled', ended_at = ?1 WHERE id = ?2 AND state = 'pending'";
             if transaction.execute(sql, params![now.as_millis(), prompt.id.0])? > 0 {
                 let text = prompt.text.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What the operator notes of terminals: one line each, which stays as long as the agent does.
+//! What the operator notes of terminals: a line, a name and a label each, which stay as long as the agent does.
 
 use std::path::Path;
 
@@ -7,29 +7,8 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use super::file::{self, HistoryOptions};
 use super::identity::{Columns, terminal_row_for};
 use super::{Reader, Trouble};
-use crate::ids::TerminalKey;
-use crate::screen::harmless;
+use crate::state::{KeptNote, Note};
 use crate::time::Timestamp;
-
-/// Characters of a note at most.
-const LONGEST: usize = 500;
-
-/// What is noted of a terminal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
-    pub key: TerminalKey,
-    /// One harmless line; `None` where the note was taken away.
-    pub text: Option<String>,
-}
-
-impl Note {
-    /// A note of what somebody typed; none where that comes to nothing.
-    pub fn new(key: TerminalKey, text: &str) -> Self {
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let text: String = harmless(&words.join(" ")).trim().chars().take(LONGEST).collect();
-        Self { key, text: Some(text).filter(|text| !text.is_empty()) }
-    }
-}
 
 /// The notes of a history, to write.
 pub struct Notes {
@@ -49,26 +28,34 @@ impl Notes {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn keep(&mut self, note: &Note, name: &str, now: Timestamp) -> Result<(), Trouble> {
+    pub fn keep(&mut self, kept: &KeptNote, name: &str, now: Timestamp) -> Result<(), Trouble> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let terminal = terminal_row_for(&transaction, &note.key, Some(name))?;
-        let sql = "INSERT OR REPLACE INTO notes (terminal, instance, at, text) VALUES (?1, ?2, ?3, ?4)";
-        transaction.execute(sql, params![terminal, note.key.instance.word(), now.as_millis(), note.text])?;
+        let row = terminal_row_for(&transaction, &kept.key, Some(name))?;
+        let sql = "INSERT OR REPLACE INTO notes (terminal, instance, at, process, text, name, label)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        let (instance, Note { text, name, label }) = (kept.key.instance.word(), &kept.note);
+        transaction.execute(sql, params![row, instance, now.as_millis(), kept.process, text, name, label])?;
         transaction.commit()?;
         Ok(())
     }
 }
 
-/// Takes the note of a terminal away, whose agent has ended.
+/// Takes the note of a terminal away, whose pane is gone.
 ///
 /// # Errors
 /// The file cannot be written.
 pub(super) fn forget(connection: &Connection, terminal: i64, at: Timestamp) -> Result<(), Trouble> {
     // The row gets a new number, by which everybody who shows notes finds it.
-    let sql = "INSERT OR REPLACE INTO notes (terminal, instance, at, text)
-               SELECT terminal, instance, ?2, NULL FROM notes WHERE terminal = ?1 AND text IS NOT NULL";
+    let sql = "INSERT OR REPLACE INTO notes (terminal, instance, at)
+               SELECT terminal, instance, ?2 FROM notes
+               WHERE terminal = ?1 AND coalesce(text, name, label) IS NOT NULL";
     connection.prepare_cached(sql)?.execute(params![terminal, at.as_millis()])?;
     Ok(())
+}
+
+/// What is said of terminals in a history; nothing where that cannot be read, which others tell.
+pub fn notes_in(path: Option<&Path>) -> Vec<KeptNote> {
+    path.and_then(|path| Reader::open(path).ok()?.notes().ok()).unwrap_or_default()
 }
 
 impl Reader {
@@ -76,13 +63,14 @@ impl Reader {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(super) fn notes_after(&self, number: i64) -> Result<Vec<(i64, Note)>, Trouble> {
-        let sql = "SELECT t.host, t.socket, t.pane, t.pid, n.id, n.instance, n.text
+    pub(super) fn notes_after(&self, number: i64) -> Result<Vec<(i64, KeptNote)>, Trouble> {
+        let sql = "SELECT t.host, t.socket, t.pane, t.pid, n.id, n.instance, n.process, n.text, n.name, n.label
                    FROM notes n JOIN terminals t ON t.id = n.terminal WHERE n.id > ?1 ORDER BY n.id";
         let mut statement = self.connection.prepare_cached(sql)?;
         let rows = statement.query_map([number], |row| {
             let columns = Columns { instance: row.get(5)?, ..Columns::read(row, 0)? };
-            Ok((row.get(4)?, Note { key: columns.key(), text: row.get(6)? }))
+            let note = Note { text: row.get(7)?, name: row.get(8)?, label: row.get(9)? };
+            Ok((row.get(4)?, KeptNote { key: columns.key(), process: row.get(6)?, note }))
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
@@ -91,9 +79,9 @@ impl Reader {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn notes(&self) -> Result<Vec<Note>, Trouble> {
-        let notes = self.notes_after(0)?.into_iter().map(|(_, note)| note);
-        Ok(notes.filter(|note| note.text.is_some()).collect())
+    pub fn notes(&self) -> Result<Vec<KeptNote>, Trouble> {
+        let notes = self.notes_after(0)?.into_iter().map(|(_, kept)| kept);
+        Ok(notes.filter(|kept| !kept.note.is_empty()).collect())
     }
 }
 
@@ -103,30 +91,30 @@ mod tests {
     use super::super::writer::Message;
     use super::*;
     use crate::history::{Record, TransitionRecord};
-    use crate::state::{Availability, Phase, State};
+    use crate::ids::TerminalKey;
+    use crate::state::{Availability, NotePart, Phase, State};
     use std::sync::Arc;
+
+    fn kept(pane: u32, part: NotePart, typed: &str) -> KeptNote {
+        KeptNote { key: terminal(pane), process: Some(20), note: Note::default().with(part, typed) }
+    }
 
     fn texts(path: &Path) -> Vec<(TerminalKey, String)> {
         let notes = Reader::open(path).unwrap().notes().unwrap();
-        notes.into_iter().filter_map(|note| Some((note.key, note.text?))).collect()
+        notes.into_iter().filter_map(|kept| Some((kept.key, kept.note.text.or(kept.note.name)?))).collect()
     }
 
     #[test]
-    fn a_note_is_one_harmless_line() {
-        let text = |typed: &str| Note::new(terminal(1), typed).text;
-        assert_eq!(text(" review\n  #12 \u{1b}[31mred\u{202e} ").as_deref(), Some("review #12 [31mred"));
-        assert_eq!((text(" \n"), text("\u{200b}")), (None, None));
-        assert_eq!(text(&"é".repeat(900)).unwrap().chars().count(), LONGEST);
-    }
-
-    #[test]
-    fn notes_are_kept_by_terminal_until_its_agent_ends() {
+    fn notes_are_kept_by_terminal_until_its_pane_is_gone() {
         let (_directory, path) = place();
         let mut notes = Notes::open(&path, at(0)).unwrap();
-        for (pane, text) in [(1, "first"), (2, "second"), (3, "third"), (1, "changed"), (2, "")] {
-            notes.keep(&Note::new(terminal(pane), text), "api", at(0)).unwrap();
+        for (pane, text) in [(1, "first"), (2, "second"), (1, "changed"), (2, "")] {
+            notes.keep(&kept(pane, NotePart::Text, text), "api", at(0)).unwrap();
         }
-        assert_eq!(texts(&path), [(terminal(3), "third".to_owned()), (terminal(1), "changed".to_owned())]);
+        let named = kept(3, NotePart::Name, "third");
+        notes.keep(&named, "api", at(0)).unwrap();
+        assert_eq!(Reader::open(&path).unwrap().notes().unwrap().last(), Some(&named));
+        assert_eq!(texts(&path), [(terminal(1), "changed".to_owned()), (terminal(3), "third".to_owned())]);
         let last = Reader::open(&path).unwrap().newest("notes").unwrap();
         let mut store = store(&path, "a", at(1));
         let mut write = |pane, second, ended: bool, left: bool| {
@@ -142,19 +130,21 @@ mod tests {
         write(1, 1, false, false);
         assert_eq!(texts(&path).len(), 2, "it goes on");
         write(1, 2, true, false);
-        assert_eq!(texts(&path), [(terminal(3), "third".to_owned())], "its agent has ended");
+        assert_eq!(texts(&path).len(), 2, "an agent that was suspended comes back");
+        write(1, 3, true, true);
+        assert_eq!(texts(&path), [(terminal(3), "third".to_owned())]);
         write(3, 3, false, false);
         write(3, 4, false, true);
         assert_eq!(texts(&path), []);
         let told = Reader::open(&path).unwrap().notes_after(last).unwrap();
-        let told: Vec<_> = told.into_iter().map(|(_, note)| (note.key.pane.0, note.text)).collect();
-        assert_eq!(told, [(1, None), (3, None)], "who shows them is told");
+        let told: Vec<_> = told.into_iter().map(|(_, kept)| (kept.key.pane.0, kept.note.is_empty())).collect();
+        assert_eq!(told, [(1, true), (3, true)], "who shows them is told");
     }
 
     #[test]
     fn a_note_on_what_nobody_watches_is_kept_as_long_as_records() {
         let (_directory, path) = place();
-        Notes::open(&path, at(0)).unwrap().keep(&Note::new(terminal(1), "later"), "api", at(0)).unwrap();
+        Notes::open(&path, at(0)).unwrap().keep(&kept(1, NotePart::Text, "later"), "api", at(0)).unwrap();
         let limits = crate::history::Settings { keep: crate::time::Span::from_secs(10_000), ..Default::default() };
         let mut store = store(&path, "a", at(0));
         file::clean(store.connection(), &limits, at(5000)).unwrap();

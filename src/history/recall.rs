@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::identity::same_terminal;
 use super::reader::{Reader, RecordFilter};
 use super::record::{Body, Kind, OperatorAction, PublicState, Record, Stored, StoredTransition};
 use super::{Trouble, now};
@@ -85,7 +84,7 @@ impl Recall {
             move || Reader::open(&path).and_then(|mut reader| reader.task_kills(keys, since)).unwrap_or_default();
         let killed = tokio::task::spawn_blocking(kills).await.unwrap_or_default();
         let input = |(window, key): (WindowId, TerminalKey)| {
-            let (_, reason) = killed.iter().find(|(killed, _)| same_terminal(killed, &key))?;
+            let (_, reason) = killed.iter().find(|(killed, _)| killed.may_be(&key))?;
             Some(Input::TaskKilled { server: key.server, window, reason: reason.clone() })
         };
         missing.into_iter().filter_map(input).collect()

@@ -290,9 +290,6 @@ impl Batch<'_> {
         if let Some(PublicState::Agent(state)) = state {
             let terminal = self.terminal(key, None)?;
             usage::note(&self.transaction, terminal, transition.at, state)?;
-            if state.has_ended() {
-                notes::forget(&self.transaction, terminal, transition.at)?;
-            }
         }
         Ok(())
     }

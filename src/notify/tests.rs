@@ -60,6 +60,7 @@ impl Scene {
             declared: Some(Declared { name: Some(name.to_owned()), ..Declared::default() }),
             record: None,
             git: None,
+            agent_process: None,
         };
         let mut fleet = Fleet::new(fleet::Settings::default(), Arc::new(ProfileSet::builtin()));
         let outcome = PollResult::Listed([(1, "a"), (2, "b"), (3, "c")].map(pane).into());

@@ -246,6 +246,7 @@ mod tests {
             declared: None,
             record: None,
             git: None,
+            agent_process: None,
         };
         let fresh = || Capture::Fresh(Arc::new(Screen::from_text("one\ntwo", 20)));
         let looks = [

@@ -182,6 +182,7 @@ impl ServerMemory {
                 declared: pane.declared().cloned(),
                 record: None,
                 git: None,
+                agent_process: None,
             });
         }
         self.pace.looked(changed);

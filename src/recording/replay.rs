@@ -229,6 +229,7 @@ impl<'a> Watch<'a> {
             }),
             record: self.read_records(frame.at),
             git: None,
+            agent_process: None,
         };
         let at = self.began + frame.at;
         let outcome = PollResult::Listed(vec![report]);

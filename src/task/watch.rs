@@ -8,7 +8,7 @@ use super::snapshot::{
     PaneState, Preview, Registration, SessionSnapshot, TaskDisplay, TaskFields, TaskHistory, TaskPoll, TaskSnapshot,
 };
 use crate::ids::{SessionId, TerminalKey, WindowId};
-use crate::state::TaskStatus;
+use crate::state::{KeptNote, Note, TaskStatus};
 use crate::status::Status;
 use crate::time::Timestamp;
 
@@ -52,6 +52,9 @@ pub struct Task {
     pub bells: u64,
     pub registration: Registration,
     pub shown: TaskDisplay,
+    /// What the operator says of it.
+    #[serde(default)]
+    pub note: Note,
     /// Whether it was known before the first look, and this process has not looked at it yet.
     unwatched: bool,
     counter: Option<u64>,
@@ -128,6 +131,14 @@ impl TaskTracker {
         true
     }
 
+    /// Takes what the notes say of its tasks.
+    pub fn take_notes(&mut self, notes: &[KeptNote]) {
+        for task in self.tasks.values_mut() {
+            let note = notes.iter().find(|noted| noted.is_of(&task.key, None));
+            task.note = note.map(|noted| noted.note.clone()).unwrap_or_default();
+        }
+    }
+
     fn let_go(
         &mut self,
         there: &BTreeSet<WindowId>,
@@ -149,6 +160,11 @@ impl TaskTracker {
 }
 
 impl Task {
+    /// Its name without the one that the operator gives, as long as no other task has it.
+    pub fn own_name(&self) -> String {
+        self.key.server.on_host(&self.name)
+    }
+
     /// A task as it was known before the first look.
     fn known(key: TerminalKey, fields: TaskFields) -> Option<Self> {
         let (window, index, name) = fields.window().map(|(id, index, name)| (id, index, name.to_owned()))?;
@@ -179,6 +195,7 @@ impl Task {
             bells: fields.bells,
             registration: Registration::None,
             shown: TaskDisplay::default(),
+            note: Note::default(),
             unwatched: true,
             counter: Some(fields.bells),
             flag_awaits_counter: false,
@@ -213,6 +230,7 @@ impl Task {
             bells: window.bells.unwrap_or(0).max(u64::from(window.bell)),
             registration,
             shown: window.shown,
+            note: Note::default(),
             unwatched: false,
             // The counter may lag the flag by a moment, and is not to count the same bell again.
             counter: window.bells.map(|bells| if is_baseline { bells } else { bells.max(u64::from(window.bell)) }),

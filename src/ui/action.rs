@@ -50,6 +50,8 @@ actions! {
     Pin = "pin", "pin or unpin the terminal, or all marked ones, at the top" [row];
     Mute = "mute", "mute or unmute the terminal, or all marked ones: never counted as needing you" [row];
     Note = "note", "write a note on the terminal; an empty one takes it away" [row];
+    Rename = "rename", "name the terminal; an empty name gives it its own back" [row];
+    Label = "label", "label the terminal, or all marked ones, to group by" [row];
     Seen = "seen", "mark the result of the terminal, or of all marked ones, as seen";
     Open = "open", "answer the waiting dialog, or write a prompt" [row];
     AllowOnce = "allow-once", "open the dialog with its yes, this once, chosen" [row];

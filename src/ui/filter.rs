@@ -335,7 +335,8 @@ impl Term {
     }
 
     fn fits(&self, item: Item<'_>, flags: &Flags, matcher: Option<&mut Matcher>) -> bool {
-        let names = [item.id(), item.tool(), item.session()];
+        let own = item.note().name.as_ref().map(|_| item.own_name()).unwrap_or_default();
+        let names = [item.id(), item.tool(), item.session(), &own];
         let begins = |text: &str, with: &str| text.to_lowercase().starts_with(with);
         let contains = |text: &str, part: &str| text.to_lowercase().contains(part);
         match &self.what {
@@ -363,7 +364,7 @@ impl Term {
             },
             What::Fact(name, word) => contains(&item.fact(*name), word),
             What::Measured(measure, bound) => measure.of(item).is_some_and(|value| bound.holds(value)),
-            What::Note(word) => flags.note(item).is_some_and(|note| contains(note, word)),
+            What::Note(word) => item.note().text.as_ref().is_some_and(|note| contains(note, word)),
             What::Label(word) => item.label().is_some_and(|label| begins(label, word)),
         }
     }

@@ -1,4 +1,4 @@
-//! What the operator has said of terminals: marked, pinned, muted, noted.
+//! What the operator has said of terminals in the dashboard: marked, pinned, muted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,16 +6,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::item::Item;
 use crate::fleet::{ServerHealth, Terminal, TerminalKey, View};
-use crate::history::{Note, same_terminal};
 use crate::time::{Span, Timestamp};
 
-/// Marks, pins, mutes and notes, and what prompts were begun for. Pins and mutes begin with what the configuration says.
+/// Marks, pins and mutes, and what prompts were begun for. Pins and mutes begin with what the configuration says.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
     drafted: BTreeSet<TerminalKey>,
     marked: BTreeSet<TerminalKey>,
     chosen: ChosenFlags,
-    notes: Vec<Note>,
     /// When the fleet was first followed.
     begun: Option<Timestamp>,
 }
@@ -118,21 +116,6 @@ impl Flags {
         let muted = !self.is_muted(item);
         choose(&mut self.chosen.muted, item, muted, item.declared().1);
         muted
-    }
-
-    /// What the operator has noted of a terminal.
-    pub fn note<'a>(&self, item: impl Into<Item<'a>>) -> Option<&str> {
-        let key = item.into().key();
-        // The history may spell the server in another way, which takes longer to compare.
-        let is_its =
-            |note: &&Note| (note.key.pane, note.key.pid) == (key.pane, key.pid) && same_terminal(&note.key, key);
-        self.notes.iter().find(is_its)?.text.as_deref()
-    }
-
-    /// Takes a note in, in place of the one before.
-    pub fn keep_note(&mut self, note: Note) {
-        self.notes.retain(|before| !same_terminal(&before.key, &note.key));
-        self.notes.extend(note.text.is_some().then_some(note));
     }
 
     /// What is pinned and muted.

@@ -4,7 +4,9 @@ use super::text;
 use crate::dialog::{Dialog, asked, bare};
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::repository::GitFacts;
-use crate::state::{AgentFacts, Attention, Availability, FactName, FactSource, Phase, Since, State, TaskStatus};
+use crate::state::{
+    AgentFacts, Attention, Availability, FactName, FactSource, KeptNote, Note, Phase, Since, State, TaskStatus,
+};
 use crate::status::{CUT_OFF, Status};
 use crate::task::Task;
 use crate::time::Timestamp;
@@ -137,11 +139,33 @@ impl<'a> Item<'a> {
         [host, window, Some(self.key().pane.to_string())].into_iter().flatten().collect()
     }
 
-    /// The label that the configuration gives it.
+    /// The label that the operator or the configuration gives it.
     pub fn label(self) -> Option<&'a str> {
         match self {
-            Item::Terminal(terminal) => terminal.declared.label.as_deref(),
-            Item::Task(task) => task.shown.label.as_deref(),
+            Item::Terminal(terminal) => terminal.label(),
+            Item::Task(task) => task.note.label.as_deref().or(task.shown.label.as_deref()),
+        }
+    }
+
+    /// What the operator says of it.
+    pub fn note(self) -> &'a Note {
+        match self {
+            Item::Terminal(terminal) => &terminal.note,
+            Item::Task(task) => &task.note,
+        }
+    }
+
+    /// The same with whose it is, to keep.
+    pub fn kept_note(self) -> KeptNote {
+        let process = self.terminal().and_then(|terminal| terminal.process);
+        KeptNote { key: self.key().clone(), process, note: self.note().clone() }
+    }
+
+    /// Its name without the one that the operator gives.
+    pub fn own_name(self) -> String {
+        match self {
+            Item::Terminal(terminal) => terminal.own_name(),
+            Item::Task(task) => task.own_name(),
         }
     }
 

@@ -36,7 +36,7 @@ pub enum Context {
     Help,
     /// The filter while it is typed.
     Filter,
-    /// The note on a terminal while it is typed.
+    /// The note on a terminal, its name or its label while it is typed.
     Note,
     /// A question before something happens.
     Confirm,
@@ -83,7 +83,7 @@ impl Context {
             Context::Today => "what was done today",
             Context::Search => "typing what to search for",
             Context::Help => "this list",
-            Context::Note => "writing a note",
+            Context::Note => "writing a note, a name or a label",
             Context::Filter => "typing a filter",
             Context::Confirm => "a question before something happens",
             Context::Menu => "choosing from a list",

@@ -1,4 +1,4 @@
-//! The line in which a note on a terminal is written.
+//! The line in which the operator says something of terminals: a note, a name or a label.
 
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyEvent;
@@ -13,21 +13,45 @@ use super::keymap::Context;
 use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayPlace};
 use super::text::Pen;
 use crate::fleet::{TerminalKey, View};
-use crate::history::Note;
+use crate::state::{KeptNote, NotePart};
 
-/// The note on one terminal while it is typed.
+/// A part of what is noted of terminals while it is typed.
 #[derive(Debug)]
 pub struct NoteBar {
-    key: TerminalKey,
-    name: String,
+    part: NotePart,
+    /// What is noted of each until then, and what it is called.
+    noted: Vec<(KeptNote, String)>,
     line: LineInput,
 }
 
 impl NoteBar {
-    /// Begins with the note that there is.
-    pub fn new(item: Item<'_>, before: Option<&str>) -> Self {
-        let (key, name) = (item.key().clone(), item.id().to_owned());
-        Self { key, name, line: LineInput::new(before.unwrap_or_default()) }
+    /// Begins with what there is of that part, if it is the same of all; `None` without any of them.
+    pub fn new(part: NotePart, items: &[Item<'_>]) -> Option<Self> {
+        let first = value(part, *items.first()?);
+        let common = first.filter(|first| items.iter().all(|item| value(part, *item) == Some(first)));
+        let noted = items.iter().map(|item| (item.kept_note(), item.id().to_owned())).collect();
+        Some(Self { part, noted, line: LineInput::new(common.unwrap_or_default()) })
+    }
+
+    fn head(&self) -> String {
+        let of = match &self.noted[..] {
+            [(_, name)] => name.clone(),
+            several => format!("{} terminals", several.len()),
+        };
+        match self.part {
+            NotePart::Text => format!("note on {of}: "),
+            NotePart::Name => format!("name of {of}: "),
+            NotePart::Label => format!("label of {of}: "),
+        }
+    }
+}
+
+/// What there is of a part.
+fn value<'a>(part: NotePart, item: Item<'a>) -> Option<&'a str> {
+    match part {
+        NotePart::Text => item.note().text.as_deref(),
+        NotePart::Name => Some(item.id()),
+        NotePart::Label => item.label(),
     }
 }
 
@@ -41,17 +65,20 @@ impl Overlay for NoteBar {
     }
 
     fn terminal(&self) -> Option<&TerminalKey> {
-        Some(&self.key)
+        match &self.noted[..] {
+            [(kept, _)] => Some(&kept.key),
+            _ => None,
+        }
     }
 
     fn hints(&self, _view: &View<'_>) -> Vec<Hint> {
-        vec![(Action::Choose, "keep the note"), (Action::Close, "leave it as it was")]
+        vec![(Action::Choose, "keep it"), (Action::Close, "leave it as it was")]
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
         let parts = &canvas.theme.parts;
         let mut pen = Pen::new(buffer, area, 0);
-        pen.skip(1).text(&format!("note on {}: ", self.name), parts.key);
+        pen.skip(1).text(&self.head(), parts.key);
         let room = usize::from(pen.room());
         self.line.draw(canvas, &mut pen, room);
         HitMap::at(area)
@@ -60,8 +87,20 @@ impl Overlay for NoteBar {
     fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
             Action::Choose => {
-                let note = Note::new(self.key.clone(), self.line.text());
-                cx.ask(Request::KeepNote { note, name: self.name.clone() });
+                let with = |kept: &KeptNote| {
+                    let note = kept.note.clone().with(self.part, self.line.text());
+                    KeptNote { note, ..kept.clone() }
+                };
+                let kept: Vec<(KeptNote, &String)> = self.noted.iter().map(|(kept, name)| (with(kept), name)).collect();
+                let fault = |kept: &KeptNote| cx.view.name_fault(&kept.key, kept.note.name.as_deref()?);
+                if let Some(why) = kept.iter().find_map(|(kept, _)| fault(kept)).filter(|_| self.part == NotePart::Name)
+                {
+                    cx.say(&why);
+                    return Flow::Stay;
+                }
+                for (kept, name) in kept {
+                    cx.ask(Request::KeepNote { kept, name: name.clone() });
+                }
                 Flow::Close
             }
             Action::Close => Flow::Close,

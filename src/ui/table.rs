@@ -527,7 +527,7 @@ fn what(cell: &Cell<'_, '_>, pen: &mut Pen<'_>, cells: usize, words: &str) {
     }
     let is_over = matches!(cell.status, Status::Gone | Status::Unknown);
     let style = if is_over { cell.quiet } else { cell.text() };
-    let Some(note) = cell.canvas.arrangement.flags.note(cell.item) else {
+    let Some(note) = cell.item.note().text.as_deref() else {
         pen.field(words, room, style);
         return;
     };

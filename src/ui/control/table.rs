@@ -2,7 +2,7 @@
 //! the layout.
 
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::state::{Attention, Availability, Phase, TaskStatus};
+use crate::state::{Attention, Availability, NotePart, Phase, TaskStatus};
 use crate::status::Status;
 use crate::ui::action::Action;
 use crate::ui::arrangement::{Group, RowKey, TableRow};
@@ -135,11 +135,13 @@ impl Ui {
             Action::Today => self.open(Today::default()),
             Action::MuteAll => return self.toggle_notices(view),
             Action::Pin | Action::Mute => return self.flag(action, view),
-            Action::Note => {
-                if let Some(item) = self.acted_on(view) {
-                    let bar = NoteBar::new(item, self.memory.arrangement.flags.note(item));
-                    self.open(bar);
-                }
+            Action::Note | Action::Rename | Action::Label => {
+                let (part, items) = match action {
+                    Action::Label => (NotePart::Label, self.acted_on_together(view)),
+                    Action::Rename => (NotePart::Name, self.acted_on(view).into_iter().collect()),
+                    _ => (NotePart::Text, self.acted_on(view).into_iter().collect()),
+                };
+                NoteBar::new(part, &items).into_iter().for_each(|bar| self.open(bar));
             }
             Action::Seen => return self.mark_seen(view),
             Action::SwitchPane => self.panes.switch(),

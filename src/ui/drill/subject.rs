@@ -35,11 +35,13 @@ pub enum Subject {
 
 impl Subject {
     pub fn agent(terminal: &Terminal) -> Self {
-        let Terminal { key, place, declared, state, facts, screen, dialog, .. } = terminal;
+        let Terminal { key, place, declared, note, process, state, facts, screen, dialog, .. } = terminal;
         Self::Agent(Box::new(Terminal {
             key: key.clone(),
             place: place.clone(),
             declared: declared.clone(),
+            note: note.clone(),
+            process: *process,
             state: state.clone(),
             facts: facts.clone(),
             screen: screen.clone(),
@@ -265,9 +267,10 @@ fn pane(facts: &mut Facts<'_, '_>, terminal: &Terminal, view: &View<'_>) {
 
 /// What the operator has noted of it, if anything.
 fn noted<'a>(facts: &mut Facts<'_, '_>, item: impl Into<Item<'a>>) {
-    if let Some(note) = facts.canvas.arrangement.flags.note(item) {
-        facts.put("note", note);
-    }
+    let item = item.into();
+    let own = item.note().name.as_ref().map(|_| item.own_name());
+    let said = [("own name", own.as_deref()), ("label", item.label()), ("note", item.note().text.as_deref())];
+    said.into_iter().for_each(|(name, said)| said.into_iter().for_each(|said| facts.put(name, said)));
 }
 
 /// The repository around its directory.

@@ -496,6 +496,7 @@ impl World {
             declared: Some(Declared { name: Some("story".to_owned()), ..Declared::default() }),
             record,
             git: None,
+            agent_process: None,
         }
     }
 }

@@ -16,7 +16,8 @@ use fleetwatch::fleet::TerminalKey;
 use fleetwatch::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
 use fleetwatch::repository::GitFacts;
 use fleetwatch::state::{
-    Attention, Availability, BusinessState, Fact, FactName, FactSource, FactValue, Phase, PlanProgress,
+    Attention, Availability, BusinessState, Fact, FactName, FactSource, FactValue, KeptNote, Note, NotePart, Phase,
+    PlanProgress,
 };
 use fleetwatch::status::{Hindrance, Status};
 use fleetwatch::time::Span;
@@ -1132,12 +1133,14 @@ fn a_note_is_written_shown_and_found() {
     assert!(text(&mut ui, &fleet, 120, 40).contains("note on web: check the footer"));
     let asked = press(&mut ui, &fleet, &[KeyCode::Enter]);
     let web = fleet.terminals.iter().find(|terminal| terminal.state.terminal.id == "web").expect("web");
-    let note = fleetwatch::history::Note::new(web.key.clone(), "check the footer");
-    assert_eq!(asked, [Request::KeepNote { note: note.clone(), name: "web".into() }]);
+    let note = Note::default().with(NotePart::Text, "check the footer");
+    let kept = KeptNote { key: web.key.clone(), process: None, note: note.clone() };
+    assert_eq!(asked, [Request::KeepNote { kept, name: "web".into() }]);
     assert!(!text(&mut ui, &fleet, 120, 40).contains("# check"), "it is shown once it is kept");
-    ui.keep_note(note);
-    let shop = fleet.terminals.iter().find(|terminal| terminal.state.terminal.id == "shop-api").expect("shop-api");
-    ui.keep_note(fleetwatch::history::Note::new(shop.key.clone(), &"long ".repeat(40)));
+    let long = Note::default().with(NotePart::Text, &"long ".repeat(40));
+    for terminal in &mut fleet.terminals {
+        terminal.note = if terminal.state.terminal.id == "web" { note.clone() } else { long.clone() };
+    }
     let row = |shown: &str, name: &str| shown.lines().find(|line| line.contains(name)).expect("a row").to_owned();
     for (width, height) in [(80, 24), (120, 40), (160, 45)] {
         let shown = text(&mut ui, &fleet, width, height);
@@ -1151,6 +1154,52 @@ fn a_note_is_written_shown_and_found() {
     assert!(text(&mut ui, &fleet, 120, 40).contains("note on web: check the footer"), "it goes on with what there is");
     press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Char('d')]);
     assert!(press(&mut ui, &fleet, &[]).is_empty());
+}
+
+#[test]
+fn a_terminal_is_named_and_several_are_labelled() {
+    let mut fleet = SampleFleet::usual();
+    fleet.terminals.retain(|terminal| ["web", "shop-api"].contains(&terminal.state.terminal.id.as_str()));
+    fleet.tasks.clear();
+    let mut ui = dashboard();
+    frame(&mut ui, &fleet, 120, 40);
+    press(&mut ui, &fleet, &[KeyCode::End, KeyCode::Char(',')]);
+    assert!(text(&mut ui, &fleet, 120, 40).contains("name of web: web"));
+    let clear = Event::Key(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL));
+    for (name, why) in
+        [("shop-api", "another terminal is called shop-api"), ("work:1", "a name has no `:`"), ("%7", "none of `%`")]
+    {
+        ui.handle(&clear, &fleet.view());
+        press(&mut ui, &fleet, &chars(name));
+        assert!(press(&mut ui, &fleet, &[KeyCode::Enter]).is_empty(), "{name} was taken");
+        let shown = text(&mut ui, &fleet, 160, 45);
+        assert!(shown.contains(why) && shown.contains(&format!("name of web: {name}")), "{shown}");
+    }
+    ui.handle(&clear, &fleet.view());
+    press(&mut ui, &fleet, &chars("shopfront"));
+    let kept = |asked: &Request| match asked {
+        Request::KeepNote { kept, name } => Some((name.clone(), kept.note.clone())),
+        _ => None,
+    };
+    let asked = press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let named = Note::default().with(NotePart::Name, "shopfront");
+    assert_eq!(asked.iter().filter_map(kept).collect::<Vec<_>>(), [("web".into(), named.clone())]);
+    let web = fleet.terminals.iter_mut().find(|terminal| terminal.state.terminal.id == "web").expect("web");
+    (web.note, web.state.terminal.id) = (named.clone(), "shopfront".into());
+    press(&mut ui, &fleet, &chars("/web"));
+    assert_eq!(names(&mut ui, &fleet), ["shopfront"], "its own name still finds it");
+    press(&mut ui, &fleet, &[KeyCode::Esc, KeyCode::Esc]);
+    press(&mut ui, &fleet, &chars("*L"));
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("label of 2 terminals:"), "{shown}");
+    press(&mut ui, &fleet, &chars("shop"));
+    let asked = press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let labelled = |note: Note| note.with(NotePart::Label, "shop");
+    let wanted = [("shop-api".to_owned(), labelled(Note::default())), ("shopfront".into(), labelled(named))];
+    assert_eq!(asked.iter().filter_map(kept).collect::<Vec<_>>(), wanted);
+    fleet.terminals.iter_mut().for_each(|it| it.note = labelled(it.note.clone()));
+    press(&mut ui, &fleet, &chars("ubbbb"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("▾ shop"), "grouped by label");
 }
 
 #[test]

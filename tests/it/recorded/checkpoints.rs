@@ -71,6 +71,7 @@ fn a_fleet_goes_on_from_a_checkpoint_like_the_one_that_it_is_of() {
                 declared: Some(Declared { name: Some(name.to_owned()), ..Declared::default() }),
                 record: None,
                 git: None,
+                agent_process: None,
             };
             let input = || {
                 let outcome = PollResult::Listed(vec![report.clone()]);
@@ -133,6 +134,7 @@ fn what_was_missed_is_told_with_the_state_of_its_time() {
                 declared: None,
                 record: None,
                 git: None,
+                agent_process: None,
             };
             let outcome = PollResult::Listed(vec![report]);
             fleet.handle(Input::Server(ServerReport { server: server.clone(), at, outcome }), at);

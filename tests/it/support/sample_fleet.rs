@@ -218,6 +218,8 @@ pub fn terminal(pane: u32, id: &str, tool: &str, version: Option<&str>, seconds:
         },
         place,
         declared: Declared::default(),
+        note: Note::default(),
+        process: None,
         state,
         facts: PaneFacts::default(),
         screen: None,

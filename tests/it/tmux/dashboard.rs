@@ -102,6 +102,17 @@ impl Desk {
         std::fs::read_to_string(&file).unwrap()
     }
 
+    /// The command line beside the dashboard: its exit code, and what it said.
+    fn fleetwatch(&self, words: &[&str]) -> (Option<i32>, String) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fleetwatch"));
+        let home = self.directory.path();
+        command.env("XDG_CONFIG_HOME", home).env("XDG_STATE_HOME", home.join("state")).current_dir(home);
+        command.env_remove("TMUX").env_remove("TMUX_PANE");
+        let output = command.args(["-L", self.watched.name()]).args(words).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        (output.status.code(), text)
+    }
+
     fn type_text(&self, text: &str) {
         self.operator.run(&["send-keys", "-t", "main:", "-l", "--", text]);
     }

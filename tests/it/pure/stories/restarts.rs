@@ -52,6 +52,7 @@ fn said(name: &str, restart: Option<u64>) -> Vec<State> {
             declared: Some(Declared { name: Some(name.to_owned()), ..Declared::default() }),
             record: None,
             git: None,
+            agent_process: None,
         };
         frame.printed = false;
         let outcome = PollResult::Listed(vec![report]);

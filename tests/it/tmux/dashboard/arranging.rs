@@ -256,3 +256,71 @@ fn what_the_configuration_says_of_how_rows_are_shown_holds_for_tasks() {
     desk.press("q");
     desk.expect_restored();
 }
+
+#[test]
+fn a_name_and_a_label_are_kept_beside_tmux_until_another_agent_is_begun() {
+    let desk = Desk::with_parrot();
+    let twice =
+        format!("{}; exec bash --norc", desk.parrot().replace("exec cat", &desk.parrot().replace("exec cat", ":")));
+    desk.watched.new_session("nest", &["bash", "--norc", "--noprofile", "-c", &twice]);
+    desk.watched.wait_for_text("nest:", "❯");
+    desk.run_task("mill", &["sleep", "4711"]);
+    desk.open();
+    desk.wait("2 ready");
+    desk.press("s");
+    desk.wait_for_rows("name", &["birds", "mill", "nest"]);
+    desk.press("End");
+    desk.wait_for_cursor("nest");
+    desk.press(",");
+    desk.wait("name of nest: nest");
+    desk.press("C-u");
+    desk.type_text("birds");
+    desk.press("Enter");
+    desk.wait("another terminal is called birds");
+    desk.press("C-u");
+    desk.type_text("aviary");
+    desk.press("Enter");
+    desk.wait_for_rows("name", &["aviary", "birds", "mill"]);
+    desk.press("L");
+    desk.type_text("loud");
+    desk.press("Enter");
+    // tmux knows nothing of it, and everybody else does.
+    let sessions = desk.watched.run(&["list-sessions", "-F", "#{session_name}"]);
+    assert_eq!(sessions.split_whitespace().collect::<Vec<_>>(), ["birds", "nest", "tasks"]);
+    let told = |words: &[&str]| desk.fleetwatch(words).1;
+    let said = || {
+        let all: serde_json::Value = serde_json::from_str(&told(&["list", "--json"])).unwrap();
+        let of =
+            |it: &serde_json::Value| Some(format!("{} {}", it["terminal"]["id"].as_str()?, it["terminal"]["label"]));
+        all.as_array().unwrap().iter().filter_map(of).collect::<Vec<_>>()
+    };
+    wait_until("the label in the list", || said().contains(&"aviary \"loud\"".to_owned()));
+    for (name, prompt) in [("aviary", "one"), ("nest", "two"), ("nest:0", "three")] {
+        assert_eq!(desk.fleetwatch(&["send", name, prompt]).0, Some(0), "{name}");
+        desk.watched.wait_for_text("nest:", &format!("» {prompt}"));
+    }
+    let refused = desk.fleetwatch(&["note", "birds", "--name", "nest"]);
+    assert_eq!(refused, (Some(1), "error: birds keeps its name: nest is what aviary is called in tmux\n".to_owned()));
+    assert_eq!(desk.fleetwatch(&["note", "mill", "--name", "grinder", "flour"]).0, Some(0));
+    desk.wait_for_rows("name", &["aviary", "birds", "grinder"]);
+    desk.wait("# flour");
+    let noted = told(&["note"]);
+    assert!(noted.contains("aviary   nest      loud") && noted.contains("grinder  mill             flour"), "{noted}");
+    desk.type_text("/label:loud");
+    desk.press("Enter");
+    desk.wait_for_rows("label", &["aviary"]);
+    desk.press("Escape");
+    // It survives the dashboard.
+    desk.press("q");
+    desk.expect_restored();
+    desk.open();
+    desk.wait("aviary");
+    let history = told(&["history", "nest"]);
+    assert!(history.contains("aviary"), "the history finds it by both names: {history}");
+    desk.watched.run(&["send-keys", "-t", "nest:", "exit", "Enter"]);
+    wait_until("the next agent under the terminal's own name", || desk.rows().contains(&"nest".to_owned()));
+    assert!(!desk.rows().contains(&"aviary".to_owned()));
+    wait_until("no label", || said().contains(&"nest null".to_owned()));
+    desk.press("q");
+    desk.expect_restored();
+}

@@ -1,19 +1,12 @@
 //! Tasks in the dashboard: seen, ended after a question, run again, removed; and nothing of it stays in tmux.
 
-use std::process::Command;
-
 use super::Desk;
 use crate::support::private_tmux::{signal, wait_until};
 
 impl Desk {
     /// Starts a task on the watched server, as an agent would.
     pub(super) fn run_task(&self, name: &str, command: &[&str]) {
-        let mut fleetwatch = Command::new(env!("CARGO_BIN_EXE_fleetwatch"));
-        let home = self.directory.path();
-        fleetwatch.env("XDG_CONFIG_HOME", home).env("XDG_STATE_HOME", home.join("state"));
-        fleetwatch.env_remove("TMUX").env_remove("TMUX_PANE").current_dir(home);
-        fleetwatch.args(["-L", self.watched.name(), "run", name, "--"]).args(command);
-        assert!(fleetwatch.output().unwrap().status.success(), "{name}");
+        assert_eq!(self.fleetwatch(&[&["run", name, "--"], command].concat()).0, Some(0), "{name}");
     }
 
     fn hooks(&self) -> String {
@@ -215,15 +208,7 @@ fn a_task_that_asks_is_answered_in_place_and_what_is_typed_is_nowhere_kept() {
 fn tasks_take_keys_on_the_command_line_and_say_what_they_are_elsewhere() {
     let desk = Desk::with_parrot();
     desk.run_task("build", &["bash", "-c", ASKING]);
-    let fleetwatch = |words: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_fleetwatch"));
-        let home = desk.directory.path();
-        command.env("XDG_CONFIG_HOME", home).env("XDG_STATE_HOME", home.join("state"));
-        command.env_remove("TMUX").env_remove("TMUX_PANE");
-        let output = command.args(["-L", desk.watched.name()]).args(words).output().unwrap();
-        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-        (output.status.code(), text)
-    };
+    let fleetwatch = |words: &[&str]| desk.fleetwatch(words);
     desk.watched.wait_for_text("tasks:", "Continue? [y/N]");
     for words in [
         &["send", "build", "hello"][..],

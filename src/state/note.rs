@@ -1,0 +1,121 @@
+//! What the operator says of terminals.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::TerminalKey;
+use crate::screen::harmless;
+
+/// Characters of a line, and of a name or a label, at most.
+const LONGEST: usize = 500;
+const LONGEST_NAME: usize = 60;
+
+/// What the operator says of a terminal. None of it is known to tmux.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// One harmless line.
+    pub text: Option<String>,
+    /// What it is called, and grouped by, in place of what the configuration and tmux say.
+    pub name: Option<String>,
+    pub label: Option<String>,
+}
+
+/// The parts of a note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotePart {
+    Text,
+    Name,
+    Label,
+}
+
+impl Note {
+    /// A part of it.
+    pub fn part(&self, part: NotePart) -> Option<&str> {
+        match part {
+            NotePart::Text => self.text.as_deref(),
+            NotePart::Name => self.name.as_deref(),
+            NotePart::Label => self.label.as_deref(),
+        }
+    }
+
+    /// The same with what somebody typed for a part of it; without that part where this comes to nothing.
+    pub fn with(mut self, part: NotePart, typed: &str) -> Self {
+        let (place, longest) = match part {
+            NotePart::Text => (&mut self.text, LONGEST),
+            NotePart::Name => (&mut self.name, LONGEST_NAME),
+            NotePart::Label => (&mut self.label, LONGEST_NAME),
+        };
+        let words: Vec<&str> = typed.split_whitespace().collect();
+        let line: String = harmless(&words.join(" ")).chars().take(longest).collect();
+        *place = Some(line.trim().to_owned()).filter(|line| !line.is_empty());
+        self
+    }
+
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A note with whose it is: an agent's, as long as its process is the one that runs in the terminal, or a task's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptNote {
+    pub key: TerminalKey,
+    /// The process of the agent; `None` where that was not known, and of a task.
+    pub process: Option<u32>,
+    /// Empty where it was taken away.
+    pub note: Note,
+}
+
+impl KeptNote {
+    /// Whether it is about what runs in a terminal now, or ran there last.
+    pub fn is_of(&self, key: &TerminalKey, process: Option<u32>) -> bool {
+        let is_another = |(its, process)| its != process;
+        self.key.may_be(key) && !self.process.zip(process).is_some_and(is_another)
+    }
+}
+
+/// Why a text cannot be a terminal's name, whatever others are called.
+pub fn unfit_name(name: &str) -> Option<&'static str> {
+    let is_bad = name.contains(':') || name.starts_with(['%', '@', '-']);
+    is_bad.then_some(
+        "a name has no `:` and begins with none of `%` `@` `-`, so that it can be told from a tmux target and from an option",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{PaneId, ServerId, Socket};
+
+    #[test]
+    fn each_part_is_one_harmless_line() {
+        let text = |typed: &str| Note::default().with(NotePart::Text, typed).text;
+        assert_eq!(text(" review\n  #12 \u{1b}[31mred\u{202e} ").as_deref(), Some("review #12 [31mred"));
+        assert_eq!((text(" \n"), text("\u{200b}")), (None, None));
+        assert_eq!(text(&"é".repeat(900)).map(|text| text.chars().count()), Some(LONGEST));
+        let named = Note::default().with(NotePart::Name, " price\tfix ").with(NotePart::Text, "x");
+        assert_eq!((named.part(NotePart::Name), named.part(NotePart::Text)), (Some("price fix"), Some("x")));
+        assert!(named.with(NotePart::Name, " ").with(NotePart::Text, "").is_empty());
+    }
+
+    #[test]
+    fn a_note_is_of_one_agent() {
+        let key = |socket| TerminalKey {
+            server: ServerId { host: None, socket },
+            pane: PaneId(1),
+            pid: 7,
+            instance: Default::default(),
+        };
+        let kept = |process| KeptNote { key: key(Socket::Name("default".into())), process, note: Note::default() };
+        let of = |kept: KeptNote, process| kept.is_of(&key(Socket::Default), process);
+        assert!(of(kept(Some(20)), Some(20)) && of(kept(Some(20)), None) && of(kept(None), Some(20)));
+        assert!(!of(kept(Some(20)), Some(21)), "another agent was begun in its pane");
+        assert!(!kept(None).is_of(&key(Socket::Name("work".into())), None));
+    }
+
+    #[test]
+    fn names_differ_from_targets_and_options() {
+        assert_eq!(unfit_name("price fix"), None);
+        assert!(["%12", "@3", "work:1", "--all"].into_iter().all(|name| unfit_name(name).is_some()));
+    }
+}
