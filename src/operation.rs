@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::dialog::{Dialog, NoChoice};
+use crate::dialog::{self, Dialog, NoChoice};
 use crate::fleet::{Terminal, TerminalKey};
 use crate::state::{ProcessState, UiContext};
 use crate::status::Hindrance;
@@ -27,12 +27,28 @@ pub struct Operation {
 pub enum Act {
     /// A prompt, which begins a turn.
     Prompt { text: String, when: When },
-    /// An answer to a dialog, as long as it is still the one that the operator saw; `excerpt` is its text as it was shown.
-    Answer { dialog: Arc<Dialog>, excerpt: String, reply: Reply },
+    /// An answer to a dialog, as long as it is still the one that the operator saw.
+    Answer { dialog: Arc<Dialog>, asked: Asked, reply: Reply },
     /// Keys that the operator types. With a dialog they are for that one only.
     Keys { keys: Vec<Key>, dialog: Option<Arc<Dialog>>, privacy: Privacy },
     /// Keys that stop what the agent does, with the same rule.
     Interrupt { keys: Vec<Key>, dialog: Option<Arc<Dialog>> },
+}
+
+/// What a dialog asks, as it was shown to the operator.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Its text.
+    pub excerpt: String,
+    /// What it is about, in one line: a command, a file, a question.
+    pub about: String,
+}
+
+impl Asked {
+    /// What the text of a dialog asks, which a terminal shows in this context.
+    pub fn new(excerpt: String, context: UiContext, dialog: &Dialog) -> Self {
+        Self { about: dialog::about(&excerpt, context, dialog), excerpt }
+    }
 }
 
 /// When a prompt is sent.

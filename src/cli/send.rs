@@ -12,7 +12,7 @@ use crate::dialog::{Cut, Dialog, NoChoice, TextEntry};
 use crate::engine::Engine;
 use crate::fleet::{Terminal, TerminalKey};
 use crate::history::History;
-use crate::operation::{Act, Operation, Outcome, Privacy, Producer, Recipient, Refusal, Reply, When};
+use crate::operation::{Act, Asked, Operation, Outcome, Privacy, Producer, Recipient, Refusal, Reply, When};
 use crate::poll;
 use crate::screen::harmless;
 use crate::sender::{Gate, Sender, StepLimits};
@@ -135,7 +135,8 @@ pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
     output::print(&told(name, &dialog, &reply, args.text.as_deref()))?;
     let to = Recipient::of(terminal);
     let sender = sender(&watched).await;
-    let answer = operation(to.clone(), Act::Answer { dialog, excerpt, reply });
+    let asked = Asked::new(excerpt, terminal.state.assessment.ui_context, &dialog);
+    let answer = operation(to.clone(), Act::Answer { dialog, asked, reply });
     match (sender.perform(answer, ()).await, prompt) {
         (Outcome::Accepted(_), Some(text)) => {
             let deadline = Instant::now() + PROMPT_AFTER_ANSWER;

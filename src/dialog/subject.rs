@@ -15,6 +15,13 @@ pub fn asked(state: &State, dialog: Option<&Dialog>) -> Option<String> {
     Some(subject.or_else(said).or_else(|| question(excerpt)).unwrap_or_default())
 }
 
+/// What a dialog that shows this text is about, as [`asked`] says of the one that is open.
+pub fn about(excerpt: &str, context: UiContext, dialog: &Dialog) -> String {
+    let first = dialog.options.first().map(|option| option.label.as_str());
+    let subject = Some(excerpt).filter(|_| context == UiContext::ApprovalPrompt).and_then(|it| subject(it, first));
+    subject.map(ApprovalSubject::in_words).or_else(|| question(excerpt)).unwrap_or_default()
+}
+
 /// What an approval is about; `None` where its screen does not tell, or what waits is no approval.
 pub fn approval(state: &State, dialog: Option<&Dialog>) -> Option<ApprovalSubject> {
     let excerpt = state.assessment.operator_excerpt.as_deref()?;

@@ -207,8 +207,14 @@ pub enum Sent {
     Prompt { text: String },
     /// Keys by their names.
     Keys { keys: Vec<String> },
-    /// An answer to a dialog: the dialog's text as the operator saw it, and the choice.
-    Answer { dialog: String, choice: String },
+    /// An answer to a dialog: its text as the operator saw it, what it is about in one line, and the choice.
+    Answer {
+        dialog: String,
+        /// Empty in older records.
+        #[serde(default)]
+        about: String,
+        choice: String,
+    },
 }
 
 impl From<&Act> for Sent {
@@ -217,8 +223,9 @@ impl From<&Act> for Sent {
             Act::Prompt { text, .. } => Sent::Prompt { text: text.clone() },
             Act::Keys { keys, privacy, .. } => Sent::Keys { keys: names(keys, *privacy) },
             Act::Interrupt { keys, .. } => Sent::Keys { keys: names(keys, Privacy::Open) },
-            Act::Answer { dialog, excerpt, reply } => {
-                Sent::Answer { dialog: excerpt.clone(), choice: reply.in_words(dialog) }
+            Act::Answer { dialog, asked, reply } => {
+                let (text, about) = (asked.excerpt.clone(), asked.about.clone());
+                Sent::Answer { dialog: text, about, choice: reply.in_words(dialog) }
             }
         }
     }

@@ -15,6 +15,8 @@ use crate::task::Happening;
 
 /// Characters of a sentence at most; the tables cut it where their line ends.
 const LONGEST: usize = 300;
+/// Characters of an answer before what it answers.
+const LONGEST_CHOICE: usize = 24;
 
 /// Who did what a sentence tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,11 +43,7 @@ impl Sentence {
     fn new(actor: Actor, status: Option<Status>, verb: &str, what: &str) -> Self {
         let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
         let text = harmless(&if what.is_empty() { verb.to_owned() } else { format!("{verb}: {what}") });
-        let text = match text.char_indices().nth(LONGEST) {
-            Some((end, _)) => format!("{}…", &text[..end]),
-            None => text,
-        };
-        Self { actor, text, status }
+        Self { actor, text: cut(&text, LONGEST), status }
     }
 
     fn of(status: Status, verb: &str, what: &str) -> Self {
@@ -59,6 +57,14 @@ impl Sentence {
             Actor::You => "you",
             Actor::Fleetwatch => "fleetwatch",
         }
+    }
+}
+
+/// A text of at most so many characters.
+fn cut(text: &str, longest: usize) -> String {
+    match text.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
     }
 }
 
@@ -191,7 +197,14 @@ fn of_input(input: &StoredInput, name: &str) -> Option<Sentence> {
     if outcome == Some(Outcome::Accepted(None).word()) {
         let (verb, what) = match &input.sent {
             Sent::Prompt { text } => (format!("prompted {name}"), text.as_str()),
-            Sent::Answer { choice, .. } => (format!("answered {name}"), choice.as_str()),
+            Sent::Answer { choice, about, .. } => {
+                let answered = match about.is_empty() {
+                    true => choice.clone(),
+                    // What was answered must not be cut off by how.
+                    false => format!("{}, to {about}", cut(choice, LONGEST_CHOICE)),
+                };
+                return Some(Sentence::new(Actor::You, None, &format!("answered {name}"), &answered));
+            }
             Sent::Keys { keys } => match keys.iter().all(|key| key.chars().nth(1).is_none() || key == "(text)") {
                 true => (format!("typed in {name}"), ""),
                 false => (format!("pressed {} in {name}", keys.join(" ")), ""),
@@ -340,12 +353,19 @@ mod tests {
             sentence.map(|sentence| format!("{} {}", sentence.subject("docs"), sentence.text))
         };
         let prompt = || Sent::Prompt { text: "fix\n  it \u{1b}[31m".to_owned() };
-        let answer = || Sent::Answer { dialog: String::new(), choice: "1 Yes".to_owned() };
+        let answer_to = |about: &str, choice: &str| Sent::Answer {
+            dialog: String::new(),
+            about: about.to_owned(),
+            choice: choice.to_owned(),
+        };
+        let answer = || answer_to("", "1 Yes");
         let keys = |keys: &[&str]| Sent::Keys { keys: keys.iter().map(|key| (*key).to_owned()).collect() };
         let told = |sent, outcome, detail| input("dashboard", sent, outcome, detail).unwrap_or_default();
         let accepted = Some("accepted");
         assert_eq!(told(prompt(), accepted, None), "you prompted docs: fix it [31m");
         assert_eq!(told(answer(), accepted, None), "you answered docs: 1 Yes");
+        let to = answer_to("rm -rf build", "2 Yes, and don't ask again for rm in this directory");
+        assert_eq!(told(to, accepted, None), "you answered docs: 2 Yes, and don't ask aga…, to rm -rf build");
         assert_eq!(told(keys(&["Escape"]), accepted, None), "you pressed Escape in docs");
         assert_eq!(told(keys(&["a", "(text)"]), accepted, None), "you typed in docs");
         let why = Some("it is working");

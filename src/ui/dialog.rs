@@ -28,7 +28,7 @@ use super::theme::Theme;
 use super::toast::{self, Topic};
 use crate::dialog::{self, Manner, TextEntry};
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::operation::{Act, Operation, Outcome, Recipient, Reply};
+use crate::operation::{Act, Asked, Operation, Outcome, Recipient, Reply};
 use crate::screen::Screen;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
@@ -313,10 +313,11 @@ impl DialogBox {
             return;
         };
         self.message = Some((Status::Working, format!("sending {} …", reply.in_words(&shown.dialog))));
-        let (dialog, excerpt) = (Arc::clone(&shown.dialog), shown.excerpt.clone());
+        let context = terminal.state.assessment.ui_context;
+        let (dialog, asked) = (Arc::clone(&shown.dialog), Asked::new(shown.excerpt.clone(), context, &shown.dialog));
         let is_reason = matches!(reply, Reply::Option(_));
         self.reason = self.typing.as_ref().filter(|_| is_reason).map(|typing| typing.line.text().to_owned());
-        cx.perform(Recipient::of(terminal), Act::Answer { dialog, excerpt, reply });
+        cx.perform(Recipient::of(terminal), Act::Answer { dialog, asked, reply });
         self.stage = Stage::Sending;
     }
 

@@ -6,7 +6,7 @@ use crate::dialog::Dialog;
 use crate::fleet::{Input, TaskReport};
 use crate::history::feeds::{Entries, Feed, FeedCursor, IntentChanges, OthersSubmissions};
 use crate::ids::{SessionId, WindowId};
-use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
+use crate::operation::{Act, Asked, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
 use crate::profile::ProfileSet;
 use crate::screen::PaneFacts;
 use crate::status::Hindrance;
@@ -89,7 +89,11 @@ fn another_process_learns_within_a_tick_what_was_sent_and_not_what_it_sent_itsel
     let begun = Instant::now();
     theirs.begin_input(&prompt(2, 0, "theirs")).delivered(at(0));
     let dialog = Arc::new(Dialog::read(&Screen::from_text("Run it?\n❯ 1. Yes\n  2. No", 80), 0..3));
-    let act = Act::Answer { dialog, excerpt: "Run it?".to_owned(), reply: Reply::Option(0) };
+    let act = Act::Answer {
+        dialog,
+        asked: Asked { excerpt: "Run it?".to_owned(), about: "it".to_owned() },
+        reply: Reply::Option(0),
+    };
     theirs.begin_input(&operation(3, 0, Producer::CommandLine, act)).delivered(at(1));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let mut next = || {

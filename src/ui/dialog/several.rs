@@ -14,7 +14,7 @@ use ratatui::style::Style;
 use super::Shown;
 use super::verdict::meant_option;
 use crate::fleet::{Terminal, TerminalKey, View};
-use crate::operation::{Act, Recipient, Refusal, Reply};
+use crate::operation::{Act, Asked, Recipient, Refusal, Reply};
 use crate::status::Status;
 use crate::time::Timestamp;
 use crate::ui::action::Action;
@@ -253,7 +253,8 @@ impl SeveralDialogs {
             let progress = match (it.place(&chosen), cx.terminal(&it.key)) {
                 (Some(place), Some(terminal)) => {
                     let (dialog, excerpt) = (Arc::clone(&it.shown.dialog), it.shown.excerpt.clone());
-                    cx.perform(Recipient::of(terminal), Act::Answer { dialog, excerpt, reply: Reply::Option(place) });
+                    let asked = Asked::new(excerpt, terminal.state.assessment.ui_context, &dialog);
+                    cx.perform(Recipient::of(terminal), Act::Answer { dialog, asked, reply: Reply::Option(place) });
                     Progress::Sending
                 }
                 (Some(_), None) => left_out("the terminal is gone".to_owned()),

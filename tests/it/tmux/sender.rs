@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::support::private_tmux::PrivateTmux;
 use fleetwatch::dialog::{Dialog, in_words};
 use fleetwatch::history::History;
-use fleetwatch::operation::{Act, Operation, Outcome, Privacy, Producer, Recipient, Refusal, Reply, When};
+use fleetwatch::operation::{Act, Asked, Operation, Outcome, Privacy, Producer, Recipient, Refusal, Reply, When};
 use fleetwatch::profile::ProfileSet;
 use fleetwatch::screen::Screen;
 use fleetwatch::sender::{Sender, StepLimits};
@@ -151,7 +151,7 @@ fn prompt(text: &str) -> Act {
 }
 
 fn answer(seen: &Dialog, reply: Reply) -> Act {
-    Act::Answer { dialog: Arc::new(seen.clone()), excerpt: String::new(), reply }
+    Act::Answer { dialog: Arc::new(seen.clone()), asked: Asked::default(), reply }
 }
 
 /// How a pane's program is listed.

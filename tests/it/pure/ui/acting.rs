@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use fleetwatch::dialog::Dialog;
-use fleetwatch::operation::Privacy;
+use fleetwatch::operation::{Asked, Privacy};
 use fleetwatch::profile::StopKey;
 use fleetwatch::screen::Screen;
 use fleetwatch::state::BusinessState;
@@ -129,7 +129,7 @@ fn a_no_takes_its_reason_along_as_the_next_prompt() {
         assert_eq!(option_of(&requests), Some(1), "the prompt waits for what becomes of the answer");
     };
     let reason = "first, make a copy of shop-api";
-    let act = Act::Answer { dialog, excerpt: String::new(), reply: Reply::Option(1) };
+    let act = Act::Answer { dialog, asked: Asked::default(), reply: Reply::Option(1) };
     let answer = operation(&fleet, &key, act);
     let mut ui = Ui::new(options.clone());
     begin(&mut ui);
@@ -271,10 +271,11 @@ fn an_answer_needs_a_second_key_and_goes_with_the_dialog_that_was_shown() {
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Up]), []);
     let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
     let Request::Perform(answer) = &requests[0] else { panic!("{requests:?}") };
-    let Act::Answer { dialog, excerpt, reply } = &answer.act else { panic!("{requests:?}") };
+    let Act::Answer { dialog, asked, reply } = &answer.act else { panic!("{requests:?}") };
     assert_eq!((&answer.to.key, reply), (&fleet.terminals[0].key, &Reply::Option(1)));
     assert!(dialog.is_same(fleet.terminals[0].dialog.as_ref().expect("a dialog")));
-    assert!(excerpt.starts_with("Bash command"));
+    assert!(asked.excerpt.starts_with("Bash command"));
+    assert_eq!(asked.about, "rm -rf build/cache · Remove the build cache");
     let shown = text(&mut ui, &fleet, 120, 40);
     assert!(shown.contains("sending 2 Yes, and don't ask again for rm commands …"), "{shown}");
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "one answer at a time");
