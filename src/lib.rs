@@ -47,7 +47,7 @@
 //!
 //! ```text
 //! tmux servers (local, ssh)               keys, mouse
-//!     │ one short process a tick               │
+//!     │ one short tmux a tick                  │
 //!     ▼                                        ▼
 //!   poll, owner ──▶ engine ── fleet (pure) ──View, Update──▶ app, cli
 //!                     │  ▲                                  │
@@ -63,7 +63,7 @@
 //!
 //! - The core (floor 0) knows no clock, no runtime, no tmux, no file and no terminal. The same inputs with the same
 //!   times give the same states.
-//! - Only [`tmux`] builds tmux commands, only its quoting touches what users typed, and there is no shell anywhere.
+//! - Only [`tmux`] builds tmux commands, only its quoting touches what users typed, and no shell reads it.
 //! - What comes from a pane reaches the operator's terminal as cells and harmless text, never as a control sequence.
 //! - Watching leaves no trace in the user's tmux: no client is attached, no option, hook or buffer set, no window
 //!   resized. Declared task sessions are the one exception: a hook counts their bells and their windows keep programs

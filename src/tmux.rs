@@ -8,10 +8,11 @@
 //! and `if-shell` never do (checked on 3.3a; the `-N` that would forbid it is younger than 3.2). Only [`task`] does: it
 //! makes windows, and sets options and a hook in task sessions.
 //!
-//! A host's tmux is reached by the `ssh` program with the same words behind it. What the shell over there gets to see
-//! is made of constants, pane ids and numbers only.
+//! A host's tmux is run with the same words by a shell that a long-lived `ssh` has begun there ([`host`]). That shell reads
+//! what it runs as lines and bytes of its standard input; nothing of it is ever a word of its language.
 
 mod error;
+mod host;
 mod jump;
 mod listing;
 mod run;
@@ -63,7 +64,7 @@ impl Default for Settings {
     }
 }
 
-/// One tmux server, here or on a host. It holds no connection: every call is a process of its own.
+/// One tmux server, here or on a host. Every call is a process of its own; those on a host share its connections.
 #[derive(Clone, Debug)]
 pub struct Server {
     id: ServerId,
@@ -82,6 +83,11 @@ impl Server {
     /// Which server this is.
     pub fn id(&self) -> &ServerId {
         &self.id
+    }
+
+    /// By which connection its host is reached; `None` for a server on this machine.
+    pub fn connection(&self) -> Option<String> {
+        Some(host::connection(&self.settings.ssh, self.id.host.as_ref()?))
     }
 
     /// Lists every pane of the server and captures the given ones, in one process.
@@ -156,11 +162,6 @@ impl Server {
     fn explain(&self, output: &run::Output, otherwise: Error) -> Error {
         error::from_stderr(&self.id, &output.stderr, output.code).unwrap_or(otherwise)
     }
-}
-
-/// The socket of the one connection to a host, as `ssh -S` takes it; `None` where there is no place for it.
-pub fn connection(host: &str) -> Option<String> {
-    Some(run::control_path(host)).filter(|path| path != "none")
 }
 
 /// The server that plain `tmux` would talk to, by `-L NAME` or `-S PATH` as tmux takes them; the path wins.

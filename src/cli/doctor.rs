@@ -237,6 +237,8 @@ struct Answer {
     next: Duration,
     /// Seconds that the server's clock is ahead of ours.
     ahead: i64,
+    /// By which connection its host is reached.
+    connection: Option<String>,
 }
 
 /// Asks every server, many at the same time.
@@ -328,7 +330,8 @@ async fn ask(watched: &Watched, id: &ServerId) -> Result<Answer, tmux::Error> {
     // The server tells whole seconds, of some moment between the question and the answer.
     let (clock, asked, answered) = (look.clock, asked_at.as_millis() / 1000, poll::now().as_millis() / 1000);
     let ahead = if clock > answered { clock - answered } else { (clock - asked).min(0) };
-    Ok(Answer { panes: look.panes.len(), version: look.version, first, next, ahead })
+    let connection = server.connection();
+    Ok(Answer { panes: look.panes.len(), version: look.version, first, next, ahead, connection })
 }
 
 /// What a server answered. One that does not run keeps nobody from watching the others.
@@ -336,7 +339,7 @@ fn server_finding(server: &ServerId, answer: &Result<Answer, tmux::Error>, is_an
     let is_default = *server == ServerId::default();
     let name = if is_default { "the default server".to_owned() } else { server.to_string() };
     let error = match answer {
-        Ok(answer) => return Finding::good("server", format!("{name} answers {}", answer.told(server))),
+        Ok(answer) => return Finding::good("server", format!("{name} answers {}", answer.told())),
         Err(error) => error,
     };
     let what = match error {
@@ -358,16 +361,11 @@ fn server_finding(server: &ServerId, answer: &Result<Answer, tmux::Error>, is_an
 
 impl Answer {
     /// What was found out of the server. A clock that goes otherwise is told for people: no state rests on it.
-    fn told(&self, server: &ServerId) -> String {
-        let Answer { panes, version, first, next, ahead } = self;
+    fn told(&self) -> String {
+        let Answer { panes, version, first, next, ahead, connection } = self;
         let mut told = format!("within {}, with {} in tmux {version}", millis(*next), count(*panes, "pane"));
-        let Some(host) = &server.host else { return told };
-        match tmux::connection(host) {
-            Some(path) => {
-                let _ = write!(told, "; the first call took {}; connection {path}", millis(*first));
-            }
-            None => told.push_str("; each call connects anew, as neither XDG_RUNTIME_DIR nor ~/.ssh can hold a socket"),
-        }
+        let Some(connection) = connection else { return told };
+        let _ = write!(told, "; the first call took {}; {connection}", millis(*first));
         if *ahead != 0 {
             let way = if *ahead > 0 { "ahead of" } else { "behind" };
             let _ = write!(told, "; its clock is {} s {way} ours, which changes no state", ahead.abs());

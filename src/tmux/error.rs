@@ -126,7 +126,7 @@ impl Error {
     }
 }
 
-/// Reads what `tmux` or `ssh` wrote to standard error. `None` when it says nothing about the call as a whole.
+/// Reads what `tmux` wrote to standard error. `None` when it says nothing about the call as a whole.
 pub(super) fn from_stderr(id: &ServerId, stderr: &[u8], code: Option<i32>) -> Option<Error> {
     let stderr = String::from_utf8_lossy(stderr);
     let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -150,9 +150,6 @@ pub(super) fn from_stderr(id: &ServerId, stderr: &[u8], code: Option<i32>) -> Op
     }
     let last = lines().next_back().map(message);
     match (&id.host, code) {
-        (Some(host), Some(255)) => {
-            Some(Error::Unreachable { host: host.clone(), message: last.unwrap_or_else(|| "ssh failed".into()) })
-        }
         (Some(host), Some(127)) => Some(Error::Missing { program: "tmux".into(), host: Some(host.clone()) }),
         (_, Some(0)) => None,
         _ => last.map(Error::Failed),
@@ -215,10 +212,9 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_cannot_be_reached_is_no_missing_server() {
+    fn a_host_without_tmux_is_no_missing_server() {
         let id = ServerId { host: Some("box-2".into()), ..local() };
         let read = |text: &str, code| from_stderr(&id, text.as_bytes(), Some(code)).map(|error| error.kind());
-        assert_eq!(read("ssh: connect to host box-2 port 22: Connection refused\n", 255), Some("unreachable"));
         assert_eq!(read("bash: tmux: command not found\n", 127), Some("tmux_missing"));
         assert_eq!(read("no server running on /tmp/tmux-0/default\n", 1), Some("no_server"));
     }

@@ -64,7 +64,8 @@ impl Server {
         let delivered = sequence([paste.target_pane(key.pane.to_string()).build(), said(&nonce, "delivered")]);
         let late = sequence([DeleteBuffer::new().buffer_name(buffer.as_str()).build(), facts(&nonce, key)]);
         let load = LoadBuffer::new().buffer_name(buffer.as_str()).path("-").build();
-        // These words may go through the shell of a host, which is shown no text of a screen but letters and digits.
+        // These words are arguments of a process, which others on its machine may read: of a screen's text they have letters and
+        // digits only.
         let inner = guarded_by(key, guard.coarse(), delivered, late);
         let outer = guarded(key, sequence([load, inner]), sequence([facts(&nonce, key)]));
         let words = outer.to_vec();

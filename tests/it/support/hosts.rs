@@ -34,7 +34,10 @@ impl Hosts {
         for name in names {
             hosts.redirect(name, name);
             let server = hosts.path(&format!("{name}.sshd"));
-            config.push_str(&format!("Host {name}\n  ProxyCommand {sshd} -i -f {}\n", server.display()));
+            // Its own process answers for the whole connection, as nobody else logs in than who runs the tests.
+            let (pids, server) = (hosts.path(&format!("{name}.pids")), server.display());
+            let command = format!("sh -c 'echo $$ >> {}; exec {sshd} -i -f {server}'", pids.display());
+            config.push_str(&format!("Host {name}\n  ProxyCommand {command}\n"));
         }
         config.push_str(&format!(
             "Host *\n  HostName 192.0.2.7\n  Port 2222\n  IdentityFile {}\n  IdentitiesOnly yes\n  IdentityAgent none\n  \
@@ -50,6 +53,34 @@ impl Hosts {
         }
         fs::create_dir(hosts.path("run")).expect("a directory");
         hosts
+    }
+
+    /// Sends a signal to the servers of all connections that a host ever had: to end them as a network that breaks does, or
+    /// to stop them.
+    pub fn signal(&self, name: &str, signal: &str) {
+        let pids = fs::read_to_string(self.path(&format!("{name}.pids"))).unwrap_or_default();
+        for pid in pids.lines() {
+            let _ = Command::new("kill").args(["-s", signal, pid]).stderr(Stdio::null()).status();
+        }
+    }
+
+    /// How often a host was connected to.
+    pub fn connections(&self, name: &str) -> usize {
+        fs::read_to_string(self.path(&format!("{name}.pids"))).unwrap_or_default().lines().count()
+    }
+
+    /// From the next connection on, a host runs every command by a shell command of its own, as a login's start-up files do.
+    pub fn log_in_by(&self, name: &str, command: &str) {
+        let before = fs::read_to_string(self.path(&format!("{name}.sshd"))).expect("a file");
+        let config =
+            before.split("ForceCommand").next().expect("a part").to_owned() + &format!("ForceCommand {command}\n");
+        fs::write(self.path(&format!("{name}.sshd")), config).expect("a file");
+    }
+
+    /// Adds to what `ssh` is configured to do with a host.
+    pub fn configure(&self, name: &str, options: &str) {
+        let config = fs::read_to_string(self.path("config")).expect("a file");
+        fs::write(self.path("config"), format!("Host {name}\n  {options}\n{config}")).expect("a file");
     }
 
     /// From the next connection on, `name` leads to the machine that is otherwise called `machine`.
@@ -69,7 +100,7 @@ impl Hosts {
         self.path(&format!("{machine}.tmux"))
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.home.path().join(name)
     }
 
@@ -130,7 +161,9 @@ impl Hosts {
 impl Drop for Hosts {
     fn drop(&mut self) {
         for name in self.names.clone() {
+            self.signal(&name, "CONT");
             self.disconnect(&name);
+            self.signal(&name, "KILL");
             self.tmux(&name, &["kill-server"]);
         }
     }

@@ -13,6 +13,11 @@ use fleetwatch::poll;
 use fleetwatch::profile::ProfileSet;
 use fleetwatch::tmux::{Delivery, Error, Guard, Key, PasteText, Server, Settings};
 
+fn program(path: &Path, script: &str) {
+    std::fs::write(path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
 /// A host that is this machine, reached by a false `ssh`.
 struct Host {
     tmux: PrivateTmux,
@@ -22,9 +27,7 @@ struct Host {
 impl Host {
     fn new(tmux: PrivateTmux, script: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let program = directory.path().join("ssh");
-        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        program(&directory.path().join("ssh"), script);
         Self { tmux, directory }
     }
 
@@ -91,8 +94,10 @@ async fn the_processes_of_a_host_come_from_its_ps() {
 
 #[tokio::test]
 async fn where_ps_says_no_tmux_still_names_the_command() {
-    let without_ps = r#"while [ "$1" != -- ]; do shift; done; shift 2; [ "$1" = "'ps'" ] && exit 1; exec sh -c "$*""#;
-    assert_eq!(agents_found(without_ps).await, 1);
+    let directory = tempfile::tempdir().unwrap();
+    program(&directory.path().join("ps"), "exit 1");
+    let without_ps = r#"while [ "$1" != -- ]; do shift; done; shift 2; exec sh -c "$*""#;
+    assert_eq!(agents_found(&format!("PATH={}:$PATH; {without_ps}", directory.path().display())).await, 1);
 }
 
 #[tokio::test]
@@ -120,4 +125,64 @@ async fn a_connection_that_stays_in_the_background_holds_nothing_up() {
     let start = Instant::now();
     assert_eq!(host.server().look(&[]).await.unwrap().panes.len(), 1);
     assert!(start.elapsed() < Duration::from_secs(10));
+}
+
+#[tokio::test]
+async fn any_login_shell_will_do() {
+    let tmux = PrivateTmux::start(&["cat"]);
+    let text = "it's $HOME \\ `id` !! \"; #{pane_id}\n\ttwo;";
+    let shells: [&[&str]; 7] = [&["sh"], &["bash"], &["fish"], &["tcsh"], &["zsh"], &["mksh"], &["busybox", "ash"]];
+    let is_there = |shell: &&&[&str]| std::process::Command::new(shell[0]).arg("--version").output().is_ok();
+    let shells: Vec<_> = shells.iter().filter(|shell| matches!(shell[0], "sh" | "bash") || is_there(shell)).collect();
+    let mut host = Host::willing(tmux);
+    for shell in shells {
+        let words = shell.join(" ");
+        let script = format!(r#"while [ "$1" != -- ]; do shift; done; shift 2; exec {words} -c "$*""#);
+        host = Host::new(host.tmux, &script);
+        let delivery = host.server().paste(&host.key(), &PasteText::new(text).unwrap(), &Guard::default()).await;
+        assert_eq!(delivery.unwrap(), Delivery::Delivered, "{words}");
+        host.tmux.wait_for_text("main:", "it's $HOME \\ `id` !! \"; #{pane_id}");
+        host.tmux.run(&["send-keys", "-t", "main:", "C-u"]);
+        assert_eq!(host.server().look(&[]).await.unwrap().panes.len(), 1, "{words}");
+    }
+}
+
+#[tokio::test]
+async fn looks_share_one_connection_and_what_is_sent_does_not_wait_for_a_slow_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let begun = directory.path().join("begun");
+    let counting = format!(
+        r#"while [ "$1" != -- ]; do shift; done; shift 2; [ -n "$1" ] && echo >> {}; exec sh -c "$*""#,
+        begun.display()
+    );
+    let host = Host::new(PrivateTmux::start(&["cat"]), &counting);
+    let count = || std::fs::read_to_string(&begun).unwrap_or_default().lines().count();
+    for _ in 0..20 {
+        host.server().look(&[]).await.unwrap();
+    }
+    assert_eq!(count(), 1);
+    let server = host.server();
+    let looks = tokio::join!(server.look(&[]), server.look(&[]), server.look(&[]), server.look(&[]));
+    for look in [looks.0, looks.1, looks.2, looks.3] {
+        assert_eq!(look.unwrap().panes.len(), 1);
+    }
+    assert!((2..=3).contains(&count()), "{}", count());
+}
+
+#[tokio::test]
+async fn half_an_answer_is_none() {
+    // It cuts off what the host says after 1,500 bytes, in the midst of an answer.
+    let torn = r#"while [ "$1" != -- ]; do shift; done; shift 2; [ -n "$1" ] || exit 1; sh -c "$*" | dd bs=1 count=1500 2>/dev/null"#;
+    let host = Host::new(PrivateTmux::start(&["cat"]), torn);
+    let mut broken = 0;
+    for _ in 0..10 {
+        match host.server().look(&[host.key().pane]).await {
+            Ok(look) => assert_eq!((look.panes.len(), look.captures.len()), (1, 1)),
+            Err(error) => {
+                assert!(matches!(error, Error::Unreachable { .. }), "{error}");
+                broken += 1;
+            }
+        }
+    }
+    assert!(broken > 0);
 }

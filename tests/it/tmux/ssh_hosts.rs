@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::support::hosts::Hosts;
 use fleetwatch::fleet::{ServerId, TerminalKey};
-use fleetwatch::tmux::{Delivery, Guard, Key, Obstacle, PasteText, Server, Settings};
+use fleetwatch::tmux::{Delivery, Error, Guard, Key, Obstacle, PasteText, Server, Settings};
 
 const BOTH: &str = "[[server]]\nhost = \"prod-db\"\n[[server]]\nhost = \"staging-db\"\n\
                     [[terminal]]\nsession = \"on-*\"\n";
@@ -94,7 +94,15 @@ async fn what_is_meant_for_one_machine_never_reaches_the_next_one_behind_its_nam
     let server = Server::new(id.clone(), settings).unwrap();
     let before = server.look(&[]).await.unwrap();
     hosts.redirect("box", "spare");
-    let after = server.look(&[]).await.unwrap();
+    hosts.signal("box", "KILL");
+    let broken = server.look(&[]).await;
+    let after = match broken {
+        Ok(after) => after,
+        Err(error) => {
+            assert_eq!(error.kind(), "unreachable", "{error}");
+            server.look(&[]).await.unwrap()
+        }
+    };
     assert_ne!(before.instance, after.instance);
     // Machines that are made alike give the same ids, and even the same pids.
     let [pane] = &after.panes[..] else { panic!("one pane") };
@@ -108,4 +116,97 @@ async fn what_is_meant_for_one_machine_never_reaches_the_next_one_behind_its_nam
     assert!(!hosts.tmux("spare", &["capture-pane", "-p", "-t", "work:"]).contains(['l', 'x']));
     let there = TerminalKey { instance: after.instance, ..meant };
     assert_eq!(server.press(&there, &keys, &Guard::default()).await.unwrap(), Delivery::Delivered);
+}
+
+/// A handle to the tmux of a host, with time enough for a busy machine.
+fn server_on(hosts: &Hosts, name: &str) -> Server {
+    let patience = Duration::from_secs(60);
+    let settings =
+        Settings { ssh: hosts.lone_ssh(), connect_deadline: patience, host_deadline: patience, ..Settings::default() };
+    Server::new(ServerId { host: Some(name.into()), ..ServerId::default() }, settings).unwrap()
+}
+
+#[tokio::test]
+#[ignore = "drives a real sshd: install openssh-server, then ask for it with --ignored"]
+async fn one_connection_serves_all_looks_and_is_made_anew_when_it_breaks() {
+    let hosts = Hosts::behind_one_address(&["box"]);
+    hosts.tmux("box", &["-f", "/dev/null", "new-session", "-d", "-s", "work", "cat"]);
+    let server = server_on(&hosts, "box");
+    for _ in 0..20 {
+        assert_eq!(server.look(&[]).await.unwrap().panes.len(), 1);
+    }
+    assert_eq!(hosts.connections("box"), 1);
+    hosts.signal("box", "KILL");
+    // It may be found out before it is used again.
+    if let Err(error) = server.look(&[]).await {
+        assert!(matches!(error, Error::Unreachable { .. }), "{error}");
+    }
+    assert_eq!(server.look(&[]).await.unwrap().panes.len(), 1);
+    assert_eq!(hosts.connections("box"), 2);
+}
+
+#[tokio::test]
+#[ignore = "drives a real sshd: install openssh-server, then ask for it with --ignored"]
+async fn a_host_that_stands_still_misses_its_deadline_and_harms_no_other() {
+    let hosts = Hosts::behind_one_address(&["frozen", "box"]);
+    for machine in ["frozen", "box"] {
+        hosts.tmux(machine, &["-f", "/dev/null", "new-session", "-d", "-s", "work", "cat"]);
+    }
+    let (frozen, fine) = (server_on(&hosts, "frozen"), server_on(&hosts, "box"));
+    assert!(frozen.look(&[]).await.is_ok() && fine.look(&[]).await.is_ok());
+    hosts.signal("frozen", "STOP");
+    let settings = Settings { ssh: hosts.lone_ssh(), host_deadline: Duration::from_secs(2), ..Settings::default() };
+    let impatient = Server::new(frozen.id().clone(), settings).unwrap();
+    let (late, other) = tokio::join!(impatient.look(&[]), fine.look(&[]));
+    assert!(matches!(late, Err(Error::TimedOut { .. })), "{late:?}");
+    assert_eq!(other.unwrap().panes.len(), 1);
+    hosts.signal("frozen", "CONT");
+    assert_eq!(frozen.look(&[]).await.unwrap().panes.len(), 1);
+}
+
+#[tokio::test]
+#[ignore = "drives a real sshd: install openssh-server, then ask for it with --ignored"]
+async fn what_a_login_prints_at_any_time_is_no_part_of_an_answer() {
+    let hosts = Hosts::behind_one_address(&["box"]);
+    hosts.tmux("box", &["-f", "/dev/null", "new-session", "-d", "-s", "work", "cat"]);
+    let greeting = r#"printf "Welcome\\n0123456789abcdef out\\n"; echo hm >&2; (sleep 1; echo still here) & eval "$SSH_ORIGINAL_COMMAND""#;
+    hosts.log_in_by("box", greeting);
+    let server = server_on(&hosts, "box");
+    let pane = server.look(&[]).await.unwrap().panes[0].clone();
+    for _ in 0..30 {
+        let look = server.look(&[pane.id]).await.unwrap();
+        assert_eq!((look.panes, look.captures.len()), (vec![pane.clone()], 1));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    hosts.signal("box", "KILL");
+    hosts.log_in_by("box", "echo This account is not available; exit 1");
+    let error = loop {
+        let error = server.look(&[]).await.unwrap_err();
+        if !error.to_string().contains("ended") && !error.to_string().contains("broke") {
+            break error;
+        }
+    };
+    assert!(
+        matches!(&error, Error::Unreachable { message, .. } if message == "This account is not available"),
+        "{error}"
+    );
+}
+
+#[test]
+#[ignore = "drives a real sshd: install openssh-server, then ask for it with --ignored"]
+fn a_connection_that_the_operator_opened_is_used_where_ssh_alone_is_refused() {
+    let hosts = Hosts::behind_one_address(&["box"]);
+    hosts.tmux("box", &["-f", "/dev/null", "new-session", "-d", "-s", "work", "cat"]);
+    let socket = hosts.path("by-hand");
+    hosts.configure("box", &format!("PubkeyAuthentication no\n  ControlPath {}", socket.display()));
+    let config = "[[server]]\nhost = \"box\"\n[[terminal]]\nsession = \"*\"\n";
+    let (_, errors, fine) = hosts.run(config, &["list"]);
+    assert!(!fine && errors.contains("Permission denied"), "{errors}");
+    let mut by_hand = std::process::Command::new(hosts.ssh());
+    by_hand.args(["-o", "ControlMaster=yes", "-o", "PubkeyAuthentication=yes", "-fN", "box"]);
+    assert!(by_hand.stderr(std::process::Stdio::null()).status().unwrap().success());
+    let (told, errors, fine) = hosts.run(config, &["list"]);
+    assert!(fine && told.contains("work"), "{told}{errors}");
+    let (told, ..) = hosts.run(config, &["doctor"]);
+    assert!(told.contains("over the connection that you opened"), "{told}");
 }
