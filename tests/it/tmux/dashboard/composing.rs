@@ -78,6 +78,7 @@ fn the_prompt_says_that_copy_mode_keeps_it_from_an_agent() {
     desk.watched.run(&["send-keys", "-t", "birds:", "-X", "cancel"]);
     desk.wait_without("copy mode or another mode of tmux");
     desk.press("Escape");
+    desk.wait_without("prompt to birds");
     desk.press("q");
     desk.expect_restored();
 }

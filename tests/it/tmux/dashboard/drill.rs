@@ -244,6 +244,7 @@ fn the_branch_and_the_changes_of_a_repository_are_shown() {
     desk.type_text("is:dirty branch:trunk");
     desk.wait("trunk* +2 −1");
     desk.press("Escape");
+    desk.wait_without("is:dirty");
     desk.press("d");
     desk.wait("what happened");
     desk.press("BTab");
