@@ -209,10 +209,15 @@ fn stopped_server(name: &str) -> Option<u32> {
 }
 
 /// Waits until a condition holds, and fails the test when it never does.
-pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+pub fn wait_until(what: &str, condition: impl FnMut() -> bool) {
+    wait_or_tell(what, condition, String::new);
+}
+
+/// Waits until a condition holds, and fails the test when it never does, with what is to be known then.
+pub fn wait_or_tell(what: &str, mut condition: impl FnMut() -> bool, tell: impl Fn() -> String) {
     let start = Instant::now();
     while !condition() {
-        assert!(start.elapsed() < PATIENCE, "waited in vain for {what}");
+        assert!(start.elapsed() < PATIENCE, "waited in vain for {what}\n{}", tell());
         std::thread::sleep(Duration::from_millis(15));
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::private_tmux::{PrivateTmux, wait_until};
+use crate::support::private_tmux::{PrivateTmux, wait_or_tell, wait_until};
 use fleetwatch::follow_up::{MessageEvent, Wanted};
 use fleetwatch::history::{
     IntentId, IntentState, Intents, Kind, Owner, Reader, RecordFilter, Stored, StoredTerminal, now,
@@ -405,6 +405,13 @@ impl Aviary {
         records.iter().flat_map(|record| record["events"].as_array().unwrap().clone()).collect()
     }
 
+    /// All that tells why nobody was told.
+    fn all(&self) -> String {
+        let history = self.fleetwatch(&["history", "--json"]).stdout;
+        let (history, lead) = (String::from_utf8_lossy(&history), self.transcript("lead"));
+        format!("{history}\n{}\n{} open\n{lead}", self.warnings(), self.open())
+    }
+
     /// Messages that are not settled yet.
     fn open(&self) -> usize {
         let open = self.intents().open_matters().unwrap();
@@ -607,14 +614,14 @@ to = \"lead\"
     let is_task = |terminal: &&StoredTerminal| terminal.name.starts_with("build-");
     wait_until("the tasks to be on record", || seen().iter().filter(is_task).count() == 3);
     // The one that ended before anybody looked was told, because `run` had started it.
-    wait_until("lead to be told", || aviary.told().len() == 1 && aviary.open() == 0);
+    wait_or_tell("lead to be told", || aviary.told().len() == 1 && aviary.open() == 0, || aviary.all());
     aviary.crash();
     let window = |name: &str| aviary.tmux.run(&["list-panes", "-t", &format!("tasks:{name}"), "-F", "#{pane_dead}"]);
     std::fs::write(&gate, "").unwrap();
     aviary.tmux.run(&["kill-window", "-t", "tasks:build-b"]);
     wait_until("the first task to end", || window("build-a").trim() == "1");
     aviary.watch();
-    wait_until("all three to be told", || aviary.told_events().len() == 3 && aviary.open() == 0);
+    wait_or_tell("all three to be told", || aviary.told_events().len() == 3 && aviary.open() == 0, || aviary.all());
     let text = |name: &str| {
         let told: Vec<Value> = aviary.told_events().into_iter().filter(|event| event["source"] == name).collect();
         assert_eq!(told.len(), 1, "{name}: {told:?}");
