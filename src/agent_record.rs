@@ -19,7 +19,7 @@ use crate::hash::fnv;
 use crate::state::{
     AgentFacts, Fact, FactKind, FactName, FactSource, FactValue, PlanProgress, TurnResult, UiContext, kept, words,
 };
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 words! {
     /// What a record says that its agent does.
@@ -72,9 +72,14 @@ pub struct AgentRecordSource {
     /// Whether the file is one JSON value that is replaced, and not a line for each event.
     #[serde(default)]
     pub replaced: bool,
-    /// Whether it marks where turns begin and end, so that it decides that before the screen does.
+    /// Whether it marks where turns begin and end, so that it decides that before the screen does: from the first rule on that
+    /// `begins` one and is not `unmarked`.
     #[serde(default)]
     pub marks_turns: bool,
+    /// How many seconds its turn is believed to go on while the screen stands still, where turns are not marked. Without it as
+    /// long as any record was seen to lag behind.
+    #[serde(default)]
+    pub patience: Option<u32>,
     /// When a line was written.
     #[serde(default)]
     pub at: Option<JsonPath>,
@@ -157,6 +162,8 @@ pub struct AgentRecordRule {
     head: bool,
     /// A prompt was submitted: a result before it is that of an earlier turn.
     begins: bool,
+    /// It holds only as long as nothing in the file has marked where a turn begins.
+    unmarked: bool,
     turn: Option<RecordedPhase>,
     /// What it asks for, where it waits; an approval unless the rule says otherwise.
     context: Option<UiContext>,
@@ -368,6 +375,9 @@ pub struct RecordedTurn {
     pub at: Timestamp,
     /// Whether the record marks where turns begin and end.
     pub marks_turns: bool,
+    /// How long it is believed to go on while the screen stands still, where the source says so and marks no turns.
+    #[serde(default)]
+    pub patience: Option<Span>,
 }
 
 /// How a record says that the last turn ended.
@@ -422,6 +432,8 @@ pub struct AgentRecordReader {
     is_partial: bool,
     /// Whether a prompt was submitted after the last result.
     has_begun: bool,
+    /// Whether a line has marked where a turn begins.
+    has_marks: bool,
     /// Whether some rule fitted a line.
     is_understood: bool,
 }
@@ -486,6 +498,9 @@ impl AgentRecordReader {
         let mut is_understood = false;
         let written = source.written_at(value).unwrap_or(now);
         for rule in source.rules.iter().filter(|rule| is_asked(rule) && rule.conditions.hold(value)) {
+            if rule.unmarked && self.has_marks {
+                continue;
+            }
             (self.is_understood, is_understood) = (true, true);
             // A clock of the future would never be overtaken.
             let at = rule.at.as_ref().and_then(|at| at.time(value)).unwrap_or(written).min(now);
@@ -522,13 +537,15 @@ impl AgentRecordReader {
         }
         let word = rule.word.as_ref().and_then(|word| word.text(value)).map(kept);
         self.has_begun |= rule.begins;
+        self.has_marks |= rule.begins && !rule.unmarked;
         if let Some(phase) = rule.turn {
             let word = word.clone().unwrap_or_else(|| phase.word().to_owned());
             let goes_on = self.reading.turn.as_ref().filter(|turn| turn.phase == phase && !rule.begins);
             // An event within a turn is not its beginning.
             let at = goes_on.map_or(at, |turn| if rule.at.is_some() { at } else { turn.at });
-            let marks_turns = source.marks_turns;
-            self.reading.turn = Some(RecordedTurn { phase, context: rule.context, word, at, marks_turns });
+            let marks_turns = source.marks_turns && self.has_marks;
+            let patience = source.patience.filter(|_| !marks_turns).map(|seconds| Span::from_secs(seconds.into()));
+            self.reading.turn = Some(RecordedTurn { phase, context: rule.context, word, at, marks_turns, patience });
         }
         if let Some(result) = rule.result {
             let went_wrong = self.reading.result.as_ref().is_some_and(|known| known.result != TurnResult::Success);

@@ -200,6 +200,32 @@ fn what_went_wrong_is_no_success_when_the_turn_ends() {
 }
 
 #[test]
+fn an_old_codex_says_when_a_request_is_over_and_a_new_one_marks_its_turns() {
+    let source = source("codex", "rollout");
+    let line =
+        |kind: &str, payload: Value| json!({"timestamp": "2026-11-22T08:00:00.000Z", "type": kind, "payload": payload});
+    let message = || line("response_item", json!({"type": "message", "role": "assistant"}));
+    let after = |lines: &[Value]| {
+        let mut reader = AgentRecordReader::new(false);
+        lines.iter().for_each(|line| reader.read(&source, line, LATER));
+        let turn = reader.reading().unwrap().turn.clone().unwrap();
+        (turn.phase, turn.marks_turns, turn.patience.is_some())
+    };
+    let prompt = || line("event_msg", json!({"type": "user_message", "message": "Go"}));
+    let part = || line("event_msg", json!({"type": "agent_message", "message": "Well,"}));
+    let call = || line("response_item", json!({"type": "function_call", "name": "shell"}));
+    let request = || line("turn_context", json!({"model": "m"}));
+    let aborted = || line("event_msg", json!({"type": "turn_aborted", "reason": "interrupted"}));
+    assert_eq!(after(&[prompt(), request(), part()]), (RecordedPhase::Active, false, true));
+    assert_eq!(after(&[prompt(), request(), part(), message()]), (RecordedPhase::Idle, false, true));
+    assert_eq!(after(&[prompt(), message(), call(), request()]), (RecordedPhase::Active, false, true));
+    assert_eq!(after(&[prompt(), aborted()]), (RecordedPhase::Idle, false, true));
+    assert_eq!(after(&[prompt(), aborted(), prompt()]), (RecordedPhase::Active, false, true), "that is no mark");
+    let begins = || line("event_msg", json!({"type": "task_started"}));
+    assert_eq!(after(&[begins(), prompt(), request(), part(), message()]), (RecordedPhase::Active, true, false));
+}
+
+#[test]
 fn an_answer_in_several_lines_is_counted_once() {
     let transcript = source("claude", "{session}");
     let line = |id: &str, output: u64| json!({"type": "assistant", "message": {"id": id, "model": "m", "usage": {"input_tokens": 10, "output_tokens": output}}});

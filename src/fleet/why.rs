@@ -322,7 +322,14 @@ mod tests {
             tracker.handle(Observation::Read { reading: &reading, temporal: profile.temporal(), resized: false }, at);
             changes_with(&tracker.state(TerminalFacts::default(), at))
         };
-        let turn = |phase| RecordedTurn { phase, context: None, word: "busy".to_owned(), at, marks_turns: true };
+        let turn = |phase| RecordedTurn {
+            phase,
+            context: None,
+            word: "busy".to_owned(),
+            at,
+            marks_turns: true,
+            patience: None,
+        };
         assert!(look(None).contains("its screen"));
         assert!(look(Some(turn(RecordedPhase::Active))).contains("record"));
         assert!(look(Some(turn(RecordedPhase::Background))).contains("its screen"));

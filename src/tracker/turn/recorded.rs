@@ -72,9 +72,9 @@ impl TurnTracker {
         turn.marks_turns || self.rest_is_news(turn).is_none_or(|timer| !timer.is_over(now))
     }
 
-    /// Whether its record, which marks where turns begin, says that none is in flight.
+    /// Whether its record, which tells where turns begin, says that none is in flight.
     pub(super) fn record_rests(&self) -> bool {
-        self.recorded_as(RecordedPhase::Idle).is_some_and(|turn| turn.marks_turns)
+        self.recorded_as(RecordedPhase::Idle).is_some_and(|turn| turn.marks_turns || turn.patience.is_some())
     }
 
     /// What the agent asks for, where only its record says so.
@@ -122,11 +122,15 @@ impl TurnTracker {
         windows.into_iter().chain([end.map(|turn| differ(turn.at)), due]).flatten()
     }
 
-    /// Since when the screen is at rest, which the record may not have followed yet. Where the agent itself says on its screen
-    /// that the turn is done, it is.
+    /// Since when the screen is at rest, which the record may not have followed yet, and for how long the record counts. Where
+    /// the agent itself says on its screen that the turn is over, it is.
     fn rest_is_news(&self, turn: &RecordedTurn) -> Option<Timer> {
         let seen = self.seen.as_ref().filter(|seen| seen.at_rest())?;
-        let window = if seen.is_finished() && seen.since > turn.at { Span::ZERO } else { LAG };
+        // A record that is believed for longer has no word for a turn that went wrong.
+        let went_wrong = matches!(self.turn.last.result, TurnResult::KnownFailure | TurnResult::Interrupted)
+            && self.turn.last.at > Some(turn.at);
+        let is_over = (seen.is_finished() && seen.since > turn.at) || (turn.patience.is_some() && went_wrong);
+        let window = if is_over { Span::ZERO } else { turn.patience.unwrap_or(LAG) };
         Some(self.coverage.window(TimerName::RecordDiffers, seen.since.max(turn.at), window))
     }
 

@@ -71,13 +71,13 @@ impl TurnTracker {
     }
 
     /// How long work is taken to go on after its last trace: as the profile says, or a tenth longer than this turn's
-    /// longest pause so far, up to 4 s.
+    /// longest pause so far, up to 4 s, unless the title or the record tells the end.
     pub(super) fn linger(&self, temporal: Temporal) -> Span {
         let longest = self.growth.map_or(Span::ZERO, |(_, longest)| longest);
         let learned = Span::from_millis((longest.as_millis() * 11 / 10).min(4000));
         match temporal {
             Temporal { cautious: true, linger, .. } => linger.max(learned).max(self.settings.unrecorded_rest),
-            Temporal { growth: true, .. } if self.title_tells => Span::ZERO,
+            Temporal { growth: true, .. } if self.title_tells || self.record_rests() => Span::ZERO,
             Temporal { growth: true, linger, .. } => linger.max(learned),
             Temporal { linger, .. } => linger,
         }
