@@ -9,12 +9,15 @@
 #[path = "it/support/mod.rs"]
 mod support;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use fleetwatch::recording::score::{Score, Spell, score_live};
+use fleetwatch::recording::truth::{Field, Truth};
+use fleetwatch::time::Span;
 use serde_json::{Value, json};
 use support::model_server::{Answer, Ending, Gate, Work};
 use support::private_tmux::wait_until;
-use support::stage::{Agent, PATIENCE, Stage, is, said};
+use support::stage::{Agent, PATIENCE, Stage, Watch, is, said};
 
 /// How long a published state may lag behind what happened, on a busy machine.
 const LAG: Duration = Duration::from_secs(3);
@@ -439,6 +442,224 @@ fn codex_whose_service_keeps_its_session_has_no_record() {
     stage.expect("the end of the turn", |state| result(state, "success"));
     let state = stage.listed();
     assert!(state["agent"]["session"].is_null() && state["agent"]["transcript"].is_null(), "{}", state["agent"]);
+}
+
+/// What is true of the agent on a stage, by what its model server did and what was done to the agent: not by what it shows.
+/// While something changes, and until what is said of it may be expected, nothing is judged.
+struct Course<'a> {
+    stage: &'a Stage,
+    began: Instant,
+    truth: Truth,
+    /// How the last turn ended, which holds until the next one has ended.
+    result: &'static str,
+}
+
+impl<'a> Course<'a> {
+    fn new(stage: &'a Stage) -> Self {
+        let mut course = Self { stage, began: Instant::now(), truth: Truth::default(), result: "none" };
+        course.is_so(&json!({"availability": "available"}));
+        course.rests("none");
+        course
+    }
+
+    fn span(&self, at: Instant) -> Span {
+        Span::from_millis(at.saturating_duration_since(self.began).as_millis() as u64)
+    }
+
+    fn is_so(&mut self, fields: &Value) {
+        self.truth.add(self.span(Instant::now()), &fields.to_string()).unwrap();
+    }
+
+    fn changes(&mut self) {
+        self.is_so(&json!({"phase": null, "ready_posture": null, "accepting_input": null, "editing_input": null,
+            "blocked": null, "last_result": null}));
+    }
+
+    /// From now on, and for a while.
+    fn stays(&mut self, fields: &Value) {
+        self.is_so(fields);
+        std::thread::sleep(Duration::from_secs(2));
+    }
+
+    /// The agent has come to rest.
+    fn rests(&mut self, result: &'static str) {
+        self.result = result;
+        std::thread::sleep(LAG);
+        self.stays(&json!({"phase": "ready", "ready_posture": "yes", "accepting_input": "yes", "editing_input": "no",
+            "blocked": "none", "last_result": result}));
+    }
+
+    fn works(&mut self) {
+        self.stage.model.timeline().wait_for_work(Work::Answering, PATIENCE);
+        std::thread::sleep(LAG);
+        let result = self.result;
+        self.stays(&json!({"phase": "active", "ready_posture": "no", "blocked": "none", "last_result": result}));
+    }
+
+    fn asks(&mut self) {
+        self.changes();
+        self.stage.model.timeline().wait_for_work(Work::Over(Ending::ToolAsked), PATIENCE);
+        self.stage.wait_for_screen("the question", |screen| screen.contains("1. Yes"));
+        std::thread::sleep(LAG);
+        self.stays(&json!({"phase": "unknown", "ready_posture": "no", "accepting_input": "no", "blocked": "approval"}));
+        self.changes();
+    }
+
+    fn ends(&mut self, work: Work, result: &'static str) {
+        self.stage.model.timeline().wait_for_work(work, PATIENCE);
+        self.changes();
+        self.rests(result);
+    }
+
+    /// A prompt that somebody types, of which fleetwatch knows only what it sees.
+    fn types(&mut self, prompt: &str) {
+        self.changes();
+        self.stage.type_by_hand(prompt);
+        self.stage.wait_for_screen("the draft", |screen| screen.contains(prompt));
+        self.enters();
+    }
+
+    fn enters(&mut self) {
+        let requests = self.stage.model.timeline().requests();
+        // What comes with Enter at once is taken for a paste.
+        std::thread::sleep(Duration::from_secs(1));
+        self.stage.press(&["Enter"]);
+        self.stage
+            .model
+            .timeline()
+            .wait_for("the prompt", PATIENCE, |entries| entries.iter().any(|entry| entry.exchange >= requests));
+    }
+
+    fn score(&self, watch: &Watch) -> Score {
+        let state = |(at, state): (Instant, Value)| Some((self.span(at), serde_json::from_value(state).ok()?));
+        let states: Vec<_> = watch.states().into_iter().filter_map(state).collect();
+        score_live(&self.truth, &states, self.span(Instant::now()), Span::ZERO)
+    }
+}
+
+/// All that must be told of an agent, one after the other, by whoever reads its record and by whoever does not: a pause in
+/// an answer, dialogs, an interruption, an end that is seen no more, and a process that is killed.
+fn right_by_both_witnesses(agent: Agent, version: &str) {
+    let stage = Stage::with_both_witnesses(agent, version);
+    let (thinking, pausing, running) = (Gate::new(), Gate::new(), Gate::new());
+    let mut course = Course::new(&stage);
+
+    let text = "Let me look at the orders first.\n\nThere are three of them.\n";
+    let answer = Answer::new().hold(&thinking).say(text, Duration::from_secs(1)).hold(&pausing);
+    stage.model.answer(answer.say("\nThe third one has no lines.\n", Duration::from_secs(1)));
+    course.types("Check the orders");
+    course.works();
+    thinking.open();
+    std::thread::sleep(Duration::from_secs(10));
+    pausing.open();
+    course.ends(Work::Over(Ending::Answered), "success");
+
+    stage.model.answer(Answer::new().say("I create it.", Duration::from_secs(1)).then(dangerous_call(agent)));
+    stage.model.answer(Answer::new().hold(&running).say("The database is there now.", Duration::from_secs(1)));
+    course.types("Create the database");
+    course.asks();
+    stage.answer("1");
+    course.works();
+    running.open();
+    course.ends(Work::Over(Ending::Answered), "success");
+
+    stage.model.answer(dangerous_call(agent));
+    course.types("Create it anew");
+    course.asks();
+    stage.answer("no");
+    course.rests("interrupted");
+
+    // While it writes its first line: before that Claude Code gives the prompt back as a draft, and after it an old Codex takes
+    // no Escape unless its status row is there.
+    let never = Gate::new();
+    stage
+        .model
+        .answer(Answer::new().say(&"One more reason is this. ".repeat(40), Duration::from_secs(40)).hold(&never));
+    course.types("Explain it in detail");
+    course.works();
+    course.changes();
+    stage.press(&["Escape"]);
+    course.ends(Work::GivenUp, "interrupted");
+
+    // Long text in a small terminal takes the place of the message.
+    stage.resize(80, 14);
+    for _ in 0..6 {
+        stage.model.answer(Answer::new().then(Answer::refusal(
+            400,
+            "invalid_request_error",
+            "The request is not valid",
+        )));
+    }
+    course.types("Check the licence");
+    stage.model.timeline().wait_for_work(Work::Over(Ending::Refused(400)), PATIENCE);
+    std::thread::sleep(LAG);
+    stage.model.take_back_answers();
+    let lines: Vec<String> = (1..9).map(|n| format!("line {n} of a longer text")).collect();
+    stage.paste_by_hand(&lines.join("\n"));
+    stage.wait_for_screen("the text", |screen| ["line 8", "Pasted", "lines"].iter().any(|word| screen.contains(word)));
+    std::thread::sleep(LAG);
+    course.result = "known_failure";
+    course.stays(
+        &json!({"phase": "ready", "ready_posture": "yes", "editing_input": "yes", "last_result": course.result}),
+    );
+
+    stage.model.answer(Answer::new().say(text, Duration::from_secs(1)).hold(&never));
+    course.changes();
+    course.enters();
+    course.works();
+    course.is_so(&json!({"availability": null}));
+    course.changes();
+    stage.kill_agent();
+    std::thread::sleep(LAG);
+    course.stays(&json!({"availability": "tui_down", "phase": "unknown"}));
+
+    let without = stage.watch_without_records.as_ref().unwrap();
+    for (watch, witness) in [(&stage.watch, "with its record"), (without, "by its screen alone")] {
+        let score = course.score(watch);
+        let tally = |field: Field| score.tallies[field as usize];
+        let share = |field: &Field| format!("{} {:.2}", field.word(), tally(*field).percent().unwrap_or_default());
+        let shares = Field::ALL.iter().map(share).collect::<Vec<_>>().join(", ");
+        let judged = tally(Field::Phase).judged_ms / 1000;
+        let said = format!("{} {version}, {witness}: of {judged} s right in % {shares}", agent.name());
+        println!("{said}");
+        let is_missed = |spell: &&Spell| spell.field == Field::Blocked && spell.truth != "none";
+        assert_eq!(score.spells.iter().find(is_missed), None, "a dialog is missed; {said}");
+        // Nothing on its screen tells a pause in an answer of this one from the answer's end.
+        let is_told = witness == "with its record" || (agent, version) != (Agent::Codex, agent.versions().old);
+        for field in [Field::Phase, Field::LastResult] {
+            let is_right = tally(field).percent() >= Some(99.9);
+            assert!(is_right || !is_told, "{said}\n{:#?}", score.spells);
+        }
+    }
+}
+
+/// They take longest, and their names come before those of the others, so that they begin first.
+mod both_witnesses {
+    use super::{Agent, right_by_both_witnesses};
+
+    #[test]
+    #[ignore = "runs the real Claude Code: scripts/install-agents, then ask for it with --ignored"]
+    fn old_claude_code() {
+        right_by_both_witnesses(Agent::ClaudeCode, Agent::ClaudeCode.versions().old);
+    }
+
+    #[test]
+    #[ignore = "runs the real Claude Code: scripts/install-agents, then ask for it with --ignored"]
+    fn new_claude_code() {
+        right_by_both_witnesses(Agent::ClaudeCode, Agent::ClaudeCode.versions().new);
+    }
+
+    #[test]
+    #[ignore = "runs the real Codex: scripts/install-agents, then ask for it with --ignored"]
+    fn old_codex() {
+        right_by_both_witnesses(Agent::Codex, Agent::Codex.versions().old);
+    }
+
+    #[test]
+    #[ignore = "runs the real Codex: scripts/install-agents, then ask for it with --ignored"]
+    fn new_codex() {
+        right_by_both_witnesses(Agent::Codex, Agent::Codex.versions().new);
+    }
 }
 
 macro_rules! for_each_agent {

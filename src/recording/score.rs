@@ -115,6 +115,13 @@ pub fn score(
     Ok(score)
 }
 
+/// Scores what was said of a live terminal until `end`: states with the times since the truth began, oldest first.
+pub fn score_live(truth: &Truth, states: &[(Span, State)], end: Span, settle: Span) -> Score {
+    let mut answers = Answers::default();
+    states.iter().for_each(|(at, state)| answers.take(*at, state));
+    compare(truth, &answers, end, settle)
+}
+
 /// The published values of each field, each from one time in milliseconds until the next.
 #[derive(Clone, Debug, Default)]
 struct Answers {

@@ -86,7 +86,11 @@ impl Truth {
         labels.splice(position..position, [Label { from, value: None }, Label { from: to, value: at_end }]);
     }
 
-    fn add(&mut self, at: Span, json: &str) -> Result<(), String> {
+    /// Adds what holds from `at` on, as a `truth` marker says it; `at` is not before what was added last.
+    ///
+    /// # Errors
+    /// It is no JSON object or gives a field a value that it cannot have, for people.
+    pub fn add(&mut self, at: Span, json: &str) -> Result<(), String> {
         let fields: Map<String, Value> =
             serde_json::from_str(json).map_err(|e| format!("the truth is no JSON object: {e}"))?;
         for (name, value) in fields {

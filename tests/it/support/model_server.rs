@@ -84,6 +84,11 @@ impl ModelServer {
         self.shared.script.push(answer);
     }
 
+    /// Takes back the answers that were not given yet.
+    pub fn take_back_answers(&self) {
+        while self.shared.script.take().is_some() {}
+    }
+
     /// The prompts that turns began with, as the agent passed them on.
     pub fn prompts(&self) -> Vec<String> {
         self.shared.prompts.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -42,14 +42,28 @@ impl Agent {
         }
     }
 
+    /// The versions that are installed.
+    pub fn versions(self) -> Versions {
+        match self {
+            Self::ClaudeCode => Versions { old: "2.1.197", new: "2.1.330" },
+            Self::Codex => Versions { old: "0.116.0", new: "0.169.0" },
+        }
+    }
+
     /// The folder of its program. Fails the test when it is not installed.
-    fn folder(self) -> PathBuf {
+    fn folder(self, version: &str) -> PathBuf {
         let agents = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/agents");
-        let folder = agents.join(self.name()).join("node_modules/.bin");
+        let folder = agents.join(format!("{}-{version}", self.name())).join("node_modules/.bin");
         let program = folder.join(self.name());
         assert!(program.exists(), "{} is not there: run scripts/install-agents first", program.display());
         folder
     }
+}
+
+/// Versions of an agent, as `scripts/install-agents` installs them.
+pub struct Versions {
+    pub old: &'static str,
+    pub new: &'static str,
 }
 
 /// The home of an agent that has not been started yet, and of the fleetwatch that watches it.
@@ -62,8 +76,11 @@ impl Home<'_> {
         std::fs::write(self.0.join(".claude/settings.json"), settings.to_string()).expect("a home that can be written");
     }
 
-    /// Has Codex keep its session itself, not in a service that it shares with others.
-    pub fn codex_without_a_service(&self) {
+    /// Has the agent write its record itself: a new Codex otherwise leaves it to a service that it shares with others.
+    fn own_record(&self, agent: Agent, version: &str) {
+        if agent == Agent::ClaudeCode || version == agent.versions().old {
+            return;
+        }
         let path = self.0.join(".codex/config.toml");
         let config = std::fs::read_to_string(&path).expect("a configuration");
         let config = config + "\n[features]\ndaemon_auto_start = false\n";
@@ -83,6 +100,8 @@ pub struct Stage {
     pub agent: Agent,
     pub model: ModelServer,
     pub watch: Watch,
+    /// Another one that knows nothing of the first and reads no records.
+    pub watch_without_records: Option<Watch>,
     tmux: PrivateTmux,
     home: tempfile::TempDir,
 }
@@ -95,23 +114,29 @@ impl Stage {
 
     /// The same, where something is put into the agent's home before.
     pub fn furnished(agent: Agent, furnish: impl FnOnce(&Home<'_>)) -> Self {
-        let stage = Self::open(agent, furnish);
+        let stage = Self::open(agent, agent.versions().new, furnish);
         stage.start_agent();
         stage
     }
 
     /// The same, with an agent that writes its record itself.
     pub fn with_its_record(agent: Agent) -> Self {
-        Self::furnished(agent, |home| {
-            if agent == Agent::Codex {
-                home.codex_without_a_service();
-            }
-        })
+        Self::furnished(agent, |home| home.own_record(agent, agent.versions().new))
+    }
+
+    /// The same at a version, and seen by somebody else who reads no records.
+    pub fn with_both_witnesses(agent: Agent, version: &str) -> Self {
+        let mut stage = Self::open(agent, version, |home| home.own_record(agent, version));
+        let home = stage.home.path().join("without-records");
+        Home(&home).configuration("[records]\nenabled = false\n");
+        stage.watch_without_records = Some(Watch::start(&stage.tmux, &home));
+        stage.start_agent();
+        stage
     }
 
     /// Starts Codex in a folder that it does not know, which it asks about before anything else.
     pub fn with_codex_in_an_unknown_folder() -> Self {
-        let stage = Self::open(Agent::Codex, |_| ());
+        let stage = Self::open(Agent::Codex, Agent::Codex.versions().new, |_| ());
         let config = stage.home.path().join(".codex/config.toml");
         let known = std::fs::read_to_string(&config).expect("a configuration");
         let unknown = known.split("[projects.").next().unwrap_or_default();
@@ -121,8 +146,8 @@ impl Stage {
         stage
     }
 
-    fn open(agent: Agent, furnish: impl FnOnce(&Home<'_>)) -> Self {
-        let folder = agent.folder();
+    fn open(agent: Agent, version: &str, furnish: impl FnOnce(&Home<'_>)) -> Self {
+        let folder = agent.folder(version);
         let model = ModelServer::start(agent.dialect());
         // Codex warns about a home below the system's folder for temporary files, so the home is elsewhere.
         let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a home");
@@ -144,7 +169,7 @@ impl Stage {
         tmux.new_session("main", &words);
         tmux.wait_for_text("main", "$");
         let watch = Watch::start(&tmux, home.path());
-        Self { agent, model, watch, tmux, home }
+        Self { agent, model, watch, watch_without_records: None, tmux, home }
     }
 
     /// Starts the agent in the shell, and waits until it is ready for a prompt.
@@ -169,7 +194,15 @@ impl Stage {
         while Instant::now() < end {
             if self.screen().contains(OFFER) {
                 self.expect("the offer", |state| is(state, "/assessment/ui_context", "setup"));
-                self.press_until(|screen| screen.contains("❯ No"), "Down");
+                // A busy agent follows a key late, and then follows the next one too.
+                self.wait_for_screen("the other answer", |screen| {
+                    let is_chosen = screen.contains("❯ No");
+                    if !is_chosen {
+                        self.press(&["Down"]);
+                        std::thread::sleep(Duration::from_secs(1));
+                    }
+                    is_chosen
+                });
                 self.press_until(|screen| !screen.contains(OFFER), "Enter");
                 return;
             }
@@ -280,7 +313,18 @@ impl Stage {
         self.press(&["-l", text]);
     }
 
-    fn press(&self, keys: &[&str]) {
+    /// Pastes as the operator does who sits at the terminal.
+    pub fn paste_by_hand(&self, text: &str) {
+        self.tmux.run(&["set-buffer", "-b", "pasted", text]);
+        self.tmux.run(&["paste-buffer", "-p", "-d", "-b", "pasted", "-t", "main"]);
+    }
+
+    /// Gives the agent's terminal another size.
+    pub fn resize(&self, columns: u16, rows: u16) {
+        self.tmux.run(&["resize-window", "-t", "main", "-x", &columns.to_string(), "-y", &rows.to_string()]);
+    }
+
+    pub fn press(&self, keys: &[&str]) {
         let mut words = vec!["send-keys", "-t", "main"];
         words.extend(keys);
         self.tmux.run(&words);
@@ -299,7 +343,8 @@ impl Stage {
         });
     }
 
-    fn wait_for_screen(&self, what: &str, mut condition: impl FnMut(&str) -> bool) {
+    /// Waits until the agent's screen satisfies a condition.
+    pub fn wait_for_screen(&self, what: &str, mut condition: impl FnMut(&str) -> bool) {
         wait_until(what, || condition(&self.screen()));
     }
 }
@@ -319,7 +364,7 @@ impl Drop for Stage {
 /// `fleetwatch watch --json`, and what it said so far.
 pub struct Watch {
     child: Child,
-    lines: Arc<Mutex<Vec<Value>>>,
+    lines: Arc<Mutex<Vec<(Instant, Value)>>>,
 }
 
 impl Watch {
@@ -332,28 +377,29 @@ impl Watch {
         std::thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
                 let line = serde_json::from_str(&line).unwrap_or_else(|_| json!({"broken": line}));
-                filled.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+                filled.lock().unwrap_or_else(PoisonError::into_inner).push((Instant::now(), line));
             }
         });
         Self { child, lines }
     }
 
-    /// Every line so far.
-    pub fn lines(&self) -> Vec<Value> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The agent's states so far, each with the time at which it was told.
+    pub fn states(&self) -> Vec<(Instant, Value)> {
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.iter().filter(|(_, line)| is_of_agent(line)).map(|(at, line)| (*at, line["state"].clone())).collect()
     }
 
     /// The newest state; `null` before the first.
     pub fn state(&self) -> Value {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.iter().rfind(|line| is_of_agent(line)).map_or(Value::Null, |line| line["state"].clone())
+        lines.iter().rfind(|(_, line)| is_of_agent(line)).map_or(Value::Null, |(_, line)| line["state"].clone())
     }
 
     /// The values that a field of the state took, in order, each once.
     pub fn course(&self, pointer: &str) -> Vec<String> {
         let mut course: Vec<String> = Vec::new();
-        for line in self.lines().iter().filter(|line| is_of_agent(line)) {
-            let value = line["state"].pointer(pointer).and_then(Value::as_str).unwrap_or("null").to_owned();
+        for (_, state) in self.states() {
+            let value = state.pointer(pointer).and_then(Value::as_str).unwrap_or("null").to_owned();
             if course.last() != Some(&value) {
                 course.push(value);
             }
@@ -467,6 +513,10 @@ wire_api = "responses"
 env_key = "STAND_IN_KEY"
 request_max_retries = 1
 stream_max_retries = 1
+
+# An old one offers a newer model at its first start.
+[notice.model_migrations]
+gpt-5-codex = "gpt-5.3-codex"
 
 [projects."{}"]
 trust_level = "trusted"
