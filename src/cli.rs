@@ -22,6 +22,7 @@ pub mod replay;
 mod run;
 pub mod score;
 mod send;
+mod setup;
 mod shell;
 mod status;
 mod survey;
@@ -77,6 +78,7 @@ enum Command {
     Profiles(profiles::Args),
     Config(config::Args),
     Demo(demo::Args),
+    Setup(setup::Args),
     Doctor(doctor::Args),
     Completions(shell::CompletionArgs),
     Man(shell::ManArgs),
@@ -126,6 +128,7 @@ fn dispatch(Cli { options, command }: Cli) -> Done {
             doctor::tmux_version()?;
             demo::run(&args, |config, server| wait_for(dashboard::run_on(server, config, &options)))
         }
+        Command::Setup(args) => setup::run(&args, &options),
         Command::Doctor(args) => wait_for(doctor::run(&args, &options)),
         Command::Completions(args) => shell::completions(&args, Cli::command()),
         Command::Man(args) => shell::man(&args, Cli::command()),

@@ -44,6 +44,7 @@ mod tmux {
     mod record;
     mod send;
     mod sender;
+    mod setup;
     mod ssh_hosts;
     mod tasks;
 }

@@ -1,0 +1,321 @@
+//! `fleetwatch setup`: a popup, a summary in the status line and notices, written into the operator's files after these were
+//! shown the change.
+
+mod plan;
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, BufRead as _, ErrorKind, IsTerminal as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use self::plan::{Notices, TmuxSettings};
+use super::{Done, Failure, GlobalOptions, output};
+use crate::config::Config;
+use crate::private::Revision;
+
+/// Files that one of tmux's reads from another, one behind the other.
+const DEEPEST: usize = 5;
+/// Wrong answers after which nobody is asked any more.
+const PATIENCE: usize = 5;
+
+/// Set up the popup, the status line and notices: asks, shows the change of each file, and writes it after a yes.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// Print the change with everything that is not there yet, ask nothing and write nothing.
+    #[arg(long)]
+    print: bool,
+}
+
+/// A file of the operator's with the change that is proposed.
+#[derive(Debug)]
+struct Proposal {
+    /// As the operator knows it, and where it is behind links.
+    path: PathBuf,
+    target: PathBuf,
+    /// `None` where there is no such file.
+    old: Option<String>,
+    new: String,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// There is no terminal to ask in, a file cannot be read or written, or nobody said yes.
+pub fn run(args: &Args, options: &GlobalOptions) -> Done {
+    let can_ask = io::stdin().is_terminal() && io::stdout().is_terminal();
+    if !args.print && !can_ask {
+        return Err(Failure::usage("this is no terminal to ask questions in")
+            .hint("`fleetwatch setup --print` prints what it would write")
+            .into());
+    }
+    let program = program()?;
+    let mut asking = Asking { is_silent: args.print };
+    let tmux = tmux_proposal(&program, &mut asking)?;
+    let config = config_proposal(options, &mut asking)?;
+    let proposals: Vec<Proposal> = [tmux, config].into_iter().flatten().filter(Proposal::changes).collect();
+    if proposals.is_empty() {
+        return output::print("there is nothing to change\n");
+    }
+    let shown = proposals.iter().map(Proposal::shown).collect::<Vec<_>>().join("\n");
+    if args.print {
+        return output::print(&shown);
+    }
+    output::write_whole(&format!("\n{shown}\n"))?;
+    if !asking.yes("Write this? What is there now is kept as NAME.before-fleetwatch.", false)? {
+        return Err(Failure::refused("nothing was written").into());
+    }
+    write(proposals)
+}
+
+/// Writes all files beside their places first, so that one that cannot be written keeps the others from it.
+fn write(proposals: Vec<Proposal>) -> Done {
+    let mut ready = Vec::new();
+    for proposal in proposals {
+        let old = proposal.old.as_ref().map(String::as_bytes);
+        let revision = Revision::prepare(&proposal.target, old, proposal.new.as_bytes()).map_err(|error| {
+            Failure::refused(format!("nothing was written: {}: {error}", proposal.path.display()))
+                .hint("`fleetwatch setup --print` prints the lines, to be added by hand")
+        })?;
+        ready.push((proposal, revision));
+    }
+    let mut told = String::new();
+    for (Proposal { path, .. }, revision) in ready {
+        let kept = revision.commit().map_err(|error| {
+            Failure::refused(format!("{told}{} was not written: {error}", path.display()))
+                .hint("`fleetwatch setup` offers again what is not there yet")
+        })?;
+        told.push_str(&format!("{} is written", path.display()));
+        told.push_str(&kept.map_or("\n".to_owned(), |kept| format!("; what it said is in {}\n", kept.display())));
+        if !is_toml(&path) {
+            told.push_str(&format!("a tmux that runs reads it with: tmux source-file {}\n", quoted(&path)));
+        }
+    }
+    output::print(&told)
+}
+
+fn is_toml(path: &Path) -> bool {
+    path.extension() == Some(OsStr::new("toml"))
+}
+
+impl Proposal {
+    /// A file as it is, links followed.
+    fn of(path: PathBuf) -> anyhow::Result<Self> {
+        let is_link = path.symlink_metadata().is_ok_and(|data| data.is_symlink());
+        let target = match path.canonicalize() {
+            Ok(target) => target,
+            Err(_) if !is_link => path.clone(),
+            Err(error) => {
+                let hint = "make the file that it leads to, or take the link away";
+                return Err(Failure::refused(format!("{} leads nowhere: {error}", path.display())).hint(hint).into());
+            }
+        };
+        let old = text(&target)?;
+        Ok(Self { path, target, new: old.clone().unwrap_or_default(), old })
+    }
+
+    fn changes(&self) -> bool {
+        self.old.as_ref().map_or(!self.new.is_empty(), |old| *old != self.new)
+    }
+
+    /// The change, as `diff -u` writes it.
+    fn shown(&self) -> String {
+        let name = match self.path == self.target {
+            true => self.path.display().to_string(),
+            false => format!("{} (behind {})", self.target.display(), self.path.display()),
+        };
+        plan::diff(&name, self.old.as_deref(), &self.new)
+    }
+}
+
+/// What a file says; `None` where there is none.
+fn text(path: &Path) -> anyhow::Result<Option<String>> {
+    crate::private::check_file(path).or_else(|error| match error.kind() {
+        // Somebody else's is only read.
+        ErrorKind::PermissionDenied => Ok(()),
+        _ => Err(error),
+    })?;
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Failure::refused(format!("{} cannot be read: {error}", path.display()))
+            .hint("set-up changes only files of yours that it can read as text")
+            .into()),
+    }
+}
+
+/// What is proposed for tmux.
+fn tmux_proposal(program: &str, asking: &mut Asking) -> anyhow::Result<Option<Proposal>> {
+    let home = home().context("without a home directory there is no configuration of tmux")?;
+    let files = tmux_files(&home);
+    let there: Vec<&PathBuf> = files.iter().filter(|path| path.symlink_metadata().is_ok()).collect();
+    let mut settings = TmuxSettings::default();
+    for path in [&PathBuf::from("/etc/tmux.conf")].into_iter().chain(there.iter().copied()) {
+        read(&mut settings, path, &home, DEEPEST);
+    }
+    // tmux reads all of them, one behind the other.
+    let Some(path) = there.last().copied().or(files.first()) else { return Ok(None) };
+    let mut proposal = Proposal::of(path.clone())?;
+    match (settings.popup, settings.free_key()) {
+        (true, _) => asking.tell("a key for the popup is there already")?,
+        (false, None) => {
+            asking.tell("no key is free for the popup among F, W, A and Y: bind one to `fleetwatch` yourself")?
+        }
+        (false, Some(key)) => {
+            if asking.yes(&format!("Open the dashboard in a popup with prefix {key}?"), true)? {
+                proposal.new = plan::appended(&proposal.new, &TmuxSettings::popup_lines(key, program));
+            }
+        }
+    }
+    if settings.status {
+        asking.tell("the summary in the status line is there already")?;
+    } else if asking.yes("Show in tmux's status line how many agents need you?", true)? {
+        proposal.new = plan::appended(&proposal.new, &settings.status_lines(program));
+    }
+    Ok(Some(proposal))
+}
+
+/// The operator's configurations of tmux, in the order in which it reads them; the first is the one that is made where there is
+/// none.
+fn tmux_files(home: &Path) -> Vec<PathBuf> {
+    let xdg = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let mut files = vec![home.join(".tmux.conf")];
+    files.extend(xdg.map(|directory| directory.join("tmux/tmux.conf")));
+    let usual = home.join(".config/tmux/tmux.conf");
+    let is_there_by_another_name = files
+        .iter()
+        .any(|file| file.canonicalize().is_ok_and(|file| usual.canonicalize().is_ok_and(|usual| file == usual)));
+    if !files.contains(&usual) && !is_there_by_another_name {
+        files.push(usual);
+    }
+    files
+}
+
+/// Takes in what a file says, and those that it reads. What cannot be read says nothing.
+fn read(settings: &mut TmuxSettings, path: &Path, home: &Path, deep: usize) {
+    let Ok(Some(text)) = text(path) else { return };
+    let sourced = settings.read(&text);
+    for name in sourced.iter().filter(|_| deep > 0) {
+        let under_home = ["~/", "$HOME/", "${HOME}/"].iter().find_map(|start| name.strip_prefix(start));
+        let path = under_home.map_or_else(|| PathBuf::from(name), |rest| home.join(rest));
+        if path.is_absolute() {
+            read(settings, &path, home, deep - 1);
+        }
+    }
+}
+
+/// What is proposed for fleetwatch's own configuration.
+fn config_proposal(options: &GlobalOptions, asking: &mut Asking) -> anyhow::Result<Option<Proposal>> {
+    let loaded = options.load()?;
+    let first = || options.search_path().candidates().first().map(|candidate| candidate.path.clone());
+    let Some(path) = loaded.path.or_else(first) else { return Ok(None) };
+    let mut proposal = Proposal::of(path)?;
+    let table = proposal.new.parse().context("the configuration is no table")?;
+    if plan::tells_of_notices(&table) {
+        asking.tell("the configuration says already how you are told that somebody waits")?;
+        return Ok(None);
+    }
+    let notices = asking.notices()?;
+    let new = plan::with_notices(&proposal.new, notices).filter(|new| Config::parse(new, &proposal.path).is_ok());
+    match new {
+        Some(new) => proposal.new = new,
+        None => {
+            let path = proposal.path.display();
+            asking.tell(&format!(
+                "{path} cannot be changed without another line of it: set `bell` in its [ui] yourself"
+            ))?;
+        }
+    }
+    Ok(Some(proposal))
+}
+
+/// How tmux starts this program: by its name where that leads to it.
+fn program() -> anyhow::Result<String> {
+    let this = env::current_exe().context("it is not known which file this program is")?;
+    let named = env::var_os("PATH").into_iter().flat_map(|path| env::split_paths(&path).collect::<Vec<_>>());
+    let is_program =
+        |path: &PathBuf| fs::metadata(path).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0);
+    if named.map(|directory| directory.join("fleetwatch")).any(|path| is_program(&path)) {
+        return Ok("fleetwatch".to_owned());
+    }
+    let path = this.display().to_string();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+    if path.chars().all(is_plain) {
+        return Ok(path);
+    }
+    Err(Failure::refused(format!("tmux would not find this program: {path} has signs that need quotes"))
+        .hint("put fleetwatch into a directory of PATH")
+        .into())
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let path = path.display().to_string();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+    if path.chars().all(is_plain) { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
+}
+
+fn home() -> Option<PathBuf> {
+    let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    home.or_else(|| Some(directories::BaseDirs::new()?.home_dir().to_owned()))
+}
+
+/// Asks the operator in the terminal, or takes all that is offered.
+struct Asking {
+    is_silent: bool,
+}
+
+impl Asking {
+    fn tell(&self, what: &str) -> io::Result<()> {
+        if self.is_silent { Ok(()) } else { output::write_whole(&format!("{what}\n")) }
+    }
+
+    /// Whether the operator says yes.
+    fn yes(&mut self, question: &str, usual: bool) -> anyhow::Result<bool> {
+        if self.is_silent {
+            return Ok(true);
+        }
+        let offered = if usual { "[Y/n]" } else { "[y/N]" };
+        self.answer(&format!("{question} {offered} "), "y or n", |answer| match answer {
+            "" => Some(usual),
+            "y" | "yes" => Some(true),
+            "n" | "no" => Some(false),
+            _ => None,
+        })
+    }
+
+    fn notices(&mut self) -> anyhow::Result<Notices> {
+        if self.is_silent {
+            return Ok(Notices::BellAndTerminal);
+        }
+        let question = "How are you told that somebody begins to wait for you?\n  \
+                        b  the terminal's bell, as it is\n  \
+                        n  the bell, and a notice of the terminal by OSC 9\n     (inside of tmux it needs `set -g allow-passthrough on`)\n  \
+                        q  by neither\n[b] ";
+        self.answer(question, "b, n or q", |answer| match answer {
+            "" | "b" => Some(Notices::Bell),
+            "n" => Some(Notices::BellAndTerminal),
+            "q" => Some(Notices::Nothing),
+            _ => None,
+        })
+    }
+
+    fn answer<T>(&mut self, question: &str, choices: &str, read: impl Fn(&str) -> Option<T>) -> anyhow::Result<T> {
+        for _ in 0..PATIENCE {
+            print!("{question}");
+            io::stdout().flush()?;
+            let mut line = String::new();
+            if io::stdin().lock().read_line(&mut line).unwrap_or(0) == 0 {
+                break;
+            }
+            if let Some(answer) = read(&line.trim().to_lowercase()) {
+                return Ok(answer);
+            }
+            self.tell(&format!("answer with {choices}"))?;
+        }
+        Err(Failure::refused("nothing was written: that was no answer").into())
+    }
+}
