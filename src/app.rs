@@ -183,6 +183,7 @@ impl App {
         // What there is from the start is no news; what comes while the first frame is drawn is.
         self.deliver()?;
         self.tell_of_drafts();
+        self.introduce();
         self.draw()?;
         while !self.wants_to_end {
             self.wait().await?;

@@ -125,6 +125,8 @@ pub struct Choices {
     columns: ChosenColumns,
     /// What is pinned and muted.
     flags: ChosenFlags,
+    /// Whether the operator was told how the dashboard calls.
+    introduced: bool,
 }
 
 /// What the operator wants done that the dashboard cannot do itself.
@@ -263,6 +265,8 @@ pub struct Ui {
     muted: bool,
     /// What is wrong with the history, for as long as it is.
     history_trouble: Option<&'static str>,
+    /// Whether the operator was told how the dashboard calls.
+    introduced: bool,
     /// When the operator last did something.
     touched: Option<Timestamp>,
     last_click: Option<(RowKey, Timestamp)>,
@@ -286,6 +290,7 @@ impl Ui {
             skipped: 0,
             muted: false,
             history_trouble: None,
+            introduced: false,
             touched: None,
             last_click: None,
             reported_seen: None,
@@ -339,15 +344,24 @@ impl Ui {
     pub fn choices(&self) -> Choices {
         let arrangement = &self.memory.arrangement;
         let (columns, flags) = (arrangement.columns.clone(), arrangement.flags.chosen().clone());
-        Choices { panes: self.panes.settled(), columns, flags }
+        Choices { panes: self.panes.settled(), columns, flags, introduced: self.introduced }
     }
 
     /// Begins with what was chosen the last time.
     pub fn restore(&mut self, choices: Choices) {
-        let Choices { panes, columns, flags } = choices;
-        self.panes = panes;
+        let Choices { panes, columns, flags, introduced } = choices;
+        (self.panes, self.introduced) = (panes, introduced);
         self.memory.arrangement.columns = columns;
         self.memory.arrangement.flags.restore(flags);
+    }
+
+    /// Tells the operator, once in all its starts, how the dashboard calls.
+    pub fn introduce(&mut self, now: Timestamp) {
+        if !std::mem::replace(&mut self.introduced, true) {
+            let told = "when somebody begins to wait for you, the terminal's bell rings once, and its title says how many \
+                        wait; `fleetwatch setup` and [ui] change that";
+            self.notify(Status::Ready, told.to_owned(), now);
+        }
     }
 
     /// Takes in what the history tells of something that happened on these servers or was done for the operator.

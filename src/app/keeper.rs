@@ -8,7 +8,9 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::App;
+use crate::config::Config;
 use crate::history::Settings;
+use crate::poll;
 use crate::private;
 use crate::ui::{Choices, Ui};
 
@@ -82,6 +84,15 @@ impl ChoiceStore {
 }
 
 impl App {
+    /// Tells on the first start how the dashboard calls; who has configured that, or where what it remembers is kept, knows.
+    pub(super) fn introduce(&mut self) {
+        let Config { ui, notify, history, .. } = &self.config;
+        let is_usual = ui.bell && ui.title && notify.is_empty() && history.path.is_none();
+        if is_usual && self.choices.file.is_some() {
+            self.ui.introduce(poll::now());
+        }
+    }
+
     /// Keeps what is chosen, a moment after it was. Of several dashboards the last one that changes something is right.
     pub(super) fn keep_choices(&mut self) {
         let Some(file) = self.choices.file.clone() else { return };

@@ -37,6 +37,10 @@ impl Desk {
         )
         .unwrap();
         std::fs::copy("/bin/bash", directory.path().join("parrot")).unwrap();
+        // It is not the first start, of which something is told.
+        let state = directory.path().join("state/fleetwatch");
+        std::fs::create_dir_all(&state).unwrap();
+        std::fs::write(state.join("dashboard.json"), "{\"introduced\": true}").unwrap();
         let config = directory.path().display().to_string();
         let environment = [
             format!("XDG_CONFIG_HOME={config}"),

@@ -94,7 +94,9 @@ fn without_a_rule_the_bell_rings_and_the_title_says_how_many_wait() {
     let desk = Desk::new();
     desk.start_parrot();
     desk.operator.run(&["select-pane", "-t", "main:", "-T", "a title of mine"]);
+    std::fs::remove_file(desk.directory.path().join("state/fleetwatch/dashboard.json")).unwrap();
     desk.open();
+    desk.wait("the terminal's bell rings once");
     desk.wait("1 ready");
     let title = || desk.operator.run(&["display-message", "-p", "-t", "main:", "#{pane_title}"]).trim().to_owned();
     wait_until("a title", || title() == "fleetwatch");
@@ -105,6 +107,12 @@ fn without_a_rule_the_bell_rings_and_the_title_says_how_many_wait() {
     desk.press("q");
     desk.expect_restored();
     wait_until("the old title", || title() == "a title of mine");
+    // That was said on the first start, and is not said again.
+    desk.open();
+    desk.wait("1 needs you");
+    assert!(!desk.screen().contains("rings once"), "{}", desk.screen());
+    desk.press("q");
+    desk.expect_restored();
 }
 
 #[test]
