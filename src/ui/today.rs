@@ -34,6 +34,8 @@ const NAME: (usize, usize) = (8, 24);
 const LENGTH: usize = 8;
 const WORD: usize = 9;
 const REST: usize = 20;
+/// What labels a terminal from a shell.
+const NOTE: &str = "`fleetwatch note NAME --label LABEL`";
 /// Bars from an eighth of a cell to a whole one.
 const EIGHTHS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const ASCII_EIGHTHS: [&str; 8] = ["_", "-", "~", "=", "+", "x", "*", "#"];
@@ -167,6 +169,7 @@ impl Overlay for Today {
         let below = Rect { y: area.y + area.height.min(1), height: area.height.saturating_sub(1), ..area };
         if rows.is_empty() {
             frame::titled(canvas, buffer, area, &[(&named, parts.title), (&by, parts.quiet)]);
+            let label = canvas.keymap.key_for(Context::Fleet, Action::Label);
             let lines = match told {
                 None => ["reading what the history has of it …".to_owned(), String::new()],
                 Some(Err(Trouble::Off)) => {
@@ -175,7 +178,7 @@ impl Overlay for Today {
                 Some(Err(trouble)) => [format!("the history cannot be read now: {trouble}"), String::new()],
                 Some(Ok(_)) if self.by.0 == TotalsOf::Label => [
                     format!("nothing that was watched on {day} has a label"),
-                    "`label` in a [[terminal]] of the configuration gives one".to_owned(),
+                    label.map_or_else(String::new, |key| format!("{key} in the table gives one, and so does {NOTE}")),
                 ],
                 Some(Ok(_)) => [
                     format!("nobody watched on {day}, so nothing is known of it"),

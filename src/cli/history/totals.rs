@@ -46,7 +46,7 @@ pub(super) fn print(args: &Args, reader: &mut Reader, terminals: &[StoredTermina
     }
     if days.is_empty() && args.by == TotalsOf::Label {
         eprintln!("nothing of that has a label");
-        eprintln!("hint: `label` in a [[terminal]] of the configuration gives one");
+        eprintln!("hint: `fleetwatch note NAME --label LABEL` gives one");
         return output::print("");
     }
     if days.is_empty() {
