@@ -38,8 +38,9 @@ const LOOKS_AGAIN: u32 = 5;
 const A_MOMENT: Duration = Duration::from_millis(40);
 /// How long a poll waits for the records of agents.
 const RECORDS: Duration = Duration::from_millis(250);
-/// How long one look that is not followed by others waits for git.
+/// How long one look that is not followed by others waits for git, and for the records on a host.
 const GIT: Duration = Duration::from_millis(500);
+const RECORDS_OF_HOST: Duration = Duration::from_secs(2);
 /// Inputs that may wait; with more than that the poller waits itself.
 const WAITING_INPUTS: usize = 8;
 
@@ -188,7 +189,7 @@ impl ServerPoll {
 pub async fn look(settings: Settings, profiles: Arc<ProfileSet>, server: ServerId) -> ServerPoll {
     match ServerPoller::new(settings, profiles, server.clone(), PollerState::default()) {
         Ok(mut looker) => {
-            looker.waits_for_git = true;
+            looker.is_only_look = true;
             let mut looked = looker.look().await;
             for _ in 0..LOOKS_AGAIN {
                 if !looker.awaits_exit_status {
@@ -226,7 +227,7 @@ struct ServerPoller {
     reading: Option<JoinHandle<(RecordsRead, AgentRecords)>>,
     /// `None` where no repositories are read.
     git: Option<GitWatch>,
-    waits_for_git: bool,
+    is_only_look: bool,
     /// How long the last look took.
     took: Duration,
     /// Whether a task has ended and it is not known how.
@@ -239,6 +240,7 @@ impl ServerPoller {
         let git = (git && server.host.is_none()).then(GitWatch::default);
         let memory = ServerMemory::new(server.clone(), ticks, rules, own);
         let server = Server::new(server, tmux)?;
+        let records_read = AgentRecords::of(&server);
         let keeper = TaskHooks::new(keeper, since.hooks_set);
         Ok(Self {
             server,
@@ -250,10 +252,10 @@ impl ServerPoller {
             versions: VersionCache::default(),
             agents: BTreeMap::new(),
             reads_records: records,
-            records: AgentRecords::default(),
+            records: records_read,
             reading: None,
             git,
-            waits_for_git: false,
+            is_only_look: false,
             took: Duration::ZERO,
             awaits_exit_status: false,
         })
@@ -355,9 +357,6 @@ impl ServerPoller {
 
     /// Adds what the agents' own records say now.
     async fn read_records(&mut self, panes: &mut [PaneReport]) {
-        if self.server.id().host.is_some() {
-            return;
-        }
         self.agents.retain(|pid, _| panes.iter().any(|pane| pane.key.pid == *pid));
         let agent = |pane: &PaneReport| {
             let Program::Agent { tool, .. } = &pane.program else { return None };
@@ -375,12 +374,17 @@ impl ServerPoller {
             let mut records = std::mem::take(&mut self.records);
             tokio::task::spawn_blocking(move || (records.read(&agents, now()), records))
         });
-        let readings = match tokio::time::timeout(RECORDS, &mut reading).await {
+        let is_patient = self.is_only_look && self.server.id().host.is_some();
+        let patience = if is_patient { RECORDS_OF_HOST } else { RECORDS };
+        let readings = match tokio::time::timeout(patience, &mut reading).await {
             Ok(Ok((readings, records))) => {
                 self.records = records;
                 readings
             }
-            Ok(Err(_)) => return,
+            Ok(Err(_)) => {
+                self.records = AgentRecords::of(&self.server);
+                return;
+            }
             Err(_) => {
                 self.reading = Some(reading);
                 return;
@@ -405,7 +409,7 @@ impl ServerPoller {
             .collect();
         let directories: Vec<GitDirectory> = agents.iter().map(|(directory, _)| directory.clone()).collect();
         git.look(&directories, now());
-        if self.waits_for_git {
+        if self.is_only_look {
             git.settle(GIT, now()).await;
         }
         for (directory, pane) in &mut agents {

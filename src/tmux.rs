@@ -34,7 +34,7 @@ pub use words::{check_name, quote};
 
 use crate::fleet::{PaneId, ServerId, Socket};
 use crate::screen::harmless;
-use script::Nonce;
+pub(crate) use script::Nonce;
 use script::Script;
 
 /// How tmux is called.
@@ -152,9 +152,14 @@ impl Server {
     ///
     /// For what tmux itself does not tell (`ps`). Fails like a look does; a program that says no is a failure.
     pub(crate) async fn run_beside(&self, words: &[&str]) -> Result<String, Error> {
-        let output = run::beside(&self.settings, &self.id, words).await?;
+        Ok(String::from_utf8_lossy(&self.print_beside(words, Vec::new()).await?).into_owned())
+    }
+
+    /// The same of any words but newlines, with `stdin` as the program's standard input.
+    pub(crate) async fn print_beside(&self, words: &[&str], stdin: Vec<u8>) -> Result<Vec<u8>, Error> {
+        let output = run::beside(&self.settings, &self.id, words, stdin).await?;
         match output.code {
-            Some(0) => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+            Some(0) => Ok(output.stdout),
             _ => Err(self.explain(&output, Error::Failed(format!("{} failed", words.first().unwrap_or(&""))))),
         }
     }

@@ -303,11 +303,13 @@ fn record(agent: &Terminal, watched: &Watched) -> String {
         () if !watched.settings.poll.records.allow(&facts.tool, facts.cwd.as_deref()) => {
             "only its screen is read: its records are switched off in the configuration".to_owned()
         }
-        () if agent.key.server.host.is_some() => "only its screen is read, as it runs on another host".to_owned(),
         () if watched.settings.profiles.agents().all(|agent| agent != facts.tool) => {
             "only what its pane tells is known: no profile reads it".to_owned()
         }
         () if sources.is_empty() => "only its screen is read: no rules for its records".to_owned(),
+        () if agent.key.server.host.is_some() => {
+            "only its screen is read: on a host its record is read where it is proven to be its own, which takes Linux".to_owned()
+        }
         () if sources.iter().all(|source| source.directory.is_some()) => {
             "only its screen is read: its directory leads to no record since it began, or another agent of its kind works there"
                 .to_owned()

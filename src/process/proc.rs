@@ -65,7 +65,11 @@ pub(super) fn session(pid: u32) -> Option<u64> {
 /// A number of a process's `stat`, counted behind its name.
 fn stat_field(pid: u32, place: usize) -> Option<u64> {
     let bytes = std::fs::read(Path::new(ROOT).join(pid.to_string()).join("stat")).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
+    stat_field_of(&String::from_utf8_lossy(&bytes), place)
+}
+
+/// The same of a `stat` that was read elsewhere.
+pub(super) fn stat_field_of(text: &str, place: usize) -> Option<u64> {
     text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().nth(place)?.parse().ok()
 }
 

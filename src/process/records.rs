@@ -1,4 +1,4 @@
-//! Finds the records that agents of this machine write about their own sessions, and reads what was added to them (SPEC §14).
+//! Finds the records that agents write about their own sessions, and reads what was added to them (SPEC §14).
 //!
 //! A file says what an agent does only with proof that it is of this very process: it is named after the process and says
 //! when that began, the process holds it open, or another file that is proven names its session. A service that the agent
@@ -6,31 +6,31 @@
 //! unsure, as long as no other agent of its kind works there. Everything is read only; what is a link out of the agent's folder, no regular file or another user's is left alone.
 
 mod database;
+mod files;
 mod find;
+mod host;
 mod transcript;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs::{File, Metadata, OpenOptions};
-use std::io::{Read, Seek, SeekFrom};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::OFlags;
 use serde_json::{Value, json};
 
-use super::proc;
-use crate::agent_record::{AgentRecordReader, AgentRecordReading, AgentRecordSource, RecordAddition, RecordKeeping};
+use crate::agent_record::{
+    AgentRecordReader, AgentRecordReading, AgentRecordSource, RecordAddition, RecordClock, RecordKeeping,
+};
 use crate::hash::fnv;
 use crate::ids::TerminalKey;
-use crate::private;
 use crate::profile::ProfileSet;
 use crate::state::{Fact, FactName, FactValue};
 use crate::time::{Span, Timestamp};
+use crate::tmux::Server;
 
 pub use transcript::RecordedTranscript;
 
 use database::{AgentDatabase, Unanswered};
+use files::{FileState, Files, open};
 use find::{Workplace, Workplaces};
 
 /// Bytes of a file that are read at one poll. When there are more, only the end is read: what stands before it would be
@@ -68,15 +68,17 @@ pub struct RecordedAgent {
 
 impl RecordedAgent {
     /// Its processes but for services that it began: those keep the files of other agents as well.
-    fn in_its_session(&self) -> impl Iterator<Item = u32> {
-        let session = self.processes.first().and_then(|process| proc::session(*process));
-        self.processes.iter().copied().filter(move |process| session.is_some() && proc::session(*process) == session)
+    fn in_its_session(&self, files: &dyn Files) -> impl Iterator<Item = u32> {
+        let session = self.processes.first().and_then(|process| files.session(*process));
+        self.processes.iter().copied().filter(move |process| session.is_some() && files.session(*process) == session)
     }
 }
 
 /// The records of the agents of one server, as far as they were read.
 #[derive(Debug, Default)]
 pub struct AgentRecords {
+    /// Where they are.
+    files: Box<dyn Files>,
     agents: BTreeMap<TerminalKey, AgentState>,
     /// What is kept of what is read, for a recording.
     keeping: Option<RecordKeeping>,
@@ -99,6 +101,16 @@ impl AgentRecords {
         Self { keeping: Some(keeping), ..Self::default() }
     }
 
+    /// Records on the machine of a server; those of a host are asked for over its connection, in a task that may wait.
+    pub fn of(server: &Server) -> Self {
+        match (&server.id().host, tokio::runtime::Handle::try_current()) {
+            (Some(_), Ok(runtime)) => {
+                Self { files: Box::new(host::There::new(server.clone(), runtime)), ..Self::default() }
+            }
+            _ => Self::default(),
+        }
+    }
+
     /// What was read of an agent since this was last asked, for a recording.
     pub fn additions(&mut self, agent: &RecordedAgent) -> Vec<RecordAddition> {
         let Some(state) = self.agents.get_mut(&agent.key) else { return Vec::new() };
@@ -112,7 +124,7 @@ impl AgentRecords {
     pub fn read(&mut self, agents: &[RecordedAgent], now: Timestamp) -> Vec<(TerminalKey, AgentRecordReading)> {
         let keys: BTreeSet<&TerminalKey> = agents.iter().map(|agent| &agent.key).collect();
         self.agents.retain(|key, _| keys.contains(key));
-        let mut workplaces = Workplaces::default();
+        let mut due = Vec::new();
         for agent in agents {
             let state = self.agents.entry(agent.key.clone()).or_default();
             if state.processes != agent.processes || state.files.len() != agent.sources.len() {
@@ -127,18 +139,46 @@ impl AgentRecords {
             // What stands still has hardly anything to add.
             let is_changing = state.changed_at.is_some_and(|at| now.since(at) < FOLLOWS);
             let is_found = state.files.iter().all(|file| file.path.is_some());
-            let pause = if is_found { READ_STILL } else { FIND_AGAIN };
-            if !is_changing && state.read_at.is_some_and(|at| now.since(at) < pause) {
+            let pause = match (self.files.is_here(), is_changing) {
+                (true, true) => Span::ZERO,
+                (true, false) if is_found => READ_STILL,
+                (true, false) | (false, true) => FIND_AGAIN,
+                (false, false) => FIND_AGAIN_STILL,
+            };
+            let can_be_read = self.files.is_here() || agent.sources.iter().any(AgentRecordSource::is_proven);
+            if !can_be_read || state.read_at.is_some_and(|at| now.since(at) < pause) {
                 continue;
             }
             state.read_at = Some(now);
+            due.push((agent, is_changing));
+        }
+        if !due.is_empty() {
+            self.follow(&due, now);
+        }
+        self.changed(agents)
+    }
+
+    fn follow(&mut self, due: &[(&RecordedAgent, bool)], now: Timestamp) {
+        let Self { files, agents, .. } = self;
+        let asked: Vec<&RecordedAgent> = due.iter().map(|(agent, _)| *agent).collect();
+        let states = asked.iter().filter_map(|agent| agents.get(&agent.key));
+        let known = states.flat_map(|state| &state.files).filter_map(|file| file.path.as_deref());
+        let clock = files.begin(&asked, &known.collect::<Vec<_>>(), now);
+        let mut workplaces = Workplaces::default();
+        for &(agent, is_changing) in due {
+            let Some(state) = agents.get_mut(&agent.key) else { continue };
             for place in 0..state.files.len() {
                 let session = state.session_beside(place);
                 let pause = if is_changing { FIND_AGAIN } else { FIND_AGAIN_STILL };
-                let followed = Followed { source: &agent.sources[place], agent, session: session.as_deref() };
+                let (source, files) = (&agent.sources[place], &**files);
+                let followed = Followed { source, agent, session: session.as_deref(), files, clock };
                 state.files[place].follow(&followed, &mut workplaces, pause, now);
             }
         }
+    }
+
+    /// The agents of whom something else is known than was returned last.
+    fn changed(&mut self, agents: &[RecordedAgent]) -> Vec<(TerminalKey, AgentRecordReading)> {
         // Two agents that resumed one session write into one file, and nothing says which line is whose.
         let mut claims: HashMap<PathBuf, usize> = HashMap::new();
         for file in self.agents.values().flat_map(|state| &state.files).filter(|file| !file.is_shared) {
@@ -150,7 +190,9 @@ impl AgentRecords {
             let own = |file: &&RecordFile| file.is_shared || file.path.as_ref().is_none_or(|path| claims[path] == 1);
             let mut reading = AgentRecordReading::of(state.files.iter().filter(own).map(|file| &file.reader));
             let files = state.files.iter().zip(sources.iter());
-            let mut transcripts = files.filter(|(file, source)| own(file) && source.is_transcript());
+            // Of a host's files only what they say is known here.
+            let is_here = self.files.is_here();
+            let mut transcripts = files.filter(|(file, source)| is_here && own(file) && source.is_transcript());
             if let Some((path, at, source)) = transcripts
                 .find_map(|(file, source)| Some((file.path.as_deref()?, file.found_at?, source.fact_source())))
             {
@@ -222,12 +264,18 @@ struct Followed<'a> {
     source: &'a AgentRecordSource,
     agent: &'a RecordedAgent,
     session: Option<&'a str>,
+    files: &'a dyn Files,
+    clock: RecordClock,
 }
 
 impl RecordFile {
     /// Finds the file if `pause` is over since it was sought last, and reads what was added to it.
     fn follow(&mut self, of: &Followed<'_>, workplaces: &mut Workplaces, pause: Span, now: Timestamp) {
-        let Followed { source, agent, session } = *of;
+        let Followed { source, agent, session, files, .. } = *of;
+        // What nothing proves is looked for here alone.
+        if !files.is_here() && !source.is_proven() {
+            return;
+        }
         let is_other = self.session.as_deref() != session;
         // A file that is not there yet may come with the first prompt.
         let pause = if self.path.is_none() { FIND_AGAIN } else { pause };
@@ -238,7 +286,9 @@ impl RecordFile {
             let found = match (&source.directory, &workplace) {
                 (Some(_), Some(workplace)) => find::find_by_directory(source, agent, workplace),
                 (Some(_), None) => None,
-                (None, _) => agent.in_its_session().find_map(|process| find::find(source, process, session)),
+                (None, _) => {
+                    agent.in_its_session(files).find_map(|process| find::find(files, source, process, session))
+                }
             };
             if found.as_ref().map(|(_, path)| path) != self.path.as_ref() || workplace != self.workplace {
                 self.change_to(found);
@@ -248,13 +298,14 @@ impl RecordFile {
         }
         let Some(path) = &self.path else { return };
         if source.gathered {
-            return self.read_gathered(source, now);
+            return self.read_gathered(of);
         }
         // It may have been removed, and comes back or is found elsewhere.
-        let read = open(path).and_then(|file| match (self.is_shared, source.replaced) {
-            (true, _) => self.read_database(source, file, now),
-            (false, true) => self.read_whole(of, file, now),
-            (false, false) => self.read_added(source, file, now),
+        let path = path.clone();
+        let read = files.state(&path).and_then(|state| match (self.is_shared, source.replaced) {
+            (true, _) => self.read_database(source, &path, now),
+            (false, true) => self.read_whole(of, &path, state),
+            (false, false) => self.read_added(of, &path, state),
         });
         if read.is_none() {
             self.change_to(None);
@@ -288,8 +339,8 @@ impl RecordFile {
     }
 
     /// Takes in one line, or the whole of a file that is replaced.
-    fn read_value(&mut self, source: &AgentRecordSource, value: &Value, now: Timestamp) {
-        self.reader.read(source, value, now);
+    fn read_value(&mut self, source: &AgentRecordSource, value: &Value, clock: impl Into<RecordClock>) {
+        self.reader.read(source, value, clock);
         self.keep(source, value);
     }
 
@@ -307,26 +358,29 @@ impl RecordFile {
     }
 
     /// Whether the file is as it was; notes how it is now.
-    fn is_unchanged(&mut self, file: &File) -> Option<bool> {
-        let data = file.metadata().ok()?;
-        let (identity, seen) = ((data.dev(), data.ino()), seen_of(data));
+    fn is_unchanged(&mut self, FileState { identity, seen }: FileState) -> bool {
         if self.identity.replace(identity) != Some(identity) {
             self.begin_at(0);
             self.seen = seen;
-            return Some(false);
+            return false;
         }
-        Some(std::mem::replace(&mut self.seen, seen) == seen)
+        std::mem::replace(&mut self.seen, seen) == seen
+    }
+
+    /// Reads a part of the file, unless another one has taken its place since.
+    fn part(&self, files: &dyn Files, path: &Path, from: u64, at_most: u64) -> Option<Vec<u8>> {
+        let (state, bytes) = files.read(path, from, at_most)?;
+        (self.identity == Some(state.identity)).then_some(bytes)
     }
 
     /// Reads a file that is one value. One that is caught while it is written keeps what was known: it is empty, or the end
     /// of the old value stands behind the new one.
-    fn read_whole(&mut self, of: &Followed<'_>, file: File, now: Timestamp) -> Option<()> {
-        let Followed { source, agent, .. } = *of;
-        if self.is_unchanged(&file)? {
+    fn read_whole(&mut self, of: &Followed<'_>, path: &Path, state: FileState) -> Option<()> {
+        let Followed { source, agent, files, clock, .. } = *of;
+        if self.is_unchanged(state) {
             return Some(());
         }
-        let mut bytes = Vec::new();
-        file.take(TAIL).read_to_end(&mut bytes).ok()?;
+        let bytes = self.part(files, path, 0, TAIL)?;
         let Some(Ok(value)) = serde_json::Deserializer::from_slice(&bytes).into_iter::<Value>().next() else {
             return Some(());
         };
@@ -335,38 +389,39 @@ impl RecordFile {
             let began =
                 source.start.as_ref().and_then(|start| start.find(&value).pop()?.as_str().map(str::to_owned))?;
             let began = began.rsplit(':').next()?.parse::<u64>().ok()?;
-            if !agent.processes.iter().any(|process| proc::began(*process) == Some(began)) {
+            if !agent.processes.iter().any(|process| files.began(*process) == Some(began)) {
                 return None;
             }
         }
-        self.read_value(source, &value, now);
+        self.read_value(source, &value, clock);
         Some(())
     }
 
     /// Reads the files of a folder when one of them has changed.
-    fn read_gathered(&mut self, source: &AgentRecordSource, now: Timestamp) {
-        let files = self.path.as_deref().map(|folder| find::gathered(folder, source)).unwrap_or_default();
-        let mut seen: Vec<_> = files.iter().filter_map(|path| Some((path, seen_of(path.metadata().ok()?)))).collect();
+    fn read_gathered(&mut self, of: &Followed<'_>) {
+        let Followed { source, files, clock, .. } = *of;
+        let found = self.path.as_deref().map(|folder| find::gathered(files, folder, source)).unwrap_or_default();
+        let mut seen: Vec<_> = found.iter().filter_map(|path| Some((path, files.state(path)?.seen))).collect();
         seen.sort();
         let seen = fnv(format!("{seen:?}").as_bytes());
         if self.gathered.replace(seen) == Some(seen) {
             return;
         }
-        let value = |path: &PathBuf| serde_json::from_str::<Value>(&find::content(path)?).ok();
-        let values: Vec<Value> = files.iter().filter_map(value).collect();
-        self.read_value(source, &json!({ "files": values }), now);
+        let value = |path: &PathBuf| serde_json::from_str::<Value>(&find::content(files, path)?).ok();
+        let values: Vec<Value> = found.iter().filter_map(value).collect();
+        self.read_value(source, &json!({ "files": values }), clock);
     }
 
     /// Asks a database anew when it has changed. One that cannot be asked now keeps what was known, and is asked again.
-    fn read_database(&mut self, source: &AgentRecordSource, file: File, now: Timestamp) -> Option<()> {
-        let (path, workplace) = (self.path.clone()?, self.workplace.clone()?);
-        let data = file.metadata().ok()?;
-        let identity = Some((data.dev(), data.ino()));
-        let (seen, journal) = (seen_of(data), std::fs::metadata(database::journal(&path)?).map_or((0, 0, 0), seen_of));
+    fn read_database(&mut self, source: &AgentRecordSource, path: &Path, now: Timestamp) -> Option<()> {
+        let (file, workplace) = (open(path)?, self.workplace.clone()?);
+        let FileState { identity, seen } = FileState::of(&file.metadata().ok()?);
+        let journal = std::fs::metadata(database::journal(path)?).map_or((0, 0, 0), |data| FileState::of(&data).seen);
+        let identity = Some(identity);
         if (self.identity, self.seen, self.journal) == (identity, seen, journal) {
             return Some(());
         }
-        let Some(mut database) = AgentDatabase::open(&path, &file) else { return Some(()) };
+        let Some(mut database) = AgentDatabase::open(path, &file) else { return Some(()) };
         let (mut rows, mut reader) = (Vec::new(), AgentRecordReader::new(false));
         for query in &source.queries {
             let session = reader.reading().and_then(|it| it.facts.text(FactName::Session)).map(str::to_owned);
@@ -400,13 +455,12 @@ impl RecordFile {
     }
 
     /// Reads what holds for all of a file at its head.
-    fn read_head(&mut self, source: &AgentRecordSource, file: &mut File, now: Timestamp) -> Option<()> {
-        let mut bytes = Vec::new();
-        file.seek(SeekFrom::Start(0)).ok()?;
-        file.take(HEAD).read_to_end(&mut bytes).ok()?;
+    fn read_head(&mut self, of: &Followed<'_>, path: &Path) -> Option<()> {
+        let Followed { source, files, clock, .. } = *of;
+        let bytes = self.part(files, path, 0, HEAD)?;
         let whole = bytes.split_inclusive(|byte| *byte == b'\n').filter(|part| part.ends_with(b"\n"));
         for value in whole.filter_map(|part| line(source, part)) {
-            if self.reader.read_head(source, &value, now) {
+            if self.reader.read_head(source, &value, clock) {
                 self.keep(source, &value);
             }
         }
@@ -414,8 +468,9 @@ impl RecordFile {
     }
 
     /// Reads the lines that were added since the last time.
-    fn read_added(&mut self, source: &AgentRecordSource, mut file: File, now: Timestamp) -> Option<()> {
-        let unchanged = self.is_unchanged(&file)?;
+    fn read_added(&mut self, of: &Followed<'_>, path: &Path, state: FileState) -> Option<()> {
+        let Followed { source, files, clock, .. } = *of;
+        let unchanged = self.is_unchanged(state);
         let size = self.seen.0;
         if size < self.offset {
             // It was begun anew under the same number.
@@ -423,14 +478,12 @@ impl RecordFile {
         } else if unchanged && self.offset >= size {
             return Some(());
         }
-        if size - self.offset > AT_ONCE {
+        if size - self.offset > files.at_once() {
             self.begin_at(size - TAIL);
-            self.read_head(source, &mut file, now)?;
+            self.read_head(of, path)?;
         }
-        file.seek(SeekFrom::Start(self.offset)).ok()?;
-        let mut bytes = Vec::new();
-        let read = file.take(AT_ONCE).read_to_end(&mut bytes).ok()?;
-        self.offset += u64::try_from(read).unwrap_or(u64::MAX);
+        let bytes = self.part(files, path, self.offset, files.at_once())?;
+        self.offset += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             let is_whole = part.ends_with(b"\n");
             if !self.skips {
@@ -440,7 +493,7 @@ impl RecordFile {
             if self.skips {
                 self.half.clear();
             } else if is_whole && let Some(value) = line(source, &self.half) {
-                self.read_value(source, &value, now);
+                self.read_value(source, &value, clock);
             }
             if is_whole {
                 self.half.clear();
@@ -451,24 +504,12 @@ impl RecordFile {
     }
 }
 
-fn seen_of(data: Metadata) -> (u64, i64, i64) {
-    (data.size(), data.mtime(), data.mtime_nsec())
-}
-
 /// What a line says: a JSON value, or its text.
 fn line(source: &AgentRecordSource, bytes: &[u8]) -> Option<Value> {
     match source.text {
         true => Some(json!({ "line": String::from_utf8_lossy(bytes).trim_end() })),
         false => serde_json::from_slice(bytes).ok(),
     }
-}
-
-/// Opens a file that is this user's, without following a link at its end and without waiting for a pipe.
-fn open(path: &Path) -> Option<File> {
-    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits()).ok()?;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
-    let data = file.metadata().ok()?;
-    (data.is_file() && private::is_own(data.uid())).then_some(file)
 }
 
 #[cfg(test)]

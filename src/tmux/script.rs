@@ -66,10 +66,11 @@ pub(super) fn line(command: &TmuxCommand<'_>) -> String {
 
 /// Sixteen hexadecimal digits that are used for one call and never again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Nonce(String);
+pub struct Nonce(String);
 
 impl Nonce {
-    pub(super) fn new() -> Self {
+    /// One that nobody else has.
+    pub fn new() -> Self {
         static CALLS: AtomicU64 = AtomicU64::new(0);
         // The standard library's hasher is keyed from the system's randomness; what a keyed SipHash makes of a
         // counter cannot be told without the key, and the key never leaves the process.

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{AT_ONCE, ENTRIES, RecordedAgent, open};
+use super::files::{Files, Here};
+use super::{HEAD, RecordedAgent};
 use crate::agent_record::{AgentRecordSource, DirectoryLink};
-use crate::process::{proc, version};
+use crate::process::proc;
 use crate::time::{Span, Timestamp};
 
 /// Bytes of a file that only names a directory.
@@ -63,34 +63,34 @@ pub(super) fn find_by_directory(
     agent: &RecordedAgent,
     at: &Workplace,
 ) -> Option<(PathBuf, PathBuf)> {
-    let base = base(source, *agent.processes.first()?, Some(&at.directory))?;
+    let base = base(&Here, source, *agent.processes.first()?, Some(&at.directory))?;
     let directory = at.directory.to_str()?;
     let slug = directory.trim_start_matches('/').replace(['/', ':'], "-");
     let mut file = source.file.as_deref()?.replace("{cwd}", &slug);
     if let Some(DirectoryLink::File(naming)) = &source.directory {
-        let holds = |path: &PathBuf| content(path).is_some_and(|text| text.trim() == directory);
-        let naming_file = below(&base, naming).into_iter().find(holds)?;
+        let holds = |path: &PathBuf| content(&Here, path).is_some_and(|text| text.trim() == directory);
+        let naming_file = Here.below(&base, naming).into_iter().find(holds)?;
         file = file.replace("{directory}", &starred(naming_file.strip_prefix(&base).ok()?, naming)?);
     }
     let is_recent = |path: &PathBuf| Some((changed(path)?, path.clone())).filter(|(at_, _)| *at_ + CLOCK >= at.began);
-    let mut found: Vec<(Timestamp, PathBuf)> = below(&base, &file).iter().filter_map(is_recent).collect();
+    let mut found: Vec<(Timestamp, PathBuf)> = Here.below(&base, &file).iter().filter_map(is_recent).collect();
     found.sort();
     let is_of_it = |path: &PathBuf| match &source.directory {
-        Some(DirectoryLink::Line(place)) => first_value(path, source)
+        Some(DirectoryLink::Line(place)) => first_value(&Here, path, source)
             .is_some_and(|value| place.find(&value).iter().any(|it| it.as_str() == Some(directory))),
         _ => true,
     };
     let newest = found.into_iter().rev().map(|(_, path)| path);
-    inside(&base, &newest.into_iter().find(|path| is_of_it(path) && begins_as(path, source))?)
+    inside(&Here, &base, &newest.into_iter().find(|path| is_of_it(path) && begins_as(&Here, path, source))?)
 }
 
 /// The files of a source in the folder that they are gathered from, by their names.
-pub(super) fn gathered(folder: &Path, source: &AgentRecordSource) -> Vec<PathBuf> {
+pub(super) fn gathered(files: &dyn Files, folder: &Path, source: &AgentRecordSource) -> Vec<PathBuf> {
     let name = source.file.as_deref().and_then(|file| file.rsplit('/').next()).unwrap_or_default();
-    let mut files = below(folder, name);
-    files.sort();
-    files.truncate(GATHERED);
-    files
+    let mut found = files.below(folder, name);
+    found.sort();
+    found.truncate(GATHERED);
+    found
 }
 
 /// When a file was last changed; a database is as new as what is not yet in it.
@@ -113,50 +113,53 @@ fn starred(path: &Path, pattern: &str) -> Option<String> {
     starred.next()
 }
 
-pub(super) fn content(path: &Path) -> Option<String> {
-    let mut text = String::new();
-    open(path)?.take(NAMES).read_to_string(&mut text).ok()?;
-    Some(text)
+pub(super) fn content(files: &dyn Files, path: &Path) -> Option<String> {
+    String::from_utf8(files.read(path, 0, NAMES)?.1).ok()
 }
 
 /// The file of a source for one process, if there is one and it is proven to be that process's, behind the agent's folder.
-pub(super) fn find(source: &AgentRecordSource, process: u32, session: Option<&str>) -> Option<(PathBuf, PathBuf)> {
-    let base = base(source, process, None)?;
+pub(super) fn find(
+    files: &dyn Files,
+    source: &AgentRecordSource,
+    process: u32,
+    session: Option<&str>,
+) -> Option<(PathBuf, PathBuf)> {
+    let base = base(files, source, process, None)?;
     let id = process.to_string();
     let file = source.file.as_deref();
     let path = match (&source.open, file) {
         (Some(open), _) => {
-            let mut held = held(process, &base, &open.replace("{pid}", &id));
+            let mut held = held(files, process, &base, &open.replace("{pid}", &id));
             held.sort_by(|a, b| a.file_name().cmp(&b.file_name()));
             let beside = |path: &Path| match file.and_then(|file| file.strip_prefix("./")) {
                 Some(name) => path.with_file_name(name),
                 None => path.to_owned(),
             };
-            held.iter().rev().map(|path| beside(path)).find(|path| begins_as(path, source))?
+            held.iter().rev().map(|path| beside(path)).find(|path| begins_as(files, path, source))?
         }
         (None, Some(file)) if source.gathered => {
             let folder = base.join(file.rsplit_once('/')?.0.replace("{session}", session?));
-            folder.is_dir().then_some(folder)?
+            files.is_folder(&folder).then_some(folder)?
         }
         (None, Some(file)) if file.contains("{session}") => {
-            below(&base, &file.replace("{pid}", &id).replace("{session}", session?)).into_iter().next()?
+            files.below(&base, &file.replace("{pid}", &id).replace("{session}", session?)).into_iter().next()?
         }
         (None, file) => base.join(file?.replace("{pid}", &id)),
     };
-    inside(&base, &path)
+    inside(files, &base, &path)
 }
 
 /// The agent's folder, and a file with its links resolved, which must not lead out of it.
-fn inside(base: &Path, path: &Path) -> Option<(PathBuf, PathBuf)> {
-    let real = path.canonicalize().ok()?;
+fn inside(files: &dyn Files, base: &Path, path: &Path) -> Option<(PathBuf, PathBuf)> {
+    let real = files.real(path)?;
     real.starts_with(base).then(|| (base.to_owned(), real))
 }
 
 /// The agent's folder: the first of those that there is.
-fn base(source: &AgentRecordSource, process: u32, directory: Option<&Path>) -> Option<PathBuf> {
+fn base(files: &dyn Files, source: &AgentRecordSource, process: u32, directory: Option<&Path>) -> Option<PathBuf> {
     source.base.iter().find_map(|base| match base.as_str() {
         "{repository}" => repository(directory?),
-        base => folder(base, process),
+        base => folder(files, base, process),
     })
 }
 
@@ -167,10 +170,8 @@ fn repository(directory: &Path) -> Option<PathBuf> {
 }
 
 /// An agent's folder, links resolved.
-fn folder(written: &str, process: u32) -> Option<PathBuf> {
-    let variable = |name: &str| -> Option<OsString> {
-        version::environment(process, &[name]).remove(name).filter(|value| !value.is_empty())
-    };
+fn folder(files: &dyn Files, written: &str, process: u32) -> Option<PathBuf> {
+    let variable = |name: &str| -> Option<OsString> { files.variable(process, name).filter(|value| !value.is_empty()) };
     let path = match (written.strip_prefix('$'), written.strip_prefix("~/")) {
         (Some(written), _) => {
             let (name, rest) = written.split_once('/').unwrap_or((written, ""));
@@ -179,18 +180,13 @@ fn folder(written: &str, process: u32) -> Option<PathBuf> {
         (None, Some(rest)) => PathBuf::from(variable("HOME")?).join(rest),
         (None, None) => PathBuf::from(written),
     };
-    path.is_absolute().then(|| path.canonicalize().ok()).flatten()
+    path.is_absolute().then(|| files.real(&path)).flatten()
 }
 
 /// The files that a process holds open below a folder and whose names fit.
-fn held(process: u32, base: &Path, wanted: &str) -> Vec<PathBuf> {
-    let Ok(open) = fs::read_dir(Path::new(proc::ROOT).join(process.to_string()).join("fd")) else { return Vec::new() };
-    let mut found: Vec<PathBuf> = open
-        .flatten()
-        .take(ENTRIES)
-        .filter_map(|entry| fs::read_link(entry.path()).ok())
-        .filter(|path| path.strip_prefix(base).is_ok_and(|rest| fits(rest, wanted)))
-        .collect();
+fn held(files: &dyn Files, process: u32, base: &Path, wanted: &str) -> Vec<PathBuf> {
+    let mut found = files.held(process);
+    found.retain(|path| path.strip_prefix(base).is_ok_and(|rest| fits(rest, wanted)));
     found.dedup();
     found
 }
@@ -210,35 +206,19 @@ pub(super) fn part_fits(name: &str, wanted: &str) -> bool {
     }
 }
 
-/// The files below a folder whose paths fit a pattern.
-fn below(base: &Path, wanted: &str) -> Vec<PathBuf> {
-    let (part, rest) = wanted.split_once('/').map_or((wanted, None), |(part, rest)| (part, Some(rest)));
-    let go_on = |path: PathBuf| match rest {
-        Some(rest) => below(&path, rest),
-        None if path.is_file() => vec![path],
-        None => Vec::new(),
-    };
-    if !part.contains('*') {
-        return go_on(base.join(part));
-    }
-    let Ok(entries) = fs::read_dir(base) else { return Vec::new() };
-    let fitting = entries.flatten().take(ENTRIES);
-    let fitting = fitting.filter(|entry| entry.file_name().to_str().is_some_and(|name| part_fits(name, part)));
-    fitting.flat_map(|entry| go_on(entry.path())).take(ENTRIES).collect()
-}
-
 /// Whether the first line of a file says what it must.
-fn begins_as(path: &Path, source: &AgentRecordSource) -> bool {
-    source.first.is_empty() || first_value(path, source).is_some_and(|value| source.first.hold(&value))
+fn begins_as(files: &dyn Files, path: &Path, source: &AgentRecordSource) -> bool {
+    source.first.is_empty() || first_value(files, path, source).is_some_and(|value| source.first.hold(&value))
 }
 
 /// The first line of a file, or all of it where it is one value.
-fn first_value(path: &Path, source: &AgentRecordSource) -> Option<Value> {
-    let mut file = BufReader::new(open(path)?.take(AT_ONCE));
-    let mut text = Vec::new();
-    match source.replaced {
-        true => file.read_to_end(&mut text).ok()?,
-        false => file.read_until(b'\n', &mut text).ok()?,
+fn first_value(files: &dyn Files, path: &Path, source: &AgentRecordSource) -> Option<Value> {
+    let first = |text: Vec<u8>| text.split_inclusive(|byte| *byte == b'\n').next().map(<[u8]>::to_vec);
+    let head = || files.read(path, 0, HEAD).and_then(|(_, text)| first(text));
+    let text = match (!source.replaced).then(head).flatten().filter(|line| line.ends_with(b"\n")) {
+        Some(line) => line,
+        None if source.replaced => files.read(path, 0, files.at_once())?.1,
+        None => first(files.read(path, 0, files.at_once())?.1)?,
     };
     serde_json::from_slice(&text).ok()
 }

@@ -1,17 +1,28 @@
-use std::fs;
+use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 
+use rstest::rstest;
 use tempfile::TempDir;
 
 use super::find::{fits, part_fits};
 use super::*;
 use crate::agent_record::{RecordDepth, RecordedFiles, RecordedPhase};
 use crate::fleet::{PaneId, ServerId};
+use crate::process::proc;
 use crate::profile::ProfileSet;
 use crate::state::{FactValue, TurnResult};
+use crate::tmux;
+
+/// Where an agent runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Here,
+    /// On this machine, but reached as a host is, by a false `ssh`.
+    Host,
+}
 
 /// An agent's home, and a process that stands for the agent.
 struct Home {
@@ -47,6 +58,27 @@ impl Home {
             .spawn()
             .unwrap();
         Self { home, agent, records: AgentRecords::default(), tool, now: Timestamp::from_millis(1_800_000_000_000) }
+    }
+
+    /// The same, reached in a way; what runs on a host runs there behind `setting`.
+    fn at(self, place: Place, setting: &str) -> Self {
+        if place == Place::Here {
+            return self;
+        }
+        let ssh = self.home.path().join("ssh");
+        let script =
+            format!("#!/bin/sh\n{setting}\nwhile [ \"$1\" != -- ]; do shift; done; shift 2; exec sh -c \"$*\"\n");
+        fs::write(&ssh, script).unwrap();
+        fs::set_permissions(&ssh, fs::Permissions::from_mode(0o755)).unwrap();
+        static RUNTIME: LazyLock<tokio::runtime::Runtime> = LazyLock::new(|| {
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+        });
+        let _runtime = RUNTIME.enter();
+        let (id, settings) = (self.agent().key.server, tmux::Settings { ssh, ..tmux::Settings::default() });
+        let server = Server::new(ServerId { host: Some("box".into()), ..id }, settings).unwrap();
+        let mut home = self;
+        home.records = AgentRecords::of(&server);
+        home
     }
 
     /// A process by the tool's name that works in `shop` below its home, which is a repository.
@@ -128,9 +160,11 @@ impl Home {
     }
 }
 
-#[test]
-fn a_status_file_is_read_for_its_own_process_only_and_however_it_is_caught() {
-    let mut home = Home::of("claude", None);
+#[rstest]
+fn a_status_file_is_read_for_its_own_process_only_and_however_it_is_caught(
+    #[values(Place::Here, Place::Host)] place: Place,
+) {
+    let mut home = Home::of("claude", None).at(place, "");
     assert_eq!(home.read(), Some(AgentRecordReading::default()), "there is none, whatever was known before");
     home.status(home.began() + 1, "busy", "");
     assert_eq!(home.read(), None, "another process had this id");
@@ -181,9 +215,9 @@ fn a_transcript_is_followed_by_the_session_that_the_status_names() {
     assert!(told.iter().all(|told| told.facts.text(FactName::Model).is_none() && told.turn.is_some()), "{told:?}");
 }
 
-#[test]
-fn files_of_a_folder_are_read_together() {
-    let mut home = Home::of("claude", None);
+#[rstest]
+fn files_of_a_folder_are_read_together(#[values(Place::Here, Place::Host)] place: Place) {
+    let mut home = Home::of("claude", None).at(place, "");
     home.status(home.began(), "idle", "");
     home.read();
     let task = |status: &str| format!(r#"{{"id":"1","subject":"Fix total","status":"{status}"}}"#);
@@ -198,10 +232,10 @@ fn files_of_a_folder_are_read_together() {
     assert_eq!(plan(home.read()), Some((1, 1)));
 }
 
-#[test]
-fn a_rollout_is_read_that_the_process_holds_open() {
+#[rstest]
+fn a_rollout_is_read_that_the_process_holds_open(#[values(Place::Here, Place::Host)] place: Place) {
     let path = ".codex/sessions/2026/11/22/rollout-2026-11-22T08-00-00-01.jsonl";
-    let mut home = Home::of("codex", Some(path));
+    let mut home = Home::of("codex", Some(path)).at(place, "");
     let begun = r#"{"type":"event_msg","payload":{"type":"task_started"}}"#;
     home.write(".codex/sessions/2026/11/22/rollout-2026-11-22T09-00-00-02.jsonl", begun);
     let nothing = Some(AgentRecordReading::default());
@@ -218,10 +252,10 @@ fn a_rollout_is_read_that_the_process_holds_open() {
 }
 
 /// Codex 0.169 begins a service that keeps the rollouts of every Codex of the user: what it holds may be another pane's.
-#[test]
-fn what_a_service_of_the_agent_holds_is_no_proof() {
+#[rstest]
+fn what_a_service_of_the_agent_holds_is_no_proof(#[values(Place::Here, Place::Host)] place: Place) {
     let path = ".codex/sessions/2026/11/23/rollout-1.jsonl";
-    let mut home = Home::of("codex", None);
+    let mut home = Home::of("codex", None).at(place, "");
     let line = "{\"type\":\"session_meta\",\"payload\":{\"source\":\"vscode\",\"id\":\"5-e\"}}\n";
     home.write(path, line);
     let holder = |program: &[&str]| {
@@ -250,10 +284,10 @@ fn what_a_service_of_the_agent_holds_is_no_proof() {
     assert_eq!(told, (None, Some("5-e".to_owned())));
 }
 
-#[test]
-fn the_first_reading_is_of_now_however_much_was_written_before() {
+#[rstest]
+fn the_first_reading_is_of_now_however_much_was_written_before(#[values(Place::Here, Place::Host)] place: Place) {
     let path = ".codex/sessions/2026/11/22/rollout-1.jsonl";
-    let mut home = Home::of("codex", Some(path));
+    let mut home = Home::of("codex", Some(path)).at(place, "");
     home.append(path, "{\"type\":\"session_meta\",\"payload\":{\"source\":\"cli\",\"id\":\"first\"}}\n");
     home.append(path, "{\"type\":\"event_msg\",\"payload\":{\"type\":\"task_started\"}}\n");
     let filler = format!("{{\"x\":\"{}\"}}\n", "y".repeat(1 << 20));
@@ -262,10 +296,12 @@ fn the_first_reading_is_of_now_however_much_was_written_before() {
     assert_eq!(home.phase(), Some(RecordedPhase::Idle));
 }
 
-#[test]
-fn a_long_file_is_read_from_near_its_end_and_at_its_head_and_long_lines_are_left_out() {
+#[rstest]
+fn a_long_file_is_read_from_near_its_end_and_at_its_head_and_long_lines_are_left_out(
+    #[values(Place::Here, Place::Host)] place: Place,
+) {
     let path = ".codex/sessions/2026/11/22/rollout-1.jsonl";
-    let mut home = Home::of("codex", Some(path));
+    let mut home = Home::of("codex", Some(path)).at(place, "");
     home.append(path, "{\"type\":\"session_meta\",\"payload\":{\"source\":\"cli\",\"id\":\"first\"}}\n");
     home.append(path, "{\"type\":\"event_msg\",\"payload\":{\"type\":\"user_message\",\"message\":\"long ago\"}}\n");
     let filler = format!("{{\"x\":\"{}\"}}\n", "y".repeat(1 << 20));
@@ -284,9 +320,9 @@ fn a_long_file_is_read_from_near_its_end_and_at_its_head_and_long_lines_are_left
     assert!(home.records.agents.values().all(|state| state.files.iter().all(|file| file.half.len() <= LINE)));
 }
 
-#[test]
-fn links_out_of_the_folder_and_pipes_are_left_alone() {
-    let mut home = Home::of("claude", None);
+#[rstest]
+fn links_out_of_the_folder_and_pipes_are_left_alone(#[values(Place::Here, Place::Host)] place: Place) {
+    let mut home = Home::of("claude", None).at(place, "");
     let outside = tempfile::NamedTempFile::new().unwrap();
     let (id, began) = (home.agent.id(), home.began());
     let json = format!(r#"{{"pid":{id},"sessionId":"5-e","procStart":"{began}","status":"busy"}}"#);
@@ -301,6 +337,36 @@ fn links_out_of_the_folder_and_pipes_are_left_alone() {
     fs::remove_file(&file).unwrap();
     home.status(began, "busy", "");
     assert_eq!(home.phase(), Some(RecordedPhase::Active));
+}
+
+#[test]
+fn what_a_host_answers_strangely_is_no_record() {
+    for strange in [
+        "stat() { echo no such thing; }",
+        "date() { echo soon; }",
+        "id() { echo 4711; }",
+        "ls() { :; }",
+        "head() { command head \"$@\" | tr e x; }",
+        "tail() { sleep 60; }",
+    ] {
+        let path = ".codex/sessions/2026/11/22/rollout-1.jsonl";
+        let home = Home::of("codex", Some(path));
+        home.append(path, "{\"type\":\"session_meta\",\"payload\":{\"source\":\"cli\"}}\n");
+        home.append(path, "{\"type\":\"event_msg\",\"payload\":{\"type\":\"task_started\"}}\n");
+        let programs = home.home.path().join("programs");
+        fs::create_dir(&programs).unwrap();
+        let (name, body) = strange.split_once("() { ").unwrap();
+        let body = body.trim_end_matches('}').replace("command ", "/usr/bin/");
+        // The loop itself takes its requests with `head`.
+        let script = match name {
+            "head" => format!("#!/bin/sh\n[ \"$2\" -lt 5000 ] && exec /usr/bin/head \"$@\"\n{body}\n"),
+            _ => format!("#!/bin/sh\n{body}\n"),
+        };
+        fs::write(programs.join(name), script).unwrap();
+        fs::set_permissions(programs.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+        let mut home = home.at(Place::Host, &format!("PATH={}:$PATH", programs.display()));
+        assert_eq!(home.read(), Some(AgentRecordReading::default()), "{strange}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::open;
+use super::files::open;
 use crate::agent_record::{AgentRecordSource, Said, Speaker};
 use crate::profile::GAP;
 use crate::time::Timestamp;

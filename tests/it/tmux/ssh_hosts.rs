@@ -210,3 +210,51 @@ fn a_connection_that_the_operator_opened_is_used_where_ssh_alone_is_refused() {
     let (told, ..) = hosts.run(config, &["doctor"]);
     assert!(told.contains("over the connection that you opened"), "{told}");
 }
+
+#[test]
+#[ignore = "drives a real sshd: install openssh-server, then ask for it with --ignored"]
+fn an_agent_on_a_host_is_known_by_the_record_that_it_holds_open() {
+    let hosts = Hosts::behind_one_address(&["box"]);
+    let codex = hosts.path("codex");
+    std::fs::copy("/bin/sh", &codex).unwrap();
+    let sessions = hosts.path("agent/sessions/2026/11/23");
+    std::fs::create_dir_all(&sessions).unwrap();
+    let write = |name: &str, model: &str, done: bool| {
+        let mut text = "{\"type\":\"session_meta\",\"payload\":{\"source\":\"cli\",\"id\":\"5-e\"}}\n".to_owned();
+        text += &format!("{{\"type\":\"turn_context\",\"payload\":{{\"model\":\"{model}\"}}}}\n");
+        if done {
+            text += "{\"type\":\"event_msg\",\"payload\":{\"type\":\"agent_message\",\"message\":\"It is done.\"}}\n";
+        }
+        let path = sessions.join(format!("rollout-{name}.jsonl"));
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let held = write("1", "the-right-one", false);
+    write("2", "of-somebody-else", false);
+    let agent = format!(
+        "CODEX_HOME={} exec {} -c 'exec 5>>{}; read x'",
+        hosts.path("agent").display(),
+        codex.display(),
+        held.display()
+    );
+    hosts.tmux("box", &["-f", "/dev/null", "new-session", "-d", "-s", "work", &agent]);
+    let config = "[[server]]\nhost = \"box\"\n";
+    let known = || {
+        let (told, errors, fine) = hosts.run(config, &["list", "--json"]);
+        assert!(fine, "{told}{errors}");
+        told
+    };
+    let told = known();
+    assert!(told.contains("the-right-one") && !told.contains("of-somebody-else"), "{told}");
+    assert!(!told.contains("rollout-1"), "a file of the host is none of this machine: {told}");
+    write("1", "the-right-one", true);
+    assert!(known().contains("It is done."));
+
+    // With another `stat`, no file can be told from another one.
+    std::fs::create_dir(hosts.path("programs")).unwrap();
+    std::os::unix::fs::symlink("/bin/false", hosts.path("programs/stat")).unwrap();
+    hosts.disconnect("box");
+    hosts.log_in_by("box", &format!("PATH={}:$PATH; eval \"$SSH_ORIGINAL_COMMAND\"", hosts.path("programs").display()));
+    let told = known();
+    assert!(told.contains("codex") && !told.contains("the-right-one"), "{told}");
+}

@@ -1,0 +1,156 @@
+//! The machine that agents write their records on: its processes and files, as far as records need them.
+
+use std::ffi::OsString;
+use std::fmt::Debug;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use super::find::part_fits;
+use super::{AT_ONCE, ENTRIES, RecordedAgent};
+use crate::agent_record::RecordClock;
+use crate::private;
+use crate::process::{proc, version};
+use crate::time::Timestamp;
+
+/// Which file it is, by its device and number, and its size with its last change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FileState {
+    pub identity: (u64, u64),
+    pub seen: (u64, i64, i64),
+}
+
+/// A machine with /proc. What cannot be told, for whatever reason, is not there.
+pub(super) trait Files: Debug + Send {
+    /// Begins to read the records of some agents, of which these files are known; says by which clock they tell times.
+    fn begin(&mut self, agents: &[&RecordedAgent], known: &[&Path], now: Timestamp) -> RecordClock;
+
+    /// Whether it is this machine, on which more can be asked than what is below.
+    fn is_here(&self) -> bool;
+
+    /// Bytes of a file that are read at one poll.
+    fn at_once(&self) -> u64;
+
+    /// The session that a process is in. One that left its terminal's session serves whoever asks it.
+    fn session(&self, process: u32) -> Option<u64>;
+
+    /// When a process began, in ticks since the machine started.
+    fn began(&self, process: u32) -> Option<u64>;
+
+    /// A variable of a process's environment, as it was begun with.
+    fn variable(&self, process: u32, name: &str) -> Option<OsString>;
+
+    /// The files that a process holds open.
+    fn held(&self, process: u32) -> Vec<PathBuf>;
+
+    /// A path with its links resolved, if there is something.
+    fn real(&self, path: &Path) -> Option<PathBuf>;
+
+    fn is_folder(&self, path: &Path) -> bool;
+
+    /// The files below a folder whose paths fit a pattern, up to a bound.
+    fn below(&self, base: &Path, wanted: &str) -> Vec<PathBuf>;
+
+    /// How a regular file of this user is now; a link at its end is none.
+    fn state(&self, path: &Path) -> Option<FileState>;
+
+    /// Reads such a file from a place on, with how it was when it was opened.
+    fn read(&self, path: &Path, from: u64, at_most: u64) -> Option<(FileState, Vec<u8>)>;
+}
+
+/// This machine.
+#[derive(Debug)]
+pub(super) struct Here;
+
+impl Default for Box<dyn Files> {
+    fn default() -> Self {
+        Box::new(Here)
+    }
+}
+
+impl Files for Here {
+    fn begin(&mut self, _: &[&RecordedAgent], _: &[&Path], now: Timestamp) -> RecordClock {
+        RecordClock::from(now)
+    }
+
+    fn is_here(&self) -> bool {
+        true
+    }
+
+    fn at_once(&self) -> u64 {
+        AT_ONCE
+    }
+
+    fn session(&self, process: u32) -> Option<u64> {
+        proc::session(process)
+    }
+
+    fn began(&self, process: u32) -> Option<u64> {
+        proc::began(process)
+    }
+
+    fn variable(&self, process: u32, name: &str) -> Option<OsString> {
+        version::environment(process, &[name]).remove(name)
+    }
+
+    fn held(&self, process: u32) -> Vec<PathBuf> {
+        let Ok(open) = fs::read_dir(Path::new(proc::ROOT).join(process.to_string()).join("fd")) else {
+            return Vec::new();
+        };
+        open.flatten().take(ENTRIES).filter_map(|entry| fs::read_link(entry.path()).ok()).collect()
+    }
+
+    fn real(&self, path: &Path) -> Option<PathBuf> {
+        path.canonicalize().ok()
+    }
+
+    fn is_folder(&self, path: &Path) -> bool {
+        path.is_dir()
+    }
+
+    fn below(&self, base: &Path, wanted: &str) -> Vec<PathBuf> {
+        let (part, rest) = wanted.split_once('/').map_or((wanted, None), |(part, rest)| (part, Some(rest)));
+        let go_on = |path: PathBuf| match rest {
+            Some(rest) => self.below(&path, rest),
+            None if path.is_file() => vec![path],
+            None => Vec::new(),
+        };
+        if !part.contains('*') {
+            return go_on(base.join(part));
+        }
+        let Ok(entries) = fs::read_dir(base) else { return Vec::new() };
+        let fitting = entries.flatten().take(ENTRIES);
+        let fitting = fitting.filter(|entry| entry.file_name().to_str().is_some_and(|name| part_fits(name, part)));
+        fitting.flat_map(|entry| go_on(entry.path())).take(ENTRIES).collect()
+    }
+
+    fn state(&self, path: &Path) -> Option<FileState> {
+        Some(FileState::of(&open(path)?.metadata().ok()?))
+    }
+
+    fn read(&self, path: &Path, from: u64, at_most: u64) -> Option<(FileState, Vec<u8>)> {
+        let mut file = open(path)?;
+        let state = FileState::of(&file.metadata().ok()?);
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(from)).ok()?;
+        file.take(at_most).read_to_end(&mut bytes).ok()?;
+        Some((state, bytes))
+    }
+}
+
+impl FileState {
+    pub(super) fn of(data: &Metadata) -> Self {
+        Self { identity: (data.dev(), data.ino()), seen: (data.size(), data.mtime(), data.mtime_nsec()) }
+    }
+}
+
+/// Opens a file that is this user's, without following a link at its end and without waiting for a pipe.
+pub(super) fn open(path: &Path) -> Option<File> {
+    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits()).ok()?;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    let data = file.metadata().ok()?;
+    (data.is_file() && private::is_own(data.uid())).then_some(file)
+}

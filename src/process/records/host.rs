@@ -1,0 +1,264 @@
+//! The processes and files of a host with /proc, read over its connection.
+//!
+//! What all agents need at a poll is asked at once; the rest where it is needed. What is torn, late or strange is not there.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use tokio::runtime::Handle;
+
+use super::files::{FileState, Files};
+use super::find::fits;
+use super::{ENTRIES, RecordedAgent};
+use crate::agent_record::RecordClock;
+use crate::process::proc;
+use crate::time::{Span, Timestamp};
+use crate::tmux::{Nonce, Server};
+
+/// Bytes of a file that are read at one poll.
+const AT_ONCE: u64 = 512 << 10;
+/// What `stat` tells of a file: whose it is, what it is, and what tells whether it is still the same.
+const STAT: &str = "--format=%u %f %d %i %s %Y %y %n";
+/// The kinds of a file among the bits of its mode, and a regular one.
+const KINDS: u32 = 0o170_000;
+const REGULAR: u32 = 0o100_000;
+
+/// All that is asked at each poll: the time there, in nanoseconds where `date` can tell them, and this user's number; what the
+/// processes with the given ids are; what they hold open; and how files are. A mark stands between the parts.
+const POLL: &str = r#"mark=$1 format=$2 count=$3
+shift 3
+date +%s%N
+id -u
+open=
+while [ "$count" -gt 0 ]; do
+  IFS= read -r line </proc/"$1"/stat && printf '%s\n' "$line" && open="$open /proc/$1/fd"
+  shift
+  count=$((count - 1))
+done 2>/dev/null
+printf '%s\n' "$mark"
+# With a second thing to list it names the folders.
+ls -l /dev/null $open 2>/dev/null
+printf '%s\n' "$mark"
+[ $# -eq 0 ] || stat "$format" -- "$@" 2>/dev/null
+exit 0
+"#;
+/// The files below a folder that fit a pattern, which is only ever read as one.
+const BELOW: &str = r#"cd -- "$1" 2>/dev/null || exit 0
+IFS=
+for file in $2; do
+  [ ! -f "$file" ] || printf '%s\n' "$file"
+done
+"#;
+/// How an open file is, and so many of its bytes from a place on.
+const READ: &str = r#"[ -f "$1" ] && [ ! -L "$1" ] || exit 1
+{ stat -L "$4" /proc/self/fd/0 && tail -c +"$2" | head -c "$3"; } <"$1"
+"#;
+
+/// A host, and what is known of it since the records were last begun to be read.
+#[derive(Debug)]
+pub(super) struct There {
+    server: Server,
+    runtime: Handle,
+    user: Option<u32>,
+    /// The processes by their ids: their sessions, and when they began.
+    processes: HashMap<u32, (u64, u64)>,
+    /// Variables of processes by their ids and when those began; they stay as they are.
+    variables: RefCell<HashMap<(u32, u64, String), Option<OsString>>>,
+    held: HashMap<u32, Vec<PathBuf>>,
+    states: RefCell<HashMap<PathBuf, Option<FileState>>>,
+    real: RefCell<HashMap<PathBuf, Option<PathBuf>>>,
+}
+
+impl There {
+    pub(super) fn new(server: Server, runtime: Handle) -> Self {
+        Self {
+            server,
+            runtime,
+            user: None,
+            processes: HashMap::new(),
+            variables: RefCell::default(),
+            held: HashMap::new(),
+            states: RefCell::default(),
+            real: RefCell::default(),
+        }
+    }
+
+    /// What a program prints there; `None` when it fails, or nothing came.
+    fn ask(&self, words: &[&OsStr], stdin: &str) -> Option<Vec<u8>> {
+        let words: Option<Vec<&str>> = words.iter().map(|word| word.to_str()).collect();
+        let answer = self.runtime.block_on(self.server.print_beside(&words?, stdin.as_bytes().to_vec()));
+        answer.inspect_err(|error| tracing::debug!(%error, "a record was not read")).ok()
+    }
+
+    fn ask_shell(&self, script: &str, words: &[&OsStr]) -> Option<Vec<u8>> {
+        // All of the script is read before any of it runs.
+        let before = ["sh", "-c", r#"eval "$(cat)""#, "sh"].map(OsStr::new);
+        self.ask(&[&before, words].concat(), script)
+    }
+
+    fn read_states(&self, told: &[u8]) {
+        let states = told.split(|byte| *byte == b'\n').filter_map(|line| self.read_state(line));
+        self.states.borrow_mut().extend(states.map(|(state, path)| (path, Some(state))));
+    }
+
+    /// Reads a line of [`STAT`]; nothing of what is no regular file of this user.
+    fn read_state(&self, line: &[u8]) -> Option<(FileState, PathBuf)> {
+        let mut fields = line.splitn(10, |byte| *byte == b' ');
+        let mut next = || std::str::from_utf8(fields.next()?).ok();
+        let (user, mode) = (next()?.parse().ok()?, u32::from_str_radix(next()?, 16).ok()?);
+        let identity = (next()?.parse().ok()?, next()?.parse().ok()?);
+        let (size, seconds) = (next()?.parse().ok()?, next()?.parse().ok()?);
+        // `2026-11-23 08:00:00.123456789 +0000`
+        let (_date, time, _zone) = (next()?, next()?, next()?);
+        let fraction = time.split_once('.').and_then(|(_, fraction)| fraction.parse().ok()).unwrap_or(0);
+        let path = PathBuf::from(OsStr::from_bytes(fields.next()?));
+        let is_own = Some(user) == self.user && mode & KINDS == REGULAR;
+        is_own.then_some((FileState { identity, seen: (size, seconds, fraction) }, path))
+    }
+}
+
+impl Files for There {
+    fn begin(&mut self, agents: &[&RecordedAgent], known: &[&Path], now: Timestamp) -> RecordClock {
+        (self.processes, self.held) = Default::default();
+        self.states.borrow_mut().clear();
+        self.real.borrow_mut().clear();
+        let ids: Vec<u32> = agents.iter().flat_map(|agent| agent.processes.iter().copied()).collect();
+        let mark = Nonce::new();
+        let mut words = vec![mark.to_string().into(), OsString::from(STAT), ids.len().to_string().into()];
+        words.extend(ids.iter().map(|id| id.to_string().into()));
+        words.extend(known.iter().map(|path| path.as_os_str().to_owned()));
+        let words: Vec<&OsStr> = words.iter().map(OsString::as_os_str).collect();
+        let told = self.ask_shell(POLL, &words).unwrap_or_default();
+        let mark = format!("{mark}\n");
+        let mut parts = Vec::new();
+        let mut rest = &told[..];
+        while let Some(at) = rest.windows(mark.len()).position(|part| part == mark.as_bytes()) {
+            parts.push(&rest[..at]);
+            rest = &rest[at + mark.len()..];
+        }
+        self.user = None;
+        let [processes, held] = parts[..] else { return RecordClock::from(now) };
+        let processes = String::from_utf8_lossy(processes);
+        let mut lines = processes.lines();
+        let Some(clock) = lines.next().and_then(read_clock) else { return RecordClock::from(now) };
+        self.user = lines.next().and_then(|line| line.parse().ok());
+        for line in lines {
+            let process = proc::stat_field_of(line, 3).zip(proc::stat_field_of(line, 19));
+            let id = line.split(' ').next().and_then(|id| id.parse().ok()).filter(|id| ids.contains(id));
+            self.processes.extend(id.zip(process));
+        }
+        let alive = &self.processes;
+        self.variables.borrow_mut().retain(|(id, began, _), _| alive.get(id).is_some_and(|(_, at)| at == began));
+        self.held = read_held(held, &ids);
+        self.states.borrow_mut().extend(known.iter().map(|path| (path.to_path_buf(), None)));
+        self.read_states(rest);
+        // Its own time was told before anything was read: nothing is taken for younger than it is.
+        RecordClock::new(now, clock)
+    }
+
+    fn is_here(&self) -> bool {
+        false
+    }
+
+    fn at_once(&self) -> u64 {
+        AT_ONCE
+    }
+
+    fn session(&self, process: u32) -> Option<u64> {
+        self.processes.get(&process).map(|(session, _)| *session)
+    }
+
+    fn began(&self, process: u32) -> Option<u64> {
+        self.processes.get(&process).map(|(_, began)| *began)
+    }
+
+    fn variable(&self, process: u32, name: &str) -> Option<OsString> {
+        let key = (process, self.began(process)?, name.to_owned());
+        if let Some(known) = self.variables.borrow().get(&key) {
+            return known.clone();
+        }
+        // An environment has keys and tokens as well; only what is asked for leaves the host.
+        let script = r#"tr "\n\000" "\001\n" <"/proc/$1/environ" | sed -n "s/^$2=//p""#;
+        let told = self.ask(&["sh", "-c", script, "sh", &process.to_string(), name].map(OsStr::new), "")?;
+        let value = told.strip_suffix(b"\n").map(|value| OsString::from_vec(value.to_vec()));
+        self.variables.borrow_mut().insert(key, value.clone());
+        value
+    }
+
+    fn held(&self, process: u32) -> Vec<PathBuf> {
+        self.held.get(&process).cloned().unwrap_or_default()
+    }
+
+    fn real(&self, path: &Path) -> Option<PathBuf> {
+        if let Some(known) = self.real.borrow().get(path) {
+            return known.clone();
+        }
+        let words = ["sh", "-c", r#"[ -e "$1" ] && readlink -f -- "$1""#, "sh"].map(OsStr::new);
+        let told = self.ask(&[&words[..], &[path.as_os_str()]].concat(), "");
+        let real = told.and_then(|mut told| {
+            let is_line = told.pop() == Some(b'\n') && told.starts_with(b"/");
+            is_line.then(|| PathBuf::from(OsString::from_vec(told)))
+        });
+        self.real.borrow_mut().insert(path.to_owned(), real.clone());
+        real
+    }
+
+    fn is_folder(&self, path: &Path) -> bool {
+        self.ask(&[OsStr::new("test"), OsStr::new("-d"), path.as_os_str()], "").is_some()
+    }
+
+    fn below(&self, base: &Path, wanted: &str) -> Vec<PathBuf> {
+        let told = self.ask_shell(BELOW, &[base.as_os_str(), OsStr::new(wanted)]).unwrap_or_default();
+        let told = String::from_utf8_lossy(&told);
+        let found = told.lines().map(Path::new).filter(|path| fits(path, wanted));
+        found.take(ENTRIES).map(|path| base.join(path)).collect()
+    }
+
+    fn state(&self, path: &Path) -> Option<FileState> {
+        if !self.states.borrow().contains_key(path) {
+            self.states.borrow_mut().insert(path.to_owned(), None);
+            let words = ["stat", STAT, "--"].map(OsStr::new);
+            self.read_states(&self.ask(&[&words[..], &[path.as_os_str()]].concat(), "")?);
+        }
+        self.states.borrow().get(path).copied().flatten()
+    }
+
+    fn read(&self, path: &Path, from: u64, at_most: u64) -> Option<(FileState, Vec<u8>)> {
+        // `tail` counts from one.
+        let (from, at_most) = (OsString::from((from + 1).to_string()), OsString::from(at_most.to_string()));
+        let mut told = self.ask_shell(READ, &[path.as_os_str(), &from, &at_most, OsStr::new(STAT)])?;
+        let content = told.split_off(told.iter().position(|byte| *byte == b'\n')? + 1);
+        told.pop();
+        Some((self.read_state(&told)?.0, content))
+    }
+}
+
+/// Reads what `date +%s%N` printed; the end of the second where it cannot tell parts of one.
+fn read_clock(line: &str) -> Option<Timestamp> {
+    let digits: String = line.chars().take_while(char::is_ascii_digit).collect();
+    let number: i64 = digits.parse().ok()?;
+    Some(match digits.len() > 12 {
+        true => Timestamp::from_millis(number / 1_000_000),
+        false => Timestamp::from_millis(number.checked_mul(1000)?) + Span::from_secs(1),
+    })
+}
+
+/// Reads what `ls -l` printed of the folders of open files.
+fn read_held(told: &[u8], processes: &[u32]) -> HashMap<u32, Vec<PathBuf>> {
+    let mut held: HashMap<u32, Vec<PathBuf>> = HashMap::new();
+    let mut process = None;
+    for line in told.split(|byte| *byte == b'\n') {
+        if let Some(folder) = line.strip_prefix(b"/proc/").and_then(|line| line.strip_suffix(b"/fd:")) {
+            process =
+                std::str::from_utf8(folder).ok().and_then(|id| id.parse().ok()).filter(|id| processes.contains(id));
+        }
+        let arrow = line.windows(4).position(|part| part == b" -> ");
+        if let (Some(id), Some(at)) = (process, arrow) {
+            held.entry(id).or_default().push(PathBuf::from(OsStr::from_bytes(&line[at + 4..])));
+        }
+    }
+    held
+}
