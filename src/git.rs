@@ -29,6 +29,7 @@ use crate::private;
 use crate::repository::{GitFacts, GitTrouble, Printed, WorkingTreeDiff, read_counts, read_names};
 use crate::screen::harmless;
 use crate::time::Timestamp;
+use crate::tmux::Server;
 
 /// How long one command may take when facts are read, and when a difference is.
 const FACTS_DEADLINE: Duration = Duration::from_secs(2);
@@ -73,6 +74,29 @@ struct Repository {
     is_sha256: bool,
     head: Option<String>,
     upstream: Option<String>,
+}
+
+/// Names a repository on a host. Nothing but names is asked for: without an empty repository of ours, which would have to be
+/// written there, no commit and no file can be read with safety.
+const NAMES_ON_HOST: &str = r#"export GIT_OPTIONAL_LOCKS=0 GIT_TERMINAL_PROMPT=0 GIT_NO_LAZY_FETCH=1 GIT_ALLOW_PROTOCOL=none LC_ALL=C; git -C "$1" rev-parse --show-toplevel || exit 1; git -C "$1" symbolic-ref --quiet HEAD || echo; git -C "$1" rev-parse --quiet --verify HEAD || echo"#;
+
+/// What is known of the repository around a directory of a server's host at a time: its branch and its commit.
+async fn names_on_host(server: &Server, directory: &Path, at: Timestamp) -> Option<GitFacts> {
+    let directory = directory.to_str().filter(|path| path.starts_with('/'))?;
+    let told = server.print_beside(&["sh", "-c", NAMES_ON_HOST, "sh", directory], Vec::new()).await.ok()?;
+    let told = String::from_utf8_lossy(&told);
+    let mut lines = told.lines();
+    let (root, branch, head) = (lines.next()?, lines.next()?, lines.next()?);
+    let branch = Some(branch).filter(|name| !name.is_empty());
+    let is_hash = |hash: &&str| hash.len() >= 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    Some(GitFacts {
+        root: harmless(root),
+        branch: branch.map(|name| harmless(name.strip_prefix("refs/heads/").unwrap_or(name))),
+        head: Some(head).filter(is_hash).map(str::to_owned),
+        at,
+        ..GitFacts::default()
+    })
+    .filter(|_| root.starts_with('/') && lines.next().is_none())
 }
 
 /// How far two commits are apart: ahead and behind.

@@ -237,9 +237,9 @@ struct ServerPoller {
 impl ServerPoller {
     fn new(settings: Settings, profiles: Arc<ProfileSet>, server: ServerId, since: PollerState) -> Result<Self, Error> {
         let Settings { ticks, tmux, rules, adopted, own, history, keeper, records, git } = settings;
-        let git = (git && server.host.is_none()).then(GitWatch::default);
         let memory = ServerMemory::new(server.clone(), ticks, rules, own);
         let server = Server::new(server, tmux)?;
+        let git = git.then(|| GitWatch::of(&server));
         let records_read = AgentRecords::of(&server);
         let keeper = TaskHooks::new(keeper, since.hooks_set);
         Ok(Self {

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::{Distance, Git, root_of};
-use crate::repository::GitFacts;
+use super::{Distance, Git, names_on_host, root_of};
+use crate::repository::{GitFacts, GitTrouble};
 use crate::time::{Span, Timestamp};
+use crate::tmux::Server;
 
 /// How often a repository is read in which an agent's screen changes, and one in which none does.
 const ACTIVE: Span = Span::from_secs(5);
@@ -27,6 +28,8 @@ pub struct GitDirectory {
 /// The repositories around the directories of one server, as they were read last.
 #[derive(Debug)]
 pub struct GitWatch {
+    /// Where they are, if that is a host.
+    host: Option<Server>,
     directories: BTreeMap<String, Schedule<Option<PathBuf>>>,
     roots: BTreeMap<PathBuf, Schedule<Root>>,
     sender: UnboundedSender<Answer>,
@@ -82,14 +85,14 @@ impl<T> Schedule<T> {
     }
 }
 
-impl Default for GitWatch {
-    fn default() -> Self {
-        let (sender, answers) = unbounded_channel();
-        Self { directories: BTreeMap::new(), roots: BTreeMap::new(), sender, answers, open: 0 }
-    }
-}
-
 impl GitWatch {
+    /// The repositories on the machine of a server.
+    pub fn of(server: &Server) -> Self {
+        let (sender, answers) = unbounded_channel();
+        let host = Some(server.clone()).filter(|server| server.id().host.is_some());
+        Self { host, directories: BTreeMap::new(), roots: BTreeMap::new(), sender, answers, open: 0 }
+    }
+
     /// Takes in which directories agents work in, and begins to read what is due. Waits for nothing.
     pub fn look(&mut self, directories: &[GitDirectory], now: Timestamp) {
         while let Ok(answer) = self.answers.try_recv() {
@@ -156,6 +159,12 @@ impl GitWatch {
         }
         self.open += 1;
         let sender = self.sender.clone();
+        if self.host.is_some() {
+            // Git finds the directory above by itself, when it is asked for the names.
+            let located = directories.into_iter().map(|path| (path.clone(), Some(path.into())));
+            let _ = sender.send(Answer::Located(located.collect()));
+            return;
+        }
         tokio::task::spawn_blocking(move || {
             let located = directories.into_iter().map(|path| {
                 let root = root_of(path.as_ref());
@@ -172,13 +181,14 @@ impl GitWatch {
                 continue;
             }
             self.open += 1;
-            let (sender, root) = (self.sender.clone(), root.clone());
+            let (sender, root, host) = (self.sender.clone(), root.clone(), self.host.clone());
             let mut distance = std::mem::take(&mut it.known.distance);
             tokio::spawn(async move {
                 let began = Instant::now();
-                let facts = match Git::of_process().await {
-                    Ok(git) => git.facts(&root, &mut distance, now).await,
-                    Err(trouble) => Err(trouble),
+                let facts = match (&host, Git::of_process().await) {
+                    (Some(server), _) => names_on_host(server, &root, now).await.ok_or(GitTrouble::NoRepository),
+                    (None, Ok(git)) => git.facts(&root, &mut distance, now).await,
+                    (None, Err(trouble)) => Err(trouble),
                 };
                 if let Err(trouble) = &facts {
                     tracing::debug!(root = %root.display(), %trouble, "a repository was not read");

@@ -258,3 +258,37 @@ fn an_agent_on_a_host_is_known_by_the_record_that_it_holds_open() {
     let told = known();
     assert!(told.contains("codex") && !told.contains("the-right-one"), "{told}");
 }
+
+#[test]
+#[ignore = "drives a real sshd: install openssh-server, then ask for it with --ignored"]
+fn of_a_repository_on_a_host_the_branch_is_told_and_nothing_of_it_is_run() {
+    let hosts = Hosts::behind_one_address(&["box"]);
+    let (shop, sprung) = (hosts.path("shop"), hosts.path("sprung"));
+    let git = |words: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.arg("-C").arg(&shop).args(["-c", "user.name=x", "-c", "user.email=x@y"]).args(words);
+        assert!(command.env("GIT_CONFIG_GLOBAL", "/dev/null").output().unwrap().status.success(), "{words:?}");
+    };
+    std::fs::create_dir_all(shop.join("below")).unwrap();
+    git(&["init", "-q", "-b", "fix-total"]);
+    std::fs::write(shop.join("file"), "one\n").unwrap();
+    git(&["add", "file"]);
+    git(&["commit", "-q", "-m", "one"]);
+    let trap = hosts.path("trap");
+    std::fs::write(&trap, format!("#!/bin/sh\necho >> {}\n", sprung.display())).unwrap();
+    std::fs::set_permissions(&trap, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    for setting in ["core.fsmonitor", "core.pager", "core.sshCommand", "core.editor", "diff.external", "filter.x.clean"]
+    {
+        git(&["config", setting, trap.to_str().unwrap()]);
+    }
+    std::fs::write(shop.join(".gitattributes"), "* filter=x\n").unwrap();
+    std::fs::write(shop.join("file"), "two\n").unwrap();
+    let claude = hosts.path("claude");
+    std::fs::copy("/bin/sh", &claude).unwrap();
+    let (agent, below) = (format!("exec {} -c 'read x'", claude.display()), shop.join("below"));
+    let begin = ["-f", "/dev/null", "new-session", "-d", "-s", "work", "-c", below.to_str().unwrap(), &agent];
+    hosts.tmux("box", &begin);
+    let (told, errors, fine) = hosts.run("[[server]]\nhost = \"box\"\n", &["list", "--json"]);
+    assert!(fine && told.contains("\"fix-total\"") && told.contains("\"added\": null"), "{told}{errors}");
+    assert!(!sprung.exists());
+}
