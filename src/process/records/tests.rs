@@ -40,6 +40,16 @@ impl Drop for Home {
     }
 }
 
+/// A process is begun a moment before its environment can be read.
+fn wait_for_environment(process: &Child) {
+    let environment = format!("/proc/{}/environ", process.id());
+    let begun = std::time::Instant::now();
+    while fs::read(&environment).is_ok_and(|text| text.is_empty()) {
+        assert!(begun.elapsed().as_secs() < 60, "{environment} stays empty");
+        std::thread::yield_now();
+    }
+}
+
 impl Home {
     /// A process whose home this is; its standard input is `held`, a file below it that it holds open so.
     fn of(tool: &'static str, held: Option<&str>) -> Self {
@@ -57,6 +67,7 @@ impl Home {
             .stdin(input.unwrap_or_else(Stdio::null))
             .spawn()
             .unwrap();
+        wait_for_environment(&agent);
         Self { home, agent, records: AgentRecords::default(), tool, now: Timestamp::from_millis(1_800_000_000_000) }
     }
 
@@ -91,6 +102,7 @@ impl Home {
 
     fn replace_agent(&mut self, start: &dyn Fn() -> Child) {
         let mut before = std::mem::replace(&mut self.agent, start());
+        wait_for_environment(&self.agent);
         before.kill().unwrap();
         before.wait().unwrap();
     }
