@@ -43,6 +43,8 @@ pub struct Dialog {
     pub text: Vec<String>,
     /// What of it is not to be seen on the screen.
     pub cuts: Vec<Cut>,
+    /// What stands above it where its first rows are not on the screen: some of it, or what was there before.
+    pub above: Vec<String>,
     /// The row that hands in what is ticked, where there is one.
     pub submit: Option<Submit>,
     /// What it says above its options.
@@ -265,9 +267,18 @@ impl Dialog {
         self.cuts.is_empty()
     }
 
-    /// Tells that the row in which it should begin is not on the screen.
-    pub(crate) fn has_no_top(&mut self) {
+    /// Tells that the row in which it should begin is not on the screen, and what stands there instead.
+    pub(crate) fn has_no_top(&mut self, above: Vec<String>) {
         self.cuts.insert(0, Cut::Top);
+        self.above = above;
+    }
+
+    /// Whether an option says no and nothing else, whatever the dialog asks. To refuse what cannot be read whole lets nothing
+    /// happen, so that nobody has to have read it.
+    pub fn refuses(&self, option: usize) -> bool {
+        let label = self.options.get(option).map_or("", |option| option.label.as_str());
+        let is_cut = |cut: &Cut| matches!(cut, Cut::Edge(row) | Cut::LeftOut(row) if row.contains(label));
+        self.that_says(Verdict::No) == Some(option) && !self.cuts.iter().any(is_cut)
     }
 
     /// Whether one of the options can be chosen.

@@ -115,6 +115,12 @@ impl Sender {
     /// Performs an operation: writes it down, does it, and writes down what came of it.
     pub async fn perform(&self, operation: Operation, mut gate: impl Gate) -> Outcome {
         let operation = Arc::new(operation);
+        // An agent cuts the blanks off a prompt; of nothing but blanks it makes none, and of nothing there is nothing to tell.
+        if matches!(&operation.act, Act::Prompt { text, .. } if text.trim().is_empty()) {
+            let outcome = Outcome::from(Refusal::Text(UnfitText::Empty));
+            self.tell(OperationEvent::Ended(operation, outcome.clone()));
+            return outcome;
+        }
         let ticket = match (&operation.act, operation.producer) {
             // Whoever types waits for no disk.
             (Act::Keys { .. }, Producer::Dashboard) => self.history.begin_input(&operation),
@@ -184,10 +190,6 @@ impl Sender {
         gate: &mut impl Gate,
         begin: &mut impl FnMut(),
     ) -> Result<Outcome, Refusal> {
-        // An agent cuts the blanks off a prompt; of nothing but blanks it makes none.
-        if text.trim().is_empty() {
-            return Err(Refusal::Text(UnfitText::Empty));
-        }
         let input = self.input(to);
         let pasted = PasteText::new(input.padded(text)).map_err(Refusal::Text)?;
         let (_turn, mut pane) = self.take_turn(to).await?;

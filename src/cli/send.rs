@@ -118,20 +118,21 @@ pub async fn answer(args: &AnswerArgs, options: &GlobalOptions) -> Done {
             .into());
     };
     let name = &terminal.state.terminal.id;
+    let (reply, prompt) = meant(args, &dialog)?;
+    let is_no = matches!(reply, Reply::Option(option) if prompt.is_none() && dialog.refuses(option));
     match &args.expect {
         Some(expected) if !is_expected(&dialog, expected) => {
             return Err(Failure::refused(format!("refused: {name} shows another dialog, {}", dialog.id()))
                 .hint("`fleetwatch inspect` shows it; nothing was sent")
                 .into());
         }
-        None if !dialog.is_whole() => {
+        None if !dialog.is_whole() && !is_no => {
             return Err(Failure::refused(format!("refused: the pane of {name} does not show the whole dialog"))
                 .hint("look at it there; `--expect` answers it anyway")
                 .into());
         }
         _ => {}
     }
-    let (reply, prompt) = meant(args, &dialog)?;
     output::print(&told(name, &dialog, &reply, args.text.as_deref()))?;
     let to = Recipient::of(terminal);
     let sender = sender(&watched).await;
@@ -198,7 +199,7 @@ fn told(name: &str, dialog: &Dialog, reply: &Reply, text: Option<&str>) -> Strin
         told.push_str(line.trim_end());
         told.push('\n');
     };
-    dialog.text.iter().for_each(|line| say("  ", line));
+    dialog.above.iter().chain(&dialog.text).for_each(|line| say("  ", line));
     for cut in &dialog.cuts {
         match cut {
             Cut::Top => say("! ", "its beginning is not on the screen"),

@@ -36,8 +36,10 @@ pub(super) fn table(
     aligned(&head, &rows, width)
 }
 
-/// The most cells that each column but the last takes where a line does not fit.
+/// The most cells that each column but the last takes where a line does not fit, and how many it keeps at least.
 const MOST: usize = 24;
+/// See [`MOST`].
+const LEAST: usize = 8;
 
 /// Rows in columns as wide as their widest cell. Where lines would be wider than `width`, long cells are cut, and then the
 /// end of the line.
@@ -50,6 +52,15 @@ pub(super) fn aligned(head: &[String], rows: &[Vec<String>], width: Option<usize
     }
     if width.is_some_and(|width| widths.iter().map(|cells| cells + GAP).sum::<usize>() > width + GAP) {
         widths.iter_mut().rev().skip(1).for_each(|cells| *cells = (*cells).min(MOST));
+        // The last one says most: what is widest beside it gives way until it has a third of the line.
+        let width = width.unwrap_or(usize::MAX);
+        let last = widths.last().copied().unwrap_or(0).min(width / 3);
+        let taken = |widths: &[usize]| widths.iter().rev().skip(1).map(|cells| cells + GAP).sum::<usize>();
+        while taken(&widths) + last > width {
+            let widest = widths.iter_mut().rev().skip(1).max_by_key(|cells| **cells).filter(|cells| **cells > LEAST);
+            let Some(cells) = widest else { break };
+            *cells -= 1;
+        }
     }
     let mut table = String::new();
     for row in std::iter::once(head).chain(rows.iter().map(Vec::as_slice)) {
@@ -116,8 +127,8 @@ mod tests {
         let rows = [row([name, "ready", "Wrote the docs of it"])];
         assert!(aligned(&head, &rows, None).contains(name));
         insta::assert_snapshot!(aligned(&head, &rows, Some(40)), @r"
-        NAME                      STATE  WHAT
-        a-very-long-name-of-a-s…  ready  Wrote…
+        NAME                STATE  WHAT
+        a-very-long-name-…  ready  Wrote the do…
         ");
         for width in 1..90 {
             assert!(aligned(&head, &rows, Some(width)).lines().all(|line| text::width(line) <= width));

@@ -51,25 +51,28 @@ impl ApprovalSubject {
 
 const RUN: &str = "run";
 
-/// What dialogs call an act in their titles, by the beginning of a word.
-const ACTS: [(&str, &str); 17] = [
+/// What dialogs of any agent call an act in their titles: a word, or what it begins with before `*`.
+const ACTS: [(&str, &str); 20] = [
     ("bash", RUN),
     ("shell", RUN),
-    ("command", RUN),
-    ("execut", RUN),
+    ("command*", RUN),
+    ("execut*", RUN),
     ("run", RUN),
-    ("edit", "edit"),
-    ("updat", "edit"),
-    ("replace", "edit"),
-    ("modif", "edit"),
-    ("overwrit", "write"),
-    ("writ", "write"),
-    ("creat", "create"),
-    ("delet", "delete"),
-    ("remov", "delete"),
+    ("running", RUN),
+    ("edit*", "edit"),
+    ("updat*", "edit"),
+    ("replac*", "edit"),
+    ("modif*", "edit"),
+    ("overwrit*", "write"),
+    ("writ*", "write"),
+    ("creat*", "create"),
+    ("delet*", "delete"),
+    ("remov*", "delete"),
     ("read", "read"),
-    ("fetch", "fetch"),
-    ("search", "search"),
+    ("reads", "read"),
+    ("reading", "read"),
+    ("fetch*", "fetch"),
+    ("search*", "search"),
 ];
 
 /// Words of a title that names no more than an act.
@@ -78,8 +81,11 @@ const TITLE: usize = 8;
 /// What a title says of the act, unless it says more than that.
 fn act(title: &str) -> Option<&'static str> {
     let words = || title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let known =
-        |word: &str| ACTS.iter().find(|(begins, _)| word.to_lowercase().starts_with(begins)).map(|(_, act)| *act);
+    let is_it = |word: &str, known: &str| match known.strip_suffix('*') {
+        Some(begins) => word.starts_with(begins),
+        None => word == known,
+    };
+    let known = |word: &str| ACTS.iter().find(|(known, _)| is_it(&word.to_lowercase(), known)).map(|(_, act)| *act);
     (words().count() <= TITLE).then(|| words().find_map(known)).flatten()
 }
 
@@ -215,6 +221,8 @@ mod tests {
         let gemini =
             " ? Shell  rm -r docs/old\n ╭───╮\n │ rm -r docs/old  │\n ╰───╯\n Allow execution of [Shell]?\n\n ● 1. Yes";
         assert_eq!(told(gemini), "rm -r docs/old");
+        let plan = "Ready to code?\n\nHere is the plan:\n\nPrice fix\n\n1. Skip missing prices\n\nProceed?\n❯ 1. Yes";
+        assert_eq!(told(plan), "Ready to code? Price fix");
         let other = "△ Permission required\n┃ # Shell command\n┃ Read secrets.txt\nAllow?";
         assert_eq!(told(other), "Permission required: Shell command · Read secrets.txt");
         assert_eq!(bare("⎿  Wrote 3 lines"), "Wrote 3 lines");

@@ -272,3 +272,13 @@ fn nothing_of_what_is_approved_is_unseen() {
     // Whoever read the one has not read the other.
     assert!(!turned.is_same(&plain) && turned.id() != plain.id() && plain.id() != asked("rm a\u{200B}txt.b").id());
 }
+
+#[test]
+fn a_plain_no_refuses_what_is_not_shown_whole() {
+    let mut found = dialog("Run it?\n ❯ 1. Yes\n   2. No");
+    found.set_verdicts(&["yes".to_owned()], &["no".to_owned()]);
+    found.has_no_top(vec!["make && make install".to_owned()]);
+    assert!(!found.is_whole() && found.refuses(1) && !found.refuses(0) && !found.refuses(7));
+    found.cuts.push(Cut::Edge("2. No".to_owned()));
+    assert!(!found.refuses(1), "it may go on behind the edge");
+}

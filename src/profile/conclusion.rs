@@ -215,12 +215,18 @@ impl Conclusion<'_> {
             dialog.set_verdicts(&sight.profile.options.once, &sight.profile.options.refusing);
         }
         if top == Some(None) {
-            dialog.has_no_top();
+            dialog.has_no_top(self.above(matched));
         }
         if let Some(manner) = fired.rule.manner.filter(|_| !dialog.options.is_empty()) {
             dialog.manner = manner;
         }
         dialog
+    }
+
+    /// What the screen shows between the last prompt and a row.
+    fn above(&self, y: usize) -> Vec<String> {
+        let from = self.sight.submitted.iter().rev().find(|prompt| **prompt < y).map_or(0, |prompt| prompt + 1);
+        (from..y).map(|y| strip_border(self.sight.row(y)).to_owned()).filter(|row| !row.is_empty()).collect()
     }
 
     /// The dialog's text, without borders and blank edges.

@@ -61,7 +61,7 @@ actions! {
     History = "history", "show the terminal's history and earlier screens" [row table];
     Today = "today", "show who worked and who waited for you today, hour by hour, with cost";
     Broadcast = "broadcast", "write a prompt to all marked terminals" [table];
-    Interrupt = "interrupt", "stop the agent, or all marked ones, after a question" [row];
+    Interrupt = "interrupt", "interrupt the agent, or all marked ones, after a question" [row];
     Raw = "raw", "type directly into the terminal" [row];
     Unqueue = "unqueue", "take back the terminal's queued prompts" [row];
     Explain = "explain", "explain the state" [row];

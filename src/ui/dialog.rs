@@ -217,9 +217,15 @@ impl DialogBox {
             None if self.typing.as_ref().is_some_and(|typing| typing.line.text().trim().is_empty()) => {
                 Some(Held::NothingTyped)
             }
-            None if !shown.dialog.is_whole() => Some(Held::NotWhole),
+            None if !shown.dialog.is_whole() && !self.refuses() => Some(Held::NotWhole),
             None => None,
         }
+    }
+
+    /// Whether a plain no is chosen.
+    fn refuses(&self) -> bool {
+        let chosen = self.shown.as_ref().zip(self.question.chosen()).filter(|_| self.typing.is_none());
+        chosen.is_some_and(|(shown, chosen)| shown.dialog.refuses(chosen))
     }
 
     fn asked(&self, theme: &Theme) -> QuestionText {

@@ -451,6 +451,12 @@ impl Overlay for Drill {
 
     fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
+            Action::NextMatch | Action::PreviousMatch if !self.searched().has_search() => {
+                match self.steps.failure_beside(self.index(), action == Action::NextMatch) {
+                    Some(index) => self.select(index),
+                    None => cx.say("nothing went wrong there, as far as the list goes"),
+                }
+            }
             Action::Search | Action::NextMatch | Action::PreviousMatch | Action::Confirm => {
                 return self.search(action, cx);
             }

@@ -35,12 +35,11 @@ const KEYS: [(&[&str], &str); 3] = [
 const ANSWERS: Answers = Answers {
     context: Context::Menu,
     read: [Action::Down, Action::Up],
-    yes: (Action::Choose, "press it"),
-    others: &[(Action::Down, "another key"), (Action::Close, "press nothing")],
+    yes: (Action::Choose, "interrupt"),
+    others: &[(Action::Down, "another key"), (Action::Close, "do nothing")],
 };
 /// The same where only the agent's own key is shown.
-const FOLDED: Answers =
-    Answers { others: &[(Action::Down, "other keys"), (Action::Close, "press nothing")], ..ANSWERS };
+const FOLDED: Answers = Answers { others: &[(Action::Down, "other keys"), (Action::Close, "do nothing")], ..ANSWERS };
 
 /// The question which key to press, in one terminal or in several.
 #[derive(Debug)]
@@ -139,8 +138,8 @@ impl Interrupt {
 
     fn title(&self) -> String {
         match &self.shown[..] {
-            [one] => format!("press in {}?", one.message),
-            several => format!("press in {} terminals?", several.len()),
+            [one] => format!("interrupt {}?", one.message),
+            several => format!("interrupt {} terminals?", several.len()),
         }
     }
 

@@ -21,7 +21,7 @@ const SYNONYMS: &[(Action, &str)] = &[
     (Action::Broadcast, "send all everyone several"),
     (Action::Jump, "attach switch goto focus visit"),
     (Action::Raw, "attach keys keyboard terminal passthrough"),
-    (Action::Interrupt, "cancel escape abort"),
+    (Action::Interrupt, "cancel escape abort stop"),
     (Action::Unqueue, "withdraw cancel queue"),
     (Action::History, "log detail details transcript drill events screen diff changes git facts"),
     (Action::Today, "day summary totals report statistics stats cost tokens hours bars yesterday usage spent"),

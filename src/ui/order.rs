@@ -1,7 +1,7 @@
 //! The cursor: where nobody has moved it, it is at the top, whatever stands there; then it stays on its row while the
 //! rows move.
 
-use super::arrangement::{RowKey, TableRow};
+use super::arrangement::{Group, RowKey, TableRow};
 use super::item::Item;
 use crate::fleet::{Terminal, TerminalKey, View};
 use crate::status::Status;
@@ -36,6 +36,8 @@ pub struct RowSelection {
     anchor: Anchor,
     /// When the cursor came to its row by itself, as the one before left or another one is at the top now.
     slipped: Option<Timestamp>,
+    /// The groups as they stood last.
+    groups: Vec<Group>,
     /// Where it has been since it began to go to those that should be looked at, and what they were then.
     walked: Vec<(TerminalKey, Status)>,
 }
@@ -107,8 +109,23 @@ impl RowSelection {
     }
 
     /// Keeps the selected row in its place for a while, as far as that is in its group and below those that wait for
-    /// the operator and come before it.
+    /// the operator and come before it; groups stay where they are.
     pub fn keep<'a>(&self, mut rows: Vec<TableRow<'a>>, now: Timestamp) -> Vec<TableRow<'a>> {
+        if self.is_held(now) && matches!(rows.first(), Some(TableRow::Head(_))) {
+            let mut groups: Vec<(usize, Vec<TableRow<'a>>)> = Vec::new();
+            for row in rows {
+                match (&row, groups.last_mut()) {
+                    (TableRow::Item(_), Some((_, members))) => members.push(row),
+                    (TableRow::Item(_), None) => groups.push((usize::MAX, vec![row])),
+                    (TableRow::Head(head), _) => {
+                        let place = self.groups.iter().position(|group| *group == head.group);
+                        groups.push((place.unwrap_or(usize::MAX), vec![row]));
+                    }
+                }
+            }
+            groups.sort_by_key(|(place, _)| *place);
+            rows = groups.into_iter().flat_map(|(_, members)| members).collect();
+        }
         let natural = self.key.as_ref().and_then(|key| rows.iter().position(|row| row.is(key)));
         let is_terminal = |index: &usize| rows[*index].item().is_some();
         if let Some(natural) = natural.filter(is_terminal).filter(|_| self.is_held(now)) {
@@ -126,6 +143,11 @@ impl RowSelection {
     /// Follows the rows: the selected one may have moved or gone, and another one may be at the top. One that left
     /// gives the cursor to the row that took its place.
     pub fn follow(&mut self, rows: &[TableRow<'_>], now: Timestamp) {
+        let group = |row: &TableRow<'_>| match row {
+            TableRow::Head(head) => Some(head.group.clone()),
+            TableRow::Item(_) => None,
+        };
+        self.groups = rows.iter().filter_map(group).collect();
         let to_top = self.anchor == Anchor::Top && !self.is_held(now);
         if !to_top && self.locate(rows) {
             return;

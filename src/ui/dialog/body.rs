@@ -33,7 +33,9 @@ impl Shown {
         let (parts, changed) = (&theme.parts, theme.style(Status::Approval));
         let mut lines: Vec<Paragraph> = Vec::new();
         if self.dialog.cuts.contains(&Cut::Top) {
-            lines.push(Paragraph::plain("▲ the agent shows no more of its beginning", changed));
+            lines.push(Paragraph::plain("▲ … its beginning is not on the screen", changed));
+            let above = self.dialog.above.iter();
+            lines.extend(above.map(|line| Paragraph::plain(line.trim_start().to_owned(), parts.text)));
         }
         let gone = self.before.iter().filter(|line| !self.says(line));
         let gone: Vec<&String> = gone.collect();

@@ -78,11 +78,14 @@ impl DiffView {
         self.difference().is_some_and(|diff| diff.files.len() > 1)
     }
 
-    /// Which of the files is in view first; nothing where there is none.
+    /// Which of the files are in view; nothing where there is none.
     pub fn place(&self) -> Option<String> {
         let files = &self.difference()?.files;
-        let at = files.iter().filter(|line| **line <= self.reader.view.first()).count().max(1);
-        (!files.is_empty()).then(|| format!("file {at} of {}", files.len()))
+        let (first, page) = (self.reader.view.first(), self.reader.view.page().max(1));
+        let begun_by = |row: usize| files.iter().filter(|line| **line <= row).count().max(1);
+        let (from, to) = (begun_by(first), begun_by(first + page - 1));
+        let shown = if from == to { format!("file {from}") } else { format!("files {from}–{to}") };
+        (!files.is_empty()).then(|| format!("{shown} of {}", files.len()))
     }
 
     /// Draws it, or says why there is none.

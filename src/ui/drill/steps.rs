@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::history::{Body, Holder, Point, RecordId, ScreenId, Stored, StoredTransition, TaskRecord};
 use crate::screen::Screen;
 use crate::state::{Evidence, Transition};
+use crate::status::Status;
 use crate::task::{Happening, Task, TaskEvent};
 use crate::time::Timestamp;
 
@@ -46,6 +47,11 @@ impl TimelineEntry {
             _ => false,
         };
         same && self.at == other.at
+    }
+
+    /// Whether something went wrong then.
+    pub fn has_failed(&self) -> bool {
+        self.body.sentence("it").is_some_and(|sentence| sentence.status == Some(Status::Failed))
     }
 
     /// What it changed, if it is a transition.
@@ -135,6 +141,15 @@ impl TimelineEntries {
     /// Newest first.
     pub fn all(&self) -> &[Arc<TimelineEntry>] {
         &self.merged
+    }
+
+    /// The place in the list, whose first one is now, of what went wrong before another place or after it.
+    pub fn failure_beside(&self, from: usize, before: bool) -> Option<usize> {
+        let has_failed = |index: &usize| self.get(index - 1).is_some_and(TimelineEntry::has_failed);
+        match before {
+            true => (from + 1..=self.all().len()).find(has_failed),
+            false => (1..from.max(1)).rev().find(has_failed),
+        }
     }
 
     pub fn get(&self, index: usize) -> Option<&TimelineEntry> {

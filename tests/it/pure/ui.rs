@@ -750,7 +750,8 @@ fn the_palette_finds_actions_by_typing_and_does_them() {
     // The words of the footer and of the keymap find them as well.
     for (word, found) in [
         ("quit", "quit fleetwatch"),
-        ("interrupt", "stop the agent"),
+        ("interrupt", "interrupt the agent"),
+        ("diff", "show the terminal's history"),
         ("jump", "go to the terminal in tmux"),
         ("broadcast", "write a prompt to all marked"),
         ("layout", "change the layout"),

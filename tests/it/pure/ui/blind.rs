@@ -362,14 +362,14 @@ fn an_interrupt_that_was_asked_for_something_else_presses_nothing() {
     frame(&mut ui, &fleet, 120, 40);
     press(&mut ui, &fleet, &[KeyCode::Down; 7]);
     press(&mut ui, &fleet, &chars("x"));
-    assert!(text(&mut ui, &fleet, 120, 40).contains("press in ingest (working)?"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("interrupt ingest (working)?"));
     let at = fleet.terminals.iter().position(|terminal| terminal.state.terminal.id == "ingest").expect("a terminal");
     ask(&mut fleet, at, "Drop it?\n❯ 1. Yes\n  2. No");
     fleet.terminals[at].state.assessment.business_state = fleetwatch::state::BusinessState::AwaitingOperator;
     fleet.terminals[at].state.assessment.ui_context = fleetwatch::state::UiContext::ApprovalPrompt;
     fleet.terminals[at].state.turn.phase = Phase::Unknown;
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
-    assert!(text(&mut ui, &fleet, 120, 40).contains("press in ingest (approval)?"));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("interrupt ingest (approval)?"));
     fleet.now = fleet.now + Span::from_secs(2);
     frame(&mut ui, &fleet, 120, 40);
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [], "nothing is chosen any more");
@@ -403,7 +403,7 @@ fn marks_serve_whatever_is_safe_to_do_to_several() {
     frame(&mut ui, &fleet, 120, 40);
     assert_eq!(press(&mut ui, &fleet, &chars("x")), []);
     let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("press in 2 terminals?") && shown.contains("ingest (working)"), "{shown}");
+    assert!(shown.contains("interrupt 2 terminals?") && shown.contains("ingest (working)"), "{shown}");
     let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
     let pressed: Vec<&TerminalKey> = acts(&requests).into_iter().map(|(key, _)| key).collect();
     assert_eq!(pressed, [&key("検索"), &key("ingest")]);

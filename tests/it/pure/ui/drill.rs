@@ -344,7 +344,7 @@ fn a_search_goes_from_hit_to_hit() {
     press(&mut ui, &fleet, &[KeyCode::Esc]);
     assert!(!text(&mut ui, &fleet, 160, 45).contains("Of M"));
     assert!(press(&mut ui, &fleet, &chars("n")).is_empty());
-    assert!(text(&mut ui, &fleet, 160, 45).contains("nothing is searched for yet"));
+    assert!(text(&mut ui, &fleet, 160, 45).contains("nothing went wrong there, as far as the list goes"));
 }
 
 #[test]
@@ -561,7 +561,7 @@ fn keys_for_one_row_act_on_the_terminal_that_is_looked_into() {
     assert!(text(&mut ui, &fleet, 160, 45).contains("that is done in the table"));
     press(&mut ui, &fleet, &chars("x"));
     let asked = text(&mut ui, &fleet, 160, 45);
-    assert!(asked.contains("press in shop-api"), "{asked}");
+    assert!(asked.contains("interrupt shop-api"), "{asked}");
     let keys = vec!["Escape".parse().unwrap()];
     let escape = Request::Perform(operation(&fleet, &first.key, Act::Interrupt { keys, dialog: first.dialog.clone() }));
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), [escape]);

@@ -653,12 +653,12 @@ fn an_agent_is_interrupted_once_the_operator_has_said_so() {
     desk.watched.run(&["send-keys", "-t", "birds:", "half a thought"]);
     desk.wait("half a thought");
     desk.press("x");
-    desk.wait("press in birds (ready, with a draft)?");
+    desk.wait("interrupt birds (ready, with a draft)?");
     assert!(desk.watched.screen("birds:").contains("half a thought"), "nothing is pressed yet");
     desk.press("Escape");
     desk.wait("? help");
     desk.press("x");
-    desk.wait("press in birds");
+    desk.wait("interrupt birds");
     desk.press("Down");
     desk.press("Down");
     desk.wait("› ctrl-c");

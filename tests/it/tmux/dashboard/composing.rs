@@ -180,14 +180,14 @@ fn an_agent_is_interrupted_by_its_own_key_and_at_once_where_that_is_configured()
     desk.press("C-r");
     desk.wait("configuration reloaded");
     draft();
-    interrupt("press in birds");
+    interrupt("interrupt birds");
     // A question that came before the draft was seen changes with it, and then nothing is chosen in it any more.
     wait_until("a question with its key chosen", || {
         let is_chosen = desk.screen().contains("› enter");
         if !is_chosen {
             desk.press("Escape");
             desk.wait("? help");
-            interrupt("press in birds");
+            interrupt("interrupt birds");
         }
         is_chosen
     });

@@ -175,6 +175,24 @@ fn looking(hands: &mut Hands) {
     desk.wait("muted: it will not count as needing you");
     desk.leave();
 
+    let desk = Desk::with_parrot();
+    let profile = desk.directory.path().join("fleetwatch/profiles/parrot.toml");
+    let text = std::fs::read_to_string(&profile).unwrap();
+    let row = "failed = { text = '^● heard fail$' }\n\n[profile.composer]";
+    let rule = "\n[[profile.rules]]\nid = \"failed\"\ngives = \"failed\"\nin = \"turn\"\nrows = [\"failed\"]\n";
+    std::fs::write(&profile, text.replace("[profile.composer]", row) + rule).unwrap();
+    desk.open();
+    desk.wait("1 ready");
+    desk.tell("birds", "fail");
+    desk.wait("1 failed");
+    desk.tell("birds", "go on");
+    desk.wait("1 finished");
+    hands.play(&desk, "find why one failed an hour ago", "", &["1 finished", "what happened"]);
+    wait_until("the moment when it failed", || {
+        desk.screen().lines().any(|line| line.starts_with('›') && line.contains("failed"))
+    });
+    desk.leave();
+
     let desk = Desk::new();
     let shop = desk.directory.path().join("shop");
     std::fs::create_dir(&shop).unwrap();
