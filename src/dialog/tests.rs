@@ -23,6 +23,16 @@ fn numbers_choose_by_themselves() {
 }
 
 #[test]
+fn numbers_may_stand_in_brackets() {
+    let found = dialog(
+        "? Which one?\n\n   → [1] Postgres\n         fast\n     [2] SQLite\n         small\n\n  ↑↓ select  1-2 choose",
+    );
+    assert_eq!(labels(&found), [("1", "Postgres"), ("2", "SQLite")]);
+    assert_eq!((found.manner, found.marked, found.options[1].detail.as_str()), (Manner::Numbers, Some(0), "small"));
+    assert_eq!(found.choose("sqlite"), Ok(1));
+}
+
+#[test]
 fn yes_and_no_mean_what_is_asked_now_only() {
     let meant = |word: &str, options: &[&str]| {
         let rows: String =

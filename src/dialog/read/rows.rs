@@ -71,8 +71,9 @@ fn highlighted(lines: &[DialogLine<'_>], list: &[Numbered<'_>]) -> Option<usize>
 
 fn candidate<'a>((index, line): (usize, &DialogLine<'a>)) -> Option<Numbered<'a>> {
     let (text, column, is_marked) = line.unmarked();
+    let (text, ends): (_, &[char]) = text.strip_prefix('[').map_or((text, &['.', ')']), |behind| (behind, &[']']));
     let digits = text.find(|c: char| !c.is_ascii_digit()).filter(|digits| (1..=2).contains(digits))?;
-    let label = text[digits..].strip_prefix(['.', ')'])?;
+    let label = text[digits..].strip_prefix(ends)?;
     let number = text[..digits].parse().ok()?;
     label.starts_with(char::is_whitespace).then(|| Numbered { index, number, column, is_marked, label: label.trim() })
 }
