@@ -268,7 +268,7 @@ fn the_branch_and_the_changes_of_a_repository_are_shown() {
     desk.press("]");
     desk.wait("file 1 of 3");
     desk.press("]");
-    desk.wait("file 2 of 3");
+    desk.wait("files 2–3 of 3");
     desk.wait_without("zwei");
     desk.press("[");
     desk.wait("zwei");
