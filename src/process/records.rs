@@ -51,6 +51,8 @@ const FIND_AGAIN_STILL: Span = Span::from_secs(10);
 const FOLLOWS: Span = Span::from_secs(10);
 /// How often the files of an agent that stands still are looked at.
 const READ_STILL: Span = Span::from_secs(2);
+/// How long the records of a host count that does not answer; a look that it does not answer either makes all of it unreachable.
+const SILENCE: Span = Span::from_secs(60);
 
 /// An agent whose records may be read.
 #[derive(Clone, Debug)]
@@ -79,6 +81,7 @@ impl RecordedAgent {
 pub struct AgentRecords {
     /// Where they are.
     files: Box<dyn Files>,
+    silent_since: Option<Timestamp>,
     agents: BTreeMap<TerminalKey, AgentState>,
     /// What is kept of what is read, for a recording.
     keeping: Option<RecordKeeping>,
@@ -105,7 +108,7 @@ impl AgentRecords {
     pub fn of(server: &Server) -> Self {
         match (&server.id().host, tokio::runtime::Handle::try_current()) {
             (Some(_), Ok(runtime)) => {
-                Self { files: Box::new(host::There::new(server.clone(), runtime)), ..Self::default() }
+                Self { files: Box::new(host::ProcessesOnHost::new(server.clone(), runtime)), ..Self::default() }
             }
             _ => Self::default(),
         }
@@ -159,20 +162,33 @@ impl AgentRecords {
     }
 
     fn follow(&mut self, due: &[(&RecordedAgent, bool)], now: Timestamp) {
-        let Self { files, agents, .. } = self;
+        let Self { files, agents, silent_since, .. } = self;
         let asked: Vec<&RecordedAgent> = due.iter().map(|(agent, _)| *agent).collect();
         let states = asked.iter().filter_map(|agent| agents.get(&agent.key));
         let known = states.flat_map(|state| &state.files).filter_map(|file| file.path.as_deref());
         let clock = files.begin(&asked, &known.collect::<Vec<_>>(), now);
+        if files.is_silent() {
+            if now.since(*silent_since.get_or_insert(now)) >= SILENCE {
+                agents.values_mut().flat_map(|state| &mut state.files).for_each(|file| file.change_to(None));
+            }
+            return;
+        }
+        *silent_since = None;
         let mut workplaces = Workplaces::default();
         for &(agent, is_changing) in due {
             let Some(state) = agents.get_mut(&agent.key) else { continue };
             for place in 0..state.files.len() {
+                let before = (!files.is_here()).then(|| state.files[place].clone());
                 let session = state.session_beside(place);
                 let pause = if is_changing { FIND_AGAIN } else { FIND_AGAIN_STILL };
                 let (source, files) = (&agent.sources[place], &**files);
                 let followed = Followed { source, agent, session: session.as_deref(), files, clock };
                 state.files[place].follow(&followed, &mut workplaces, pause, now);
+                if let Some(before) = before.filter(|_| files.is_silent()) {
+                    // It is not known whether the file is gone or has grown.
+                    state.files[place] = before;
+                    return;
+                }
             }
         }
     }
@@ -225,7 +241,7 @@ fn is_plain(text: &str) -> bool {
 }
 
 /// One file of an agent and how far it was read.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct RecordFile {
     path: Option<PathBuf>,
     /// The same below the agent's folder.

@@ -23,10 +23,13 @@ pub(super) struct FileState {
     pub seen: (u64, i64, i64),
 }
 
-/// A machine with /proc. What cannot be told, for whatever reason, is not there.
+/// A machine with /proc. What it cannot tell, for whatever reason, is not there.
 pub(super) trait Files: Debug + Send {
     /// Begins to read the records of some agents, of which these files are known; says by which clock they tell times.
     fn begin(&mut self, agents: &[&RecordedAgent], known: &[&Path], now: Timestamp) -> RecordClock;
+
+    /// Whether it has stopped to answer since then: what is not there is not known.
+    fn is_silent(&self) -> bool;
 
     /// Whether it is this machine, on which more can be asked than what is below.
     fn is_here(&self) -> bool;
@@ -74,6 +77,10 @@ impl Default for Box<dyn Files> {
 impl Files for Here {
     fn begin(&mut self, _: &[&RecordedAgent], _: &[&Path], now: Timestamp) -> RecordClock {
         RecordClock::from(now)
+    }
+
+    fn is_silent(&self) -> bool {
+        false
     }
 
     fn is_here(&self) -> bool {

@@ -1,8 +1,9 @@
 //! The processes and files of a host with /proc, read over its connection.
 //!
-//! What all agents need at a poll is asked at once; the rest where it is needed. What is torn, late or strange is not there.
+//! What all agents need at a poll is asked at once; the rest where it is needed. What is strange is not there; after what is torn
+//! or late nothing more is asked until the next poll.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -16,7 +17,7 @@ use super::{ENTRIES, RecordedAgent};
 use crate::agent_record::RecordClock;
 use crate::process::proc;
 use crate::time::{Span, Timestamp};
-use crate::tmux::{Nonce, Server};
+use crate::tmux::{Error, Nonce, Server};
 
 /// Bytes of a file that are read at one poll.
 const AT_ONCE: u64 = 512 << 10;
@@ -59,9 +60,10 @@ const READ: &str = r#"[ -f "$1" ] && [ ! -L "$1" ] || exit 1
 
 /// A host, and what is known of it since the records were last begun to be read.
 #[derive(Debug)]
-pub(super) struct There {
+pub(super) struct ProcessesOnHost {
     server: Server,
     runtime: Handle,
+    is_silent: Cell<bool>,
     user: Option<u32>,
     /// The processes by their ids: their sessions, and when they began.
     processes: HashMap<u32, (u64, u64)>,
@@ -72,11 +74,12 @@ pub(super) struct There {
     real: RefCell<HashMap<PathBuf, Option<PathBuf>>>,
 }
 
-impl There {
+impl ProcessesOnHost {
     pub(super) fn new(server: Server, runtime: Handle) -> Self {
         Self {
             server,
             runtime,
+            is_silent: Cell::new(false),
             user: None,
             processes: HashMap::new(),
             variables: RefCell::default(),
@@ -88,9 +91,17 @@ impl There {
 
     /// What a program prints there; `None` when it fails, or nothing came.
     fn ask(&self, words: &[&OsStr], stdin: &str) -> Option<Vec<u8>> {
+        if self.is_silent.get() {
+            return None;
+        }
         let words: Option<Vec<&str>> = words.iter().map(|word| word.to_str()).collect();
         let answer = self.runtime.block_on(self.server.print_beside(&words?, stdin.as_bytes().to_vec()));
-        answer.inspect_err(|error| tracing::debug!(%error, "a record was not read")).ok()
+        let complain = |error: &Error| {
+            let is_silent = matches!(error, Error::TimedOut { .. } | Error::Unreachable { .. } | Error::Garbled(_));
+            self.is_silent.set(is_silent);
+            tracing::debug!(%error, "a record was not read");
+        };
+        answer.inspect_err(complain).ok()
     }
 
     fn ask_shell(&self, script: &str, words: &[&OsStr]) -> Option<Vec<u8>> {
@@ -120,9 +131,9 @@ impl There {
     }
 }
 
-impl Files for There {
+impl Files for ProcessesOnHost {
     fn begin(&mut self, agents: &[&RecordedAgent], known: &[&Path], now: Timestamp) -> RecordClock {
-        (self.processes, self.held) = Default::default();
+        (self.processes, self.held, self.is_silent) = Default::default();
         self.states.borrow_mut().clear();
         self.real.borrow_mut().clear();
         let ids: Vec<u32> = agents.iter().flat_map(|agent| agent.processes.iter().copied()).collect();
@@ -131,7 +142,11 @@ impl Files for There {
         words.extend(ids.iter().map(|id| id.to_string().into()));
         words.extend(known.iter().map(|path| path.as_os_str().to_owned()));
         let words: Vec<&OsStr> = words.iter().map(OsString::as_os_str).collect();
-        let told = self.ask_shell(POLL, &words).unwrap_or_default();
+        let Some(told) = self.ask_shell(POLL, &words) else {
+            // Its shell ends it well, whatever was not there.
+            self.is_silent.set(true);
+            return RecordClock::from(now);
+        };
         let mark = format!("{mark}\n");
         let mut parts = Vec::new();
         let mut rest = &told[..];
@@ -157,6 +172,10 @@ impl Files for There {
         self.read_states(rest);
         // Its own time was told before anything was read: nothing is taken for younger than it is.
         RecordClock::new(now, clock)
+    }
+
+    fn is_silent(&self) -> bool {
+        self.is_silent.get()
     }
 
     fn is_here(&self) -> bool {

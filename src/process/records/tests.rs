@@ -382,6 +382,43 @@ fn what_a_host_answers_strangely_is_no_record() {
 }
 
 #[test]
+fn what_a_host_leaves_unanswered_changes_no_record() {
+    let path = ".codex/sessions/2026/11/22/rollout-1.jsonl";
+    let home = Home::of("codex", Some(path));
+    let event = |kind: &str| format!("{{\"type\":\"event_msg\",\"payload\":{{\"type\":\"{kind}\"}}}}\n");
+    home.append(path, "{\"type\":\"session_meta\",\"payload\":{\"source\":\"cli\"}}\n");
+    home.append(path, &event("task_started"));
+    let at = home.home.path().to_owned();
+    let (gone, ended) = (at.join("gone"), at.join("ended"));
+    let mut home = home.at(
+        Place::Host,
+        &format!(
+            "cd {}; [ ! -e gone ] || exit 255; (while [ ! -e gone ]; do sleep 0.05; done; kill $$; : >ended) <&- >&- 2>&- &",
+            at.display()
+        ),
+    );
+    assert_eq!(home.phase(), Some(RecordedPhase::Active));
+    let leave = || {
+        fs::write(&gone, "").unwrap();
+        let begun = std::time::Instant::now();
+        while !ended.exists() {
+            assert!(begun.elapsed().as_secs() < 60, "its session goes on");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        fs::remove_file(&ended).unwrap();
+    };
+    leave();
+    home.append(path, &event("turn_aborted"));
+    assert_eq!(home.read(), None, "nothing is known to be otherwise");
+    fs::remove_file(&gone).unwrap();
+    assert_eq!(home.phase(), Some(RecordedPhase::Idle), "what was added meanwhile is read");
+    leave();
+    assert_eq!(home.read(), None);
+    home.now = home.now + SILENCE;
+    assert_eq!(home.read(), Some(AgentRecordReading::default()), "it is too long ago");
+}
+
+#[test]
 fn an_agent_that_stands_still_is_read_less_often() {
     let path = ".codex/sessions/2026/11/22/rollout-1.jsonl";
     let mut home = Home::of("codex", Some(path));
