@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::{Add, Sub};
 
+use jiff::Zoned;
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A point in time, in milliseconds since the Unix epoch; shown and written as RFC 3339 in UTC with milliseconds.
@@ -53,6 +55,11 @@ impl Timestamp {
     /// Milliseconds since the Unix epoch.
     pub const fn as_millis(self) -> i64 {
         self.0
+    }
+
+    /// The same on the clocks and calendars of a zone; `None` outside of the years that they can name.
+    pub fn in_zone(self, zone: &TimeZone) -> Option<Zoned> {
+        Some(jiff::Timestamp::from_millisecond(self.0).ok()?.to_zoned(zone.clone()))
     }
 
     /// How long after `earlier` this is; zero when it is not later.

@@ -303,9 +303,8 @@ fn wants_color() -> bool {
 
 /// The day, and the time as the clock on the wall shows it in that form.
 fn local(at: Timestamp, clock: &str) -> String {
-    let local =
-        |time: jiff::Timestamp| time.to_zoned(TimeZone::system()).strftime(&format!("%Y-%m-%d {clock}")).to_string();
-    jiff::Timestamp::from_millisecond(at.as_millis()).map_or_else(|_| at.to_string(), local)
+    let shown = at.in_zone(&TimeZone::system()).map(|local| local.strftime(&format!("%Y-%m-%d {clock}")).to_string());
+    shown.unwrap_or_else(|| at.to_string())
 }
 
 /// What a record is about in one word, and its colour.

@@ -242,8 +242,7 @@ fn program() -> anyhow::Result<String> {
         return Ok("fleetwatch".to_owned());
     }
     let path = this.display().to_string();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
-    if path.chars().all(is_plain) {
+    if is_plain(&path) {
         return Ok(path);
     }
     Err(Failure::refused(format!("tmux would not find this program: {path} has signs that need quotes"))
@@ -251,11 +250,15 @@ fn program() -> anyhow::Result<String> {
         .into())
 }
 
+/// Whether a path means the same with quotes and without them.
+fn is_plain(path: &str) -> bool {
+    path.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+".contains(c))
+}
+
 /// A path as a shell takes it.
 fn quoted(path: &Path) -> String {
     let path = path.display().to_string();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
-    if path.chars().all(is_plain) { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
+    if is_plain(&path) { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }
 
 fn home() -> Option<PathBuf> {

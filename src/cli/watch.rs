@@ -379,10 +379,7 @@ impl Printer {
     }
 
     fn clock(&self, at: Timestamp) -> String {
-        jiff::Timestamp::from_millisecond(at.as_millis()).map_or_else(
-            |_| at.to_string(),
-            |time| time.to_zoned(self.zone.clone()).strftime("%H:%M:%S.%3f").to_string(),
-        )
+        at.in_zone(&self.zone).map_or_else(|| at.to_string(), |local| local.strftime("%H:%M:%S.%3f").to_string())
     }
 }
 

@@ -113,7 +113,7 @@ impl Reader {
             // Nothing is known of the time before.
             let Some(&(begun, _)) = line.watched.first() else { continue };
             let usage = self.usage(&terminal.key, period.until)?;
-            known.push(Known { terminal, begun, since: begun.max(period.since.unwrap_or(begun)), line, usage });
+            known.push(TerminalLine { terminal, begun, since: begun.max(period.since.unwrap_or(begun)), line, usage });
         }
         let Some(first) = known.iter().map(|one| one.since).min() else { return Ok(Vec::new()) };
         let hours = hours(first, period.until, &period.zone);
@@ -129,7 +129,7 @@ impl Reader {
 }
 
 /// What the history has of one terminal.
-struct Known<'a> {
+struct TerminalLine<'a> {
     terminal: &'a StoredTerminal,
     /// When it was first watched, and from when on it counts.
     begun: Timestamp,
@@ -138,7 +138,7 @@ struct Known<'a> {
     usage: Vec<SessionUsage>,
 }
 
-impl Known<'_> {
+impl TerminalLine<'_> {
     fn add_to(&self, days: &mut BTreeMap<(Date, String), DayTotals>, hours: &[Hour], by: TotalsOf, until: Timestamp) {
         let line = timeline(&self.line.points, &self.line.watched, self.since, until);
         let (ended, used) = (turns(&self.line.points), growth(&self.usage, self.begun));
@@ -249,9 +249,8 @@ pub fn hours_of(date: Date, zone: &TimeZone) -> (Vec<Timestamp>, Timestamp) {
 
 /// The hours that an interval touches, whole.
 fn hours(since: Timestamp, until: Timestamp, zone: &TimeZone) -> Vec<Hour> {
-    let zoned = |at: Timestamp| Some(jiff::Timestamp::from_millisecond(at.as_millis()).ok()?.to_zoned(zone.clone()));
     let mut hours = Vec::new();
-    let mut next = zoned(since).and_then(|at| at.start_of_day().ok());
+    let mut next = since.in_zone(zone).and_then(|at| at.start_of_day().ok());
     while let Some(begin) = next.take().filter(|begin| moment(begin) < until) {
         next = next_hour(&begin);
         let Some(end) = &next else { break };
@@ -286,10 +285,7 @@ mod tests {
         let of = |date: &str, zone: &str| {
             let zone = TimeZone::get(zone).unwrap();
             let (begins, end) = hours_of(date.parse().unwrap(), &zone);
-            let clock = |at: &Timestamp| {
-                let at = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap();
-                at.to_zoned(zone.clone()).strftime("%H:%M").to_string()
-            };
+            let clock = |at: &Timestamp| at.in_zone(&zone).unwrap().strftime("%H:%M").to_string();
             let ends = begins.iter().skip(1).chain([&end]);
             let lengths = begins.iter().zip(ends).map(|(begin, end)| end.since(*begin).as_millis() / 60_000);
             (begins.len(), begins[1..4].iter().map(clock).collect::<Vec<_>>().join(" "), lengths.collect::<Vec<_>>())
@@ -323,7 +319,7 @@ mod tests {
         }
     }
 
-    fn known(terminal: &StoredTerminal) -> Known<'_> {
+    fn known(terminal: &StoredTerminal) -> TerminalLine<'_> {
         let point = |time: &str, holder, result, ended: Option<&str>| Point {
             at: at(time),
             holder,
@@ -346,7 +342,7 @@ mod tests {
             used("2026-10-25T02:00:00Z", "a", Some(3600), None),
         ];
         let line = Line { points, watched: vec![(begun, at("2026-10-25T03:00:00Z"))] };
-        Known { terminal, begun, since: begun, line, usage }
+        TerminalLine { terminal, begun, since: begun, line, usage }
     }
 
     fn terminal() -> StoredTerminal {

@@ -123,8 +123,7 @@ impl QuietHours {
 
     /// Whether they hold at a moment, on the clock of a time zone.
     pub fn hold(self, now: Timestamp, zone: &TimeZone) -> bool {
-        let Ok(timestamp) = jiff::Timestamp::from_millisecond(now.as_millis()) else { return false };
-        let time = zone.to_datetime(timestamp).time();
+        let Some(time) = now.in_zone(zone).map(|zoned| zoned.time()) else { return false };
         match self.from < self.to {
             true => (self.from..self.to).contains(&time),
             false => time >= self.from || time < self.to,

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use jiff::ToSpan;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use jiff::{ToSpan, Zoned};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -114,12 +114,12 @@ impl By {
 
 impl Today {
     fn shown(&self, now: Timestamp, zone: &TimeZone) -> Option<Date> {
-        self.date.or_else(|| Some(local(now, zone)?.date()))
+        self.date.or_else(|| Some(now.in_zone(zone)?.date()))
     }
 
     /// Goes to another day; there is none after today.
     fn go(&mut self, days: i64, cx: &mut OverlayContext<'_, '_>) {
-        let Some(today) = local(cx.view.now, &cx.options.zone).map(|now| now.date()) else { return };
+        let Some(today) = cx.view.now.in_zone(&cx.options.zone).map(|now| now.date()) else { return };
         let to = self.date.unwrap_or(today).checked_add(days.days());
         match to {
             Ok(date) if date > today => cx.say("that is today: there is nothing after it yet"),
@@ -127,10 +127,6 @@ impl Today {
             Err(_) => {}
         }
     }
-}
-
-fn local(at: Timestamp, zone: &TimeZone) -> Option<Zoned> {
-    Some(jiff::Timestamp::from_millisecond(at.as_millis()).ok()?.to_zoned(zone.clone()))
 }
 
 impl Overlay for Today {
@@ -165,7 +161,7 @@ impl Overlay for Today {
         let by = format!("by {}", self.by.0);
         let is_of_it = |(question, _): &&(DayQuestion, _)| question.date == date && question.by == self.by.0;
         let told = self.told.as_ref().filter(is_of_it).map(|(_, told)| told);
-        let rows = told.and_then(|told| told.as_ref().ok()).map(|days| Row::all(days)).unwrap_or_default();
+        let rows = told.and_then(|told| told.as_ref().ok()).map(|days| DayRow::all(days)).unwrap_or_default();
         let below = Rect { y: area.y + area.height.min(1), height: area.height.saturating_sub(1), ..area };
         if rows.is_empty() {
             frame::titled(canvas, buffer, area, &[(&named, parts.title), (&by, parts.quiet)]);
@@ -250,14 +246,14 @@ impl Overlay for Today {
 }
 
 /// One of whom totals are shown, or all of them.
-struct Row<'a> {
+struct DayRow<'a> {
     name: &'a str,
     day: Cow<'a, DayTotals>,
     /// What a whole bar stands for.
     full: Span,
 }
 
-impl<'a> Row<'a> {
+impl<'a> DayRow<'a> {
     /// All of them together where there are several, and each of them, those first who had the turn for longest.
     fn all(days: &'a [DayTotals]) -> Vec<Self> {
         let busy = |day: &DayTotals| {
@@ -302,7 +298,7 @@ struct Chart<'a> {
 }
 
 impl<'a> Chart<'a> {
-    fn new(canvas: &'a Canvas<'a>, area: Rect, rows: &[Row<'_>], hours: Vec<Timestamp>) -> Self {
+    fn new(canvas: &'a Canvas<'a>, area: Rect, rows: &[DayRow<'_>], hours: Vec<Timestamp>) -> Self {
         let (width, height) = (usize::from(area.width), usize::from(area.height.saturating_sub(1)));
         let longest = rows.iter().map(|row| text::width(row.name)).max().unwrap_or_default();
         let beside = 5 + hours.len() + LENGTH + WORD + REST;
@@ -341,7 +337,7 @@ impl<'a> Chart<'a> {
     }
 
     /// Draws the bars of one row from a line of the area on, and what they are in words.
-    fn draw_row(&self, buffer: &mut Buffer, area: Rect, top: u16, row: &Row<'_>) {
+    fn draw_row(&self, buffer: &mut Buffer, area: Rect, top: u16, row: &DayRow<'_>) {
         let (theme, parts) = (self.canvas.theme, &self.canvas.theme.parts);
         let TotalsWords { worked, waited, turns, tokens, cost } = TotalsWords::of(&row.day.whole);
         let used = [tokens.map(|tokens| format!("{tokens} tokens")), cost].into_iter().flatten().collect::<Vec<_>>();
@@ -372,7 +368,7 @@ impl<'a> Chart<'a> {
     }
 
     /// Draws one line of the bars of a day.
-    fn draw_bar(&self, pen: &mut Pen<'_>, row: &Row<'_>, holder: Holder, level: usize, style: Style) {
+    fn draw_bar(&self, pen: &mut Pen<'_>, row: &DayRow<'_>, holder: Holder, level: usize, style: Style) {
         for begin in &self.hours {
             let hour = row.day.hours.get(begin);
             let height = hour.map_or(0, |hour| self.eighths_of(hour.time(holder), row.full));

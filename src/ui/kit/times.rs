@@ -35,14 +35,14 @@ pub fn age(span: Span) -> String {
 
 /// The time of day with milliseconds: `14:02:11.031`.
 pub fn wall(moment: Timestamp, zone: &TimeZone) -> String {
-    match jiff::Timestamp::from_millisecond(moment.as_millis()) {
-        Ok(timestamp) => {
-            let time = timestamp.to_zoned(zone.clone()).time();
+    match moment.in_zone(zone) {
+        Some(zoned) => {
+            let time = zoned.time();
             let (hour, minute, second) = (time.hour(), time.minute(), time.second());
             format!("{hour:02}:{minute:02}:{second:02}.{:03}", time.millisecond())
         }
         // Outside of the years that a calendar can name there is no time of day either.
-        Err(_) => "--:--:--.---".to_owned(),
+        None => "--:--:--.---".to_owned(),
     }
 }
 
@@ -53,8 +53,7 @@ pub fn clock(moment: Timestamp, zone: &TimeZone) -> String {
 
 /// The day: `Tue 14 Nov`.
 pub fn day(moment: Timestamp, zone: &TimeZone) -> String {
-    jiff::Timestamp::from_millisecond(moment.as_millis())
-        .map_or_else(|_| "---".to_owned(), |at| at.to_zoned(zone.clone()).strftime("%a %-d %b").to_string())
+    moment.in_zone(zone).map_or_else(|| "---".to_owned(), |at| at.strftime("%a %-d %b").to_string())
 }
 
 /// The day and the time of day to the minute.
