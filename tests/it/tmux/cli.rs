@@ -6,6 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::support::copy_shell;
 use crate::support::private_tmux::{PATIENCE, Permit, PrivateTmux, signal, wait_until};
 use serde_json::Value;
 
@@ -612,7 +613,7 @@ fn every_command_calls_the_same_state_the_same() {
     let support = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/support");
     std::fs::copy(support.join("parrot.toml"), profiles.join("parrot.toml")).unwrap();
     let parrot = folder.path().join("parrot");
-    std::fs::copy("/bin/bash", &parrot).unwrap();
+    copy_shell("/bin/bash", &parrot);
     std::fs::write(&config, format!("[history]\npath = \"{}\"\n", folder.path().join("h.db").display())).unwrap();
     let tmux = PrivateTmux::unstarted();
     let words = |words: &[&str]| {

@@ -14,6 +14,7 @@ mod views;
 
 use std::process::{Child, Command, Stdio};
 
+use crate::support::copy_shell;
 use crate::support::private_tmux::{PrivateTmux, signal, wait_until};
 
 /// A shell with a terminal, in which the dashboard is started, and a server with a small agent to watch.
@@ -36,7 +37,7 @@ impl Desk {
             profiles.join("parrot.toml"),
         )
         .unwrap();
-        std::fs::copy("/bin/bash", directory.path().join("parrot")).unwrap();
+        copy_shell("/bin/bash", directory.path().join("parrot"));
         // It is not the first start, of which something is told.
         let state = directory.path().join("state/fleetwatch");
         std::fs::create_dir_all(&state).unwrap();

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support::copy_shell;
 use crate::support::private_tmux::{PrivateTmux, wait_or_tell, wait_until};
 use fleetwatch::follow_up::{MessageEvent, Wanted};
 use fleetwatch::history::{
@@ -29,7 +30,7 @@ impl Aviary {
         let profiles = directory.path().join("fleetwatch/profiles");
         std::fs::create_dir_all(&profiles).unwrap();
         std::fs::copy(support("parrot.toml"), profiles.join("parrot.toml")).unwrap();
-        std::fs::copy("/bin/bash", directory.path().join("parrot")).unwrap();
+        copy_shell("/bin/bash", directory.path().join("parrot"));
         std::fs::write(directory.path().join("fleetwatch/config.toml"), rules).unwrap();
         let aviary = Self { tmux: PrivateTmux::unstarted(), directory, watch: None };
         aviary.settle("birds");

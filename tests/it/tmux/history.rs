@@ -6,6 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::support::copy_shell;
 use crate::support::private_tmux::{PATIENCE, PrivateTmux, wait_until};
 use fleetwatch::fleet::{PaneId, ServerId, TerminalKey};
 use fleetwatch::history::{Body, History, Owner, Reader, Record, RecordFilter, Settings, TransitionRecord};
@@ -154,7 +155,7 @@ impl Cage {
     fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         let program = home.path().join("parrot");
-        std::fs::copy("/bin/bash", &program).unwrap();
+        copy_shell("/bin/bash", &program);
         let profiles = home.path().join("fleetwatch/profiles");
         std::fs::create_dir_all(&profiles).unwrap();
         std::fs::write(profiles.join("parrot.toml"), include_str!("../support/parrot.toml")).unwrap();

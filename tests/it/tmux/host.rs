@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::support::copy_shell;
 use crate::support::private_tmux::PrivateTmux;
 use fleetwatch::config::Config;
 use fleetwatch::fleet::{Capture, PollResult, ServerId, TerminalKey};
@@ -74,7 +75,7 @@ async fn a_host_is_listed_captured_and_sent_to_like_this_machine() {
 async fn agents_found(ssh: &str) -> usize {
     let directory = tempfile::tempdir().unwrap();
     let claude = directory.path().join("claude").to_str().unwrap().to_owned();
-    std::fs::copy("/bin/sh", &claude).unwrap();
+    copy_shell("/bin/sh", &claude);
     let host = Host::new(PrivateTmux::start(&[&claude, "-c", "echo up; read x"]), ssh);
     host.tmux.new_session("below", &["sh", "-c", &format!("{claude} -c 'echo up; read x'; true")]);
     host.tmux.wait_for_text("main:", "up");

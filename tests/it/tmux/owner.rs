@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
+use crate::support::copy_shell;
 use crate::support::private_tmux::{PATIENCE, PrivateTmux, wait_until};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -21,7 +22,7 @@ impl Cage {
     fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         let path = |name: &str| home.path().join(name);
-        fs::copy("/bin/bash", path("parrot")).unwrap();
+        copy_shell("/bin/bash", path("parrot"));
         fs::create_dir_all(path("fleetwatch/profiles")).unwrap();
         fs::write(path("fleetwatch/profiles/parrot.toml"), include_str!("../support/parrot.toml")).unwrap();
         fs::write(path("parrot.sh"), include_str!("../support/parrot.sh")).unwrap();

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::support::copy_shell;
 use crate::support::private_tmux::{PATIENCE, PrivateTmux, signal};
 use fleetwatch::config::Config;
 use fleetwatch::fleet::{Capture, Input, PaneReport, PollResult, ServerReport};
@@ -168,7 +169,7 @@ async fn a_stopped_server_fails_and_holds_up_no_other() {
 /// A program that runs as `path`, with a shell inside that waits.
 fn disguised(path: &Path) -> String {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::copy("/bin/sh", path).unwrap();
+    copy_shell("/bin/sh", path);
     path.to_str().unwrap().to_owned()
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use crate::support::copy_shell;
 use crate::support::private_tmux::{PrivateTmux, wait_until};
 use fleetwatch::cli::record::{Args, run};
 use fleetwatch::fleet::TerminalKey;
@@ -94,7 +95,7 @@ fn an_agent_is_recorded_with_its_record() {
     let sessions = directory.path().join(".codex/sessions/2026/11/22");
     std::fs::create_dir_all(&sessions).unwrap();
     // A shell by the agent's name.
-    std::fs::copy("/bin/sh", &agent).unwrap();
+    copy_shell("/bin/sh", &agent);
     let script = r#"exec 3>>"$HOME/.codex/sessions/2026/11/22/rollout-1.jsonl"
 echo '{"type":"session_meta","payload":{"source":"cli","id":"5-e","base_instructions":"secret"}}' >&3
 echo started; read x
@@ -138,7 +139,7 @@ fn facts_that_change_are_told_now_and_then() {
     std::fs::create_dir_all(&sessions).unwrap();
     std::fs::create_dir_all(&shop).unwrap();
     let agent = home.path().join("pi");
-    std::fs::copy("/bin/sh", &agent).unwrap();
+    copy_shell("/bin/sh", &agent);
     let variable = format!("HOME={}", home.path().display());
     let words = ["env", "-C", shop.to_str().unwrap(), &variable, agent.to_str().unwrap(), "-c", "echo up; read x"];
     let tmux = PrivateTmux::start(&words);

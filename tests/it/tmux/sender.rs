@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::support::copy_shell;
 use crate::support::private_tmux::PrivateTmux;
 use fleetwatch::dialog::{Dialog, in_words};
 use fleetwatch::history::History;
@@ -51,7 +52,7 @@ impl Cage {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let program = directory.path().join("parrot");
-        std::fs::copy("/bin/bash", &program).unwrap();
+        copy_shell("/bin/bash", &program);
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/support/parrot.sh");
         // A shell below, as people have it: when the parrot ends, it gets the keys.
         let run = format!("set +m; '{}' '{script}'; exec cat", program.display());
@@ -492,7 +493,7 @@ async fn a_row_that_tmux_cannot_test_keeps_nobody_from_answering() {
     assert_eq!(cage.send("ask a\u{200e}b").await, Outcome::Accepted(None));
     cage.wait_for("2. No");
     let seen = cage.dialog().await;
-    assert!(seen.text.concat().contains("Allow ab?"), "{:?}", seen.text);
+    assert!(seen.text.concat().contains("Allow a<U+200E>b?"), "{:?}", seen.text);
     assert!(cage.choose(&seen, "No").await.is_accepted());
     cage.wait_for("● answered 2");
     assert_eq!(cage.send("ask a\u{200e}b").await, Outcome::Accepted(None));

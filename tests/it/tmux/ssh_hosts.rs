@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use crate::support::copy_shell;
 use crate::support::hosts::Hosts;
 use fleetwatch::fleet::{ServerId, TerminalKey};
 use fleetwatch::tmux::{Delivery, Error, Guard, Key, Obstacle, PasteText, Server, Settings};
@@ -216,7 +217,7 @@ fn a_connection_that_the_operator_opened_is_used_where_ssh_alone_is_refused() {
 fn an_agent_on_a_host_is_known_by_the_record_that_it_holds_open() {
     let hosts = Hosts::behind_one_address(&["box"]);
     let codex = hosts.path("codex");
-    std::fs::copy("/bin/sh", &codex).unwrap();
+    copy_shell("/bin/sh", &codex);
     let sessions = hosts.path("agent/sessions/2026/11/23");
     std::fs::create_dir_all(&sessions).unwrap();
     let write = |name: &str, model: &str, done: bool| {
@@ -284,7 +285,7 @@ fn of_a_repository_on_a_host_the_branch_is_told_and_nothing_of_it_is_run() {
     std::fs::write(shop.join(".gitattributes"), "* filter=x\n").unwrap();
     std::fs::write(shop.join("file"), "two\n").unwrap();
     let claude = hosts.path("claude");
-    std::fs::copy("/bin/sh", &claude).unwrap();
+    copy_shell("/bin/sh", &claude);
     let (agent, below) = (format!("exec {} -c 'read x'", claude.display()), shop.join("below"));
     let begin = ["-f", "/dev/null", "new-session", "-d", "-s", "work", "-c", below.to_str().unwrap(), &agent];
     hosts.tmux("box", &begin);

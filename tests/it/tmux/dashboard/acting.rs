@@ -1,5 +1,7 @@
 //! Acting on agents from the dashboard, through real keys.
 
+use std::time::{Duration, Instant};
+
 use super::notices::status;
 use super::*;
 
@@ -24,7 +26,16 @@ impl Desk {
     pub(super) fn leave(&self) {
         self.press("Escape");
         self.wait("? help");
-        self.press("q");
+        // Both in one read are Alt-q, which is no key here: it is pressed again where nothing came of it.
+        let mut pressed: Option<Instant> = None;
+        wait_until("the dashboard to end", || {
+            let has_ended = self.screen().contains("desk>");
+            if !has_ended && pressed.is_none_or(|at| at.elapsed() > Duration::from_secs(5)) {
+                self.press("q");
+                pressed = Some(Instant::now());
+            }
+            has_ended
+        });
         self.expect_restored();
     }
 
