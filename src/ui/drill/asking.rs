@@ -29,8 +29,8 @@ const REASONS: Span = Span::from_millis(900);
 /// What was asked and what was answered.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Asking {
-    line: Asked,
-    page: Asked,
+    line: QuestionProgress,
+    page: QuestionProgress,
     transcript: bool,
     /// Whether the history has more before what is known.
     earlier: bool,
@@ -50,7 +50,7 @@ pub(super) struct Asking {
 
 /// How far a question is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Asked {
+enum QuestionProgress {
     #[default]
     Not,
     UnderWay,
@@ -80,7 +80,7 @@ impl Asking {
         match &self.trouble {
             Some(Trouble::Off) => "no history is kept: this is what was seen since fleetwatch started".to_owned(),
             Some(trouble) => format!("the history cannot be read now: {trouble}"),
-            None if self.page == Asked::Answered && !self.earlier => "the history begins here".to_owned(),
+            None if self.page == QuestionProgress::Answered && !self.earlier => "the history begins here".to_owned(),
             None => "reading what was before …".to_owned(),
         }
     }
@@ -104,8 +104,8 @@ impl Drill {
         let now = cx.view.now;
         let mut asks: Vec<QuestionKind> = Vec::new();
         if self.asking.may_read(now) {
-            if self.asking.line == Asked::Not {
-                self.asking.line = Asked::UnderWay;
+            if self.asking.line == QuestionProgress::Not {
+                self.asking.line = QuestionProgress::UnderWay;
                 asks.push(QuestionKind::Line { since: None, until: now });
             }
             asks.extend(self.page_wanted(now));
@@ -125,19 +125,19 @@ impl Drill {
 
     fn page_wanted(&mut self, now: Timestamp) -> Option<QuestionKind> {
         let near_end = self.index() + AHEAD + self.drawn.list.page >= self.steps.all().len();
-        let again = self.asking.page == Asked::Answered && self.asking.is_again_due(now);
+        let again = self.asking.page == QuestionProgress::Answered && self.asking.is_again_due(now);
         let before = match self.asking.page {
-            Asked::UnderWay => return None,
-            Asked::Not => None,
-            Asked::Answered if again => None,
-            Asked::Answered if self.asking.earlier && near_end => Some(self.steps.oldest_kept()?),
-            Asked::Answered if now.since(self.asking.paged) >= LOOK => {
-                self.asking.page = Asked::UnderWay;
+            QuestionProgress::UnderWay => return None,
+            QuestionProgress::Not => None,
+            QuestionProgress::Answered if again => None,
+            QuestionProgress::Answered if self.asking.earlier && near_end => Some(self.steps.oldest_kept()?),
+            QuestionProgress::Answered if now.since(self.asking.paged) >= LOOK => {
+                self.asking.page = QuestionProgress::UnderWay;
                 return Some(QuestionKind::Again);
             }
-            Asked::Answered => return None,
+            QuestionProgress::Answered => return None,
         };
-        self.asking.page = Asked::UnderWay;
+        self.asking.page = QuestionProgress::UnderWay;
         Some(QuestionKind::Page { before })
     }
 
@@ -221,9 +221,10 @@ impl Drill {
         }
         match answer {
             HistoryAnswer::Page { before, records, earlier } => {
-                let first =
-                    self.asking.page != Asked::Answered && before.is_none() && self.steps.oldest_kept().is_none();
-                (self.asking.page, self.asking.paged) = (Asked::Answered, now);
+                let first = self.asking.page != QuestionProgress::Answered
+                    && before.is_none()
+                    && self.steps.oldest_kept().is_none();
+                (self.asking.page, self.asking.paged) = (QuestionProgress::Answered, now);
                 if first || before.is_some() {
                     self.asking.earlier = *earlier;
                 }
@@ -242,7 +243,7 @@ impl Drill {
                 self.asking.screens.insert(*id, screen.clone());
             }
             HistoryAnswer::Line(line) => {
-                self.asking.line = Asked::Answered;
+                self.asking.line = QuestionProgress::Answered;
                 self.strip.keep(line.clone());
             }
             HistoryAnswer::Transcript { lines, is_recorded, .. } => {
@@ -257,10 +258,10 @@ impl Drill {
         match ask {
             QuestionKind::Page { .. } | QuestionKind::Again => {
                 let known = self.steps.oldest_kept().is_some();
-                self.asking.page = if known { Asked::Answered } else { Asked::Not };
+                self.asking.page = if known { QuestionProgress::Answered } else { QuestionProgress::Not };
             }
             QuestionKind::Screen(_) => self.asking.screen = None,
-            QuestionKind::Line { .. } => self.asking.line = Asked::Not,
+            QuestionKind::Line { .. } => self.asking.line = QuestionProgress::Not,
             QuestionKind::Transcript { .. } => {
                 self.asking.transcript = false;
                 match trouble {
