@@ -56,6 +56,8 @@ pub struct DialogBox {
     /// What the box was opened to answer.
     meant: Option<Action>,
     stage: Stage,
+    /// Whether keys have gone to the dialog that is shown, whatever became of them.
+    has_sent: bool,
     /// What the operator is told below the options.
     message: Option<(Status, String)>,
 }
@@ -130,6 +132,7 @@ impl DialogBox {
             reason: None,
             meant: None,
             stage: Stage::Choosing,
+            has_sent: false,
             message: None,
         }
     }
@@ -155,7 +158,11 @@ impl DialogBox {
             }
             Some(before) => {
                 shown.before = before.now;
-                self.begin_anew(&shown.dialog, "the dialog changed, nothing was sent");
+                let has_sent = std::mem::take(&mut self.has_sent);
+                self.begin_anew(
+                    &shown.dialog,
+                    if has_sent { "the dialog changed" } else { "the dialog changed, nothing was sent" },
+                );
             }
             None => {
                 let marked = Some(shown.dialog.marked.unwrap_or(0)).filter(|_| shown.dialog.can_answer());
@@ -202,6 +209,11 @@ impl DialogBox {
     /// Whether keys do nothing: they may have been meant for what was there before.
     fn is_deaf(&self, now: Timestamp) -> bool {
         self.question.is_deaf(now) || matches!(self.stage, Stage::Closed(_))
+    }
+
+    /// Whether keys have gone to the dialog, or may be on their way.
+    fn may_have_sent(&self) -> bool {
+        self.has_sent || matches!(self.stage, Stage::Sending | Stage::Answered(_))
     }
 
     /// Why the key that answers would send nothing.
@@ -360,6 +372,9 @@ impl DialogBox {
     }
 
     fn step(&mut self, options: isize) -> Flow {
+        if self.stage == Stage::Sending {
+            return Flow::Stay;
+        }
         let asked = self.asked(&Theme::default());
         match self.shown.as_ref().map(|shown| &shown.dialog).filter(|dialog| dialog.can_answer()) {
             Some(dialog) => self.question.step(options, &asked, dialog.marked.unwrap_or(0)),
@@ -378,7 +393,9 @@ impl DialogBox {
     }
 
     fn choose(&mut self, option: Option<usize>) {
-        if let Some(option) = option.filter(|_| self.shown.as_ref().is_some_and(|shown| shown.dialog.can_answer())) {
+        let can_choose = self.stage != Stage::Sending;
+        let can_choose = can_choose && self.shown.as_ref().is_some_and(|shown| shown.dialog.can_answer());
+        if let Some(option) = option.filter(|_| can_choose) {
             let asked = self.asked(&Theme::default());
             self.question.choose(option, &asked);
         }
@@ -538,7 +555,10 @@ impl Overlay for DialogBox {
             Stage::Closed(_) => Flow::Close,
             Stage::Choosing => {
                 self.stage = Stage::Closed(cx.view.now);
-                self.message = Some((Status::Stalled, "the dialog is closed, nothing was sent".to_owned()));
+                // What became of an answer says more.
+                if !self.has_sent {
+                    self.message = Some((Status::Stalled, "the dialog is closed, nothing was sent".to_owned()));
+                }
                 let name = terminal.map_or("the terminal", |terminal| terminal.state.terminal.id.as_str());
                 let message = format!("the dialog of {name} is closed");
                 cx.tell_about(Topic::Dialog(self.key.clone()), Status::Ready, message);
@@ -560,6 +580,7 @@ impl Overlay for DialogBox {
             outcome => outcome.to_string(),
         };
         self.message = Some((toast::outcome_status(outcome), message));
+        self.has_sent |= !matches!(outcome, Outcome::Refused(_));
         self.stage = if outcome.is_accepted() { Stage::Answered(cx.view.now) } else { Stage::Choosing };
         self.typing.take_if(|_| outcome.is_accepted());
         match outcome {

@@ -187,7 +187,12 @@ impl DialogBox {
         }
         let mut buttons: Vec<Hint> = self.ways(held);
         buttons.retain(|hint| hint.0 != Action::Jump && *hint != (Action::Down, "choose"));
-        let close = if self.typing.is_some() { "back; nothing was sent" } else { "close; nothing was sent" };
+        let close = match (self.typing.is_some(), self.may_have_sent()) {
+            (true, false) => "back; nothing was sent",
+            (false, false) => "close; nothing was sent",
+            (true, true) => "back",
+            (false, true) => "close",
+        };
         buttons.extend([(Action::Jump, "go there and answer"), (Action::Close, close)]);
         let buttons = frame::buttons(canvas, buffer, sheet.buttons, self.context(), &buttons);
         HitMap { place: sheet.place, buttons }

@@ -167,6 +167,32 @@ fn the_box_of_a_dialog_that_closes_stays_until_no_key_can_be_meant_for_it() {
 }
 
 #[test]
+fn once_keys_went_out_nobody_says_that_nothing_was_sent() {
+    let mut fleet = SampleFleet::usual();
+    let mut ui = opened(&mut fleet, "Proceed?\n❯ 1. Yes\n  2. No", (120, 40));
+    frame(&mut ui, &fleet, 120, 40);
+    let requests = press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let Request::Perform(answer) = &requests[0] else { panic!("{requests:?}") };
+    // What is on its way is not chosen otherwise.
+    assert_eq!(press(&mut ui, &fleet, &chars("2")), []);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Down, KeyCode::Enter]), []);
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("sending 1 Yes") && shown.contains("› 1  Yes"), "{shown}");
+    assert!(!shown.contains("nothing was sent"), "{shown}");
+    ui.ended(answer, &Outcome::Unverified { why: "not seen".to_owned() }, &fleet.view());
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("not seen") && !shown.contains("nothing was sent"), "{shown}");
+    let waiting = fleet.terminals[0].state.assessment.business_state;
+    fleet.terminals[0].state.assessment.business_state = fleetwatch::state::BusinessState::Working;
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("not seen") && !shown.contains("nothing was sent"), "{shown}");
+    // Of the next dialog nothing has gone out.
+    fleet.terminals[0].state.assessment.business_state = waiting;
+    ask(&mut fleet, 0, "And this?\n❯ 1. Yes\n  2. No");
+    assert!(text(&mut ui, &fleet, 120, 40).contains("close; nothing was sent"));
+}
+
+#[test]
 fn a_dialog_that_came_up_just_now_gets_no_second_enter_of_the_same_gesture() {
     let mut fleet = SampleFleet::usual();
     fleet.terminals[0].state.since = fleet.now - Span::from_millis(300);
