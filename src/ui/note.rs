@@ -21,6 +21,8 @@ pub struct NoteBar {
     part: NotePart,
     /// What is noted of each until then, and what it is called.
     noted: Vec<(KeptNote, String)>,
+    /// What the line began with.
+    before: String,
     line: LineInput,
 }
 
@@ -30,7 +32,8 @@ impl NoteBar {
         let first = value(part, *items.first()?);
         let common = first.filter(|first| items.iter().all(|item| value(part, *item) == Some(first)));
         let noted = items.iter().map(|item| (item.kept_note(), item.id().to_owned())).collect();
-        Some(Self { part, noted, line: LineInput::new(common.unwrap_or_default()) })
+        let before = common.unwrap_or_default().to_owned();
+        Some(Self { part, noted, line: LineInput::new(&before), before })
     }
 
     fn head(&self) -> String {
@@ -86,10 +89,19 @@ impl Overlay for NoteBar {
 
     fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
         match action {
+            // A line that is empty because they differ is no wish to have none of them.
+            Action::Choose if self.line.text() == self.before => {
+                cx.say("nothing was typed, so all stays as it was");
+                Flow::Close
+            }
             Action::Choose => {
+                // Another process may have said something else of it meanwhile.
+                let items = Item::all(cx.view);
                 let with = |kept: &KeptNote| {
-                    let note = kept.note.clone().with(self.part, self.line.text());
-                    KeptNote { note, ..kept.clone() }
+                    let mut by_now = items.iter().map(|item| item.kept_note());
+                    let its = by_now.find(|it| (&it.key, it.process) == (&kept.key, kept.process));
+                    let KeptNote { note, .. } = its.unwrap_or_else(|| kept.clone());
+                    KeptNote { note: note.with(self.part, self.line.text()), ..kept.clone() }
                 };
                 let kept: Vec<(KeptNote, &String)> = self.noted.iter().map(|(kept, name)| (with(kept), name)).collect();
                 let fault = |kept: &KeptNote| cx.view.name_fault(&kept.key, kept.note.name.as_deref()?);

@@ -1198,6 +1198,19 @@ fn a_terminal_is_named_and_several_are_labelled() {
     let labelled = |note: Note| note.with(NotePart::Label, "shop");
     let wanted = [("shop-api".to_owned(), labelled(Note::default())), ("shopfront".into(), labelled(named))];
     assert_eq!(asked.iter().filter_map(kept).collect::<Vec<_>>(), wanted);
+    // What is not typed changes nothing, be it the same of all or not.
+    for (place, terminal) in fleet.terminals.iter_mut().enumerate() {
+        terminal.note = terminal.note.clone().with(NotePart::Label, ["one", "other"][place]);
+    }
+    frame(&mut ui, &fleet, 120, 40);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Char('L'), KeyCode::Enter]), []);
+    assert_eq!(press(&mut ui, &fleet, &[KeyCode::Char('u'), KeyCode::Char(','), KeyCode::Enter]), []);
+    // What another process said while the line was open stays.
+    press(&mut ui, &fleet, &[KeyCode::Home, KeyCode::Char('t'), KeyCode::Char('x')]);
+    fleet.terminals.iter_mut().for_each(|it| it.note = Note::default().with(NotePart::Label, "meanwhile"));
+    let asked = press(&mut ui, &fleet, &[KeyCode::Enter]);
+    let wanted = Note::default().with(NotePart::Label, "meanwhile").with(NotePart::Text, "x");
+    assert_eq!(asked.iter().filter_map(kept).map(|(_, note)| note).collect::<Vec<_>>(), [wanted]);
     fleet.terminals.iter_mut().for_each(|it| it.note = labelled(it.note.clone()));
     press(&mut ui, &fleet, &chars("ubbbb"));
     assert!(text(&mut ui, &fleet, 120, 40).contains("▾ shop"), "grouped by label");
