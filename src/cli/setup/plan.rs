@@ -16,7 +16,7 @@ pub struct TmuxSettings {
     pub popup: bool,
     /// The summary for a status line.
     pub status: bool,
-    /// Whether it sets the right of the status line itself.
+    /// Whether it sets the right of the status line itself, or adds to it.
     sets_right: bool,
     /// Keys that are bound behind the prefix.
     bound: Vec<String>,
@@ -31,18 +31,16 @@ impl TmuxSettings {
             let is_ours = line.contains("fleetwatch");
             self.popup |= is_ours && line.contains("popup");
             self.status |= is_ours && line.contains("fleetwatch status");
-            let words = words(line);
-            let Some((command, rest)) = words.split_first() else { continue };
-            match command.as_str() {
-                "bind" | "bind-key" => self.bound.extend(bound(rest)),
-                "set" | "set-option" => {
-                    let adds = rest.iter().any(|word| word.starts_with('-') && word.contains('a'));
-                    self.sets_right |= !adds && rest.iter().any(|word| word == "status-right");
+            for words in words(line).split(|word| word == ";") {
+                let Some((command, rest)) = words.split_first() else { continue };
+                match command.as_str() {
+                    "bind" | "bind-key" => self.bound.extend(bound(rest)),
+                    "set" | "set-option" => self.sets_right |= rest.iter().any(|word| word == "status-right"),
+                    "source" | "source-file" => {
+                        sourced.extend(rest.iter().filter(|word| !word.starts_with('-')).cloned());
+                    }
+                    _ => {}
                 }
-                "source" | "source-file" => {
-                    sourced.extend(rest.iter().filter(|word| !word.starts_with('-')).cloned());
-                }
-                _ => {}
             }
         }
         sourced
@@ -71,7 +69,7 @@ impl TmuxSettings {
     }
 }
 
-/// The words of a line of tmux's configuration, without their quotes.
+/// The words of a line of tmux's configuration, without their quotes; what parts its commands is a word of its own.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for c in line.chars() {
@@ -82,6 +80,10 @@ fn words(line: &str) -> Vec<String> {
             }
             (Some(open), _) if open == c => quote = None,
             (None, c) if c.is_whitespace() => words.extend(word.take()),
+            (None, ';') => {
+                words.extend(word.take());
+                words.push(c.to_string());
+            }
             _ => word.get_or_insert_default().push(c),
         }
     }
@@ -211,9 +213,12 @@ mod tests {
              bind -T prefix \"F\" \\\n  display-message x\nbind -T copy-mode A x\nset -ga status-right x\n\
              source-file -q ~/.tmux/more.conf\n",
         );
-        assert_eq!((settings.free_key(), settings.popup, settings.sets_right), (Some("A"), false, false));
+        assert_eq!((settings.free_key(), settings.popup, settings.sets_right), (Some("A"), false, true));
         assert_eq!(sourced, ["~/.tmux/more.conf"]);
-        assert!(settings.status_lines("fleetwatch").contains("set -g status-right '#("));
+        // What is added to tmux's own would be lost, were it set anew.
+        assert!(settings.status_lines("fleetwatch").contains("set -ga status-right ' #("));
+        assert!(TmuxSettings::default().status_lines("fleetwatch").contains("set -g status-right '#("));
+        assert_eq!(read("bind F a; bind W b ; bind -n A c\nbind Y 'x; bind A y' \\; bind A z").0.free_key(), None);
         let (settings, _) = read("  bind-key X display-popup -E '/usr/bin/fleetwatch'\nset -g status-right '%H'\n");
         assert_eq!((settings.popup, settings.status, settings.free_key()), (true, false, Some("F")));
         assert!(settings.status_lines("fleetwatch").contains("set -ga status-right ' #("));
