@@ -15,7 +15,15 @@ use crate::time::{Span, Timestamp};
 
 words! {
     /// Whose totals are added up. A terminal counts for the agent and the label that it had last on the day.
-    TotalsOf { Terminal = "terminal", Agent = "agent", Label = "label" }
+    #[derive(Default)]
+    TotalsOf { #[default] Terminal = "terminal", Agent = "agent", Label = "label" }
+}
+
+impl TotalsOf {
+    /// The next one, around.
+    pub fn next(self) -> Self {
+        Self::ALL[(self as usize + 1) % Self::ALL.len()]
+    }
 }
 
 /// What was done in some time.

@@ -85,31 +85,11 @@ fn length(span: Span) -> String {
 pub struct Today {
     /// `None` is today, also after midnight.
     date: Option<Date>,
-    by: By,
+    by: TotalsOf,
     /// What was asked last, and the last answer with what it is to.
     asked: Option<DayQuestion>,
     told: Option<(DayQuestion, Result<Vec<DayTotals>, Trouble>)>,
     view: Viewport,
-}
-
-/// Whose totals are shown.
-#[derive(Clone, Copy, Debug)]
-struct By(TotalsOf);
-
-impl Default for By {
-    fn default() -> Self {
-        Self(TotalsOf::Terminal)
-    }
-}
-
-impl By {
-    const fn next(self) -> Self {
-        Self(match self.0 {
-            TotalsOf::Terminal => TotalsOf::Agent,
-            TotalsOf::Agent => TotalsOf::Label,
-            TotalsOf::Label => TotalsOf::Terminal,
-        })
-    }
 }
 
 impl Today {
@@ -143,7 +123,7 @@ impl Overlay for Today {
         if self.date.is_some() {
             hints.push((Action::FocusRight, "the day after"));
         }
-        let by = match self.by.next().0 {
+        let by = match self.by.next() {
             TotalsOf::Terminal => "by terminal",
             TotalsOf::Agent => "by agent",
             TotalsOf::Label => "by label",
@@ -158,8 +138,8 @@ impl Overlay for Today {
         let parts = &canvas.theme.parts;
         let day = date.strftime("%a %-d %b").to_string();
         let named = if self.date.is_none() { format!("{day}, today") } else { day.clone() };
-        let by = format!("by {}", self.by.0);
-        let is_of_it = |(question, _): &&(DayQuestion, _)| question.date == date && question.by == self.by.0;
+        let by = format!("by {}", self.by);
+        let is_of_it = |(question, _): &&(DayQuestion, _)| question.date == date && question.by == self.by;
         let told = self.told.as_ref().filter(is_of_it).map(|(_, told)| told);
         let rows = told.and_then(|told| told.as_ref().ok()).map(|days| DayRow::all(days)).unwrap_or_default();
         let below = Rect { y: area.y + area.height.min(1), height: area.height.saturating_sub(1), ..area };
@@ -172,7 +152,7 @@ impl Overlay for Today {
                     ["no history is kept, so nothing is known of a day".to_owned(), String::new()]
                 }
                 Some(Err(trouble)) => [format!("the history cannot be read now: {trouble}"), String::new()],
-                Some(Ok(_)) if self.by.0 == TotalsOf::Label => [
+                Some(Ok(_)) if self.by == TotalsOf::Label => [
                     format!("nothing that was watched on {day} has a label"),
                     label.map_or_else(String::new, |key| format!("{key} in the table gives one, and so does {NOTE}")),
                 ],
@@ -190,12 +170,11 @@ impl Overlay for Today {
         let chart = Chart::new(canvas, below, &rows, hours);
         let page = (usize::from(below.height.saturating_sub(1)) / chart.lines()).max(1);
         let first = self.view.fit(page, rows.len());
-        let full = format!("{} is 1h", chart.eighths[7]);
         let shown = match rows.len() > page {
             true => format!("{}–{} of {}", first + 1, (first + page).min(rows.len()), rows.len()),
             false => String::new(),
         };
-        let mut title = vec![(named.as_str(), parts.title), (&by, parts.quiet), (&full, parts.quiet)];
+        let mut title = vec![(named.as_str(), parts.title), (&by, parts.quiet), ("a whole bar is 1h", parts.quiet)];
         title.extend((!shown.is_empty()).then_some((shown.as_str(), parts.quiet)));
         frame::titled(canvas, buffer, area, &title);
         chart.draw_clock(buffer, below);
@@ -220,7 +199,7 @@ impl Overlay for Today {
     fn update(&mut self, cx: &mut OverlayContext<'_, '_>) -> Flow {
         let (now, zone) = (cx.view.now, &cx.options.zone);
         let Some(date) = self.shown(now, zone) else { return Flow::Stay };
-        let is_other = |asked: &DayQuestion| asked.date != date || asked.by != self.by.0;
+        let is_other = |asked: &DayQuestion| asked.date != date || asked.by != self.by;
         // What is under way is waited for, however long it takes.
         let is_due = |asked: &DayQuestion| {
             let answered = self.told.as_ref().filter(|(question, _)| question == asked);
@@ -231,7 +210,7 @@ impl Overlay for Today {
         };
         if self.asked.as_ref().is_none_or(|asked| is_other(asked) || is_due(asked)) {
             let servers = cx.view.servers.iter().map(|server| server.id.clone()).collect();
-            let question = DayQuestion { date, zone: zone.clone(), now, by: self.by.0, servers };
+            let question = DayQuestion { date, zone: zone.clone(), now, by: self.by, servers };
             self.asked = Some(question.clone());
             cx.ask(Request::Ask(HistoryQuestion::Day(question)));
         }
@@ -344,7 +323,7 @@ impl<'a> Chart<'a> {
         // A bar that stands for more than the title says.
         let full = match row.full.as_millis() / HOUR.as_millis() {
             0 | 1 => String::new(),
-            hours => format!("{} is {hours}h", self.eighths[7]),
+            hours => format!("bar: {hours}h"),
         };
         let bars = [
             (Holder::Working, Status::Working, (row.name, parts.text), worked, "worked", turns.unwrap_or_default()),
