@@ -51,11 +51,11 @@ static HOSTS: Mutex<BTreeMap<(PathBuf, String), Arc<Host>>> = Mutex::new(BTreeMa
 struct Host {
     turns: Semaphore,
     idle: Mutex<Vec<Session>>,
-    known: Mutex<Known>,
+    known: Mutex<HostFacts>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct HostFacts {
     /// Its name for itself, and the number of its installation.
     machine: Option<String>,
     /// By which connection `ssh` last got there.
@@ -135,7 +135,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Host {
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, HostFacts> {
         lock(&self.known)
     }
 
