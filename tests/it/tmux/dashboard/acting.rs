@@ -154,7 +154,7 @@ fn nobody_answers_blind_at_any_size() {
         let answered = || desk.watched.screen("birds:").matches("● answered 1").count();
         wait_until("the answer", || answered() == nth + 1);
         desk.resize(120, 40);
-        desk.wait_without("close; nothing was sent");
+        desk.wait_without("go there and answer");
     }
     desk.press("q");
     desk.expect_restored();
