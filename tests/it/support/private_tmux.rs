@@ -147,6 +147,8 @@ impl PrivateTmux {
         let mut command = Command::new("tmux");
         // Without these a test that runs inside of tmux would mix up its server with the user's.
         command.env_remove("TMUX").env_remove("TMUX_PANE").stdin(Stdio::null());
+        // With it agents draw without colours, which nobody who works with them has.
+        command.env_remove("CI");
         command.args(["-u", "-L", &self.name]).args(words).output().expect("tmux is installed")
     }
 
