@@ -8,7 +8,10 @@
 //!
 //! The price is that settings of the repository do not hold: what a filter such as Git LFS keeps elsewhere counts as changed
 //! once its file was touched.
+//!
+//! On hosts a script does the same (`git/host.sh`), with an empty repository that it makes and removes.
 
+mod host;
 mod watch;
 
 use std::ffi::{OsStr, OsString};
@@ -50,6 +53,42 @@ const EMPTY_SHA256: &str = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939
 
 /// The configuration of the repository of ours: what is large is not compared line by line, and no hook is found.
 const CONFIG: &str = "[core]\n\tbare = false\n\tbigFileThreshold = 8m\n\thooksPath = /dev/null\n\tfsmonitor = false\n";
+/// What it has more for long hashes.
+const LONG_HASHES: &str = "[extensions]\n\tobjectFormat = sha256\n";
+
+/// The environment of each command. What is missing is not fetched; the last one holds for versions that do not know the one
+/// before.
+const QUIET: [(&str, &str); 6] = [
+    ("LC_ALL", "C"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_ALLOW_PROTOCOL", "none"),
+];
+/// What keeps all configuration away but ours.
+const ALONE: [(&str, &str); 3] =
+    [("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_ATTR_NOSYSTEM", "1")];
+
+/// Resolves the names of a repository. It ends with an error where there is no commit or no upstream, and has told the rest by
+/// then.
+const RESOLVE: [&str; 7] = [
+    "rev-parse",
+    "--show-toplevel",
+    "--absolute-git-dir",
+    "--git-common-dir",
+    "--show-object-format",
+    "HEAD",
+    "@{upstream}",
+];
+const BRANCH: [&str; 3] = ["symbolic-ref", "--quiet", "HEAD"];
+/// What differs from a commit, without files that were only touched.
+const DIFFERING: [&str; 6] =
+    ["diff-index", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--ignore-submodules=all"];
+const UNTRACKED: [&str; 6] =
+    ["ls-files", "--others", "--directory", "--no-empty-directory", "--exclude-standard", "-z"];
+const COUNTED: [&str; 2] = ["--numstat", "-z"];
+const PATCHED: [&str; 1] = ["--patch"];
 
 /// The `git` command, and the empty repositories with which it reads others.
 #[derive(Clone, Debug)]
@@ -76,29 +115,6 @@ struct Repository {
     upstream: Option<String>,
 }
 
-/// Names a repository on a host. Nothing but names is asked for: without an empty repository of ours, which would have to be
-/// written there, no commit and no file can be read with safety.
-const NAMES_ON_HOST: &str = r#"export GIT_OPTIONAL_LOCKS=0 GIT_TERMINAL_PROMPT=0 GIT_NO_LAZY_FETCH=1 GIT_ALLOW_PROTOCOL=none LC_ALL=C; git -C "$1" rev-parse --show-toplevel || exit 1; git -C "$1" symbolic-ref --quiet HEAD || echo; git -C "$1" rev-parse --quiet --verify HEAD || echo"#;
-
-/// What is known of the repository around a directory of a server's host at a time: its branch and its commit.
-async fn names_on_host(server: &Server, directory: &Path, at: Timestamp) -> Option<GitFacts> {
-    let directory = directory.to_str().filter(|path| path.starts_with('/'))?;
-    let told = server.print_beside(&["sh", "-c", NAMES_ON_HOST, "sh", directory], Vec::new()).await.ok()?;
-    let told = String::from_utf8_lossy(&told);
-    let mut lines = told.lines();
-    let (root, branch, head) = (lines.next()?, lines.next()?, lines.next()?);
-    let branch = Some(branch).filter(|name| !name.is_empty());
-    let is_hash = |hash: &&str| hash.len() >= 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-    Some(GitFacts {
-        root: harmless(root),
-        branch: branch.map(|name| harmless(name.strip_prefix("refs/heads/").unwrap_or(name))),
-        head: Some(head).filter(is_hash).map(str::to_owned),
-        at,
-        ..GitFacts::default()
-    })
-    .filter(|_| root.starts_with('/') && lines.next().is_none())
-}
-
 /// How far two commits are apart: ahead and behind.
 type Apart = Option<(u64, u64)>;
 
@@ -107,6 +123,82 @@ type Apart = Option<(u64, u64)>;
 struct Distance {
     of: (Option<String>, Option<String>),
     apart: Apart,
+}
+
+impl Repository {
+    /// Reads what [`RESOLVE`] printed in a top-level directory, and what it complained of.
+    fn read(root: &Path, printed: &[u8], refusal: Option<String>) -> Result<Self, GitTrouble> {
+        let mut lines = printed.split(|byte| *byte == b'\n').map(|line| PathBuf::from(OsStr::from_bytes(line)));
+        let [top, directory, common, format, head, upstream] =
+            std::array::from_fn(|_| lines.next().unwrap_or_default());
+        let format = format.to_str().filter(|format| matches!(*format, "sha1" | "sha256"));
+        let Some(format) = format else { return Err(refused(refusal)) };
+        // A configuration may name any directory as the working tree.
+        if top != root {
+            return Err(GitTrouble::Refused(format!("{} is not its working tree", harmless(&root.to_string_lossy()))));
+        }
+        let hash = |line: PathBuf| {
+            let is_hash = |hash: &str| hash.len() >= 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+            line.to_str().filter(|hash| is_hash(hash)).map(str::to_owned)
+        };
+        Ok(Self {
+            root: root.to_owned(),
+            directory,
+            common: root.join(common),
+            is_sha256: format == "sha256",
+            head: hash(head),
+            upstream: hash(upstream),
+        })
+    }
+
+    /// What is known of it at a time, by what was printed.
+    fn facts(
+        &self,
+        branch: Option<Printed>,
+        apart: Apart,
+        counted: Option<Printed>,
+        untracked: Option<Printed>,
+        at: Timestamp,
+    ) -> GitFacts {
+        let branch = branch.map(|printed| harmless(String::from_utf8_lossy(&printed.bytes).trim()));
+        let (ahead, behind) = apart.unzip();
+        let mut facts = GitFacts {
+            root: harmless(&self.root.to_string_lossy()),
+            branch: branch.map(|name| name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned()),
+            head: self.head.clone(),
+            ahead,
+            behind,
+            untracked: untracked.map(|printed| read_names(&printed.bytes).len() as u64),
+            at,
+            ..GitFacts::default()
+        };
+        if let Some(counted) = counted.filter(|printed| !printed.is_cut) {
+            facts.count_changes(&counted.bytes);
+        }
+        facts
+    }
+}
+
+/// What is known of the repository around a directory of a server's machine at a time.
+///
+/// # Errors
+/// There is none, or git or the host does not tell.
+pub async fn facts_at(server: &Server, directory: &str, at: Timestamp) -> Result<GitFacts, GitTrouble> {
+    match server.id().host {
+        Some(_) => host::facts(server, directory, &mut Distance::default(), at).await,
+        None => Git::of_process().await?.facts_around(directory.as_ref(), at).await,
+    }
+}
+
+/// How the working tree around a directory of a server's machine differs from the commit that is checked out.
+///
+/// # Errors
+/// As [`facts_at`].
+pub async fn difference_at(server: &Server, directory: &str) -> Result<WorkingTreeDiff, GitTrouble> {
+    match server.id().host {
+        Some(_) => host::difference(server, directory).await,
+        None => Git::of_process().await?.difference(directory.as_ref()).await,
+    }
 }
 
 impl Git {
@@ -137,9 +229,8 @@ impl Git {
         let program = program.ok_or_else(|| GitTrouble::Unusable("there is no git command in the PATH".to_owned()))?;
         let path = std::env::join_paths(directories).unwrap_or_default();
         let (sha1, sha256) = (own.join("sha1"), own.join("sha256"));
-        let format = "[extensions]\n\tobjectFormat = sha256\n";
         make_repository(&sha1, &format!("{CONFIG}\trepositoryFormatVersion = 0\n"))
-            .and_then(|()| make_repository(&sha256, &format!("{CONFIG}\trepositoryFormatVersion = 1\n{format}")))
+            .and_then(|()| make_repository(&sha256, &format!("{CONFIG}\trepositoryFormatVersion = 1\n{LONG_HASHES}")))
             .map_err(|error| GitTrouble::Unusable(format!("{} cannot be made: {error}", own.display())))?;
         Ok(Self { program, path, sha1, sha256, ignored: None })
     }
@@ -156,28 +247,14 @@ impl Git {
     async fn facts(&self, root: &Path, distance: &mut Distance, at: Timestamp) -> Result<GitFacts, GitTrouble> {
         let _turn = TURNS.acquire().await;
         let it = self.resolve(root, FACTS_DEADLINE).await?;
-        let mut branch = self.in_real(root);
-        let branch = self.run(branch.args(["symbolic-ref", "--quiet", "HEAD"]), LINES, FACTS_DEADLINE).await.ok();
-        let branch = branch.map(|printed| harmless(String::from_utf8_lossy(&printed.bytes).trim()));
-        let mut facts = GitFacts {
-            root: harmless(&root.to_string_lossy()),
-            branch: branch.map(|name| name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned()),
-            head: it.head.clone(),
-            at,
-            ..GitFacts::default()
-        };
+        let branch = self.run(self.in_real(root).args(BRANCH), LINES, FACTS_DEADLINE).await.ok();
         let of = (it.head.clone(), it.upstream.clone());
         if distance.of != of {
             *distance = Distance { apart: self.apart(&it).await, of };
         }
-        (facts.ahead, facts.behind) = distance.apart.unzip();
-        let counted = self.differing(&it, &["--numstat", "-z"], COUNTS, FACTS_DEADLINE).await;
-        if let Some(counted) = counted.ok().filter(|printed| !printed.is_cut) {
-            facts.count_changes(&counted.bytes);
-        }
+        let counted = self.differing(&it, &COUNTED, COUNTS, FACTS_DEADLINE).await.ok();
         let untracked = self.untracked(&it, FACTS_DEADLINE).await.ok();
-        facts.untracked = untracked.map(|printed| read_names(&printed.bytes).len() as u64);
-        Ok(facts)
+        Ok(it.facts(branch, distance.apart, counted, untracked, at))
     }
 
     /// How the working tree around a directory differs from the commit that is checked out.
@@ -186,39 +263,15 @@ impl Git {
     /// There is none, or git does not tell.
     pub async fn difference(&self, directory: &Path) -> Result<WorkingTreeDiff, GitTrouble> {
         let it = self.resolve(&root_around(directory).await?, DIFF_DEADLINE).await?;
-        let patch = self.differing(&it, &["--patch"], PATCH, DIFF_DEADLINE).await?;
+        let patch = self.differing(&it, &PATCHED, PATCH, DIFF_DEADLINE).await?;
         let untracked = self.untracked(&it, DIFF_DEADLINE).await?;
         Ok(WorkingTreeDiff::read(&patch, &untracked))
     }
 
     /// Resolves the names of a repository, in that repository.
     async fn resolve(&self, root: &Path, deadline: Duration) -> Result<Repository, GitTrouble> {
-        let words = ["--show-toplevel", "--absolute-git-dir", "--git-common-dir", "--show-object-format"];
-        let mut command = self.in_real(root);
-        command.arg("rev-parse").args(words).args(["HEAD", "@{upstream}"]);
-        // It ends with an error where there is no commit or no upstream, and has told the rest by then.
-        let (printed, refusal) = self.output(&mut command, LINES, deadline).await?;
-        let mut lines = printed.bytes.split(|byte| *byte == b'\n').map(|line| PathBuf::from(OsStr::from_bytes(line)));
-        let [top, directory, common, format, head, upstream] =
-            std::array::from_fn(|_| lines.next().unwrap_or_default());
-        let format = format.to_str().filter(|format| matches!(*format, "sha1" | "sha256"));
-        let Some(format) = format else { return Err(refused(refusal)) };
-        // A configuration may name any directory as the working tree.
-        if top != root {
-            return Err(GitTrouble::Refused(format!("{} is not its working tree", harmless(&root.to_string_lossy()))));
-        }
-        let hash = |line: PathBuf| {
-            let is_hash = |hash: &str| hash.len() >= 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-            line.to_str().filter(|hash| is_hash(hash)).map(str::to_owned)
-        };
-        Ok(Repository {
-            root: root.to_owned(),
-            directory,
-            common: root.join(common),
-            is_sha256: format == "sha256",
-            head: hash(head),
-            upstream: hash(upstream),
-        })
+        let (printed, refusal) = self.output(self.in_real(root).args(RESOLVE), LINES, deadline).await?;
+        Repository::read(root, &printed.bytes, refusal)
     }
 
     async fn apart(&self, it: &Repository) -> Apart {
@@ -228,7 +281,6 @@ impl Git {
         read_counts(&self.run(&mut command, LINES, FACTS_DEADLINE).await.ok()?.bytes)
     }
 
-    /// What differs from the commit, without files that were only touched.
     async fn differing(
         &self,
         it: &Repository,
@@ -238,14 +290,13 @@ impl Git {
     ) -> Result<Printed, GitTrouble> {
         let empty = if it.is_sha256 { EMPTY_SHA256 } else { EMPTY_SHA1 };
         let mut command = self.beside(it);
-        command.arg("diff-index").args(form).args(["--no-ext-diff", "--no-textconv", "--no-renames", "--no-color"]);
-        command.args(["--ignore-submodules=all", it.head.as_deref().unwrap_or(empty), "--"]);
+        command.args(DIFFERING).args(form).args([it.head.as_deref().unwrap_or(empty), "--"]);
         self.run(&mut command, limit, deadline).await
     }
 
     async fn untracked(&self, it: &Repository, deadline: Duration) -> Result<Printed, GitTrouble> {
         let mut command = self.beside(it);
-        command.args(["ls-files", "--others", "--directory", "--no-empty-directory", "--exclude-standard", "-z"]);
+        command.args(UNTRACKED);
         let own = it.common.join("info/exclude");
         for patterns in [Some(own), self.ignored.clone()].into_iter().flatten().filter(|path| path.is_file()) {
             let mut option = OsString::from("--exclude-from=");
@@ -268,16 +319,8 @@ impl Git {
     /// A command that reads no repository, unless it is told one, started in a directory of ours.
     fn anywhere(&self, own: &Path) -> Command {
         let mut command = Command::new(&self.program);
-        command.env_clear().env("PATH", &self.path).env("LC_ALL", "C").current_dir(own);
-        let quiet = [
-            ("GIT_OPTIONAL_LOCKS", "0"),
-            ("GIT_TERMINAL_PROMPT", "0"),
-            // What is missing is not fetched; the second one holds for versions that do not know the first one.
-            ("GIT_NO_LAZY_FETCH", "1"),
-            ("GIT_ALLOW_PROTOCOL", "none"),
-            ("GIT_PAGER", "cat"),
-        ];
-        command.envs(quiet).arg("--no-pager");
+        command.env_clear().env("PATH", &self.path).current_dir(own);
+        command.envs(QUIET).arg("--no-pager");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         command
     }
@@ -294,8 +337,7 @@ impl Git {
     fn beside(&self, it: &Repository) -> Command {
         let own = if it.is_sha256 { &self.sha256 } else { &self.sha1 };
         let mut command = self.anywhere(own);
-        let nothing = [("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_ATTR_NOSYSTEM", "1")];
-        command.envs(nothing).env("HOME", own).env("XDG_CONFIG_HOME", own);
+        command.envs(ALONE).env("HOME", own).env("XDG_CONFIG_HOME", own);
         command.env("GIT_DIR", own).env("GIT_WORK_TREE", &it.root);
         command.env("GIT_INDEX_FILE", it.directory.join("index"));
         command.env("GIT_OBJECT_DIRECTORY", it.common.join("objects"));

@@ -105,8 +105,9 @@ pub enum GitTrouble {
     /// No repository is around it.
     #[error("no repository")]
     NoRepository,
-    #[error("git is read on this machine only")]
-    OtherHost,
+    /// The host of the repository did not answer.
+    #[error("{0}")]
+    Silent(String),
     /// There is no `git`, or no place for what it needs.
     #[error("{0}")]
     Unusable(String),

@@ -1,7 +1,6 @@
 //! What the operator asks for is carried out, and what came of it is told.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use super::lending::LendPurpose;
 use super::{App, AppError};
 use crate::config::{Adopted, AdoptedError};
 use crate::fleet::{Fleet, FoundSession, Input, View};
-use crate::git::Git;
+use crate::git::difference_at;
 use crate::history::{
     Decided, Intent, IntentId, IntentNews, IntentState, Intents, Notes, OperatorAction, Owner, Reader, Record, Stored,
     Trouble,
@@ -145,11 +144,12 @@ impl App {
     /// Reads how the files around a terminal's directory differ from the last commit.
     fn read_diff(&self, key: TerminalKey, directory: String) {
         let is_on = self.engine.settings().poll.git;
+        let server = Server::new(key.server.clone(), self.tmux()).map_err(|why| GitTrouble::Silent(why.to_string()));
         let read = async move {
             if !is_on {
                 return Err(GitTrouble::Unusable("git is switched off in the configuration".to_owned()));
             }
-            Git::of_process().await?.difference(Path::new(&directory)).await
+            difference_at(&server?, &directory).await
         };
         self.actors.work(read, move |app, diff| {
             app.ui.diff(&key, &diff, &app.engine.fleet().view(poll::now()));

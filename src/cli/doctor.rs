@@ -12,7 +12,7 @@ use super::{Done, Failure, GlobalOptions, output};
 use crate::config::{Adopted, AdoptedError, AdoptedSession, Loaded};
 use crate::engine::Freshness;
 use crate::fleet::{ServerId, Terminal};
-use crate::git::Git;
+use crate::git::facts_at;
 use crate::history::{self, History, Reader, Trouble};
 use crate::repository::GitTrouble;
 use crate::screen::harmless;
@@ -270,18 +270,17 @@ async fn terminals(watched: &Watched) -> Vec<Finding> {
     let agents = view.terminals.iter().filter(|one| !one.state.has_ended());
     let agents: Vec<&Terminal> = agents.copied().collect();
     let records = agents.iter().map(|agent| Finding::good("record", record(agent, watched)));
-    let refusals = join_all(agents.iter().filter(|_| watched.settings.poll.git).map(|agent| refusal(agent))).await;
+    let poll = &watched.settings.poll;
+    let refusals = join_all(agents.iter().filter(|_| poll.git).map(|agent| refusal(agent, &poll.tmux))).await;
     std::iter::once(found).chain(records).chain(refusals.into_iter().flatten()).collect()
 }
 
 /// Why git tells nothing of an agent's directory, where there is a repository.
-async fn refusal(agent: &Terminal) -> Option<Finding> {
+async fn refusal(agent: &Terminal, tmux: &tmux::Settings) -> Option<Finding> {
     let facts = &agent.state.terminal;
-    let directory = facts.cwd.as_ref().filter(|_| agent.key.server.host.is_none() && facts.git.is_none())?;
-    let why = match Git::of_process().await {
-        Ok(git) => git.facts_around(directory.as_ref(), poll::now()).await.err()?,
-        Err(why) => why,
-    };
+    let directory = facts.cwd.as_ref().filter(|_| facts.git.is_none())?;
+    let server = tmux::Server::new(agent.key.server.clone(), tmux.clone()).ok()?;
+    let why = facts_at(&server, directory, poll::now()).await.err()?;
     let what = format!("{}: {why} in {directory}", facts.id);
     (why != GitTrouble::NoRepository).then(|| Finding::notice("git", what, None))
 }

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::{Distance, Git, names_on_host, root_of};
+use super::{Distance, Git, host, root_of};
 use crate::repository::{GitFacts, GitTrouble};
 use crate::time::{Span, Timestamp};
 use crate::tmux::Server;
@@ -30,6 +31,8 @@ pub struct GitDirectory {
 pub struct GitWatch {
     /// Where they are, if that is a host.
     host: Option<Server>,
+    /// A host is read one repository after the other, so that nothing else that it is asked for waits for them.
+    turn: Arc<Semaphore>,
     directories: BTreeMap<String, Schedule<Option<PathBuf>>>,
     roots: BTreeMap<PathBuf, Schedule<Root>>,
     sender: UnboundedSender<Answer>,
@@ -50,7 +53,7 @@ enum Answer {
     Located(Vec<(String, Option<PathBuf>)>),
     Read {
         root: PathBuf,
-        facts: Option<Box<GitFacts>>,
+        facts: Result<Box<GitFacts>, GitTrouble>,
         distance: Distance,
         took: Duration,
     },
@@ -90,7 +93,8 @@ impl GitWatch {
     pub fn of(server: &Server) -> Self {
         let (sender, answers) = unbounded_channel();
         let host = Some(server.clone()).filter(|server| server.id().host.is_some());
-        Self { host, directories: BTreeMap::new(), roots: BTreeMap::new(), sender, answers, open: 0 }
+        let turn = Arc::new(Semaphore::new(1));
+        Self { host, turn, directories: BTreeMap::new(), roots: BTreeMap::new(), sender, answers, open: 0 }
     }
 
     /// Takes in which directories agents work in, and begins to read what is due. Waits for nothing.
@@ -143,10 +147,14 @@ impl GitWatch {
             }
             Answer::Read { root, facts, distance, took } => {
                 let Some(it) = self.roots.get_mut(&root) else { return };
-                let facts = facts.map(|facts| match it.known.facts.take() {
-                    Some(known) if known.is_same(&facts) => known,
-                    _ => Arc::from(facts),
-                });
+                let known = it.known.facts.take();
+                let facts = match (facts, known) {
+                    (Ok(facts), Some(known)) if known.is_same(&facts) => Some(known),
+                    (Ok(facts), _) => Some(Arc::from(facts)),
+                    // The rows of a host that does not answer say so, and keep what was known.
+                    (Err(GitTrouble::Silent(_)), known) => known,
+                    (Err(_), _) => None,
+                };
                 let rest = u64::try_from((took * REST).as_millis()).unwrap_or(u64::MAX);
                 it.ended(Root { facts, distance }, now, Span::from_millis(rest));
             }
@@ -182,19 +190,23 @@ impl GitWatch {
             }
             self.open += 1;
             let (sender, root, host) = (self.sender.clone(), root.clone(), self.host.clone());
-            let mut distance = std::mem::take(&mut it.known.distance);
+            let (turn, mut distance) = (Arc::clone(&self.turn), std::mem::take(&mut it.known.distance));
             tokio::spawn(async move {
+                let _turn = if host.is_some() { turn.acquire().await.ok() } else { None };
                 let began = Instant::now();
-                let facts = match (&host, Git::of_process().await) {
-                    (Some(server), _) => names_on_host(server, &root, now).await.ok_or(GitTrouble::NoRepository),
-                    (None, Ok(git)) => git.facts(&root, &mut distance, now).await,
-                    (None, Err(trouble)) => Err(trouble),
+                let facts = match (&host, root.to_str()) {
+                    (Some(server), Some(directory)) => host::facts(server, directory, &mut distance, now).await,
+                    (Some(_), None) => Err(GitTrouble::NoRepository),
+                    (None, _) => match Git::of_process().await {
+                        Ok(git) => git.facts(&root, &mut distance, now).await,
+                        Err(trouble) => Err(trouble),
+                    },
                 };
                 if let Err(trouble) = &facts {
                     tracing::debug!(root = %root.display(), %trouble, "a repository was not read");
                 }
                 let took = began.elapsed();
-                let _ = sender.send(Answer::Read { root, facts: facts.ok().map(Box::new), distance, took });
+                let _ = sender.send(Answer::Read { root, facts: facts.map(Box::new), distance, took });
             });
         }
     }

@@ -118,9 +118,6 @@ impl Drill {
         }
         let (key, directory) = (item.key().clone(), item.cwd().to_owned());
         self.diff.asked = Some(AskedDiff { git: item.git().cloned(), screen: screen.cloned(), at: now });
-        if key.server.host.is_some() {
-            return self.diff.set(Err(GitTrouble::OtherHost));
-        }
         self.diff.is_under_way = true;
         cx.ask(Request::Diff { key, directory });
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::support::copy_shell;
 use crate::support::hosts::Hosts;
 use fleetwatch::fleet::{ServerId, TerminalKey};
+use fleetwatch::repository::GitTrouble;
 use fleetwatch::tmux::{Delivery, Error, Guard, Key, Obstacle, PasteText, Server, Settings};
 
 const BOTH: &str = "[[server]]\nhost = \"prod-db\"\n[[server]]\nhost = \"staging-db\"\n\
@@ -260,21 +261,27 @@ fn an_agent_on_a_host_is_known_by_the_record_that_it_holds_open() {
     assert!(told.contains("codex") && !told.contains("the-right-one"), "{told}");
 }
 
-#[test]
+#[tokio::test]
 #[ignore = "drives a real sshd: install openssh-server, then ask for it with --ignored"]
-fn of_a_repository_on_a_host_the_branch_is_told_and_nothing_of_it_is_run() {
+async fn a_repository_on_a_host_is_read_and_nothing_of_it_is_run() {
     let hosts = Hosts::behind_one_address(&["box"]);
-    let (shop, sprung) = (hosts.path("shop"), hosts.path("sprung"));
-    let git = |words: &[&str]| {
+    let (shop, sprung, temporary) = (hosts.path("shop"), hosts.path("sprung"), hosts.path("temporary"));
+    let user = |words: &[&str]| {
         let mut command = std::process::Command::new("git");
         command.arg("-C").arg(&shop).args(["-c", "user.name=x", "-c", "user.email=x@y"]).args(words);
-        assert!(command.env("GIT_CONFIG_GLOBAL", "/dev/null").output().unwrap().status.success(), "{words:?}");
+        command.env("GIT_CONFIG_GLOBAL", "/dev/null").output().unwrap()
     };
-    std::fs::create_dir_all(shop.join("below")).unwrap();
+    let git = |words: &[&str]| assert!(user(words).status.success(), "{words:?}");
+    std::fs::create_dir_all(shop.join("be low")).unwrap();
+    std::fs::create_dir(&temporary).unwrap();
     git(&["init", "-q", "-b", "fix-total"]);
+    std::fs::write(shop.join(".gitattributes"), "* filter=x\n").unwrap();
     std::fs::write(shop.join("file"), "one\n").unwrap();
-    git(&["add", "file"]);
+    git(&["add", "."]);
     git(&["commit", "-q", "-m", "one"]);
+    git(&["branch", "theirs"]);
+    git(&["commit", "-q", "-m", "two", "--allow-empty"]);
+    git(&["branch", "-q", "--set-upstream-to=theirs"]);
     let trap = hosts.path("trap");
     std::fs::write(&trap, format!("#!/bin/sh\necho >> {}\n", sprung.display())).unwrap();
     std::fs::set_permissions(&trap, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
@@ -282,14 +289,48 @@ fn of_a_repository_on_a_host_the_branch_is_told_and_nothing_of_it_is_run() {
     {
         git(&["config", setting, trap.to_str().unwrap()]);
     }
-    std::fs::write(shop.join(".gitattributes"), "* filter=x\n").unwrap();
-    std::fs::write(shop.join("file"), "two\n").unwrap();
+    std::fs::write(shop.join("file"), "two\nthree\n").unwrap();
+    std::fs::write(shop.join("new"), "").unwrap();
+    user(&["status"]);
+    assert!(std::fs::remove_file(&sprung).is_ok(), "the trap is armed");
+
+    hosts.log_in_by("box", &format!("TMPDIR={}; export TMPDIR; eval \"$SSH_ORIGINAL_COMMAND\"", temporary.display()));
     let claude = hosts.path("claude");
     copy_shell("/bin/sh", &claude);
-    let (agent, below) = (format!("exec {} -c 'read x'", claude.display()), shop.join("below"));
+    let (agent, below) = (format!("exec {} -c 'read x'", claude.display()), shop.join("be low"));
     let begin = ["-f", "/dev/null", "new-session", "-d", "-s", "work", "-c", below.to_str().unwrap(), &agent];
     hosts.tmux("box", &begin);
     let (told, errors, fine) = hosts.run("[[server]]\nhost = \"box\"\n", &["list", "--json"]);
-    assert!(fine && told.contains("\"fix-total\"") && told.contains("\"added\": null"), "{told}{errors}");
+    assert!(fine, "{errors}");
+    for fact in ["\"fix-total\"", "\"added\": 2", "\"removed\": 1", "\"ahead\": 1", "\"behind\": 0", "\"untracked\": 1"]
+    {
+        assert!(told.contains(fact), "{fact}: {told}{errors}");
+    }
+    let server = server_on(&hosts, "box");
+    let diff = fleetwatch::git::difference_at(&server, below.to_str().unwrap()).await.unwrap();
+    let lines: Vec<&str> = diff.lines.iter().map(|line| line.text.as_str()).collect();
+    assert_eq!(&lines[2..5], ["-one", "+two", "+three"], "{lines:?}");
+    assert_eq!(lines.last(), Some(&"? new"));
+    assert!(!sprung.exists());
+
+    // What cannot be told is not called no repository.
+    let trouble = async |directory: &std::path::Path| {
+        fleetwatch::git::difference_at(&server, directory.to_str().unwrap()).await.unwrap_err()
+    };
+    assert_eq!(trouble(&hosts.path("run")).await, GitTrouble::NoRepository);
+    rustix::fs::mkfifoat(rustix::fs::CWD, shop.join(".gitignore"), rustix::fs::Mode::RWXU).unwrap();
+    assert_eq!(trouble(&shop).await, GitTrouble::Late(5));
+    git(&["config", "core.worktree", "/"]);
+    assert!(matches!(trouble(&shop).await, GitTrouble::Refused(_)));
+    assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0, "something was left behind");
+    hosts.log_in_by("box", "TMPDIR=/nowhere; export TMPDIR; eval \"$SSH_ORIGINAL_COMMAND\"");
+    hosts.signal("box", "KILL");
+    let nowhere = loop {
+        match trouble(&shop).await {
+            GitTrouble::Silent(_) => {}
+            told => break told.to_string(),
+        }
+    };
+    assert_eq!(nowhere, "no directory for temporary files can be made on its host");
     assert!(!sprung.exists());
 }
