@@ -12,12 +12,14 @@ mod validate;
 use std::ffi::OsString;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, io};
 
 use crate::fleet::ServerId;
 use crate::follow_up::FollowUpRule;
 use crate::pattern::Pattern;
+use crate::tmux::CommandTransport;
 use crate::{history, notify, tracker};
 
 pub use adopted::{Adopted, AdoptedError, AdoptedSession};
@@ -36,6 +38,8 @@ pub struct Config {
     pub watch: WatchConfig,
     /// The tmux servers to watch when the command line names none; empty means the default server.
     pub servers: Vec<ServerId>,
+    /// How hosts are reached that `ssh` does not lead to.
+    pub transports: Arc<[CommandTransport]>,
     /// Which panes are watched, and what is known of them beforehand.
     pub rules: Rules,
     pub tracker: tracker::Settings,

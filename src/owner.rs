@@ -159,9 +159,10 @@ impl Settings {
     fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         (env!("CARGO_PKG_VERSION"), self.profiles.fingerprint()).hash(&mut hasher);
+        let poll = &self.poll;
         format!(
-            "{:?}{:?}{:?}{:?}{:?}",
-            self.poll.rules, self.poll.records, self.poll.git, self.poll.adopted, self.fleet
+            "{:?}{:?}{:?}{:?}{:?}{:?}",
+            poll.rules, poll.records, poll.git, poll.adopted, poll.tmux.transports, self.fleet
         )
         .hash(&mut hasher);
         hasher.finish()

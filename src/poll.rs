@@ -73,7 +73,8 @@ impl Settings {
         let usual = tmux::Settings::default();
         let host_deadline = usual.host_deadline.max(deadline);
         let connect_deadline = usual.connect_deadline.max(deadline);
-        let tmux = tmux::Settings { deadline, host_deadline, connect_deadline, ..usual };
+        let transports = Arc::clone(&config.transports);
+        let tmux = tmux::Settings { deadline, host_deadline, connect_deadline, transports, ..usual };
         let rules = Arc::new(config.rules.clone());
         let history = config.history.location().filter(|_| config.history.enabled);
         let records = Arc::new(config.records.clone());

@@ -8,7 +8,8 @@
 //! and `if-shell` never do (checked on 3.3a; the `-N` that would forbid it is younger than 3.2). Only [`task`] does: it
 //! makes windows, and sets options and a hook in task sessions.
 //!
-//! A host's tmux is run with the same words by a shell that a long-lived `ssh` has begun there ([`host`]). That shell reads
+//! A host's tmux is run with the same words by a shell that a long-lived `ssh` has begun there, or another command
+//! ([`host`], [`transport`]). That shell reads
 //! what it runs as lines and bytes of its standard input; nothing of it is ever a word of its language.
 
 mod error;
@@ -19,9 +20,11 @@ mod run;
 mod script;
 mod send;
 mod task;
+mod transport;
 mod words;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use error::{Error, check_version};
@@ -30,6 +33,7 @@ pub use jump::{Inside, Jump};
 pub use listing::{CapturedPane, ListedPane, Listing, Marks};
 pub use send::{Delivery, Guard, Key, Misread, Obstacle, PasteText, UnfitText, UnknownKey};
 pub use task::{Argv, Begun, Counting, NewTask, Start, TaskPlace, Trace};
+pub use transport::CommandTransport;
 pub use words::{check_name, quote};
 
 use crate::fleet::{PaneId, ServerId, Socket};
@@ -44,6 +48,8 @@ pub struct Settings {
     pub tmux: PathBuf,
     /// The `ssh` program.
     pub ssh: PathBuf,
+    /// The commands by which hosts are reached that `ssh` does not lead to; the first one that fits a name is used.
+    pub transports: Arc<[CommandTransport]>,
     /// How long a call to a server on this machine may take.
     pub deadline: Duration,
     /// How long a call to a host may take that is connected.
@@ -57,6 +63,7 @@ impl Default for Settings {
         Self {
             tmux: PathBuf::from("tmux"),
             ssh: PathBuf::from("ssh"),
+            transports: Arc::default(),
             deadline: Duration::from_secs(2),
             host_deadline: Duration::from_secs(8),
             connect_deadline: Duration::from_secs(20),
@@ -87,7 +94,7 @@ impl Server {
 
     /// By which connection its host is reached; `None` for a server on this machine.
     pub fn connection(&self) -> Option<String> {
-        Some(host::connection(&self.settings.ssh, self.id.host.as_ref()?))
+        Some(host::connection(&self.settings, self.id.host.as_ref()?))
     }
 
     /// Lists every pane of the server and captures the given ones, in one process.

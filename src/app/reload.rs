@@ -200,7 +200,9 @@ impl App {
     fn reload_config(&mut self) -> Result<Vec<&'static str>, String> {
         let read = (self.watch.source.read)();
         let (config, servers) = read.map_err(|error| format!("{error} ({})", error.hint))?;
-        let watches = |config: &Config| (config.watch.clone(), config.rules.clone(), config.records.clone());
+        let watches = |config: &Config| {
+            (config.watch.clone(), config.transports.clone(), config.rules.clone(), config.records.clone())
+        };
         if watches(&config) != watches(&self.config) || servers != self.engine.servers() {
             let watched = self.engine.set_servers(poll::Settings::new(&config), &servers);
             watched.map_err(|error| format!("{error} ({})", error.hint()))?;

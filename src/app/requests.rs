@@ -85,8 +85,11 @@ impl App {
                 // The key was pressed twice, or something else was begun meanwhile.
                 Ok(Jump::Attach(_)) if app.lent.is_some() => {}
                 Ok(Jump::Attach(command)) => {
-                    let name =
-                        key.server.host.as_ref().map_or_else(|| "tmux".to_owned(), |host| format!("ssh to {host}"));
+                    let name = key
+                        .server
+                        .host
+                        .as_ref()
+                        .map_or_else(|| "tmux".to_owned(), |host| format!("the connection to {host}"));
                     app.hand_over(command, name, LendPurpose::Jump(key))?;
                 }
                 Err(error) => app.complain(&error.to_string()),

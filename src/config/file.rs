@@ -11,6 +11,8 @@ pub(super) struct File {
     pub watch: WatchTable,
     /// The tmux servers to watch; none means the default server, or the one that fleetwatch runs in.
     pub server: Vec<ServerTable>,
+    /// How hosts are reached that `ssh` does not lead to.
+    pub transport: Vec<TransportTable>,
     /// Panes to watch whatever runs in them, with what is known of them.
     pub terminal: Vec<TerminalTable>,
     /// Windows in which builds, servers and scripts run, and not agents.
@@ -62,8 +64,21 @@ pub(super) struct ServerTable {
     pub socket: Option<String>,
     /// The socket's path, as `tmux -S` takes it.
     pub path: Option<String>,
-    /// The host, as `ssh` takes it; none means this machine.
+    /// The host, as `ssh` or a [[transport]] takes it; none means this machine.
     pub host: Option<String>,
+}
+
+/// A command that leads to hosts.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct TransportTable {
+    /// Glob patterns of the names of the hosts that it leads to.
+    pub hosts: Vec<String>,
+    /// The command behind which a program and its arguments are written to run it there; {host} stands for the host's name.
+    pub command: Vec<String>,
+    /// The same for a program that has your terminal, where that is another command.
+    pub terminal: Vec<String>,
 }
 
 /// A pane, or all panes that the patterns match.

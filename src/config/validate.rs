@@ -3,6 +3,7 @@
 //! What a value must be, whatever stands beside it, is said in [`RULES`]. It holds for all values once they have been
 //! checked; what is left to do is to see that they fit together.
 
+mod servers;
 mod syntax;
 
 use std::collections::{BTreeSet, HashMap};
@@ -14,20 +15,20 @@ pub(super) use syntax::suggestion;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::file::{File, FollowUpTable, HistoryTable, NotifyTable, ServerTable, TaskTable, TerminalTable};
+use super::file::{File, FollowUpTable, HistoryTable, NotifyTable, TaskTable, TerminalTable};
 use super::file::{TemplateTable, TrackerTable, UiTable, WatchTable};
 use super::rules::Patterns;
 use super::{
     Config, ConfigError, RecordsConfig, Rules, Template, TerminalRule, Ticks, UiConfig, WatchConfig, theme_file,
 };
-use crate::fleet::{Declared, ServerId, Socket};
+use crate::fleet::Declared;
 use crate::follow_up::FollowUpRule;
 use crate::history;
 use crate::notify::{Means, NotifyRule, Occasion, QuietHours};
 use crate::pattern::Pattern;
 use crate::state::unfit_name;
 use crate::time::Span;
-use crate::{tmux, tracker};
+use crate::tracker;
 
 /// Milliseconds of a day.
 const DAY: u64 = 24 * 3600 * 1000;
@@ -73,6 +74,8 @@ const RULES: &[(&str, &[&str], Rule)] = &[
     ("watch", &["timeout_ms"], Rule::Whole(100, 60_000)),
     ("watch", &["background_minutes"], Rule::Whole(1, 7 * 24 * 60)),
     ("server", &["socket", "path", "host"], Rule::Word),
+    ("transport", &["hosts"], Rule::Glob),
+    ("transport", &["command", "terminal"], Rule::List(no_command)),
     ("terminal", &["session", "window", "pane", "socket", "host"], Rule::Glob),
     ("terminal", &["name", "tool", "version", "label"], Rule::Word),
     ("terminal", &["name"], Rule::Text(no_terminal_name)),
@@ -273,6 +276,7 @@ impl Source<'_> {
         Ok(Config {
             watch: self.watch(&file.watch)?,
             servers: self.servers(&file.server)?,
+            transports: self.transports(file.transport)?,
             rules: Rules {
                 discover: file.watch.discover.unwrap_or(Rules::default().discover),
                 ignore: self.ignored(&file.watch.ignore)?,
@@ -319,51 +323,6 @@ impl Source<'_> {
             background_idle: milliseconds(table.background_minutes.map(|it| it * 60_000), default.background_idle),
             git: table.git.unwrap_or(default.git),
         })
-    }
-
-    fn servers(&self, tables: &[ServerTable]) -> Result<Vec<ServerId>, ConfigError> {
-        let mut servers = Vec::new();
-        for (index, table) in tables.iter().enumerate() {
-            let at = |key| ("server", Some(index), Some(key));
-            let socket = match (&table.socket, &table.path) {
-                (Some(_), Some(_)) => {
-                    let hint = "keep `socket` for a name as in `tmux -L`, or `path` for a path as in `tmux -S`";
-                    return Err(self.fault(at("path"), "a server has `socket` and `path`", hint));
-                }
-                (Some(name), None) if name.contains('/') => {
-                    let hint = format!("write it as a path: path = \"{name}\"");
-                    return Err(self.fault(at("socket"), format!("`{name}` is a path, not a socket's name"), hint));
-                }
-                (Some(name), None) if name == "default" => Socket::Default,
-                (Some(name), None) => Socket::Name(name.clone()),
-                (None, Some(path)) if !path.starts_with('/') => {
-                    let hint = "write the whole path of the socket, from `/` on";
-                    return Err(self.fault(at("path"), format!("`{path}` is not an absolute path"), hint));
-                }
-                (None, Some(path)) => Socket::Path(PathBuf::from(path)),
-                (None, None) => Socket::Default,
-            };
-            let server = ServerId { host: table.host.clone(), socket };
-            if let Err(error) = tmux::check_name(&server) {
-                // A socket's name that is right here may be wrong on a host.
-                let key = match error {
-                    tmux::Error::BadName { what: "host", .. } => "host",
-                    _ if table.path.is_some() => "path",
-                    _ => "socket",
-                };
-                return Err(self.fault(at(key), error.to_string(), error.hint()));
-            }
-            if servers.contains(&server) {
-                let hint = "remove one of the two [[server]] tables";
-                return Err(self.fault(
-                    ("server", Some(index), None),
-                    format!("the server `{server}` is named twice"),
-                    hint,
-                ));
-            }
-            servers.push(server);
-        }
-        Ok(servers)
     }
 
     fn ignored(&self, texts: &[String]) -> Result<Patterns, ConfigError> {

@@ -28,9 +28,14 @@ pub enum Error {
     Refused { message: String },
     #[error("tmux on {server} did not answer within {} ms", .after.as_millis())]
     TimedOut { server: String, after: Duration },
-    /// `ssh` could not get to the host.
+    /// Nothing could get to the host.
     #[error("host {host} cannot be reached: {message}")]
-    Unreachable { host: String, message: String },
+    Unreachable {
+        host: String,
+        message: String,
+        /// What must work on the command line before fleetwatch gets there.
+        check: String,
+    },
     /// A name from the configuration or the command line that must not reach a command line.
     #[error("{what} {name:?} cannot be used: {why}")]
     BadName { what: &'static str, name: String, why: &'static str },
@@ -50,14 +55,13 @@ fn on(host: &Option<String>) -> String {
     host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default()
 }
 
-/// The program with the options that name a server, as one would type it.
-fn program(server: &ServerId) -> String {
-    let program = match &server.socket {
+/// The program with the options that name a server, as one would type it on its machine.
+fn program(socket: &Socket) -> String {
+    match socket {
         Socket::Default => "tmux".to_owned(),
         Socket::Name(name) => format!("tmux -L {name}"),
         Socket::Path(path) => format!("tmux -S {}", path.display()),
-    };
-    server.host.as_ref().map_or(program.clone(), |host| format!("ssh -t {host} {program}"))
+    }
 }
 
 impl Error {
@@ -83,12 +87,16 @@ impl Error {
             Error::Missing { program, .. } if program == "ssh" => {
                 "install the OpenSSH client, or watch local servers only".into()
             }
+            Error::Missing { program, .. } if program != "tmux" => {
+                format!("install {program} and make sure that it is in the PATH")
+            }
             Error::Missing { .. } => {
                 format!("install tmux {}.{} or newer and make sure that it is in the PATH", OLDEST.0, OLDEST.1)
             }
             Error::TooOld { .. } => format!("fleetwatch needs tmux {}.{} or newer", OLDEST.0, OLDEST.1),
             Error::NoServer { server, .. } => {
-                format!("start one with `{} new-session`, or name another with -L NAME or -S PATH", program(server))
+                let start = format!("start one{} with `{} new-session`", on(&server.host), program(&server.socket));
+                format!("{start}, or name another with -L NAME or -S PATH")
             }
             Error::Mismatch { server, .. } => {
                 let host = on(&server.host);
@@ -98,9 +106,7 @@ impl Error {
             }
             Error::Refused { .. } => "check the socket's owner and permissions".into(),
             Error::TimedOut { .. } => "the server may be stopped or overloaded; fleetwatch keeps trying".into(),
-            Error::Unreachable { host, .. } => {
-                format!("`ssh -o BatchMode=yes {host} true` must work without a password or a question")
-            }
+            Error::Unreachable { check, .. } => format!("`{check}` must work without a password or a question"),
             Error::BadName { what: "host", .. } => {
                 "write the host as for `ssh`, such as `box-2` or `me@box-2`, or define a Host in ~/.ssh/config".into()
             }
@@ -206,7 +212,7 @@ mod tests {
         assert!(hint(None, Socket::Default).starts_with("start one with `tmux new-session`, or"));
         assert!(hint(None, Socket::Name("work".into())).contains("`tmux -L work new-session`"));
         assert!(hint(None, Socket::Path("/tmp/x".into())).contains("`tmux -S /tmp/x new-session`"));
-        assert!(hint(Some("box-2"), Socket::Default).contains("`ssh -t box-2 tmux new-session`"));
+        assert!(hint(Some("box-2"), Socket::Default).starts_with("start one on box-2 with `tmux new-session`, or"));
         let none = from_stderr(&local(), b"error connecting to /x (No such file or directory)\n", Some(1)).unwrap();
         assert!(!none.is_left_behind());
     }

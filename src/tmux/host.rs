@@ -1,12 +1,13 @@
-//! The connections to hosts: long-lived `ssh` processes, each with a loop in a shell over there (`host.sh`) that runs what it is
-//! given. Everything that is asked of a host goes through them.
+//! The connections to hosts: long-lived processes ([`Transport`]), each with a loop in a shell over there (`host.sh`) that runs
+//! what it is given. Everything that is asked of a host goes through them.
 //!
 //! A host has a few sessions, so that nothing that is sent waits for a slow look; each answers one request at a time. One whose
 //! answer is late, torn or not waited for is ended, and the next request begins another. What is sent is never sent twice: whoever
 //! asked decides what to do.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,38 +18,36 @@ use tokio::time::timeout;
 
 use super::run::{OUTPUT_LIMIT, Output, command, spawn_error};
 use super::script::Nonce;
+use super::transport::{Transport, Way};
 use super::{Error, Settings};
 use crate::fleet::ServerId;
-use crate::hash::fnv;
 use crate::screen::harmless;
 
 /// The loop on the host.
 const LOOP: &str = include_str!("host.sh");
 
-/// Seconds until `ssh` gives up connecting.
-const CONNECT_TIMEOUT: u32 = 10;
-
 /// How many hosts are connected to at the same time. A handshake costs both sides much, and a hundred at once would miss
 /// every deadline.
 static CONNECTING: Semaphore = Semaphore::const_new(8);
 
-/// Requests that one host answers at the same time: a look, something slow, and what is sent.
-const SESSIONS: usize = 3;
+/// How long one of them keeps its turn: hosts that do not answer must not hold up those that do.
+const TURN: Duration = Duration::from_secs(2);
+
+/// Requests that one host answers at the same time: a look, records, git, and what is sent.
+const SESSIONS: usize = 4;
 
 /// Bytes of what a login prints before the loop begins.
 const GREETING: usize = 1 << 20;
 /// Bytes of `ssh`'s own complaints that are kept.
 const COMPLAINTS: usize = 64 << 10;
 
-/// The longest path that a socket may have, less what `ssh` adds to it while it binds it.
-const LONGEST_SOCKET: usize = 103 - 17;
-
-/// The hosts of this process, by the `ssh` program and the name that it is given.
-static HOSTS: Mutex<BTreeMap<(PathBuf, String), Arc<Host>>> = Mutex::new(BTreeMap::new());
+/// The hosts of this process, by how they are reached.
+static HOSTS: Mutex<BTreeMap<Transport, Arc<Host>>> = Mutex::new(BTreeMap::new());
 
 /// What is known of a host, and its connections.
 #[derive(Debug)]
 struct Host {
+    transport: Transport,
     turns: Semaphore,
     idle: Mutex<Vec<Session>>,
     known: Mutex<HostFacts>,
@@ -58,18 +57,8 @@ struct Host {
 struct HostFacts {
     /// Its name for itself, and the number of its installation.
     machine: Option<String>,
-    /// By which connection `ssh` last got there.
+    /// By which connection it was last reached.
     way: Way,
-}
-
-/// A connection that several sessions share.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Way {
-    /// The one that fleetwatch opens.
-    #[default]
-    Own,
-    /// The one that the operator opened, at the ControlPath of their own configuration.
-    Operators,
 }
 
 /// Runs a program on a host with `stdin` as its standard input. No shell reads the words.
@@ -83,8 +72,10 @@ pub(super) async fn call(
     if let Some(word) = words.iter().find(|word| word.contains(['\n', '\0'])) {
         return Err(Error::BadName { what: "word", name: word.clone(), why: "it has more than one line" });
     }
-    let host = host(&settings.ssh, name);
-    let Ok(_turn) = host.turns.acquire().await else { return Err(Error::Failed("the host was given up".into())) };
+    let host = host(settings, name);
+    let late = || Error::TimedOut { server: id.to_string(), after: settings.host_deadline };
+    // Nobody waits without end for requests that the host does not answer.
+    let Ok(Ok(_turn)) = timeout(settings.host_deadline, host.turns.acquire()).await else { return Err(late()) };
     let mut session = match host.idle_session() {
         Some(session) => session,
         None => host.connect(settings, id, name).await?,
@@ -96,38 +87,37 @@ pub(super) async fn call(
             Ok(output)
         }
         Ok(Err(Broken::TooMuch)) => Err(Error::Garbled(format!("more than {} MiB", OUTPUT_LIMIT >> 20))),
-        Ok(Err(Broken::Ended)) => {
-            Err(Error::Unreachable { host: name.to_owned(), message: session.last_words().await })
-        }
-        Err(_) => Err(Error::TimedOut { server: id.to_string(), after: settings.host_deadline }),
+        Ok(Err(Broken::Ended)) => Err(host.unreachable(name, session.last_words().await)),
+        Err(_) => Err(late()),
     }
 }
 
 /// By which connection a host is reached, in words.
-pub(super) fn connection(ssh: &Path, name: &str) -> String {
-    match (host(ssh, name).known().way, control_path(name)) {
-        (Way::Operators, _) => "over the connection that you opened".to_owned(),
-        (Way::Own, path) if path == "none" => {
-            "other calls connect by themselves, as neither XDG_RUNTIME_DIR nor ~/.ssh can hold a socket".to_owned()
-        }
-        (Way::Own, path) => format!("connection {path}"),
-    }
+pub(super) fn connection(settings: &Settings, name: &str) -> String {
+    let host = host(settings, name);
+    let way = host.known().way;
+    host.transport.connection(way)
 }
 
-/// The options by which another `ssh` uses the connection that is there.
-pub(super) fn options_to_share(ssh: &Path, name: &str) -> Vec<String> {
-    match host(ssh, name).known().way {
-        Way::Own => {
-            vec!["-o".to_owned(), format!("ControlPath={}", control_path(name)), "-o".into(), "ControlMaster=no".into()]
-        }
-        Way::Operators => Vec::new(),
-    }
+/// A program of the host for the operator's terminal, which it is told to be `term` where that is given.
+pub(super) fn to_show(
+    settings: &Settings,
+    name: &str,
+    term: Option<&str>,
+    program: &[String],
+) -> Result<std::process::Command, Error> {
+    let host = host(settings, name);
+    let way = host.known().way;
+    host.transport.to_show(program, term, way)
 }
 
-fn host(ssh: &Path, name: &str) -> Arc<Host> {
-    let mut hosts = lock(&HOSTS);
-    let new = || Host { turns: Semaphore::new(SESSIONS), idle: Mutex::default(), known: Mutex::default() };
-    Arc::clone(hosts.entry((ssh.to_owned(), name.to_owned())).or_insert_with(|| Arc::new(new())))
+fn host(settings: &Settings, name: &str) -> Arc<Host> {
+    let transport = Transport::of(settings, name);
+    let new = |transport: &Transport| {
+        let (transport, turns) = (transport.clone(), Semaphore::new(SESSIONS));
+        Arc::new(Host { transport, turns, idle: Mutex::default(), known: Mutex::default() })
+    };
+    Arc::clone(lock(&HOSTS).entry(transport).or_insert_with_key(new))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -151,23 +141,30 @@ impl Host {
         }
     }
 
-    /// Begins a session: by the connection that was used last, else by one that fleetwatch opens, else by one that the operator
-    /// has opened, as for a host that asks for a second factor. That comes last, as the operator may have given one socket to
-    /// several names that lie behind one address.
+    fn unreachable(&self, name: &str, message: String) -> Error {
+        Error::Unreachable { host: name.to_owned(), message, check: self.transport.check() }
+    }
+
+    /// Begins a session in one of the ways that there are.
     async fn connect(&self, settings: &Settings, id: &ServerId, name: &str) -> Result<Session, Error> {
-        let operators = self.known().way == Way::Operators;
-        let shared = if operators { self.begin(settings, id, name, Way::Operators).await.ok() } else { None };
-        let (session, way) = match shared {
-            Some(session) => (session, Way::Operators),
-            None => match self.begin(settings, id, name, Way::Own).await {
-                Ok(session) => (session, Way::Own),
-                Err(error @ Error::Unreachable { .. }) => match self.begin(settings, id, name, Way::Operators).await {
-                    Ok(session) => (session, Way::Operators),
-                    Err(_) => return Err(error),
-                },
+        let mut why = Error::Failed("there is no way to the host".into());
+        let last = self.known().way;
+        for &way in self.transport.ways(last) {
+            match self.begin(settings, id, name, way).await {
+                Ok(session) => {
+                    self.connected(name, &session, way);
+                    return Ok(session);
+                }
+                // That the operator has opened no connection says nothing of the host.
+                Err(_) if way == Way::Operators => {}
+                Err(error @ Error::Unreachable { .. }) => why = error,
                 Err(error) => return Err(error),
-            },
-        };
+            }
+        }
+        Err(why)
+    }
+
+    fn connected(&self, name: &str, session: &Session, way: Way) {
         let mut known = self.known();
         known.way = way;
         let before = known.machine.replace(session.machine.clone());
@@ -175,46 +172,52 @@ impl Host {
             tracing::warn!(host = name, "another machine answers under this name");
             lock(&self.idle).clear();
         }
-        Ok(session)
     }
 
     async fn begin(&self, settings: &Settings, id: &ServerId, name: &str, way: Way) -> Result<Session, Error> {
-        let mut ssh = ssh_options(name, way);
-        if way == Way::Operators {
-            let mut check = command(&settings.ssh, &[ssh.as_slice(), &words(&["-O", "check", "--", name])].concat());
-            let check = timeout(settings.deadline, check.output()).await;
+        if let Some((program, words)) = self.transport.to_check(way) {
+            let check = timeout(settings.deadline, command(&program, &words).output()).await;
             if !matches!(check, Ok(Ok(output)) if output.status.success()) {
                 return Err(Error::Failed("no connection is open".into()));
             }
         }
-        // Every shell that somebody may log in with reads this in one way; it keeps nothing of what is behind the loop.
+        // It keeps nothing of what is behind the loop.
         let nonce = Nonce::new();
         let script = format!("nonce={nonce}\n{LOOP}");
-        let start = format!("exec sh -c 'eval \"$(dd bs=1 count={} 2>/dev/null)\"'", script.len());
-        ssh.extend(words(&["--", name, &start]));
+        let (program, words) =
+            self.transport.to_run(&format!("eval \"$(dd bs=1 count={} 2>/dev/null)\"", script.len()), way);
         // Who waits for a turn does not use up the time for an answer; by then another session may have connected.
-        let is_connected = || way == Way::Operators || is_connected(name);
+        let is_connected = || self.transport.is_connected(way);
         let turn = match is_connected() {
             true => None,
             false => CONNECTING.acquire().await.ok().filter(|_| !is_connected()),
         };
         let deadline = if turn.is_some() { settings.connect_deadline } else { settings.host_deadline };
-        let mut session = Session::spawn(&settings.ssh, &ssh)?;
-        match timeout(deadline, session.hear_greeting(&script, &nonce)).await {
+        let mut session = Session::spawn(&program, &words)?;
+        let answer = async {
+            let mut greeting = pin!(session.hear_greeting(&script, &nonce));
+            if let Some(_turn) = turn
+                && let Ok(heard) = timeout(TURN, &mut greeting).await
+            {
+                return heard;
+            }
+            greeting.await
+        };
+        match timeout(deadline, answer).await {
             Ok(Ok(())) => Ok(session),
-            Ok(Err(_)) => Err(Error::Unreachable { host: name.to_owned(), message: session.last_words().await }),
+            Ok(Err(_)) => Err(self.unreachable(name, session.last_words().await)),
             Err(_) => Err(Error::TimedOut { server: id.to_string(), after: deadline }),
         }
     }
 }
 
-/// An `ssh` and the loop behind it.
+/// A process that leads to the host, and the loop behind it.
 #[derive(Debug)]
 struct Session {
     child: Child,
     input: ChildStdin,
     output: Reader,
-    /// What `ssh` and the login complained of.
+    /// What it and the login complained of.
     complaints: Arc<Mutex<Vec<u8>>>,
     machine: String,
 }
@@ -229,11 +232,13 @@ enum Broken {
 }
 
 impl Session {
-    fn spawn(ssh: &Path, words: &[String]) -> Result<Self, Error> {
-        let mut command = command(ssh, words);
+    fn spawn(program: &Path, words: &[String]) -> Result<Self, Error> {
+        let mut command = command(program, words);
         let mut child = command.spawn().map_err(|error| spawn_error(&command, &error))?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (Some(input), Some(output), errors) = pipes else { return Err(Error::Failed("ssh has no pipes".into())) };
+        let (Some(input), Some(output), errors) = pipes else {
+            return Err(Error::Failed("the connection has no pipes".into()));
+        };
         let complaints = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::clone(&complaints);
         // It ends with the last process that has this end of the pipe, which may be a connection in the background.
@@ -296,7 +301,7 @@ impl Session {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// What was said at last before the connection ended: by `ssh`, or by a login that lets nobody in.
+    /// What was said at last before the connection ended: by what leads there, or by a login that lets nobody in.
     async fn last_words(&mut self) -> String {
         let ended = timeout(Duration::from_secs(1), self.child.wait()).await;
         // Who hears the complaints may not have heard the last one yet.
@@ -308,7 +313,7 @@ impl Session {
             Some(harmless(line).chars().take(300).collect::<String>())
         });
         last.unwrap_or_else(|| match ended {
-            Ok(Ok(status)) => format!("ssh ended with {status}"),
+            Ok(Ok(status)) => format!("the connection ended with {status}"),
             _ => "the connection broke".to_owned(),
         })
     }
@@ -357,88 +362,4 @@ fn find(bytes: &[u8], mark: &[u8]) -> Option<usize> {
         from += at + 1;
     }
     None
-}
-
-/// Where the one connection to a host listens; `none` where no directory is fit for it.
-///
-/// It is named after the host as the operator calls it. An address says nothing of the machine behind it: the same one may
-/// lie behind two proxies, and what is meant for one machine must never go to the other.
-fn control_path(host: &str) -> String {
-    let runtime = std::env::var("XDG_RUNTIME_DIR").ok();
-    let home = std::env::var("HOME").ok().map(|home| format!("{home}/.ssh"));
-    control_path_in(host, [runtime, home].into_iter().flatten())
-}
-
-fn control_path_in(host: &str, directories: impl IntoIterator<Item = String>) -> String {
-    let name = format!("fleetwatch-{:016x}", fnv(host.as_bytes()));
-    let fits = |directory: &String| {
-        let is_short = directory.len() + 1 + name.len() <= LONGEST_SOCKET;
-        is_short && !directory.contains(UNFIT) && Path::new(directory).is_dir()
-    };
-    let directory = directories.into_iter().find(fits);
-    directory.map_or_else(|| "none".to_owned(), |directory| format!("{directory}/{name}"))
-}
-
-/// What `ssh` would read as more than a path.
-const UNFIT: [char; 5] = ['%', '"', ' ', '$', '~'];
-
-/// Whether there is a connection to the host that a call can use.
-fn is_connected(host: &str) -> bool {
-    Path::new(&control_path(host)).exists()
-}
-
-/// `ssh` asks nothing, keeps one connection a host for all sessions, and notices by itself that a host is gone.
-fn ssh_options(name: &str, way: Way) -> Vec<String> {
-    let shared = match way {
-        Way::Own => vec![
-            "ControlMaster=auto".to_owned(),
-            format!("ControlPath={}", control_path(name)),
-            "ControlPersist=120".to_owned(),
-        ],
-        Way::Operators => vec!["ControlMaster=no".to_owned()],
-    };
-    let others = [
-        "BatchMode=yes",
-        &format!("ConnectTimeout={CONNECT_TIMEOUT}"),
-        "ServerAliveInterval=5",
-        "ServerAliveCountMax=2",
-        "RequestTTY=no",
-        "RemoteCommand=none",
-        "PermitLocalCommand=no",
-        "ClearAllForwardings=yes",
-        "LogLevel=ERROR",
-    ];
-    let options = others.into_iter().map(str::to_owned).chain(shared);
-    options.flat_map(|option| ["-o".to_owned(), option]).collect()
-}
-
-fn words(words: &[&str]) -> Vec<String> {
-    words.iter().map(|&word| word.to_owned()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_name_of_a_host_has_a_connection_of_its_own() {
-        let path = |host: &str| control_path_in(host, ["/".to_owned()]);
-        assert_eq!(path("prod-db"), path("prod-db"));
-        assert_ne!(path("prod-db"), path("staging-db"));
-        assert_ne!(path("box"), path("me@box"));
-        let id = ServerId { host: Some("box".into()), ..ServerId::default() };
-        let words = super::super::run::foreground(&Settings::default(), &id, None, &[]).unwrap();
-        let option = format!("ControlPath={}", control_path("box"));
-        assert!(words.get_args().any(|word| word.to_str() == Some(&option)), "{words:?}");
-    }
-
-    #[test]
-    fn a_connection_is_kept_only_where_its_socket_fits() {
-        let long = tempfile::tempdir().unwrap();
-        let long = long.path().join("x".repeat(90));
-        std::fs::create_dir(&long).unwrap();
-        let long = long.to_str().unwrap().to_owned();
-        assert_eq!(control_path_in("box", [long.clone(), "/nowhere".to_owned()]), "none");
-        assert!(control_path_in("box", [long, "/tmp".to_owned()]).starts_with("/tmp/fleetwatch-"));
-    }
 }

@@ -51,28 +51,18 @@ pub(super) async fn run_in(
     }
 }
 
-/// `tmux WORDS` as a program for the operator's terminal. On a host it goes through the connection that is there already,
-/// so that nobody has to log in twice.
+/// `tmux WORDS` as a program for the operator's terminal, which a host is told to be `term` where that is given.
 pub(super) fn foreground(
     settings: &Settings,
     id: &ServerId,
     term: Option<&str>,
     words: &[String],
 ) -> Result<std::process::Command, Error> {
-    let Some(host) = &id.host else {
-        let mut command = std::process::Command::new(&settings.tmux);
-        command.args(words);
-        return Ok(command);
-    };
-    let mut command = std::process::Command::new(&settings.ssh);
-    command.args(host::options_to_share(&settings.ssh, host)).args(["-t", "--", host]);
-    if let Some(term) = term {
-        command.args(["env".to_owned(), shell_word(&format!("TERM={term}"))?]);
+    if let Some(host) = &id.host {
+        return host::to_show(settings, host, term, &[&["tmux".to_owned()], words].concat());
     }
-    command.arg("tmux");
-    for word in words {
-        command.arg(shell_word(word)?);
-    }
+    let mut command = std::process::Command::new(&settings.tmux);
+    command.args(words);
     Ok(command)
 }
 
@@ -96,7 +86,7 @@ pub(super) async fn beside(
 }
 
 /// A word as the shell of a host reads it back unchanged. Single quotes mean the same to every shell there is.
-fn shell_word(word: &str) -> Result<String, Error> {
+pub(super) fn shell_word(word: &str) -> Result<String, Error> {
     if word.contains('\'') || word.chars().any(char::is_control) {
         let why = "it would have to be quoted for a shell";
         return Err(Error::BadName { what: "word", name: word.to_owned(), why });

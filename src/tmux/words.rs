@@ -59,7 +59,7 @@ pub fn check_name(id: &ServerId) -> Result<(), Error> {
 
 fn check_host(host: &str) -> Result<(), Error> {
     let bad = |why| Err(Error::BadName { what: "host", name: host.to_owned(), why });
-    if !host.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '[') {
+    if !host.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '[' | ':')) {
         return bad("it must begin with a letter or a digit");
     }
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '@' | ':' | '[' | ']' | '%');
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn a_host_is_never_an_option_nor_shell_text() {
         let host = |name: &str| check_name(&ServerId { host: Some(name.into()), socket: Socket::Default }).is_ok();
-        for fine in ["box-2", "user@10.0.0.7", "[fe80::1%eth0]", "build_7.example.org"] {
+        for fine in ["box-2", "user@10.0.0.7", "[fe80::1%eth0]", "::1", "me@fd00::7", "build_7.example.org"] {
             assert!(host(fine), "{fine}");
         }
         for bad in ["", "-oProxyCommand=x", "a b", "a;b", "$(x)", "`x`", "user@-x", "user@", "a\nb", "ssh://x/", "é"] {

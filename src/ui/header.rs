@@ -223,7 +223,7 @@ impl Counts {
 /// Each server with its terminals, or with what is wrong with it.
 fn each_server<'a>(canvas: &Canvas<'_>, view: &View<'a>) -> Vec<(&'a ServerHealth, Part)> {
     let part = |server: &ServerView| {
-        let kind = if server.id.host.is_some() { " (ssh)" } else { "" };
+        let kind = if server.id.host.is_some() { " (host)" } else { "" };
         let tasks = view.tasks.iter().filter(|task| task.key.server == server.id).count();
         match health(server, view.now) {
             None => (format!("{} {}{kind}", server.id, server.terminals + tasks), canvas.theme.parts.quiet),

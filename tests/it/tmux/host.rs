@@ -5,14 +5,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::jump::in_a_terminal;
 use crate::support::copy_shell;
-use crate::support::private_tmux::PrivateTmux;
+use crate::support::private_tmux::{PrivateTmux, wait_until};
 use fleetwatch::config::Config;
 use fleetwatch::fleet::{Capture, PollResult, ServerId, TerminalKey};
 use fleetwatch::ids::ServerInstance;
 use fleetwatch::poll;
 use fleetwatch::profile::ProfileSet;
-use fleetwatch::tmux::{Delivery, Error, Guard, Key, PasteText, Server, Settings};
+use fleetwatch::tmux::{Delivery, Error, Guard, Jump, Key, PasteText, Server, Settings};
 
 fn program(path: &Path, script: &str) {
     std::fs::write(path, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -106,9 +107,57 @@ async fn a_host_that_cannot_be_reached_is_no_missing_server() {
     let unreachable = "echo 'ssh: connect to host box-2 port 22: No route to host' >&2; exit 255";
     let host = Host::new(PrivateTmux::unstarted(), unreachable);
     let error = host.server().look(&[]).await.unwrap_err();
-    assert!(matches!(&error, Error::Unreachable { host, message } if host == "box-2" && message.contains("No route")));
+    assert!(
+        matches!(&error, Error::Unreachable { host, message, .. } if host == "box-2" && message.contains("No route"))
+    );
     let host = Host::willing(PrivateTmux::unstarted());
     assert!(host.server().look(&[]).await.unwrap_err().is_no_server());
+}
+
+/// An `ssh` with which every host whose name begins with `silent` takes the connection and says nothing.
+const SILENT: &str = r#"while [ "$1" != -- ]; do shift; done; shift
+case $1 in silent*) exec sleep 60;; esac
+shift; exec sh -c "$*""#;
+
+#[tokio::test]
+async fn hosts_that_say_nothing_keep_no_other_one_from_being_connected_to() {
+    let host = Host::new(PrivateTmux::start(&["cat"]), SILENT);
+    let start = Instant::now();
+    let silent: Vec<_> = (0..20)
+        .map(|number| {
+            let id = ServerId { host: Some(format!("silent-{number}")), ..host.id() };
+            let server = Server::new(id, host.settings()).unwrap();
+            tokio::spawn(async move { server.look(&[]).await })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    assert_eq!(host.server().look(&[]).await.unwrap().panes.len(), 1);
+    assert!(start.elapsed() < Settings::default().connect_deadline, "{:?}", start.elapsed());
+    assert!(silent.iter().all(|look| !look.is_finished()));
+    silent.iter().for_each(tokio::task::JoinHandle::abort);
+}
+
+#[tokio::test]
+async fn nobody_waits_without_end_for_a_host_that_is_busy() {
+    let host = Host::willing(PrivateTmux::start(&["cat"]));
+    let programs = tempfile::tempdir().unwrap();
+    let asked = programs.path().join("asked");
+    program(&programs.path().join("tmux"), &format!("echo >> {}; exec sleep 60", asked.display()));
+    let slow = r#"while [ "$1" != -- ]; do shift; done; shift 2; exec sh -c "$*""#;
+    program(&host.directory.path().join("ssh"), &format!("PATH={}:$PATH; {slow}", programs.path().display()));
+    let settings = Settings { host_deadline: Duration::from_secs(1), ..host.settings() };
+    let server = Server::new(host.id(), settings).unwrap();
+    let looks: Vec<_> = (0..12)
+        .map(|_| {
+            let server = server.clone();
+            tokio::spawn(async move { server.look(&[]).await })
+        })
+        .collect();
+    for look in looks {
+        assert!(matches!(look.await.unwrap(), Err(Error::TimedOut { .. })));
+    }
+    // Those that waited for the first four did not wait for as long as those did, and were not asked.
+    assert!(std::fs::read_to_string(asked).unwrap().lines().count() <= 4);
 }
 
 #[tokio::test]
@@ -167,7 +216,7 @@ async fn looks_share_one_connection_and_what_is_sent_does_not_wait_for_a_slow_on
     for look in [looks.0, looks.1, looks.2, looks.3] {
         assert_eq!(look.unwrap().panes.len(), 1);
     }
-    assert!((2..=3).contains(&count()), "{}", count());
+    assert!((2..=4).contains(&count()), "{}", count());
 }
 
 #[tokio::test]
@@ -187,4 +236,106 @@ async fn half_an_answer_is_none() {
         }
     }
     assert!(broken > 0);
+}
+
+/// Machines that a command leads to and `ssh` does not: each has a name and a directory for sockets of its own, as a container
+/// has, and a user's name space where this machine makes one.
+struct Machines {
+    directory: tempfile::TempDir,
+    names: [&'static str; 2],
+}
+
+impl Machines {
+    fn new() -> Self {
+        let machines = Self { directory: tempfile::tempdir().unwrap(), names: ["pod-1", "pod-2"] };
+        let path = machines.path("enter");
+        let sockets = machines.path("sockets");
+        let enter = format!(
+            r#"name=$1; shift; [ -d {sockets}/$name ] || {{ echo "no such machine: $name" >&2; exit 1; }}
+export TMUX_TMPDIR={sockets}/$name LC_ALL=C; unset TMUX TMUX_PANE
+if unshare --map-root-user --uts true 2>/dev/null; then
+exec unshare --map-root-user --uts sh -c 'hostname "$0" && exec "$@"' "$name" "$@"
+fi
+exec "$@""#
+        );
+        program(Path::new(&path), &enter);
+        for name in machines.names {
+            std::fs::create_dir_all(machines.path(&format!("sockets/{name}"))).unwrap();
+            machines.run(name, &["tmux", "-f", "/dev/null", "new-session", "-d", "-s", &format!("on-{name}"), "cat"]);
+        }
+        machines
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.directory.path().join(name).display().to_string()
+    }
+
+    fn run(&self, machine: &str, words: &[&str]) -> String {
+        let output = std::process::Command::new(self.path("enter")).arg(machine).args(words).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// A configuration that leads to them.
+    fn config(&self) -> String {
+        let enter = self.path("enter");
+        let servers = self.names.map(|name| format!("[[server]]\nhost = \"{name}\"\n")).concat();
+        format!(
+            "{servers}[[terminal]]\nsession = \"on-*\"\n[[transport]]\nhosts = [\"pod-*\"]\ncommand = [\"{enter}\", \"{{host}}\"]\n"
+        )
+    }
+
+    fn server(&self, host: &str) -> Server {
+        let settings = poll::Settings::new(&Config::parse(&self.config(), Path::new("test.toml")).unwrap()).tmux;
+        Server::new(ServerId { host: Some(host.into()), ..ServerId::default() }, settings).unwrap()
+    }
+
+    fn fleetwatch(&self, words: &[&str]) -> (String, String) {
+        std::fs::write(self.path("config.toml"), self.config()).unwrap();
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_fleetwatch"));
+        for name in ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "HOME"] {
+            command.env(name, self.directory.path());
+        }
+        command.env_remove("TMUX").env_remove("TMUX_PANE").args(["--config", &self.path("config.toml")]).args(words);
+        let output = command.output().unwrap();
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    }
+}
+
+impl Drop for Machines {
+    fn drop(&mut self) {
+        for name in self.names {
+            self.run(name, &["tmux", "kill-server"]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_machine_that_a_command_leads_to_is_a_host_like_any_other() {
+    let machines = Machines::new();
+    let (told, errors) = machines.fleetwatch(&["list"]);
+    assert!(told.contains("pod-1/on-pod-1") && told.contains("pod-2/on-pod-2"), "{told}{errors}");
+    assert!(!told.contains("pod-1/on-pod-2"), "{told}{errors}");
+    let (told, errors) = machines.fleetwatch(&["doctor"]);
+    assert!(told.contains(&format!("by `{} pod-1`", machines.path("enter"))), "{told}{errors}");
+
+    let server = machines.server("pod-1");
+    let look = server.look(&[]).await.unwrap();
+    let (pane, instance) = (&look.panes[0], look.instance.clone());
+    let key = TerminalKey { server: server.id().clone(), pane: pane.id, pid: pane.pid, instance };
+    let text = PasteText::new("it's $HOME \\ `id` \"; #{pane_id}").unwrap();
+    assert_eq!(server.paste(&key, &text, &Guard::default()).await.unwrap(), Delivery::Delivered);
+    assert!(!machines.run("pod-2", &["tmux", "capture-pane", "-p"]).contains("it's"));
+
+    let Jump::Attach(command) = server.jump(&key, None).await.unwrap() else { panic!("nothing to switch") };
+    let outer = in_a_terminal(&command);
+    outer.wait_for_text("main:", "it's $HOME \\ `id` \"; #{pane_id}");
+    let client = || machines.run("pod-1", &["tmux", "list-clients", "-F", "#{session_name} #{client_utf8}"]);
+    wait_until("the client", || client() == "on-pod-1 1\n");
+
+    let error = machines.server("pod-9").look(&[]).await.unwrap_err();
+    assert_eq!(error.to_string(), "host pod-9 cannot be reached: no such machine: pod-9");
+    assert_eq!(
+        error.hint(),
+        format!("`{} pod-9 true` must work without a password or a question", machines.path("enter"))
+    );
 }

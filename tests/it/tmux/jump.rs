@@ -13,7 +13,7 @@ fn two_sessions() -> (PrivateTmux, TerminalKey) {
 }
 
 /// What a program looks like that is run in a terminal.
-fn in_a_terminal(command: &std::process::Command) -> PrivateTmux {
+pub(super) fn in_a_terminal(command: &std::process::Command) -> PrivateTmux {
     let mut words = vec!["env".to_owned(), "-u".into(), "TMUX".into(), "-u".into(), "TMUX_PANE".into()];
     words.push(command.get_program().to_str().unwrap().to_owned());
     // The outer tmux would end its own command at a semicolon.
