@@ -60,7 +60,7 @@ pub struct AgentRecordSource {
     #[serde(default)]
     pub directory: Option<DirectoryLink>,
     /// The file is an SQLite database, and these questions are asked of it, each row standing for a line. `:directory`,
-    /// `:began`, in milliseconds, and `:session`, as far as an earlier one has told it, are put in.
+    /// `:began`, in milliseconds, and `:session`, the last `session` of an earlier answer, are put in.
     #[serde(default)]
     pub queries: Vec<String>,
     /// Whether all files that fit are one list: what they say is at `/files`.

@@ -307,7 +307,8 @@ fn record(agent: &Terminal, watched: &Watched) -> String {
         }
         () if sources.is_empty() => "only its screen is read: no rules for its records".to_owned(),
         () if agent.key.server.host.is_some() => {
-            "only its screen is read: on a host its record is read where it is proven to be its own, which takes Linux".to_owned()
+            "only its screen is read: no record of it was found on its host, which takes Linux (and `python3` for a database)"
+                .to_owned()
         }
         () if sources.iter().all(|source| source.directory.is_some()) => {
             "only its screen is read: its directory leads to no record since it began, or another agent of its kind works there"

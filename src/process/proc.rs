@@ -75,11 +75,16 @@ pub(super) fn stat_field_of(text: &str, place: usize) -> Option<u64> {
 
 /// The same in the machine's time, as exactly as its own start is known: to a second.
 pub(super) fn began_at(pid: u32) -> Option<Timestamp> {
+    let text = std::fs::read_to_string(Path::new(ROOT).join("stat")).ok()?;
+    at_tick(text.lines().find_map(|line| line.strip_prefix("btime "))?, began(pid)?)
+}
+
+/// The time of a tick on a machine that was started at a second since the epoch.
+pub(super) fn at_tick(started: &str, tick: u64) -> Option<Timestamp> {
     /// Linux tells ticks of this size, whatever the kernel's own are.
     const TICK: u64 = 10;
-    let text = std::fs::read_to_string(Path::new(ROOT).join("stat")).ok()?;
-    let started: i64 = text.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
-    let since = i64::try_from(began(pid)?.saturating_mul(TICK)).ok()?;
+    let started: i64 = started.trim().parse().ok()?;
+    let since = i64::try_from(tick.saturating_mul(TICK)).ok()?;
     Some(Timestamp::from_millis(started.checked_mul(1000)?.checked_add(since)?))
 }
 

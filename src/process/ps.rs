@@ -14,17 +14,20 @@ pub(super) const COMMAND: &[&str] = &["ps", "-axww", "-o", "pid=,ppid=,pgid=,tpg
 pub(super) fn parse(text: &str, roots: &[u32], limit: usize) -> PaneProcesses {
     let mut processes = BTreeMap::new();
     let mut tree = Tree::default();
-    for line in text.lines() {
-        if let Some((info, parent)) = parse_line(line) {
-            tree.add(info.pid, parent);
-            processes.insert(info.pid, info);
-        }
+    for (info, parent) in lines(text) {
+        tree.add(info.pid, parent);
+        processes.insert(info.pid, info);
     }
     let of_pane = |root: &u32| {
         let found = tree.under(*root, limit).into_iter();
         (*root, found.filter_map(|pid| processes.get(&pid).cloned()).collect())
     };
     roots.iter().map(of_pane).collect()
+}
+
+/// Each process with its parent.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = (ProcessInfo, u32)> {
+    text.lines().filter_map(parse_line)
 }
 
 fn parse_line(line: &str) -> Option<(ProcessInfo, u32)> {

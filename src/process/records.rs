@@ -29,9 +29,9 @@ use crate::tmux::Server;
 
 pub use transcript::RecordedTranscript;
 
-use database::{AgentDatabase, Unanswered};
-use files::{FileState, Files, open};
-use find::{Workplace, Workplaces};
+use database::Unanswered;
+use files::{FileState, Files};
+use find::Workplace;
 
 /// Bytes of a file that are read at one poll. When there are more, only the end is read: what stands before it would be
 /// taken for how the agent is now.
@@ -148,8 +148,7 @@ impl AgentRecords {
                 (true, false) | (false, true) => FIND_AGAIN,
                 (false, false) => FIND_AGAIN_STILL,
             };
-            let can_be_read = self.files.is_here() || agent.sources.iter().any(AgentRecordSource::is_proven);
-            if !can_be_read || state.read_at.is_some_and(|at| now.since(at) < pause) {
+            if state.read_at.is_some_and(|at| now.since(at) < pause) {
                 continue;
             }
             state.read_at = Some(now);
@@ -165,8 +164,8 @@ impl AgentRecords {
         let Self { files, agents, silent_since, .. } = self;
         let asked: Vec<&RecordedAgent> = due.iter().map(|(agent, _)| *agent).collect();
         let states = asked.iter().filter_map(|agent| agents.get(&agent.key));
-        let known = states.flat_map(|state| &state.files).filter_map(|file| file.path.as_deref());
-        let clock = files.begin(&asked, &known.collect::<Vec<_>>(), now);
+        let known = states.flat_map(|state| &state.files).flat_map(RecordFile::paths).collect::<Vec<_>>();
+        let clock = files.begin(&asked, &known.iter().map(PathBuf::as_path).collect::<Vec<_>>(), now);
         if files.is_silent() {
             if now.since(*silent_since.get_or_insert(now)) >= SILENCE {
                 agents.values_mut().flat_map(|state| &mut state.files).for_each(|file| file.change_to(None));
@@ -174,7 +173,6 @@ impl AgentRecords {
             return;
         }
         *silent_since = None;
-        let mut workplaces = Workplaces::default();
         for &(agent, is_changing) in due {
             let Some(state) = agents.get_mut(&agent.key) else { continue };
             for place in 0..state.files.len() {
@@ -183,7 +181,7 @@ impl AgentRecords {
                 let pause = if is_changing { FIND_AGAIN } else { FIND_AGAIN_STILL };
                 let (source, files) = (&agent.sources[place], &**files);
                 let followed = Followed { source, agent, session: session.as_deref(), files, clock };
-                state.files[place].follow(&followed, &mut workplaces, pause, now);
+                state.files[place].follow(&followed, pause, now);
                 if let Some(before) = before.filter(|_| files.is_silent()) {
                     // It is not known whether the file is gone or has grown.
                     state.files[place] = before;
@@ -286,21 +284,22 @@ struct Followed<'a> {
 
 impl RecordFile {
     /// Finds the file if `pause` is over since it was sought last, and reads what was added to it.
-    fn follow(&mut self, of: &Followed<'_>, workplaces: &mut Workplaces, pause: Span, now: Timestamp) {
+    fn follow(&mut self, of: &Followed<'_>, pause: Span, now: Timestamp) {
         let Followed { source, agent, session, files, .. } = *of;
-        // What nothing proves is looked for here alone.
-        if !files.is_here() && !source.is_proven() {
-            return;
-        }
         let is_other = self.session.as_deref() != session;
-        // A file that is not there yet may come with the first prompt.
-        let pause = if self.path.is_none() { FIND_AGAIN } else { pause };
+        let pause = match &self.path {
+            // It may come with the first prompt.
+            None => FIND_AGAIN,
+            // There it takes several questions.
+            Some(_) if !files.is_here() && !source.is_proven() => FIND_AGAIN_STILL,
+            Some(_) => pause,
+        };
         if is_other || self.sought_at.is_none_or(|at| now.since(at) >= pause) {
             self.sought_at = Some(now);
             self.session = session.map(str::to_owned);
-            let workplace = source.directory.as_ref().and_then(|_| workplaces.alone(agent));
+            let workplace = source.directory.as_ref().and_then(|_| find::works_alone(files, agent));
             let found = match (&source.directory, &workplace) {
-                (Some(_), Some(workplace)) => find::find_by_directory(source, agent, workplace),
+                (Some(_), Some(workplace)) => find::find_by_directory(files, source, agent, workplace),
                 (Some(_), None) => None,
                 (None, _) => {
                     agent.in_its_session(files).find_map(|process| find::find(files, source, process, session))
@@ -319,13 +318,19 @@ impl RecordFile {
         // It may have been removed, and comes back or is found elsewhere.
         let path = path.clone();
         let read = files.state(&path).and_then(|state| match (self.is_shared, source.replaced) {
-            (true, _) => self.read_database(source, &path, now),
+            (true, _) => self.read_database(of, &path, state),
             (false, true) => self.read_whole(of, &path, state),
             (false, false) => self.read_added(of, &path, state),
         });
         if read.is_none() {
             self.change_to(None);
         }
+    }
+
+    /// The files whose change is looked for.
+    fn paths(&self) -> Vec<PathBuf> {
+        let journal = self.path.as_deref().filter(|_| self.is_shared).and_then(database::journal);
+        self.path.iter().cloned().chain(journal).collect()
     }
 
     /// Another file is read from now on, or none: the agent's folder, and the file.
@@ -429,35 +434,28 @@ impl RecordFile {
     }
 
     /// Asks a database anew when it has changed. One that cannot be asked now keeps what was known, and is asked again.
-    fn read_database(&mut self, source: &AgentRecordSource, path: &Path, now: Timestamp) -> Option<()> {
-        let (file, workplace) = (open(path)?, self.workplace.clone()?);
-        let FileState { identity, seen } = FileState::of(&file.metadata().ok()?);
-        let journal = std::fs::metadata(database::journal(path)?).map_or((0, 0, 0), |data| FileState::of(&data).seen);
-        let identity = Some(identity);
-        if (self.identity, self.seen, self.journal) == (identity, seen, journal) {
+    fn read_database(&mut self, of: &Followed<'_>, path: &Path, state: FileState) -> Option<()> {
+        let Followed { source, files, clock, .. } = *of;
+        let workplace = self.workplace.clone()?;
+        let journal = database::journal(path).and_then(|journal| files.state(&journal));
+        let seen = (Some(state.identity), state.seen, journal.map_or((0, 0, 0), |journal| journal.seen));
+        if (self.identity, self.seen, self.journal) == seen {
             return Some(());
         }
-        let Some(mut database) = AgentDatabase::open(path, &file) else { return Some(()) };
-        let (mut rows, mut reader) = (Vec::new(), AgentRecordReader::new(false));
-        for query in &source.queries {
-            let session = reader.reading().and_then(|it| it.facts.text(FactName::Session)).map(str::to_owned);
-            match database.ask(query, &workplace, session.as_deref()) {
-                Ok(answer) => {
-                    answer.iter().for_each(|row| reader.read(source, row, now));
-                    rows.extend(answer);
-                }
-                Err(Unanswered::TooLong) if self.reader.reading().is_none() => break,
-                // It may be answered in time when it has changed once more.
-                Err(Unanswered::TooLong) => {
-                    (self.identity, self.seen, self.journal) = (identity, seen, journal);
-                    return Some(());
-                }
-                Err(Unanswered::Busy) => return Some(()),
+        let answers = files.query(path, &source.queries, &workplace);
+        match answers.ended {
+            Err(Unanswered::Busy) => return Some(()),
+            Ok(()) => (),
+            Err(Unanswered::TooLong) if self.reader.reading().is_none() => (),
+            // It may be answered in time when it has changed once more.
+            Err(Unanswered::TooLong) => {
+                (self.identity, self.seen, self.journal) = seen;
+                return Some(());
             }
         }
-        (self.identity, self.seen, self.journal) = (identity, seen, journal);
+        (self.identity, self.seen, self.journal) = seen;
         self.begin_at(0);
-        rows.iter().for_each(|row| self.read_value(source, row, now));
+        answers.rows.iter().for_each(|row| self.read_value(source, row, clock));
         Some(())
     }
 

@@ -10,16 +10,19 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 use serde_json::{Map, Value};
 
+use super::files::open;
 use super::find::Workplace;
 
 /// How long the agent's own writing is waited for.
-const BUSY: Duration = Duration::from_millis(50);
+pub(super) const BUSY: Duration = Duration::from_millis(50);
 /// How long all questions together may take: databases of gigabytes were seen.
-const LONGEST: Duration = Duration::from_millis(200);
+pub(super) const LONGEST: Duration = Duration::from_millis(200);
 /// Steps of SQLite's machine between two looks at the clock.
 const STEPS: i32 = 10_000;
 /// Rows that a question may have.
-const ROWS: usize = 1000;
+pub(super) const ROWS: usize = 1000;
+/// The column that tells the session that later questions ask about.
+pub(super) const SESSION: &str = "session";
 
 /// The file in which SQLite keeps what is not yet in the database.
 pub(super) fn journal(path: &Path) -> Option<PathBuf> {
@@ -30,8 +33,37 @@ fn beside(path: &Path, end: &str) -> Option<PathBuf> {
     Some(path.with_file_name(format!("{}{end}", path.file_name()?.to_str()?)))
 }
 
+/// The rows that answer some questions, as far as there was an answer.
+#[derive(Debug)]
+pub(super) struct DatabaseAnswers {
+    pub rows: Vec<Value>,
+    pub ended: Result<(), Unanswered>,
+}
+
+impl DatabaseAnswers {
+    pub(super) const NONE: Self = Self { rows: Vec::new(), ended: Err(Unanswered::Busy) };
+}
+
+/// Asks the database at `path` all questions at once, so that all answers are of one moment.
+pub(super) fn query(path: &Path, queries: &[String], at: &Workplace) -> DatabaseAnswers {
+    let opened = open(path).and_then(|file| AgentDatabase::open(path, &file));
+    let Some(mut database) = opened else { return DatabaseAnswers::NONE };
+    let mut answers = DatabaseAnswers { rows: Vec::new(), ended: Ok(()) };
+    for query in queries {
+        let session = answers.rows.iter().rev().find_map(|row| row.get(SESSION)?.as_str()).map(str::to_owned);
+        match database.ask(query, at, session.as_deref()) {
+            Ok(rows) => answers.rows.extend(rows),
+            Err(unanswered) => {
+                answers.ended = Err(unanswered);
+                break;
+            }
+        }
+    }
+    answers
+}
+
 /// A database that is only read.
-pub(super) struct AgentDatabase {
+struct AgentDatabase {
     connection: Connection,
     end: Instant,
 }
@@ -47,7 +79,7 @@ pub(super) enum Unanswered {
 
 impl AgentDatabase {
     /// Opens the database that `file` is, if that is possible now without creating a file beside it.
-    pub(super) fn open(path: &Path, file: &File) -> Option<Self> {
+    fn open(path: &Path, file: &File) -> Option<Self> {
         let uri = format!("file:{}?mode=ro{}", escaped(path), how(path, file)?);
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_URI
@@ -63,7 +95,7 @@ impl AgentDatabase {
 
     /// The rows that answer a question; one that fits another version of the database has none. All answers are of one
     /// moment.
-    pub(super) fn ask(&mut self, query: &str, at: &Workplace, session: Option<&str>) -> Result<Vec<Value>, Unanswered> {
+    fn ask(&mut self, query: &str, at: &Workplace, session: Option<&str>) -> Result<Vec<Value>, Unanswered> {
         if Instant::now() > self.end {
             return Err(Unanswered::TooLong);
         }
@@ -129,13 +161,15 @@ fn value(row: &Row<'_>, columns: &[String]) -> rusqlite::Result<Value> {
             ValueRef::Null | ValueRef::Blob(_) => Value::Null,
             ValueRef::Integer(number) => number.into(),
             ValueRef::Real(number) => number.into(),
-            ValueRef::Text(text) => {
-                let written = Some(text).filter(|text| matches!(text.first(), Some(b'{' | b'[')));
-                let read = written.and_then(|text| serde_json::from_slice(text).ok());
-                read.unwrap_or_else(|| String::from_utf8_lossy(text).into_owned().into())
-            }
+            ValueRef::Text(text) => read_text(&String::from_utf8_lossy(text)),
         };
         fields.insert(name.clone(), value);
     }
     Ok(Value::Object(fields))
+}
+
+/// A text of a row: what it says, where that is JSON.
+pub(super) fn read_text(text: &str) -> Value {
+    let written = Some(text).filter(|text| text.starts_with(['{', '[']));
+    written.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_else(|| text.to_owned().into())
 }

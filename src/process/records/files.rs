@@ -1,5 +1,7 @@
 //! The machine that agents write their records on: its processes and files, as far as records need them.
 
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::fmt::Debug;
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -9,11 +11,13 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use super::find::part_fits;
-use super::{AT_ONCE, ENTRIES, RecordedAgent};
+use super::database::DatabaseAnswers;
+use super::find::{Workplace, part_fits};
+use super::{AT_ONCE, ENTRIES, RecordedAgent, database, find};
 use crate::agent_record::RecordClock;
 use crate::private;
 use crate::process::{proc, version};
+use crate::profile::ProcessInfo;
 use crate::time::Timestamp;
 
 /// Which file it is, by its device and number, and its size with its last change.
@@ -54,6 +58,21 @@ pub(super) trait Files: Debug + Send {
 
     fn is_folder(&self, path: &Path) -> bool;
 
+    /// Where a process works, and since when.
+    fn workplace(&self, process: u32) -> Option<Workplace>;
+
+    /// The processes that work in a directory, of those whose directories this user may know.
+    fn working_in(&self, directory: &Path) -> Vec<ProcessInfo>;
+
+    /// A process and its parents.
+    fn ancestors(&self, process: u32) -> BTreeSet<u32>;
+
+    /// The repository around a directory, else the directory itself.
+    fn repository(&self, directory: &Path) -> Option<PathBuf>;
+
+    /// The file below a folder, of those that fit a pattern, in which a text stands and nothing else.
+    fn saying(&self, base: &Path, wanted: &str, text: &str) -> Option<PathBuf>;
+
     /// The files below a folder whose paths fit a pattern, up to a bound.
     fn below(&self, base: &Path, wanted: &str) -> Vec<PathBuf>;
 
@@ -62,20 +81,27 @@ pub(super) trait Files: Debug + Send {
 
     /// Reads such a file from a place on, with how it was when it was opened.
     fn read(&self, path: &Path, from: u64, at_most: u64) -> Option<(FileState, Vec<u8>)>;
+
+    /// Asks a database about who works at a place.
+    fn query(&self, path: &Path, queries: &[String], at: &Workplace) -> DatabaseAnswers;
 }
 
 /// This machine.
-#[derive(Debug)]
-pub(super) struct Here;
+#[derive(Debug, Default)]
+pub(super) struct Here {
+    /// The processes by their directories, from when they were first asked for at this poll.
+    workers: OnceCell<HashMap<PathBuf, Vec<u32>>>,
+}
 
 impl Default for Box<dyn Files> {
     fn default() -> Self {
-        Box::new(Here)
+        Box::new(Here::default())
     }
 }
 
 impl Files for Here {
     fn begin(&mut self, _: &[&RecordedAgent], _: &[&Path], now: Timestamp) -> RecordClock {
+        self.workers.take();
         RecordClock::from(now)
     }
 
@@ -118,6 +144,29 @@ impl Files for Here {
         path.is_dir()
     }
 
+    fn workplace(&self, process: u32) -> Option<Workplace> {
+        Some(Workplace { directory: proc::directory(process)?, began: proc::began_at(process)? })
+    }
+
+    fn working_in(&self, directory: &Path) -> Vec<ProcessInfo> {
+        let there = self.workers.get_or_init(proc::by_directory).get(directory);
+        there.into_iter().flatten().filter_map(|process| proc::process(*process)).collect()
+    }
+
+    fn ancestors(&self, process: u32) -> BTreeSet<u32> {
+        proc::ancestors(Path::new(proc::ROOT), process)
+    }
+
+    fn repository(&self, directory: &Path) -> Option<PathBuf> {
+        let around = directory.ancestors().find(|folder| folder.join(".git").exists());
+        around.unwrap_or(directory).canonicalize().ok()
+    }
+
+    fn saying(&self, base: &Path, wanted: &str, text: &str) -> Option<PathBuf> {
+        let says = |path: &PathBuf| find::content(self, path).is_some_and(|content| content.trim() == text);
+        self.below(base, wanted).into_iter().find(says)
+    }
+
     fn below(&self, base: &Path, wanted: &str) -> Vec<PathBuf> {
         let (part, rest) = wanted.split_once('/').map_or((wanted, None), |(part, rest)| (part, Some(rest)));
         let go_on = |path: PathBuf| match rest {
@@ -146,9 +195,19 @@ impl Files for Here {
         file.take(at_most).read_to_end(&mut bytes).ok()?;
         Some((state, bytes))
     }
+
+    fn query(&self, path: &Path, queries: &[String], at: &Workplace) -> DatabaseAnswers {
+        database::query(path, queries, at)
+    }
 }
 
 impl FileState {
+    /// When it was last changed, by the clock there.
+    pub(super) fn changed(self) -> Timestamp {
+        let (_, seconds, nanoseconds) = self.seen;
+        Timestamp::from_millis(seconds.saturating_mul(1000).saturating_add(nanoseconds / 1_000_000))
+    }
+
     pub(super) fn of(data: &Metadata) -> Self {
         Self { identity: (data.dev(), data.ino()), seen: (data.size(), data.mtime(), data.mtime_nsec()) }
     }

@@ -1,22 +1,22 @@
 //! Where an agent's records lie: by proof that a file is of its process, or by the directory that it works in.
 
-use std::collections::HashMap;
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::files::{Files, Here};
-use super::{HEAD, RecordedAgent};
+use super::files::{FileState, Files};
+use super::{HEAD, RecordedAgent, database};
 use crate::agent_record::{AgentRecordSource, DirectoryLink};
-use crate::process::proc;
+use crate::profile::ProcessInfo;
 use crate::time::{Span, Timestamp};
 
 /// Bytes of a file that only names a directory.
 const NAMES: u64 = 16 << 10;
 /// Files of a folder that are read together.
 const GATHERED: usize = 100;
+/// Files of a directory that are looked into for the newest that fits.
+const CANDIDATES: usize = 8;
 /// How exactly the start of a process is known in the machine's time.
 const CLOCK: Span = Span::from_secs(2);
 
@@ -27,61 +27,55 @@ pub(super) struct Workplace {
     pub began: Timestamp,
 }
 
-/// The processes of this user by the directory that they work in, read when they are first asked for.
-#[derive(Default)]
-pub(super) struct Workplaces(Option<HashMap<PathBuf, Vec<u32>>>);
-
-impl Workplaces {
-    /// Where an agent works, if no other agent of its kind works there.
-    pub(super) fn alone(&mut self, agent: &RecordedAgent) -> Option<Workplace> {
-        let process = *agent.processes.first()?;
-        let directory = proc::directory(process)?;
-        let began = proc::began_at(process)?;
-        let processes = self.0.get_or_insert_with(proc::by_directory);
-        let here = processes.get(&directory)?;
-        let is_other = |process: &u32| !is_part_of(*process, agent) && is_same_kind(*process, agent);
-        (!here.iter().any(is_other)).then_some(Workplace { directory, began })
-    }
+/// Where an agent works, if no other agent of its kind works there.
+pub(super) fn works_alone(files: &dyn Files, agent: &RecordedAgent) -> Option<Workplace> {
+    let workplace = files.workplace(*agent.processes.first()?)?;
+    let is_other = |process: &ProcessInfo| !is_part_of(files, process.pid, agent) && is_same_kind(process, agent);
+    let there = files.working_in(&workplace.directory);
+    // Where it is not seen itself, nobody else is seen either.
+    let is_seen = there.iter().any(|process| agent.processes.contains(&process.pid));
+    (is_seen && !there.iter().any(is_other)).then_some(workplace)
 }
 
 /// Whether a process belongs to an agent: it started it, or was started by it.
-fn is_part_of(process: u32, agent: &RecordedAgent) -> bool {
-    let family = proc::ancestors(Path::new(proc::ROOT), process);
-    let is_above = |own: &u32| proc::ancestors(Path::new(proc::ROOT), *own).contains(&process);
-    agent.processes.iter().any(|own| family.contains(own) || is_above(own))
+fn is_part_of(files: &dyn Files, process: u32, agent: &RecordedAgent) -> bool {
+    let family = files.ancestors(process);
+    agent.processes.iter().any(|own| family.contains(own) || files.ancestors(*own).contains(&process))
 }
 
-fn is_same_kind(process: u32, agent: &RecordedAgent) -> bool {
-    let process = proc::process(process);
-    process.is_some_and(|process| !agent.profiles.agent_processes(&agent.tool, &[process]).is_empty())
+fn is_same_kind(process: &ProcessInfo, agent: &RecordedAgent) -> bool {
+    let process = ProcessInfo { foreground: true, ..process.clone() };
+    !agent.profiles.agent_processes(&agent.tool, &[process]).is_empty()
 }
 
 /// The file of a source that was changed last since the agent began, among those that its directory leads to, behind the
 /// agent's folder.
 pub(super) fn find_by_directory(
+    files: &dyn Files,
     source: &AgentRecordSource,
     agent: &RecordedAgent,
     at: &Workplace,
 ) -> Option<(PathBuf, PathBuf)> {
-    let base = base(&Here, source, *agent.processes.first()?, Some(&at.directory))?;
+    let base = base(files, source, *agent.processes.first()?, Some(&at.directory))?;
     let directory = at.directory.to_str()?;
     let slug = directory.trim_start_matches('/').replace(['/', ':'], "-");
     let mut file = source.file.as_deref()?.replace("{cwd}", &slug);
     if let Some(DirectoryLink::File(naming)) = &source.directory {
-        let holds = |path: &PathBuf| content(&Here, path).is_some_and(|text| text.trim() == directory);
-        let naming_file = Here.below(&base, naming).into_iter().find(holds)?;
+        let naming_file = files.saying(&base, naming, directory)?;
         file = file.replace("{directory}", &starred(naming_file.strip_prefix(&base).ok()?, naming)?);
     }
-    let is_recent = |path: &PathBuf| Some((changed(path)?, path.clone())).filter(|(at_, _)| *at_ + CLOCK >= at.began);
-    let mut found: Vec<(Timestamp, PathBuf)> = Here.below(&base, &file).iter().filter_map(is_recent).collect();
+    let is_recent =
+        |path: PathBuf| Some((changed(files, source, &path)?, path)).filter(|(at_, _)| *at_ + CLOCK >= at.began);
+    let mut found: Vec<(Timestamp, PathBuf)> = files.below(&base, &file).into_iter().filter_map(is_recent).collect();
     found.sort();
     let is_of_it = |path: &PathBuf| match &source.directory {
-        Some(DirectoryLink::Line(place)) => first_value(&Here, path, source)
-            .is_some_and(|value| place.find(&value).iter().any(|it| it.as_str() == Some(directory))),
-        _ => true,
+        Some(DirectoryLink::Line(place)) => first_value(files, path, source).is_some_and(|value| {
+            place.find(&value).iter().any(|it| it.as_str() == Some(directory)) && source.first.hold(&value)
+        }),
+        _ => begins_as(files, path, source),
     };
-    let newest = found.into_iter().rev().map(|(_, path)| path);
-    inside(&Here, &base, &newest.into_iter().find(|path| is_of_it(path) && begins_as(&Here, path, source))?)
+    let mut newest = found.into_iter().rev().take(CANDIDATES).map(|(_, path)| path);
+    inside(files, &base, &newest.find(is_of_it)?)
 }
 
 /// The files of a source in the folder that they are gathered from, by their names.
@@ -94,13 +88,10 @@ pub(super) fn gathered(files: &dyn Files, folder: &Path, source: &AgentRecordSou
 }
 
 /// When a file was last changed; a database is as new as what is not yet in it.
-fn changed(path: &Path) -> Option<Timestamp> {
-    let at = |path: &Path| {
-        let since = fs::symlink_metadata(path).ok()?.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
-        i64::try_from(since.as_millis()).ok().map(Timestamp::from_millis)
-    };
-    let journal = path.with_file_name(format!("{}-wal", path.file_name()?.to_str()?));
-    at(path).max(at(&journal))
+fn changed(files: &dyn Files, source: &AgentRecordSource, path: &Path) -> Option<Timestamp> {
+    let at = |path: &Path| files.state(path).map(FileState::changed);
+    let journal = (!source.queries.is_empty()).then(|| database::journal(path)).flatten();
+    at(path).max(journal.and_then(|journal| at(&journal)))
 }
 
 /// What stands for the `*` of a pattern in a path that fits it.
@@ -158,15 +149,9 @@ fn inside(files: &dyn Files, base: &Path, path: &Path) -> Option<(PathBuf, PathB
 /// The agent's folder: the first of those that there is.
 fn base(files: &dyn Files, source: &AgentRecordSource, process: u32, directory: Option<&Path>) -> Option<PathBuf> {
     source.base.iter().find_map(|base| match base.as_str() {
-        "{repository}" => repository(directory?),
+        "{repository}" => files.repository(directory?),
         base => folder(files, base, process),
     })
-}
-
-/// The repository around a directory, else the directory itself.
-fn repository(directory: &Path) -> Option<PathBuf> {
-    let around = directory.ancestors().find(|folder| folder.join(".git").exists());
-    around.unwrap_or(directory).canonicalize().ok()
 }
 
 /// An agent's folder, links resolved.

@@ -3,19 +3,22 @@
 //! What all agents need at a poll is asked at once; the rest where it is needed. What is strange is not there; after what is torn
 //! or late nothing more is asked until the next poll.
 
-use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use serde_json::{Map, Value, json};
 use tokio::runtime::Handle;
 
+use super::database::{DatabaseAnswers, Unanswered};
 use super::files::{FileState, Files};
-use super::find::fits;
-use super::{ENTRIES, RecordedAgent};
+use super::find::{Workplace, fits};
+use super::{ENTRIES, RecordedAgent, database};
 use crate::agent_record::RecordClock;
-use crate::process::proc;
+use crate::process::{proc, ps};
+use crate::profile::ProcessInfo;
 use crate::time::{Span, Timestamp};
 use crate::tmux::{Error, Nonce, Server};
 
@@ -46,13 +49,37 @@ printf '%s\n' "$mark"
 [ $# -eq 0 ] || stat "$format" -- "$@" 2>/dev/null
 exit 0
 "#;
-/// The files below a folder that fit a pattern, which is only ever read as one.
+/// How the files below a folder are that fit a pattern, which is only ever read as one.
 const BELOW: &str = r#"cd -- "$1" 2>/dev/null || exit 0
 IFS=
+printf '%s\0' $2 | xargs -0 stat "$3" -- 2>/dev/null
+exit 0
+"#;
+/// The file below a folder, of those that fit a pattern, whose line is a text.
+const SAYING: &str = r#"cd -- "$1" 2>/dev/null || exit 0
+IFS=
 for file in $2; do
-  [ ! -f "$file" ] || printf '%s\n' "$file"
+  line=
+  [ -f "$file" ] && [ -O "$file" ] && [ ! -L "$file" ] && read -r line <"$file"
+  [ "$line" != "$3" ] || { printf '%s\n' "$file"; exit 0; }
 done
 "#;
+/// The repository around a directory, else the directory itself.
+const REPOSITORY: &str = r#"cd -P -- "$1" || exit 1
+while [ ! -e .git ] && [ "$PWD" != / ]; do cd -P ..; done
+[ -e .git ] || cd -P -- "$1"
+pwd -P
+"#;
+/// When the machine was started, in seconds; where processes work, of those of which it may be known; and all processes.
+const PROCESSES: &str = r#"mark=$1
+shift
+sed -n 's/^btime //p' /proc/stat
+ls -ld /proc/[0-9]*/cwd 2>/dev/null
+printf '%s\n' "$mark"
+exec "$@"
+"#;
+/// Asks a database; what is asked stands in the first line of what it reads.
+const QUERY: &str = include_str!("query.py");
 /// How an open file is, and so many of its bytes from a place on.
 const READ: &str = r#"[ -f "$1" ] && [ ! -L "$1" ] || exit 1
 { stat -L "$4" /proc/self/fd/0 && tail -c +"$2" | head -c "$3"; } <"$1"
@@ -72,6 +99,18 @@ pub(super) struct ProcessesOnHost {
     held: HashMap<u32, Vec<PathBuf>>,
     states: RefCell<HashMap<PathBuf, Option<FileState>>>,
     real: RefCell<HashMap<PathBuf, Option<PathBuf>>>,
+    /// All processes, from when they were first asked for.
+    all: OnceCell<AllProcesses>,
+}
+
+/// The processes of a host.
+#[derive(Debug, Default)]
+struct AllProcesses {
+    /// When the machine was started, as it tells that.
+    started: String,
+    directories: HashMap<u32, PathBuf>,
+    /// What each is, and its parent.
+    processes: HashMap<u32, (ProcessInfo, u32)>,
 }
 
 impl ProcessesOnHost {
@@ -86,7 +125,25 @@ impl ProcessesOnHost {
             held: HashMap::new(),
             states: RefCell::default(),
             real: RefCell::default(),
+            all: OnceCell::new(),
         }
+    }
+
+    fn all(&self) -> &AllProcesses {
+        self.all.get_or_init(|| {
+            let mark = Nonce::new().to_string();
+            let words: Vec<&str> = [&[mark.as_str()], ps::COMMAND].concat();
+            let words: Vec<&OsStr> = words.into_iter().map(OsStr::new).collect();
+            let told = self.ask_shell(PROCESSES, &words).unwrap_or_default();
+            let Ok([directories, processes]) = <[&[u8]; 2]>::try_from(parts(&told, &mark)) else {
+                return AllProcesses::default();
+            };
+            let (started, directories) = directories.split_at(line_end(directories));
+            let processes = String::from_utf8_lossy(processes);
+            let processes = ps::lines(&processes).map(|(info, parent)| (info.pid, (info, parent))).collect();
+            let directories = directories.split(|byte| *byte == b'\n').filter_map(read_directory).collect();
+            AllProcesses { started: String::from_utf8_lossy(started).into_owned(), directories, processes }
+        })
     }
 
     /// What a program prints there; `None` when it fails, or nothing came.
@@ -136,6 +193,7 @@ impl Files for ProcessesOnHost {
         (self.processes, self.held, self.is_silent) = Default::default();
         self.states.borrow_mut().clear();
         self.real.borrow_mut().clear();
+        self.all.take();
         let ids: Vec<u32> = agents.iter().flat_map(|agent| agent.processes.iter().copied()).collect();
         let mark = Nonce::new();
         let mut words = vec![mark.to_string().into(), OsString::from(STAT), ids.len().to_string().into()];
@@ -147,15 +205,10 @@ impl Files for ProcessesOnHost {
             self.is_silent.set(true);
             return RecordClock::from(now);
         };
-        let mark = format!("{mark}\n");
-        let mut parts = Vec::new();
-        let mut rest = &told[..];
-        while let Some(at) = rest.windows(mark.len()).position(|part| part == mark.as_bytes()) {
-            parts.push(&rest[..at]);
-            rest = &rest[at + mark.len()..];
-        }
         self.user = None;
-        let [processes, held] = parts[..] else { return RecordClock::from(now) };
+        let Ok([processes, held, states]) = <[&[u8]; 3]>::try_from(parts(&told, &mark.to_string())) else {
+            return RecordClock::from(now);
+        };
         let processes = String::from_utf8_lossy(processes);
         let mut lines = processes.lines();
         let Some(clock) = lines.next().and_then(read_clock) else { return RecordClock::from(now) };
@@ -169,7 +222,7 @@ impl Files for ProcessesOnHost {
         self.variables.borrow_mut().retain(|(id, began, _), _| alive.get(id).is_some_and(|(_, at)| at == began));
         self.held = read_held(held, &ids);
         self.states.borrow_mut().extend(known.iter().map(|path| (path.to_path_buf(), None)));
-        self.read_states(rest);
+        self.read_states(states);
         // Its own time was told before anything was read: nothing is taken for younger than it is.
         RecordClock::new(now, clock)
     }
@@ -216,11 +269,7 @@ impl Files for ProcessesOnHost {
             return known.clone();
         }
         let words = ["sh", "-c", r#"[ -e "$1" ] && readlink -f -- "$1""#, "sh"].map(OsStr::new);
-        let told = self.ask(&[&words[..], &[path.as_os_str()]].concat(), "");
-        let real = told.and_then(|mut told| {
-            let is_line = told.pop() == Some(b'\n') && told.starts_with(b"/");
-            is_line.then(|| PathBuf::from(OsString::from_vec(told)))
-        });
+        let real = self.ask(&[&words[..], &[path.as_os_str()]].concat(), "").and_then(read_path);
         self.real.borrow_mut().insert(path.to_owned(), real.clone());
         real
     }
@@ -229,11 +278,45 @@ impl Files for ProcessesOnHost {
         self.ask(&[OsStr::new("test"), OsStr::new("-d"), path.as_os_str()], "").is_some()
     }
 
+    fn workplace(&self, process: u32) -> Option<Workplace> {
+        let began = proc::at_tick(&self.all().started, self.began(process)?)?;
+        Some(Workplace { directory: self.all().directories.get(&process)?.clone(), began })
+    }
+
+    fn working_in(&self, directory: &Path) -> Vec<ProcessInfo> {
+        let AllProcesses { directories, processes, .. } = self.all();
+        let there = directories.iter().filter(|(_, path)| *path == directory);
+        there.filter_map(|(process, _)| Some(processes.get(process)?.0.clone())).collect()
+    }
+
+    fn ancestors(&self, process: u32) -> BTreeSet<u32> {
+        let mut found = BTreeSet::new();
+        let mut next = Some(process);
+        while let Some(process) = next.filter(|&process| process > 1 && found.insert(process)) {
+            next = self.all().processes.get(&process).map(|(_, parent)| *parent);
+        }
+        found
+    }
+
+    fn repository(&self, directory: &Path) -> Option<PathBuf> {
+        read_path(self.ask_shell(REPOSITORY, &[directory.as_os_str()])?)
+    }
+
+    fn saying(&self, base: &Path, wanted: &str, text: &str) -> Option<PathBuf> {
+        let words = [base.as_os_str(), OsStr::new(wanted), OsStr::new(text)];
+        let told = String::from_utf8(self.ask_shell(SAYING, &words)?).ok()?;
+        let path = Path::new(told.trim_end_matches('\n'));
+        fits(path, wanted).then(|| base.join(path))
+    }
+
     fn below(&self, base: &Path, wanted: &str) -> Vec<PathBuf> {
-        let told = self.ask_shell(BELOW, &[base.as_os_str(), OsStr::new(wanted)]).unwrap_or_default();
-        let told = String::from_utf8_lossy(&told);
-        let found = told.lines().map(Path::new).filter(|path| fits(path, wanted));
-        found.take(ENTRIES).map(|path| base.join(path)).collect()
+        let words = [base.as_os_str(), OsStr::new(wanted), OsStr::new(STAT)];
+        let told = self.ask_shell(BELOW, &words).unwrap_or_default();
+        let found = told.split(|byte| *byte == b'\n').filter_map(|line| self.read_state(line));
+        let found = found.filter(|(_, path)| fits(path, wanted)).take(ENTRIES);
+        let found: Vec<_> = found.map(|(state, path)| (base.join(path), Some(state))).collect();
+        self.states.borrow_mut().extend(found.iter().cloned());
+        found.into_iter().map(|(path, _)| path).collect()
     }
 
     fn state(&self, path: &Path) -> Option<FileState> {
@@ -253,6 +336,67 @@ impl Files for ProcessesOnHost {
         told.pop();
         Some((self.read_state(&told)?.0, content))
     }
+
+    fn query(&self, path: &Path, queries: &[String], at: &Workplace) -> DatabaseAnswers {
+        let asked = json!({
+            "path": path.to_str(), "directory": at.directory.to_str(), "began": at.began.as_millis(), "queries": queries,
+            "busy": database::BUSY.as_secs_f64(), "longest": database::LONGEST.as_secs_f64(), "rows": database::ROWS,
+            "bytes": AT_ONCE,
+        });
+        let program = "import json, sys; asked = json.loads(sys.stdin.readline()); exec(sys.stdin.read())";
+        let words = ["python3", "-I", "-c", program].map(OsStr::new);
+        let told = self.ask(&words, &format!("{asked}\n{QUERY}")).unwrap_or_default();
+        let told = String::from_utf8_lossy(&told);
+        let (rows, ended) = told.trim_end().rsplit_once('\n').unwrap_or(("", told.trim_end()));
+        let ended = match ended {
+            "done" => Ok(()),
+            "busy" => Err(Unanswered::Busy),
+            // It took too long, or there is nothing that can ask.
+            _ => Err(Unanswered::TooLong),
+        };
+        let row = |line| -> Option<Value> {
+            let row: Map<String, Value> = serde_json::from_str(line).ok()?;
+            let read = |value| if let Value::String(text) = value { database::read_text(&text) } else { value };
+            Some(row.into_iter().map(|(name, value)| (name, read(value))).collect())
+        };
+        DatabaseAnswers { rows: rows.lines().filter_map(row).collect(), ended }
+    }
+}
+
+/// What was printed before, between and behind marks on lines of their own.
+fn parts<'a>(told: &'a [u8], mark: &str) -> Vec<&'a [u8]> {
+    let mark = format!("{mark}\n");
+    let (mut parts, mut rest) = (Vec::new(), told);
+    while let Some(at) = rest.windows(mark.len()).position(|part| part == mark.as_bytes()) {
+        parts.push(&rest[..at]);
+        rest = &rest[at + mark.len()..];
+    }
+    parts.push(rest);
+    parts
+}
+
+/// Where the first line ends.
+fn line_end(text: &[u8]) -> usize {
+    text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len())
+}
+
+/// Reads a line that is an absolute path.
+fn read_path(mut told: Vec<u8>) -> Option<PathBuf> {
+    let is_line = told.pop() == Some(b'\n') && told.starts_with(b"/");
+    is_line.then(|| PathBuf::from(OsString::from_vec(told)))
+}
+
+/// Where a link leads to, in a line of `ls -l`.
+fn target(line: &[u8]) -> Option<(&[u8], PathBuf)> {
+    let at = line.windows(4).position(|part| part == b" -> ")?;
+    Some((&line[..at], PathBuf::from(OsStr::from_bytes(&line[at + 4..]))))
+}
+
+/// Reads the line of a process's working directory: `… /proc/77/cwd -> /home/dev`.
+fn read_directory(line: &[u8]) -> Option<(u32, PathBuf)> {
+    let (link, directory) = target(line)?;
+    let process = link.strip_suffix(b"/cwd")?.rsplit(|byte| *byte == b'/').next()?;
+    Some((std::str::from_utf8(process).ok()?.parse().ok()?, directory))
 }
 
 /// Reads what `date +%s%N` printed; the end of the second where it cannot tell parts of one.
@@ -274,9 +418,8 @@ fn read_held(told: &[u8], processes: &[u32]) -> HashMap<u32, Vec<PathBuf>> {
             process =
                 std::str::from_utf8(folder).ok().and_then(|id| id.parse().ok()).filter(|id| processes.contains(id));
         }
-        let arrow = line.windows(4).position(|part| part == b" -> ");
-        if let (Some(id), Some(at)) = (process, arrow) {
-            held.entry(id).or_default().push(PathBuf::from(OsStr::from_bytes(&line[at + 4..])));
+        if let (Some(id), Some((_, path))) = (process, target(line)) {
+            held.entry(id).or_default().push(path);
         }
     }
     held

@@ -31,6 +31,8 @@ struct Home {
     records: AgentRecords,
     tool: &'static str,
     now: Timestamp,
+    /// How much later it is read next time: late enough to look for other files.
+    pause: Span,
 }
 
 impl Drop for Home {
@@ -68,7 +70,8 @@ impl Home {
             .spawn()
             .unwrap();
         wait_for_environment(&agent);
-        Self { home, agent, records: AgentRecords::default(), tool, now: Timestamp::from_millis(1_800_000_000_000) }
+        let now = Timestamp::from_millis(1_800_000_000_000);
+        Self { home, agent, records: AgentRecords::default(), tool, now, pause: FIND_AGAIN }
     }
 
     /// The same, reached in a way; what runs on a host runs there behind `setting`.
@@ -89,7 +92,25 @@ impl Home {
         let server = Server::new(ServerId { host: Some("box".into()), ..id }, settings).unwrap();
         let mut home = self;
         home.records = AgentRecords::of(&server);
+        home.pause = FIND_AGAIN_STILL;
         home
+    }
+
+    /// The same on a host that has another program, written as a function of the shell.
+    fn on_a_host_with(self, strange: &str) -> Self {
+        let programs = self.home.path().join("programs");
+        fs::create_dir(&programs).unwrap();
+        let (name, body) = strange.split_once("() { ").unwrap();
+        let body = body.strip_suffix('}').unwrap().replace("command ", "/usr/bin/");
+        // The loop itself takes its requests with `head`.
+        let script = match name {
+            "head" => format!("#!/bin/sh\n[ \"$2\" -lt 5000 ] && exec /usr/bin/head \"$@\"\n{body}\n"),
+            _ => format!("#!/bin/sh\n{body}\n"),
+        };
+        fs::write(programs.join(name), script).unwrap();
+        fs::set_permissions(programs.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+        let setting = format!("PATH={}:$PATH", programs.display());
+        self.at(Place::Host, &setting)
     }
 
     /// A process by the tool's name that works in `shop` below its home, which is a repository.
@@ -127,6 +148,24 @@ impl Home {
         fs::read_to_string(path).unwrap().replace("/home/dev/shop-api", shop.to_str().unwrap())
     }
 
+    /// Writes the sample of a session of pi or opencode where that keeps it. Returns its path, and a database's connection.
+    fn write_session(&self) -> (String, Option<rusqlite::Connection>) {
+        if self.tool == "pi" {
+            let slug = self.home.path().canonicalize().unwrap().join("shop").to_str().unwrap().replace('/', "-");
+            let file = format!(".pi/agent/sessions/-{slug}--/2026_01.jsonl");
+            self.write(&file, &self.sample("pi-0.74.2.jsonl"));
+            return (file, None);
+        }
+        let file = ".local/share/opencode/opencode.db".to_owned();
+        let path = self.home.path().join(&file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let connection = rusqlite::Connection::open(path).unwrap();
+        connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = 0").unwrap();
+        connection.execute_batch(&self.sample("opencode-1.18.33.sql")).unwrap();
+        connection.execute_batch("UPDATE session SET time_updated = 2000000000000").unwrap();
+        (file, Some(connection))
+    }
+
     fn write(&self, path: &str, text: &str) {
         let path = self.home.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -152,7 +191,7 @@ impl Home {
 
     /// What is read anew, a while later.
     fn read(&mut self) -> Option<AgentRecordReading> {
-        self.now = self.now + FIND_AGAIN;
+        self.now = self.now + self.pause;
         let agent = self.agent();
         self.records.read(&[agent], self.now).pop().map(|(_, reading)| reading)
     }
@@ -365,18 +404,24 @@ fn what_a_host_answers_strangely_is_no_record() {
         let home = Home::of("codex", Some(path));
         home.append(path, "{\"type\":\"session_meta\",\"payload\":{\"source\":\"cli\"}}\n");
         home.append(path, "{\"type\":\"event_msg\",\"payload\":{\"type\":\"task_started\"}}\n");
-        let programs = home.home.path().join("programs");
-        fs::create_dir(&programs).unwrap();
-        let (name, body) = strange.split_once("() { ").unwrap();
-        let body = body.trim_end_matches('}').replace("command ", "/usr/bin/");
-        // The loop itself takes its requests with `head`.
-        let script = match name {
-            "head" => format!("#!/bin/sh\n[ \"$2\" -lt 5000 ] && exec /usr/bin/head \"$@\"\n{body}\n"),
-            _ => format!("#!/bin/sh\n{body}\n"),
-        };
-        fs::write(programs.join(name), script).unwrap();
-        fs::set_permissions(programs.join(name), fs::Permissions::from_mode(0o755)).unwrap();
-        let mut home = home.at(Place::Host, &format!("PATH={}:$PATH", programs.display()));
+        let mut home = home.on_a_host_with(strange);
+        assert_eq!(home.read(), Some(AgentRecordReading::default()), "{strange}");
+    }
+}
+
+#[test]
+fn of_a_directory_that_a_host_tells_strangely_nothing_is_known() {
+    for (tool, strange) in [
+        ("pi", "ls() { echo no such thing; }"),
+        ("pi", "ps() { :; }"),
+        ("pi", "sed() { echo yesterday; }"),
+        ("pi", "xargs() { echo 0 81a4 1 1 1 1 1 1 1 /etc/passwd; }"),
+        ("opencode", "python3() { echo '{\"session\": \"1\"'; echo done; }"),
+        ("opencode", "python3() { exit 1; }"),
+    ] {
+        let home = Home::at_work(tool);
+        home.write_session();
+        let mut home = home.on_a_host_with(strange);
         assert_eq!(home.read(), Some(AgentRecordReading::default()), "{strange}");
     }
 }
@@ -441,15 +486,14 @@ fn known(reading: &AgentRecordReading) -> Vec<String> {
     facts.map(|(name, fact)| format!("{name} {} ({})", fact.value.to_string().trim_end(), fact.source)).collect()
 }
 
-#[test]
-fn a_session_of_the_directory_gives_facts_that_are_unsure_and_no_state() {
-    let mut home = Home::at_work("pi");
-    let slug = home.home.path().canonicalize().unwrap().join("shop").to_str().unwrap().replace('/', "-");
-    let file = format!(".pi/agent/sessions/-{slug}--/2026_01.jsonl");
+#[rstest]
+fn a_session_of_the_directory_gives_facts_that_are_unsure_and_no_state(
+    #[values(Place::Here, Place::Host)] place: Place,
+) {
+    let mut home = Home::at_work("pi").at(place, "");
+    let (file, _) = home.write_session();
     let sample = home.sample("pi-0.74.2.jsonl");
-    home.write(&file, &sample);
-    let other = format!(".pi/agent/sessions/-{slug}--/2026_02.jsonl");
-    home.write(&other, &sample.replace("/shop\"", "/other\"").replace("mock-1", "another"));
+    home.write(&file.replace("_01", "_02"), &sample.replace("/shop\"", "/other\"").replace("mock-1", "another"));
     let reading = home.read().unwrap();
     let told = known(&reading);
     for wanted in ["model mock-1 (directory)", "context_used 1242 (directory)", "cost_usd 0.01 (directory)"] {
@@ -471,9 +515,9 @@ fn a_session_of_the_directory_gives_facts_that_are_unsure_and_no_state() {
     assert!(!home.read().unwrap().facts.is_empty());
 }
 
-#[test]
-fn the_folder_that_stands_for_a_directory_is_found_by_what_it_says() {
-    let mut home = Home::at_work("gemini");
+#[rstest]
+fn the_folder_that_stands_for_a_directory_is_found_by_what_it_says(#[values(Place::Here, Place::Host)] place: Place) {
+    let mut home = Home::at_work("gemini").at(place, "");
     let shop = home.home.path().canonicalize().unwrap().join("shop");
     home.write(".gemini/tmp/other/.project_root", "/home/other");
     home.write(".gemini/tmp/other/chats/session-2.jsonl", &home.sample("gemini-0.61.0.jsonl").replace("2.5", "9"));
@@ -487,9 +531,9 @@ fn the_folder_that_stands_for_a_directory_is_found_by_what_it_says() {
     }
 }
 
-#[test]
-fn a_text_is_read_line_by_line_and_its_last_session_counts() {
-    let mut home = Home::at_work("aider");
+#[rstest]
+fn a_text_is_read_line_by_line_and_its_last_session_counts(#[values(Place::Here, Place::Host)] place: Place) {
+    let mut home = Home::at_work("aider").at(place, "");
     home.write("shop/.aider.chat.history.md", &home.sample("aider-0.86.2.md"));
     assert!(home.read().unwrap().facts.is_empty(), "the last session has said nothing yet");
     let more = "\n> Main model: anthropic/opus with diff edit format  \n\n#### /add src/cart.py  \n#### what is it?  \n\nIt.\n\n\
@@ -508,14 +552,11 @@ fn a_text_is_read_line_by_line_and_its_last_session_counts() {
     assert_eq!(told, wanted);
 }
 
-#[test]
-fn a_database_is_asked_for_the_session_of_the_directory() {
-    let mut home = Home::at_work("opencode");
-    let file = home.home.path().join(".local/share/opencode/opencode.db");
-    fs::create_dir_all(file.parent().unwrap()).unwrap();
-    let connection = rusqlite::Connection::open(&file).unwrap();
-    connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = 0").unwrap();
-    connection.execute_batch(&home.sample("opencode-1.18.33.sql")).unwrap();
+#[rstest]
+fn a_database_is_asked_for_the_session_of_the_directory(#[values(Place::Here, Place::Host)] place: Place) {
+    let mut home = Home::at_work("opencode").at(place, "");
+    let connection = home.write_session().1.unwrap();
+    connection.execute_batch("UPDATE session SET time_updated = 1000000000000").unwrap();
     assert!(home.read().unwrap().facts.is_empty(), "it was last used before the agent began");
     connection.execute_batch("UPDATE session SET time_updated = 2000000000000").unwrap();
     let told = known(&home.read().unwrap());
@@ -532,16 +573,11 @@ fn a_database_is_asked_for_the_session_of_the_directory() {
 }
 
 /// Watching changes nothing: a database that nobody has open is read without the files that SQLite would make beside it.
-#[test]
-fn nothing_is_created_beside_a_database() {
-    let mut home = Home::at_work("opencode");
+#[rstest]
+fn nothing_is_created_beside_a_database(#[values(Place::Here, Place::Host)] place: Place) {
+    let mut home = Home::at_work("opencode").at(place, "");
     let folder = home.home.path().join(".local/share/opencode");
-    fs::create_dir_all(&folder).unwrap();
-    let connection = rusqlite::Connection::open(folder.join("opencode.db")).unwrap();
-    connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = 0").unwrap();
-    connection.execute_batch(&home.sample("opencode-1.18.33.sql")).unwrap();
-    connection.execute_batch("UPDATE session SET time_updated = 2000000000000").unwrap();
-    drop(connection);
+    drop(home.write_session());
     let files = || fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
     assert_eq!(files(), ["opencode.db"]);
     assert!(known(&home.read().unwrap()).contains(&"model mock-1 (directory)".to_owned()));
@@ -554,15 +590,11 @@ fn nothing_is_created_beside_a_database() {
     assert_eq!(files, ["opencode.db", "opencode.db-wal"]);
 }
 
-#[test]
-fn a_database_that_is_busy_loses_nothing() {
-    let mut home = Home::at_work("opencode");
-    let file = home.home.path().join(".local/share/opencode/opencode.db");
-    fs::create_dir_all(file.parent().unwrap()).unwrap();
-    let connection = rusqlite::Connection::open(&file).unwrap();
-    connection.execute_batch("PRAGMA foreign_keys = 0").unwrap();
-    connection.execute_batch(&home.sample("opencode-1.18.33.sql")).unwrap();
-    connection.execute_batch("UPDATE session SET time_updated = 2000000000000, title = 'old'").unwrap();
+#[rstest]
+fn a_database_that_is_busy_loses_nothing(#[values(Place::Here, Place::Host)] place: Place) {
+    let mut home = Home::at_work("opencode").at(place, "");
+    let connection = home.write_session().1.unwrap();
+    connection.execute_batch("PRAGMA journal_mode = DELETE; UPDATE session SET title = 'old'").unwrap();
     assert!(known(&home.read().unwrap()).contains(&"title old (directory)".to_owned()));
     connection.execute_batch("UPDATE session SET title = 'new'").unwrap();
     connection.execute_batch("BEGIN EXCLUSIVE").unwrap();
@@ -571,22 +603,24 @@ fn a_database_that_is_busy_loses_nothing() {
     assert!(known(&home.read().unwrap()).contains(&"title new (directory)".to_owned()), "it is asked again");
 }
 
-#[test]
-fn all_questions_together_have_an_end() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a b%.db");
+#[rstest]
+fn all_questions_together_have_an_end(#[values(Place::Here, Place::Host)] place: Place) {
+    let home = Home::at_work("opencode").at(place, "");
+    let path = home.home.path().join("a b%.db");
     rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE one (name)").unwrap();
-    let mut database = AgentDatabase::open(&path, &File::open(&path).unwrap()).unwrap();
     let at = Workplace { directory: PathBuf::from("/"), began: Timestamp::default() };
-    assert_eq!(database.ask("SELECT 1 AS one", &at, None), Ok(vec![json!({ "one": 1 })]));
-    assert_eq!(database.ask("SELECT another FROM version", &at, None), Ok(Vec::new()));
     let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) AS many FROM n";
-    assert_eq!(database.ask(endless, &at, None), Err(Unanswered::TooLong));
-    assert_eq!(
-        database.ask("SELECT 1 AS one", &at, None),
-        Err(Unanswered::TooLong),
-        "there is no time left for another"
-    );
+    let told = |queries: &[&str]| {
+        let queries: Vec<String> = queries.iter().map(|query| (*query).to_owned()).collect();
+        let answers = home.records.files.query(&path, &queries, &at);
+        (answers.rows, answers.ended)
+    };
+    let one = json!({ "session": "1", "one": [1], "text": "[", "part": 0.5, "blob": null });
+    let first = "SELECT '1' AS session, '[1]' AS one, '[' AS text, 0.5 AS part, x'00' AS blob";
+    assert_eq!(told(&[first, "SELECT another FROM version"]), (vec![one.clone()], Ok(())));
+    let asked = (vec![one, json!({ "about": "1", "where": "/" })], Err(Unanswered::TooLong));
+    let second = "SELECT :session AS about, :directory AS 'where'";
+    assert_eq!(told(&[first, second, endless, first]), asked, "there is no time left for another");
 }
 
 /// A prompt in a Claude Code transcript, of a length and written at a second.

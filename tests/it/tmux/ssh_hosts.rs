@@ -261,6 +261,56 @@ fn an_agent_on_a_host_is_known_by_the_record_that_it_holds_open() {
     assert!(told.contains("codex") && !told.contains("the-right-one"), "{told}");
 }
 
+#[test]
+#[ignore = "drives a real sshd: install openssh-server, then ask for it with --ignored"]
+fn what_the_directory_of_an_agent_on_a_host_leads_to_is_told_as_unsure() {
+    let hosts = Hosts::behind_one_address(&["box"]);
+    std::fs::create_dir(hosts.path("shop")).unwrap();
+    let shop = hosts.path("shop").canonicalize().unwrap();
+    let begin = |tool: &str, name: &str| {
+        let program = hosts.path(tool);
+        if !program.exists() {
+            copy_shell("/bin/sh", &program);
+        }
+        let agent = format!("HOME={} exec {} -c 'read x'", hosts.path("home").display(), program.display());
+        let words = ["-f", "/dev/null", "new-session", "-d", "-s", name, "-c", shop.to_str().unwrap(), &agent];
+        hosts.tmux("box", &words);
+    };
+    begin("pi", "one");
+    begin("opencode", "other");
+    let slug = shop.to_str().unwrap().replace('/', "-");
+    let sessions = hosts.path(&format!("home/.pi/agent/sessions/-{slug}--"));
+    std::fs::create_dir_all(&sessions).unwrap();
+    let sample = include_str!("../../records/pi-0.74.2.jsonl").replace("/home/dev/shop-api", shop.to_str().unwrap());
+    std::fs::write(sessions.join("1.jsonl"), sample).unwrap();
+    let database = hosts.path("home/.local/share/opencode/opencode.db");
+    std::fs::create_dir_all(database.parent().unwrap()).unwrap();
+    let connection = rusqlite::Connection::open(&database).unwrap();
+    connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = 0").unwrap();
+    let sample = include_str!("../../records/opencode-1.18.33.sql");
+    connection.execute_batch(&sample.replace("/home/dev/shop-api", shop.to_str().unwrap())).unwrap();
+    connection.execute_batch("UPDATE session SET time_updated = 2000000000000").unwrap();
+
+    let config = "[[server]]\nhost = \"box\"\n";
+    let facts = |name: &str| {
+        let (told, errors, fine) = hosts.run(config, &["list", "--json"]);
+        assert!(fine, "{told}{errors}");
+        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        let of_it = |one: &&serde_json::Value| one["terminal"]["id"].as_str().unwrap().ends_with(name);
+        told.as_array().unwrap().iter().find(of_it).unwrap_or_else(|| panic!("{told}"))["agent"].clone()
+    };
+    for name in ["one", "other"] {
+        let facts = facts(name);
+        assert_eq!(facts["model"]["value"], "mock-1", "{facts}");
+        assert_eq!(facts["model"]["source"], "directory", "{facts}");
+    }
+    assert_eq!(facts("other")["plan"]["value"]["of"], 3);
+    // Which of the two wrote it, nothing tells.
+    begin("pi", "second");
+    assert_eq!(facts("one")["model"], serde_json::Value::Null);
+    assert_eq!(facts("other")["model"]["value"], "mock-1");
+}
+
 #[tokio::test]
 #[ignore = "drives a real sshd: install openssh-server, then ask for it with --ignored"]
 async fn a_repository_on_a_host_is_read_and_nothing_of_it_is_run() {
