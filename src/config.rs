@@ -6,6 +6,7 @@
 
 mod adopted;
 mod file;
+mod host_names;
 mod rules;
 mod validate;
 
@@ -38,6 +39,8 @@ pub struct Config {
     pub watch: WatchConfig,
     /// The tmux servers to watch when the command line names none; empty means the default server.
     pub servers: Vec<ServerId>,
+    /// The other files that the servers were read from.
+    pub host_files: Vec<PathBuf>,
     /// How hosts are reached that `ssh` does not lead to.
     pub transports: Arc<[CommandTransport]>,
     /// Which panes are watched, and what is known of them beforehand.

@@ -27,7 +27,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use error::{Error, check_version};
+pub use error::{Error, check_hint, check_version};
 pub use jump::Clipboard;
 pub use jump::{Inside, Jump};
 pub use listing::{CapturedPane, ListedPane, Listing, Marks};
@@ -95,6 +95,11 @@ impl Server {
     /// By which connection its host is reached; `None` for a server on this machine.
     pub fn connection(&self) -> Option<String> {
         Some(host::connection(&self.settings, self.id.host.as_ref()?))
+    }
+
+    /// What must work on the command line for its host to be reached; `None` for a server on this machine.
+    pub fn check(&self) -> Option<String> {
+        Some(host::check(&self.settings, self.id.host.as_ref()?))
     }
 
     /// Lists every pane of the server and captures the given ones, in one process.

@@ -65,6 +65,7 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
             findings.push(Finding::notice("servers", "not asked, as there is no tmux that can be used", None));
         }
         Ok(watched) => {
+            findings.extend(ssh(&watched));
             let asked = ask_all(&watched).await;
             // One that does not answer is not waited for again.
             let up: Vec<ServerId> =
@@ -135,6 +136,19 @@ pub(super) fn tmux_version() -> Result<String, Failure> {
         Err(error) => Err(Failure::refused(format!("tmux cannot be started: {error}"))
             .hint("install tmux 3.2 or newer and make sure that it is in the PATH")),
     }
+}
+
+/// The program that leads to hosts, where any is watched.
+fn ssh(watched: &Watched) -> Option<Finding> {
+    watched.servers.iter().find(|server| server.host.is_some())?;
+    Some(match Command::new("ssh").arg("-V").output() {
+        // It tells its version as a complaint.
+        Ok(output) => Finding::good("ssh", String::from_utf8_lossy(&output.stderr).trim()),
+        Err(error) => {
+            let remedy = "install the OpenSSH client, unless a [[transport]] leads to every host";
+            Finding::notice("ssh", format!("ssh cannot be started: {error}"), Some(remedy))
+        }
+    })
 }
 
 /// Whether repositories can be read.

@@ -200,10 +200,13 @@ impl Watched {
     }
 
     /// A problem with what can be done about it. The server is asked again for that: the public state carries what
-    /// happened, and only the error itself knows the remedy.
+    /// happened, and only the error itself knows the remedy. A host that was silent would be so for as long again.
     pub(super) async fn explain(&self, server: &ServerId, problem: &Problem) -> Failure {
         let again = match self.server(server) {
-            Ok(handle) => handle.look(&[]).await.err(),
+            Ok(handle) => match handle.check().filter(|_| matches!(problem.kind.as_str(), "unreachable" | "timeout")) {
+                Some(check) => return Failure::refused(&problem.message).hint(tmux::check_hint(&check)),
+                None => handle.look(&[]).await.err(),
+            },
             Err(error) => Some(error),
         };
         match again {

@@ -66,6 +66,10 @@ pub(super) struct ServerTable {
     pub path: Option<String>,
     /// The host, as `ssh` or a [[transport]] takes it; none means this machine.
     pub host: Option<String>,
+    /// Several hosts: names, and glob patterns of the names that ~/.ssh/config and /etc/ssh/ssh_config have.
+    pub hosts: Vec<String>,
+    /// A file with the name of a host in each line; `#` begins a comment.
+    pub hosts_file: Option<String>,
 }
 
 /// A command that leads to hosts.

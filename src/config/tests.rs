@@ -248,6 +248,30 @@ fn servers_are_sockets_by_name_or_path_on_a_host() {
 }
 
 #[test]
+fn several_hosts_are_named_in_a_list_or_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("hosts");
+    std::fs::write(&file, "# ours\nbox-2\n\nme@box-3 # the last\n").unwrap();
+    let file = file.display().to_string();
+    let config = parse(&format!(
+        "[[server]]\nhosts = [\"box-1\", \"box-2\", \"fd00::7\"]\nhosts_file = \"{file}\"\nsocket = \"w\"\n"
+    ));
+    let config = config.unwrap();
+    let names: Vec<_> = config.servers.iter().map(|server| server.host.as_deref().unwrap_or_default()).collect();
+    assert_eq!(names, ["box-1", "box-2", "fd00::7", "me@box-3"]);
+    assert!(config.servers.iter().all(|server| server.socket == Socket::Name("w".into())));
+    assert_eq!(config.host_files, [Path::new(&file)]);
+
+    std::fs::write(&file, "box-2\n-oProxyCommand=x\n").unwrap();
+    let refused = |text: &str| parse(text).unwrap_err().to_string();
+    let told = refused(&format!("[[server]]\nhosts_file = \"{file}\"\n"));
+    assert!(told.starts_with(&format!("{file}:2:1: host \"-oProxyCommand=x\" cannot be used")), "{told}");
+    std::fs::write(&file, "# none\n").unwrap();
+    let told = refused(&format!("[[server]]\nhosts_file = \"{file}\"\n"));
+    assert_eq!(told, format!("test.toml:2:14: `{file}` names no host"));
+}
+
+#[test]
 fn seconds_are_taken_with_and_without_a_fraction() {
     let config = parse("[tracker]\ncompletion_stability_seconds = 2\nretraction_seconds = 0.25\n").unwrap();
     assert_eq!(config.tracker.settle, Span::from_secs(2));

@@ -11,6 +11,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use servers::ServersRead;
 pub(super) use syntax::suggestion;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -73,7 +74,9 @@ const RULES: &[(&str, &[&str], Rule)] = &[
     ("watch", &["tick_ms", "fastest_tick_ms", "slowest_tick_ms"], Rule::Whole(50, 60_000)),
     ("watch", &["timeout_ms"], Rule::Whole(100, 60_000)),
     ("watch", &["background_minutes"], Rule::Whole(1, 7 * 24 * 60)),
-    ("server", &["socket", "path", "host"], Rule::Word),
+    ("server", &["socket", "path", "host", "hosts", "hosts_file"], Rule::Word),
+    ("server", &["hosts"], Rule::Glob),
+    ("server", &["hosts_file"], Rule::Text(no_whole_path)),
     ("transport", &["hosts"], Rule::Glob),
     ("transport", &["command", "terminal"], Rule::List(no_command)),
     ("terminal", &["session", "window", "pane", "socket", "host"], Rule::Glob),
@@ -273,9 +276,11 @@ impl Source<'_> {
     }
 
     fn config(&self, file: File) -> Result<Config, ConfigError> {
+        let ServersRead { servers, files: host_files } = self.servers(&file.server)?;
         Ok(Config {
             watch: self.watch(&file.watch)?,
-            servers: self.servers(&file.server)?,
+            servers,
+            host_files,
             transports: self.transports(file.transport)?,
             rules: Rules {
                 discover: file.watch.discover.unwrap_or(Rules::default().discover),

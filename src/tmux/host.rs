@@ -99,6 +99,11 @@ pub(super) fn connection(settings: &Settings, name: &str) -> String {
     host.transport.connection(way)
 }
 
+/// What must work on the command line for a host to be reached.
+pub(super) fn check(settings: &Settings, name: &str) -> String {
+    host(settings, name).transport.check()
+}
+
 /// A program of the host for the operator's terminal, which it is told to be `term` where that is given.
 pub(super) fn to_show(
     settings: &Settings,
