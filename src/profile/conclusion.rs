@@ -272,12 +272,24 @@ impl Conclusion<'_> {
         found.map(|(_, text)| text).filter(|text| !text.is_empty())
     }
 
+    /// The last paragraph of these kinds, and the row where it ends. Where nothing marks its first row, as in opencode, the
+    /// rows right above belong to it; one that the screen's edge cuts off begins with an ellipsis.
     fn last_text(&self, kinds: &[Kind]) -> Option<(usize, String)> {
-        self.sight.region(Region::Turn).rev().find_map(|y| {
+        let of_row = |y: usize| {
             let kind = kinds.iter().find(|&&kind| self.sight.is(y, kind))?;
-            let text = self.sight.group(y, *kind, "text").unwrap_or(self.sight.row(y));
-            Some((y, cut(text.trim(), 200)))
-        })
+            Some(self.sight.group(y, *kind, "text").unwrap_or(self.sight.row(y)).trim())
+        };
+        let region = self.sight.region(Region::Turn);
+        let last = region.clone().rev().find(|&y| of_row(y).is_some())?;
+        // Agents with several kinds of such rows begin an answer with another one.
+        let is_marked = |y: usize| kinds.len() > 1 || of_row(y) != Some(self.sight.row(y).trim());
+        let mut first = last;
+        while !is_marked(first) && first > region.start && of_row(first - 1).is_some() {
+            first -= 1;
+        }
+        let edge = if first == 0 && !is_marked(first) { "…" } else { "" };
+        let text = (first..=last).filter_map(of_row).collect::<Vec<_>>().join(" ");
+        Some((last, cut(&format!("{edge}{text}"), 200)))
     }
 
     fn family(&self, front: Front, working: bool) -> Option<Family> {
