@@ -26,7 +26,7 @@ use crate::git::{GitDirectory, GitWatch};
 use crate::history::Recall;
 /// What time it is. Everything above and below is told the time; the poller is where it comes from.
 pub use crate::history::now;
-use crate::process::{self, AgentRecords, RecordedAgent, VersionCache};
+use crate::process::{self, AgentRecords, RecordedAgent, RunningProcess, Thoroughness, VersionCache};
 use crate::profile::{ProcessInfo, ProfileSet, Program};
 use crate::tmux::{self, Error, Listing, Server};
 use keeper::Chosen;
@@ -211,6 +211,14 @@ pub async fn look(settings: Settings, profiles: Arc<ProfileSet>, server: ServerI
 /// The agents of whom their records say something else than before.
 type RecordsRead = Vec<(TerminalKey, AgentRecordReading)>;
 
+/// The processes of a pane that are its agent.
+#[derive(Debug, Default)]
+struct AgentProcesses {
+    ids: Vec<u32>,
+    /// The one that shows that the agent still runs; `None` where that cannot be seen.
+    proof: Option<RunningProcess>,
+}
+
 /// One server with what is remembered of the last looks at it.
 struct ServerPoller {
     server: Server,
@@ -221,7 +229,7 @@ struct ServerPoller {
     recall: Recall,
     versions: VersionCache,
     /// The processes of each pane that are its agent, by the pane's own.
-    agents: BTreeMap<u32, Vec<u32>>,
+    agents: BTreeMap<u32, AgentProcesses>,
     reads_records: Arc<RecordsConfig>,
     records: AgentRecords,
     /// A reading of records that takes long.
@@ -305,7 +313,7 @@ impl ServerPoller {
         let instance = look.instance.clone();
         let mut told = self.memory.report(look, more);
         for pane in &mut told.panes {
-            pane.agent_process = self.agents.get(&pane.key.pid).and_then(|processes| processes.first().copied());
+            pane.agent_process = self.agents.get(&pane.key.pid).and_then(|agent| agent.ids.first().copied());
         }
         self.read_records(&mut told.panes).await;
         self.read_git(&mut told.panes).await;
@@ -321,15 +329,29 @@ impl ServerPoller {
     }
 
     async fn identify(&mut self, suspects: &[Suspect]) {
+        let still_runs = |suspect: &&Suspect| {
+            let agent = self.agents.get(&suspect.pid).filter(|_| suspect.may_be_same);
+            agent.and_then(|agent| agent.proof.as_ref()).is_some_and(RunningProcess::still_runs)
+        };
+        let (same, suspects): (Vec<&Suspect>, Vec<&Suspect>) = suspects.iter().partition(still_runs);
+        same.into_iter().for_each(|suspect| self.memory.confirmed(suspect));
+        if suspects.is_empty() {
+            return;
+        }
+        // Only who has looked at everything says that an agent is gone.
+        let has_agent = |suspect: &&Suspect| self.agents.get(&suspect.pid).is_some_and(|agent| !agent.ids.is_empty());
+        let thoroughness = if suspects.iter().any(has_agent) { Thoroughness::All } else { Thoroughness::Quick };
         let roots = suspects.iter().map(|suspect| suspect.pid).collect();
-        let scanned = process::under(&self.server, roots).await;
+        let scanned = process::under(&self.server, roots, thoroughness).await;
         let local = self.server.id().host.is_none();
         for suspect in suspects {
             let program = match &scanned {
                 Ok(found) => {
                     let processes = found.get(&suspect.pid).map(Vec::as_slice).unwrap_or_default();
                     let program = self.profiles.identify(&suspect.command, processes, suspect.tool.as_deref());
-                    self.agents.insert(suspect.pid, self.agent_processes(&program, processes));
+                    let ids = self.agent_processes(&program, processes);
+                    let proof = local.then(|| ids.iter().find_map(|id| RunningProcess::of(*id))).flatten();
+                    self.agents.insert(suspect.pid, AgentProcesses { ids, proof });
                     if local { self.with_version(program, processes) } else { program }
                 }
                 // Where processes cannot be listed, the command that tmux names may still be the agent's own.
@@ -361,7 +383,7 @@ impl ServerPoller {
         self.agents.retain(|pid, _| panes.iter().any(|pane| pane.key.pid == *pid));
         let agent = |pane: &PaneReport| {
             let Program::Agent { tool, .. } = &pane.program else { return None };
-            let processes = self.agents.get(&pane.key.pid)?.clone();
+            let processes = self.agents.get(&pane.key.pid)?.ids.clone();
             // Of one that may not be read any more nothing is known either.
             let may_read = self.reads_records.allow(tool, pane.cwd.as_deref());
             let sources = if may_read { self.profiles.records(tool) } else { Arc::default() };

@@ -21,7 +21,7 @@ use crate::dialog::Dialog;
 use crate::fleet::TerminalKey;
 use crate::history::{History, now};
 use crate::operation::{Act, Operation, Outcome, Producer, Recipient, Refusal, Reply, When};
-use crate::process;
+use crate::process::{self, Thoroughness};
 use crate::profile::{Classification, Profile, ProfileSet, Program, RefusedInputs};
 use crate::screen::{PaneFacts, Screen};
 use crate::state::Phase;
@@ -320,7 +320,7 @@ impl Sender {
             pane.command = Some(captured.pane.facts.command);
             return Ok(found);
         }
-        let scanned = process::under(&pane.server, vec![to.key.pid]).await;
+        let scanned = process::under(&pane.server, vec![to.key.pid], Thoroughness::All).await;
         let processes = scanned.as_ref().ok().and_then(|found| found.get(&to.key.pid)).map(Vec::as_slice);
         let failure = scanned.as_ref().err().cloned();
         let pinned = to.tool.as_deref().filter(|_| to.configured);

@@ -10,7 +10,7 @@ use super::{Done, Failure, GlobalOptions, output, target};
 use crate::config::{Match, PaneAddress};
 use crate::fleet::{PaneId, RuleSelection, ServerHealth, ServerView, Terminal, TerminalKey, Why, answer_of_ended};
 use crate::history::{Body, PublicState, Reader, Stored, StoredTransition};
-use crate::process;
+use crate::process::{self, Thoroughness};
 use crate::profile::{Classification, Explanation, ProcessInfo, Program, Selected};
 use crate::screen::{Screen, harmless};
 use crate::state::State;
@@ -161,7 +161,7 @@ async fn unwatched(target: &str, watched: &Watched) -> Option<Unwatched> {
                     .hint("`ignore` under [watch] in the configuration names it");
             return Some(Unwatched { agent: None, why });
         }
-        let found = process::under(&server, vec![pane.pid]).await;
+        let found = process::under(&server, vec![pane.pid], Thoroughness::All).await;
         let told = match found.as_ref().map(|found| found.get(&pane.pid).map(Vec::as_slice).unwrap_or_default()) {
             Ok([]) => format!("tmux names its command `{}`", pane.facts.command),
             Ok(processes) => format!("its processes are {}", list(processes)),

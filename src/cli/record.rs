@@ -16,7 +16,7 @@ use super::output::end_asked_for;
 use crate::agent_record::{RecordAddition, RecordDepth, RecordKeeping};
 use crate::fleet::TerminalKey;
 use crate::poll;
-use crate::process::{self, AgentRecords, RecordedAgent};
+use crate::process::{self, AgentRecords, RecordedAgent, Thoroughness};
 use crate::profile::{ProfileSet, Program};
 use crate::recording::{Header, RecordingWriter, Size};
 use crate::screen::Screen;
@@ -232,7 +232,7 @@ impl FollowedRecords {
         if self.scanned_at.is_none_or(|at| now.since(at) >= SCAN) {
             self.scanned_at = Some(now);
             let pid = self.agent.key.pid;
-            if let Ok(found) = process::under(&self.server, vec![pid]).await {
+            if let Ok(found) = process::under(&self.server, vec![pid], Thoroughness::All).await {
                 let processes = found.get(&pid).map(Vec::as_slice).unwrap_or_default();
                 self.agent.processes = self.agent.profiles.agent_processes(&self.agent.tool, processes);
             }

@@ -131,6 +131,13 @@ impl ServerMemory {
         }
     }
 
+    /// Takes in that the same agent as before runs in a suspect.
+    pub(super) fn confirmed(&mut self, suspect: &Suspect) {
+        if let Some(pane) = self.panes.get_mut(&(suspect.pane, suspect.pid)) {
+            pane.confirmed(suspect);
+        }
+    }
+
     /// Watched panes that may show something new and that this look has not captured.
     pub(super) fn due(&self, look: &Listing) -> Vec<PaneId> {
         let captured: BTreeSet<PaneId> = look.captures.iter().map(|capture| capture.pane.id).collect();

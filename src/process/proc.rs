@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::PaneProcesses;
-use super::tree::Tree;
+use super::tree::{self, Tree};
+use super::{PaneProcesses, read_some};
 use crate::profile::ProcessInfo;
 use crate::screen::harmless;
 use crate::time::Timestamp;
@@ -15,13 +15,36 @@ pub(super) const ROOT: &str = "/proc";
 
 /// Bytes of a command line that are read. An agent is named in the first words, never behind a prompt that was given
 /// as an argument.
-const COMMAND_LINE: usize = 16 << 10;
+const COMMAND_LINE: u64 = 16 << 10;
 
 /// What is read of every process.
 struct Stat {
     name: String,
     parent: u32,
     foreground: bool,
+    /// In ticks since the machine started.
+    began: Option<u64>,
+}
+
+/// A process in the foreground of its terminal, and what would change if another one, or another program, took its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunningProcess {
+    pid: u32,
+    name: String,
+    began: u64,
+}
+
+impl RunningProcess {
+    /// A process of this machine, if it runs in the foreground.
+    pub fn of(pid: u32) -> Option<Self> {
+        let Stat { name, foreground, began, .. } = read_stat(Path::new(ROOT), pid)?;
+        began.filter(|_| foreground).map(|began| Self { pid, name, began })
+    }
+
+    /// Whether it runs as it did then.
+    pub fn still_runs(&self) -> bool {
+        Self::of(self.pid).as_ref() == Some(self)
+    }
 }
 
 /// Reads the process table once and the processes under `roots` closer.
@@ -40,6 +63,30 @@ pub(super) fn scan(proc: &Path, roots: &[u32], limit: usize) -> io::Result<PaneP
         (*root, processes.filter_map(|pid| stats.get(&pid).map(|stat| describe(proc, pid, stat))).collect())
     };
     Ok(roots.iter().map(of_pane).collect())
+}
+
+/// Reads the processes under `roots` and no others, by what the kernel tells of each one's children; `None` where it tells
+/// nothing. A child may be missing whose sibling ended meanwhile.
+pub(super) fn walk(proc: &Path, roots: &[u32], limit: usize) -> Option<PaneProcesses> {
+    if !proc.join("self/task").join(std::process::id().to_string()).join("children").exists() {
+        return None;
+    }
+    let of_pane = |root: &u32| {
+        let processes = tree::under(*root, limit, |pid| children(proc, pid)).into_iter();
+        (*root, processes.filter_map(|pid| Some(describe(proc, pid, &read_stat(proc, pid)?))).collect())
+    };
+    Some(roots.iter().map(of_pane).collect())
+}
+
+/// The children of all threads of a process.
+fn children(proc: &Path, pid: u32) -> Vec<u32> {
+    let threads = std::fs::read_dir(proc.join(pid.to_string()).join("task")).into_iter().flatten().flatten();
+    let told = threads.filter_map(|thread| read_some(&thread.path().join("children"), COMMAND_LINE));
+    told.flat_map(|told| {
+        let told = String::from_utf8_lossy(&told);
+        told.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()
+    })
+    .collect()
 }
 
 /// A process and its parents.
@@ -64,7 +111,7 @@ pub(super) fn session(pid: u32) -> Option<u64> {
 
 /// A number of a process's `stat`, counted behind its name.
 fn stat_field(pid: u32, place: usize) -> Option<u64> {
-    let bytes = std::fs::read(Path::new(ROOT).join(pid.to_string()).join("stat")).ok()?;
+    let bytes = read_some(&Path::new(ROOT).join(pid.to_string()).join("stat"), COMMAND_LINE)?;
     stat_field_of(&String::from_utf8_lossy(&bytes), place)
 }
 
@@ -112,8 +159,7 @@ pub(super) fn process(pid: u32) -> Option<ProcessInfo> {
 }
 
 fn read_stat(proc: &Path, pid: u32) -> Option<Stat> {
-    let bytes = std::fs::read(proc.join(pid.to_string()).join("stat")).ok()?;
-    parse_stat(&String::from_utf8_lossy(&bytes))
+    parse_stat(&String::from_utf8_lossy(&read_some(&proc.join(pid.to_string()).join("stat"), COMMAND_LINE)?))
 }
 
 /// Reads `PID (NAME) STATE PPID PGRP SESSION TTY TPGID …`. The name may hold blanks and parentheses.
@@ -124,7 +170,8 @@ fn parse_stat(text: &str) -> Option<Stat> {
     let parent = fields.next()?.parse().ok()?;
     let group: i64 = fields.next()?.parse().ok()?;
     let terminal_group: i64 = fields.nth(2)?.parse().ok()?;
-    Some(Stat { name: harmless(name), parent, foreground: group == terminal_group })
+    let began = stat_field_of(text, 19);
+    Some(Stat { name: harmless(name), parent, foreground: group == terminal_group, began })
 }
 
 fn describe(proc: &Path, pid: u32, stat: &Stat) -> ProcessInfo {
@@ -141,12 +188,7 @@ fn describe(proc: &Path, pid: u32, stat: &Stat) -> ProcessInfo {
 }
 
 fn read_arguments(path: &Path) -> Vec<String> {
-    use std::io::Read;
-    let mut bytes = Vec::new();
-    let Ok(file) = std::fs::File::open(path) else { return Vec::new() };
-    if file.take(COMMAND_LINE as u64).read_to_end(&mut bytes).is_err() {
-        return Vec::new();
-    }
+    let Some(bytes) = read_some(path, COMMAND_LINE) else { return Vec::new() };
     let text = String::from_utf8_lossy(&bytes);
     text.trim_end_matches('\0').split('\0').map(harmless).filter(|word| !word.is_empty()).collect()
 }
@@ -160,6 +202,13 @@ mod tests {
         std::fs::create_dir_all(&directory).unwrap();
         std::fs::write(directory.join("stat"), format!("{pid} {stat} 0 0 0")).unwrap();
         std::fs::write(directory.join("cmdline"), cmdline).unwrap();
+    }
+
+    /// What a thread of a process started.
+    fn started(proc: &Path, pid: &str, thread: u32, children: &str) {
+        let directory = proc.join(pid).join("task").join(thread.to_string());
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(directory.join("children"), children).unwrap();
     }
 
     #[test]
@@ -177,6 +226,26 @@ mod tests {
         assert_eq!(found[&10][1].arguments, ["node", "/opt/x y/cli.js", "--flag"]);
         assert_eq!(found[&77], []);
         assert_eq!(ancestors(proc, 12), BTreeSet::from([10, 11, 12]));
+        assert_eq!(walk(proc, &[10, 77], 256), None, "this kernel does not tell who started whom");
+        started(proc, "self", std::process::id(), "");
+        started(proc, "10", 10, "11 ");
+        started(proc, "11", 11, "");
+        started(proc, "11", 13, "12 99 ");
+        assert_eq!(walk(proc, &[10, 77], 256), Some(found));
+        assert_eq!(walk(Path::new(ROOT), &[std::process::id()], 1).map(|found| found.len()), Some(1));
+    }
+
+    #[test]
+    fn a_process_is_the_same_until_it_ends() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let stat = read_stat(Path::new(ROOT), child.id()).unwrap();
+        let known = RunningProcess { pid: child.id(), name: stat.name, began: stat.began.unwrap() };
+        assert_eq!(known.still_runs(), stat.foreground);
+        let earlier = RunningProcess { began: known.began - 1, ..known.clone() };
+        assert!(!earlier.still_runs(), "another process had the id before");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!known.still_runs());
     }
 
     #[test]

@@ -141,12 +141,13 @@ impl AgentRecords {
             }
             // What stands still has hardly anything to add.
             let is_changing = state.changed_at.is_some_and(|at| now.since(at) < FOLLOWS);
-            let is_found = state.files.iter().all(|file| file.path.is_some());
+            let is_found = state.files.iter().any(|file| file.path.is_some());
             let pause = match (self.files.is_here(), is_changing) {
                 (true, true) => Span::ZERO,
                 (true, false) if is_found => READ_STILL,
-                (true, false) | (false, true) => FIND_AGAIN,
-                (false, false) => FIND_AGAIN_STILL,
+                (false, true) => FIND_AGAIN,
+                // A file comes with a prompt, which the screen shows.
+                (_, false) => FIND_AGAIN_STILL,
             };
             if state.read_at.is_some_and(|at| now.since(at) < pause) {
                 continue;
@@ -287,13 +288,9 @@ impl RecordFile {
     fn follow(&mut self, of: &Followed<'_>, pause: Span, now: Timestamp) {
         let Followed { source, agent, session, files, .. } = *of;
         let is_other = self.session.as_deref() != session;
-        let pause = match &self.path {
-            // It may come with the first prompt.
-            None => FIND_AGAIN,
-            // There it takes several questions.
-            Some(_) if !files.is_here() && !source.is_proven() => FIND_AGAIN_STILL,
-            Some(_) => pause,
-        };
+        // On a host it takes several questions.
+        let is_dear = self.path.is_some() && !files.is_here() && !source.is_proven();
+        let pause = if is_dear { FIND_AGAIN_STILL } else { pause };
         if is_other || self.sought_at.is_none_or(|at| now.since(at) >= pause) {
             self.sought_at = Some(now);
             self.session = session.map(str::to_owned);

@@ -15,20 +15,24 @@ impl Tree {
 
     /// A process and everything under it, nearest first, cut at `limit`.
     pub(super) fn under(&self, root: u32, limit: usize) -> Vec<u32> {
-        let mut found = Vec::new();
-        let mut seen = BTreeSet::from([root]);
-        let mut queue = VecDeque::from([root]);
-        while let Some(process) = queue.pop_front() {
-            found.push(process);
-            if found.len() == limit {
-                break;
-            }
-            // A process id may have been used again during the scan, so that the tree may have become a ring.
-            let children = self.children.get(&process).into_iter().flatten();
-            queue.extend(children.copied().filter(|child| seen.insert(*child)));
-        }
-        found
+        under(root, limit, |process| self.children.get(&process).cloned().unwrap_or_default())
     }
+}
+
+/// A process and everything under it, nearest first, cut at `limit`.
+pub(super) fn under(root: u32, limit: usize, mut children: impl FnMut(u32) -> Vec<u32>) -> Vec<u32> {
+    let mut found = Vec::new();
+    let mut seen = BTreeSet::from([root]);
+    let mut queue = VecDeque::from([root]);
+    while let Some(process) = queue.pop_front() {
+        found.push(process);
+        if found.len() == limit {
+            break;
+        }
+        // A process id may have been used again during the scan, so that the tree may have become a ring.
+        queue.extend(children(process).into_iter().filter(|child| seen.insert(*child)));
+    }
+    found
 }
 
 #[cfg(test)]

@@ -160,10 +160,7 @@ fn python_package(path: &Path) -> Option<String> {
 }
 
 fn read_some(path: &Path) -> Option<Vec<u8>> {
-    use std::io::Read;
-    let mut bytes = Vec::new();
-    std::fs::File::open(path).ok()?.take(METADATA).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
+    super::read_some(path, METADATA)
 }
 
 #[cfg(test)]

@@ -18,6 +18,8 @@ pub(in crate::poll) struct Suspect {
     pub(in crate::poll) command: String,
     /// The tool that the configuration gives.
     pub(in crate::poll) tool: Option<String>,
+    /// Whether it is enough that the agent's process still runs.
+    pub(in crate::poll) may_be_same: bool,
     /// The server's clock and the pane's activity at the listing.
     at: i64,
     activity: i64,
@@ -28,6 +30,8 @@ pub(in crate::poll) struct Suspect {
 pub(super) const IDENTIFY_ACTIVE: i64 = 2;
 /// The same for a pane in which nothing was printed since the last time.
 const IDENTIFY_IDLE: i64 = 60;
+/// The same for all processes of an agent's pane where the agent's own still runs in the foreground.
+const IDENTIFY_AGENT: i64 = 30;
 
 /// Looks for which the exit status of a task is awaited.
 const TASK_ENDING: u8 = 4;
@@ -90,7 +94,9 @@ struct Identified {
     program: Program,
     /// `pane_current_command` at that time.
     command: String,
-    /// The server's clock and the pane's activity at that time.
+    /// When all its processes were looked at, by the server's clock.
+    whole_at: i64,
+    /// The server's clock and the pane's activity when it was last found to be so.
     at: i64,
     activity: i64,
 }
@@ -135,7 +141,14 @@ impl Pane {
     pub(super) fn identified(&mut self, suspect: &Suspect, program: Program) {
         self.had_agent |= matches!(program, Program::Agent { .. });
         let Suspect { at, activity, .. } = *suspect;
-        self.program = Some(Identified { program, command: suspect.command.clone(), at, activity });
+        self.program = Some(Identified { program, command: suspect.command.clone(), whole_at: at, at, activity });
+    }
+
+    /// Takes in that the same agent runs in it.
+    pub(super) fn confirmed(&mut self, suspect: &Suspect) {
+        if let Some(known) = &mut self.program {
+            (known.at, known.activity) = (suspect.at, suspect.activity);
+        }
     }
 
     /// Whether the fleet is told of it.
@@ -179,7 +192,11 @@ impl Pane {
     pub(super) fn suspect(&self, listed: &ListedPane, clock: i64) -> Suspect {
         let tool = self.declared().and_then(|declared| declared.tool.clone());
         let command = listed.facts.command.clone();
-        Suspect { pane: listed.id, pid: listed.pid, command, tool, at: clock, activity: listed.activity }
+        let may_be_same = self.program.as_ref().is_some_and(|known| {
+            let is_agent = matches!(known.program, Program::Agent { .. });
+            is_agent && known.command == command && (0..IDENTIFY_AGENT).contains(&clock.saturating_sub(known.whole_at))
+        });
+        Suspect { pane: listed.id, pid: listed.pid, command, tool, may_be_same, at: clock, activity: listed.activity }
     }
 
     /// Whether something else may run in it than when its processes were last looked at.

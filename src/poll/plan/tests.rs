@@ -219,6 +219,28 @@ fn an_agent_behind_an_unchanged_command_is_found_when_the_pane_is_active() {
 }
 
 #[test]
+fn an_agent_that_goes_on_is_looked_at_as_a_whole_every_half_minute() {
+    let mut tmux = Played::new("");
+    tmux.pane(1, "claude", "x");
+    tmux.look();
+    let mut whole = Vec::new();
+    for second in 1..=35 {
+        tmux.clock += 1;
+        tmux.prints(1, "x");
+        let look = tmux.looked(Vec::new(), true);
+        for suspect in tmux.memory.listed(&look) {
+            if suspect.may_be_same {
+                tmux.memory.confirmed(&suspect);
+            } else {
+                whole.push(second);
+                tmux.memory.identified(&suspect, Program::Agent { tool: "claude".into(), version: None });
+            }
+        }
+    }
+    assert_eq!(whole, [30]);
+}
+
+#[test]
 fn rules_say_what_is_watched() {
     let mut tmux = Played::new(
         "watch.ignore = [\"s1\"]\n[[terminal]]\nsession = \"s2\"\nname = \"build\"\n[[terminal]]\nsession = \"s3\"\ntool = \"codex\"\n",
