@@ -12,7 +12,17 @@ pub fn asked(state: &State, dialog: Option<&Dialog>) -> Option<String> {
     let excerpt = state.assessment.operator_excerpt.as_deref()?;
     let subject = approval(state, dialog).map(|subject| subject.in_words());
     let said = || state.activity.as_deref().map(bare);
-    Some(subject.or_else(said).or_else(|| question(excerpt)).unwrap_or_default())
+    let in_view = || dialog.and_then(in_view);
+    Some(subject.or_else(in_view).or_else(said).or_else(|| question(excerpt)).unwrap_or_default())
+}
+
+/// What stands right above a dialog whose first rows are not on the screen: the end of what is asked for, marked as a part of it.
+fn in_view(dialog: &Dialog) -> Option<String> {
+    let lines: Vec<String> = dialog.above.iter().map(|line| bare(line)).collect();
+    let said: Vec<&str> =
+        lines.iter().map(String::as_str).filter(|line| line.chars().any(char::is_alphanumeric)).collect();
+    let last = said.len().saturating_sub(SHOWN);
+    (!said.is_empty()).then(|| format!("… {}", said[last..].join(" ")))
 }
 
 /// What a dialog that shows this text is about, as [`asked`] says of the one that is open.
@@ -145,11 +155,18 @@ fn alone(title: &str) -> ApprovalSubject {
     }
 }
 
+/// Whether a line is words for people: an agent's description of a command, which seldom begins with a capital letter itself.
+fn is_prose(line: &str) -> bool {
+    let is_word = |word: &str| word.chars().all(|c| c.is_alphabetic() || matches!(c, ',' | '.' | '\'' | '’' | '-'));
+    line.starts_with(char::is_uppercase) && line.split(' ').all(is_word)
+}
+
+/// Lines of the subject that are shown beside its title.
+const SHOWN: usize = 2;
+
 /// What an approval is about, which its question seldom says: the command itself where it is marked as one, else what
 /// stands above the question, or behind it where it comes first; all of it above the first option.
 fn subject(excerpt: &str, first_option: Option<&str>) -> Option<ApprovalSubject> {
-    /// Lines of the subject that are shown beside its title.
-    const SHOWN: usize = 2;
     let said: Vec<String> = excerpt
         .lines()
         .map(bare)
@@ -164,7 +181,14 @@ fn subject(excerpt: &str, first_option: Option<&str>) -> Option<ApprovalSubject>
     let is_numbered = |line: &&String| line.starts_with(|c: char| c.is_ascii_digit());
     let subject =
         |lines: &[String]| -> Vec<String> { lines.iter().take_while(|line| !is_numbered(line)).cloned().collect() };
-    let (above, below) = (subject(&said[..asked]), subject(&said[asked + 1..]));
+    let (mut above, below) = (subject(&said[..asked]), subject(&said[asked + 1..]));
+    if let [title, description, command, ..] = &mut above[..]
+        && act(title) == Some(RUN)
+        && is_prose(description)
+        && !is_prose(command)
+    {
+        std::mem::swap(description, command);
+    }
     match (above.split_first(), below.last()) {
         (Some((title, [])), _) => Some(alone(title)),
         (Some((title, [first, more @ ..])), _) => {
@@ -199,6 +223,9 @@ mod tests {
         let told = |excerpt: &str| subject(excerpt, Some("Yes")).map(ApprovalSubject::in_words).unwrap_or_default();
         let bash = "Bash command\n\n  rm -rf build/cache\n  Clear it\n\nDo you want to proceed?\n❯ 1. Yes";
         assert_eq!(told(bash), "rm -rf build/cache · Clear it");
+        let described =
+            "Bash command\n Clear it\n\n rm -rf build/cache\n\nThis command requires approval\n\nProceed?\n❯ 1. Yes";
+        assert_eq!(told(described), "rm -rf build/cache · Clear it");
         let edit = "Edit file\nsrc/orders.py\n\n1  def f():\n2 - old\n\nMake this edit?\n❯ 1. Yes";
         assert_eq!(told(edit), "edit src/orders.py");
         let command = "Would you like to run the following command?\n\nReason: May I?\n\n$ touch x\n\n› 1. Yes";

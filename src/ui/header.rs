@@ -14,6 +14,7 @@ use super::table::MUTED;
 use super::text::{self, Pen};
 use super::{filter, times};
 use crate::fleet::{ServerHealth, ServerView, View};
+use crate::state::Since;
 use crate::status::Status;
 use crate::time::{Span, Timestamp};
 
@@ -136,7 +137,7 @@ struct Counts {
     /// Those that count nowhere else.
     muted: usize,
     /// Since when the operator is waited for longest.
-    longest: Option<Timestamp>,
+    longest: Option<Since>,
     /// What is said where there is nothing to count.
     nothing: &'static str,
 }
@@ -154,7 +155,8 @@ impl Counts {
             let status = item.status();
             counts.of[status.place()] += 1;
             if status.needs_operator() {
-                counts.longest = [counts.longest, item.waiting_since()].into_iter().flatten().min();
+                let since = [counts.longest, Some(item.since())].into_iter().flatten();
+                counts.longest = since.min_by_key(|since| since.at);
             }
         }
         counts
@@ -163,7 +165,7 @@ impl Counts {
     /// The same counts as if each number had a second digit, and the longest wait its most.
     fn roomy(&self, now: Timestamp) -> Self {
         let wide = |count: usize| if count == 0 { 0 } else { count.max(10) };
-        let longest = self.longest.map(|_| now - LONGEST);
+        let longest = self.longest.map(|since| Since { at: now - LONGEST, ..since });
         Self { of: self.of.map(wide), muted: wide(self.muted), longest, nothing: self.nothing }
     }
 
@@ -214,7 +216,7 @@ impl Counts {
         }
         // The longest wait says more than the count: one that is new can be let go for now.
         let longest = self.longest.filter(|_| with_wait && status.needs_operator());
-        let longest = longest.map(|since| format!(" {}", times::running(canvas.now.since(since))));
+        let longest = longest.map(|since| format!(" {}", times::lasting(since, canvas.now)));
         let word = status.group_word(count);
         (format!("{count} {word}{}", longest.unwrap_or_default()), look.style)
     }
