@@ -50,6 +50,10 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
     let Some(item) = meant else { return output::print(&list(&Item::all(&view))) };
     let typed = Some(args.text.join(" ")).filter(|_| !args.text.is_empty());
     let parts = [(NotePart::Text, &typed), (NotePart::Name, &args.name), (NotePart::Label, &args.label)];
+    let fault = |(part, typed): &(NotePart, &Option<String>)| part.fault(typed.as_deref()?);
+    if let Some(why) = parts.iter().find_map(fault) {
+        return Err(Failure::usage(why).into());
+    }
     let mut kept = item.kept_note();
     for (part, typed) in parts {
         kept.note = typed.iter().fold(kept.note, |note, typed| note.with(part, typed));

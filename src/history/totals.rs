@@ -131,6 +131,10 @@ impl Reader {
         }
         let mut days: Vec<DayTotals> = days.into_values().collect();
         days.retain(|day| !day.whole.is_empty());
+        if by == TotalsOf::Label && days.iter().all(|day| day.name == NAMELESS) {
+            // Nobody uses labels.
+            days.clear();
+        }
         days.iter_mut().for_each(|day| day.hours.retain(|_, hour| !hour.is_empty()));
         Ok(days)
     }
@@ -156,7 +160,7 @@ impl TerminalLine<'_> {
             if from >= to {
                 continue;
             }
-            let Some(name) = name(by, self.terminal, &self.usage, to) else { continue };
+            let name = name(by, self.terminal, &self.usage, to);
             let totals = days.entry((first.date, name.clone())).or_insert_with(|| DayTotals {
                 date: first.date,
                 name,
@@ -201,15 +205,19 @@ fn within<T>(timed: &[(Timestamp, T)], from: Timestamp, to: Timestamp) -> &[(Tim
     &timed[place(from)..place(to)]
 }
 
-/// What a terminal counts for on the day that ends then. `None` where it counts for nothing.
-fn name(by: TotalsOf, terminal: &StoredTerminal, usage: &[SessionUsage], to: Timestamp) -> Option<String> {
+/// What stands for an agent that is not known, and for the label of what has none.
+const NAMELESS: &str = "-";
+
+/// What a terminal counts for on the day that ends then.
+fn name(by: TotalsOf, terminal: &StoredTerminal, usage: &[SessionUsage], to: Timestamp) -> String {
     let last = usage.iter().rev().find(|used| used.hour < to).or(usage.first());
-    match by {
+    let named = match by {
         TotalsOf::Terminal => Some(terminal.name.clone()),
         // Of what an older version wrote, it is not known.
-        TotalsOf::Agent => Some(last.map_or_else(|| "-".to_owned(), |used| used.tool.clone())),
+        TotalsOf::Agent => last.map(|used| used.tool.clone()),
         TotalsOf::Label => last.and_then(|used| used.label.clone()),
-    }
+    };
+    named.unwrap_or_else(|| NAMELESS.to_owned())
 }
 
 /// What each session used in each hour more than before. What is of the hour in which the watching began is of its beginning.
@@ -387,9 +395,8 @@ mod tests {
         let terminal = terminal();
         let usage = known(&terminal).usage;
         let named = |by, usage: &[SessionUsage]| name(by, &terminal, usage, at("2026-10-26T00:00:00Z"));
-        assert_eq!(named(TotalsOf::Terminal, &usage).as_deref(), Some("api"));
-        assert_eq!(named(TotalsOf::Agent, &usage).as_deref(), Some("claude"));
-        assert_eq!(named(TotalsOf::Label, &usage).as_deref(), Some("shop"));
-        assert_eq!((named(TotalsOf::Agent, &[]).as_deref(), named(TotalsOf::Label, &[])), (Some("-"), None));
+        let all = [TotalsOf::Terminal, TotalsOf::Agent, TotalsOf::Label];
+        assert_eq!(all.map(|by| named(by, &usage)), ["api", "claude", "shop"]);
+        assert_eq!(all.map(|by| named(by, &[])), ["api", NAMELESS, NAMELESS]);
     }
 }

@@ -27,6 +27,33 @@ pub enum NotePart {
     Label,
 }
 
+impl NotePart {
+    /// Characters of it at most.
+    const fn longest(self) -> usize {
+        match self {
+            Self::Text => LONGEST,
+            Self::Name | Self::Label => LONGEST_NAME,
+        }
+    }
+
+    /// Why what somebody typed for it cannot be kept whole, if so.
+    pub fn fault(self, typed: &str) -> Option<String> {
+        let (what, longest) = match self {
+            Self::Text => ("note", self.longest()),
+            Self::Name => ("name", self.longest()),
+            Self::Label => ("label", self.longest()),
+        };
+        let count = line(typed).chars().count();
+        (count > longest).then(|| format!("a {what} has {longest} characters at most, and this one has {count}"))
+    }
+}
+
+/// What somebody typed as one harmless line.
+fn line(typed: &str) -> String {
+    let words: Vec<&str> = typed.split_whitespace().collect();
+    harmless(&words.join(" "))
+}
+
 impl Note {
     /// A part of it.
     pub fn part(&self, part: NotePart) -> Option<&str> {
@@ -39,13 +66,12 @@ impl Note {
 
     /// The same with what somebody typed for a part of it; without that part where this comes to nothing.
     pub fn with(mut self, part: NotePart, typed: &str) -> Self {
-        let (place, longest) = match part {
-            NotePart::Text => (&mut self.text, LONGEST),
-            NotePart::Name => (&mut self.name, LONGEST_NAME),
-            NotePart::Label => (&mut self.label, LONGEST_NAME),
+        let place = match part {
+            NotePart::Text => &mut self.text,
+            NotePart::Name => &mut self.name,
+            NotePart::Label => &mut self.label,
         };
-        let words: Vec<&str> = typed.split_whitespace().collect();
-        let line: String = harmless(&words.join(" ")).chars().take(longest).collect();
+        let line: String = line(typed).chars().take(part.longest()).collect();
         *place = Some(line.trim().to_owned()).filter(|line| !line.is_empty());
         self
     }
@@ -93,6 +119,9 @@ mod tests {
         assert_eq!(text(" review\n  #12 \u{1b}[31mred\u{202e} ").as_deref(), Some("review #12 [31mred"));
         assert_eq!((text(" \n"), text("\u{200b}")), (None, None));
         assert_eq!(text(&"é".repeat(900)).map(|text| text.chars().count()), Some(LONGEST));
+        assert_eq!((NotePart::Label.fault(&"é ".repeat(30)), NotePart::Text.fault("x")), (None, None));
+        let why = NotePart::Label.fault(&"é".repeat(61)).unwrap();
+        assert_eq!(why, "a label has 60 characters at most, and this one has 61");
         let named = Note::default().with(NotePart::Name, " price\tfix ").with(NotePart::Text, "x");
         assert_eq!((named.part(NotePart::Name), named.part(NotePart::Text)), (Some("price fix"), Some("x")));
         assert!(named.with(NotePart::Name, " ").with(NotePart::Text, "").is_empty());

@@ -95,6 +95,10 @@ impl Overlay for NoteBar {
                 Flow::Close
             }
             Action::Choose => {
+                if let Some(why) = self.part.fault(self.line.text()) {
+                    cx.say(&why);
+                    return Flow::Stay;
+                }
                 // Another process may have said something else of it meanwhile.
                 let items = Item::all(cx.view);
                 let with = |kept: &KeptNote| {
