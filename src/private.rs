@@ -76,6 +76,13 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     fs::rename(&new, path)
 }
 
+/// Whether more is said of who may read a file than its mode says.
+fn has_access_list(path: &Path) -> bool {
+    let mut names = vec![0_u8; 64 << 10];
+    let count = rustix::fs::listxattr(path, &mut names[..]).unwrap_or(0);
+    names[..count].split(|byte| *byte == 0).any(|name| name == b"system.posix_acl_access")
+}
+
 /// A new content for a file that the operator wrote. It stands beside the file until it takes its place, and goes when it never
 /// does.
 #[derive(Debug)]
@@ -136,6 +143,13 @@ impl Revision {
         // Putting another file in its place would need no leave of the file itself.
         if data.permissions().mode() & 0o200 == 0 {
             return refuse(ErrorKind::PermissionDenied, "is read-only");
+        }
+        // What takes its place would have neither.
+        if data.nlink() > 1 {
+            return refuse(ErrorKind::Unsupported, "has another name, a hard link, which would keep the old text");
+        }
+        if has_access_list(path) {
+            return refuse(ErrorKind::Unsupported, "has an access control list, which would be lost");
         }
         Ok(data.permissions().mode() & 0o7777)
     }

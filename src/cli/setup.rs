@@ -15,7 +15,9 @@ use anyhow::Context as _;
 use self::plan::{Notices, TmuxSettings};
 use super::{Done, Failure, GlobalOptions, output};
 use crate::config::Config;
+use crate::pattern::Pattern;
 use crate::private::Revision;
+use crate::screen::harmless;
 
 /// Files that one of tmux's reads from another, one behind the other.
 const DEEPEST: usize = 5;
@@ -156,6 +158,14 @@ fn tmux_proposal(program: &str, asking: &mut Asking) -> anyhow::Result<Option<Pr
     for path in [&PathBuf::from("/etc/tmux.conf")].into_iter().chain(there.iter().copied()) {
         read(&mut settings, path, &home, DEEPEST);
     }
+    if let Some(name) = settings.unread.first() {
+        eprintln!(
+            "nothing is proposed for tmux: its configuration reads {}, and which files that are only tmux knows",
+            harmless(name)
+        );
+        eprintln!("hint: the lines for the popup and the status line are in the README");
+        return Ok(None);
+    }
     // tmux reads all of them, one behind the other.
     let Some(path) = there.last().copied().or(files.first()) else { return Ok(None) };
     let mut proposal = Proposal::of(path.clone())?;
@@ -197,14 +207,32 @@ fn tmux_files(home: &Path) -> Vec<PathBuf> {
 /// Takes in what a file says, and those that it reads. What cannot be read says nothing.
 fn read(settings: &mut TmuxSettings, path: &Path, home: &Path, deep: usize) {
     let Ok(Some(text)) = text(path) else { return };
-    let sourced = settings.read(&text);
-    for name in sourced.iter().filter(|_| deep > 0) {
+    for name in settings.read(&text) {
         let under_home = ["~/", "$HOME/", "${HOME}/"].iter().find_map(|start| name.strip_prefix(start));
-        let path = under_home.map_or_else(|| PathBuf::from(name), |rest| home.join(rest));
-        if path.is_absolute() {
-            read(settings, &path, home, deep - 1);
+        let path = under_home.map_or_else(|| PathBuf::from(&name), |rest| home.join(rest));
+        match meant(&path).filter(|_| deep > 0) {
+            Some(files) => files.iter().for_each(|file| read(settings, file, home, deep - 1)),
+            None => settings.unread.push(name),
         }
     }
+}
+
+/// The files that tmux reads by a path, in which the last name may be a pattern. `None` where that hangs on more than the path.
+fn meant(path: &Path) -> Option<Vec<PathBuf>> {
+    const PATTERNS: [char; 3] = ['*', '?', '['];
+    let (directory, name) = (path.parent()?, path.file_name()?.to_str()?);
+    if !path.is_absolute() || directory.to_str()?.contains(PATTERNS) || path.to_str()?.contains(['#', '$', '\\']) {
+        return None;
+    }
+    if !name.contains(PATTERNS) {
+        return Some(vec![path.to_owned()]);
+    }
+    let pattern = Pattern::new(name).ok()?;
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let named = entries.filter(|entry| entry.file_name().to_str().is_some_and(|name| pattern.matches(name)));
+    let mut files: Vec<PathBuf> = named.map(|entry| entry.path()).collect();
+    files.sort();
+    Some(files)
 }
 
 /// What is proposed for fleetwatch's own configuration.

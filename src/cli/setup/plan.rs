@@ -20,6 +20,8 @@ pub struct TmuxSettings {
     sets_right: bool,
     /// Keys that are bound behind the prefix.
     bound: Vec<String>,
+    /// What it reads besides, where only tmux knows which files that are.
+    pub unread: Vec<String>,
 }
 
 impl TmuxSettings {

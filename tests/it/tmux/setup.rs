@@ -167,6 +167,36 @@ fn files_that_are_not_there_are_made() {
 }
 
 #[test]
+fn what_tmux_reads_by_a_pattern_is_read_and_what_only_tmux_knows_is_named() {
+    let home = Home::new();
+    home.write(".tmux.conf", "source-file ~/tmux.d/*.conf\n");
+    home.write("tmux.d/keys.conf", "bind F display-message x\n");
+    home.write("tmux.d/off", "bind W display-message x\n");
+    let printed = || {
+        let output = home.run(&["setup", "--print"]);
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert!(printed().0.contains("+bind-key W display-popup"), "{:?}", printed());
+    for odd in ["more.conf", "~/*/keys.conf", "'#{d:current_file}/more.conf'"] {
+        home.write(".tmux.conf", &format!("source-file -q {odd}\n"));
+        let (told, why) = printed();
+        assert!(!told.contains("bind-key") && why.contains("its configuration reads "), "{odd}: {told}{why}");
+    }
+}
+
+#[test]
+fn a_file_with_another_name_is_left_alone() {
+    let home = Home::new();
+    let file = home.write(".tmux.conf", "set -g mouse on\n");
+    fs::hard_link(&file, home.path("other")).unwrap();
+    let before = home.files();
+    home.answers(&[(POPUP, ""), (STATUS, "n"), (NOTICES, "b"), (WRITE, "y")]);
+    home.wait("a hard link");
+    home.wait("ended with 1");
+    assert_eq!(home.files(), before);
+}
+
+#[test]
 fn who_does_not_say_yes_has_nothing_written() {
     let home = Home::new();
     home.write(".tmux.conf", "set -g mouse on\n");
