@@ -4,6 +4,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 
 use super::action::Action;
 use super::frame::{self, Canvas, Hint, StyledLine};
@@ -25,6 +26,8 @@ pub struct Help {
     of: Context,
     /// What it offered then: that comes before all others.
     offered: Vec<Action>,
+    /// The lines with which its parts begin.
+    parts: Vec<usize>,
     reader: SearchableText,
 }
 
@@ -32,7 +35,7 @@ impl Help {
     /// The help of a part of the dashboard, with that of all the others behind it, and what it offers now before it.
     pub fn new(of: Context, hints: &[Hint]) -> Self {
         let offered = hints.iter().map(|(action, _)| *action).filter(|action| action.is_of_row()).collect();
-        Self { of, offered, reader: SearchableText::covered() }
+        Self { of, offered, parts: Vec::new(), reader: SearchableText::covered() }
     }
 }
 
@@ -46,12 +49,15 @@ impl Overlay for Help {
             return hints;
         }
         let found = self.reader.has_search().then_some((Action::NextMatch, "next found"));
-        let rest = [(Action::PageDown, "next page"), (Action::Search, "search"), (Action::Close, "close")];
+        let rest = [(Action::NextFile, "next part"), (Action::Search, "search"), (Action::Close, "close")];
         found.into_iter().chain(rest).collect()
     }
 
     fn draw(&mut self, canvas: &Canvas<'_>, buffer: &mut Buffer, area: Rect, _view: &View<'_>) -> HitMap {
         let lines = lines(canvas, self.of, &self.offered, usize::from(area.width.saturating_sub(4)));
+        let is_title = |(text, style): &(String, Style)| *style == canvas.theme.parts.title && !text.trim().is_empty();
+        let begins = lines.iter().enumerate().filter(|(_, line)| line.iter().any(is_title));
+        self.parts = begins.map(|(row, _)| row).collect();
         let text = |line: &StyledLine| line.iter().map(|(text, _)| text.as_str()).collect();
         self.reader.set_texts(lines.iter().map(text).collect());
         let marked = |(index, line)| self.reader.marked(canvas, index, line);
@@ -63,6 +69,16 @@ impl Overlay for Help {
     }
 
     fn perform(&mut self, action: Action, cx: &mut OverlayContext<'_, '_>) -> Flow {
+        let first = self.reader.view.first();
+        let part = match action {
+            Action::NextFile => self.parts.iter().find(|row| **row > first),
+            Action::PreviousFile => self.parts.iter().rev().find(|row| **row < first),
+            _ => None,
+        };
+        if let Some(row) = part {
+            self.reader.view.begin_at(*row);
+            return Flow::Stay;
+        }
         match self.reader.perform(action, cx) {
             Flow::Pass => self.reader.view.perform(action),
             flow => flow,
