@@ -91,9 +91,11 @@ fn draw_run(
     let (x, y) = (MARGIN + column as f64 * CELL.0, MARGIN + row as f64 * CELL.1);
     let width = cells as f64 * CELL.0;
     if let Some(background) = background {
+        // Without a seam between two of them.
         writeln!(
             svg,
-            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{:.1}\" fill=\"{background}\"/>",
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{:.1}\" fill=\"{background}\" \
+             shape-rendering=\"crispEdges\"/>",
             CELL.1
         )?;
     }

@@ -31,10 +31,34 @@ pub struct Scene {
     enters: Span,
     /// Where it begins again, every other time: just before a prompt is submitted.
     repeats: Span,
-    /// Where it stands still for how long, or until somebody answers.
-    waits: Option<(Span, Span)>,
+    /// The dialog that it stands still at.
+    waits: Option<Wait>,
     /// How long it stands still at the end, or until somebody submits a prompt.
     rests: Span,
+    /// What it goes on with where somebody says no or interrupts it.
+    refused: Option<Refusal>,
+    /// The branch of the repository that it works in, which has changes; without one there is none.
+    pub branch: Option<&'static str>,
+}
+
+/// Where a scene stands still until somebody answers, or for some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Wait {
+    from: Span,
+    /// When it was answered as it was recorded.
+    until: Span,
+    length: Span,
+}
+
+/// The same session, refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Refusal {
+    /// As that of the scene.
+    recording: &'static str,
+    /// Where it begins: just before the refusal.
+    at: Span,
+    /// The digit of the dialog's plain no. Escape always refuses.
+    digit: u8,
 }
 
 /// A row of [`SCENES`], with its times in milliseconds.
@@ -44,36 +68,39 @@ const fn scene(
     recording: &'static str,
     enters: u64,
     repeats: u64,
-    waits: Option<(u64, u64)>,
+    waits: Option<(u64, u64, u64)>,
     rests: u64,
 ) -> Scene {
     let waits = match waits {
-        Some((at, length)) => Some((Span::from_millis(at), Span::from_millis(length))),
+        Some((from, until, length)) => Some(Wait {
+            from: Span::from_millis(from),
+            until: Span::from_millis(until),
+            length: Span::from_millis(length),
+        }),
         None => None,
     };
     let (enters, repeats, rests) = (Span::from_millis(enters), Span::from_millis(repeats), Span::from_millis(rests));
-    Scene { session, tool, recording, enters, repeats, waits, rests }
+    Scene { session, tool, recording, enters, repeats, waits, rests, refused: None, branch: None }
 }
 
 /// A minute in milliseconds.
 const MINUTE: u64 = 60_000;
 
-/// All panes: one waits for an approval, one for the answer to a question, one fails, one finishes, one exits, one was
+/// All panes: two wait for an approval, one for the answer to a question, one fails, one finishes, one exits, one was
 /// interrupted, and the others work or are ready.
 pub const SCENES: &[Scene] = &[
-    scene(
-        "shop-api",
-        "claude",
-        "2.1.197/tool-bash-approval-accepted",
-        12_300,
-        10_900,
-        Some((14_000, 10 * MINUTE)),
-        MINUTE,
-    ),
-    scene("billing", "codex", "0.169.0/question-tool", 8_600, 7_800, Some((11_000, 8 * MINUTE)), MINUTE),
+    scene("shop-api", "claude", "2.1.330/run-approved", 7_800, 5_000, Some((8_100, 13_400, 10 * MINUTE)), MINUTE)
+        .refused("2.1.330/run-denied", 13_200, b'4')
+        .on("empty-build"),
+    scene("pricing", "claude", "2.1.330/write-approved", 5_900, 4_700, Some((7_800, 13_100, 10 * MINUTE)), MINUTE)
+        .refused("2.1.330/write-denied", 13_200, b'3')
+        .on("vat"),
+    scene("billing", "codex", "0.169.0/question-tool", 8_600, 7_800, Some((11_000, 11_000, 8 * MINUTE)), MINUTE),
     scene("infra", "claude", "2.1.329/api-error-500-gives-up", 12_500, 10_400, None, 20 * MINUTE),
     scene("docs", "gemini", "0.61.0/simple-success", 6_700, 6_700, None, 5 * MINUTE),
-    scene("search", "claude", "2.1.197/slow-stream-success", 7_400, 6_500, None, 4_000),
+    scene("search", "claude", "2.1.330/explain-finished", 20_000, 4_500, None, 20_000)
+        .refused("2.1.330/explain-interrupted", 14_000, b'\x1b')
+        .on("main"),
     scene("ingest", "opencode", "1.18.33/slow-stream-success", 21_000, 14_200, None, 6_000),
     scene("web", "pi", "0.73.1/simple-success", 8_500, 6_100, None, 15 * MINUTE),
     scene("legacy", "codex", "0.169.0/exit-ctrl-c", 10_500, 9_500, None, 15 * MINUTE),
@@ -84,6 +111,14 @@ pub const SCENES: &[Scene] = &[
 ];
 
 impl Scene {
+    const fn refused(self, recording: &'static str, at: u64, digit: u8) -> Self {
+        Self { refused: Some(Refusal { recording, at: Span::from_millis(at), digit }), ..self }
+    }
+
+    const fn on(self, branch: &'static str) -> Self {
+        Self { branch: Some(branch), ..self }
+    }
+
     /// The scene that is played in a session.
     pub fn of(session: &str) -> Option<&'static Scene> {
         SCENES.iter().find(|scene| scene.session == session)
@@ -94,7 +129,11 @@ impl Scene {
     /// # Errors
     /// The archive in the program is broken.
     pub fn recording(&self) -> Result<Recording, RecordingError> {
-        Archive::parse("demo", ARCHIVE)?.recording(&format!("{}-{}", self.tool, self.recording))
+        self.named(self.recording)
+    }
+
+    fn named(&self, recording: &str) -> Result<Recording, RecordingError> {
+        Archive::parse("demo", ARCHIVE)?.recording(&format!("{}-{recording}", self.tool))
     }
 
     /// The agent's version.
@@ -110,17 +149,21 @@ mod scenes_tests {
 
     #[test]
     fn every_scene_can_be_played() {
-        assert_eq!(SCENES.len(), 12);
+        assert_eq!(SCENES.len(), 13);
         for scene in SCENES {
             let recording = scene.recording().unwrap();
             let tag = (scene.tool, scene.version());
             assert_eq!((recording.header.tool.as_deref().unwrap(), recording.header.version.as_deref().unwrap()), tag);
-            let (end, at) = (recording.duration(), scene.waits.map_or(scene.enters, |(at, _)| at));
+            let (end, at) = (recording.duration(), scene.waits.map_or(scene.enters, |wait| wait.from));
             assert!(scene.repeats <= scene.enters && scene.enters <= at && at < end, "{}", scene.session);
             assert!(Player::new(&recording).any(|frame| frame.at <= scene.repeats), "{}", scene.session);
             let resized = recording.events.iter().any(|event| matches!(event.kind, EventKind::Resize(_)));
             assert!(!resized, "{}: a pane of the demo keeps its size", scene.session);
             assert_eq!(Scene::of(scene.session), Some(scene));
+            if let Some(Refusal { recording: name, at, .. }) = scene.refused {
+                let refused = scene.named(name).unwrap();
+                assert!(at < refused.duration() && refused.header.size == recording.header.size, "{name}");
+            }
         }
     }
 }

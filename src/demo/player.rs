@@ -8,8 +8,8 @@ use std::process::{Command, ExitCode};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use super::Scene;
 use super::stage;
+use super::{Refusal, Scene};
 use crate::recording::{EventKind, Recording};
 use crate::time::Span;
 
@@ -48,18 +48,28 @@ pub fn play(play: &Play) -> anyhow::Result<ExitCode> {
     let recording = scene.recording()?;
     // What is typed is read key by key and not shown, as agents do. It stays so for the whole life of the pane.
     crossterm::terminal::enable_raw_mode()?;
-    let mut player = Player { play, scene, recording, answers: listen(), at: Span::ZERO };
+    let digit = scene.refused.map(|refused| refused.digit);
+    let mut player = Player { play, scene, recording, answers: listen(digit), at: Span::ZERO };
     let begin = play.at.map_or(scene.enters, Span::from_millis);
     // It plays until nobody can see it any more, which is how every pane of the demo ends.
     let _ = player.perform(begin, play.resumed);
     Ok(ExitCode::SUCCESS)
 }
 
+/// What somebody's keys mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    /// Enter, or a key that picks an option.
+    Given,
+    /// Escape, or the key of the plain no.
+    Refused,
+}
+
 struct Player<'a> {
     play: &'a Play,
     scene: &'static Scene,
     recording: Recording,
-    answers: Receiver<()>,
+    answers: Receiver<Answer>,
     /// How far it has played.
     at: Span,
 }
@@ -69,8 +79,17 @@ impl Player<'_> {
     fn perform(&mut self, begin: Span, shown: bool) -> io::Result<Infallible> {
         self.begin(begin, shown)?;
         loop {
-            self.run()?;
-            self.wait(self.scene.rests);
+            if self.run()?
+                && let Some(Refusal { recording, at, .. }) = self.scene.refused
+                && let Ok(refused) = self.scene.named(recording)
+            {
+                let whole = std::mem::replace(&mut self.recording, refused);
+                self.begin(at, false)?;
+                self.run()?;
+                self.recording = whole;
+            }
+            // Escape means nothing to an agent at rest.
+            while self.wait(self.scene.rests) == Some(Answer::Refused) {}
             self.begin(self.scene.repeats, false)?;
         }
     }
@@ -91,20 +110,26 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Plays to the end of the recording.
-    fn run(&mut self) -> io::Result<()> {
+    /// Plays to the end of the recording, unless it is refused before.
+    fn run(&mut self) -> io::Result<bool> {
         let (mut began, mut from) = (Instant::now(), self.at);
         let first = self.recording.events.partition_point(|event| event.at <= from);
+        // Answers from before do not count.
+        while self.answers.try_recv().is_ok() {}
         for n in first..self.recording.events.len() {
             let at = self.recording.events[n].at;
-            if let Some((_, length)) = self.scene.waits.filter(|(wait, _)| *wait >= self.at && *wait < at) {
-                self.wait(length);
+            if let Some(wait) = self.scene.waits.filter(|wait| wait.from >= self.at && wait.from < at) {
+                if self.wait(wait.length) == Some(Answer::Refused) {
+                    return Ok(true);
+                }
                 // Whoever recorded the session took time to answer; an answer of now takes effect now.
-                from = at;
+                from = wait.until.max(at);
                 began = Instant::now() + REACTION;
             }
             let due = began + Duration::from_millis(at.as_millis().saturating_sub(from.as_millis()));
-            std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            if self.is_refused_before(due) {
+                return Ok(true);
+            }
             self.at = at;
             let kind = &self.recording.events[n].kind;
             if let Some(text) = output(kind) {
@@ -113,16 +138,36 @@ impl Player<'_> {
                 self.become_process(name, at, true);
             }
         }
-        Ok(())
+        Ok(false)
+    }
+
+    /// Lets the time pass until then. An agent that cannot be interrupted takes no notice of keys.
+    fn is_refused_before(&self, due: Instant) -> bool {
+        let rest = || due.saturating_duration_since(Instant::now());
+        while self.scene.refused.is_some() {
+            match self.answers.recv_timeout(rest()) {
+                Ok(Answer::Refused) => return true,
+                Ok(Answer::Given) => {}
+                Err(RecvTimeoutError::Timeout) => return false,
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        std::thread::sleep(rest());
+        false
     }
 
     /// Stands still for a time, or until somebody answers. Answers from before do not count.
-    fn wait(&mut self, length: Span) {
+    fn wait(&mut self, length: Span) -> Option<Answer> {
         while self.answers.try_recv().is_ok() {}
-        match self.answers.recv_timeout(Duration::from_millis(length.as_millis())) {
-            Ok(()) | Err(RecvTimeoutError::Timeout) => {}
+        let length = Duration::from_millis(length.as_millis());
+        match self.answers.recv_timeout(length) {
+            Ok(answer) => Some(answer),
+            Err(RecvTimeoutError::Timeout) => None,
             // Nobody can answer any more; the time must pass all the same.
-            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(Duration::from_millis(length.as_millis())),
+            Err(RecvTimeoutError::Disconnected) => {
+                std::thread::sleep(length);
+                None
+            }
         }
     }
 
@@ -163,14 +208,15 @@ fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Reads what is typed, and tells of every answer: Enter, or a key that picks an option.
-fn listen() -> Receiver<()> {
+/// Reads what is typed, and tells of every answer: Enter, a key that picks an option, or Escape.
+fn listen(refusing: Option<u8>) -> Receiver<Answer> {
     let (tell, answers) = mpsc::channel();
     std::thread::spawn(move || {
-        let mut keys = Keys::default();
-        for byte in io::stdin().lock().bytes() {
-            let Ok(byte) = byte else { return };
-            if keys.take(byte) && tell.send(()).is_err() {
+        let mut keys = Keys { refusing, ..Keys::default() };
+        let (mut input, mut bytes) = (io::stdin().lock(), [0; 4096]);
+        loop {
+            let Ok(count @ 1..) = input.read(&mut bytes) else { return };
+            if keys.take_all(&bytes[..count]).into_iter().any(|answer| tell.send(answer).is_err()) {
                 return;
             }
         }
@@ -178,18 +224,33 @@ fn listen() -> Receiver<()> {
     answers
 }
 
+const ESCAPE: u8 = 0x1b;
+
 /// Tells answers from pasted text and from keys that send several bytes.
 #[derive(Default)]
 struct Keys {
     /// The escape sequence that is being read.
     sequence: Vec<u8>,
     pasting: bool,
+    /// The digit that says no.
+    refusing: Option<u8>,
 }
 
 impl Keys {
+    /// Takes what came at once. Escape alone is a key; else it begins a sequence.
+    fn take_all(&mut self, bytes: &[u8]) -> Vec<Answer> {
+        if bytes == [ESCAPE] && !self.pasting {
+            self.sequence.clear();
+            return vec![Answer::Refused];
+        }
+        let refusing = self.refusing;
+        let answer = |byte: &u8| if Some(*byte) == refusing { Answer::Refused } else { Answer::Given };
+        bytes.iter().filter(|byte| self.take(**byte)).map(answer).collect()
+    }
+
     /// Takes a byte; whether it completes an answer.
     fn take(&mut self, byte: u8) -> bool {
-        if byte == 0x1b {
+        if byte == ESCAPE {
             self.sequence = vec![byte];
             return false;
         }
@@ -215,8 +276,17 @@ mod tests {
     use super::*;
 
     fn answers(bytes: &[u8]) -> usize {
-        let mut keys = Keys::default();
-        bytes.iter().filter(|byte| keys.take(**byte)).count()
+        Keys::default().take_all(bytes).len()
+    }
+
+    #[test]
+    fn escape_and_the_plain_no_refuse() {
+        let taken = |bytes: &[u8]| Keys { refusing: Some(b'4'), ..Keys::default() }.take_all(bytes);
+        assert_eq!(
+            (taken(b"\x1b"), taken(b"4"), taken(b"1")),
+            (vec![Answer::Refused], vec![Answer::Refused], vec![Answer::Given])
+        );
+        assert_eq!((taken(b"\x1b[A"), taken(b"\x1b[200~4")), (vec![], vec![]));
     }
 
     #[test]

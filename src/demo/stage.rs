@@ -93,6 +93,9 @@ impl Demo {
         let (columns, rows) = (size.columns.to_string(), size.rows.to_string());
         let home = self.directory.join("home").join(scene.session);
         std::fs::create_dir_all(&home).context("the demo's directory cannot be written")?;
+        if let Some(branch) = scene.branch {
+            make_repository(&home, branch).context("the demo's directory cannot be written")?;
+        }
         let mut tmux = self.tmux();
         tmux.args(["-f", "/dev/null", "new-session", "-d", "-x", &columns, "-y", &rows]);
         tmux.args(["-s", scene.session, "-n", "agent", "-c"]).arg(&home);
@@ -140,6 +143,29 @@ pub struct Sweep {
 /// Removes what is left of a demo.
 pub fn sweep(sweep: &Sweep) {
     sweep_away(&sweep.directory, &sweep.server, sweep.socket.as_deref());
+}
+
+/// Makes a repository with a commit and a change. Without git there is none.
+fn make_repository(directory: &Path, branch: &str) -> std::io::Result<()> {
+    const BEFORE: &str = "def total(lines):\n    return sum(line.price for line in lines)\n";
+    const AFTER: &str = "def total(lines):\n    return round(sum(line.price * line.count for line in lines), 2)\n\n\n\
+                         def is_empty(lines):\n    return not lines\n";
+    let git = |words: &[&str]| {
+        let mut git = Command::new("git");
+        // Nobody's settings, hooks and templates are any part of it.
+        git.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        git.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
+        git.args(["-c", "user.name=demo", "-c", "user.email=demo@example.org"]).args(words).current_dir(directory);
+        git.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()
+    };
+    std::fs::write(directory.join("orders.py"), BEFORE)?;
+    for words in
+        [&["init", "-q", "-b", branch][..], &["add", "."], &["commit", "-q", "-m", "Add up the prices of orders"]]
+    {
+        let _ = git(words);
+    }
+    std::fs::write(directory.join("orders.py"), AFTER)?;
+    std::fs::write(directory.join("NOTES.md"), "Counts are taken into account now.\n")
 }
 
 fn run(mut tmux: Command) -> anyhow::Result<()> {

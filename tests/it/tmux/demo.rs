@@ -104,6 +104,29 @@ fn an_approval_in_the_demo_waits_until_it_is_answered() {
 }
 
 #[test]
+fn what_is_refused_in_the_demo_is_not_done_and_what_is_approved_is() {
+    let demo = Demo::start().unwrap();
+    let shows = |session: &'static str, text: &'static str| {
+        demo.wait_for(text, |demo| demo.screen(session).contains(text));
+    };
+    shows("shop-api", "Do you want to proceed?");
+    shows("pricing", "Do you want to create vat.py?");
+    demo.tmux(&["send-keys", "-t", "shop-api", "4"]);
+    demo.tmux(&["send-keys", "-t", "pricing", "1"]);
+    shows("shop-api", "Did not run 1 call");
+    shows("pricing", "That is done");
+    assert!(!demo.screen("shop-api").contains("That is done"));
+    demo.tmux(&["send-keys", "-t", "search", "Escape"]);
+    shows("search", "Interrupted");
+    let changes = |session: &str| {
+        let home = demo.directory().join("home").join(session);
+        let diff = Command::new("git").arg("-C").arg(home).args(["diff", "--shortstat"]).output().unwrap();
+        String::from_utf8_lossy(&diff.stdout).into_owned()
+    };
+    assert!(changes("shop-api").contains("1 file changed"), "{}", changes("shop-api"));
+}
+
+#[test]
 fn a_demo_leaves_nothing_behind_even_when_it_is_killed() {
     for kill in [false, true] {
         let mut demo = Demo::start().unwrap();
@@ -134,7 +157,8 @@ fn the_dashboard_tells_the_demo_true() {
         screen.lines().find(|line| line.split_whitespace().any(|word| word == name)).unwrap_or_default().to_owned()
     };
     for (name, agent, word) in [
-        ("shop-api", "claude 2.1.197", "approval"),
+        ("shop-api", "claude 2.1.330", "approval"),
+        ("pricing", "claude 2.1.330", "approval"),
         ("billing", "codex 0.169.0", "question"),
         ("infra", "claude 2.1.329", "failed"),
         ("payments", "qwen 0.24.4", "interrupted"),
