@@ -28,7 +28,7 @@ use crate::history::Recall;
 pub use crate::history::now;
 use crate::process::{self, AgentRecords, RecordedAgent, RunningProcess, Thoroughness, VersionCache};
 use crate::profile::{ProcessInfo, ProfileSet, Program};
-use crate::tmux::{self, Error, Listing, Server};
+use crate::tmux::{self, Error, KnownRows, Listing, Server};
 use keeper::Chosen;
 use keeper::TaskHooks;
 use plan::{PollReport, ServerMemory, Suspect};
@@ -237,7 +237,9 @@ struct ServerPoller {
     /// `None` where no repositories are read.
     git: Option<GitWatch>,
     is_only_look: bool,
-    /// How long the last look took.
+    /// What the last look listed.
+    rows: KnownRows,
+    /// How long tmux was asked in the last look.
     took: Duration,
     /// Whether a task has ended and it is not known how.
     awaits_exit_status: bool,
@@ -265,15 +267,15 @@ impl ServerPoller {
             reading: None,
             git,
             is_only_look: false,
+            rows: KnownRows::default(),
             took: Duration::ZERO,
             awaits_exit_status: false,
         })
     }
 
     async fn look(&mut self) -> ServerPoll {
-        let start = Instant::now();
+        self.took = Duration::ZERO;
         let looked = self.try_look().await;
-        self.took = start.elapsed();
         let (outcome, tasks) = match looked {
             Ok(told) => {
                 tracing::debug!(server = %self.server.id(), took = ?self.took, panes = told.panes.len(), "looked");
@@ -300,7 +302,9 @@ impl ServerPoller {
         if let Some(sessions) = self.chosen.read_again(self.server.id()) {
             self.memory.adopt(sessions);
         }
-        let look = self.server.look(&self.memory.likely()).await?;
+        let asked = Instant::now();
+        let look = self.server.look_again(&mut self.rows, &self.memory.likely()).await?;
+        self.took = asked.elapsed();
         let suspects = self.memory.listed(&look);
         if !suspects.is_empty() {
             self.identify(&suspects).await;
@@ -308,7 +312,12 @@ impl ServerPoller {
         let due = self.memory.due(&look);
         let more = match due.is_empty() {
             true => Listing::default(),
-            false => self.server.capture(&due).await?,
+            false => {
+                let asked = Instant::now();
+                let more = self.server.capture_listed(&mut self.rows, &due).await?;
+                self.took += asked.elapsed();
+                more
+            }
         };
         let instance = look.instance.clone();
         let mut told = self.memory.report(look, more);

@@ -30,7 +30,7 @@ use std::time::Duration;
 pub use error::{Error, check_hint, check_version};
 pub use jump::Clipboard;
 pub use jump::{Inside, Jump};
-pub use listing::{CapturedPane, ListedPane, Listing, Marks};
+pub use listing::{CapturedPane, KnownRows, ListedPane, Listing, Marks};
 pub use send::{Delivery, Guard, Key, Misread, Obstacle, PasteText, UnfitText, UnknownKey};
 pub use task::{Argv, Begun, Counting, NewTask, Start, TaskPlace, Trace};
 pub use transport::CommandTransport;
@@ -71,6 +71,15 @@ impl Default for Settings {
     }
 }
 
+/// What a server is asked in one call.
+struct Asked<'a> {
+    /// Whether panes are listed, and since when they must have printed something for all their facts to be told.
+    list: Option<Option<i64>>,
+    captures: &'a [PaneId],
+    /// The rows by which brief ones are completed.
+    known: Option<&'a KnownRows>,
+}
+
 /// One tmux server, here or on a host. Every call is a process of its own; those on a host share its connections.
 #[derive(Clone, Debug)]
 pub struct Server {
@@ -106,21 +115,43 @@ impl Server {
     ///
     /// A pane that is gone is in neither list; that is no error.
     pub async fn look(&self, captures: &[PaneId]) -> Result<Listing, Error> {
-        self.ask(true, captures).await
+        self.ask(Asked { list: Some(None), captures, known: None }).await
+    }
+
+    /// The same of a server that was looked at before, with less work for it: of panes in which nothing was printed since then
+    /// it is asked what may change without that, and now and then everything.
+    pub async fn look_again(&self, known: &mut KnownRows, captures: &[PaneId]) -> Result<Listing, Error> {
+        if let Some(since) = known.since() {
+            let look = self.ask(Asked { list: Some(Some(since)), captures, known: Some(known) }).await?;
+            if !look.is_incomplete {
+                known.learn(&look, false);
+                return Ok(look);
+            }
+        }
+        let look = self.look(captures).await?;
+        known.learn(&look, true);
+        Ok(look)
     }
 
     /// Captures panes without listing the others.
     pub async fn capture(&self, panes: &[PaneId]) -> Result<Listing, Error> {
-        self.ask(false, panes).await
+        self.ask(Asked { list: None, captures: panes, known: None }).await
     }
 
-    async fn ask(&self, list: bool, captures: &[PaneId]) -> Result<Listing, Error> {
-        let mismatch = match self.ask_once(list, captures).await {
+    /// The same of panes that were just listed.
+    pub async fn capture_listed(&self, known: &mut KnownRows, panes: &[PaneId]) -> Result<Listing, Error> {
+        let look = self.ask(Asked { list: None, captures: panes, known: Some(known) }).await?;
+        known.learn_captures(&look);
+        Ok(look)
+    }
+
+    async fn ask(&self, asked: Asked<'_>) -> Result<Listing, Error> {
+        let mismatch = match self.ask_once(&asked).await {
             Err(error @ Error::Mismatch { .. }) => error,
             answer => return answer,
         };
         // tmux says the same when its server ends in the midst of a call; then there is none any more.
-        match self.ask_once(list, captures).await {
+        match self.ask_once(&asked).await {
             Err(Error::Mismatch { server, message, .. }) => {
                 Err(Error::Mismatch { server, message, client: self.client_version().await })
             }
@@ -136,19 +167,27 @@ impl Server {
         Some(harmless(told.trim().trim_start_matches("tmux "))).filter(|version| !version.is_empty())
     }
 
-    async fn ask_once(&self, list: bool, captures: &[PaneId]) -> Result<Listing, Error> {
+    async fn ask_once(&self, asked: &Asked<'_>) -> Result<Listing, Error> {
         let nonce = Nonce::new();
         let mut script = Script::new();
         script.header(&nonce, self.id.host.is_some());
-        if list {
-            script.list(&nonce);
+        if let Some(since) = asked.list {
+            script.list(&nonce, since);
         }
-        for &pane in captures {
-            script.capture(&nonce, pane);
+        for &pane in asked.captures {
+            match asked.known {
+                Some(_) => script.capture_screen(&nonce, pane),
+                None => script.capture(&nonce, pane),
+            }
         }
         script.end(&nonce);
         let output = self.run_script(script).await?;
-        match Listing::parse(&String::from_utf8_lossy(&output.stdout), nonce.as_str()) {
+        let text = String::from_utf8_lossy(&output.stdout);
+        let look = match asked.known {
+            Some(known) => Listing::parse_with(&text, nonce.as_str(), known),
+            None => Listing::parse(&text, nonce.as_str()),
+        };
+        match look {
             Ok(look) => Ok(look),
             Err(Error::TooOld { found, .. }) => Err(Error::TooOld { found, host: self.id.host.clone() }),
             // What tmux or ssh said on standard error explains better what is wrong than what was not printed.

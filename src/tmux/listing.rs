@@ -3,6 +3,12 @@
 //! A record is `NONCE KIND numbers NONCE (text NONCE)* tail`. Numbers are separated by commas; texts (names, title,
 //! command, directory) may hold anything that a pane cares to put there, but not the nonce of this call. The tail of
 //! a capture's record is the screen.
+//!
+//! To print all facts of a pane costs the server four times what a brief row does. Who looks again and again has
+//! [`KnownRows`], by which brief rows are completed.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
 
 use super::script::Nonce;
 use super::words::{is_plain, owner_words};
@@ -27,6 +33,8 @@ pub struct Listing {
     pub panes: Vec<ListedPane>,
     /// The panes that were captured, with their facts at that time.
     pub captures: Vec<CapturedPane>,
+    /// Whether there is a brief row that could not be completed.
+    pub is_incomplete: bool,
 }
 
 /// One pane of a listing.
@@ -67,7 +75,78 @@ pub struct CapturedPane {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ListedKind {
     Pane,
+    /// All facts of a pane that has printed something since then, by the server's clock, or whose program has ended; of the
+    /// others what may change without that.
+    PaneSince(i64),
     Capture,
+    /// The facts that belong to a screen.
+    Screen,
+}
+
+/// Seconds of the server's clock after which all facts of all panes are listed again: a window may have another name.
+const WHOLE_AGAIN: i64 = 10;
+
+/// Seconds for which a pane counts as printing after the last time: what follows its output, such as the program that a
+/// shell has echoed, takes a moment.
+const FOLLOWS: i64 = 2;
+
+/// The rows of the last look at a server.
+#[derive(Clone, Debug, Default)]
+pub struct KnownRows {
+    instance: ServerInstance,
+    /// The server's clock at the last look, and at the last one that listed all facts of all panes.
+    clock: i64,
+    whole_at: Option<i64>,
+    rows: HashMap<RowId, ListedPane>,
+}
+
+/// Which row it is: a pane, its process, and where it is linked, by the session's number and the window's place in it.
+type RowId = (PaneId, u32, u32, u32);
+
+impl KnownRows {
+    /// Since when a pane must have printed something for all its facts to be asked for; `None` where those of all panes are
+    /// due.
+    pub(super) fn since(&self) -> Option<i64> {
+        let whole_at = self.whole_at?;
+        (0..WHOLE_AGAIN).contains(&(self.clock - whole_at)).then_some(self.clock - FOLLOWS)
+    }
+
+    /// Takes in a look.
+    pub(super) fn learn(&mut self, look: &Listing, is_whole: bool) {
+        (self.instance, self.clock) = (look.instance.clone(), look.clock);
+        if is_whole {
+            self.whole_at = Some(look.clock);
+        }
+        self.rows = look.panes.iter().map(|pane| (row_id(pane), pane.clone())).collect();
+        self.learn_captures(look);
+    }
+
+    /// Takes in what was captured. A capture comes after the listing.
+    pub(super) fn learn_captures(&mut self, look: &Listing) {
+        if look.instance != self.instance || look.captures.is_empty() {
+            return;
+        }
+        let captured: HashMap<(PaneId, u32), &ListedPane> =
+            look.captures.iter().map(|capture| ((capture.pane.id, capture.pane.pid), &capture.pane)).collect();
+        for row in self.rows.values_mut() {
+            if let Some(captured) = captured.get(&(row.id, row.pid)) {
+                row.take_screen_facts(captured);
+            }
+        }
+    }
+}
+
+fn row_id(pane: &ListedPane) -> RowId {
+    (pane.id, pane.pid, pane.session_id, pane.place.window_index)
+}
+
+impl ListedPane {
+    /// Takes over the facts that belong to a screen.
+    fn take_screen_facts(&mut self, of: &Self) {
+        (self.activity, self.columns, self.rows) = (of.activity, of.columns, of.rows);
+        let command = std::mem::take(&mut self.facts.command);
+        self.facts = PaneFacts { command, ..of.facts.clone() };
+    }
 }
 
 /// Characters of a pane's start command that are listed.
@@ -100,17 +179,58 @@ pub(super) fn end_format(nonce: &Nonce) -> String {
 }
 
 pub(super) fn row_format(nonce: &Nonce, kind: ListedKind) -> String {
-    let kind = match kind {
-        ListedKind::Pane => 'P',
-        ListedKind::Capture => 'C',
-    };
-    // Formats that a tmux does not know are empty there: pane_dead_signal is younger than 3.2.
-    let numbers = "#{pane_id},#{pane_pid},#{session_id},#{window_id},#{window_index},#{pane_index},#{window_panes},\
-                   #{session_windows},#{window_activity},#{pane_width},#{pane_height},#{cursor_x},#{cursor_y},\
-                   #{cursor_flag},#{alternate_on},#{pane_dead},#{pane_dead_status},#{pane_dead_signal},\
-                   #{window_bell_flag},#{history_size},#{pane_in_mode},#{pane_synchronized},#{pane_input_off}";
+    match kind {
+        ListedKind::Pane => whole_format(nonce, 'P'),
+        ListedKind::Capture => whole_format(nonce, 'C'),
+        ListedKind::PaneSince(since) => {
+            // tmux does not work out what it does not print. A comma would end a part of the condition.
+            let [whole, brief] = [whole_format(nonce, 'P'), brief_format(nonce)].map(|format| escape_commas(&format));
+            format!("#{{?#{{||:#{{pane_dead}},#{{>=:#{{window_activity}},{since}}}}},{whole},{brief}}}")
+        }
+        ListedKind::Screen => format!(
+            "{nonce}S#{{pane_id}},#{{pane_pid}},#{{window_activity}},#{{pane_width}},#{{pane_height}},{SCREEN_FORMAT}{nonce}\
+             {TITLE_FORMAT}{nonce}"
+        ),
+    }
+}
+
+/// What may change of a pane in which nothing is printed. Moves show in the numbers of session and window.
+fn brief_format(nonce: &Nonce) -> String {
     format!(
-        "{nonce}{kind}{numbers}{nonce}#{{session_name}}{nonce}#{{window_name}}{nonce}#{{?#{{==:#{{pane_title}},#{{host}}}},,#{{pane_title}}}}{nonce}\
+        "{nonce}B#{{pane_id}},#{{pane_pid}},#{{session_id}},#{{window_index}},#{{window_activity}},#{{pane_width}},\
+         #{{pane_height}},#{{window_bell_flag}},#{{pane_in_mode}}{nonce}"
+    )
+}
+
+/// Commas outside of braces as tmux reads them in a part of a condition.
+fn escape_commas(format: &str) -> String {
+    let mut depth = 0;
+    let mut escaped = String::with_capacity(format.len());
+    for character in format.chars() {
+        match character {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => escaped.push('#'),
+            _ => {}
+        }
+        escaped.push(character);
+    }
+    escaped
+}
+
+/// The facts that belong to a screen. Formats that a tmux does not know are empty there: pane_dead_signal is younger than 3.2.
+const SCREEN_FORMAT: &str = "#{cursor_x},#{cursor_y},#{cursor_flag},#{alternate_on},#{pane_dead},#{pane_dead_status},\
+                             #{pane_dead_signal},#{window_bell_flag},#{history_size},#{pane_in_mode}";
+
+/// The title, where a program has set one.
+const TITLE_FORMAT: &str = "#{?#{==:#{pane_title},#{host}},,#{pane_title}}";
+
+fn whole_format(nonce: &Nonce, kind: char) -> String {
+    let numbers = "#{pane_id},#{pane_pid},#{session_id},#{window_id},#{window_index},#{pane_index},#{window_panes},\
+                   #{session_windows},#{window_activity},#{pane_width},#{pane_height}";
+    format!(
+        "{nonce}{kind}{numbers},{SCREEN_FORMAT},#{{pane_synchronized}},#{{pane_input_off}}{nonce}\
+         #{{session_name}}{nonce}#{{window_name}}{nonce}{TITLE_FORMAT}{nonce}\
          #{{pane_current_command}}{nonce}#{{pane_current_path}}{nonce}{marks}{nonce}#{{={COMMAND}:pane_start_command}}{nonce}",
         marks = format()
     )
@@ -122,7 +242,12 @@ impl Listing {
     /// Fails when a mark is missing, so that half an answer is never taken for a smaller fleet, and when tmux is too
     /// old.
     pub fn parse(text: &str, mark: &str) -> Result<Self, Error> {
-        parse(text, mark)
+        parse(text, mark, &KnownRows::default())
+    }
+
+    /// The same of a look with brief rows.
+    pub(super) fn parse_with(text: &str, mark: &str, known: &KnownRows) -> Result<Self, Error> {
+        parse(text, mark, known)
     }
 
     /// Whether a pane of this look is the terminal with an identity.
@@ -131,12 +256,13 @@ impl Listing {
     }
 }
 
-fn parse(text: &str, mark: &str) -> Result<Listing, Error> {
+fn parse(text: &str, mark: &str, known: &KnownRows) -> Result<Listing, Error> {
     let mut parts = text.split(mark);
     // Nothing of ours stands before the first mark.
     parts.next();
     let mut look = Listing::default();
     let mut headed = false;
+    let mut of_panes = None;
     while let Some(head) = parts.next() {
         let Some(kind) = head.chars().next() else { return Err(garbled("a record without a kind")) };
         let numbers = &head[kind.len_utf8()..];
@@ -146,7 +272,28 @@ fn parse(text: &str, mark: &str) -> Result<Listing, Error> {
                 headed = true;
                 parts.next();
             }
-            'E' if headed => return Ok(look),
+            'E' if headed => {
+                look.is_incomplete |= known.whole_at.is_some() && look.instance != known.instance;
+                return Ok(look);
+            }
+            'B' => {
+                parts.next();
+                match read_brief(numbers, known).ok_or_else(|| garbled("a brief row with other numbers"))? {
+                    Some(pane) => look.panes.push(pane),
+                    None => look.is_incomplete = true,
+                }
+            }
+            'S' => {
+                let (title, tail) = (parts.next(), parts.next());
+                let (title, tail) = title.zip(tail).ok_or_else(|| garbled("a row that ends early"))?;
+                if numbers.starts_with(',') {
+                    continue;
+                }
+                let of_panes = of_panes.get_or_insert_with(|| rows_of_panes(&look.panes, known));
+                let pane = read_screen_row(numbers, title, of_panes)
+                    .ok_or_else(|| garbled("a screen's row with other numbers"))?;
+                look.captures.extend(pane.map(|pane| read_capture(pane, tail)));
+            }
             'P' | 'C' => {
                 let mut texts = [""; TEXTS];
                 for text in &mut texts {
@@ -167,6 +314,14 @@ fn parse(text: &str, mark: &str) -> Result<Listing, Error> {
         }
     }
     Err(garbled(if headed { "the end is missing" } else { "the beginning is missing" }))
+}
+
+/// A row of each pane, of this look if it has listed any.
+fn rows_of_panes<'a>(listed: &[ListedPane], known: &'a KnownRows) -> HashMap<(PaneId, u32), Cow<'a, ListedPane>> {
+    match listed {
+        [] => known.rows.values().map(|row| ((row.id, row.pid), Cow::Borrowed(row))).collect(),
+        _ => listed.iter().map(|row| ((row.id, row.pid), Cow::Owned(row.clone()))).collect(),
+    }
 }
 
 fn garbled(what: &str) -> Error {
@@ -202,6 +357,45 @@ impl Numbers<'_> {
     fn flag(&mut self) -> Option<bool> {
         self.text().map(|text| !matches!(text, "" | "0"))
     }
+
+    /// What [`SCREEN_FORMAT`] printed.
+    fn screen_facts(&mut self, title: &str, command: &str) -> Option<PaneFacts> {
+        let cursor = Cursor { column: self.number()?, row: self.number()?, visible: self.flag()? };
+        let (alternate, dead) = (self.flag()?, self.flag()?);
+        let status: Option<i32> = self.number();
+        let signal = self.text().and_then(signal_number);
+        let (bell, history_size, in_mode) = (self.flag()?, self.number()?, self.flag()?);
+        // What a shell would say of a command that a signal ended.
+        let exit_status = if dead { signal.map(|signal| 128 + signal).or(status) } else { None };
+        let (title, command) = (harmless(title), harmless(command));
+        Some(PaneFacts { title, command, cursor, alternate, dead, exit_status, bell, history_size, in_mode })
+    }
+}
+
+/// The row that a brief one stands for; `Some(None)` where nothing else is known of it.
+fn read_brief(numbers: &str, known: &KnownRows) -> Option<Option<ListedPane>> {
+    let mut n = Numbers(numbers.split(','));
+    let id: RowId = (PaneId(n.number()?), n.number()?, n.number()?, n.number()?);
+    let (activity, columns, rows) = (n.number()?, n.number()?, n.number()?);
+    let (bell, in_mode) = (n.flag()?, n.flag()?);
+    Some(known.rows.get(&id).map(|row| {
+        let facts = PaneFacts { bell, in_mode, dead: false, exit_status: None, ..row.facts.clone() };
+        ListedPane { activity, columns, rows, facts, ..row.clone() }
+    }))
+}
+
+/// A pane as it was when it was captured; `Some(None)` where nothing else is known of it.
+fn read_screen_row(
+    numbers: &str,
+    title: &str,
+    of_panes: &HashMap<(PaneId, u32), Cow<'_, ListedPane>>,
+) -> Option<Option<ListedPane>> {
+    let mut n = Numbers(numbers.split(','));
+    let pane = (PaneId(n.number()?), n.number()?);
+    let (activity, columns, rows) = (n.number()?, n.number()?, n.number()?);
+    let Some(row) = of_panes.get(&pane) else { return Some(None) };
+    let facts = n.screen_facts(title, &row.facts.command)?;
+    Some(Some(ListedPane { activity, columns, rows, facts, ..ListedPane::clone(row) }))
 }
 
 fn read_row(numbers: &str, texts: [&str; TEXTS]) -> Option<ListedPane> {
@@ -212,11 +406,7 @@ fn read_row(numbers: &str, texts: [&str; TEXTS]) -> Option<ListedPane> {
     let (window_index, pane_index, window_panes, session_windows) =
         (n.number()?, n.number()?, n.number()?, n.number()?);
     let (activity, columns, rows) = (n.number()?, n.number()?, n.number()?);
-    let cursor = Cursor { column: n.number()?, row: n.number()?, visible: n.flag()? };
-    let (alternate, dead) = (n.flag()?, n.flag()?);
-    let status: Option<i32> = n.number();
-    let signal = n.text().and_then(signal_number);
-    let (bell, history_size, in_mode) = (n.flag()?, n.number()?, n.flag()?);
+    let facts = n.screen_facts(title, command)?;
     let (synchronized, input_off) = (n.flag()?, n.flag()?);
     Some(ListedPane {
         id: PaneId(id),
@@ -235,18 +425,7 @@ fn read_row(numbers: &str, texts: [&str; TEXTS]) -> Option<ListedPane> {
         columns,
         rows,
         cwd: (!cwd.is_empty()).then(|| harmless(cwd)),
-        facts: PaneFacts {
-            title: harmless(title),
-            command: harmless(command),
-            cursor,
-            alternate,
-            dead,
-            // What a shell would say of a command that a signal ended.
-            exit_status: if dead { signal.map(|signal| 128 + signal).or(status) } else { None },
-            bell,
-            history_size,
-            in_mode,
-        },
+        facts,
         synchronized,
         input_off,
         marks: Marks::read(marks),

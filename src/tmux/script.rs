@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tmux_interface::{CapturePane, DisplayMessage, ListPanes, TmuxCommand};
 
-use super::listing;
+use super::listing::{self, ListedKind};
 use super::words::quote;
 use crate::fleet::PaneId;
 
@@ -30,15 +30,26 @@ impl Script {
         self.push(DisplayMessage::new().print().message(listing::header_format(nonce, on_host)).build());
     }
 
-    /// Every pane of every session.
-    pub(super) fn list(&mut self, nonce: &Nonce) {
-        self.push(ListPanes::new().all().format(listing::row_format(nonce, listing::ListedKind::Pane)).build());
+    /// Every pane of every session; all facts of those that printed something since then, or of all.
+    pub(super) fn list(&mut self, nonce: &Nonce, since: Option<i64>) {
+        let kind = since.map_or(ListedKind::Pane, ListedKind::PaneSince);
+        self.push(ListPanes::new().all().format(listing::row_format(nonce, kind)).build());
+    }
+
+    /// All facts of one pane, and its screen.
+    pub(super) fn capture(&mut self, nonce: &Nonce, pane: PaneId) {
+        self.capture_as(ListedKind::Capture, nonce, pane);
+    }
+
+    /// The screen of one pane of which the other facts are known.
+    pub(super) fn capture_screen(&mut self, nonce: &Nonce, pane: PaneId) {
+        self.capture_as(ListedKind::Screen, nonce, pane);
     }
 
     /// One pane's facts, and its screen with one row of the scrollback above it: a pane that dies scrolls by a row. All is
     /// taken in the same pass of the server, so that it belongs together.
-    pub(super) fn capture(&mut self, nonce: &Nonce, pane: PaneId) {
-        let facts = listing::row_format(nonce, listing::ListedKind::Capture);
+    fn capture_as(&mut self, kind: ListedKind, nonce: &Nonce, pane: PaneId) {
+        let facts = listing::row_format(nonce, kind);
         self.push(DisplayMessage::new().print().target_pane(pane.to_string()).message(facts).build());
         self.push(
             CapturePane::new().stdout().escape_sequences().start_line("-1").target_pane(pane.to_string()).build(),

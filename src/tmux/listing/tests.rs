@@ -122,11 +122,57 @@ fn an_old_tmux_is_named() {
     assert!(matches!(read(&old), Err(Error::TooOld { found, .. }) if found == "3.1c"));
 }
 
+#[test]
+fn a_brief_row_is_completed_by_the_last_one() {
+    let mut known = KnownRows::default();
+    assert_eq!(known.since(), None);
+    let whole = read(&output(&row('P', NUMBERS, ["work", "vim", "t", "node", "/", "", ""], "\n"))).unwrap();
+    known.learn(&whole, true);
+    assert_eq!(known.since(), Some(whole.clock - FOLLOWS));
+
+    let brief = |numbers: &str| format!("{NONCE}B{numbers}{NONCE}\n");
+    let again = |records: &str, known: &KnownRows| Listing::parse_with(&output(records), NONCE, known).unwrap();
+    let same = again(&brief("%12,4300,$1,2,1795234800,80,24,1,0"), &known);
+    assert_eq!((same.panes.as_slice(), same.is_incomplete), (whole.panes.as_slice(), false));
+    let other = again(&brief("%12,4300,$1,2,1795234812,90,20,0,1"), &known);
+    let [pane] = &other.panes[..] else { panic!("one pane") };
+    assert_eq!((pane.activity, pane.columns, pane.rows), (1_795_234_812, 90, 20));
+    assert!(!pane.facts.bell && pane.facts.in_mode && pane.facts.title == "t");
+    // Another pane, another process, another session, another place in it.
+    for numbers in ["%13,4300,$1,2", "%12,4301,$1,2", "%12,4300,$2,2", "%12,4300,$1,3"] {
+        let unknown = again(&brief(&format!("{numbers},1795234800,80,24,1,0")), &known);
+        assert!(unknown.is_incomplete && unknown.panes.is_empty(), "{numbers}");
+    }
+    // What a capture says is newer than the listing before it.
+    let screen = format!("{NONCE}S%12,4300,1795234813,80,24,7,8,1,1,0,,,0,900,0{NONCE}u{NONCE}\nabove\nrow\n");
+    let captured = again(&(brief("%12,4300,$1,2,1795234813,80,24,0,0") + &screen), &known);
+    known.learn(&captured, false);
+    let [capture] = &captured.captures[..] else { panic!("one capture") };
+    assert_eq!((capture.pane.facts.title.as_str(), capture.pane.facts.command.as_str()), ("u", "node"));
+    assert_eq!(capture.screen.as_ref().unwrap().rows()[0].text(), "row");
+    let after = again(&brief("%12,4300,$1,2,1795234813,80,24,0,0"), &known);
+    assert_eq!(after.panes[0], capture.pane);
+    // Without a listing, the panes are those of the last one.
+    assert_eq!(again(&screen, &known).captures, captured.captures);
+    // A server that was started anew has other panes by the same numbers.
+    known.instance = ServerInstance::new("1.2");
+    assert!(again(&brief("%12,4300,$1,2,1795234813,80,24,0,0"), &known).is_incomplete);
+    known.clock += WHOLE_AGAIN;
+    assert_eq!(known.since(), None);
+}
+
+#[test]
+fn commas_within_a_part_of_a_condition_stay_commas() {
+    assert_eq!(escape_commas("#{a},#{?#{==:#{b},c},,d},e"), "#{a}#,#{?#{==:#{b},c},,d}#,e");
+}
+
 proptest! {
     #[test]
     fn nothing_that_is_printed_makes_it_panic(text in ".{0,200}", numbers in "[0-9,%$@-]{0,60}") {
         let _ = read(&text);
         let _ = read(&output(&text));
+        let _ = read(&output(&format!("{NONCE}B{numbers}{NONCE}")));
+        let _ = read(&output(&format!("{NONCE}S{numbers}{NONCE}{text}{NONCE}{text}")));
         let _ = read(&output(&row('C', &numbers, [&text; 7], &text)));
     }
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::private_tmux::{PrivateTmux, signal, wait_until};
 use fleetwatch::fleet::PaneId;
-use fleetwatch::tmux::{Error, Server, Settings};
+use fleetwatch::tmux::{Error, KnownRows, Server, Settings};
 
 #[tokio::test]
 async fn every_pane_is_listed_with_its_place_and_facts() {
@@ -25,6 +25,57 @@ async fn every_pane_is_listed_with_its_place_and_facts() {
     assert_eq!((capture.pane.id, capture.pane.facts.title.as_str()), (other.pane, "a title"));
     assert_eq!(capture.screen.as_ref().unwrap().rows()[0].text(), "hello");
     assert_eq!((capture.pane.facts.cursor.column, capture.pane.facts.cursor.row), (5, 0));
+}
+
+#[tokio::test]
+async fn what_happens_in_a_pane_that_stands_still_is_seen_in_the_next_look() {
+    let tmux = PrivateTmux::start(&["cat"]);
+    tmux.run(&["set-option", "-g", "remain-on-exit", "on"]);
+    tmux.run(&["set-option", "-g", "monitor-bell", "on"]);
+    for name in ["bell", "title", "end", "mode", "size", "moved", "full", "printed"] {
+        tmux.new_window("main", name, &["cat"]);
+    }
+    let end = tmux.key_of("main:end").pid;
+    let mut known = KnownRows::default();
+    let server = tmux.server();
+    let whole = server.look_again(&mut known, &[]).await.unwrap();
+    let after = |seconds: i64| {
+        let now = || tmux.run(&["display-message", "-p", "%s"]).trim().parse::<i64>().unwrap();
+        wait_until("the next seconds", || now() >= whole.clock + seconds);
+    };
+    // Nothing is printed any more, so that brief rows tell of all panes.
+    after(4);
+    server.look_again(&mut known, &[]).await.unwrap();
+    let quiet = server.look_again(&mut known, &[]).await.unwrap();
+    assert_eq!(quiet.panes, server.look(&[]).await.unwrap().panes);
+
+    signal("KILL", end);
+    tmux.run(&["copy-mode", "-t", "main:mode"]);
+    tmux.run(&["resize-window", "-t", "main:size", "-x", "71", "-y", "17"]);
+    tmux.run(&["move-window", "-s", "main:moved", "-t", "main:77"]);
+    let tty = |name: &str| tmux.run(&["display-message", "-p", "-t", &format!("main:{name}"), "#{pane_tty}"]);
+    let print = |name: &str, text: &str| std::fs::write(tty(name).trim(), text).unwrap();
+    print("bell", "\x07");
+    print("title", "\x1b]2;another\x07");
+    print("full", "\x1b[?1049h");
+    print("printed", "new");
+    wait_until("what was printed", || tmux.screen("main:printed").contains("new"));
+    wait_until("the title", || tmux.run(&["list-panes", "-a", "-F", "#{pane_title}"]).contains("another"));
+    wait_until("the end, the bell and the other screen in tmux", || {
+        let count = |format: &str| tmux.run(&["list-panes", "-a", "-F", format]).matches('1').count();
+        ["#{pane_dead}", "#{window_bell_flag}", "#{alternate_on}"].iter().all(|format| count(format) == 1)
+    });
+    let printed = tmux.key_of("main:printed").pane;
+    let seen = server.look_again(&mut known, &[printed]).await.unwrap();
+    assert_eq!(seen.panes, server.look(&[]).await.unwrap().panes);
+    assert_eq!(seen.captures, server.look(&[printed]).await.unwrap().captures);
+    // Another name alone is seen when everything is listed again.
+    tmux.run(&["rename-session", "-t", "main", "renamed"]);
+    let begun = Instant::now();
+    while server.look_again(&mut known, &[]).await.unwrap().panes.iter().any(|pane| pane.place.session == "main") {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the new name is not seen");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 }
 
 #[tokio::test]
