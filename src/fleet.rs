@@ -237,7 +237,8 @@ impl Fleet {
     /// What there is to show at a time, most urgent terminal first.
     pub fn view(&self, now: Timestamp) -> View<'_> {
         let mut terminals: Vec<&Terminal> = self.entries.values().map(Entry::terminal).collect();
-        terminals.sort_by(|a, b| view::urgency(a).cmp(&view::urgency(b)));
+        // What is urgent is worked out once for each: the loop of the dashboard asks for a view several times a key.
+        terminals.sort_by_cached_key(|&terminal| view::urgency(terminal));
         View {
             now,
             terminals,

@@ -166,6 +166,9 @@ impl RowBuilder {
             true => row.hidden.clear(),
             false => row.hidden.iter_mut().for_each(|(at, _)| *at = end.min(*at)),
         }
+        // Every pane keeps its rows, and what has grown by pushing takes up to twice the room.
+        row.text.shrink_to_fit();
+        row.runs.shrink_to_fit();
         row
     }
 }

@@ -428,6 +428,9 @@ fn phase(item: Item<'_>) -> usize {
 /// Compares names as people do: without regard to case, and numbers by their value, so that `api-9` comes before
 /// `api-10`.
 fn natural(mut a: &str, mut b: &str) -> Ordering {
+    // Names of one fleet begin alike for the most part; a number is compared as a whole.
+    let alike = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y && x.is_ascii() && !x.is_ascii_digit()).count();
+    (a, b) = (&a[alike..], &b[alike..]);
     loop {
         let (Some(x), Some(y)) = (a.chars().next(), b.chars().next()) else {
             return b.is_empty().cmp(&a.is_empty());
@@ -437,7 +440,10 @@ fn natural(mut a: &str, mut b: &str) -> Ordering {
             x.len().cmp(&y.len()).then_with(|| x.cmp(y))
         } else {
             (a, b) = (&a[x.len_utf8()..], &b[y.len_utf8()..]);
-            x.to_lowercase().cmp(y.to_lowercase())
+            match x.is_ascii() && y.is_ascii() {
+                true => x.to_ascii_lowercase().cmp(&y.to_ascii_lowercase()),
+                false => x.to_lowercase().cmp(y.to_lowercase()),
+            }
         };
         if order.is_ne() {
             return order;
