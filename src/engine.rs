@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::delivery::{DeliveryEvent, Dispatcher};
 use crate::fleet::{Effect, Fleet, Input, ServerHealth, ServerId};
 use crate::history::{self, History, IntentNews, Record, Submission};
+use crate::ids::TerminalKey;
 use crate::notify::Suppression;
 use crate::operation::Act;
 use crate::owner::{self, OwnerEvent, Role, Settings, Watcher};
@@ -183,6 +184,13 @@ impl Engine {
     /// How servers are watched now.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// Why a terminal is said to be what it is at a time; `None` when no profile has read a screen of it.
+    pub fn explain(&self, key: &TerminalKey, now: Timestamp) -> Option<String> {
+        let terminal = &self.fleet.terminal(key)?.state.terminal;
+        let reads_records = self.settings.poll.records.allow(&terminal.tool, terminal.cwd.as_deref());
+        self.fleet.explain(key, reads_records, now)
     }
 
     /// The servers that are watched.

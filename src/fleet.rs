@@ -17,8 +17,9 @@ pub use tasks::{FoundSession, TaskReport, TaskTransition};
 pub use view::Checkpoint;
 pub use view::{Capture, Declared, PaneReport, PollResult, ServerReport};
 pub use view::{DeclaredBy, ServerHealth, ServerView, SessionView, Terminal, TerminalTransition, View};
-pub use why::{RuleSelection, Why, answer_of_ended};
+pub use why::{RuleSelection, Why, answer_of_ended, no_record};
 
+use crate::agent_record::RecordedTurn;
 pub use crate::ids::{PaneId, PaneLocation, ServerId, SessionId, Socket, TerminalKey, WindowId};
 use crate::profile::ProfileSet;
 use crate::state::{
@@ -224,9 +225,15 @@ impl Fleet {
         self.entries.get(key).and_then(Entry::dialog_text)
     }
 
-    /// Why a terminal is said to be what it is at `now`; `None` when no profile has read a screen of it.
-    pub fn explain(&self, key: &TerminalKey, now: Timestamp) -> Option<String> {
-        self.entries.get(key).and_then(|entry| entry.explain(now))
+    /// Why a terminal is said to be what it is at `now`, `reads_records` telling whether its records may be read; `None`
+    /// when no profile has read a screen of it.
+    pub fn explain(&self, key: &TerminalKey, reads_records: bool, now: Timestamp) -> Option<String> {
+        self.entries.get(key).and_then(|entry| entry.explain(&self.profiles, reads_records, now))
+    }
+
+    /// What an agent's own record says of its turn, where it says anything of it.
+    pub fn recorded_turn(&self, key: &TerminalKey) -> Option<&RecordedTurn> {
+        self.entries.get(key).and_then(Entry::record)
     }
 
     /// The timers that run for a terminal, the next deadline first (SPEC §7); none for one that is not there.

@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::agent_record::AgentRecordReading;
+use crate::agent_record::{AgentRecordReading, RecordedTurn};
 use crate::profile::{Classification, TakenAs, Temporal};
 use crate::screen::Screen;
 use crate::state::{
@@ -324,6 +324,11 @@ impl Tracker {
             agent: self.facts(),
             observed_at: self.observed_at,
         }
+    }
+
+    /// What the agent's own record says of its turn.
+    pub fn record(&self) -> Option<&RecordedTurn> {
+        self.record.turn.as_ref()
     }
 
     /// What is known beside the state: by its records, and where they say nothing, or nothing for sure, by its screen.

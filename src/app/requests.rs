@@ -48,13 +48,11 @@ impl App {
             Request::KillTasks { tasks } => self.kill_tasks(tasks),
             Request::RerunTask { key, window } => self.rerun_task(key, window),
             Request::AdoptSession { server, session, adopt } => self.adopt(server, session, adopt),
-            Request::Explain { key } => {
-                self.ui.explained(&key, self.engine.fleet().explain(&key, poll::now()), poll::now())
-            }
+            Request::Explain { key } => self.ui.explained(&key, self.engine.explain(&key, poll::now()), poll::now()),
             Request::Copy { key, what } => self.copy(&key, what)?,
             Request::Reasons { key } => {
                 let now = poll::now();
-                let text = self.engine.fleet().explain(&key, now);
+                let text = self.engine.explain(&key, now);
                 self.ui.reasons(&key, text.as_deref(), &self.engine.fleet().view(now));
             }
             Request::Diff { key, directory } => self.read_diff(key, directory),

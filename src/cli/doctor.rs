@@ -11,7 +11,7 @@ use super::survey::{Watched, join_all};
 use super::{Done, Failure, GlobalOptions, output};
 use crate::config::{Adopted, AdoptedError, AdoptedSession, Loaded};
 use crate::engine::Freshness;
-use crate::fleet::{ServerId, Terminal};
+use crate::fleet::{ServerId, Terminal, no_record};
 use crate::git::facts_at;
 use crate::history::{self, History, Reader, Trouble};
 use crate::repository::GitTrouble;
@@ -306,30 +306,16 @@ fn record(agent: &Terminal, watched: &Watched) -> String {
         let of_it = agent.state.agent.iter().filter(|(_, fact)| fact.source == source);
         of_it.map(|(name, _)| name.word()).collect::<Vec<_>>().join(", ")
     };
-    let sources = watched.settings.profiles.records(&facts.tool);
     let (proven, guessed, shown) = (names(FactSource::Record), names(FactSource::Directory), names(FactSource::Screen));
     let witness = match () {
         () if !proven.is_empty() => format!("its own record is read beside its screen ({proven})"),
         () if !guessed.is_empty() => format!(
             "a record of its directory is read beside its screen ({guessed}), which may be another's: nothing proves whose it is"
         ),
-        () if !watched.settings.poll.records.allow(&facts.tool, facts.cwd.as_deref()) => {
-            "only its screen is read: its records are switched off in the configuration".to_owned()
+        () => {
+            let is_allowed = watched.settings.poll.records.allow(&facts.tool, facts.cwd.as_deref());
+            format!("only its screen is read: {}", no_record(agent, &watched.settings.profiles, is_allowed))
         }
-        () if watched.settings.profiles.agents().all(|agent| agent != facts.tool) => {
-            "only what its pane tells is known: no profile reads it".to_owned()
-        }
-        () if sources.is_empty() => "only its screen is read: no rules for its records".to_owned(),
-        () if agent.key.server.host.is_some() => {
-            "only its screen is read: no record of it was found on its host, which takes Linux (and `python3` for a database)"
-                .to_owned()
-        }
-        () if sources.iter().all(|source| source.directory.is_some()) => {
-            "only its screen is read: its directory leads to no record since it began, or another agent of its kind works there"
-                .to_owned()
-        }
-        () => "only its screen is read: no record yet that is proven to be its own, or its version writes none or shares it"
-            .to_owned(),
     };
     let shown = if shown.is_empty() { String::new() } else { format!("; its screen tells {shown}") };
     format!("{id}: {witness}{shown}")

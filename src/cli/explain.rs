@@ -8,7 +8,9 @@ use super::target::{Meant, Purpose};
 use super::wait::seconds;
 use super::{Done, Failure, GlobalOptions, output, target};
 use crate::config::{Match, PaneAddress};
-use crate::fleet::{PaneId, RuleSelection, ServerHealth, ServerView, Terminal, TerminalKey, Why, answer_of_ended};
+use crate::fleet::{
+    PaneId, RuleSelection, ServerHealth, ServerView, Terminal, TerminalKey, Why, answer_of_ended, no_record,
+};
 use crate::history::{Body, PublicState, Reader, Stored, StoredTransition};
 use crate::process::{self, Thoroughness};
 use crate::profile::{Classification, Explanation, ProcessInfo, Program, Selected};
@@ -27,7 +29,7 @@ pub struct Args {
     /// Omit the rules that did not fire.
     #[arg(long)]
     pub fired: bool,
-    /// Print one JSON object: `{"explanation", "reading", "state", "timers"}`, the first two null for an agent that is gone; of a
+    /// Print one JSON object: `{"explanation", "reading", "record", "state", "timers"}`, the first three null for an agent that is gone; of a
     /// task `{"state", "why"}`.
     #[arg(long)]
     pub json: bool,
@@ -81,16 +83,21 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
         let value = serde_json::json!({
             "explanation": read.explanation,
             "reading": reading_json(&read),
+            "record": survey.fleet.recorded_turn(&terminal.key),
             "state": state,
             "timers": timers,
         });
         return output::print(&format!("{value:#}\n"));
     }
+    let facts = &terminal.state.terminal;
+    let reads_records = watched.settings.poll.records.allow(&facts.tool, facts.cwd.as_deref());
     let why = Why {
         screen: read.screen,
         reading: &read.reading,
         explanation: &read.explanation,
         state: &state,
+        record: survey.fleet.recorded_turn(&terminal.key),
+        no_record: no_record(terminal, &watched.settings.profiles, reads_records),
         timers: &timers,
         now: survey.now,
     };
@@ -101,7 +108,8 @@ pub async fn run(args: &Args, options: &GlobalOptions) -> Done {
 /// What is known of an agent that is gone.
 fn print_ended(args: &Args, state: &State, now: Timestamp) -> Done {
     if args.json {
-        let value = serde_json::json!({ "explanation": null, "reading": null, "state": state, "timers": [] });
+        let value =
+            serde_json::json!({ "explanation": null, "reading": null, "record": null, "state": state, "timers": [] });
         return output::print(&format!("{value:#}\n"));
     }
     output::print(&answer_of_ended(state, now))

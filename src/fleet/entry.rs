@@ -7,7 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::view::{Capture, Declared, PaneReport, Terminal};
-use super::why::Why;
+use super::why::{Why, no_record};
+use crate::agent_record::RecordedTurn;
 use crate::ids::{PaneLocation, TerminalKey};
 use crate::profile::{ProfileSet, Program, Projector, RefusedInputs, Selected, Selection};
 use crate::screen::{PaneFacts, Screen};
@@ -151,6 +152,11 @@ impl Entry {
         self.tracker.timers()
     }
 
+    /// What the agent's own record says of its turn.
+    pub(super) fn record(&self) -> Option<&RecordedTurn> {
+        self.tracker.record()
+    }
+
     /// The dialog with the agent as far as the screen shows it.
     pub(super) fn dialog_text(&self) -> Option<String> {
         let profile = &self.agent.as_ref()?.selected.as_ref()?.profile;
@@ -159,13 +165,15 @@ impl Entry {
     }
 
     /// Why the terminal is said to be what it is.
-    pub(super) fn explain(&self, now: Timestamp) -> Option<String> {
+    pub(super) fn explain(&self, profiles: &ProfileSet, reads_records: bool, now: Timestamp) -> Option<String> {
         let profile = &self.agent.as_ref()?.selected.as_ref()?.profile;
         let screen = self.terminal.screen.as_deref()?;
         let (reading, explanation) = profile.explain(screen, &self.terminal.facts);
         let state = self.state(now);
         let timers = self.timers();
-        let why = Why { screen, reading: &reading, explanation: &explanation, state: &state, timers: &timers, now };
+        let no_record = no_record(&self.terminal, profiles, reads_records);
+        let (reading, explanation, record) = (&reading, &explanation, self.record());
+        let why = Why { screen, reading, explanation, state: &state, record, no_record, timers: &timers, now };
         Some(format!("{}\n{}, read by {}\n{}", why.answer(), state.terminal.id, profile.id(), why.brief()))
     }
 

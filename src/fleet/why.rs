@@ -3,10 +3,13 @@
 
 use std::fmt::Write as _;
 
-use crate::profile::{Classification, Explanation};
+use super::Terminal;
+use crate::agent_record::{RecordedPhase, RecordedTurn};
+use crate::profile::{Classification, Explanation, ProfileSet};
 use crate::screen::{Screen, harmless};
 use crate::state::{
-    Attention, Availability, BusinessState, LastTurn, Phase, RECORD_HOLDS, Since, State, TurnResult, UiContext,
+    Assessment, Attention, Availability, BusinessState, FactSource, LastTurn, Phase, RECORD_HOLDS, Since, State,
+    TurnResult, UiContext,
 };
 use crate::time::{Span, Timestamp};
 use crate::tracker::{Timer, TimerName};
@@ -27,6 +30,9 @@ pub struct Why<'a> {
     pub reading: &'a Classification,
     pub explanation: &'a Explanation,
     pub state: &'a State,
+    /// What the agent's own record says of its turn, and why nothing is known of it otherwise.
+    pub record: Option<&'a RecordedTurn>,
+    pub no_record: &'a str,
     /// The timers that run, the next deadline first.
     pub timers: &'a [Timer],
     pub now: Timestamp,
@@ -180,16 +186,34 @@ const FIRST_LOOK: Span = Span::from_millis(1000);
 impl Why<'_> {
     /// The answer in the operator's words, several lines of harmless text.
     pub fn answer(&self) -> String {
-        answer(self.state, self.reading.doubt.as_deref(), self.timers, self.now)
+        answer(self.state, Some(self), self.now)
+    }
+}
+
+/// Why nothing is known of an agent by a record of its own, `is_allowed` telling whether the configuration lets it be read.
+pub fn no_record(agent: &Terminal, profiles: &ProfileSet, is_allowed: bool) -> &'static str {
+    let tool = &agent.state.terminal.tool;
+    let sources = profiles.records(tool);
+    match () {
+        () if !is_allowed => "its records are switched off in the configuration",
+        () if profiles.agents().all(|agent| agent != tool) => "no profile reads it",
+        () if sources.is_empty() => "no rules for its records",
+        () if agent.key.server.host.is_some() => {
+            "no record of it was found on its host, which takes Linux (and `python3` for a database)"
+        }
+        () if sources.iter().all(|source| source.directory.is_some()) => {
+            "its directory leads to no record since it began, or another agent of its kind works there"
+        }
+        () => "no record yet that is proven to be its own, or its version writes none or shares it",
     }
 }
 
 /// The same of an agent that is gone: since when, why, and how its last turn ended.
 pub fn answer_of_ended(state: &State, now: Timestamp) -> String {
-    answer(state, None, &[], now)
+    answer(state, None, now)
 }
 
-fn answer(state: &State, doubt: Option<&str>, timers: &[Timer], now: Timestamp) -> String {
+fn answer(state: &State, why: Option<&Why<'_>>, now: Timestamp) -> String {
     let mut text = format!("{} {}", state.terminal.id, what(state));
     if let Some(activity) = state.activity.as_deref().filter(|activity| !activity.trim().is_empty()) {
         let _ = write!(text, ": {activity}");
@@ -207,11 +231,15 @@ fn answer(state: &State, doubt: Option<&str>, timers: &[Timer], now: Timestamp) 
     if state.evidence.is_empty() {
         line("because", "no rule finds anything on its screen that says more");
     }
+    if let Some(why) = why.filter(|_| !state.has_ended()) {
+        line("screen", &format!("its screen {}", says(why.reading.phase, &why.reading.assessment)));
+        line("record", &recorded(why));
+    }
     if state.has_ended() {
         let at = state.last_turn.at.map(|at| format!(", at {}, {} ago", time_of_day(at), seconds(now.since(at))));
         line("last turn", &(told(&state.last_turn) + &at.unwrap_or_default()));
     }
-    if let Some(doubt) = doubt {
+    if let Some(doubt) = why.and_then(|why| why.reading.doubt.as_deref()) {
         line("not sure", doubt);
     }
     let sure = match (&state.stale, state.stability.stable) {
@@ -225,11 +253,73 @@ fn answer(state: &State, doubt: Option<&str>, timers: &[Timer], now: Timestamp) 
     sure.into_iter().for_each(|sure| line("how sure", &sure));
     line("changes with", changes_with(state));
     // That nothing happens is no change.
-    for timer in timers.iter().filter(|timer| timer.name != TimerName::Stability) {
+    let timers = why.into_iter().flat_map(|why| why.timers);
+    for timer in timers.filter(|timer| timer.name != TimerName::Stability) {
         line("by itself", &format!("in {}: {}", seconds(timer.until.since(now)), timer.then));
     }
     text
 }
+
+/// What a witness says of an agent.
+fn says(phase: Phase, assessment: &Assessment) -> &'static str {
+    let menu = [UiContext::SelectionMenu, UiContext::SlashCommand].contains(&assessment.ui_context);
+    match phase {
+        _ if assessment.business_state == BusinessState::AwaitingOperator => WAITS,
+        Phase::Active => WORKS,
+        Phase::Ready => RESTS,
+        Phase::Unknown if menu => MENU,
+        Phase::Unknown => "does not tell",
+    }
+}
+
+/// What the agent's own record says beside its screen, and which of the two is believed.
+fn recorded(why: &Why<'_>) -> String {
+    let facts = |source| {
+        why.state
+            .agent
+            .iter()
+            .filter(|(_, fact)| fact.source == source)
+            .map(|(name, _)| name.word())
+            .collect::<Vec<_>>()
+    };
+    let (own, guessed) = (facts(FactSource::Record), facts(FactSource::Directory));
+    let Some(turn) = why.record else {
+        return match () {
+            () if !own.is_empty() => {
+                format!("its own, which tells no turn but {}; the screen is believed", own.join(", "))
+            }
+            () if !guessed.is_empty() => {
+                format!(
+                    "one of its directory, perhaps another's, which tells only {}; the screen is believed",
+                    guessed.join(", ")
+                )
+            }
+            () => format!("none, so the screen is believed: {}", why.no_record),
+        };
+    };
+    let said = match turn.phase {
+        RecordedPhase::Active => WORKS,
+        RecordedPhase::Waiting => WAITS,
+        RecordedPhase::Menu => MENU,
+        RecordedPhase::Idle | RecordedPhase::Background => RESTS,
+    };
+    let shown = says(why.reading.phase, &why.reading.assessment);
+    let published = says(why.state.turn.phase, &why.state.assessment);
+    let believed = match () {
+        () if said == shown => "both say the same",
+        () if said == published => "the record is believed",
+        () if shown == published => "the screen is believed",
+        () => "neither is believed alone",
+    };
+    let since = time_of_day(turn.at);
+    format!("its own {said} since {since}, in its word `{}`; {believed}", turn.word)
+}
+
+/// What a witness says, behind its name.
+const WORKS: &str = "says that it works";
+const RESTS: &str = "says that it is ready";
+const WAITS: &str = "says that it waits for the operator";
+const MENU: &str = "says that a menu is open";
 
 /// What the terminal is, to stand behind its name.
 fn what(state: &State) -> &'static str {
@@ -368,5 +458,61 @@ mod tests {
                 "last-turn: its screen was taken for success; the record is believed",
             ]
         );
+    }
+
+    #[test]
+    fn the_answer_names_both_witnesses_and_who_is_believed() {
+        let at = Timestamp::from_millis(1_000);
+        let mut profiles = ProfileSet::default();
+        profiles.add("scout.toml", SCOUT).unwrap();
+        let profile = profiles.select("scout", Some("1.0.0"), false).unwrap().profile;
+        let facts = PaneFacts { cursor: Cursor { visible: true, ..Cursor::default() }, ..PaneFacts::default() };
+        let screen = Screen::from_capture("❯\n".as_bytes(), 80, 24);
+        let (reading, explanation) = profile.explain(&screen, &facts);
+        let told = |phase: Option<RecordedPhase>, marks_turns: bool| {
+            let word = "busy".to_owned();
+            let turn = phase.map(|phase| RecordedTurn { phase, context: None, word, at, marks_turns, patience: None });
+            let mut tracker = Tracker::new(Settings::default(), at);
+            let mut record = AgentRecordReading { turn, ..AgentRecordReading::default() };
+            if phase.is_none() && marks_turns {
+                let value = crate::state::FactValue::Text("opus".to_owned());
+                record
+                    .facts
+                    .put(crate::state::FactName::Model, crate::state::Fact { value, source: FactSource::Record, at });
+            }
+            tracker.recorded(record);
+            tracker.handle(Observation::Read { reading: &reading, temporal: profile.temporal(), resized: false }, at);
+            let state = tracker.state(TerminalFacts::default(), at);
+            let why = Why {
+                screen: &screen,
+                reading: &reading,
+                explanation: &explanation,
+                state: &state,
+                record: tracker.record(),
+                no_record: "no rules for its records",
+                timers: &[],
+                now: at,
+            };
+            let answer = why.answer();
+            let lines = answer.lines().filter(|line| line.starts_with("  screen") || line.starts_with("  record"));
+            lines.map(|line| line.trim().to_owned()).collect::<Vec<_>>()
+        };
+        let screen = "screen         its screen says that it is ready";
+        let record = |text: &str| vec![screen.to_owned(), format!("record         {text}")];
+        let since = "since 00:00:01.000Z, in its word `busy`";
+        assert_eq!(
+            told(Some(RecordedPhase::Idle), true),
+            record(&format!("its own says that it is ready {since}; both say the same"))
+        );
+        assert_eq!(
+            told(Some(RecordedPhase::Active), true),
+            record(&format!("its own says that it works {since}; the record is believed"))
+        );
+        assert_eq!(
+            told(Some(RecordedPhase::Menu), false),
+            record(&format!("its own says that a menu is open {since}; the screen is believed"))
+        );
+        assert_eq!(told(None, true), record("its own, which tells no turn but model; the screen is believed"));
+        assert_eq!(told(None, false), record("none, so the screen is believed: no rules for its records"));
     }
 }

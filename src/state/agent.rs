@@ -273,10 +273,11 @@ impl AgentFacts {
     }
 
     /// Takes over what a screen shows, which holds until it shows something else. The mode is shown at the prompt or is the
-    /// usual one.
+    /// usual one; where it was another, no word stands for it, so that a record from before does not count either.
     pub fn show(&mut self, shown: &[(FactName, FactValue)], at_prompt: bool, at: Timestamp) {
-        if at_prompt && shown.iter().all(|(name, _)| *name != FactName::PermissionMode) {
-            self.0.remove(&FactName::PermissionMode);
+        let is_usual = at_prompt && shown.iter().all(|(name, _)| *name != FactName::PermissionMode);
+        if let Some(mode) = self.0.get_mut(&FactName::PermissionMode).filter(|mode| is_usual && !is_empty(mode)) {
+            *mode = Fact { value: FactValue::Text(String::new()), source: FactSource::Screen, at };
         }
         for (name, value) in shown {
             if self.0.get(name).is_none_or(|known| known.value != *value) {
@@ -285,11 +286,16 @@ impl AgentFacts {
         }
     }
 
-    /// Takes over what this does not know, and what it is less sure of.
-    pub fn fill(&mut self, other: &AgentFacts) {
-        for (name, fact) in &other.0 {
+    /// Takes over what a screen shows that this, which records told, does not know or is less sure of, and the mode: records
+    /// tell it with the next prompt only.
+    pub fn fill(&mut self, shown: &AgentFacts) {
+        for (name, fact) in &shown.0 {
+            if *name == FactName::PermissionMode && is_empty(fact) {
+                self.0.retain(|known, it| known != name || it.at > fact.at);
+                continue;
+            }
             let is_worse = |known: &Fact| known.source == FactSource::Directory && fact.source != FactSource::Directory;
-            if self.0.get(name).is_none_or(is_worse) {
+            if *name == FactName::PermissionMode || self.0.get(name).is_none_or(is_worse) {
                 self.0.insert(*name, fact.clone());
             }
         }
@@ -310,6 +316,11 @@ impl AgentFacts {
         let share = used.div_ceil(u128::from((limit > 0).then_some(limit)?));
         Some((100 - u64::try_from(share).unwrap_or(100), source))
     }
+}
+
+/// Whether no word stands for it.
+fn is_empty(fact: &Fact) -> bool {
+    matches!(&fact.value, FactValue::Text(text) if text.is_empty())
 }
 
 impl Serialize for AgentFacts {
@@ -352,8 +363,19 @@ mod tests {
         shown.show(&[(FactName::Model, text("shown")), (FactName::PermissionMode, text("plan"))], true, at);
         shown.show(&[], false, at);
         assert_eq!(shown.text(FactName::PermissionMode), Some("plan"), "a dialog hides it");
+        let mut recorded = AgentFacts::default();
+        recorded.put(FactName::PermissionMode, Fact { source: FactSource::Record, ..fact(text("default"), 3) });
+        let mode = |shown: &AgentFacts, recorded: &AgentFacts| {
+            let mut facts = recorded.clone();
+            facts.fill(shown);
+            facts.text(FactName::PermissionMode).map(str::to_owned)
+        };
+        assert_eq!(mode(&shown, &recorded).as_deref(), Some("plan"), "a record tells it with the next prompt");
         shown.show(&[], true, at);
-        assert_eq!((shown.text(FactName::PermissionMode), shown.text(FactName::Model)), (None, Some("shown")));
+        assert_eq!((mode(&shown, &recorded), shown.text(FactName::Model)), (None, Some("shown")));
+        recorded.put(FactName::PermissionMode, Fact { source: FactSource::Record, ..fact(text("default"), 6) });
+        assert_eq!(mode(&shown, &recorded).as_deref(), Some("default"));
+        assert_eq!(mode(&shown, &AgentFacts::default()), None);
         let known = |source| {
             let mut facts = AgentFacts::default();
             facts.put(FactName::Model, Fact { source, ..fact(text("recorded"), 9) });
@@ -362,7 +384,9 @@ mod tests {
         };
         assert_eq!(known(FactSource::Record).as_deref(), Some("recorded"));
         assert_eq!(known(FactSource::Directory).as_deref(), Some("shown"), "that is unsure");
-        let changes = shown.changes_from(&AgentFacts::default());
+        let mut facts = AgentFacts::default();
+        facts.fill(&shown);
+        let changes = facts.changes_from(&AgentFacts::default());
         assert_eq!(changes.iter().map(|it| it.field.as_ref()).collect::<Vec<_>>(), ["agent.model"]);
     }
 

@@ -21,7 +21,7 @@ use super::overlay::{Flow, HitMap, Overlay, OverlayContext, OverlayPlace};
 use super::text::{self, Pen};
 use crate::fleet::View;
 use crate::repository::GitFacts;
-use crate::state::{FactName, Tri, TurnResult, numbered};
+use crate::state::{AgentFacts, FactName, Tri, TurnResult, numbered};
 use crate::status::Status;
 
 /// The words that `is:` knows: those that the table, the header and the log say, and marks of a row.
@@ -116,6 +116,8 @@ enum What {
     Fact(FactName, String),
     /// Less or more of something than this.
     Measured(Measure, Bound),
+    /// So many steps of a plan done, of so many.
+    Steps(u64, u64),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -300,6 +302,11 @@ impl What {
             "session" => Self::Session(word),
             "label" => Self::Label(word),
             "note" => Self::Note(word),
+            "plan" if value.contains('/') => {
+                let (done, of) = value.split_once('/')?;
+                // What is no number lets through nothing: no plan has no steps.
+                Self::Steps(done.parse().unwrap_or(0), of.parse().unwrap_or(0))
+            }
             _ => match (fact, measure) {
                 (Some((_, fact)), _) => Self::Fact(*fact, word),
                 (None, Some((_, measure))) => Self::Measured(*measure, Bound::new(*measure, value)),
@@ -363,6 +370,9 @@ impl Term {
                 None => contains(&item.fact(FactName::Branch), word),
             },
             What::Fact(name, word) => contains(&item.fact(*name), word),
+            What::Steps(done, of) => {
+                item.facts().and_then(AgentFacts::plan).is_some_and(|plan| (plan.done, plan.of) == (*done, *of))
+            }
             What::Measured(measure, bound) => measure.of(item).is_some_and(|value| bound.holds(value)),
             What::Note(word) => item.note().text.as_ref().is_some_and(|note| contains(note, word)),
             What::Label(word) => item.label().is_some_and(|label| begins(label, word)),

@@ -271,10 +271,15 @@ impl<'a> Item<'a> {
         format!("{}${}", unsure(fact.source), fact.value)
     }
 
-    /// How much of its context an agent has left, in words; empty where that is not known.
+    /// How much of its context an agent has left, in words; how much it uses where its size is not known, and nothing where
+    /// that is not known either.
     pub fn context_left(self) -> String {
-        let left = self.facts().and_then(AgentFacts::context_left);
-        left.map_or_else(String::new, |(left, source)| format!("{}{left}% left", unsure(source)))
+        let Some(facts) = self.facts() else { return String::new() };
+        if let Some((left, source)) = facts.context_left() {
+            return format!("{}{left}% left", unsure(source));
+        }
+        let used = facts.get(FactName::ContextUsed).zip(facts.count(FactName::ContextUsed));
+        used.map_or_else(String::new, |(fact, used)| format!("{}{} used", unsure(fact.source), text::rounded(used)))
     }
 
     /// What it waits for or does, in one line of its own words.
