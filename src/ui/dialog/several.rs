@@ -59,7 +59,7 @@ struct Asking {
     shown: Shown,
 }
 
-/// An option by its name and its label; those of two dialogs are one where both are the same.
+/// An option by its names and its label; those of two dialogs are one where the labels are the same.
 type Common = (String, String);
 
 impl Asking {
@@ -85,7 +85,7 @@ impl Asking {
 
     /// Where an option stands in this dialog, if it has it once.
     fn place(&self, wanted: &Common) -> Option<usize> {
-        let mut places = self.options().filter(|(_, option)| option == wanted).map(|(place, _)| place);
+        let mut places = self.options().filter(|(_, option)| option.1 == wanted.1).map(|(place, _)| place);
         places.next().filter(|_| places.next().is_none())
     }
 
@@ -124,16 +124,18 @@ impl SeveralDialogs {
             asking.options().find(|(place, _)| *place == marked).map(|(_, option)| option)
         };
         let first = marked(self.asking.first()?)?;
-        let is_common = self.asking.iter().all(|asking| marked(asking).as_ref() == Some(&first));
-        self.options().iter().position(|option| is_common && *option == first)
+        let is_common = self.asking.iter().all(|asking| marked(asking).is_some_and(|option| option.1 == first.1));
+        self.options().iter().position(|option| is_common && option.1 == first.1)
     }
 
     /// All options, each once, in the order of the dialogs.
     fn options(&self) -> Vec<Common> {
         let mut options: Vec<Common> = Vec::new();
-        for (_, option) in self.asking.iter().flat_map(Asking::options) {
-            if !options.contains(&option) {
-                options.push(option);
+        for (_, (name, label)) in self.asking.iter().flat_map(Asking::options) {
+            match options.iter_mut().find(|known| known.1 == label) {
+                Some((names, _)) if is_one_of(&name, names) => {}
+                Some((names, _)) => names.push_str(&format!("{BETWEEN}{name}")),
+                None => options.push((name, label)),
             }
         }
         options
@@ -269,6 +271,13 @@ impl SeveralDialogs {
     }
 }
 
+/// What stands between the names of an option that has another one in each dialog.
+const BETWEEN: char = '/';
+
+fn is_one_of(name: &str, names: &str) -> bool {
+    names.split(BETWEEN).any(|known| known.eq_ignore_ascii_case(name))
+}
+
 fn in_words((name, label): &Common) -> String {
     format!("{name} {label}")
 }
@@ -318,7 +327,7 @@ impl Overlay for SeveralDialogs {
             let options = self.options();
             let from = self.question.chosen().map_or(0, |chosen| chosen + 1);
             let order = (from..options.len()).chain(0..from.min(options.len()));
-            let named = |place: &usize| options[*place].0.eq_ignore_ascii_case(&c.to_string());
+            let named = |place: &usize| is_one_of(&c.to_string(), &options[*place].0);
             let next = order.into_iter().find(named);
             self.choose(next);
         }

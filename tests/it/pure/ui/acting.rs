@@ -195,12 +195,19 @@ fn several_dialogs_get_one_answer_once_all_of_each_was_read() {
     let mut ui = dashboard();
     open_marked(&mut ui, &fleet, 2, (120, 40));
     frame(&mut ui, &fleet, 120, 40);
-    press(&mut ui, &fleet, &chars("3"));
+    press(&mut ui, &fleet, &chars("2"));
     assert_eq!(press(&mut ui, &fleet, &[KeyCode::Enter]), []);
     let shown = text(&mut ui, &fleet, 120, 40);
-    assert!(shown.contains("left out: billing, it has no option 3 No"), "{shown}");
-    assert_eq!(answers(&press(&mut ui, &fleet, &[KeyCode::Enter])), expected(&[(0, 2)]));
-    assert!(text(&mut ui, &fleet, 120, 40).contains("it has no option 3 No"));
+    assert!(shown.contains("left out: billing, it has no option 2 Yes, and never ask for make again"), "{shown}");
+    assert_eq!(answers(&press(&mut ui, &fleet, &[KeyCode::Enter])), expected(&[(0, 1)]));
+    assert!(text(&mut ui, &fleet, 120, 40).contains("it has no option 2 Yes, and never ask"));
+    // The same word is the same answer, whatever its number is in each of them.
+    let mut ui = dashboard();
+    open_marked(&mut ui, &fleet, 2, (120, 40));
+    press(&mut ui, &fleet, &chars("n"));
+    let shown = text(&mut ui, &fleet, 120, 40);
+    assert!(shown.contains("› 3/2  No  2 of 2"), "{shown}");
+    assert_eq!(answers(&press(&mut ui, &fleet, &[KeyCode::Enter])), expected(&[(0, 2), (1, 1)]));
     // The third one is longer than the box.
     let mut ui = dashboard();
     open_marked(&mut ui, &fleet, 3, (80, 24));
