@@ -101,7 +101,7 @@ pub const COLUMNS: [Column; 19] = [
     column(STABLE, ShownOn::Dashboard, Width::Fixed(6), 26, |it| it.stable().to_owned(), stable),
     column("PHASE", ShownOn::Neither, Width::Words(5, 7), 26, |it| it.phase(), quiet),
     column("AVAILABLE", ShownOn::Neither, Width::Words(9, 11), 26, |it| it.availability(), quiet),
-    column("CONTEXT", ShownOn::Both, Width::Words(7, 9), FACTS, |it| it.context_left(), context),
+    column("CONTEXT", ShownOn::Both, Width::Words(7, 10), FACTS, |it| it.context_left(), context),
     column("PLAN", ShownOn::Both, Width::Words(4, 6), FACTS, |it| it.fact(FactName::Plan), quiet),
     column("MODEL", ShownOn::Both, Width::Words(5, 20), FACTS + 1, |it| it.fact(FactName::Model), quiet),
     column("PLACE", ShownOn::Both, Width::Words(5, 22), WHERE, |it| it.place(), quiet),
