@@ -261,4 +261,13 @@ mod tests {
         }
         assert_eq!(bare(" │ │ "), "");
     }
+
+    #[test]
+    fn what_is_in_view_of_a_cut_dialog_is_marked_as_a_part() {
+        let screen = crate::screen::Screen::from_text("Proceed?\n❯ 1. Yes\n  2. No", 100);
+        let mut dialog = Dialog::read(&screen, 0..3);
+        assert_eq!(in_view(&dialog), None);
+        dialog.has_no_top(["│ ls", "│ cd build", "│ make install", "──────"].map(str::to_owned).to_vec());
+        assert_eq!(in_view(&dialog).as_deref(), Some("… cd build make install"));
+    }
 }

@@ -7,6 +7,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{RoundMode, ToSpan, Unit, Zoned, ZonedRound};
 
+use super::identity::terminal_row;
 use super::reader::{Line, Reader, StoredTerminal};
 use super::timeline::{Holder, TimelineSpan, timeline, turns};
 use super::{SessionUsage, Trouble};
@@ -115,13 +116,17 @@ impl Reader {
         by: TotalsOf,
         period: &Period,
     ) -> Result<Vec<DayTotals>, Trouble> {
+        let all = self.usage(period.until)?;
         let mut known = Vec::new();
         for terminal in terminals {
             let line = self.line(&terminal.key, period.since, period.until)?;
             // Nothing is known of the time before.
             let Some(&(begun, _)) = line.watched.first() else { continue };
-            let usage = self.usage(&terminal.key, period.until)?;
-            known.push(TerminalLine { terminal, begun, since: begun.max(period.since.unwrap_or(begun)), line, usage });
+            let row = terminal_row(&self.connection, &terminal.key)?.unwrap_or_default();
+            let usage: Vec<SessionUsage> = all.iter().filter(|(of, _)| *of == row).map(|(_, it)| it.clone()).collect();
+            let before = used_before(row, &usage, &all);
+            let since = begun.max(period.since.unwrap_or(begun));
+            known.push(TerminalLine { terminal, begun, since, line, usage, before });
         }
         let Some(first) = known.iter().map(|one| one.since).min() else { return Ok(Vec::new()) };
         let hours = hours(first, period.until, &period.zone);
@@ -148,12 +153,35 @@ struct TerminalLine<'a> {
     since: Timestamp,
     line: Line,
     usage: Vec<SessionUsage>,
+    before: UsedBefore,
+}
+
+/// What sessions had used in other terminals before they were resumed in this one, by their ids and agents.
+type UsedBefore = HashMap<(String, String), Totals>;
+
+fn used_before(terminal: i64, usage: &[SessionUsage], all: &[(i64, SessionUsage)]) -> UsedBefore {
+    let mut before = UsedBefore::new();
+    for first in usage.iter().filter(|used| !used.session.is_empty()) {
+        let session = (first.session.clone(), first.tool.clone());
+        if before.contains_key(&session) {
+            continue;
+        }
+        let mut known = Totals::default();
+        let earlier = all.iter().take_while(|(of, used)| (used.hour, *of) < (first.hour, terminal));
+        for (_, used) in
+            earlier.filter(|(of, used)| *of != terminal && (&used.session, &used.tool) == (&session.0, &session.1))
+        {
+            grown(used, &mut known);
+        }
+        before.insert(session, known);
+    }
+    before
 }
 
 impl TerminalLine<'_> {
     fn add_to(&self, days: &mut BTreeMap<(Date, String), DayTotals>, hours: &[Hour], by: TotalsOf, until: Timestamp) {
         let line = timeline(&self.line.points, &self.line.watched, self.since, until);
-        let (ended, used) = (turns(&self.line.points), growth(&self.usage, self.begun));
+        let (ended, used) = (turns(&self.line.points), growth(&self.usage, self.begun, &self.before));
         for day in hours.chunk_by(|one, next| one.date == next.date) {
             let (Some(first), Some(last)) = (day.first(), day.last()) else { continue };
             let (from, to) = (first.begin.max(self.since), last.end.min(until));
@@ -221,21 +249,25 @@ fn name(by: TotalsOf, terminal: &StoredTerminal, usage: &[SessionUsage], to: Tim
 }
 
 /// What each session used in each hour more than before. What is of the hour in which the watching began is of its beginning.
-fn growth(usage: &[SessionUsage], begun: Timestamp) -> Vec<(Timestamp, Totals)> {
-    let mut sessions: HashMap<(&str, &str), Totals> = HashMap::new();
-    let grown = |used: &'_ SessionUsage, known: &mut Totals| Totals {
-        tokens_in: more(used.tokens_in, &mut known.tokens_in),
-        tokens_out: more(used.tokens_out, &mut known.tokens_out),
-        cost_usd: more(used.cost_usd, &mut known.cost_usd),
-        ..Totals::default()
-    };
+fn growth(usage: &[SessionUsage], begun: Timestamp, before: &UsedBefore) -> Vec<(Timestamp, Totals)> {
+    let mut sessions = before.clone();
     let mut growth = Vec::new();
     for used in usage {
-        let known = sessions.entry((&used.session, &used.tool)).or_default();
+        let known = sessions.entry((used.session.clone(), used.tool.clone())).or_default();
         let is_begun_within = (used.hour..used.hour + HOUR).contains(&begun);
         growth.push((if is_begun_within { begun } else { used.hour }, grown(used, known)));
     }
     growth
+}
+
+/// How much more a session has used than was known, which it is from now on.
+fn grown(used: &SessionUsage, known: &mut Totals) -> Totals {
+    Totals {
+        tokens_in: more(used.tokens_in, &mut known.tokens_in),
+        tokens_out: more(used.tokens_out, &mut known.tokens_out),
+        cost_usd: more(used.cost_usd, &mut known.cost_usd),
+        ..Totals::default()
+    }
 }
 
 /// How much a count is more than when it was last known.
@@ -358,7 +390,7 @@ mod tests {
             used("2026-10-25T02:00:00Z", "a", Some(3600), None),
         ];
         let line = Line { points, watched: vec![(begun, at("2026-10-25T03:00:00Z"))] };
-        TerminalLine { terminal, begun, since: begun, line, usage }
+        TerminalLine { terminal, begun, since: begun, line, usage, before: UsedBefore::new() }
     }
 
     fn terminal() -> StoredTerminal {
@@ -388,6 +420,25 @@ mod tests {
         let mut sum = Totals::default();
         day.hours.values().for_each(|hour| sum.add(hour));
         assert_eq!(sum, day.whole);
+    }
+
+    #[test]
+    fn what_a_session_used_elsewhere_before_it_was_resumed_is_not_counted_again() {
+        let here = [
+            used("2026-10-25T09:00:00Z", "a", Some(1500), Some(3.5)),
+            used("2026-10-25T09:00:00Z", "b", Some(7), None),
+        ];
+        let all = [
+            (1, used("2026-10-25T08:00:00Z", "a", Some(900), Some(2.0))),
+            (1, used("2026-10-25T09:00:00Z", "a", Some(1000), Some(3.0))),
+            (2, here[0].clone()),
+            (2, here[1].clone()),
+            (3, used("2026-10-25T09:00:00Z", "a", Some(1600), Some(4.0))),
+        ];
+        let begun = at("2026-10-25T09:10:00Z");
+        let grown = growth(&here, begun, &used_before(2, &here, &all));
+        let told: Vec<_> = grown.iter().map(|(at, used)| (*at, used.tokens_in, used.cost_usd)).collect();
+        assert_eq!(told, [(begun, Some(500), Some(0.5)), (begun, Some(7), None)]);
     }
 
     #[test]

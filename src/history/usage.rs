@@ -2,9 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::identity::terminal_row;
 use super::{Reader, Trouble};
-use crate::fleet::TerminalKey;
 use crate::state::{FactName, State};
 use crate::time::Timestamp;
 
@@ -50,26 +48,26 @@ pub(super) fn note(connection: &Connection, terminal: i64, at: Timestamp, state:
 }
 
 impl Reader {
-    /// What a terminal's agents had used, hour by hour, up to a time.
+    /// What all agents had used, hour by hour up to a time, each with the row of its terminal; in one hour the terminal that was
+    /// known first comes first.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn usage(&self, key: &TerminalKey, until: Timestamp) -> Result<Vec<SessionUsage>, Trouble> {
-        let Some(terminal) = terminal_row(&self.connection, key)? else { return Ok(Vec::new()) };
+    pub(super) fn usage(&self, until: Timestamp) -> Result<Vec<(i64, SessionUsage)>, Trouble> {
         let exists = "SELECT 1 FROM sqlite_master WHERE name = 'usage'";
         if self.connection.prepare_cached(exists)?.query_row([], |_| Ok(())).optional()?.is_none() {
             // An older version wrote the file, and nobody has written to it since.
             return Ok(Vec::new());
         }
-        let sql = "SELECT hour, session, tool, label, tokens_in, tokens_out, cost FROM usage
-                   WHERE terminal = ?1 AND hour * ?3 < ?2 ORDER BY hour";
+        let sql = "SELECT hour, session, tool, label, tokens_in, tokens_out, cost, terminal FROM usage
+                   WHERE hour * ?2 < ?1 ORDER BY hour, terminal";
         let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map(params![terminal, until.as_millis(), HOUR], |row| {
+        let rows = statement.query_map(params![until.as_millis(), HOUR], |row| {
             let hour: i64 = row.get(0)?;
             let count = |place| -> rusqlite::Result<Option<u64>> {
                 Ok(row.get::<_, Option<i64>>(place)?.and_then(|count| u64::try_from(count).ok()))
             };
-            Ok(SessionUsage {
+            let used = SessionUsage {
                 hour: Timestamp::from_millis(hour.saturating_mul(HOUR)),
                 session: row.get(1)?,
                 tool: row.get(2)?,
@@ -77,7 +75,8 @@ impl Reader {
                 tokens_in: count(4)?,
                 tokens_out: count(5)?,
                 cost_usd: row.get(6)?,
-            })
+            };
+            Ok((row.get(7)?, used))
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
@@ -85,7 +84,7 @@ impl Reader {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{at, message, place, state, store, terminal, transition};
+    use super::super::tests::{at, message, place, state, store, transition};
     use super::super::writer::Message;
     use super::super::{PublicState, Record};
     use super::*;
@@ -115,8 +114,9 @@ mod tests {
         store.write(&[message(2, 7202, Phase::Ready, "other")], at(7202)).unwrap();
         let reader = Reader::open(&path).unwrap();
         let told = |until| {
-            let usage = reader.usage(&terminal(1), at(until)).unwrap();
-            usage.into_iter().map(|it| (it.session, it.tokens_in, it.label)).collect::<Vec<_>>()
+            let usage = reader.usage(at(until)).unwrap();
+            let of_first = usage.into_iter().filter(|(terminal, _)| *terminal == 1).map(|(_, used)| used);
+            of_first.map(|it| (it.session, it.tokens_in, it.label)).collect::<Vec<_>>()
         };
         let used = |session: &str, tokens| (session.to_owned(), Some(tokens), Some("shop".to_owned()));
         assert_eq!(told(9000), [used("a", 30), used("a", 40), used("b", 5)]);
