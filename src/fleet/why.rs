@@ -232,8 +232,10 @@ fn answer(state: &State, why: Option<&Why<'_>>, now: Timestamp) -> String {
         line("because", "no rule finds anything on its screen that says more");
     }
     if let Some(why) = why.filter(|_| !state.has_ended()) {
-        line("screen", &format!("its screen {}", says(why.reading.phase, &why.reading.assessment)));
-        line("record", &recorded(why));
+        let (record, believed) = recorded(why);
+        line("screen", says(why.reading.phase, &why.reading.assessment));
+        line("record", &record);
+        line("believed", believed);
     }
     if state.has_ended() {
         let at = state.last_turn.at.map(|at| format!(", at {}, {} ago", time_of_day(at), seconds(now.since(at))));
@@ -273,29 +275,19 @@ fn says(phase: Phase, assessment: &Assessment) -> &'static str {
 }
 
 /// What the agent's own record says beside its screen, and which of the two is believed.
-fn recorded(why: &Why<'_>) -> String {
+fn recorded(why: &Why<'_>) -> (String, &'static str) {
     let facts = |source| {
-        why.state
-            .agent
-            .iter()
-            .filter(|(_, fact)| fact.source == source)
-            .map(|(name, _)| name.word())
-            .collect::<Vec<_>>()
+        let of_it = why.state.agent.iter().filter(|(_, fact)| fact.source == source);
+        of_it.map(|(name, _)| name.word()).collect::<Vec<_>>().join(", ")
     };
-    let (own, guessed) = (facts(FactSource::Record), facts(FactSource::Directory));
     let Some(turn) = why.record else {
-        return match () {
-            () if !own.is_empty() => {
-                format!("its own, which tells no turn but {}; the screen is believed", own.join(", "))
-            }
-            () if !guessed.is_empty() => {
-                format!(
-                    "one of its directory, perhaps another's, which tells only {}; the screen is believed",
-                    guessed.join(", ")
-                )
-            }
-            () => format!("none, so the screen is believed: {}", why.no_record),
+        let (own, guessed) = (facts(FactSource::Record), facts(FactSource::Directory));
+        let record = match () {
+            () if !own.is_empty() => format!("tells no turn, only {own}"),
+            () if !guessed.is_empty() => format!("one of its directory, perhaps another's, tells only {guessed}"),
+            () => format!("none: {}", why.no_record),
         };
+        return (record, "its screen");
     };
     let said = match turn.phase {
         RecordedPhase::Active => WORKS,
@@ -306,13 +298,12 @@ fn recorded(why: &Why<'_>) -> String {
     let shown = says(why.reading.phase, &why.reading.assessment);
     let published = says(why.state.turn.phase, &why.state.assessment);
     let believed = match () {
-        () if said == shown => "both say the same",
-        () if said == published => "the record is believed",
-        () if shown == published => "the screen is believed",
-        () => "neither is believed alone",
+        () if said == shown => "both, which say the same",
+        () if said == published => "its record",
+        () if shown == published => "its screen",
+        () => "neither alone",
     };
-    let since = time_of_day(turn.at);
-    format!("its own {said} since {since}, in its word `{}`; {believed}", turn.word)
+    (format!("{said}: `{}` since {}", turn.word, time_of_day(turn.at)), believed)
 }
 
 /// What a witness says, behind its name.
@@ -494,25 +485,22 @@ mod tests {
                 now: at,
             };
             let answer = why.answer();
-            let lines = answer.lines().filter(|line| line.starts_with("  screen") || line.starts_with("  record"));
-            lines.map(|line| line.trim().to_owned()).collect::<Vec<_>>()
+            let lines = answer.lines().map(str::trim).skip_while(|line| !line.starts_with("screen")).take(3);
+            lines.map(|line| line[15..].to_owned()).collect::<Vec<_>>()
         };
-        let screen = "screen         its screen says that it is ready";
-        let record = |text: &str| vec![screen.to_owned(), format!("record         {text}")];
-        let since = "since 00:00:01.000Z, in its word `busy`";
-        assert_eq!(
-            told(Some(RecordedPhase::Idle), true),
-            record(&format!("its own says that it is ready {since}; both say the same"))
-        );
-        assert_eq!(
-            told(Some(RecordedPhase::Active), true),
-            record(&format!("its own says that it works {since}; the record is believed"))
-        );
-        assert_eq!(
-            told(Some(RecordedPhase::Menu), false),
-            record(&format!("its own says that a menu is open {since}; the screen is believed"))
-        );
-        assert_eq!(told(None, true), record("its own, which tells no turn but model; the screen is believed"));
-        assert_eq!(told(None, false), record("none, so the screen is believed: no rules for its records"));
+        let shown = "says that it is ready";
+        let since = "`busy` since 00:00:01.000Z";
+        for (phase, record, believed) in [
+            (RecordedPhase::Idle, "says that it is ready", "both, which say the same"),
+            (RecordedPhase::Active, "says that it works", "its record"),
+            (RecordedPhase::Menu, "says that a menu is open", "its screen"),
+        ] {
+            assert_eq!(
+                told(Some(phase), phase != RecordedPhase::Menu),
+                [shown, &format!("{record}: {since}"), believed]
+            );
+        }
+        assert_eq!(told(None, true), [shown, "tells no turn, only model", "its screen"]);
+        assert_eq!(told(None, false), [shown, "none: no rules for its records", "its screen"]);
     }
 }
